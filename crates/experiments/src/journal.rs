@@ -1,0 +1,52 @@
+//! Where an experiment puts what it measures: the command layer keeps it, shows progress and watches for ^C.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use measure::{Case, Finding, Metric};
+use thiserror::Error;
+
+/// Takes finished cases, findings and progress while an experiment runs.
+pub trait Journal {
+    /// Says what is being measured now and about how long it takes.
+    fn step(&mut self, what: &str, expected: Duration);
+
+    /// Keeps a finished case at once, so that an interruption loses only the case under way.
+    fn keep(&mut self, case: Case) -> Result<(), KeepError>;
+
+    /// Adds a finding to the run; the same id and message twice is kept once.
+    fn find(&mut self, finding: Finding);
+
+    /// Adds a measurement of the tool's own cost.
+    fn own_cost(&mut self, metric: Metric);
+
+    /// Adds to the description of the run's subject; a key given again is replaced.
+    fn describe_subject(&mut self, key: &str, value: serde_json::Value);
+}
+
+/// A case that was measured but could not be kept.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct KeepError(pub String);
+
+/// A flag that ^C raises; every loop that can last looks at it.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// A flag over a variable that a signal handler sets.
+    pub fn new(flag: Arc<AtomicBool>) -> Stop {
+        Stop(flag)
+    }
+
+    /// Whether the user asked to stop.
+    pub fn requested(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// The variable itself, for loops in crates below.
+    pub fn flag(&self) -> &AtomicBool {
+        &self.0
+    }
+}

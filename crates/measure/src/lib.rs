@@ -1,0 +1,26 @@
+//! The vocabulary of readpath: what a measurement is called, what it is measured in, and how a run is kept.
+//!
+//! This crate stands at the bottom and imports nothing of ours. It reads no clock, prints nothing and holds no
+//! unsafe code. Measuring code returns these types; reports are rendered from them alone.
+
+pub mod case;
+pub mod compare;
+pub mod finding;
+pub mod metric;
+pub mod nanos;
+pub mod quantity;
+pub mod random;
+pub mod run;
+pub mod statistics;
+pub mod store;
+pub mod timeline;
+pub mod unit;
+
+pub use case::{Case, Parameters};
+pub use finding::{Finding, Severity};
+pub use metric::Metric;
+pub use nanos::Nanos;
+pub use run::{Host, Run};
+pub use statistics::Statistics;
+pub use timeline::Timeline;
+pub use unit::Unit;

@@ -1,0 +1,108 @@
+//! Sizes and times as people write them on a command line: `8KiB`, `500ms`.
+
+use thiserror::Error;
+
+use crate::nanos::Nanos;
+
+/// A quantity that could not be read; the sentence says what to write instead.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum QuantityError {
+    /// Not a size.
+    #[error("'{0}' is not a size: write bytes or a binary unit, such as 8192, 8KiB, 64MiB, 1GiB")]
+    Size(String),
+    /// Not a time.
+    #[error("'{0}' is not a time: write a number with its unit, such as 500us, 200ms, 5s, 2m")]
+    Time(String),
+}
+
+/// Bytes of `text`: a bare number, or one with KiB, MiB, GiB or TiB (case does not matter, fractions may be written).
+pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
+    let error = || QuantityError::Size(text.into());
+    let (number, unit) = split_unit(text);
+    let factor: u64 = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "kib" => 1 << 10,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
+        "tib" => 1 << 40,
+        _ => return Err(error()),
+    };
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(factor).ok_or_else(error);
+    }
+    let bytes = number.parse::<f64>().map_err(|_| error())? * factor as f64;
+    let representable = bytes.is_finite() && (0.0..9e18).contains(&bytes) && bytes.fract() == 0.0;
+    if representable { Ok(bytes as u64) } else { Err(error()) }
+}
+
+/// The time of `text`: a number with ns, us, ms, s or m.
+pub fn parse_time(text: &str) -> Result<Nanos, QuantityError> {
+    let error = || QuantityError::Time(text.into());
+    let (number, unit) = split_unit(text);
+    let nanos = match unit {
+        "ns" => 1.0,
+        "us" | "µs" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        "m" | "min" => 60e9,
+        _ => return Err(error()),
+    };
+    let value = number.parse::<f64>().map_err(|_| error())? * nanos;
+    if value.is_finite() && (0.0..9e18).contains(&value) { Ok(Nanos(value.round() as u64)) } else { Err(error()) }
+}
+
+/// A size in the largest binary unit that divides it, as [`parse_size`] reads it.
+pub fn format_size(bytes: u64) -> String {
+    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    for (name, shift) in units {
+        if bytes >= 1 << shift && bytes.trailing_zeros() >= shift {
+            return format!("{}{name}", bytes >> shift);
+        }
+    }
+    bytes.to_string()
+}
+
+fn split_unit(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let end = text.find(|character: char| !(character.is_ascii_digit() || character == '.')).unwrap_or(text.len());
+    (&text[..end], text[end..].trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sizes_are_read_as_written() {
+        assert_eq!(parse_size("8KiB"), Ok(8192));
+        assert_eq!(parse_size("1.5GiB"), Ok(1_610_612_736));
+        assert_eq!(parse_size("512"), Ok(512));
+        assert_eq!(parse_size("0"), Ok(0));
+        for wrong in ["", "KiB", "8KB", "-1", "1e3", "8 KiBs", "99999999999TiB", "0.3", "1.2.3KiB"] {
+            assert_eq!(parse_size(wrong), Err(QuantityError::Size(wrong.into())), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn times_are_read_as_written() {
+        assert_eq!(parse_time("500ms"), Ok(Nanos::from_millis(500)));
+        assert_eq!(parse_time("1.5s"), Ok(Nanos::from_millis(1500)));
+        for wrong in ["5", "", "s", "-1s", "5h", "infs"] {
+            assert_eq!(parse_time(wrong), Err(QuantityError::Time(wrong.into())), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_formatted_is_read_back(bytes in 0u64..1 << 60) {
+            prop_assert_eq!(parse_size(&format_size(bytes)), Ok(bytes));
+        }
+
+        #[test]
+        fn hostile_text_never_panics(text in ".*") {
+            let _ = parse_size(&text);
+            let _ = parse_time(&text);
+        }
+    }
+}

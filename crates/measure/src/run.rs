@@ -1,0 +1,93 @@
+//! The run document: everything that one measuring command found out, in the shape that is kept and printed.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::case::Case;
+use crate::finding::Finding;
+use crate::metric::Metric;
+
+/// The name and version of the document's shape.
+pub const SCHEMA: &str = "readpath.run/1";
+
+/// One run of one measuring command.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// A version 7 UUID: sorts by the time of the run's start.
+    pub id: String,
+    /// The command line as given.
+    pub command: Vec<String>,
+    /// Start, RFC 3339 in UTC.
+    pub started: String,
+    /// End, RFC 3339 in UTC; absent while the run goes on and after one that was killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished: Option<String>,
+    /// The machine.
+    pub host: Host,
+    /// The tool's own cost on this machine in this run: clock read, empty loop, null device.
+    #[serde(default)]
+    pub own_cost: Vec<Metric>,
+    /// Which experiment.
+    pub experiment: String,
+    /// On what: `kind` and what else names it.
+    pub subject: Map<String, Value>,
+    /// Combinations of parameters, each with its metrics.
+    pub cases: Vec<Case>,
+    /// What the run says by itself.
+    pub findings: Vec<Finding>,
+}
+
+impl Run {
+    /// The cases whose parameter `name` has this value as text.
+    pub fn cases_where<'a>(&'a self, name: &'a str, value: &'a str) -> impl Iterator<Item = &'a Case> {
+        self.cases.iter().filter(move |case| case.parameter(name).as_deref() == Some(value))
+    }
+}
+
+/// The machine that a run was made on. What it does not tell is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Host {
+    /// Model name of the processor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<String>,
+    /// Processors that this process may use.
+    pub cores: u64,
+    /// Measured core frequency in GHz at the start of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_ghz: Option<f64>,
+    /// Data and unified caches by level, in bytes.
+    #[serde(default)]
+    pub caches: Vec<CacheLevel>,
+    /// Physical memory in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
+    /// Kernel release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+    /// Hypervisor, when the processor says that there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hypervisor: Option<String>,
+    /// The clock that the run was timed with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<String>,
+    /// The kernel's clock source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_source: Option<String>,
+    /// Whether hardware counters answer; absent when this could not be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pmu: Option<bool>,
+    /// Setting of transparent huge pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub huge_pages: Option<String>,
+}
+
+/// One cache of the processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheLevel {
+    /// 1 for the nearest.
+    pub level: u8,
+    /// Capacity in bytes.
+    pub bytes: u64,
+}

@@ -1,0 +1,163 @@
+//! Anonymous memory straight from the kernel, on small or on huge pages, touched before it is used.
+
+use std::fs;
+use std::io;
+use std::ptr::NonNull;
+
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+
+/// Size of a huge page on x86-64 and on aarch64 with 4 KiB pages.
+pub const HUGE_PAGE: usize = 2 << 20;
+
+/// Which pages a region should stand on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pages {
+    /// The base page size; huge pages are declined.
+    Small,
+    /// Transparent huge pages, where the system grants them.
+    Huge,
+}
+
+/// A piece of zeroed memory, every page of it touched, aligned to [`HUGE_PAGE`].
+///
+/// Touching matters: the first access to a fresh page costs microseconds and would be charged to whatever is
+/// being timed.
+#[derive(Debug)]
+pub struct Region {
+    start: NonNull<u8>,
+    length: usize,
+    mapping: NonNull<u8>,
+    mapping_length: usize,
+}
+
+// SAFETY: a region owns its mapping alone; nothing in it is tied to a thread.
+unsafe impl Send for Region {}
+// SAFETY: shared references give only `&[u8]` views; writing needs `&mut`.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// Maps and touches `length` bytes (rounded up to whole huge pages).
+    ///
+    /// Errors when the kernel has no room for the mapping.
+    pub fn new(length: usize, pages: Pages) -> io::Result<Region> {
+        let length = length.max(1).next_multiple_of(HUGE_PAGE);
+        let mapping_length = length + HUGE_PAGE;
+        // SAFETY: a null hint and an anonymous private mapping: no existing memory is replaced.
+        let mapping = unsafe {
+            mmap_anonymous(std::ptr::null_mut(), mapping_length, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)?
+        };
+        let mapping = NonNull::new(mapping.cast::<u8>()).ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        let offset = mapping.as_ptr().align_offset(HUGE_PAGE);
+        // SAFETY: `offset` is below HUGE_PAGE and the mapping is HUGE_PAGE longer than `length`.
+        let start = unsafe { mapping.add(offset) };
+        let mut region = Region { start, length, mapping, mapping_length };
+        let advice = match pages {
+            Pages::Small => Advice::LinuxNoHugepage,
+            Pages::Huge => Advice::LinuxHugepage,
+        };
+        // SAFETY: the range lies within the mapping that `region` owns; the advice changes no contents. A kernel
+        // without huge pages refuses, which is no error here: `huge_bytes` tells what was really granted.
+        let _ = unsafe { madvise(start.as_ptr().cast(), length, advice) };
+        region.touch();
+        Ok(region)
+    }
+
+    /// Bytes of the region.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: the range is mapped, initialised by the kernel with zeros, and lives as long as `self`.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
+    }
+
+    /// Bytes of the region, to write.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `bytes`, and `&mut self` makes this the only view.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
+    }
+
+    /// Address of the first byte, for owners that hand parts of the region to the kernel.
+    pub fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether the region has no bytes; it always has some.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// How many bytes of the region really stand on huge pages, read back from the kernel; `None` where
+    /// `/proc/self/smaps` does not tell.
+    pub fn huge_bytes(&self) -> Option<u64> {
+        let smaps = fs::read_to_string("/proc/self/smaps").ok()?;
+        anonymous_huge_bytes(&smaps, self.start.as_ptr() as u64, (self.start.as_ptr() as usize + self.length) as u64)
+    }
+
+    fn touch(&mut self) {
+        let base_page = rustix::param::page_size();
+        for byte in self.bytes_mut().iter_mut().step_by(base_page) {
+            // SAFETY: `byte` is a valid reference; the volatile write keeps the compiler from dropping it.
+            unsafe { std::ptr::write_volatile(byte, 0) };
+        }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is owned by `self` and no view outlives it.
+        let _ = unsafe { munmap(self.mapping.as_ptr().cast(), self.mapping_length) };
+    }
+}
+
+/// Sum of `AnonHugePages` over the mappings of `smaps` that overlap `start..end`.
+fn anonymous_huge_bytes(smaps: &str, start: u64, end: u64) -> Option<u64> {
+    let mut inside = false;
+    let mut found = None;
+    for line in smaps.lines() {
+        if let Some((low, high)) = mapping_range(line) {
+            inside = low < end && start < high;
+        } else if inside && let Some(rest) = line.strip_prefix("AnonHugePages:") {
+            let kib: u64 = rest.trim().strip_suffix("kB")?.trim().parse().ok()?;
+            found = Some(found.unwrap_or(0) + kib * 1024);
+        }
+    }
+    found
+}
+
+/// The address range when `line` opens a mapping in smaps (`7f00-7f10 rw-p ...`).
+fn mapping_range(line: &str) -> Option<(u64, u64)> {
+    let (low, high) = line.split_whitespace().next()?.split_once('-')?;
+    Some((u64::from_str_radix(low, 16).ok()?, u64::from_str_radix(high, 16).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_is_aligned_zeroed_and_writable() {
+        let mut region = Region::new(3 << 20, Pages::Small).unwrap();
+        assert_eq!(region.start().as_ptr() as usize % HUGE_PAGE, 0);
+        assert_eq!(region.len(), 4 << 20);
+        assert!(region.bytes().iter().all(|byte| *byte == 0));
+        region.bytes_mut()[4 << 20 >> 1] = 7;
+        assert_eq!(region.bytes()[4 << 20 >> 1], 7);
+    }
+
+    #[test]
+    fn declined_huge_pages_are_not_reported_as_huge() {
+        let region = Region::new(8 << 20, Pages::Small).unwrap();
+        assert_eq!(region.huge_bytes().unwrap_or(0), 0);
+    }
+
+    #[test]
+    fn only_overlapping_mappings_count_as_huge() {
+        let smaps = "1000-3000 rw-p 0 00:00 0\nAnonHugePages:      2048 kB\n3000-9000 rw-p 0 00:00 0\nAnonHugePages:      4096 kB\n";
+        assert_eq!(anonymous_huge_bytes(smaps, 0x3000, 0x4000), Some(4096 * 1024));
+        assert_eq!(anonymous_huge_bytes(smaps, 0x1000, 0x9000), Some(6144 * 1024));
+        assert_eq!(anonymous_huge_bytes(smaps, 0x9000, 0xa000), None);
+    }
+}

@@ -1,0 +1,4 @@
+//! (to be written)
+/// An open file or block device.
+#[derive(Debug)]
+pub struct Target {}
