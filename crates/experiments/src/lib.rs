@@ -1,3 +1,19 @@
-//! What is asked: one file an experiment, each with its parameters, its procedure, its cases and its findings.
+//! What is asked: one file or folder an experiment, each with its parameters, its procedure, its cases and its
+//! findings.
+//!
+//! An experiment measures through `device` and `sys`, hands finished cases to a [`journal::Journal`], and says in
+//! findings what its numbers mean. It renders nothing and does not know where runs are kept.
 
+pub mod disk;
+pub mod error;
 pub mod journal;
+pub mod ladder;
+pub mod machine;
+pub mod own_cost;
+pub mod reading;
+pub mod region;
+pub mod roundtrip;
+
+pub use error::ExperimentError;
+pub use journal::{Journal, Stop};
+pub use machine::Machine;

@@ -4,6 +4,7 @@
 //! unsafe code. Measuring code returns these types; reports are rendered from them alone.
 
 pub mod case;
+pub mod change_point;
 pub mod compare;
 pub mod finding;
 pub mod metric;

@@ -62,6 +62,30 @@ pub fn format_size(bytes: u64) -> String {
     bytes.to_string()
 }
 
+/// Nanoseconds at three significant digits in the unit that suits them: `1.13 ns`, `79.1 µs`, `2.70 ms`, `1.20 s`.
+pub fn format_nanos(nanos: f64) -> String {
+    let (value, unit) = match nanos.abs() {
+        size if size < 999.5 => (nanos, "ns"),
+        size if size < 999.5e3 => (nanos / 1e3, "µs"),
+        size if size < 999.5e6 => (nanos / 1e6, "ms"),
+        _ => (nanos / 1e9, "s"),
+    };
+    format!("{} {unit}", three_digits(value))
+}
+
+/// A number at three significant digits, never in exponents: `0.0123`, `1.13`, `79.1`, `478`, `16900`.
+pub fn three_digits(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let exponent = value.abs().log10().floor() as i32;
+    let step = 10f64.powi(exponent - 2);
+    let rounded = (value / step).round() * step;
+    // Rounding may have carried into the next power of ten: 99.96 becomes 100.
+    let exponent = rounded.abs().log10().floor() as i32;
+    format!("{rounded:.*}", (2 - exponent).max(0) as usize)
+}
+
 fn split_unit(text: &str) -> (&str, &str) {
     let text = text.trim();
     let end = text.find(|character: char| !(character.is_ascii_digit() || character == '.')).unwrap_or(text.len());
@@ -91,6 +115,14 @@ mod tests {
         for wrong in ["5", "", "s", "-1s", "5h", "infs"] {
             assert_eq!(parse_time(wrong), Err(QuantityError::Time(wrong.into())), "{wrong}");
         }
+    }
+
+    #[test]
+    fn numbers_carry_three_significant_digits() {
+        let texts: Vec<String> = [0.01234, 1.126, 79.06, 99.96, 478.4, 16_944.0, 0.9996, 0.0].map(three_digits).into();
+        assert_eq!(texts, ["0.0123", "1.13", "79.1", "100", "478", "16900", "1.00", "0"]);
+        assert_eq!(format_nanos(999_700.0), "1.00 ms");
+        assert_eq!(format_nanos(1.13), "1.13 ns");
     }
 
     proptest! {

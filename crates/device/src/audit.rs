@@ -1,0 +1,43 @@
+//! Who answered, by the kernel's own counts: what this process fetched from storage, and what the device delivered.
+
+use sys::account;
+use sys::block_device::{BlockDevice, Counters};
+
+/// Counts taken before a reading.
+#[derive(Clone, Debug)]
+pub struct Audit<'a> {
+    device: Option<&'a BlockDevice>,
+    device_before: Option<Counters>,
+    process_before: Option<account::IoCounts>,
+}
+
+/// What the kernel counted during a reading.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AuditCounts {
+    /// Bytes that this process caused to be fetched from storage (`read_bytes` of /proc/self/io). Nobody else's
+    /// reads are in it. `None` where the kernel does not tell.
+    pub fetched_by_process: Option<u64>,
+    /// Bytes that the block device delivered, to anybody. `None` where there is no block device or no counter.
+    pub delivered_by_device: Option<u64>,
+    /// Read requests that the block device completed, to anybody.
+    pub device_reads: Option<u64>,
+}
+
+impl<'a> Audit<'a> {
+    /// Takes the counts before.
+    pub fn begin(device: Option<&'a BlockDevice>) -> Audit<'a> {
+        Audit { device, device_before: device.and_then(BlockDevice::counters), process_before: account::process_io() }
+    }
+
+    /// Takes the counts after, and gives the differences.
+    pub fn end(self) -> AuditCounts {
+        let device_after = self.device.and_then(BlockDevice::counters);
+        let delivered = self.device_before.zip(device_after);
+        let process = self.process_before.zip(account::process_io());
+        AuditCounts {
+            fetched_by_process: process.map(|(before, after)| after.read_bytes.saturating_sub(before.read_bytes)),
+            delivered_by_device: delivered.map(|(before, after)| after.bytes_read.saturating_sub(before.bytes_read)),
+            device_reads: delivered.map(|(before, after)| after.reads.saturating_sub(before.reads)),
+        }
+    }
+}

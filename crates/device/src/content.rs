@@ -1,0 +1,93 @@
+//! What the region holds: storage answers holes, unwritten extents, zeros and copies without reading them.
+
+use std::collections::HashSet;
+use std::io;
+
+use measure::random::mix;
+use sys::read::{Completion, MethodError, ReadRequest, Setup, Wait, method};
+use sys::target::Target;
+
+use crate::pattern::{Offsets, Pattern, Span};
+
+/// What a sample of blocks held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// Blocks looked at.
+    pub blocks: u64,
+    /// Blocks with nothing but zeros.
+    pub zero: u64,
+    /// Blocks equal to another one of the sample, zeros not counted.
+    pub repeated: u64,
+}
+
+/// Why the content could not be looked at.
+#[derive(Debug, thiserror::Error)]
+pub enum ContentError {
+    /// The plainest I/O method could not be opened.
+    #[error(transparent)]
+    Method(#[from] MethodError),
+    /// A block of the sample could not be read.
+    #[error("cannot look at the block at offset {offset}: {error}")]
+    Read {
+        /// First byte of the block.
+        offset: u64,
+        /// The kernel's answer.
+        error: io::Error,
+    },
+}
+
+/// Reads `count` blocks at random places of `span` and tells what they hold.
+pub fn sample(target: &Target, span: Span, block_size: usize, count: u64, seed: u64) -> Result<Sample, ContentError> {
+    let row = method("sync").expect("the plainest method is always in the table");
+    let mut method = (row.open)(Setup { target, depth: 1, slot_bytes: block_size })?;
+    let mut offsets = Offsets::new(Pattern::Random, span, block_size, seed, None);
+    let mut seen = HashSet::new();
+    let mut sample = Sample::default();
+    let mut done: Vec<Completion> = Vec::with_capacity(1);
+    for _ in 0..count.min(span.blocks(block_size)) {
+        let offset = offsets.advance();
+        let refused = |error| ContentError::Read { offset, error };
+        method.queue(ReadRequest { offset, length: block_size, slot: 0 });
+        method.reap(Wait { at_least: 1, timeout: None }, &mut done).map_err(refused)?;
+        for completion in done.drain(..) {
+            completion.result.map_err(refused)?;
+        }
+        sample.add(method.data(0), &mut seen);
+    }
+    Ok(sample)
+}
+
+impl Sample {
+    fn add(&mut self, block: &[u8], seen: &mut HashSet<u64>) {
+        self.blocks += 1;
+        if block.iter().all(|byte| *byte == 0) {
+            self.zero += 1;
+        } else if !seen.insert(fingerprint(block)) {
+            self.repeated += 1;
+        }
+    }
+}
+
+/// A 64-bit fingerprint: two different blocks of a sample share one with a chance of 2^-64 a pair.
+fn fingerprint(block: &[u8]) -> u64 {
+    block.chunks(8).fold(block.len() as u64, |state, chunk| {
+        let mut word = [0u8; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        mix(state ^ u64::from_le_bytes(word))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_and_copies_are_told_from_unique_blocks() {
+        let mut seen = HashSet::new();
+        let mut sample = Sample::default();
+        for block in [[0u8; 64], [1; 64], [1; 64], [2; 64]] {
+            sample.add(&block, &mut seen);
+        }
+        assert_eq!(sample, Sample { blocks: 4, zero: 1, repeated: 1 });
+    }
+}

@@ -1,0 +1,111 @@
+//! The gate where a loop's reads are counted: latencies in a histogram of fixed size, and over time.
+
+use hdrhistogram::Histogram;
+use measure::statistics::ExactSums;
+use measure::{Metric, Nanos, Statistics, Unit};
+
+use crate::windows::{LATENCY_MAX, Window, Windows};
+
+/// Latencies of the reads that ended, in flat memory whatever their count.
+#[derive(Clone, Debug)]
+pub struct Meter {
+    histogram: Histogram<u64>,
+    exact: ExactSums,
+    windows: Windows,
+}
+
+impl Meter {
+    /// An empty meter whose windows begin at `start`.
+    pub fn starting(start: Nanos) -> Meter {
+        Meter { histogram: histogram(), exact: ExactSums::default(), windows: Windows::starting(start) }
+    }
+
+    /// Counts one read that ended at `now`.
+    #[inline]
+    pub fn record(&mut self, now: Nanos, latency: Nanos) {
+        self.histogram.saturating_record(latency.0.max(1));
+        self.exact.record(latency.0);
+        self.windows.record(now, latency);
+    }
+
+    /// Closes the windows.
+    pub fn finish(&mut self, end: Nanos) {
+        self.windows.finish(end);
+    }
+
+    /// Reads counted.
+    pub fn reads(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// The windows.
+    pub fn windows(&self) -> &Windows {
+        &self.windows
+    }
+
+    /// Adds another worker's reads; both started at the same moment.
+    pub fn merge(&mut self, other: Meter) {
+        self.histogram.add(&other.histogram).expect("both histograms have the same constant bounds");
+        self.exact.add(&other.exact);
+        self.windows.merge(other.windows);
+    }
+
+    /// All latencies as a metric in microseconds; `None` when no read was counted.
+    pub fn metric(&self, name: &str, source: &str) -> Option<Metric> {
+        metric_of(&self.histogram, self.exact, name, source)
+    }
+
+    /// The latencies of some windows alone (two significant digits); `None` when they are empty.
+    pub fn metric_of_windows(windows: &[Window], name: &str, source: &str) -> Option<Metric> {
+        let mut histogram = histogram();
+        let mut exact = ExactSums::default();
+        for window in windows {
+            exact.add(&window.exact);
+            for (value, count) in &window.distribution {
+                histogram.saturating_record_n(*value, *count);
+            }
+        }
+        metric_of(&histogram, exact, name, source)
+    }
+}
+
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LATENCY_MAX, 3).expect("constant bounds are valid")
+}
+
+fn metric_of(histogram: &Histogram<u64>, exact: ExactSums, name: &str, source: &str) -> Option<Metric> {
+    let statistics = Statistics::of_histogram(histogram, exact, 1e3)?;
+    let mut metric = Metric::of_statistics(name, Unit::Microseconds, source, statistics);
+    metric.histogram = distribution(histogram);
+    Some(metric)
+}
+
+/// The distribution at two significant digits in microseconds: the metric's own percentiles are finer, and a
+/// document should not carry tens of thousands of buckets.
+fn distribution(fine: &Histogram<u64>) -> Vec<(f64, u64)> {
+    let mut coarse = Histogram::<u64>::new_with_bounds(1, LATENCY_MAX, 2).expect("constant bounds are valid");
+    for step in fine.iter_recorded() {
+        coarse.saturating_record_n(step.value_iterated_to(), step.count_at_value());
+    }
+    coarse.iter_recorded().map(|step| (Nanos(step.value_iterated_to()).as_micros(), step.count_at_value())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_hold_the_same_distribution_as_the_whole() {
+        let mut meter = Meter::starting(Nanos::ZERO);
+        for read in 1..=10_000u64 {
+            meter.record(Nanos(read * 100_000), Nanos(read * 100));
+        }
+        meter.finish(Nanos(10_000 * 100_000));
+        let whole = meter.metric("read_latency", "test").unwrap();
+        let parts = Meter::metric_of_windows(meter.windows().closed(), "read_latency", "test").unwrap();
+        assert_eq!(whole.statistics.n, parts.statistics.n);
+        assert!((whole.median() / parts.median() - 1.0).abs() < 0.01);
+        assert_eq!(whole.statistics.max, parts.statistics.max);
+        assert!(whole.histogram.len() < 1000);
+    }
+}

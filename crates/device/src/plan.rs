@@ -1,0 +1,55 @@
+//! What one worker of a read loop is to do.
+
+use measure::Nanos;
+
+use crate::pattern::{Pattern, Span};
+
+/// When a worker stops issuing reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopAfter {
+    /// After this many reads.
+    Reads(u64),
+    /// After this long.
+    Time(Nanos),
+}
+
+impl StopAfter {
+    /// Whether nothing at all is asked for.
+    pub fn is_nothing(self) -> bool {
+        matches!(self, StopAfter::Reads(0) | StopAfter::Time(Nanos::ZERO))
+    }
+}
+
+/// One worker's reads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReadPlan {
+    /// Order of the blocks.
+    pub pattern: Pattern,
+    /// Bytes a read.
+    pub block_size: usize,
+    /// Where to read.
+    pub span: Span,
+    /// Picks the random order.
+    pub seed: u64,
+    /// Read only so many blocks of the span, again and again; `None` for all of it.
+    pub working_set: Option<u64>,
+    /// Reads in flight at once.
+    pub depth: usize,
+    /// Completions to wait for at once. More than one saves wake-ups, and CPU, where many reads are in flight.
+    pub reap_batch: usize,
+    /// Reads before the measurement, kept apart.
+    pub warm_up: StopAfter,
+    /// The measurement.
+    pub stop_after: StopAfter,
+    /// Open loop: reads per second that are begun whether or not earlier ones have ended. `None` is the closed
+    /// loop, in which a read begins when a slot is free.
+    pub rate: Option<f64>,
+}
+
+/// Completions to wait for at once at this depth: a sixteenth of the reads in flight.
+///
+/// Waiting for the last of them delays the others by about that share of their latency, and leaves the device
+/// fifteen sixteenths of its queue.
+pub fn reap_batch_for(depth: usize) -> usize {
+    (depth / 16).clamp(1, 16)
+}

@@ -1,0 +1,303 @@
+//! The read loop: keeps reads in flight, times each one, counts it in one place.
+//!
+//! It runs on any I/O method and any clock, so that the same code that reads a disk also reads the null device (the
+//! tool's own cost) and a device of known latency (the proof of the statistics).
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use measure::Nanos;
+use sys::read::{Completion, ReadMethod, ReadRequest, Wait};
+
+use crate::meter::Meter;
+use crate::pattern::Offsets;
+use crate::plan::{ReadPlan, StopAfter};
+use crate::time_source::TimeSource;
+
+/// What a loop measured.
+#[derive(Debug)]
+pub struct LoopOutcome {
+    /// Latencies; from the intended start in an open loop, from submission otherwise.
+    pub latency: Meter,
+    /// Latencies from submission, in an open loop only.
+    pub service: Option<Meter>,
+    /// Delay between the intended and the real start, in an open loop only.
+    pub lateness: Option<Meter>,
+    /// Reads of the warm-up.
+    pub warm_up: Meter,
+    /// Reads that were handed to the kernel in all: warm-up, measured, and those that ended after the time was up.
+    pub issued: u64,
+    /// Length of the measurement: to the end of the last counted read, or the time that was set.
+    pub elapsed: Nanos,
+    /// The read that failed, if one did; what ended before it is counted.
+    pub failure: Option<ReadFailure>,
+}
+
+/// A read that failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadFailure {
+    /// The kernel answered with an error.
+    #[error("read of {length} bytes at offset {offset} failed: {error}")]
+    Refused {
+        /// First byte asked for.
+        offset: u64,
+        /// Bytes asked for.
+        length: usize,
+        /// The kernel's answer.
+        error: std::io::Error,
+    },
+    /// Fewer bytes came than were asked for.
+    #[error("read of {length} bytes at offset {offset} gave only {got}: the file may have been cut while it was read")]
+    Short {
+        /// First byte asked for.
+        offset: u64,
+        /// Bytes asked for.
+        length: usize,
+        /// Bytes that came.
+        got: usize,
+    },
+    /// The method itself failed.
+    #[error("the I/O method failed: {0}")]
+    Method(std::io::Error),
+}
+
+/// Runs `plan`: first its warm-up, then the measurement. `stop` ends either early; what was counted stays.
+pub fn run<M, T>(method: &mut M, clock: &T, plan: &ReadPlan, stop: &AtomicBool) -> LoopOutcome
+where
+    M: ReadMethod + ?Sized,
+    T: TimeSource,
+{
+    let mut reader = Reader::new(method, clock, plan, stop);
+    let mut warm_up = Phase::starting(clock.now(), plan.warm_up, None);
+    let mut result = reader.run(&mut warm_up);
+    let mut measured = Phase::starting(clock.now(), plan.stop_after, plan.rate);
+    if result.is_ok() {
+        result = reader.run(&mut measured);
+    }
+    let issued = reader.issued;
+    measured.outcome(warm_up.latency, issued, result.err())
+}
+
+/// A stretch of reads with its own limit and meters.
+struct Phase {
+    start: Nanos,
+    limit: StopAfter,
+    issued: u64,
+    latency: Meter,
+    open: Option<OpenLoop>,
+    last_end: Nanos,
+}
+
+/// What an open loop keeps besides.
+struct OpenLoop {
+    interval: f64,
+    service: Meter,
+    lateness: Meter,
+}
+
+impl OpenLoop {
+    /// When read number `index` is meant to start.
+    fn intended(&self, start: Nanos, index: u64) -> Nanos {
+        start + Nanos((index as f64 * self.interval) as u64)
+    }
+}
+
+impl Phase {
+    fn starting(start: Nanos, limit: StopAfter, rate: Option<f64>) -> Phase {
+        let open = rate.map(|rate| OpenLoop {
+            interval: 1e9 / rate,
+            service: Meter::starting(start),
+            lateness: Meter::starting(start),
+        });
+        Phase { start, limit, issued: 0, latency: Meter::starting(start), open, last_end: start }
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        match self.limit {
+            StopAfter::Time(time) => Some(self.start + time),
+            StopAfter::Reads(_) => None,
+        }
+    }
+
+    fn may_issue(&self, now: Nanos) -> bool {
+        match self.limit {
+            StopAfter::Reads(reads) => self.issued < reads,
+            StopAfter::Time(time) => now < self.start + time,
+        }
+    }
+
+    /// Counts a read, unless it ended after the time was up: the queue drains then, and its rate is no rate.
+    #[inline]
+    fn record(&mut self, now: Nanos, slot: &SlotTimes) {
+        if self.deadline().is_some_and(|deadline| now > deadline) {
+            return;
+        }
+        self.last_end = now;
+        match &mut self.open {
+            None => self.latency.record(now, now.since(slot.submitted)),
+            Some(open) => {
+                self.latency.record(now, now.since(slot.intended));
+                open.service.record(now, now.since(slot.submitted));
+                open.lateness.record(now, slot.submitted.since(slot.intended));
+            }
+        }
+    }
+
+    fn outcome(mut self, warm_up: Meter, issued: u64, failure: Option<ReadFailure>) -> LoopOutcome {
+        let end = match self.deadline() {
+            Some(deadline) if failure.is_none() && self.last_end + crate::windows::WINDOW >= deadline => deadline,
+            _ => self.last_end,
+        };
+        self.latency.finish(end);
+        let (service, lateness) = self.open.map(|open| (open.service, open.lateness)).unzip();
+        LoopOutcome {
+            latency: self.latency,
+            service,
+            lateness,
+            warm_up,
+            issued,
+            elapsed: end.since(self.start),
+            failure,
+        }
+    }
+}
+
+/// When a slot's read was meant to start and when it did.
+#[derive(Clone, Copy, Debug, Default)]
+struct SlotTimes {
+    intended: Nanos,
+    submitted: Nanos,
+    offset: u64,
+}
+
+/// The state of one worker's loop.
+struct Reader<'a, M: ?Sized, T> {
+    method: &'a mut M,
+    clock: &'a T,
+    plan: &'a ReadPlan,
+    stop: &'a AtomicBool,
+    offsets: Offsets,
+    slots: Vec<SlotTimes>,
+    free: Vec<usize>,
+    done: Vec<Completion>,
+    issued: u64,
+}
+
+impl<'a, M: ReadMethod + ?Sized, T: TimeSource> Reader<'a, M, T> {
+    fn new(method: &'a mut M, clock: &'a T, plan: &'a ReadPlan, stop: &'a AtomicBool) -> Self {
+        let depth = plan.depth.min(method.depth());
+        Reader {
+            method,
+            clock,
+            plan,
+            stop,
+            offsets: Offsets::new(plan.pattern, plan.span, plan.block_size, plan.seed, plan.working_set),
+            slots: vec![SlotTimes::default(); depth],
+            free: (0..depth).collect(),
+            done: Vec::with_capacity(depth),
+            issued: 0,
+        }
+    }
+
+    /// Runs one phase to its limit and until nothing is in flight.
+    fn run(&mut self, phase: &mut Phase) -> Result<(), ReadFailure> {
+        if phase.limit.is_nothing() {
+            return Ok(());
+        }
+        let mut failure = None;
+        loop {
+            let now = self.clock.now();
+            let issuing = failure.is_none() && !self.stop.load(Ordering::Relaxed) && phase.may_issue(now);
+            if issuing {
+                self.queue(phase, now);
+            }
+            if self.in_flight() == 0 {
+                if !issuing {
+                    return failure.map_or(Ok(()), Err);
+                }
+                // An open loop ahead of its time: nothing to do until the next read is meant to start.
+                self.wait_for_next(phase);
+                continue;
+            }
+            let wait = self.wait(phase, issuing, now);
+            self.method.reap(wait, &mut self.done).map_err(ReadFailure::Method)?;
+            let result = self.count(phase);
+            failure = failure.or(result.err());
+        }
+    }
+
+    fn in_flight(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Fills the free slots with the reads that are due.
+    #[inline]
+    fn queue(&mut self, phase: &mut Phase, now: Nanos) {
+        let first = self.free.len();
+        let mut left = first;
+        while left > 0 && phase.may_issue(now) {
+            let intended = phase.open.as_ref().map(|open| open.intended(phase.start, phase.issued));
+            if intended.is_some_and(|intended| intended > now) {
+                break;
+            }
+            left -= 1;
+            let slot = self.free[left];
+            let offset = self.offsets.advance();
+            self.slots[slot] = SlotTimes { intended: intended.unwrap_or(now), submitted: now, offset };
+            self.method.queue(ReadRequest { offset, length: self.plan.block_size, slot });
+            phase.issued += 1;
+            self.issued += 1;
+        }
+        // Choosing offsets took time that is ours, not the device's: the clock of these reads starts here.
+        let submitted = self.clock.now();
+        for slot in self.free.drain(left..first) {
+            self.slots[slot].submitted = submitted;
+        }
+    }
+
+    #[inline]
+    fn wait(&self, phase: &Phase, issuing: bool, now: Nanos) -> Wait {
+        let at_least = self.plan.reap_batch.min(self.in_flight());
+        match &phase.open {
+            Some(open) if issuing && !self.free.is_empty() => {
+                let until_next = open.intended(phase.start, phase.issued).since(now);
+                Wait { at_least: 1, timeout: Some(until_next.into()) }
+            }
+            Some(_) => Wait { at_least: 1, timeout: None },
+            None => Wait { at_least, timeout: None },
+        }
+    }
+
+    fn wait_for_next(&self, phase: &Phase) {
+        if let Some(open) = &phase.open {
+            let next = open.intended(phase.start, phase.issued);
+            // A slow rate must not make ^C wait, nor run past the time that was set.
+            let patience = self.clock.now() + crate::windows::WINDOW;
+            let deadline = phase.deadline().unwrap_or(next);
+            self.clock.wait_until(next.min(patience).min(deadline));
+        }
+    }
+
+    /// Counts what has ended and frees its slots.
+    #[inline]
+    fn count(&mut self, phase: &mut Phase) -> Result<(), ReadFailure> {
+        let now = self.clock.now();
+        let mut result = Ok(());
+        for completion in self.done.drain(..) {
+            let slot = &self.slots[completion.slot];
+            match completion.result {
+                Ok(got) if got == self.plan.block_size => phase.record(now, slot),
+                other => result = Err(failure(slot.offset, self.plan.block_size, other)),
+            }
+            self.free.push(completion.slot);
+        }
+        result
+    }
+}
+
+#[cold]
+fn failure(offset: u64, length: usize, result: std::io::Result<usize>) -> ReadFailure {
+    match result {
+        Ok(got) => ReadFailure::Short { offset, length, got },
+        Err(error) => ReadFailure::Refused { offset, length, error },
+    }
+}

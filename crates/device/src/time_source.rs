@@ -1,0 +1,63 @@
+//! The clock that a read loop is timed by: the machine's, or a virtual one that a model moves.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use measure::Nanos;
+use sys::clock::Clock;
+
+/// How close to a moment a sleep is trusted to come; the rest is spun. Waking a thread costs this much on a virtual
+/// machine.
+const SPIN: Nanos = Nanos(60_000);
+
+/// Tells the time and waits for it.
+pub trait TimeSource: Clone + Send {
+    /// Time since the clock's own start.
+    fn now(&self) -> Nanos;
+
+    /// Returns when `moment` has come.
+    fn wait_until(&self, moment: Nanos);
+}
+
+impl TimeSource for Clock {
+    #[inline]
+    fn now(&self) -> Nanos {
+        Clock::now(self)
+    }
+
+    fn wait_until(&self, moment: Nanos) {
+        loop {
+            let left = moment.since(Clock::now(self));
+            if left == Nanos::ZERO {
+                return;
+            }
+            if left > SPIN {
+                std::thread::sleep((left - SPIN).into());
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+    }
+}
+
+/// A clock that stands still until somebody moves it: models of devices answer without anyone sleeping.
+#[derive(Clone, Debug, Default)]
+pub struct VirtualClock(Arc<AtomicU64>);
+
+impl VirtualClock {
+    /// Moves the clock to `moment`; a moment that has passed leaves it alone.
+    pub fn advance_to(&self, moment: Nanos) {
+        self.0.fetch_max(moment.0, Ordering::Relaxed);
+    }
+}
+
+impl TimeSource for VirtualClock {
+    #[inline]
+    fn now(&self) -> Nanos {
+        Nanos(self.0.load(Ordering::Relaxed))
+    }
+
+    fn wait_until(&self, moment: Nanos) {
+        self.advance_to(moment);
+    }
+}

@@ -1,0 +1,213 @@
+//! Latencies over time, in windows of equal width and flat memory.
+
+use hdrhistogram::Histogram;
+use measure::statistics::ExactSums;
+use measure::{Nanos, Timeline};
+
+/// Width of a window before any merging.
+pub const WINDOW: Nanos = Nanos::from_millis(100);
+
+/// Most windows kept: two minutes at full resolution; beyond, neighbours are merged and the width doubles.
+const WINDOWS_MAX: usize = 1200;
+
+/// Longest latency that a histogram tells apart, one hour in nanoseconds; a longer one counts as this.
+pub(crate) const LATENCY_MAX: u64 = 3_600_000_000_000;
+
+/// What happened in one window.
+#[derive(Clone, Debug, Default)]
+pub struct Window {
+    /// Sums and extremes of the latencies in nanoseconds.
+    pub exact: ExactSums,
+    /// Latencies as ascending (nanoseconds, count) pairs, at two significant digits.
+    pub distribution: Vec<(u64, u64)>,
+}
+
+impl Window {
+    /// Reads completed in the window.
+    pub fn reads(&self) -> u64 {
+        self.distribution.iter().map(|(_, count)| count).sum()
+    }
+
+    /// Median latency; `None` for an empty window.
+    pub fn median(&self) -> Option<Nanos> {
+        let half = self.reads().div_ceil(2);
+        let mut seen = 0;
+        self.distribution.iter().find_map(|(value, count)| {
+            seen += count;
+            (seen >= half.max(1)).then(|| Nanos((*value).clamp(self.exact.min, self.exact.max)))
+        })
+    }
+
+    fn merge(&mut self, other: &Window) {
+        self.exact.add(&other.exact);
+        self.distribution.extend_from_slice(&other.distribution);
+        self.distribution.sort_unstable_by_key(|(value, _)| *value);
+        self.distribution.dedup_by(|later, earlier| {
+            let same = later.0 == earlier.0;
+            earlier.1 += if same { later.1 } else { 0 };
+            same
+        });
+    }
+}
+
+/// The windows of one worker, or of several merged.
+#[derive(Clone, Debug)]
+pub struct Windows {
+    start: Nanos,
+    width: Nanos,
+    closed: Vec<Window>,
+    current: Histogram<u32>,
+    current_exact: ExactSums,
+    current_end: Nanos,
+}
+
+impl Windows {
+    /// Windows that begin at `start`.
+    pub fn starting(start: Nanos) -> Windows {
+        let current = Histogram::new_with_bounds(1, LATENCY_MAX, 2).expect("constant bounds are valid");
+        Windows {
+            start,
+            width: WINDOW,
+            closed: Vec::new(),
+            current,
+            current_exact: ExactSums::default(),
+            current_end: start + WINDOW,
+        }
+    }
+
+    /// Adds a read that ended at `now`. Moments must not run backwards by more than a window.
+    #[inline]
+    pub fn record(&mut self, now: Nanos, latency: Nanos) {
+        if now >= self.current_end {
+            self.close_until(now);
+        }
+        self.current.saturating_record(latency.0.max(1));
+        self.current_exact.record(latency.0);
+    }
+
+    /// Closes the last window, cut at `end`; one that lasted less than half its width is dropped from the windows,
+    /// because a rate cannot be drawn from it.
+    pub fn finish(&mut self, end: Nanos) {
+        self.close_until(end);
+        let lasted = (end + self.width).since(self.current_end);
+        if lasted.0 * 2 >= self.width.0 {
+            self.close();
+        }
+    }
+
+    /// The closed windows.
+    pub fn closed(&self) -> &[Window] {
+        &self.closed
+    }
+
+    /// Width of a window.
+    pub fn width(&self) -> Nanos {
+        self.width
+    }
+
+    /// Adds the windows of another worker that started at the same moment.
+    pub fn merge(&mut self, mut other: Windows) {
+        while self.width < other.width {
+            self.halve();
+        }
+        while other.width < self.width {
+            other.halve();
+        }
+        for (index, window) in other.closed.iter().enumerate() {
+            match self.closed.get_mut(index) {
+                Some(own) => own.merge(window),
+                None => self.closed.push(window.clone()),
+            }
+        }
+    }
+
+    /// Reads per second in each closed window.
+    pub fn rates(&self) -> Vec<f64> {
+        self.closed.iter().map(|window| window.reads() as f64 / self.width.as_seconds()).collect()
+    }
+
+    /// The windows as the run document carries them; `None` when there is none.
+    pub fn timeline(&self) -> Option<Timeline> {
+        let median_us = |window: &Window| window.median().map_or(0.0, Nanos::as_micros);
+        let max_us = |window: &Window| Nanos(window.exact.max).as_micros();
+        (!self.closed.is_empty()).then(|| Timeline {
+            window_ms: self.width.as_millis(),
+            reads: self.closed.iter().map(Window::reads).collect(),
+            median_us: self.closed.iter().map(median_us).collect(),
+            max_us: self.closed.iter().map(max_us).collect(),
+        })
+    }
+
+    #[cold]
+    fn close_until(&mut self, now: Nanos) {
+        while now >= self.current_end {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        let distribution = self
+            .current
+            .iter_recorded()
+            .map(|step| (step.value_iterated_to(), u64::from(step.count_at_value())))
+            .collect();
+        self.closed.push(Window { exact: self.current_exact, distribution });
+        self.current.reset();
+        self.current_exact = ExactSums::default();
+        if self.closed.len() == WINDOWS_MAX {
+            self.halve();
+        }
+        self.current_end = self.start + Nanos(self.width.0 * (self.closed.len() as u64 + 1));
+    }
+
+    fn halve(&mut self) {
+        self.width = Nanos(self.width.0 * 2);
+        let merge_pair = |pair: &[Window]| {
+            let mut window = pair[0].clone();
+            pair[1..].iter().for_each(|other| window.merge(other));
+            window
+        };
+        self.closed = self.closed.chunks(2).map(merge_pair).collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_shows_as_empty_windows() {
+        let mut windows = Windows::starting(Nanos(5));
+        windows.record(Nanos::from_millis(50), Nanos::from_micros(80));
+        windows.record(Nanos::from_millis(350), Nanos::from_micros(120));
+        windows.finish(Nanos::from_millis(400));
+        let timeline = windows.timeline().unwrap();
+        assert_eq!(timeline.reads, [1, 0, 0, 1]);
+        assert_eq!(timeline.median_us, [80.0, 0.0, 0.0, 120.0]);
+    }
+
+    #[test]
+    fn a_long_run_keeps_every_read_in_bounded_windows() {
+        let mut windows = Windows::starting(Nanos::ZERO);
+        for second in 0..4000u64 {
+            windows.record(Nanos::from_millis(second * 1000), Nanos(100));
+        }
+        windows.finish(Nanos::from_millis(4_000_000));
+        assert!(windows.closed().len() <= WINDOWS_MAX);
+        assert_eq!(windows.closed().iter().map(Window::reads).sum::<u64>(), 4000);
+        assert!(windows.width() > WINDOW);
+    }
+
+    #[test]
+    fn workers_merge_window_by_window() {
+        let mut one = Windows::starting(Nanos::ZERO);
+        let mut two = Windows::starting(Nanos::ZERO);
+        one.record(Nanos(1), Nanos(100));
+        two.record(Nanos(2), Nanos(100));
+        two.record(Nanos::from_millis(120), Nanos(300));
+        one.finish(Nanos::from_millis(100));
+        two.finish(Nanos::from_millis(200));
+        one.merge(two);
+        assert_eq!(one.timeline().unwrap().reads, [2, 1]);
+    }
+}

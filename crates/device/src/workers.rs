@@ -1,0 +1,131 @@
+//! Several workers on one device: each its own descriptor, its own I/O method and its own seed, all begun together.
+
+use std::path::Path;
+use std::sync::Barrier;
+use std::sync::atomic::AtomicBool;
+
+use measure::Nanos;
+use sys::account;
+use sys::clock::Clock;
+use sys::read::{MethodError, MethodRow, ReadMethod, Setup};
+use sys::target::{Caching, Target, TargetError};
+
+use crate::meter::Meter;
+use crate::model::ModelRow;
+use crate::plan::ReadPlan;
+use crate::read_loop::{self, LoopOutcome, ReadFailure};
+use crate::time_source::VirtualClock;
+
+/// Why a reading could not be begun.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadingError {
+    /// The file or device cannot be opened this way.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The I/O method cannot be had.
+    #[error(transparent)]
+    Method(#[from] MethodError),
+}
+
+/// What the workers measured together.
+#[derive(Debug)]
+pub struct Reading {
+    /// Merged over the workers.
+    pub outcome: LoopOutcome,
+    /// CPU time of the whole process (user and system) while the workers read, warm-up included.
+    pub cpu: Nanos,
+    /// Time from the common start to the end of each worker.
+    pub worker_elapsed: Vec<Nanos>,
+}
+
+/// What all workers of a reading share.
+#[derive(Clone, Copy, Debug)]
+pub struct Team<'a> {
+    /// The file or device.
+    pub path: &'a Path,
+    /// Through the page cache or not.
+    pub caching: Caching,
+    /// How to ask the kernel.
+    pub method: &'static MethodRow,
+    /// Times the reads.
+    pub clock: Clock,
+    /// Raised by ^C.
+    pub stop: &'a AtomicBool,
+}
+
+impl Team<'_> {
+    /// Runs one worker for each plan. Every worker is opened before the first one reads.
+    ///
+    /// Errors when a worker cannot be opened; a read that fails is told in the outcome.
+    pub fn read(&self, plans: &[ReadPlan]) -> Result<Reading, ReadingError> {
+        let methods = plans.iter().map(|plan| self.open(plan)).collect::<Result<Vec<_>, ReadingError>>()?;
+        let barrier = Barrier::new(plans.len() + 1);
+        let (outcomes, cpu) = std::thread::scope(|scope| {
+            let start_worker = |(plan, mut method): (&ReadPlan, Box<dyn ReadMethod>)| {
+                let (barrier, clock, stop, plan) = (&barrier, self.clock, self.stop, *plan);
+                scope.spawn(move || {
+                    sys::clock::precise_timers();
+                    barrier.wait();
+                    read_loop::run(method.as_mut(), &clock, &plan, stop)
+                })
+            };
+            let workers: Vec<_> = plans.iter().zip(methods).map(start_worker).collect();
+            let cpu_before = account::process_cpu();
+            barrier.wait();
+            let join = |worker: std::thread::ScopedJoinHandle<'_, LoopOutcome>| match worker.join() {
+                Ok(outcome) => outcome,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            let outcomes: Vec<LoopOutcome> = workers.into_iter().map(join).collect();
+            (outcomes, account::process_cpu().since(cpu_before))
+        });
+        Ok(merge(outcomes, cpu))
+    }
+
+    fn open(&self, plan: &ReadPlan) -> Result<Box<dyn ReadMethod>, ReadingError> {
+        let target = Target::open(self.path, self.caching)?;
+        target.check_block_size(plan.block_size)?;
+        Ok((self.method.open)(Setup { target: &target, depth: plan.depth, slot_bytes: plan.block_size })?)
+    }
+}
+
+/// Reads a model in virtual time with one worker. There is no CPU time to tell: the model is not a device.
+pub fn read_model(model: &ModelRow, plan: &ReadPlan, stop: &AtomicBool) -> LoopOutcome {
+    let clock = VirtualClock::default();
+    let mut method = (model.open)(&clock, plan.depth, plan.block_size);
+    read_loop::run(method.as_mut(), &clock, plan, stop)
+}
+
+fn merge(outcomes: Vec<LoopOutcome>, cpu: Nanos) -> Reading {
+    let worker_elapsed = outcomes.iter().map(|outcome| outcome.elapsed).collect();
+    let merged = outcomes.into_iter().reduce(merge_two);
+    Reading { outcome: merged.expect("a team has at least one worker"), cpu, worker_elapsed }
+}
+
+fn merge_two(mut one: LoopOutcome, other: LoopOutcome) -> LoopOutcome {
+    one.latency.merge(other.latency);
+    one.warm_up.merge(other.warm_up);
+    one.service = merge_optional(one.service, other.service);
+    one.lateness = merge_optional(one.lateness, other.lateness);
+    one.issued += other.issued;
+    one.elapsed = one.elapsed.max(other.elapsed);
+    one.failure = one.failure.or(other.failure);
+    one
+}
+
+fn merge_optional(one: Option<Meter>, other: Option<Meter>) -> Option<Meter> {
+    match (one, other) {
+        (Some(mut one), Some(other)) => {
+            one.merge(other);
+            Some(one)
+        }
+        (one, other) => one.or(other),
+    }
+}
+
+impl Reading {
+    /// The first read that failed, if one did.
+    pub fn failure(&self) -> Option<&ReadFailure> {
+        self.outcome.failure.as_ref()
+    }
+}

@@ -1,0 +1,99 @@
+//! What the disk experiment's numbers say, in sentences.
+
+use measure::Finding;
+use measure::quantity::{format_nanos, format_size, three_digits};
+
+use super::{DiskParameters, Zone};
+use crate::journal::Journal;
+use crate::reading::{Answer, capitalised};
+
+/// Differences of place below this are noise on a shared machine.
+const PLACE_MATTERS: f64 = 1.15;
+
+/// The published elapsed times against the outer zone: 17.4 s and 32.7 s against 11.4 s.
+const PUBLISHED_INNER: f64 = 1.5;
+const PUBLISHED_BOTH: f64 = 2.9;
+
+fn micros(value: f64) -> String {
+    format_nanos(value * 1e3)
+}
+
+/// One sentence on what a read takes, and who answered.
+pub(super) fn whole(parameters: &DiskParameters, answer: &Answer, journal: &mut dyn Journal) {
+    if answer.interrupted {
+        return;
+    }
+    let (Some(latency), Some(iops)) = (answer.metric("read_latency"), answer.metric("iops")) else { return };
+    let tail = latency.statistics.p99.map_or(String::new(), |p99| format!(", one in a hundred {} or more", micros(p99)));
+    let by = answer.verdict.as_ref().map_or("the model", |verdict| match verdict.tier {
+        device::tier::Tier::PageCache => "the page cache",
+        device::tier::Tier::Storage => "storage",
+        device::tier::Tier::Mixed { .. } => "page cache and storage together",
+        device::tier::Tier::Unknown => "nobody who could be named",
+    });
+    let proof = answer.verdict.as_ref().map_or(String::new(), |verdict| format!(": {}", verdict.proof));
+    journal.find(Finding::info(
+        "answer-read",
+        format!(
+            "A {} read of {} takes {} at depth {}{tail}: {} reads a second. {} answered{proof}.",
+            parameters.pattern.name(),
+            format_size(parameters.block_size as u64),
+            micros(latency.median()),
+            parameters.depth * parameters.workers,
+            three_digits(iops.statistics.mean),
+            capitalised(by),
+        ),
+    ));
+}
+
+/// Whether place matters, beside the published disk.
+pub(super) fn zones(answered: &[(Zone, Answer)], journal: &mut dyn Journal) {
+    let per_read = |wanted: Zone| {
+        let (_, answer) = answered.iter().find(|(zone, _)| *zone == wanted)?;
+        answer.metric("iops").map(|iops| 1.0 / iops.statistics.mean)
+    };
+    let Some(outer) = per_read(Zone::Outer) else { return };
+    let ratios: Vec<(Zone, f64, f64)> = [(Zone::Inner, PUBLISHED_INNER), (Zone::Both, PUBLISHED_BOTH)]
+        .into_iter()
+        .filter_map(|(zone, published)| Some((zone, per_read(zone)? / outer, published)))
+        .collect();
+    if ratios.is_empty() {
+        return;
+    }
+    let clause = |(zone, ratio, published): &(Zone, f64, f64)| {
+        let name = if *zone == Zone::Inner { "the inner zone" } else { "one worker in each" };
+        format!("{name} {} times the outer zone (the disk of 2005: {published})", three_digits(*ratio))
+    };
+    let clauses = ratios.iter().map(clause).collect::<Vec<_>>().join(", ");
+    let matters = ratios.iter().any(|(_, ratio, _)| *ratio >= PLACE_MATTERS);
+    let verdict = if matters { "Place matters on this device" } else { "Place makes no difference on this device" };
+    journal.find(Finding::info("answer-zones", format!("{verdict}: a read costs in {clauses}.")));
+}
+
+/// How far latency spreads over places or distances, and what that says about seeks.
+pub(super) fn spread(what: &str, parameter: &str, answered: &[Answer], journal: &mut dyn Journal) {
+    let mut medians: Vec<(f64, String)> = answered
+        .iter()
+        .filter_map(|answer| {
+            let case = answer.cases.last()?;
+            Some((case.metric("read_latency")?.median(), case.parameter(parameter)?))
+        })
+        .collect();
+    medians.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let (Some(least), Some(most)) = (medians.first(), medians.last()) else { return };
+    let ratio = most.0 / least.0.max(f64::MIN_POSITIVE);
+    let says = if ratio < PLACE_MATTERS {
+        "there is no arm to move, or something in between hides it"
+    } else {
+        "repeat the run to tell seeks from noise"
+    };
+    journal.find(Finding::info(
+        &format!("answer-{what}"),
+        format!(
+            "The median latency lies between {} and {} over every {what}, {} times: {says}.",
+            micros(least.0),
+            micros(most.0),
+            three_digits(ratio)
+        ),
+    ));
+}

@@ -1,0 +1,53 @@
+//! Why an experiment ended early; each variant is a sentence for the user.
+
+use std::path::PathBuf;
+
+use device::content::ContentError;
+use device::read_loop::ReadFailure;
+use device::workers::ReadingError;
+use sys::target::TargetError;
+use sys::test_file::TestFileError;
+use thiserror::Error;
+
+use crate::journal::KeepError;
+
+/// What went wrong. ^C is no error: an experiment that was stopped returns what it has.
+#[derive(Debug, Error)]
+pub enum ExperimentError {
+    /// The file or device cannot be opened, or not this way.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The reader could not be set up.
+    #[error(transparent)]
+    Reading(#[from] ReadingError),
+    /// The region could not be looked at.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+    /// A read failed while it was measured.
+    #[error("{path}: {failure}; the cases that were finished before are kept", path = path.display())]
+    ReadFailed {
+        /// The file or device.
+        path: PathBuf,
+        /// Offset and reason.
+        failure: ReadFailure,
+    },
+    /// The test file could not be made.
+    #[error(transparent)]
+    TestFile(#[from] TestFileError),
+    /// Memory for a probe could not be had.
+    #[error("no memory for {what} of {bytes} bytes: {reason}")]
+    Memory {
+        /// What it was for.
+        what: &'static str,
+        /// How much.
+        bytes: usize,
+        /// The kernel's answer.
+        reason: std::io::Error,
+    },
+    /// Parameters that cannot be, with what to write instead.
+    #[error("{0}")]
+    Parameters(String),
+    /// A finished case could not be kept.
+    #[error(transparent)]
+    Keep(#[from] KeepError),
+}

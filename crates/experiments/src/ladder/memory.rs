@@ -1,0 +1,203 @@
+//! The rungs of the caches and of main memory: dependent loads, and streaming.
+
+use measure::quantity::{format_nanos, format_size};
+use measure::{Case, Finding, Metric, Nanos, Unit};
+use serde_json::json;
+use sys::bandwidth::Stream;
+use sys::chase::Chase;
+use sys::host;
+use sys::region::Pages;
+
+use super::{BLOCK, Steps, rung, timed_rung};
+use crate::error::ExperimentError;
+use crate::journal::Journal;
+use crate::machine::Conditions;
+
+/// Samples of a rung.
+const SAMPLES: usize = 15;
+
+/// Loads of a sample in the caches and in main memory: 0.2 to 8 ms and about 30 ms, so that the clock's cost vanishes.
+const LOADS_CACHED: u64 = 1 << 18;
+const LOADS_MEMORY: u64 = 1 << 16;
+
+/// Main memory is measured over this footprint where there is room: past every cache, and past what the processor's
+/// table of 2 MiB pages reaches.
+const FOOTPRINT_MAX: u64 = 2 << 30;
+
+/// Share of the free memory that a probe may take.
+const MEMORY_SHARE: u64 = 4;
+
+/// A load half-way into the third level that costs this many times one in its front says that the level is smaller
+/// than it claims to be.
+const L3_SHRUNK: f64 = 2.5;
+
+/// Time for each number of streaming threads.
+const STREAM_TIME: Nanos = Nanos::from_millis(600);
+
+/// Measures l1, l2, l3, dram, dram-huge and dram-sequential.
+pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+    for (name, footprint) in cache_footprints(steps) {
+        let latency = chase_rung(steps, name, footprint, Pages::Huge, journal)?;
+        if name == "l3"
+            && let Some(latency) = latency
+        {
+            check_third_level(steps, footprint, latency, journal)?;
+        }
+    }
+    let footprint = memory_footprint();
+    chase_rung(steps, "dram", footprint, Pages::Small, journal)?;
+    chase_rung(steps, "dram-huge", footprint, Pages::Huge, journal)?;
+    if steps.machine.stop.requested() { Ok(()) } else { sequential(steps, footprint, journal) }
+}
+
+/// A footprint inside each cache: half of the first level, and for each further one the geometric mean with the
+/// level above, at most four times that level, because the far part of a shared level is often used by others.
+fn cache_footprints(steps: &Steps<'_>) -> Vec<(&'static str, usize)> {
+    let caches = &steps.machine.host.caches;
+    let size = |level: u8| caches.iter().find(|cache| cache.level == level).map(|cache| cache.bytes);
+    let between = |above: u64, own: u64| ((above as f64 * own as f64).sqrt() as u64).min(above * 4) as usize;
+    let first = size(1).map(|own| ("l1", own as usize / 2));
+    let second = size(1).zip(size(2)).map(|(above, own)| ("l2", between(above, own)));
+    let third = size(2).zip(size(3)).map(|(above, own)| ("l3", between(above, own)));
+    [first, second, third].into_iter().flatten().map(|(name, bytes)| (name, bytes / 64 * 64)).collect()
+}
+
+/// The largest power of two within the share of the free memory, at most [`FOOTPRINT_MAX`] and at least 64 MiB.
+fn memory_footprint() -> usize {
+    let free = host::available_memory().unwrap_or(FOOTPRINT_MAX);
+    let share = (free / MEMORY_SHARE).clamp(64 << 20, FOOTPRINT_MAX);
+    1 << share.ilog2()
+}
+
+fn chase_rung(
+    steps: &Steps<'_>,
+    name: &'static str,
+    footprint: usize,
+    pages: Pages,
+    journal: &mut dyn Journal,
+) -> Result<Option<f64>, ExperimentError> {
+    if steps.machine.stop.requested() {
+        return Ok(None);
+    }
+    journal.step(&format!("preparing {} of memory for rung {name}", format_size(footprint as u64)), std::time::Duration::from_secs(1));
+    let mut chase = chase(footprint, pages, steps.parameters.seed)?;
+    let mut parameters = rung(name);
+    parameters.insert("footprint".into(), json!(footprint));
+    parameters.insert("pages".into(), json!(if pages == Pages::Huge { "huge" } else { "small" }));
+    parameters.insert("huge_bytes".into(), json!(chase.huge_bytes()));
+    if pages == Pages::Huge {
+        report_huge(name, footprint, chase.huge_bytes(), journal);
+    }
+    let source = "chain of dependent loads in random order, one a cache line";
+    let loads = if footprint >= 64 << 20 { LOADS_MEMORY } else { LOADS_CACHED };
+    let clock = steps.machine.clock;
+    let sample = move || {
+        // One unmeasured round: it fills the cache in question.
+        chase.latency_ns(&clock, (footprint as u64 / 64).clamp(1024, loads));
+        (0..SAMPLES).map(|_| chase.latency_ns(&clock, loads)).collect()
+    };
+    timed_rung(steps, parameters, source, sample, journal)
+}
+
+fn chase(footprint: usize, pages: Pages, seed: u64) -> Result<Chase, ExperimentError> {
+    let memory = |reason| ExperimentError::Memory { what: "the pointer chase", bytes: footprint, reason };
+    Chase::new(footprint, pages, seed).map_err(memory)
+}
+
+fn report_huge(name: &str, footprint: usize, huge: Option<u64>, journal: &mut dyn Journal) {
+    let wanted = footprint as u64 / 2;
+    if footprint >= sys::region::HUGE_PAGE && huge.is_none_or(|bytes| bytes < wanted) {
+        journal.find(Finding::warning(
+            "huge-pages-not-granted",
+            format!(
+                "Rung {name} was to stand on 2 MiB pages, but the system granted {} of {}: it contains misses of the \
+                 page table cache. Set /sys/kernel/mm/transparent_hugepage/enabled to madvise or always.",
+                huge.map_or("an unknown part".into(), format_size),
+                format_size(footprint as u64)
+            ),
+        ));
+    }
+}
+
+/// A virtual machine is told the size of the whole third level, and shares it.
+fn check_third_level(steps: &Steps<'_>, footprint: usize, latency: f64, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+    let Some(level) = steps.machine.host.caches.iter().find(|cache| cache.level == 3) else { return Ok(()) };
+    let half = level.bytes as usize / 2;
+    if half <= footprint * 2 {
+        return Ok(());
+    }
+    let mut chase = chase(half, Pages::Huge, steps.parameters.seed)?;
+    let clock = &steps.machine.clock;
+    chase.latency_ns(clock, half as u64 / 64);
+    let deep = chase.latency_ns(clock, LOADS_CACHED);
+    if deep > latency * L3_SHRUNK {
+        journal.find(Finding::info(
+            "l3-smaller-than-said",
+            format!(
+                "The third-level cache claims {}, but a load within {} costs {}, against {} within {}: other guests or \
+                 cores use the rest. Count on {} of it.",
+                format_size(level.bytes),
+                format_size(half as u64),
+                format_nanos(deep),
+                format_nanos(latency),
+                format_size(footprint as u64),
+                format_size(footprint as u64)
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// Streams over memory on one thread up to all processors; the rung is one thread's time for a block.
+fn sequential(steps: &Steps<'_>, footprint: usize, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+    let memory = |reason| ExperimentError::Memory { what: "the sequential scan", bytes: footprint, reason };
+    journal.step("rung dram-sequential", std::time::Duration::from_secs(2));
+    let stream = Stream::new(footprint, Pages::Huge).map_err(memory)?;
+    let conditions = Conditions::now(steps.machine);
+    let mut parameters = rung("dram-sequential");
+    parameters.insert("footprint".into(), json!(footprint));
+    parameters.insert("block_size".into(), json!(BLOCK));
+    let mut case = Case::new(parameters);
+    for threads in thread_counts(steps.machine.host.cores as usize) {
+        let result = stream.measure(&steps.machine.clock, threads, STREAM_TIME);
+        if threads == 1 {
+            let source = "sum over memory in order, one thread, huge pages where granted";
+            case.metrics.extend(Metric::of_samples("latency", Unit::Nanoseconds, source, &result.ns_per_block(BLOCK)));
+        }
+        let mebibytes: Vec<f64> = result.bytes_per_second.iter().map(|rate| rate / f64::from(1 << 20)).collect();
+        let name = format!("bandwidth_{threads}_thread{}", if threads == 1 { "" } else { "s" });
+        case.metrics.extend(Metric::of_samples(&name, Unit::MebibytesPerSecond, "sum over memory in order", &mebibytes));
+    }
+    let change = conditions.changed(steps.machine);
+    case.metrics.extend(change.metric());
+    change.report("rung dram-sequential", steps.machine.host.cores, journal);
+    if !steps.machine.stop.requested() {
+        journal.keep(case)?;
+    }
+    Ok(())
+}
+
+/// 1, 2, 4, ... and all.
+fn thread_counts(cores: usize) -> Vec<usize> {
+    let mut counts: Vec<usize> = std::iter::successors(Some(1), |count| Some(count * 2)).take_while(|count| *count < cores).collect();
+    counts.push(cores.max(1));
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_of_threads_is_measured_once() {
+        assert_eq!(thread_counts(1), [1]);
+        assert_eq!(thread_counts(2), [1, 2]);
+        assert_eq!(thread_counts(6), [1, 2, 4, 6]);
+    }
+
+    #[test]
+    fn the_footprint_is_a_power_of_two_beyond_any_cache() {
+        let footprint = memory_footprint();
+        assert!(footprint.is_power_of_two() && footprint >= 64 << 20 && footprint as u64 <= FOOTPRINT_MAX);
+    }
+}

@@ -1,0 +1,103 @@
+//! ladder: what one read costs at every level of this machine, from the first cache to the disk.
+
+mod answers;
+mod memory;
+mod storage;
+mod system;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use measure::{Case, Finding, Metric, Parameters, Unit};
+use serde_json::json;
+
+use crate::error::ExperimentError;
+use crate::journal::Journal;
+use crate::machine::{Conditions, Machine};
+use crate::own_cost;
+
+/// Bytes of a database block: the unit in which the rungs are compared.
+pub const BLOCK: usize = 8192;
+
+/// Parameters of the experiment.
+#[derive(Clone, Debug)]
+pub struct LadderParameters {
+    /// Where the test file is made.
+    pub dir: PathBuf,
+    /// Bytes of the test file.
+    pub size: u64,
+    /// A file or block device to measure the device rungs on, instead of the test file.
+    pub on: Option<PathBuf>,
+    /// Picks the order of random accesses and the content of the test file.
+    pub seed: u64,
+}
+
+/// Runs every rung from the top down.
+///
+/// The test file has no name, so nothing is left of it however the run ends.
+pub fn run(parameters: &LadderParameters, machine: &Machine, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+    let storage = storage::Storage::open(parameters, machine, journal)?;
+    storage.describe(journal);
+    machine.report_absences(journal);
+    own_cost::measure(machine, journal);
+    let rungs: [fn(&Steps<'_>, &mut dyn Journal) -> Result<(), ExperimentError>; 4] =
+        [memory::rungs, pool_rungs, system::rungs, storage::rungs];
+    let steps = Steps { parameters, machine, storage: &storage };
+    for rung in rungs {
+        if machine.stop.requested() {
+            return Ok(());
+        }
+        rung(&steps, journal)?;
+    }
+    Ok(())
+}
+
+/// What every rung is given.
+struct Steps<'a> {
+    parameters: &'a LadderParameters,
+    machine: &'a Machine,
+    storage: &'a storage::Storage,
+}
+
+/// The rungs of the buffer pool need the embedded engine.
+fn pool_rungs(_steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+    journal.find(Finding::info(
+        "no-buffer-pool",
+        "The rungs pool-get and lio, and with them the ratio of physical to logical I/O, need the embedded storage \
+         engine, which this version does not have: they are absent.",
+    ));
+    Ok(())
+}
+
+/// The parameters of a rung.
+fn rung(name: &str) -> Parameters {
+    let mut parameters = Parameters::new();
+    parameters.insert("rung".into(), json!(name));
+    parameters
+}
+
+/// Takes samples of a rung that is timed in batches, between two looks at the machine, and keeps them.
+fn timed_rung(
+    steps: &Steps<'_>,
+    parameters: Parameters,
+    source: &str,
+    sample: impl FnOnce() -> Vec<f64>,
+    journal: &mut dyn Journal,
+) -> Result<Option<f64>, ExperimentError> {
+    let name = parameters.get("rung").and_then(|rung| rung.as_str()).unwrap_or_default().to_string();
+    journal.step(&format!("rung {name}"), Duration::from_millis(500));
+    let conditions = Conditions::now(steps.machine);
+    let samples = sample();
+    let change = conditions.changed(steps.machine);
+    if steps.machine.stop.requested() {
+        return Ok(None);
+    }
+    let mut case = Case::new(parameters);
+    let latency = Metric::of_samples("latency", Unit::Nanoseconds, source, &samples);
+    let median = latency.as_ref().map(Metric::median);
+    case.metrics.extend(latency);
+    case.metrics.extend(change.metric());
+    change.report(&format!("rung {name}"), steps.machine.host.cores, journal);
+    journal.keep(case)?;
+    Ok(median)
+}

@@ -1,0 +1,134 @@
+//! Lasting changes of a rate: where a throttle set in, a burst credit ran out, or a cache was full.
+
+use std::ops::Range;
+
+use crate::statistics::median;
+
+/// Fewest windows on either side of a change: what lasts shorter is a hiccup.
+const WINDOWS_MIN: usize = 8;
+
+/// Least change of the median rate, as a share of the larger one. Rates on shared machines drift by 10 per cent.
+const CHANGE_MIN: f64 = 0.25;
+
+/// Share of the windows on each side that must lie on their own side of the middle between both medians.
+const SEPARATION: f64 = 0.9;
+
+/// Most stretches that a run is cut into.
+const STRETCHES_MAX: usize = 8;
+
+/// A stretch of windows with one rate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stretch {
+    /// Which windows.
+    pub windows: Range<usize>,
+    /// Median rate of its windows, in the unit of the rates.
+    pub rate: f64,
+}
+
+/// Cuts `rates`, one a window, into stretches between lasting changes; one stretch when nothing changed.
+///
+/// Each cut minimises the squared distance to the means of both sides (binary segmentation: Scott and Knott, "A
+/// cluster analysis method for grouping means", 1974), and is kept when the change is large, separated and lasting.
+/// Empty for no rates.
+pub fn stretches(rates: &[f64]) -> Vec<Stretch> {
+    let mut found = Vec::new();
+    if !rates.is_empty() {
+        cut(rates, 0..rates.len(), STRETCHES_MAX, &mut found);
+    }
+    found
+}
+
+fn cut(rates: &[f64], range: Range<usize>, most: usize, found: &mut Vec<Stretch>) {
+    let split = if most > 1 { lasting_change(&rates[range.clone()]) } else { None };
+    match split {
+        Some(offset) => {
+            let middle = range.start + offset;
+            cut(rates, range.start..middle, most / 2, found);
+            cut(rates, middle..range.end, most - most / 2, found);
+        }
+        None => found.push(Stretch { rate: median(&rates[range.clone()]).unwrap_or(0.0), windows: range }),
+    }
+}
+
+/// Index of the first window after the change.
+fn lasting_change(rates: &[f64]) -> Option<usize> {
+    let split = best_split(rates)?;
+    let (before, after) = rates.split_at(split);
+    let (low, high) = (median(before)?, median(after)?);
+    let larger = low.max(high);
+    let large = larger > 0.0 && (high - low).abs() / larger >= CHANGE_MIN;
+    let middle = (low + high) / 2.0;
+    let on_side = |part: &[f64], side: f64| {
+        let inside = part.iter().filter(|rate| (**rate < middle) == (side < middle)).count();
+        inside as f64 >= SEPARATION * part.len() as f64
+    };
+    (large && on_side(before, low) && on_side(after, high)).then_some(split)
+}
+
+/// The split with the least squared error around the means of both sides.
+fn best_split(rates: &[f64]) -> Option<usize> {
+    let total: f64 = rates.iter().sum();
+    let mut left = 0.0;
+    let mut best: Option<(f64, usize)> = None;
+    for split in 1..rates.len() {
+        left += rates[split - 1];
+        if split < WINDOWS_MIN || rates.len() - split < WINDOWS_MIN {
+            continue;
+        }
+        let (count_left, count_right) = (split as f64, (rates.len() - split) as f64);
+        let between = left * left / count_left + (total - left).powi(2) / count_right;
+        if best.is_none_or(|(most, _)| between > most) {
+            best = Some((between, split));
+        }
+    }
+    best.map(|(_, split)| split)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::SplitMix64;
+
+    fn noisy(random: &mut SplitMix64, rate: f64, windows: usize, noise: f64) -> Vec<f64> {
+        (0..windows).map(|_| rate * (1.0 + noise * (random.below(2001) as f64 / 1000.0 - 1.0))).collect()
+    }
+
+    #[test]
+    fn a_burst_that_ends_is_cut_at_its_end() {
+        let mut random = SplitMix64::new(1);
+        let mut rates = noisy(&mut random, 3000.0, 40, 0.1);
+        rates.extend(noisy(&mut random, 1000.0, 60, 0.1));
+        let stretches = stretches(&rates);
+        assert_eq!(stretches.len(), 2);
+        assert_eq!(stretches[0].windows, 0..40);
+        assert!((stretches[0].rate / stretches[1].rate - 3.0).abs() < 0.3);
+    }
+
+    #[test]
+    fn a_noisy_but_steady_rate_is_one_stretch() {
+        for seed in 0..500 {
+            let rates = noisy(&mut SplitMix64::new(seed), 10_000.0, 50, 0.3);
+            assert_eq!(stretches(&rates).len(), 1, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn a_hiccup_is_no_lasting_change() {
+        let mut rates = vec![100.0; 60];
+        rates[30..34].fill(10.0);
+        assert_eq!(stretches(&rates).len(), 1);
+    }
+
+    #[test]
+    fn throttling_twice_gives_three_stretches() {
+        let rates: Vec<f64> = [vec![100.0; 20], vec![50.0; 20], vec![20.0; 20]].concat();
+        let windows: Vec<Range<usize>> = stretches(&rates).into_iter().map(|stretch| stretch.windows).collect();
+        assert_eq!(windows, [0..20, 20..40, 40..60]);
+    }
+
+    #[test]
+    fn few_or_no_windows_are_left_whole() {
+        assert!(stretches(&[]).is_empty());
+        assert_eq!(stretches(&[1.0, 9.0]).len(), 1);
+    }
+}
