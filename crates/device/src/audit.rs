@@ -32,12 +32,12 @@ impl<'a> Audit<'a> {
     /// Takes the counts after, and gives the differences.
     pub fn end(self) -> AuditCounts {
         let device_after = self.device.and_then(BlockDevice::counters);
-        let delivered = self.device_before.zip(device_after);
-        let process = self.process_before.zip(account::process_io());
+        let delivered = self.device_before.zip(device_after).map(|(before, after)| after.since(before));
+        let process = self.process_before.zip(account::process_io()).map(|(before, after)| after.since(before));
         AuditCounts {
-            fetched_by_process: process.map(|(before, after)| after.read_bytes.saturating_sub(before.read_bytes)),
-            delivered_by_device: delivered.map(|(before, after)| after.bytes_read.saturating_sub(before.bytes_read)),
-            device_reads: delivered.map(|(before, after)| after.reads.saturating_sub(before.reads)),
+            fetched_by_process: process.map(|counts| counts.read_bytes),
+            delivered_by_device: delivered.map(|counts| counts.bytes_read),
+            device_reads: delivered.map(|counts| counts.reads),
         }
     }
 }

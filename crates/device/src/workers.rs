@@ -64,7 +64,7 @@ impl Team<'_> {
             let start_worker = |(plan, mut method): (&ReadPlan, Box<dyn ReadMethod>)| {
                 let (barrier, clock, stop, plan) = (&barrier, self.clock, self.stop, *plan);
                 scope.spawn(move || {
-                    sys::clock::precise_timers();
+                    sys::timers::precise_timers();
                     barrier.wait();
                     read_loop::run(method.as_mut(), &clock, &plan, stop)
                 })
@@ -84,7 +84,7 @@ impl Team<'_> {
 
     fn open(&self, plan: &ReadPlan) -> Result<Box<dyn ReadMethod>, ReadingError> {
         let target = Target::open(self.path, self.caching)?;
-        target.check_block_size(plan.block_size)?;
+        target.check_block_size(plan.block_size as u64)?;
         Ok((self.method.open)(Setup { target: &target, depth: plan.depth, slot_bytes: plan.block_size })?)
     }
 }

@@ -1,6 +1,8 @@
 //! The machine that an experiment runs on, and whether it stayed the same while something was measured.
 
-use measure::quantity::{format_nanos, three_digits};
+use std::cell::RefCell;
+
+use measure::quantity::three_digits;
 use measure::{Finding, Host, Metric, Nanos, Unit};
 use sys::clock::Clock;
 use sys::{core_clock, host};
@@ -22,6 +24,7 @@ pub struct Machine {
     pub host: Host,
     /// Raised by ^C.
     pub stop: Stop,
+    disturbances: RefCell<Disturbances>,
 }
 
 impl Machine {
@@ -31,7 +34,17 @@ impl Machine {
         let mut host = host::describe();
         host.core_ghz = core_clock::core_ghz(&clock);
         host.clock = Some(clock.name());
-        Machine { clock, host, stop }
+        Machine { clock, host, stop, disturbances: RefCell::default() }
+    }
+
+    /// Notes what changed while `what` was measured.
+    pub fn note(&self, what: &str, change: &Change) {
+        self.disturbances.borrow_mut().note(what, change, self.host.cores);
+    }
+
+    /// Adds the findings about what was noted; at the end of an experiment.
+    pub fn report_disturbances(&self, journal: &mut dyn Journal) {
+        self.disturbances.take().report(journal);
     }
 
     /// Says once in a run what the machine cannot tell, and why.
@@ -107,34 +120,66 @@ impl Change {
         Metric::of_samples("core_clock", Unit::Gigahertz, "chain of dependent additions, before and after", &[before, after])
     }
 
-    /// Findings when the machine was not the same before and after `what` was measured.
-    pub fn report(&self, what: &str, cores: u64, journal: &mut dyn Journal) {
-        if let Some((before, after)) = self.core_ghz
-            && core_clock::drift(before, after) > CORE_CLOCK_DRIFT
-        {
+    /// Share of the processors' time that the hypervisor took; `None` where too little was counted to tell: the
+    /// kernel counts in hundredths of a second, and one tick in a short case says nothing.
+    fn stolen_share(&self, cores: u64) -> Option<f64> {
+        let stolen = self.stolen.filter(|stolen| *stolen > Nanos::from_millis(20))?;
+        Some(stolen.as_seconds() / (self.elapsed.as_seconds() * cores as f64).max(1e-9))
+    }
+
+    fn core_clock_drift(&self) -> Option<f64> {
+        self.core_ghz.map(|(before, after)| core_clock::drift(before, after))
+    }
+}
+
+/// What changed during the measurements of a run; told once at its end, because on a shared machine it would
+/// otherwise be told of every case.
+#[derive(Clone, Debug, Default)]
+pub struct Disturbances {
+    blocks: u64,
+    clock: Vec<(f64, String, Change)>,
+    stolen: Vec<(f64, String)>,
+}
+
+impl Disturbances {
+    /// Notes what changed while `what` was measured.
+    pub fn note(&mut self, what: &str, change: &Change, cores: u64) {
+        self.blocks += 1;
+        if let Some(drift) = change.core_clock_drift().filter(|drift| *drift > CORE_CLOCK_DRIFT) {
+            self.clock.push((drift, what.into(), *change));
+        }
+        if let Some(share) = change.stolen_share(cores).filter(|share| *share > STOLEN_SHARE) {
+            self.stolen.push((share, what.into()));
+        }
+    }
+
+    /// Adds a finding for each kind of disturbance, with the worst case by name.
+    pub fn report(&self, journal: &mut dyn Journal) {
+        let worst_clock = self.clock.iter().max_by(|one, other| one.0.total_cmp(&other.0));
+        if let Some((_, what, Change { core_ghz: Some((before, after)), .. })) = worst_clock {
             journal.find(Finding::warning(
                 "core-clock-changed",
                 format!(
-                    "The core ran at {} GHz before {what} and at {} GHz after: times of memory and CPU in between are \
-                     off by about that ratio. Repeat the run when the machine is quiet.",
-                    three_digits(before),
-                    three_digits(after)
+                    "The core's frequency changed by more than 2 % during {} of {} measurements, most during {what} \
+                     ({} to {} GHz): times of memory and CPU there are off by about that ratio. Repeat the run when \
+                     the machine is quiet.",
+                    self.clock.len(),
+                    self.blocks,
+                    three_digits(*before),
+                    three_digits(*after)
                 ),
             ));
         }
-        let share = |stolen: Nanos| stolen.as_seconds() / (self.elapsed.as_seconds() * cores as f64).max(1e-9);
-        // The kernel counts steal in hundredths of a second: one tick in a short case says nothing.
-        if let Some(stolen) = self.stolen
-            && stolen > Nanos::from_millis(20)
-            && share(stolen) > STOLEN_SHARE
-        {
+        if let Some((share, what)) = self.stolen.iter().max_by(|one, other| one.0.total_cmp(&other.0)) {
             journal.find(Finding::warning(
                 "stolen-time",
                 format!(
-                    "The hypervisor took {} of processor time ({} %) away during {what}: latencies contain waits for \
-                     a processor. Repeat the run, or move to a machine with cores of its own.",
-                    format_nanos(stolen.0 as f64),
-                    three_digits(share(stolen) * 100.0)
+                    "The hypervisor took processor time away during {} of {} measurements, most during {what} ({} % \
+                     of it): means and tails contain waits for a processor. Repeat the run, or move to a machine with \
+                     cores of its own.",
+                    self.stolen.len(),
+                    self.blocks,
+                    three_digits(share * 100.0)
                 ),
             ));
         }

@@ -121,7 +121,7 @@ fn read_device(
         case.metrics.extend(whole_run_metrics(&reading, &job, counts, &change));
     }
     if !interrupted {
-        change.report(&job.what, machine.host.cores, journal);
+        machine.note(&job.what, &change);
         report_tier(&evidence, &verdict, &job.what, journal);
         report_stretches(&reading.outcome.latency, &job.what, journal);
     }

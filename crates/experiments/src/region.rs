@@ -30,7 +30,7 @@ pub fn check_extents(target: &Target, span: Span, journal: &mut dyn Journal) {
     if target.kind() == Kind::BlockDevice {
         return;
     }
-    match extents::coverage(target, span.offset, span.length) {
+    match extents::coverage(target, span.offset..span.offset + span.length) {
         Ok(coverage) => report_extents(target, coverage, span, journal),
         Err(error) => journal.find(Finding::info(
             "extents-unknown",

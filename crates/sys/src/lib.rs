@@ -18,4 +18,5 @@ pub mod region;
 pub mod system_call;
 pub mod target;
 pub mod test_file;
+pub mod timers;
 pub mod witness;

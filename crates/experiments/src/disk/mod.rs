@@ -7,7 +7,6 @@ pub(crate) mod setting;
 
 use std::path::PathBuf;
 
-use device::model;
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter, reap_batch_for};
 use measure::quantity::format_size;
@@ -20,7 +19,7 @@ use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
 use crate::reading::{self, Answer, Job};
-use crate::{own_cost, region};
+use crate::own_cost;
 pub(crate) use setting::describe_device;
 use setting::Setting;
 
@@ -159,6 +158,7 @@ pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Jou
             View::SeekDistances => places::seek_distances(parameters, setting, machine, journal)?,
         }
     }
+    machine.report_disturbances(journal);
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use device::model::{self, ModelRow};
 use device::pattern::Span;
 use serde_json::json;
-use sys::block_device::{self, BlockDevice};
+use sys::block_device::BlockDevice;
 use sys::read::{self, MethodRow};
 use sys::target::{Kind, Target};
 use sys::witness;
@@ -41,7 +41,7 @@ impl<'a> Setting<'a> {
             None => {
                 let target = Target::open(path, parameters.caching)?;
                 target.check_block_size(parameters.block_size as u64)?;
-                let block_device = block_device::find(&target).ok();
+                let block_device = BlockDevice::under(&target).ok();
                 Subject::Device { target, block_device }
             }
         };
@@ -49,7 +49,8 @@ impl<'a> Setting<'a> {
         setting.check()?;
         if let (Subject::Device { target, .. }, sys::target::Caching::Buffered) = (&setting.subject, parameters.caching) {
             let span = setting.span(parameters)?;
-            setting.cached_before = witness::cached(target, span.offset, span.length).ok().map(|cached| cached.share());
+            let cached = witness::cached(target, span.offset, span.length).ok();
+            setting.cached_before = cached.map(|cached| cached.pages as f64 / cached.of.max(1) as f64);
         }
         Ok(setting)
     }

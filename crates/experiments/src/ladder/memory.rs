@@ -170,7 +170,7 @@ fn sequential(steps: &Steps<'_>, footprint: usize, journal: &mut dyn Journal) ->
     }
     let change = conditions.changed(steps.machine);
     case.metrics.extend(change.metric());
-    change.report("rung dram-sequential", steps.machine.host.cores, journal);
+    steps.machine.note("rung dram-sequential", &change);
     if !steps.machine.stop.requested() {
         journal.keep(case)?;
     }

@@ -49,6 +49,7 @@ pub fn run(parameters: &LadderParameters, machine: &Machine, journal: &mut dyn J
         }
         rung(&steps, journal)?;
     }
+    machine.report_disturbances(journal);
     Ok(())
 }
 
@@ -97,7 +98,7 @@ fn timed_rung(
     let median = latency.as_ref().map(Metric::median);
     case.metrics.extend(latency);
     case.metrics.extend(change.metric());
-    change.report(&format!("rung {name}"), steps.machine.host.cores, journal);
+    steps.machine.note(&format!("rung {name}"), &change);
     journal.keep(case)?;
     Ok(median)
 }

@@ -8,7 +8,7 @@ use device::plan::{ReadPlan, StopAfter, reap_batch_for};
 use device::workers::Team;
 use measure::{Case, Finding, Metric, Nanos, Parameters, Statistics, Unit};
 use serde_json::json;
-use sys::block_device::{self, BlockDevice};
+use sys::block_device::BlockDevice;
 use sys::read::{self, MethodRow};
 use sys::target::{Caching, Target, TargetError};
 use sys::test_file::TestFile;
@@ -66,7 +66,7 @@ impl Storage {
             None => open_target(&own_file.path())?,
         };
         let path = parameters.on.clone().unwrap_or_else(|| own_file.path());
-        let block_device = block_device::find(&target).ok();
+        let block_device = BlockDevice::under(&target).ok();
         Ok(Storage { own_file, path, target, block_device, foreign })
     }
 

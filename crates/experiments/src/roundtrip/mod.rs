@@ -11,7 +11,7 @@ use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
 use measure::{Finding, Parameters};
 use serde_json::json;
-use sys::block_device::{self, BlockDevice};
+use sys::block_device::BlockDevice;
 use sys::read::{self, MethodRow};
 use sys::target::{Caching, Target, TargetError};
 use sys::witness;
@@ -81,6 +81,7 @@ pub fn run(parameters: &RoundtripParameters, machine: &Machine, journal: &mut dy
     for trip in &trips {
         trip.run(journal)?;
     }
+    machine.report_disturbances(journal);
     Ok(())
 }
 
@@ -111,7 +112,7 @@ impl<'a> Trip<'a> {
             opened => opened?,
         };
         target.check_block_size(parameters.block_size as u64)?;
-        let block_device = block_device::find(&target).ok();
+        let block_device = BlockDevice::under(&target).ok();
         let method = read::method("sync").expect("the plainest method is always in the table");
         Ok(Trip { path, parameters, machine, target, block_device, method })
     }
