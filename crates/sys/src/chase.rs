@@ -1,1 +1,311 @@
-//! (to be written)
+//! The pointer chase: what one dependent load costs from a footprint of a given size.
+//!
+//! Every cache line of the footprint holds the address of another one, and a walk along these addresses comes through
+//! all lines before it returns to the first. The next address is known only when the load before it has finished, so
+//! loads cannot overlap, and the order is random, so that no prefetcher can guess it. The probe tells no cache sizes
+//! and draws no staircase: it answers for one footprint.
+
+use std::hint::black_box;
+use std::io;
+use std::ptr::NonNull;
+
+use measure::Nanos;
+use measure::random::SplitMix64;
+
+use crate::clock::Clock;
+use crate::region::{Pages, Region};
+
+/// Bytes of a cache line, and so of a node: x86-64 and most aarch64. Where lines are 128 bytes, two nodes share one and
+/// half the loads of a small footprint hit a line just fetched; with a random order that matters for no large one.
+pub const LINE: usize = 64;
+
+/// Loads in one turn of the walking loop: the loop's counter costs a cycle, beside 64 loads of four cycles or more each.
+const LOADS_PER_TURN: u64 = 64;
+
+/// A ring of addresses through all lines of a footprint, and a place on it.
+#[derive(Debug)]
+pub struct Chase {
+    region: Region,
+    footprint: usize,
+    place: NonNull<Node>,
+}
+
+/// One cache line. The rest of the line is never read: fetching it is what costs.
+#[repr(C, align(64))]
+struct Node {
+    next: NonNull<Node>,
+}
+
+const _: () = assert!(size_of::<Node>() == LINE);
+
+// SAFETY: `place` and all addresses in the nodes point into `region`, which the chase owns alone and which moves with
+// it; the mapping itself stays where it is.
+unsafe impl Send for Chase {}
+
+impl Chase {
+    /// Lays a ring through `footprint` bytes, rounded down to whole lines of 64 bytes; `seed` sets its order.
+    ///
+    /// The walk touches exactly the footprint, although the memory under it is rounded up to huge pages. Linking
+    /// takes 0.2 to 0.7 s a GiB (least for powers of two); touching memory that a hypervisor has not backed before may
+    /// take longer than that. Errors when the footprint is below one line, or when there is no room.
+    pub fn new(footprint: usize, pages: Pages, seed: u64) -> io::Result<Chase> {
+        let lines = footprint / LINE;
+        if lines == 0 {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a pointer chase needs at least 64 bytes"));
+        }
+        let region = Region::new(lines * LINE, pages)?;
+        let place = region.start().cast::<Node>();
+        let mut chase = Chase { region, footprint: lines * LINE, place };
+        chase.link(Permutation::new(lines as u64, seed));
+        Ok(chase)
+    }
+
+    /// Mean time of one dependent load in nanoseconds, over `loads` loads (rounded up to a multiple of 64), going on
+    /// where the last walk stopped.
+    ///
+    /// The first walk over a ring finds its latest written lines cached; footprints that fit a cache deserve one
+    /// walk around before the one that counts.
+    pub fn latency_ns(&mut self, clock: &Clock, loads: u64) -> f64 {
+        let turns = loads.div_ceil(LOADS_PER_TURN).max(1);
+        let elapsed = self.walk(clock, turns);
+        elapsed.0 as f64 / (turns * LOADS_PER_TURN) as f64
+    }
+
+    /// Bytes of the memory under the ring that really stand on huge pages; `None` where the kernel does not tell.
+    pub fn huge_bytes(&self) -> Option<u64> {
+        self.region.huge_bytes()
+    }
+
+    /// Bytes that the walk touches.
+    pub fn footprint(&self) -> usize {
+        self.footprint
+    }
+
+    /// Number of nodes of the ring.
+    pub fn lines(&self) -> u64 {
+        (self.footprint / LINE) as u64
+    }
+
+    /// Writes the ring in the order of addresses.
+    ///
+    /// The node at index i stands at position p of the walk, and its successor is the node at position p + 1. Both
+    /// ways between index and position are computed, so the stores are sequential and independent: a Sattolo shuffle
+    /// does two dependent random accesses a line instead and takes seconds a GiB.
+    fn link(&mut self, order: Permutation) {
+        let lines = self.lines();
+        let first = self.region.start().cast::<Node>();
+        for index in 0..lines {
+            let position = order.position_of(index);
+            let successor = order.index_at(if position + 1 == lines { 0 } else { position + 1 });
+            // SAFETY: `index` and `successor` are below `lines`, and `lines` nodes fit the region, which is aligned to
+            // more than a line; `&mut self` makes this the only access to it.
+            unsafe { first.add(index as usize).write(Node { next: first.add(successor as usize) }) };
+        }
+    }
+
+    fn walk(&mut self, clock: &Clock, turns: u64) -> Nanos {
+        let mut place = self.place;
+        let start = clock.now();
+        for _ in 0..turns {
+            for _ in 0..LOADS_PER_TURN {
+                // SAFETY: `place` starts at a node of the ring and `link` made every `next` the address of a node of
+                // the ring, inside the region that `self` owns; nobody writes there after `link`.
+                place = unsafe { place.as_ref().next };
+            }
+            // The turn's end must be known before the next begins only to the compiler: the value stays in a register.
+            place = black_box(place);
+        }
+        let elapsed = clock.now().since(start);
+        self.place = place;
+        elapsed
+    }
+}
+
+/// A seeded bijection between positions and indices of `0..count`, computable both ways.
+///
+/// Four rounds, each of an exclusive-or with a key, a multiplication by an odd number and a shift of the upper half
+/// of the bits onto the lower, permute the numbers of the next power of two; each step can be undone. A result beyond
+/// `count` goes through the rounds again until it falls below: cycle walking, which keeps a permutation a permutation
+/// and takes at most two attempts on average.
+///
+/// Source of the cycle walking: Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002.
+#[derive(Clone, Debug)]
+struct Permutation {
+    count: u64,
+    mask: u64,
+    shift: u32,
+    rounds: [Round; 4],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    key: u64,
+    factor: u64,
+    /// The factor's inverse modulo 2^64, and so modulo every smaller power of two.
+    inverse: u64,
+}
+
+impl Permutation {
+    fn new(count: u64, seed: u64) -> Permutation {
+        let mut random = SplitMix64::new(seed);
+        let mask = count.next_power_of_two() - 1;
+        // At least half the bits: then shifting and exclusive-or twice gives back the number.
+        let shift = mask.count_ones().div_ceil(2).max(1);
+        Permutation { count, mask, shift, rounds: std::array::from_fn(|_| Round::new(&mut random)) }
+    }
+
+    /// The index at a position of the walk.
+    #[inline]
+    fn index_at(&self, position: u64) -> u64 {
+        let mut value = self.forward(position);
+        while value >= self.count {
+            value = self.forward(value);
+        }
+        value
+    }
+
+    /// The position of the walk that has this index: undoes [`Permutation::index_at`].
+    #[inline]
+    fn position_of(&self, index: u64) -> u64 {
+        let mut value = self.backward(index);
+        while value >= self.count {
+            value = self.backward(value);
+        }
+        value
+    }
+
+    #[inline]
+    fn forward(&self, mut value: u64) -> u64 {
+        for round in &self.rounds {
+            value = (value ^ round.key).wrapping_mul(round.factor) & self.mask;
+            value ^= value >> self.shift;
+        }
+        value
+    }
+
+    #[inline]
+    fn backward(&self, mut value: u64) -> u64 {
+        for round in self.rounds.iter().rev() {
+            value ^= value >> self.shift;
+            value = (value.wrapping_mul(round.inverse) ^ round.key) & self.mask;
+        }
+        value
+    }
+}
+
+impl Round {
+    fn new(random: &mut SplitMix64) -> Round {
+        let factor = random.next_u64() | 1;
+        Round { key: random.next_u64(), factor, inverse: inverse(factor) }
+    }
+}
+
+/// The inverse of an odd number modulo 2^64.
+///
+/// An odd number is its own inverse modulo 8; each step of Newton's method doubles the correct bits: 3, 6, 12, 24, 48, 96.
+fn inverse(odd: u64) -> u64 {
+    (0..5).fold(odd, |guess, _| guess.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(guess))))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Indices in the order of the walk, until it comes back to its first node.
+    fn ring(chase: &Chase) -> Vec<usize> {
+        let first = chase.region.start().cast::<Node>();
+        let mut indices = Vec::new();
+        let mut node = first;
+        loop {
+            let offset = node.as_ptr() as usize - first.as_ptr() as usize;
+            assert!(offset.is_multiple_of(LINE) && offset < chase.footprint, "the ring leaves its footprint");
+            indices.push(offset / LINE);
+            // SAFETY: the assertion above places the node within the footprint.
+            node = unsafe { node.as_ref().next };
+            if node == first {
+                return indices;
+            }
+            assert!(indices.len() <= chase.footprint / LINE, "the ring has a tail that never returns");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_ring_comes_through_every_line_once(lines in 1usize..5000, seed: u64) {
+            let chase = Chase::new(lines * LINE, Pages::Small, seed).unwrap();
+            let mut indices = ring(&chase);
+            indices.sort_unstable();
+            prop_assert_eq!(indices, (0..lines).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn position_and_index_undo_each_other(count in 1u64..1 << 40, seed: u64, place: u64) {
+            let order = Permutation::new(count, seed);
+            let position = place % count;
+            let index = order.index_at(position);
+            prop_assert!(index < count);
+            prop_assert_eq!(order.position_of(index), position);
+        }
+    }
+
+    #[test]
+    fn a_large_ring_is_one_cycle() {
+        let chase = Chase::new(48 << 20, Pages::Huge, 7).unwrap();
+        assert_eq!(ring(&chase).len() as u64, chase.lines());
+    }
+
+    #[test]
+    fn no_stride_is_frequent_enough_to_be_guessed() {
+        for (lines, seed) in [(512, 1), (1 << 16, 2), (100_000, 3), (1 << 18, 4)] {
+            let chase = Chase::new(lines * LINE, Pages::Small, seed).unwrap();
+            let mut strides = HashMap::<isize, usize>::new();
+            for pair in ring(&chase).windows(2) {
+                *strides.entry(pair[1] as isize - pair[0] as isize).or_default() += 1;
+            }
+            let most = strides.values().max().unwrap();
+            assert!(*most <= 8 + lines / 2000, "a stride occurs {most} times among {lines} lines");
+        }
+    }
+
+    #[test]
+    fn successors_on_the_same_page_are_as_rare_as_chance() {
+        let lines = 1 << 18;
+        let chase = Chase::new(lines * LINE, Pages::Small, 5).unwrap();
+        let near = ring(&chase).windows(2).filter(|pair| pair[0] / 64 == pair[1] / 64).count();
+        // By chance 64 of 2^18 lines share a page, so 64 of the steps stay on theirs, with a deviation of 8.
+        assert!((16..160).contains(&near), "{near} steps stay on their page");
+    }
+
+    #[test]
+    fn the_seed_alone_sets_the_order() {
+        let order = |seed| ring(&Chase::new(1 << 16, Pages::Small, seed).unwrap());
+        assert_eq!(order(1), order(1));
+        assert_ne!(order(1), order(2));
+    }
+
+    #[test]
+    fn a_walk_of_one_round_returns_to_its_start() {
+        let mut chase = Chase::new(1 << 16, Pages::Small, 9).unwrap();
+        let start = chase.place;
+        let lines = chase.lines();
+        assert!(chase.latency_ns(&Clock::calibrate(), lines) > 0.0);
+        assert_eq!(chase.place, start);
+    }
+
+    #[test]
+    fn less_than_a_line_is_refused() {
+        assert_eq!(Chase::new(63, Pages::Small, 1).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    }
+
+    #[test]
+    fn a_chase_may_move_to_another_thread() {
+        let mut chase = Chase::new(1 << 20, Pages::Small, 3).unwrap();
+        let clock = Clock::calibrate();
+        let latency = std::thread::spawn(move || chase.latency_ns(&clock, 1 << 14)).join().unwrap();
+        assert!(latency > 0.0);
+    }
+}

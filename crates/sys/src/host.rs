@@ -1,1 +1,136 @@
-//! (to be written)
+//! What this machine is: processor, caches, memory, kernel, hypervisor, and whether hardware counters answer.
+//!
+//! All of it is asked once and described, never judged: what a small cache or a missing counter means for a result is
+//! said elsewhere. What the machine does not tell stays absent.
+
+mod memory;
+mod processor;
+
+use std::fs;
+use std::thread;
+
+use measure::{Host, Nanos};
+use rustix::thread::{CpuSet, sched_getaffinity};
+
+use crate::clock::kernel_clock_source;
+
+pub use memory::available_memory;
+
+/// Describes the machine. `core_ghz` and `clock` stay absent: they belong to a run, and its caller knows them.
+///
+/// `cores` counts the processors in this process's affinity mask, by `sched_getaffinity`. A quota of a control group
+/// is not looked at, because it takes away time, not processors.
+pub fn describe() -> Host {
+    Host {
+        cpu: fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| processor::model_name(&text)),
+        cores: allowed_cpus().len() as u64,
+        core_ghz: None,
+        caches: processor::caches(),
+        memory: memory::physical_memory(),
+        kernel: rustix::system::uname().release().to_str().ok().map(str::to_owned),
+        hypervisor: processor::hypervisor(),
+        clock: None,
+        clock_source: kernel_clock_source(),
+        pmu: processor::counters_answer(),
+        huge_pages: huge_page_setting(),
+    }
+}
+
+/// Numbers of the processors that this process may use, in ascending order.
+///
+/// Where the kernel refuses to tell (a machine of more than 1024 processors does not fit the mask), the first ones, as
+/// many as the standard library counts.
+pub fn allowed_cpus() -> Vec<usize> {
+    match sched_getaffinity(None) {
+        Ok(mask) => (0..CpuSet::MAX_CPU).filter(|cpu| mask.is_set(*cpu)).collect(),
+        Err(_) => (0..thread::available_parallelism().map_or(1, usize::from)).collect(),
+    }
+}
+
+/// Time that the hypervisor took from this machine's processors since the boot, summed over all of them.
+///
+/// The kernel counts it in ticks of mostly 10 ms; a difference of less says nothing. `None` where `/proc/stat` does not
+/// tell. A machine that is not virtual, or whose hypervisor keeps it secret, always says zero.
+pub fn stolen() -> Option<Nanos> {
+    let ticks = stolen_ticks(&fs::read_to_string("/proc/stat").ok()?)?;
+    let ticks_per_second = rustix::param::clock_ticks_per_second().max(1);
+    Some(Nanos((u128::from(ticks) * 1_000_000_000 / u128::from(ticks_per_second)) as u64))
+}
+
+/// A moment from which stolen time is counted.
+#[derive(Clone, Copy, Debug)]
+pub struct StealClock {
+    before: Option<Nanos>,
+}
+
+impl StealClock {
+    /// Starts counting.
+    pub fn start() -> StealClock {
+        StealClock { before: stolen() }
+    }
+
+    /// Time stolen since the start, summed over all processors; `None` where the kernel does not tell.
+    pub fn elapsed(&self) -> Option<Nanos> {
+        Some(stolen()?.since(self.before?))
+    }
+}
+
+/// Eighth number of the line `cpu` of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal (proc(5)).
+fn stolen_ticks(stat: &str) -> Option<u64> {
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    line.split_whitespace().nth(7)?.parse().ok()
+}
+
+fn huge_page_setting() -> Option<String> {
+    bracketed(&fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").ok()?)
+}
+
+/// The chosen word of a setting such as `always [madvise] never`.
+fn bracketed(setting: &str) -> Option<String> {
+    let (_, rest) = setting.split_once('[')?;
+    let (word, _) = rest.split_once(']')?;
+    Some(word.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn steal_is_the_eighth_number() {
+        let stat = "cpu  6168 19271 5262 177741 670 0 67 183 0 0\ncpu0 2650 7919 2232 91699 63 0 7 94 0 0\n";
+        assert_eq!(stolen_ticks(stat), Some(183));
+        assert_eq!(stolen_ticks("cpu  1 2 3 4\n"), None);
+    }
+
+    #[test]
+    fn the_chosen_word_stands_in_brackets() {
+        assert_eq!(bracketed("always [madvise] never\n").as_deref(), Some("madvise"));
+        assert_eq!(bracketed("always madvise never"), None);
+    }
+
+    #[test]
+    fn this_machine_can_be_described() {
+        let host = describe();
+        assert!(host.cores > 0);
+        assert!(host.memory.is_some_and(|bytes| bytes > 1 << 20));
+        assert!(host.kernel.is_some());
+        assert_eq!((host.core_ghz, host.clock), (None, None));
+    }
+
+    #[test]
+    fn stolen_time_only_grows() {
+        let clock = StealClock::start();
+        assert!(clock.elapsed() >= clock.before.map(|_| Nanos::ZERO));
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_text_never_panics(text in "\\PC*|(cpu |[\\[\\]\n0-9 ])*") {
+            let _ = stolen_ticks(&text);
+            let _ = bracketed(&text);
+        }
+    }
+}

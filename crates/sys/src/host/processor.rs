@@ -1,0 +1,313 @@
+//! The processor's name, its caches, the hypervisor around it, and whether its counters answer.
+
+use std::fs;
+use std::path::Path;
+
+use measure::run::CacheLevel;
+
+/// Where the kernel lists the caches of the first processor, one folder each.
+const CACHES: &str = "/sys/devices/system/cpu/cpu0/cache";
+
+/// The first `model name` of `/proc/cpuinfo`; kernels for aarch64 give none.
+pub(super) fn model_name(cpuinfo: &str) -> Option<String> {
+    let value = cpuinfo.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == "model name").then_some(value.trim())
+    })?;
+    Some(value.to_owned()).filter(|value| !value.is_empty())
+}
+
+/// Data and unified caches, nearest first: from the kernel, else from the processor, else none.
+pub(super) fn caches() -> Vec<CacheLevel> {
+    let listed = listed_caches(Path::new(CACHES));
+    if listed.is_empty() { cpuid::caches() } else { listed }
+}
+
+fn listed_caches(folder: &Path) -> Vec<CacheLevel> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut caches: Vec<CacheLevel> = entries.filter_map(|entry| listed_cache(&entry.path())).collect();
+    caches.sort_by_key(|cache| cache.level);
+    caches
+}
+
+/// The cache of one `index*` folder; `None` for instruction caches and for everything else in there.
+fn listed_cache(folder: &Path) -> Option<CacheLevel> {
+    let read = |name| fs::read_to_string(folder.join(name)).ok();
+    let holds_data = matches!(read("type")?.trim(), "Data" | "Unified");
+    let cache = CacheLevel { level: read("level")?.trim().parse().ok()?, bytes: cache_bytes(&read("size")?)? };
+    holds_data.then_some(cache)
+}
+
+/// A size as the kernel writes it: `48K`, `32768K`, `1M`.
+fn cache_bytes(size: &str) -> Option<u64> {
+    let size = size.trim();
+    let (digits, unit) = match size.char_indices().next_back()? {
+        (at, 'K') => (&size[..at], 1 << 10),
+        (at, 'M') => (&size[..at], 1 << 20),
+        _ => (size, 1),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+/// The hypervisor's name, when the processor says that there is one.
+pub(super) fn hypervisor() -> Option<String> {
+    cpuid::hypervisor_signature().map(|signature| hypervisor_name(&signature))
+}
+
+/// The usual name for the twelve bytes by which a hypervisor signs; an unknown signature stands for itself.
+///
+/// Source: the signatures that the kernel looks for in `arch/x86/kernel/cpu/`.
+fn hypervisor_name(signature: &[u8; 12]) -> String {
+    let name = match signature {
+        b"KVMKVMKVM\0\0\0" => "KVM",
+        b"Microsoft Hv" => "Hyper-V",
+        b"VMwareVMware" => "VMware",
+        b"XenVMMXenVMM" => "Xen",
+        b"bhyve bhyve " => "bhyve",
+        b"TCGTCGTCGTCG" => "QEMU without acceleration",
+        b"ACRNACRNACRN" => "ACRN",
+        b"VBoxVBoxVBox" => "VirtualBox",
+        b" lrpepyh  vr" => "Parallels",
+        other => return String::from_utf8_lossy(other).trim_matches(['\0', ' ']).to_owned(),
+    };
+    name.to_owned()
+}
+
+/// Whether hardware counters answer: a counter of this thread's cycles is opened and has to count.
+///
+/// `Some(false)` when there is no such counter, or when it opens and stays at zero, as some hypervisors have it;
+/// `None` when the kernel's settings or a sandbox forbid the question.
+pub(super) fn counters_answer() -> Option<bool> {
+    match counter::open_cycles() {
+        Ok(descriptor) => Some(counter::counts(&descriptor)),
+        Err(error) => match error.raw_os_error() {
+            Some(libc::EACCES | libc::EPERM) => None,
+            _ => Some(false),
+        },
+    }
+}
+
+/// One counter of `perf_event_open`, only to see whether it lives.
+mod counter {
+    use std::fs::File;
+    use std::hint::black_box;
+    use std::io::{self, Read};
+    use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+
+    /// The first published version of `struct perf_event_attr`: 64 bytes, all that is needed here, in every kernel.
+    #[repr(C)]
+    #[derive(Default)]
+    struct EventAttributes {
+        kind: u32,
+        size: u32,
+        config: u64,
+        sample_period: u64,
+        sample_type: u64,
+        read_format: u64,
+        flags: u64,
+        wakeup_events: u32,
+        breakpoint_type: u32,
+        config1: u64,
+    }
+
+    const _: () = assert!(size_of::<EventAttributes>() == 64);
+
+    // From include/uapi/linux/perf_event.h.
+    const TYPE_HARDWARE: u32 = 0;
+    const HARDWARE_CPU_CYCLES: u64 = 0;
+    const EXCLUDE_KERNEL: u64 = 1 << 5;
+    const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+    const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
+
+    /// Opens a counter of this thread's cycles in user mode, which asks for the least permission.
+    pub(super) fn open_cycles() -> io::Result<File> {
+        let attributes = EventAttributes {
+            kind: TYPE_HARDWARE,
+            size: size_of::<EventAttributes>() as u32,
+            config: HARDWARE_CPU_CYCLES,
+            flags: EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
+            ..EventAttributes::default()
+        };
+        let (this_thread, any_cpu, no_group) = (0 as libc::pid_t, -1 as libc::c_int, -1 as libc::c_int);
+        // SAFETY: the kernel reads `size` bytes of the attributes, which live across the call, and writes only their
+        // size field, and only when it does not know that size.
+        let descriptor = unsafe {
+            libc::syscall(
+                libc::SYS_perf_event_open,
+                &raw const attributes,
+                this_thread,
+                any_cpu,
+                no_group,
+                CLOSE_ON_EXEC,
+            )
+        };
+        if descriptor < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel just opened this descriptor for us, and nothing else knows it.
+        Ok(File::from(unsafe { OwnedFd::from_raw_fd(descriptor as RawFd) }))
+    }
+
+    /// Whether the counter moves while this thread works.
+    pub(super) fn counts(mut counter: &File) -> bool {
+        let mut work = 0u64;
+        for step in 0..10_000 {
+            work = black_box(work.wrapping_add(step));
+        }
+        let mut value = [0; 8];
+        counter.read_exact(&mut value).is_ok() && u64::from_ne_bytes(value) > 0
+    }
+}
+
+/// What the processor says about itself.
+#[cfg(target_arch = "x86_64")]
+mod cpuid {
+    use std::arch::x86_64::{__cpuid, __cpuid_count, CpuidResult};
+
+    use measure::run::CacheLevel;
+
+    /// Leaves that describe one cache a subleaf, in one format: Intel's and AMD's (the latter with topology extensions).
+    const CACHE_LEAVES: [u32; 2] = [4, 0x8000_001D];
+
+    /// More caches than any processor has; guards against a leaf that never ends.
+    const CACHES_MAX: u32 = 16;
+
+    pub(super) fn caches() -> Vec<CacheLevel> {
+        let leaves = CACHE_LEAVES.into_iter().filter(|leaf| leaf_exists(*leaf));
+        leaves.map(caches_of_leaf).find(|caches| !caches.is_empty()).unwrap_or_default()
+    }
+
+    fn caches_of_leaf(leaf: u32) -> Vec<CacheLevel> {
+        let subleaves = (0..CACHES_MAX).map(|subleaf| __cpuid_count(leaf, subleaf));
+        subleaves.take_while(|registers| registers.eax & 0x1F != 0).filter_map(|registers| cache(&registers)).collect()
+    }
+
+    fn leaf_exists(leaf: u32) -> bool {
+        __cpuid(leaf & 0x8000_0000).eax >= leaf
+    }
+
+    /// One cache from its subleaf: ways * partitions * line size * sets. `None` for instruction caches.
+    ///
+    /// Source: Intel SDM volume 2, CPUID leaf 04H; AMD64 APM volume 3, Fn8000_001D: the same bits.
+    pub(super) fn cache(registers: &CpuidResult) -> Option<CacheLevel> {
+        const DATA: u32 = 1;
+        const UNIFIED: u32 = 3;
+        let ways = u64::from(registers.ebx >> 22) + 1;
+        let partitions = u64::from(registers.ebx >> 12 & 0x3FF) + 1;
+        let line = u64::from(registers.ebx & 0xFFF) + 1;
+        let sets = u64::from(registers.ecx) + 1;
+        let holds_data = matches!(registers.eax & 0x1F, DATA | UNIFIED);
+        let bytes = ways * partitions * line * sets;
+        holds_data.then_some(CacheLevel { level: (registers.eax >> 5 & 7) as u8, bytes })
+    }
+
+    /// The twelve bytes of leaf 0x4000_0000, where leaf 1, ECX bit 31 says that a hypervisor is present.
+    pub(super) fn hypervisor_signature() -> Option<[u8; 12]> {
+        let present = __cpuid(1).ecx & (1 << 31) != 0;
+        present.then(|| signature(&__cpuid(0x4000_0000)))
+    }
+
+    pub(super) fn signature(registers: &CpuidResult) -> [u8; 12] {
+        let mut bytes = [0; 12];
+        let words = [registers.ebx, registers.ecx, registers.edx];
+        for (place, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(words) {
+            *place = word.to_le_bytes();
+        }
+        bytes
+    }
+}
+
+/// Other architectures tell user programs nothing.
+#[cfg(not(target_arch = "x86_64"))]
+mod cpuid {
+    use measure::run::CacheLevel;
+
+    pub(super) fn caches() -> Vec<CacheLevel> {
+        Vec::new()
+    }
+
+    pub(super) fn hypervisor_signature() -> Option<[u8; 12]> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_model_name_is_the_first_one() {
+        let cpuinfo = "processor\t: 0\nmodel\t\t: 2\nmodel name\t: AMD EPYC: 9\n\nmodel name\t: other\n";
+        assert_eq!(model_name(cpuinfo).as_deref(), Some("AMD EPYC: 9"));
+        assert_eq!(model_name("processor : 0\n"), None);
+    }
+
+    #[test]
+    fn cache_sizes_carry_their_unit() {
+        assert_eq!(cache_bytes("48K\n"), Some(48 << 10));
+        assert_eq!(cache_bytes("2M"), Some(2 << 20));
+        assert_eq!(cache_bytes("64"), Some(64));
+        assert_eq!(cache_bytes("K"), None);
+        assert_eq!(cache_bytes(""), None);
+    }
+
+    #[test]
+    fn instruction_caches_are_left_out_and_the_nearest_comes_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let listed = [
+            ("index0", "Unified", "2", "1024K"),
+            ("index1", "Instruction", "1", "32K"),
+            ("index2", "Data", "1", "48K"),
+        ];
+        for (name, kind, level, size) in listed {
+            let cache = folder.path().join(name);
+            fs::create_dir(&cache).unwrap();
+            for (file, text) in [("type", kind), ("level", level), ("size", size)] {
+                fs::write(cache.join(file), text).unwrap();
+            }
+        }
+        fs::write(folder.path().join("uevent"), "").unwrap();
+        let expected = [CacheLevel { level: 1, bytes: 48 << 10 }, CacheLevel { level: 2, bytes: 1 << 20 }];
+        assert_eq!(listed_caches(folder.path()), expected);
+    }
+
+    #[test]
+    fn a_hypervisor_goes_by_its_usual_name() {
+        assert_eq!(hypervisor_name(b"KVMKVMKVM\0\0\0"), "KVM");
+        assert_eq!(hypervisor_name(b"something\0\0\0"), "something");
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn a_cache_is_computed_from_its_registers() {
+        use std::arch::x86_64::CpuidResult;
+        // 12 ways, 1 partition, 64 bytes, 64 sets: the 48 KiB data cache of Golden Cove and of Zen 5.
+        let registers = CpuidResult { eax: 0x21, ebx: 11 << 22 | 63, ecx: 63, edx: 0 };
+        assert_eq!(cpuid::cache(&registers), Some(CacheLevel { level: 1, bytes: 48 << 10 }));
+        assert_eq!(cpuid::cache(&CpuidResult { eax: 0x22, ..registers }), None);
+        let signed = CpuidResult { eax: 0, ebx: 0x4B4D_564B, ecx: 0x564B_4D56, edx: 0x4D };
+        assert_eq!(hypervisor_name(&cpuid::signature(&signed)), "KVM");
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn the_processor_and_the_kernel_agree_on_the_caches() {
+        let (listed, told) = (listed_caches(Path::new(CACHES)), cpuid::caches());
+        if listed.is_empty() || told.is_empty() {
+            println!("skipped: one of the two sources of cache sizes is silent here");
+            return;
+        }
+        assert_eq!(listed, told);
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_text_never_panics(text in "\\PC*|(model name|[:KM\n0-9 \t])*", signature: [u8; 12]) {
+            let _ = model_name(&text);
+            let _ = cache_bytes(&text);
+            let _ = hypervisor_name(&signature);
+        }
+    }
+}
