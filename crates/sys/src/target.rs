@@ -65,7 +65,7 @@ pub struct DeviceNumber {
 }
 
 impl DeviceNumber {
-    fn of(device: u64) -> DeviceNumber {
+    pub(crate) fn of(device: u64) -> DeviceNumber {
         DeviceNumber { major: rustix::fs::major(device), minor: rustix::fs::minor(device) }
     }
 }
