@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn nothing_is_left_in_the_directory_even_while_the_file_lives() {
-        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let file = create(directory.path(), (5 << 20) + 13, false).unwrap();
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
         assert_eq!(file.target(Caching::Buffered).unwrap().size(), (5 << 20) + 13);
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn a_file_without_tmpfile_support_leaves_no_name_either() {
-        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let handle = OwnedFd::from(File::open(directory.path()).unwrap());
         let file = create_unlinked(&handle, OFlags::RDWR | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR).unwrap();
         assert_eq!(rustix::io::pwrite(&file, b"data", 0), Ok(4));
@@ -376,14 +376,14 @@ mod tests {
 
     #[test]
     fn the_kept_descriptor_cannot_write() {
-        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let file = create(directory.path(), 4096, false).unwrap();
         assert_eq!(rustix::io::pwrite(&file.descriptor, b"data", 0), Err(Errno::BADF));
     }
 
     #[test]
     fn every_refusal_is_a_sentence() {
-        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let sentence = |path: &Path, bytes, stop| create(path, bytes, stop).unwrap_err().to_string();
         assert!(sentence(directory.path(), 1 << 62, false).contains("do not fit into"));
         assert!(sentence(directory.path(), 1 << 20, true).contains("interrupted"));
@@ -397,15 +397,15 @@ mod tests {
 
     #[test]
     fn a_stop_while_writing_ends_it() {
-        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let stop = AtomicBool::new(false);
         let mut heard = 0;
         let mut progress = |written| {
             heard = written;
             stop.store(true, Ordering::Relaxed);
         };
-        let result = TestFile::create(directory.path(), 1 << 30, 7, &mut progress, &stop);
+        let result = TestFile::create(directory.path(), 256 << 20, 7, &mut progress, &stop);
         assert!(matches!(result, Err(TestFileError::Stopped)));
-        assert!(heard < 1 << 30, "{heard}");
+        assert!(heard < 256 << 20, "{heard}");
     }
 }

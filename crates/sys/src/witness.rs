@@ -190,7 +190,7 @@ pub fn nowait_hits(target: &Target, offsets: &[u64], length: usize) -> Result<No
 
 /// Asks the kernel to drop the clean pages of a range from the page cache (`POSIX_FADV_DONTNEED`).
 ///
-/// Pages that are dirty, mapped or in use stay: ask [`cached`] what came of it.
+/// Pages that are dirty, mapped or still on their way from the disk stay: ask [`cached`] what came of it.
 pub fn evict(target: &Target, offset: u64, length: u64) -> io::Result<()> {
     // To the kernel a length of 0 means the whole rest of the file, to the caller it means nothing.
     let Some(length) = NonZeroU64::new(length) else { return Ok(()) };
