@@ -1,1 +1,193 @@
-//! (to be written)
+//! The block device under a target: what the kernel says about it, and what it has counted on it.
+//!
+//! Everything comes from `/sys/dev/block`. The kernel's word is passed on, not vouched for: virtual disks often call
+//! themselves rotational.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use measure::Nanos;
+use rustix::fs::FileType;
+use thiserror::Error;
+
+use crate::target::{DeviceNumber, Target};
+
+/// Bytes of a sector in `/sys/dev/block/*/stat`, whatever the device's own sectors are
+/// (`Documentation/block/stat.rst`).
+const SECTOR_BYTES: u64 = 512;
+
+/// A block device that holds a target. What the kernel does not tell is absent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockDevice {
+    /// Name under `/dev`.
+    pub name: String,
+    /// Major and minor number.
+    pub number: DeviceNumber,
+    /// Whether the kernel takes it for a turning disk.
+    pub rotational: Option<bool>,
+    /// The scheduler in use.
+    pub scheduler: Option<String>,
+    /// Read-ahead of buffered reads in KiB.
+    pub read_ahead_kib: Option<u64>,
+    /// Requests that the kernel queues for it (`nr_requests`). The device itself may take fewer at once.
+    pub queue_depth: Option<u64>,
+    /// Bytes of a sector, below which nothing can be addressed.
+    pub logical_block_bytes: Option<u64>,
+    /// Whether the kernel counts what the device does.
+    counts: bool,
+}
+
+/// What the kernel has counted on a device since it appeared, for all its users together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Reads completed.
+    pub reads: u64,
+    /// Reads that were merged with one beside them before they reached the device.
+    pub read_merges: u64,
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Time of all reads together, from queueing to completion; in steps of milliseconds.
+    pub read_time: Nanos,
+    /// Reads and writes in flight at the moment.
+    pub in_flight: u64,
+}
+
+impl Counters {
+    /// What was added since `earlier`; `in_flight` is that of `self`.
+    pub fn since(self, earlier: Counters) -> Counters {
+        Counters {
+            reads: self.reads.saturating_sub(earlier.reads),
+            read_merges: self.read_merges.saturating_sub(earlier.read_merges),
+            bytes_read: self.bytes_read.saturating_sub(earlier.bytes_read),
+            read_time: self.read_time.since(earlier.read_time),
+            in_flight: self.in_flight,
+        }
+    }
+}
+
+/// Why no block device can be named.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NoBlockDevice {
+    /// The file system takes its data from elsewhere: a network, memory, several devices, other file systems.
+    #[error("a file system of type {filesystem} does not stand on one block device that this system shows")]
+    FileSystem {
+        /// Its type.
+        filesystem: String,
+    },
+    /// The mount of the file is not visible from here.
+    #[error("the mount that the file is reached through is not listed in /proc/self/mountinfo")]
+    UnknownMount,
+    /// The device has a number and no entry under `/sys/dev/block`.
+    #[error("device {0} is not listed under /sys/dev/block")]
+    NotListed(DeviceNumber),
+}
+
+impl BlockDevice {
+    /// The device that a target is, or that the file system of a target stands on.
+    ///
+    /// Below a device mapper or a RAID stand further devices, which are not followed.
+    pub fn under(target: &Target) -> Result<BlockDevice, NoBlockDevice> {
+        let number = match target.represents() {
+            Some(number) => number,
+            None => number_under_file(target)?,
+        };
+        BlockDevice::read(number, &entry_of(number)).ok_or(NoBlockDevice::NotListed(number))
+    }
+
+    /// What is counted now; `None` where the kernel does not count (`queue/iostats` is 0) or does not tell.
+    pub fn counters(&self) -> Option<Counters> {
+        let stat = self.counts.then(|| fs::read_to_string(entry_of(self.number).join("stat")).ok())??;
+        parse_stat(&stat)
+    }
+
+    fn read(number: DeviceNumber, entry: &Path) -> Option<BlockDevice> {
+        let uevent = fs::read_to_string(entry.join("uevent")).ok()?;
+        let name = uevent.lines().find_map(|line| line.strip_prefix("DEVNAME="))?.to_string();
+        // A partition has no queue of its own. The kernel follows the link before it goes up.
+        let queue = if entry.join("partition").exists() { entry.join("../queue") } else { entry.join("queue") };
+        let text = |file: &str| fs::read_to_string(queue.join(file)).ok();
+        let value = |file: &str| text(file).and_then(|text| text.trim().parse::<u64>().ok());
+        Some(BlockDevice {
+            name,
+            number,
+            rotational: value("rotational").map(|value| value != 0),
+            scheduler: text("scheduler").map(|text| scheduler_in_use(&text)),
+            read_ahead_kib: value("read_ahead_kb"),
+            queue_depth: value("nr_requests"),
+            logical_block_bytes: value("logical_block_size"),
+            counts: value("iostats") != Some(0),
+        })
+    }
+}
+
+fn entry_of(number: DeviceNumber) -> PathBuf {
+    PathBuf::from(format!("/sys/dev/block/{number}"))
+}
+
+/// The device under a file. Major 0 marks file systems with a number of their own making: btrfs stands on a device
+/// that its mount names, overlay and network file systems do not.
+fn number_under_file(target: &Target) -> Result<DeviceNumber, NoBlockDevice> {
+    if target.device().major != 0 {
+        return Ok(target.device());
+    }
+    let mount = target.mount().ok_or(NoBlockDevice::UnknownMount)?;
+    number_of_node(Path::new(&mount.source)).ok_or(NoBlockDevice::FileSystem { filesystem: mount.filesystem })
+}
+
+/// The device that a node stands for; `None` when it is not a block device's.
+fn number_of_node(path: &Path) -> Option<DeviceNumber> {
+    // A source may be a bare word such as `overlay`, which must not be looked up in the working directory.
+    let stat = path.is_absolute().then(|| rustix::fs::stat(path).ok())??;
+    let is_device = FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice;
+    is_device.then(|| DeviceNumber::of(stat.st_rdev))
+}
+
+/// The name in brackets of `none [mq-deadline] kyber`, or the whole when nothing can be chosen.
+fn scheduler_in_use(text: &str) -> String {
+    let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    chosen.map_or(text.trim(), |(name, _)| name).to_string()
+}
+
+/// Reads the line of `stat`: reads, merges, sectors and milliseconds of reads, the same of writes, then in flight.
+fn parse_stat(line: &str) -> Option<Counters> {
+    let numbers: Vec<u64> = line.split_whitespace().map_while(|number| number.parse().ok()).collect();
+    let [reads, read_merges, sectors, milliseconds, _, _, _, _, in_flight, ..] = numbers.as_slice() else {
+        return None;
+    };
+    Some(Counters {
+        reads: *reads,
+        read_merges: *read_merges,
+        bytes_read: sectors.saturating_mul(SECTOR_BYTES),
+        read_time: Nanos(milliseconds.saturating_mul(1_000_000)),
+        in_flight: *in_flight,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_read_at_their_places() {
+        let line =
+            " 1558935    12441 33298579   883822    20439    33721 11282392    28083        3    51760   913419\n";
+        let counters = parse_stat(line).unwrap();
+        assert_eq!((counters.reads, counters.read_merges, counters.in_flight), (1_558_935, 12_441, 3));
+        assert_eq!((counters.bytes_read, counters.read_time), (33_298_579 * 512, Nanos::from_millis(883_822)));
+        assert_eq!(parse_stat("1 2 3"), None);
+        let later = Counters { reads: counters.reads + 5, in_flight: 1, ..counters };
+        assert_eq!(later.since(counters), Counters { reads: 5, in_flight: 1, ..Counters::default() });
+    }
+
+    #[test]
+    fn the_scheduler_is_the_one_in_brackets() {
+        assert_eq!(scheduler_in_use("none [mq-deadline] kyber bfq\n"), "mq-deadline");
+        assert_eq!(scheduler_in_use("none\n"), "none");
+    }
+
+    #[test]
+    fn a_bare_word_is_no_device() {
+        assert_eq!(number_of_node(Path::new("overlay")), None);
+        assert_eq!(number_of_node(Path::new("/proc/self/status")), None);
+    }
+}

@@ -5,6 +5,7 @@
 //! It knows no experiment, keeps no statistics and prints nothing.
 
 pub mod account;
+mod alignment;
 pub mod arena;
 pub mod bandwidth;
 pub mod block_device;
@@ -13,6 +14,7 @@ pub mod clock;
 pub mod core_clock;
 pub mod extents;
 pub mod host;
+mod mount;
 pub mod read;
 pub mod region;
 pub mod system_call;

@@ -1,1 +1,198 @@
-//! (to be written)
+//! Witnesses of the page cache: which pages of a target it holds, asked of the kernel and not guessed from times.
+//!
+//! [`cached`] changes nothing. [`nowait_hits`] does: see there. For a block device both speak of the device's own
+//! page cache, not of that of the files on it.
+
+use std::io::{self, IoSliceMut};
+use std::num::NonZeroU64;
+use std::os::fd::{AsFd, AsRawFd};
+use std::ptr;
+
+use rustix::fs::{Access, Advice, AtFlags};
+use rustix::io::{Errno, ReadWriteFlags};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use thiserror::Error;
+
+use crate::target::{Caching, Target, TargetError};
+
+/// Number of cachestat(2) on every architecture (Linux 6.5).
+const SYS_CACHESTAT: libc::c_long = 451;
+
+/// How much of a range the page cache held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cached {
+    /// Pages of the range in the page cache at the moment of asking.
+    pub pages: u64,
+    /// Pages of the range.
+    pub of: u64,
+    /// Who said so.
+    pub source: &'static str,
+}
+
+/// Reads that were only to be answered from the page cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NowaitProbe {
+    /// Reads that returned data: the page cache held all or the first part of the block.
+    pub answered: u64,
+    /// Reads that would have had to wait for the device.
+    pub refused: u64,
+}
+
+/// Why a witness could not be heard.
+#[derive(Debug, Error)]
+pub enum WitnessError {
+    /// The kernel tells only those who own the file or may write to it.
+    #[error(
+        "the page cache is not known: the kernel tells it only to the owner of the file and to those who may \
+        write to it"
+    )]
+    NotPermitted,
+    /// Neither request exists here.
+    #[error("the page cache is not known: this kernel or file system has no request for it")]
+    NotSupported,
+    /// The file could not be opened again for buffered reads.
+    #[error(transparent)]
+    Reopen(#[from] TargetError),
+    /// Any other answer of the kernel.
+    #[error("the page cache is not known: {0}")]
+    Failed(io::Error),
+}
+
+impl From<Errno> for WitnessError {
+    fn from(errno: Errno) -> WitnessError {
+        match errno {
+            Errno::PERM | Errno::ACCESS => WitnessError::NotPermitted,
+            Errno::NOSYS | Errno::OPNOTSUPP => WitnessError::NotSupported,
+            other => WitnessError::Failed(other.into()),
+        }
+    }
+}
+
+/// How many pages from `offset` on, `length` bytes long, the page cache holds. The range is cut to the target's size.
+///
+/// Asks `cachestat(2)`, which counts in the kernel; on older kernels `mincore(2)` over a mapping that is only ever
+/// looked at by the kernel. The answer may be stale when it arrives.
+pub fn cached(target: &Target, offset: u64, length: u64) -> Result<Cached, WitnessError> {
+    let range = PageRange::of(target, offset, length);
+    if range.pages == 0 {
+        return Ok(Cached { pages: 0, of: 0, source: "an empty range" });
+    }
+    match cachestat(target, range) {
+        Err(Errno::NOSYS) => by_mincore(target, range),
+        counted => Ok(Cached { pages: counted?, of: range.pages, source: "cachestat(2)" }),
+    }
+}
+
+/// Whole pages that cover a range of bytes.
+#[derive(Clone, Copy, Debug)]
+struct PageRange {
+    offset: u64,
+    length: u64,
+    pages: u64,
+}
+
+impl PageRange {
+    fn of(target: &Target, offset: u64, length: u64) -> PageRange {
+        let page = rustix::param::page_size() as u64;
+        let end = offset.saturating_add(length).min(target.size());
+        let offset = offset.min(end) / page * page;
+        let length = (end - offset).next_multiple_of(page);
+        PageRange { offset, length, pages: length / page }
+    }
+}
+
+/// `struct cachestat_range` of `linux/mman.h`.
+#[repr(C)]
+struct CachestatRange {
+    offset: u64,
+    length: u64,
+}
+
+/// `struct cachestat`.
+#[repr(C)]
+#[derive(Default)]
+struct Cachestat {
+    cached: u64,
+    dirty: u64,
+    writeback: u64,
+    evicted: u64,
+    recently_evicted: u64,
+}
+
+fn cachestat(target: &Target, range: PageRange) -> Result<u64, Errno> {
+    let asked = CachestatRange { offset: range.offset, length: range.length };
+    let mut found = Cachestat::default();
+    let descriptor = target.as_fd().as_raw_fd();
+    // SAFETY: both structures have the kernel's layout and outlive the call; the descriptor is open; flags are 0.
+    let answer = unsafe { libc::syscall(SYS_CACHESTAT, descriptor, &raw const asked, &raw mut found, 0) };
+    if answer < 0 {
+        return Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO));
+    }
+    Ok(found.cached)
+}
+
+fn by_mincore(target: &Target, range: PageRange) -> Result<Cached, WitnessError> {
+    // To everybody else mincore says that all pages are there (Linux 5.2), which would pass for a warm cache.
+    if !may_write(target) {
+        return Err(WitnessError::NotPermitted);
+    }
+    let pages = mincore(target, range)?;
+    Ok(Cached { pages, of: range.pages, source: "mincore(2)" })
+}
+
+/// Whether the user owns the target or may write to it. Nothing is opened for that.
+fn may_write(target: &Target) -> bool {
+    let owned = rustix::fs::fstat(target).is_ok_and(|stat| stat.st_uid == rustix::process::geteuid().as_raw());
+    let through = format!("/proc/self/fd/{}", target.as_fd().as_raw_fd());
+    owned || rustix::fs::accessat(rustix::fs::CWD, through, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
+}
+
+/// Counts the pages of a mapping that are in memory. Mapping brings none in, and nobody reads through it.
+fn mincore(target: &Target, range: PageRange) -> Result<u64, Errno> {
+    let length = range.length as usize;
+    let mut present = vec![0_u8; range.pages as usize];
+    // SAFETY: a null hint: no existing memory is replaced. The mapping is never read from, so that the file may
+    // shrink or change meanwhile.
+    let mapping = unsafe { mmap(ptr::null_mut(), length, ProtFlags::READ, MapFlags::PRIVATE, target, range.offset) }?;
+    // SAFETY: the range is the mapping just made, and `present` has a byte for each of its pages.
+    let answer = unsafe { libc::mincore(mapping, length, present.as_mut_ptr()) };
+    let error = io::Error::last_os_error();
+    // SAFETY: the mapping is owned here and nothing refers to it.
+    unsafe { munmap(mapping, length) }?;
+    if answer < 0 {
+        return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO));
+    }
+    Ok(present.iter().filter(|page| *page & 1 == 1).count() as u64)
+}
+
+/// Asks for `length` bytes at each of `offsets`, to be answered only without waiting (`RWF_NOWAIT`).
+///
+/// It opens the target once more for buffered reads, because on a direct descriptor the flag means something else.
+///
+/// A refused read perturbs: the kernel starts to fetch what it refused, so that the same offset is answered a moment
+/// later. The descriptor is therefore declared random (`POSIX_FADV_RANDOM`), which keeps the fetch to the pages asked
+/// for instead of a whole read-ahead window. Probe a sample, after the measurement; [`cached`] perturbs nothing.
+pub fn nowait_hits(target: &Target, offsets: &[u64], length: usize) -> Result<NowaitProbe, WitnessError> {
+    let buffered = target.reopen(Caching::Buffered)?;
+    rustix::fs::fadvise(&buffered, 0, None, Advice::Random)?;
+    let mut buffer = vec![0; length];
+    let mut probe = NowaitProbe::default();
+    for offset in offsets {
+        let mut vector = [IoSliceMut::new(&mut buffer)];
+        match rustix::io::preadv2(&buffered, &mut vector, *offset, ReadWriteFlags::NOWAIT) {
+            Ok(_) => probe.answered += 1,
+            Err(Errno::AGAIN) => probe.refused += 1,
+            Err(other) => return Err(other.into()),
+        }
+    }
+    Ok(probe)
+}
+
+/// Asks the kernel to drop the clean pages of a range from the page cache (`POSIX_FADV_DONTNEED`).
+///
+/// Pages that are dirty, mapped or still on their way from the disk stay: ask [`cached`] what came of it.
+pub fn evict(target: &Target, offset: u64, length: u64) -> io::Result<()> {
+    // To the kernel a length of 0 means the whole rest of the file, to the caller it means nothing.
+    let Some(length) = NonZeroU64::new(length) else { return Ok(()) };
+    Ok(rustix::fs::fadvise(target, offset, Some(length), Advice::DontNeed)?)
+}

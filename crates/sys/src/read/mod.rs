@@ -3,6 +3,7 @@
 //! A method owns the buffers it reads into, because the kernel writes to them until a read has completed. It does
 //! not choose offsets, keep time or count: the read loop above does.
 
+mod slots;
 mod sync;
 mod threads;
 mod uring;
@@ -60,6 +61,11 @@ pub trait ReadMethod: Send {
 
     /// What the last completed read put into `slot`. Panics while the slot is in flight.
     fn data(&self, slot: usize) -> &[u8];
+
+    /// What the method has to do without on this system, one sentence each; usually nothing.
+    fn fallbacks(&self) -> &[&'static str] {
+        &[]
+    }
 }
 
 /// What a method is opened with.
@@ -87,7 +93,7 @@ pub struct MethodRow {
 }
 
 /// Every I/O method of this system.
-pub const METHODS: &[MethodRow] = &[];
+pub const METHODS: &[MethodRow] = &[sync::ROW, threads::ROW, uring::ROW];
 
 /// Why a method could not be opened.
 #[derive(Debug, Error)]
@@ -120,6 +126,18 @@ pub enum MethodError {
         /// The kernel's answer.
         reason: io::Error,
     },
+}
+
+/// The name of the method that costs least for this many reads in flight, among those that work here.
+///
+/// A single read is cheapest as one system call on the calling thread: io_uring adds the hand-over through its rings
+/// and saves nothing. From two on, it spares a thread and two wake-ups for each read.
+pub fn best_method(depth: usize) -> &'static str {
+    match depth {
+        0 | 1 => sync::ROW.name,
+        _ if uring::is_available() => uring::ROW.name,
+        _ => threads::ROW.name,
+    }
 }
 
 /// The row of this name.

@@ -1,0 +1,170 @@
+//! Opening targets: never for writing, never blocking, and every refusal with a sentence that helps.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests fail by panicking and print what they skip")]
+
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FileType, Mode, OFlags};
+use sys::target::{Caching, Kind, Target};
+
+/// Names the file that [`child_opens_the_target_it_is_told`] is to open, when it runs under a tracer.
+const CHILD_TARGET: &str = "READPATH_TEST_CHILD_TARGET";
+
+fn directory() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn file_of(bytes: usize) -> (tempfile::TempDir, std::path::PathBuf) {
+    let directory = directory();
+    let path = directory.path().join("file");
+    std::fs::write(&path, vec![1; bytes]).unwrap();
+    (directory, path)
+}
+
+fn refusal(path: &Path) -> String {
+    Target::open(path, Caching::Buffered).unwrap_err().to_string()
+}
+
+fn assert_read_only(target: &Target) {
+    let flags = rustix::fs::fcntl_getfl(target).unwrap();
+    assert_eq!(flags & OFlags::ACCMODE, OFlags::RDONLY, "{flags:?}");
+}
+
+#[test]
+fn a_target_is_never_open_for_writing() {
+    let (_directory, path) = file_of(8192);
+    for caching in [Caching::Direct, Caching::Buffered] {
+        let Ok(target) = Target::open(&path, caching) else {
+            println!("skipped {caching}: refused here");
+            continue;
+        };
+        assert_read_only(&target);
+        assert_read_only(&target.reopen(Caching::Buffered).unwrap());
+        let direct = rustix::fs::fcntl_getfl(&target).unwrap().contains(OFlags::DIRECT);
+        assert_eq!(direct, caching == Caching::Direct);
+    }
+}
+
+/// Not a test by itself: what the tracer runs.
+#[test]
+fn child_opens_the_target_it_is_told() {
+    let Some(path) = std::env::var_os(CHILD_TARGET) else { return };
+    for caching in [Caching::Direct, Caching::Buffered] {
+        if let Ok(target) = Target::open(Path::new(&path), caching) {
+            target.reopen(Caching::Buffered).unwrap();
+        }
+    }
+}
+
+#[test]
+fn no_open_of_a_target_carries_a_flag_that_writes() {
+    let (directory, path) = file_of(8192);
+    let log = directory.path().join("log");
+    let traced = Command::new("strace")
+        .args(["-f", "-s", "4096", "-e", "trace=?open,openat,?openat2,?creat", "-o"])
+        .arg(&log)
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "child_opens_the_target_it_is_told"])
+        .env(CHILD_TARGET, &path)
+        .output();
+    match traced {
+        Ok(output) if output.status.success() => (),
+        Ok(output) => return println!("skipped: strace failed: {}", String::from_utf8_lossy(&output.stderr)),
+        Err(error) => return println!("skipped: strace does not run: {error}"),
+    }
+    let log = std::fs::read_to_string(log).unwrap();
+    let concerns = |line: &&str| line.contains(path.to_str().unwrap()) || line.contains("/proc/self/fd/");
+    let opens: Vec<&str> = log.lines().filter(concerns).collect();
+    assert!(opens.len() >= 3, "the trace shows too few opens to prove anything: {opens:?}");
+    for line in opens {
+        let writes = ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"];
+        assert!(!writes.iter().any(|flag| line.contains(flag)), "{line}");
+    }
+}
+
+#[test]
+fn what_is_no_target_is_refused_with_a_sentence_and_at_once() {
+    let directory = directory();
+    let pipe = directory.path().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let socket = directory.path().join("socket");
+    let _listener = UnixListener::bind(&socket).unwrap();
+    let empty = directory.path().join("empty");
+    File::create(&empty).unwrap();
+    let start = Instant::now();
+    assert!(refusal(&directory.path().join("absent")).contains("does not exist"));
+    assert!(refusal(directory.path()).contains("is a directory"));
+    assert!(refusal(&pipe).contains("is a pipe"));
+    assert!(refusal(&socket).contains("is a socket"));
+    assert!(refusal(Path::new("/dev/null")).contains("is a character device"));
+    assert!(refusal(&empty).contains("is empty"));
+    assert!(start.elapsed() < Duration::from_secs(5), "a pipe without a writer must not block");
+}
+
+#[test]
+fn a_file_that_may_not_be_read_says_so() {
+    let (_directory, path) = file_of(8192);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o0)).unwrap();
+    if File::open(&path).is_ok() {
+        return println!("skipped: this user may read everything");
+    }
+    assert!(refusal(&path).contains("no permission to read"));
+}
+
+#[test]
+fn a_file_without_a_name_can_still_be_opened_and_reopened() {
+    let (_directory, path) = file_of(12_345);
+    let file = File::open(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let through = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let target = Target::open(Path::new(&through), Caching::Buffered).unwrap();
+    assert_eq!((target.size(), target.kind(), target.path()), (12_345, Kind::File, Path::new(&through)));
+    drop(file);
+    let again = target.reopen(Caching::Buffered).unwrap();
+    assert_eq!((again.inode(), again.device()), (target.inode(), target.device()));
+}
+
+#[test]
+fn a_block_size_that_direct_reads_refuse_is_named_with_the_right_multiple() {
+    let (_directory, path) = file_of(65_536);
+    let target = match Target::open(&path, Caching::Direct) {
+        Ok(target) => target,
+        Err(error) => return println!("skipped: {error}"),
+    };
+    let multiple = u64::from(target.alignment().offset);
+    assert!(target.check_block_size(multiple).is_ok() && target.check_block_size(8192).is_ok());
+    let refused = target.check_block_size(multiple + 1).unwrap_err().to_string();
+    assert!(refused.contains(&format!("a multiple of {multiple}, or --buffered")), "{refused}");
+    assert!(target.check_block_size(0).is_err());
+    assert!(target.check_block_size(1 << 20).unwrap_err().to_string().contains("do not fit"));
+    // The kernel agrees with what was said: a read at the multiple succeeds.
+    let mut arena = sys::arena::Arena::new(1, multiple as usize).unwrap();
+    assert_eq!(rustix::io::pread(target.as_fd(), arena.slot_mut(0), multiple), Ok(multiple as usize));
+    let buffered = target.reopen(Caching::Buffered).unwrap();
+    assert!(buffered.check_block_size(100).is_ok());
+}
+
+#[test]
+fn a_block_device_is_opened_for_reading_and_knows_its_size() {
+    let (_directory, path) = file_of(8192);
+    let file = Target::open(&path, Caching::Buffered).unwrap();
+    let Ok(device) = sys::block_device::BlockDevice::under(&file) else { return println!("skipped: no device") };
+    let node = Path::new("/dev").join(&device.name);
+    let target = match Target::open(&node, Caching::Direct) {
+        Ok(target) => target,
+        Err(error) => return println!("skipped: {error}"),
+    };
+    assert_read_only(&target);
+    assert_eq!((target.kind(), target.represents()), (Kind::BlockDevice, Some(device.number)));
+    assert_eq!(target.filesystem(), None);
+    let sectors: u64 =
+        std::fs::read_to_string(format!("/sys/dev/block/{}/size", device.number)).unwrap().trim().parse().unwrap();
+    assert_eq!(target.size(), sectors * 512);
+    assert_eq!(sys::block_device::BlockDevice::under(&target).as_ref(), Ok(&device));
+}
