@@ -155,7 +155,8 @@ mod tests {
 
     #[test]
     fn only_overlapping_mappings_count_as_huge() {
-        let smaps = "1000-3000 rw-p 0 00:00 0\nAnonHugePages:      2048 kB\n3000-9000 rw-p 0 00:00 0\nAnonHugePages:      4096 kB\n";
+        let smaps = "1000-3000 rw-p 0 00:00 0\nAnonHugePages:      2048 kB\n\
+                     3000-9000 rw-p 0 00:00 0\nAnonHugePages:      4096 kB\n";
         assert_eq!(anonymous_huge_bytes(smaps, 0x3000, 0x4000), Some(4096 * 1024));
         assert_eq!(anonymous_huge_bytes(smaps, 0x1000, 0x9000), Some(6144 * 1024));
         assert_eq!(anonymous_huge_bytes(smaps, 0x9000, 0xa000), None);

@@ -1,0 +1,203 @@
+//! The rules of the house, each a test with a sentence for a name.
+//!
+//! A rule is a function from text to complaints. Each test first shows its rule a bad sample, to prove that the rule
+//! can fail, and then the repository.
+
+mod length;
+mod manifest;
+mod pages;
+mod text;
+mod tree;
+
+use std::fs;
+
+use tree::{SourceFile, Tree, repository_root};
+
+/// Fails with all complaints at once, one a line.
+#[track_caller]
+fn assert_none(complaints: &[String]) {
+    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+}
+
+/// Applies a rule to every file of the repository.
+fn complaints_of_repository(rule: impl Fn(&SourceFile) -> Vec<String>) -> Vec<String> {
+    Tree::of_repository().files.iter().flat_map(rule).collect()
+}
+
+/// The manifests of the crates, without the workspace's own.
+fn crate_manifests(tree: &Tree) -> Vec<&SourceFile> {
+    tree.ending("/Cargo.toml").collect()
+}
+
+#[test]
+fn no_line_is_wider_than_a_screen() {
+    let wide = "x".repeat(text::LINE_COLUMNS_MAX + 1);
+    assert_eq!(text::wide_lines(&SourceFile::sample("a.rs", &wide)).len(), 1);
+    assert_eq!(text::wide_lines(&SourceFile::sample("a.md", &format!("| {wide} |"))).len(), 0);
+    assert_none(&complaints_of_repository(text::wide_lines));
+}
+
+#[test]
+fn no_function_is_longer_than_a_screen() {
+    let long = format!("    fn long(\n        a: u8,\n    ) -> u8 {{\n{}    }}\n", "        a;\n".repeat(67));
+    let file = SourceFile::sample("a.rs", &long);
+    assert_eq!(length::long_functions(&file, &[]).len(), 1);
+    assert_none(&complaints_of_repository(|file| length::long_functions(file, length::LONGER_FOR_NOW)));
+}
+
+#[test]
+fn an_exception_for_a_long_function_can_only_shrink() {
+    let body = "    a;\n".repeat(80);
+    let file = SourceFile::sample("a.rs", &format!("fn long() {{\n{body}}}\n"));
+    assert!(length::long_functions(&file, &[("a.rs", "long", 82)]).is_empty());
+    assert!(length::long_functions(&file, &[("a.rs", "long", 90)])[0].contains("turn its ratchet down"));
+    assert!(length::long_functions(&file, &[("a.rs", "long", 81)])[0].contains("more than its 81"));
+}
+
+#[test]
+fn functions_are_counted_from_their_first_line_to_their_closing_brace() {
+    let text =
+        "trait T {\n    fn declared(&self) -> u8;\n    fn one(&self) {}\n}\n\npub const fn three() {\n    a;\n}\n";
+    let found: Vec<(String, usize)> =
+        length::functions(text).into_iter().map(|function| (function.name, function.lines)).collect();
+    assert_eq!(found, [("one".into(), 1), ("three".into(), 3)]);
+}
+
+#[test]
+fn every_rust_file_opens_by_saying_what_it_is() {
+    assert_eq!(text::missing_opening(&SourceFile::sample("a.rs", "use std::fs;\n")).len(), 1);
+    assert_none(&complaints_of_repository(text::missing_opening));
+}
+
+#[test]
+fn every_file_name_says_what_the_file_holds() {
+    for path in ["crates/a/src/helpers.rs", "common/a.rs", "a/pool_old.rs"] {
+        assert_eq!(text::meaningless_name(&SourceFile::sample(path, "")).len(), 1, "{path}");
+    }
+    assert_none(&complaints_of_repository(text::meaningless_name));
+}
+
+#[test]
+fn no_text_holds_a_mark_of_unfinished_work_or_a_word_of_the_workplace() {
+    let forbidden = text::forbidden_words();
+    for word in &forbidden {
+        let line = format!("a {word} b");
+        assert_eq!(text::words(&SourceFile::sample("a.md", &line), std::slice::from_ref(word)).len(), 1, "{word}");
+    }
+    // A template of a temporary file's name is not a mark.
+    assert!(text::words(&SourceFile::sample("a.md", &"X".repeat(6)), &forbidden).is_empty());
+    assert_none(&complaints_of_repository(|file| text::words(file, &forbidden)));
+}
+
+#[test]
+fn unsafe_code_stands_only_in_its_homes() {
+    let line = format!("let a = un{} {{ b() }};", "safe");
+    assert_eq!(text::unsafe_outside_its_homes(&SourceFile::sample("crates/report/src/a.rs", &line)).len(), 1);
+    assert!(text::unsafe_outside_its_homes(&SourceFile::sample("crates/sys/src/a.rs", &line)).is_empty());
+    assert_none(&complaints_of_repository(text::unsafe_outside_its_homes));
+}
+
+#[test]
+fn crates_import_only_what_stands_below_them() {
+    let refused = [
+        ("crates/measure/Cargo.toml", "[dependencies]\nsys.workspace = true\n"),
+        ("crates/device/Cargo.toml", "[dev-dependencies]\nexperiments.workspace = true\n"),
+        ("crates/device/Cargo.toml", "[dependencies.storage]\nworkspace = true\n"),
+        ("crates/report/Cargo.toml", "[dependencies]\nsys.workspace = true\n"),
+        ("crates/sys/Cargo.toml", "[target.'cfg(unix)'.dependencies]\ndevice = { path = \"../device\" }\n"),
+        ("crates/unknown/Cargo.toml", ""),
+    ];
+    for (path, manifest) in refused {
+        let file = SourceFile::sample(path, manifest);
+        assert_eq!(manifest::imports_against_the_order(&file, &[]).len(), 1, "{path}: {manifest}");
+    }
+    let tree = Tree::of_repository();
+    let manifests = crate_manifests(&tree);
+    let rule = |file: &&SourceFile| manifest::imports_against_the_order(file, manifest::IMPORTS_OF_TESTS);
+    assert_none(&manifests.iter().flat_map(rule).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_crate_describes_itself_and_takes_the_lints_of_the_workspace() {
+    let bare = SourceFile::sample("crates/device/Cargo.toml", "[package]\nname = \"device\"\n");
+    assert_eq!(manifest::missing_entries(&bare).len(), 2);
+    let tree = Tree::of_repository();
+    assert_none(&crate_manifests(&tree).into_iter().flat_map(manifest::missing_entries).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_dependency_has_its_reason_in_the_workspace_manifest() {
+    let sample = "[workspace.dependencies]\nours = { path = \"crates/ours\" }\n# A reason.\na = \"1\"\nb = \"2\"\n";
+    assert_eq!(manifest::dependencies_without_reason(sample).len(), 1);
+    let tree = Tree::of_repository();
+    let workspace = tree.file("Cargo.toml").expect("the workspace's manifest");
+    assert_none(&manifest::dependencies_without_reason(&workspace.text));
+}
+
+#[test]
+fn no_folder_is_empty() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::create_dir(folder.path().join("empty")).expect("an empty folder");
+    assert_eq!(Tree::below(folder.path()).empty_folders, ["empty"]);
+    assert_none(&Tree::of_repository().empty_folders);
+}
+
+#[test]
+fn decisions_are_numbered_without_gaps() {
+    assert_eq!(pages::numbering(&["0001-a.md", "0003-b.md"]).len(), 1);
+    assert_eq!(pages::numbering(&["0001-a.md", "0001-b.md"]).len(), 1);
+    let tree = Tree::of_repository();
+    let names: Vec<&str> = tree.files.iter().filter_map(|file| file.path.strip_prefix("docs/decisions/")).collect();
+    assert!(!names.is_empty(), "docs/decisions is gone");
+    assert_none(&pages::numbering(&names));
+}
+
+#[test]
+fn the_change_log_knows_the_version() {
+    assert_eq!(pages::version_in_change_log("# Changes\n\n## 0.0.9\n", "0.1.0").len(), 1);
+    let tree = Tree::of_repository();
+    let workspace = tree.file("Cargo.toml").expect("the workspace's manifest");
+    let version = manifest::workspace_version(&workspace.text).expect("a version in [workspace.package]");
+    let change_log = tree.file("CHANGELOG.md").expect("a change log");
+    assert_none(&pages::version_in_change_log(&change_log.text, version));
+}
+
+#[test]
+fn the_commands_of_the_readme_exist() {
+    let tree = Tree::of_repository();
+    for command in ["./chek", "cargo bench --bench nothing", "cargo run --release -- nothing"] {
+        assert!(pages::missing_command(command, &tree).is_some(), "{command}");
+    }
+    let readme = tree.file("README.md").expect("a README");
+    let commands = pages::commands(&readme.text);
+    assert!(commands.contains(&"./check"), "the README does not say how to run the tests");
+    let has_commands = tree.files.iter().filter(|file| file.path.starts_with("crates/readpath/src/")).count() > 1;
+    if !has_commands {
+        println!("skipped: the binary has no commands yet");
+        return;
+    }
+    assert_none(&commands.iter().filter_map(|command| pages::missing_command(command, &tree)).collect::<Vec<_>>());
+}
+
+#[test]
+fn links_between_pages_lead_somewhere() {
+    let sample = SourceFile::sample("docs/a.md", "[b](b.md) [web](https://example.org) [up](../README.md#top)");
+    assert_eq!(pages::broken_links(&sample, |path| path == "README.md").len(), 1);
+    let root = repository_root();
+    let tree = Tree::of_repository();
+    let rule = |page| pages::broken_links(page, |path| root.join(path).exists());
+    assert_none(&tree.ending(".md").flat_map(rule).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_test_commands_can_be_executed() {
+    use std::os::unix::fs::PermissionsExt;
+    let is_executable = |path| {
+        let metadata = fs::metadata(path).expect("a file");
+        metadata.permissions().mode() & 0o111 != 0
+    };
+    assert!(!is_executable(repository_root().join("Cargo.toml")), "a text that nobody runs is no command");
+    for command in ["check", ".ci/run"] {
+        assert!(is_executable(repository_root().join(command)), "{command} is not executable");
+    }
+}

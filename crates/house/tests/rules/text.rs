@@ -1,0 +1,122 @@
+//! Rules about single files: names, line width, first lines, words.
+
+use crate::tree::SourceFile;
+
+/// Columns that a line may have.
+pub(crate) const LINE_COLUMNS_MAX: usize = 120;
+
+/// Homes of unsafe code, as beginnings of paths. The engine's frames and column kernels join when they exist.
+pub(crate) const UNSAFE_HOMES: [&str; 1] = ["crates/sys/"];
+
+/// Names that say nothing about what a file holds.
+const NAMES_WITHOUT_MEANING: [&str; 8] =
+    ["util", "utils", "misc", "common", "helper", "helpers", "shared", "utilities"];
+
+/// Endings that stand for a version of a file that version control should hold.
+const ENDINGS_OF_LEFTOVERS: [&str; 5] = ["_old", "_new", "_backup", "_copy", "_2"];
+
+/// Lines that are too wide in a file that people write by hand.
+pub(crate) fn wide_lines(file: &SourceFile) -> Vec<String> {
+    let by_hand = [".rs", ".md", ".toml", ".c", ".sh", "check", ".ci/run"].iter().any(|ending| file.is(ending));
+    if !by_hand {
+        return Vec::new();
+    }
+    let numbered = file.text.lines().enumerate();
+    numbered
+        .filter(|(_, line)| line.chars().count() > LINE_COLUMNS_MAX && !may_be_wide(file, line))
+        .map(|(index, line)| format!("{}:{}: {} columns", file.path, index + 1, line.chars().count()))
+        .collect()
+}
+
+/// A row of a Markdown table cannot be broken, and neither can an address.
+fn may_be_wide(file: &SourceFile, line: &str) -> bool {
+    (file.is(".md") && line.starts_with('|')) || line.split_whitespace().any(|word| word.contains("://"))
+}
+
+/// A Rust file whose first line does not say what the file is.
+pub(crate) fn missing_opening(file: &SourceFile) -> Vec<String> {
+    let opens = !file.is(".rs") || file.text.starts_with("//! ");
+    if opens { Vec::new() } else { vec![format!("{}: the first line is not `//! ` and what the file is", file.path)] }
+}
+
+/// A file or folder whose name says nothing, or that is a leftover.
+pub(crate) fn meaningless_name(file: &SourceFile) -> Vec<String> {
+    let stems = file.path.split('/').map(|part| part.split('.').next().unwrap_or(part));
+    stems
+        .filter(|stem| {
+            NAMES_WITHOUT_MEANING.contains(stem) || ENDINGS_OF_LEFTOVERS.iter().any(|ending| stem.ends_with(ending))
+        })
+        .map(|stem| format!("{}: `{stem}` does not say what it holds", file.path))
+        .collect()
+}
+
+/// Words that mark unfinished work, and words that belong to somebody's workplace rather than to the project.
+///
+/// Each is put together here from parts, so that this file passes its own rule.
+pub(crate) fn forbidden_words() -> Vec<String> {
+    let parts = [
+        ("TO", "DO"),
+        ("FIX", "ME"),
+        ("XX", "X"),
+        ("todo", "!"),
+        ("unimplemented", "!"),
+        ("dbg", "!"),
+        ("/wo", "rk/"),
+        ("/ro", "ot/"),
+        ("/tmp/", "wt/"),
+        ("/tmp/", "target-"),
+        ("pypi", ".org"),
+        ("static.crates", ".io"),
+        ("index.crates", ".io"),
+        ("arti", "factory"),
+        ("proxy.go", "lang.org"),
+    ];
+    parts.iter().map(|(start, end)| format!("{start}{end}")).collect()
+}
+
+/// Every place where a forbidden word stands by itself.
+pub(crate) fn words(file: &SourceFile, forbidden: &[String]) -> Vec<String> {
+    // The lock file is written by cargo and names where each crate came from.
+    if file.is("Cargo.lock") {
+        return Vec::new();
+    }
+    let mut complaints = Vec::new();
+    for (index, line) in file.text.lines().enumerate() {
+        for word in forbidden.iter().filter(|word| stands_alone(line, word)) {
+            complaints.push(format!("{}:{}: `{word}`", file.path, index + 1));
+        }
+    }
+    complaints
+}
+
+/// `unsafe` outside its homes.
+pub(crate) fn unsafe_outside_its_homes(file: &SourceFile) -> Vec<String> {
+    if !file.is(".rs") || UNSAFE_HOMES.iter().any(|home| file.path.starts_with(home)) {
+        return Vec::new();
+    }
+    let keyword = format!("un{}", "safe");
+    let numbered = file.text.lines().enumerate();
+    numbered
+        .filter(|(_, line)| stands_alone(&code_of(line), &keyword))
+        .map(|(index, _)| format!("{}:{}: {keyword} code stands outside {UNSAFE_HOMES:?}", file.path, index + 1))
+        .collect()
+}
+
+/// A line without its comment and without what stands in quotes.
+fn code_of(line: &str) -> String {
+    let before_comment = line.split("//").next().unwrap_or(line);
+    before_comment.split('"').step_by(2).collect::<Vec<_>>().join("\"\"")
+}
+
+/// Whether `word` occurs in `line` with no letter, digit or underscore directly on either side of its own letters.
+fn stands_alone(line: &str, word: &str) -> bool {
+    let belongs = |neighbour: Option<char>, edge: Option<char>| {
+        let is_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+        neighbour.is_some_and(is_name) && edge.is_some_and(is_name)
+    };
+    line.match_indices(word).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + word.len()..].chars().next();
+        !belongs(before, word.chars().next()) && !belongs(after, word.chars().next_back())
+    })
+}

@@ -1,0 +1,169 @@
+//! The benchmark from its arguments to its verdict.
+#![allow(clippy::print_stderr, reason = "a benchmark is a program for people")]
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::arguments::Arguments;
+use crate::bars::{Bar, CPU, IOPS, LATENCY, Verdict, overall};
+use crate::pairs::{Pair, order, spread};
+use crate::reader::ReaderTurn;
+use crate::test_file::TestFile;
+use crate::workload::{Turn, Workload};
+use crate::{dram, fio, own_cost, page, reader, resident};
+
+/// Fewest pairs that make a result.
+const PAIRS_OF_A_RESULT: u64 = 5;
+
+/// How long fio's null engine runs.
+const NULL_ENGINE_MILLISECONDS: u64 = 2000;
+
+/// Runs everything that was asked for, writes the page to `out`, and gives the exit code: 1 when a bar was missed or
+/// could not be judged and `--fail-on-miss` was given. An error is a sentence: nothing could be compared.
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, String> {
+    let workloads = arguments.chosen_workloads()?;
+    let fio_version = fio::version()?;
+    progress("making the file to read");
+    let file = TestFile::open(arguments.file.as_deref(), arguments.file_size)?;
+    fio::warm_up(file.path())?;
+    let mut report = Report::new(out);
+    report.write(&heading(arguments, &fio_version, file.path()))?;
+    let mut turns = Turns { arguments, file: file.path(), own_costs: Vec::new(), last_document: Value::Null };
+    let (mut bars, mut compared) = (Vec::new(), Vec::new());
+    for workload in workloads {
+        let pairs = turns.pairs(workload)?;
+        let judged = judge(workload, &pairs);
+        report.write(&page::table(workload, arguments.milliseconds(), &pairs))?;
+        report.write(&format!("{}\n", page::lines(&judged)))?;
+        bars.extend(judged);
+        compared.push((workload, pairs));
+    }
+    let others = other_bars(arguments, file.path(), &turns.own_costs);
+    report.write(&page::lines(&others))?;
+    bars.extend(others);
+    report.write(&format!("{}\n", overall(&bars)))?;
+    if let Some(folder) = &arguments.results {
+        let findings = page::Findings {
+            fio_version: &fio_version,
+            milliseconds: arguments.milliseconds(),
+            reader_arguments: &arguments.reader_arguments,
+            host: &turns.last_document["host"],
+            workloads: &compared,
+            bars: &bars,
+        };
+        let kept = page::keep(folder, &turns.last_document, &report.text, &findings.to_json())?;
+        report.write(&format!("kept in {}\n", kept.display()))?;
+    }
+    let all_met = bars.iter().all(|bar| bar.verdict() == Verdict::Met);
+    Ok(u8::from(arguments.fail_on_miss && !all_met))
+}
+
+/// The page as it grows: shown at once, and remembered to be kept.
+struct Report<'a> {
+    out: &'a mut dyn Write,
+    text: String,
+}
+
+impl<'a> Report<'a> {
+    fn new(out: &'a mut dyn Write) -> Report<'a> {
+        Report { out, text: String::new() }
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), String> {
+        self.text += text;
+        self.out.write_all(text.as_bytes()).map_err(|error| format!("the report could not be written: {error}"))
+    }
+}
+
+/// The contenders' turns on one file, and what the reader's documents said beside the readings.
+struct Turns<'a> {
+    arguments: &'a Arguments,
+    file: &'a Path,
+    own_costs: Vec<Result<f64, String>>,
+    last_document: Value,
+}
+
+impl Turns<'_> {
+    fn pairs(&mut self, workload: &Workload) -> Result<Vec<Pair>, String> {
+        let pairs = self.arguments.pairs;
+        (0..pairs)
+            .map(|index| {
+                progress(&format!("{}: pair {} of {pairs}", workload.title, index + 1));
+                self.pair(workload, index)
+            })
+            .collect()
+    }
+
+    /// The reader is contender 0, fio's engines follow.
+    fn pair(&mut self, workload: &Workload, index: u64) -> Result<Pair, String> {
+        let engines = fio::engines(workload.depth);
+        let (mut of_reader, mut peers) = (None, Vec::new());
+        for contender in order(index, engines.len() + 1) {
+            let seed = 1 + index * 100 + contender as u64;
+            let turn = Turn { milliseconds: self.arguments.milliseconds(), seed };
+            if contender == 0 {
+                of_reader = Some(reader::take_turn(self.arguments, workload, self.file, turn)?);
+            } else {
+                let engine = engines[contender - 1];
+                peers.push((engine.name, fio::take_turn(engine, workload, self.file, turn)?));
+            }
+        }
+        let ReaderTurn { reading, document } = of_reader.ok_or("the reader had no turn")?;
+        self.own_costs.push(own_cost::of_document(&document));
+        self.last_document = document;
+        Ok(Pair { reader: reading, peers })
+    }
+}
+
+/// The bars of one workload. Latency is held only at depth 1: beyond, it is the depth divided by the rate.
+fn judge(workload: &Workload, pairs: &[Pair]) -> Vec<Bar> {
+    let bar = |what: &str, wanted, word, ratio: fn(&Pair) -> f64| Bar {
+        name: format!("{}: {what} in fio's", workload.title),
+        wanted,
+        word,
+        measured: spread(pairs, ratio).ok_or_else(|| "a turn gave no number".into()),
+    };
+    let mut bars =
+        vec![bar("IOPS", IOPS, "slower", Pair::iops_ratio), bar("CPU per read", CPU, "dearer", Pair::cpu_ratio)];
+    if workload.depth == 1 {
+        bars.push(bar("median latency", LATENCY, "off", Pair::latency_ratio));
+    }
+    bars
+}
+
+/// What is held beside the device: the reader's own cost, its memory, and the memory's latency.
+fn other_bars(arguments: &Arguments, file: &Path, own_costs: &[Result<f64, String>]) -> Vec<Bar> {
+    let mut bars = Vec::new();
+    if !arguments.device_only {
+        progress("the null device");
+        bars.push(own_cost::bar(own_costs, fio::null_read_ns(NULL_ENGINE_MILLISECONDS)));
+        progress("resident memory of a short and a long run");
+        bars.push(resident::bar(arguments, file, arguments.milliseconds()));
+    }
+    if arguments.memory {
+        progress("memory latency");
+        bars.extend(dram::bars(arguments));
+    }
+    bars
+}
+
+fn heading(arguments: &Arguments, fio_version: &str, file: &Path) -> String {
+    let made = if arguments.file.is_some() { "as given" } else { "random data, just written" };
+    let mut heading = format!("readpath beside {fio_version}, in turn, on {} ({made})\n", file.display());
+    if !arguments.reader_arguments.is_empty() {
+        heading += &format!("The reader was given: {}\n", arguments.reader_arguments);
+    }
+    if arguments.pairs < PAIRS_OF_A_RESULT {
+        heading += &format!("Fewer than {PAIRS_OF_A_RESULT} pairs: a trial, not a result.\n");
+    }
+    heading + "\n"
+}
+
+/// One line on standard error, where a person may be waiting.
+fn progress(sentence: &str) {
+    if io::stderr().is_terminal() {
+        eprintln!("{sentence}");
+    }
+}

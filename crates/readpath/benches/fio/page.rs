@@ -1,0 +1,118 @@
+//! The report: as text for people, as JSON for programs, and the folder that keeps both.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::bars::{Bar, figure};
+use crate::pairs::Pair;
+use crate::workload::Workload;
+
+/// The pairs of one workload as a table.
+pub(crate) fn table(workload: &Workload, milliseconds: u64, pairs: &[Pair]) -> String {
+    let seconds = milliseconds as f64 / 1000.0;
+    let mut page = format!("{}, direct, {} pairs of {seconds} s each\n", workload.title, pairs.len());
+    page += "pair     readpath IOPS  CPU us  p50 us     fio IOPS  fastest            CPU us  cheapest";
+    page += "           IOPS x  CPU x\n";
+    for (index, pair) in pairs.iter().enumerate() {
+        page += &row(index + 1, pair);
+    }
+    page
+}
+
+fn row(number: usize, pair: &Pair) -> String {
+    let (fastest, most) = pair.fastest();
+    let (cheapest, least) = pair.cheapest();
+    let mut line = format!("{number:>4} {:>17.0}", pair.reader.iops);
+    // Writing to a String cannot fail.
+    let _ = write!(line, " {:>7} {:>7}", figure(pair.reader.cpu_us), figure(pair.reader.latency_us));
+    let _ = write!(line, " {:>12.0}  {fastest:<17} {:>7}  {cheapest:<17}", most.iops, figure(least.cpu_us));
+    let _ = writeln!(line, " {:>7} {:>6}", figure(pair.iops_ratio()), figure(pair.cpu_ratio()));
+    line
+}
+
+/// The bars as lines.
+pub(crate) fn lines(bars: &[Bar]) -> String {
+    bars.iter().map(|bar| format!("{}\n", bar.sentence())).collect()
+}
+
+/// Everything that one benchmark found out, for the JSON report.
+pub(crate) struct Findings<'a> {
+    pub(crate) fio_version: &'a str,
+    pub(crate) milliseconds: u64,
+    pub(crate) reader_arguments: &'a str,
+    pub(crate) host: &'a Value,
+    pub(crate) workloads: &'a [(&'a Workload, Vec<Pair>)],
+    pub(crate) bars: &'a [Bar],
+}
+
+impl Findings<'_> {
+    /// The report as one JSON document.
+    pub(crate) fn to_json(&self) -> Value {
+        let of_workload = |(workload, pairs): &(&Workload, Vec<Pair>)| {
+            let pairs: Vec<Value> = pairs.iter().map(Pair::to_json).collect();
+            json!({ "name": workload.name, "block_bytes": workload.block_bytes, "depth": workload.depth, "pairs": pairs })
+        };
+        json!({
+            "schema": "readpath.fio/1",
+            "fio": self.fio_version,
+            "milliseconds": self.milliseconds,
+            "reader_arguments": self.reader_arguments,
+            "host": self.host,
+            "workloads": self.workloads.iter().map(of_workload).collect::<Vec<Value>>(),
+            "bars": self.bars.iter().map(Bar::to_json).collect::<Vec<Value>>(),
+        })
+    }
+}
+
+/// Writes both reports to `DIR/<date>-<cpu>/` and says where. Date and processor are those of a run document, so that
+/// the folder and what lies in it agree.
+pub(crate) fn keep(folder: &Path, run: &Value, text: &str, findings: &Value) -> Result<PathBuf, String> {
+    let folder = folder.join(folder_name(run));
+    let sentence = |error: std::io::Error| format!("the report could not be kept in {}: {error}", folder.display());
+    fs::create_dir_all(&folder).map_err(sentence)?;
+    fs::write(folder.join("fio.txt"), text).map_err(sentence)?;
+    fs::write(folder.join("fio.json"), format!("{findings:#}\n")).map_err(sentence)?;
+    Ok(folder)
+}
+
+fn folder_name(run: &Value) -> String {
+    let date = run["started"].as_str().and_then(|started| started.get(..10)).unwrap_or("undated");
+    let cpu = run["host"]["cpu"].as_str().unwrap_or("unknown processor");
+    let lower = cpu.to_lowercase();
+    let words = lower.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    format!("{date}-{}", words.collect::<Vec<_>>().join("-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pairs::tests::reading;
+    use crate::workload::WORKLOADS;
+
+    #[test]
+    fn a_folder_is_named_by_date_and_processor() {
+        let run = json!({ "started": "2026-11-20T10:00:00Z", "host": { "cpu": "AMD EPYC(tm) 9R14" } });
+        assert_eq!(folder_name(&run), "2026-11-20-amd-epyc-tm-9r14");
+        assert_eq!(folder_name(&json!({})), "undated-unknown-processor");
+    }
+
+    #[test]
+    fn every_pair_stands_in_the_table_with_its_ratios() {
+        let pair = Pair { reader: reading(50.0, 5.0, 80.0), peers: vec![("io_uring", reading(100.0, 4.0, 79.0))] };
+        let page = table(&WORKLOADS[0], 500, &[pair.clone(), pair]);
+        assert_eq!(page.lines().count(), 4);
+        assert!(page.starts_with("random 8 KiB, depth 1, direct, 2 pairs of 0.5 s each\n"));
+        assert!(page.lines().last().unwrap().ends_with("0.500   1.25"));
+    }
+
+    #[test]
+    fn both_reports_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = keep(folder.path(), &json!({}), "text\n", &json!({ "bars": [] })).unwrap();
+        assert_eq!(fs::read_to_string(kept.join("fio.txt")).unwrap(), "text\n");
+        assert!(fs::read_to_string(kept.join("fio.json")).unwrap().contains("bars"));
+    }
+}
