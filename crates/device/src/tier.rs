@@ -1,5 +1,6 @@
 //! Which level answered, concluded from witnesses; and the sentence that says how that is known.
 
+use measure::quantity::three_digits;
 use sys::target::Caching;
 
 use crate::audit::AuditCounts;
@@ -63,10 +64,10 @@ impl Evidence {
     /// device's; then the page cache's state before the reads.
     pub fn verdict(&self) -> Verdict {
         if let Some(fetched) = self.counts.fetched_by_process {
-            return self.by_bytes(fetched, "the kernel counted {bytes} bytes fetched from storage by this process");
+            return self.by_bytes(fetched, "the kernel counted {bytes} fetched from storage by this process");
         }
         if let Some(delivered) = self.counts.delivered_by_device {
-            return self.by_bytes(delivered, "the device counted {bytes} bytes delivered (to anybody)");
+            return self.by_bytes(delivered, "the device counted {bytes} delivered, to anybody");
         }
         match self.cached_before {
             Some(share) => self.by_residency(share),
@@ -85,8 +86,9 @@ impl Evidence {
         } else {
             Tier::Mixed { from_storage: share }
         };
-        let witness = witness.replace("{bytes}", &bytes.to_string());
-        Verdict { tier, proof: format!("{witness}, {} were read", self.issued) }
+        let counted = if bytes == self.issued { "every byte".into() } else { format_mebibytes(bytes) };
+        let witness = witness.replace("{bytes}", &counted);
+        Verdict { tier, proof: format!("{witness}, of {} read", format_mebibytes(self.issued)) }
     }
 
     fn by_residency(&self, share: f64) -> Verdict {
@@ -104,6 +106,10 @@ impl Evidence {
         };
         Verdict { tier, proof }
     }
+}
+
+fn format_mebibytes(bytes: u64) -> String {
+    format!("{} MiB", three_digits(bytes as f64 / f64::from(1 << 20)))
 }
 
 #[cfg(test)]

@@ -117,7 +117,12 @@ impl Change {
     /// The core's frequency before and after as a metric.
     pub fn metric(&self) -> Option<Metric> {
         let (before, after) = self.core_ghz?;
-        Metric::of_samples("core_clock", Unit::Gigahertz, "chain of dependent additions, before and after", &[before, after])
+        Metric::of_samples(
+            "core_clock",
+            Unit::Gigahertz,
+            "chain of dependent additions, before and after",
+            &[before, after],
+        )
     }
 
     /// Share of the processors' time that the hypervisor took; `None` where too little was counted to tell: the

@@ -154,7 +154,11 @@ fn cases_of(outcome: &LoopOutcome, job: &Job<'_>, source: &Source) -> Vec<Case> 
     let windows = outcome.latency.windows();
     let stretches = change_point::stretches(&windows.rates());
     if stretches.len() > 1 {
-        return stretches.iter().enumerate().map(|(index, stretch)| stretch_case(windows, stretch, index, stretches.len(), job, source)).collect();
+        return stretches
+            .iter()
+            .enumerate()
+            .map(|(index, stretch)| stretch_case(windows, stretch, index, stretches.len(), job, source))
+            .collect();
     }
     let mut case = Case::new(job.parameters.clone());
     let from = if outcome.service.is_some() { "intended start" } else { "submission" };
@@ -210,7 +214,12 @@ fn whole_run_metrics(reading: &Reading, job: &Job<'_>, counts: AuditCounts, chan
     let outcome = &reading.outcome;
     let issued = outcome.issued.max(1);
     let mut metrics = vec![
-        Metric::single("cpu_per_read", Unit::Microseconds, "process CPU clock, user and system, over all reads issued", reading.cpu.as_micros() / issued as f64),
+        Metric::single(
+            "cpu_per_read",
+            Unit::Microseconds,
+            "process CPU clock, user and system, over all reads issued",
+            reading.cpu.as_micros() / issued as f64,
+        ),
         reads_metric("reads", outcome.latency.reads()),
         reads_metric("warm_up_reads", outcome.warm_up.reads()),
     ];
@@ -219,10 +228,22 @@ fn whole_run_metrics(reading: &Reading, job: &Job<'_>, counts: AuditCounts, chan
         let elapsed: Vec<f64> = reading.worker_elapsed.iter().map(|elapsed| elapsed.as_seconds()).collect();
         metrics.extend(Metric::of_samples("worker_elapsed", Unit::Seconds, "one value a worker", &elapsed));
     }
-    let count = |name: &str, unit: Unit, source: &str, value: Option<u64>| value.map(|value| Metric::single(name, unit, source, value as f64));
-    metrics.extend(count("bytes_issued", Unit::Bytes, "counted by the read loop", Some(outcome.issued * job.plans[0].block_size as u64)));
+    let count = |name: &str, unit: Unit, source: &str, value: Option<u64>| {
+        value.map(|value| Metric::single(name, unit, source, value as f64))
+    };
+    metrics.extend(count(
+        "bytes_issued",
+        Unit::Bytes,
+        "counted by the read loop",
+        Some(outcome.issued * job.plans[0].block_size as u64),
+    ));
     metrics.extend(count("bytes_fetched", Unit::Bytes, "read_bytes of /proc/self/io", counts.fetched_by_process));
-    metrics.extend(count("bytes_delivered", Unit::Bytes, "the block device's stat, all processes", counts.delivered_by_device));
+    metrics.extend(count(
+        "bytes_delivered",
+        Unit::Bytes,
+        "the block device's stat, all processes",
+        counts.delivered_by_device,
+    ));
     metrics.extend(count("device_reads", Unit::Count, "the block device's stat, all processes", counts.device_reads));
     metrics.extend(change.metric());
     metrics

@@ -17,7 +17,13 @@ const SAMPLE_BLOCKS: u64 = 64;
 const SHARE_MAX: f64 = 0.01;
 
 /// Checks `span` before it is measured, and adds findings for what storage would answer without reading.
-pub fn check(target: &Target, span: Span, block_size: usize, seed: u64, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+pub fn check(
+    target: &Target,
+    span: Span,
+    block_size: usize,
+    seed: u64,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
     check_extents(target, span, journal);
     // Another order than the measured one, so that the sample does not warm the first blocks of the run.
     let sample = content::sample(target, span, block_size, SAMPLE_BLOCKS, !seed)?;
@@ -34,7 +40,10 @@ pub fn check_extents(target: &Target, span: Span, journal: &mut dyn Journal) {
         Ok(coverage) => report_extents(target, coverage, span, journal),
         Err(error) => journal.find(Finding::info(
             "extents-unknown",
-            format!("Whether {} has holes cannot be asked here: {error}. A sample of its blocks was looked at.", target.path().display()),
+            format!(
+                "Whether {} has holes cannot be asked here: {error}. A sample of its blocks was looked at.",
+                target.path().display()
+            ),
         )),
     }
 }

@@ -24,7 +24,8 @@ pub(super) fn whole(parameters: &DiskParameters, answer: &Answer, journal: &mut 
         return;
     }
     let (Some(latency), Some(iops)) = (answer.metric("read_latency"), answer.metric("iops")) else { return };
-    let tail = latency.statistics.p99.map_or(String::new(), |p99| format!(", one in a hundred {} or more", micros(p99)));
+    let tail =
+        latency.statistics.p99.map_or(String::new(), |p99| format!(", one in a hundred {} or more", micros(p99)));
     let by = answer.verdict.as_ref().map_or("the model", |verdict| match verdict.tier {
         device::tier::Tier::PageCache => "the page cache",
         device::tier::Tier::Storage => "storage",

@@ -18,10 +18,10 @@ use sys::target::Caching;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
-use crate::reading::{self, Answer, Job};
 use crate::own_cost;
-pub(crate) use setting::describe_device;
+use crate::reading::{self, Answer, Job};
 use setting::Setting;
+pub(crate) use setting::describe_device;
 
 /// Where on the device the reads of a case go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,8 +99,12 @@ impl DiskParameters {
         match self {
             _ if self.depth == 0 => refuse("a depth of 0 reads nothing: the smallest --depth is 1".into()),
             _ if self.workers == 0 => refuse("0 workers read nothing: the smallest --workers is 1".into()),
-            _ if self.block_size == 0 => refuse("a block of 0 bytes reads nothing: give --block-size 8KiB or so".into()),
-            _ if self.stop_after.is_nothing() => refuse("nothing is to be read: give --count or --duration above 0".into()),
+            _ if self.block_size == 0 => {
+                refuse("a block of 0 bytes reads nothing: give --block-size 8KiB or so".into())
+            }
+            _ if self.stop_after.is_nothing() => {
+                refuse("nothing is to be read: give --count or --duration above 0".into())
+            }
             _ if self.rate.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) => {
                 refuse("--rate is in reads a second and must be above 0".into())
             }
@@ -142,7 +146,8 @@ impl DiskParameters {
 /// Runs the experiment on every path.
 pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     parameters.check()?;
-    let settings = parameters.paths.iter().map(|path| Setting::open(path, parameters)).collect::<Result<Vec<_>, _>>()?;
+    let settings =
+        parameters.paths.iter().map(|path| Setting::open(path, parameters)).collect::<Result<Vec<_>, _>>()?;
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
     for setting in &settings {
@@ -170,7 +175,8 @@ fn whole(
 ) -> Result<(), ExperimentError> {
     let span = setting.span(parameters)?;
     let what = format!("the {} reads of {}", parameters.pattern.name(), setting.name());
-    let answer = measure(parameters, setting, machine, journal, case(parameters, setting, span), what, parameters.plans(span))?;
+    let answer =
+        measure(parameters, setting, machine, journal, case(parameters, setting, span), what, parameters.plans(span))?;
     answers::whole(parameters, &answer, journal);
     Ok(())
 }

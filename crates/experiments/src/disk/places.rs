@@ -98,7 +98,12 @@ fn place(
     let mut case = case(parameters, setting, span);
     case.insert("position".into(), json!(position));
     journal.step(&what, expected(parameters));
-    let job = crate::reading::Job { place: setting.place(parameters.depth), plans: parameters.plans(span), parameters: case, what };
+    let job = crate::reading::Job {
+        place: setting.place(parameters.depth),
+        plans: parameters.plans(span),
+        parameters: case,
+        what,
+    };
     crate::reading::run(machine, job, journal)
 }
 
@@ -117,7 +122,14 @@ fn add_bandwidth(
         StopAfter::Reads(count) => StopAfter::Reads(count.min(blocks)),
         time => time,
     };
-    let sequential = DiskParameters { pattern: Pattern::Sequential, block_size, stop_after, workers: 1, rate: None, ..parameters.clone() };
+    let sequential = DiskParameters {
+        pattern: Pattern::Sequential,
+        block_size,
+        stop_after,
+        workers: 1,
+        rate: None,
+        ..parameters.clone()
+    };
     let what = format!("the sequential reads at the same place of {}", setting.name());
     let job = crate::reading::Job {
         place: setting.place(sequential.depth),
@@ -149,7 +161,8 @@ pub(super) fn seek_distances(
         let apart = DiskParameters { pattern: Pattern::Apart(distance), ..parameters.clone() };
         let mut case = case(&apart, setting, span);
         case.insert("distance".into(), json!(distance));
-        let what = format!("the reads of {} that lie {} apart", setting.name(), measure::quantity::format_size(distance));
+        let what =
+            format!("the reads of {} that lie {} apart", setting.name(), measure::quantity::format_size(distance));
         let plans: Vec<ReadPlan> = apart.plans(span);
         let answer = measure(&apart, setting, machine, journal, case, what, plans)?;
         if answer.interrupted {

@@ -47,7 +47,8 @@ impl<'a> Setting<'a> {
         };
         let mut setting = Setting { path, subject, parameters, cached_before: None };
         setting.check()?;
-        if let (Subject::Device { target, .. }, sys::target::Caching::Buffered) = (&setting.subject, parameters.caching) {
+        if let (Subject::Device { target, .. }, sys::target::Caching::Buffered) = (&setting.subject, parameters.caching)
+        {
             let span = setting.span(parameters)?;
             let cached = witness::cached(target, span.offset, span.length).ok();
             setting.cached_before = cached.map(|cached| cached.pages as f64 / cached.of.max(1) as f64);
@@ -142,7 +143,11 @@ impl<'a> Setting<'a> {
     }
 
     /// Evicts when that was asked for, and looks whether the region holds data.
-    pub(super) fn prepare(&self, parameters: &DiskParameters, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+    pub(super) fn prepare(
+        &self,
+        parameters: &DiskParameters,
+        journal: &mut dyn Journal,
+    ) -> Result<(), ExperimentError> {
         let Subject::Device { target, .. } = &self.subject else { return Ok(()) };
         let region_span = match parameters.view {
             View::Whole => self.span(parameters)?,
@@ -166,7 +171,10 @@ pub(crate) fn describe_device(target: &Target, block_device: Option<&BlockDevice
     journal.describe_subject("size", json!(target.size()));
     journal.describe_subject("filesystem", json!(target.filesystem()));
     let alignment = target.alignment();
-    journal.describe_subject("direct_alignment", json!({ "offset": alignment.offset, "memory": alignment.memory, "source": alignment.source }));
+    journal.describe_subject(
+        "direct_alignment",
+        json!({ "offset": alignment.offset, "memory": alignment.memory, "source": alignment.source }),
+    );
     if let Some(device) = block_device {
         journal.describe_subject("device", json!(device.name));
         journal.describe_subject("rotational", json!(device.rotational));

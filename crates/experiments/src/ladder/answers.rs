@@ -39,7 +39,11 @@ pub(super) fn report(found: &Found, foreign: bool, journal: &mut dyn Journal) {
     if let (Some(single), Some(best)) = (found.single, found.best) {
         journal.find(Finding::info(
             "answer-depth",
-            format!("Depth {} makes the device {} times faster than one read at a time.", found.depth, three_digits(single / best)),
+            format!(
+                "Depth {} makes the device {} times faster than one read at a time.",
+                found.depth,
+                three_digits(single / best)
+            ),
         ));
     }
     if !foreign {

@@ -79,7 +79,10 @@ fn chase_rung(
     if steps.machine.stop.requested() {
         return Ok(None);
     }
-    journal.step(&format!("preparing {} of memory for rung {name}", format_size(footprint as u64)), std::time::Duration::from_secs(1));
+    journal.step(
+        &format!("preparing {} of memory for rung {name}", format_size(footprint as u64)),
+        std::time::Duration::from_secs(1),
+    );
     let mut chase = chase(footprint, pages, steps.parameters.seed)?;
     let mut parameters = rung(name);
     parameters.insert("footprint".into(), json!(footprint));
@@ -120,7 +123,12 @@ fn report_huge(name: &str, footprint: usize, huge: Option<u64>, journal: &mut dy
 }
 
 /// A virtual machine is told the size of the whole third level, and shares it.
-fn check_third_level(steps: &Steps<'_>, footprint: usize, latency: f64, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+fn check_third_level(
+    steps: &Steps<'_>,
+    footprint: usize,
+    latency: f64,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
     let Some(level) = steps.machine.host.caches.iter().find(|cache| cache.level == 3) else { return Ok(()) };
     let half = level.bytes as usize / 2;
     if half <= footprint * 2 {
@@ -166,7 +174,12 @@ fn sequential(steps: &Steps<'_>, footprint: usize, journal: &mut dyn Journal) ->
         }
         let mebibytes: Vec<f64> = result.bytes_per_second.iter().map(|rate| rate / f64::from(1 << 20)).collect();
         let name = format!("bandwidth_{threads}_thread{}", if threads == 1 { "" } else { "s" });
-        case.metrics.extend(Metric::of_samples(&name, Unit::MebibytesPerSecond, "sum over memory in order", &mebibytes));
+        case.metrics.extend(Metric::of_samples(
+            &name,
+            Unit::MebibytesPerSecond,
+            "sum over memory in order",
+            &mebibytes,
+        ));
     }
     let change = conditions.changed(steps.machine);
     case.metrics.extend(change.metric());
@@ -179,7 +192,8 @@ fn sequential(steps: &Steps<'_>, footprint: usize, journal: &mut dyn Journal) ->
 
 /// 1, 2, 4, ... and all.
 fn thread_counts(cores: usize) -> Vec<usize> {
-    let mut counts: Vec<usize> = std::iter::successors(Some(1), |count| Some(count * 2)).take_while(|count| *count < cores).collect();
+    let mut counts: Vec<usize> =
+        std::iter::successors(Some(1), |count| Some(count * 2)).take_while(|count| *count < cores).collect();
     counts.push(cores.max(1));
     counts
 }

@@ -40,8 +40,7 @@ pub fn run(parameters: &LadderParameters, machine: &Machine, journal: &mut dyn J
     storage.describe(journal);
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
-    let rungs: [fn(&Steps<'_>, &mut dyn Journal) -> Result<(), ExperimentError>; 4] =
-        [memory::rungs, pool_rungs, system::rungs, storage::rungs];
+    let rungs: [Rungs; 4] = [memory::rungs, pool_rungs, system::rungs, storage::rungs];
     let steps = Steps { parameters, machine, storage: &storage };
     for rung in rungs {
         if machine.stop.requested() {
@@ -52,6 +51,9 @@ pub fn run(parameters: &LadderParameters, machine: &Machine, journal: &mut dyn J
     machine.report_disturbances(journal);
     Ok(())
 }
+
+/// Measures some rungs and keeps them.
+type Rungs = fn(&Steps<'_>, &mut dyn Journal) -> Result<(), ExperimentError>;
 
 /// What every rung is given.
 struct Steps<'a> {

@@ -55,7 +55,11 @@ pub(super) struct Storage {
 
 impl Storage {
     /// Makes the test file, and opens what the device rungs are measured on.
-    pub(super) fn open(parameters: &LadderParameters, machine: &Machine, journal: &mut dyn Journal) -> Result<Storage, ExperimentError> {
+    pub(super) fn open(
+        parameters: &LadderParameters,
+        machine: &Machine,
+        journal: &mut dyn Journal,
+    ) -> Result<Storage, ExperimentError> {
         // What the user named is checked first: nobody should wait for a test file to learn of a wrong path.
         let named = parameters.on.as_ref().map(|path| open_target(path)).transpose()?;
         let size = if named.is_some() { parameters.size.min(SMALL_FILE) } else { parameters.size };
@@ -79,8 +83,20 @@ impl Storage {
     }
 
     /// Reads without keeping a case.
-    pub(super) fn read_unmeasured(&self, steps: &Steps<'_>, path: &Path, caching: Caching, plan: ReadPlan) -> Result<(), ExperimentError> {
-        let team = Team { path, caching, method: method(plan.depth), clock: steps.machine.clock, stop: steps.machine.stop.flag() };
+    pub(super) fn read_unmeasured(
+        &self,
+        steps: &Steps<'_>,
+        path: &Path,
+        caching: Caching,
+        plan: ReadPlan,
+    ) -> Result<(), ExperimentError> {
+        let team = Team {
+            path,
+            caching,
+            method: method(plan.depth),
+            clock: steps.machine.clock,
+            stop: steps.machine.stop.flag(),
+        };
         match team.read(&[plan])?.outcome.failure.take() {
             Some(failure) => Err(ExperimentError::ReadFailed { path: path.into(), failure }),
             None => Ok(()),
@@ -103,7 +119,8 @@ impl Storage {
             StopAfter::Reads(reads) => Duration::from_micros(100 * reads),
         };
         journal.step(&what, expected);
-        let place = Place::Device { path, block_device: self.block_device.as_ref(), caching, method: method(plan.depth) };
+        let place =
+            Place::Device { path, block_device: self.block_device.as_ref(), caching, method: method(plan.depth) };
         let job = Job { place, plans: vec![plan], parameters: Parameters::new(), what };
         let mut sieve = crate::reading::WithoutPageCacheWarning::when(caching == Caching::Buffered, journal);
         reading::run(steps.machine, job, &mut sieve)
@@ -138,8 +155,14 @@ fn open_target(path: &Path) -> Result<Target, ExperimentError> {
     Ok(target)
 }
 
-fn make_file(parameters: &LadderParameters, size: u64, machine: &Machine, journal: &mut dyn Journal) -> Result<TestFile, ExperimentError> {
-    let what = format!("writing a test file of {} in {}", measure::quantity::format_size(size), parameters.dir.display());
+fn make_file(
+    parameters: &LadderParameters,
+    size: u64,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> Result<TestFile, ExperimentError> {
+    let what =
+        format!("writing a test file of {} in {}", measure::quantity::format_size(size), parameters.dir.display());
     journal.step(&what, Duration::from_millis(size >> 20));
     Ok(TestFile::create(&parameters.dir, size, parameters.seed, &mut |_| {}, machine.stop.flag())?)
 }
@@ -203,13 +226,20 @@ fn round_trip(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), Experi
     plan.seed = !plan.seed;
     plan.working_set = Some(HOT_BLOCKS.min(plan.span.blocks(BLOCK)));
     plan.warm_up = StopAfter::Reads(HOT_BLOCKS * 3);
-    let answer = steps.storage.measure(steps, &steps.storage.path, Caching::Direct, plan, "storage-round-trip", journal)?;
+    let answer =
+        steps.storage.measure(steps, &steps.storage.path, Caching::Direct, plan, "storage-round-trip", journal)?;
     rung_of_reading(&answer, rung("storage-round-trip"), 1, journal)
 }
 
 /// Measures a rung; on a file that the run did not make, the first and the second touch of the same blocks apart.
 /// Gives the median cost of a block in nanoseconds, of the second touch where there are two.
-fn touches(steps: &Steps<'_>, plan: ReadPlan, name: &str, blocks_per_read: u64, journal: &mut dyn Journal) -> Result<Option<f64>, ExperimentError> {
+fn touches(
+    steps: &Steps<'_>,
+    plan: ReadPlan,
+    name: &str,
+    blocks_per_read: u64,
+    journal: &mut dyn Journal,
+) -> Result<Option<f64>, ExperimentError> {
     let storage = steps.storage;
     if steps.machine.stop.requested() {
         return Ok(None);
@@ -226,7 +256,8 @@ fn touches(steps: &Steps<'_>, plan: ReadPlan, name: &str, blocks_per_read: u64, 
     if !storage.foreign || first.interrupted {
         return Ok(block_cost(&first, blocks_per_read, plan.depth).map(|metric| metric.median()));
     }
-    let reads: u64 = first.cases.iter().filter_map(|case| case.metric("read_latency")).map(|metric| metric.statistics.n).sum();
+    let reads: u64 =
+        first.cases.iter().filter_map(|case| case.metric("read_latency")).map(|metric| metric.statistics.n).sum();
     let again = ReadPlan { working_set: Some(reads.max(1)), stop_after: StopAfter::Reads(reads), ..plan };
     let second = storage.measure(steps, &storage.path, Caching::Direct, again, name, journal)?;
     parameters.insert("touch".into(), json!("second"));
@@ -245,7 +276,14 @@ fn best_depth(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<Option<usi
         let mut plan = steps.storage.plan(steps, depth, StopAfter::Time(DEPTH_TIME));
         plan.warm_up = StopAfter::Time(DEPTH_WARM_UP);
         plan.seed = plan.seed.wrapping_add(1000 + depth as u64);
-        let answer = steps.storage.measure(steps, &steps.storage.path, Caching::Direct, plan, &format!("device-random at depth {depth}"), journal)?;
+        let answer = steps.storage.measure(
+            steps,
+            &steps.storage.path,
+            Caching::Direct,
+            plan,
+            &format!("device-random at depth {depth}"),
+            journal,
+        )?;
         if let Some(iops) = answer.metric("iops") {
             rates.push((depth, iops.statistics.mean));
         }
@@ -255,7 +293,12 @@ fn best_depth(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<Option<usi
 }
 
 /// Turns a reading into a rung: its own metrics, and the cost of one block in nanoseconds as `latency`.
-pub(super) fn rung_of_reading(answer: &Answer, parameters: Parameters, blocks_per_read: u64, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+pub(super) fn rung_of_reading(
+    answer: &Answer,
+    parameters: Parameters,
+    blocks_per_read: u64,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
     if answer.interrupted {
         return Ok(());
     }

@@ -53,7 +53,10 @@ fn page_cache(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), Experi
     {
         journal.find(Finding::warning(
             "page-cache-lost",
-            format!("The page cache was to answer rung page-cache-read and did not: {}. Repeat with more free memory.", verdict.proof),
+            format!(
+                "The page cache was to answer rung page-cache-read and did not: {}. Repeat with more free memory.",
+                verdict.proof
+            ),
         ));
     }
     rung_of_reading(&answer, rung("page-cache-read"), 1, journal)

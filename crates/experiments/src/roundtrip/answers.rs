@@ -20,7 +20,9 @@ const LAZY_TAIL: f64 = 10.0;
 
 /// Adds the sentences for one path.
 pub(super) fn report(path: &str, answered: &[(Pass, u64, Answer)], journal: &mut dyn Journal) {
-    let of = |pass: Pass| answered.iter().find(|(this, blocks, _)| *this == pass && *blocks == 1).map(|(_, _, answer)| answer);
+    let of = |pass: Pass| {
+        answered.iter().find(|(this, blocks, _)| *this == pass && *blocks == 1).map(|(_, _, answer)| answer)
+    };
     let latency = |pass: Pass| of(pass)?.metric("read_latency").map(|metric| metric.statistics);
     if let (Some(answer), Some(hot)) = (of(Pass::StorageCached), latency(Pass::StorageCached)) {
         who_answered(path, answer, hot, journal);
@@ -29,7 +31,10 @@ pub(super) fn report(path: &str, answered: &[(Pass, u64, Answer)], journal: &mut
             first_touch(first, hot, journal);
         }
     } else if let Some(cached) = latency(Pass::PageCached) {
-        let message = format!("One 8 KiB block of {path} from the page cache takes {}: memory, not storage.", micros(cached.median));
+        let message = format!(
+            "One 8 KiB block of {path} from the page cache takes {}: memory, not storage.",
+            micros(cached.median)
+        );
         journal.find(Finding::info("answer-roundtrip", message));
     }
 }

@@ -71,11 +71,18 @@ impl Pass {
 }
 
 /// Runs the experiment on every path.
-pub fn run(parameters: &RoundtripParameters, machine: &Machine, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+pub fn run(
+    parameters: &RoundtripParameters,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
     if parameters.blocks == 0 || parameters.block_size == 0 {
-        return Err(ExperimentError::Parameters("nothing is to be read: give --blocks and --block-size above 0".into()));
+        return Err(ExperimentError::Parameters(
+            "nothing is to be read: give --blocks and --block-size above 0".into(),
+        ));
     }
-    let trips = parameters.paths.iter().map(|path| Trip::open(path, parameters, machine)).collect::<Result<Vec<_>, _>>()?;
+    let trips =
+        parameters.paths.iter().map(|path| Trip::open(path, parameters, machine)).collect::<Result<Vec<_>, _>>()?;
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
     for trip in &trips {
@@ -106,7 +113,11 @@ struct Requests {
 
 impl<'a> Trip<'a> {
     /// Opens the path past the page cache where that can be had, through it otherwise.
-    fn open(path: &'a Path, parameters: &'a RoundtripParameters, machine: &'a Machine) -> Result<Trip<'a>, ExperimentError> {
+    fn open(
+        path: &'a Path,
+        parameters: &'a RoundtripParameters,
+        machine: &'a Machine,
+    ) -> Result<Trip<'a>, ExperimentError> {
         let target = match Target::open(path, Caching::Direct) {
             Err(TargetError::DirectRefused { .. }) => Target::open(path, Caching::Buffered)?,
             opened => opened?,
@@ -124,9 +135,9 @@ impl<'a> Trip<'a> {
             self.report_no_direct_io(journal);
         }
         let mut answered = Vec::new();
-        for index in 0..BLOCKS_PER_READ.len() {
+        for (index, blocks_per_read) in BLOCKS_PER_READ.into_iter().enumerate() {
             let Some(requests) = self.requests(index) else {
-                self.report_too_small(BLOCKS_PER_READ[index], journal);
+                self.report_too_small(blocks_per_read, journal);
                 continue;
             };
             for (pass, answer) in self.passes(requests, journal)? {
@@ -146,7 +157,11 @@ impl<'a> Trip<'a> {
         let blocks_per_read = BLOCKS_PER_READ[index];
         let bytes = self.parameters.block_size * blocks_per_read as usize;
         let whole = Span { offset: 0, length: self.target.size() };
-        let span = whole.part(index as u64, BLOCKS_PER_READ.len() as u64, BLOCKS_PER_READ[2] as usize * self.parameters.block_size);
+        let span = whole.part(
+            index as u64,
+            BLOCKS_PER_READ.len() as u64,
+            BLOCKS_PER_READ[2] as usize * self.parameters.block_size,
+        );
         let wanted = (self.parameters.blocks / blocks_per_read).max(READS_MIN.min(self.parameters.blocks));
         let count = wanted.min(span.blocks(bytes));
         (count > 0).then_some(Requests { blocks_per_read, bytes, span, count })
@@ -169,7 +184,8 @@ impl<'a> Trip<'a> {
     }
 
     fn pass(&self, pass: Pass, requests: Requests, journal: &mut dyn Journal) -> Result<Answer, ExperimentError> {
-        let what = format!("the {} reads of {} blocks of {}", pass.name(), requests.blocks_per_read, self.path.display());
+        let what =
+            format!("the {} reads of {} blocks of {}", pass.name(), requests.blocks_per_read, self.path.display());
         journal.step(&what, Duration::from_secs(1));
         let caching = if pass == Pass::PageCached { Caching::Buffered } else { self.target.caching() };
         let evicted = self.target.caching() == Caching::Buffered && pass != Pass::PageCached;
@@ -236,7 +252,8 @@ impl<'a> Trip<'a> {
         if self.target.caching() == Caching::Direct {
             return Ok(());
         }
-        let refused = |reason| ExperimentError::Parameters(format!("{} cannot be evicted: {reason}", self.path.display()));
+        let refused =
+            |reason| ExperimentError::Parameters(format!("{} cannot be evicted: {reason}", self.path.display()));
         witness::evict(&self.target, requests.span.offset, requests.span.length).map_err(refused)
     }
 
@@ -259,7 +276,10 @@ impl<'a> Trip<'a> {
             "The first-touch and storage-cached passes are absent. With --evict, on a file of your own, its blocks \
              are dropped from the page cache before each pass instead."
         };
-        let message = format!("{} cannot be read past the page cache: its file system refuses direct I/O. {consequence}", self.path.display());
+        let message = format!(
+            "{} cannot be read past the page cache: its file system refuses direct I/O. {consequence}",
+            self.path.display()
+        );
         journal.find(Finding::warning("no-direct-io", message));
     }
 
