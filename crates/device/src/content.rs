@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::io;
+use std::path::PathBuf;
 
 use measure::random::mix;
 use sys::read::{Completion, MethodError, ReadRequest, Setup, Wait, method};
@@ -27,8 +28,10 @@ pub enum ContentError {
     #[error(transparent)]
     Method(#[from] MethodError),
     /// A block of the sample could not be read.
-    #[error("cannot look at the block at offset {offset}: {error}")]
+    #[error("{path}: the block at offset {offset} cannot be read: {error}", path = path.display())]
     Read {
+        /// The file or device.
+        path: PathBuf,
         /// First byte of the block.
         offset: u64,
         /// The kernel's answer.
@@ -46,7 +49,7 @@ pub fn sample(target: &Target, span: Span, block_size: usize, count: u64, seed: 
     let mut done: Vec<Completion> = Vec::with_capacity(1);
     for _ in 0..count.min(span.blocks(block_size)) {
         let offset = offsets.advance();
-        let refused = |error| ContentError::Read { offset, error };
+        let refused = |error| ContentError::Read { path: target.path().into(), offset, error };
         method.queue(ReadRequest { offset, length: block_size, slot: 0 });
         method.reap(Wait { at_least: 1, timeout: None }, &mut done).map_err(refused)?;
         for completion in done.drain(..) {

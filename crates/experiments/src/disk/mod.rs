@@ -94,7 +94,8 @@ pub struct DiskParameters {
 }
 
 impl DiskParameters {
-    fn check(&self) -> Result<(), ExperimentError> {
+    /// Refuses what cannot be, with a sentence that says what to give instead. [`run`] checks as well.
+    pub fn check(&self) -> Result<(), ExperimentError> {
         let refuse = |sentence: String| Err(ExperimentError::Parameters(sentence));
         match self {
             _ if self.depth == 0 => refuse("a depth of 0 reads nothing: the smallest --depth is 1".into()),
@@ -107,6 +108,13 @@ impl DiskParameters {
             }
             _ if self.rate.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) => {
                 refuse("--rate is in reads a second and must be above 0".into())
+            }
+            DiskParameters { method: Some(row), depth, .. } if row.depth_max.is_some_and(|most| *depth > most) => {
+                let most = row.depth_max.unwrap_or(1);
+                refuse(format!(
+                    "{} holds at most {most} read in flight: give --depth {most}, or another --io-method",
+                    row.name
+                ))
             }
             DiskParameters { view: View::Zones(zones), workers: 1, .. } if zones.contains(&Zone::Both) => {
                 refuse("the zone 'both' needs a worker in each: give --workers 2".into())

@@ -1,0 +1,56 @@
+//! `readpath roundtrip`: what the way to the storage costs, and who answered.
+
+use std::path::PathBuf;
+
+use ::measure::quantity::parse_size;
+use clap::{ArgMatches, Args, Command};
+use experiments::roundtrip::{self, RoundtripParameters};
+
+use super::measure::measure;
+use super::{CommandRow, Context, arguments, fresh_seed};
+use crate::exit::{Exit, Failure};
+
+/// The row of the table of commands.
+pub(super) const COMMAND: CommandRow = CommandRow { name: "roundtrip", define, run };
+
+const EXAMPLES: &str = "\
+Examples:
+  readpath roundtrip /data/old.dbf               single blocks and requests of 8 and 128
+  readpath roundtrip /data/old.dbf --blocks 1024 more of them
+  sudo readpath roundtrip /dev/sdb               a block device, never written";
+
+#[derive(Args)]
+struct Arguments {
+    /// Files or block devices, opened for reading only
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Blocks read singly; the passes of 8 and 128 blocks a request read as many, in at least 16 requests
+    #[arg(long, default_value_t = 256)]
+    blocks: u64,
+    /// Bytes a block
+    #[arg(long, default_value = "8KiB", value_parser = parse_size)]
+    block_size: u64,
+    /// Which blocks [default: others each run; the same ones again were touched before]
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Where direct I/O cannot be had: drop the blocks from the page cache before each pass; for files of your own
+    #[arg(long)]
+    evict: bool,
+}
+
+fn define(command: Command) -> Command {
+    let about = "Measures the way to the storage and back: first touch, storage's cache, page cache";
+    Arguments::augment_args(command.about(about).after_help(EXAMPLES))
+}
+
+fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
+    let Arguments { paths, blocks, block_size, seed, evict } = arguments(matches)?;
+    if blocks == 0 || block_size == 0 {
+        let sentence = "nothing is to be read: give --blocks and --block-size above 0";
+        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+    }
+    let too_large = |_| Failure::new(Exit::WrongCommandLine, "--block-size is too large for this machine");
+    let block_size = usize::try_from(block_size).map_err(too_large)?;
+    let parameters = RoundtripParameters { paths, blocks, block_size, seed: seed.unwrap_or_else(fresh_seed), evict };
+    measure(context, COMMAND.name, |journal, machine| roundtrip::run(&parameters, machine, journal))
+}
