@@ -1,5 +1,8 @@
 //! The store against what happens to real processes: killed at any moment, and a disk that is full.
 
+// What stands beside the tests of this file is called by them alone.
+#![allow(clippy::unwrap_used)]
+
 use std::env;
 use std::fs;
 use std::io::{BufRead, BufReader};
