@@ -1,1 +1,169 @@
 //! Compare two runs: medians, ratio, and whether the difference exceeds the noise of the samples.
+//!
+//! The interval tells how far the ratio could move if each run drew its samples again from what it saw. It knows
+//! nothing of what changes between runs (placement, temperature, neighbours): repeat both runs for that.
+
+mod matching;
+mod resample;
+
+use serde::Serialize;
+
+use crate::case::{Case, Parameters};
+use crate::metric::Metric;
+use crate::run::Run;
+use crate::unit::Unit;
+pub use matching::Change;
+use matching::{Pairs, pair_cases};
+use resample::{Evidence, ratio_interval};
+
+/// What two runs have in common and how it differs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Identifier of the first run, the one that ratios divide by.
+    pub before: String,
+    /// Identifier of the second run.
+    pub after: String,
+    /// Parameters that tell the two runs apart as wholes and were therefore left out when cases were matched.
+    pub changes: Vec<Change>,
+    /// Cases that both runs have, in the order of the first.
+    pub cases: Vec<CaseComparison>,
+    /// Cases and metrics of the first run alone.
+    pub only_before: Vec<Unmatched>,
+    /// Cases and metrics of the second run alone.
+    pub only_after: Vec<Unmatched>,
+}
+
+/// One case in both runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CaseComparison {
+    /// Parameters of the case in the first run.
+    pub parameters: Parameters,
+    /// The metrics that both have, in the order of the first.
+    pub metrics: Vec<MetricComparison>,
+}
+
+/// One metric of one case in both runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MetricComparison {
+    /// Name of the metric.
+    pub name: String,
+    /// Unit of both medians.
+    pub unit: Unit,
+    /// Median in the first run.
+    pub before: f64,
+    /// Median in the second run.
+    pub after: f64,
+    /// Second median divided by the first; absent where that has no meaning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
+    /// Bootstrap interval of the ratio, 95 %; absent where the samples do not carry one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
+    /// What may be said.
+    pub verdict: Verdict,
+}
+
+/// Whether two medians differ by more than the noise of their samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The interval of the ratio excludes 1.
+    Differs,
+    /// The interval of the ratio includes 1.
+    WithinNoise,
+    /// A side has samples, but not enough for an interval.
+    TooFewSamples,
+    /// Each side is one value, so that nothing is known of its noise.
+    OneSampleEach,
+    /// A median is zero, negative or not a number: a ratio says nothing.
+    NoRatio,
+}
+
+/// What one run has and the other has not.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Unmatched {
+    /// Parameters of the case.
+    pub parameters: Parameters,
+    /// The metric that is missing on the other side; absent when the whole case is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+}
+
+/// Compares `after` with `before`: cases by equal parameters, metrics by name and unit.
+///
+/// The same two runs always give the same answer: the resampling is seeded by the position of the case.
+pub fn compare(before: &Run, after: &Run) -> Comparison {
+    let Pairs { changes, pairs, only_before, only_after } = pair_cases(&before.cases, &after.cases);
+    let mut comparison = Comparison {
+        before: before.id.clone(),
+        after: after.id.clone(),
+        changes,
+        cases: Vec::new(),
+        only_before: only_before.into_iter().map(whole_case).collect(),
+        only_after: only_after.into_iter().map(whole_case).collect(),
+    };
+    for (index, (left, right)) in pairs.into_iter().enumerate() {
+        comparison.only_before.extend(metrics_alone(left, right));
+        comparison.only_after.extend(metrics_alone(right, left));
+        comparison.cases.push(compare_cases(left, right, index as u64));
+    }
+    comparison
+}
+
+fn compare_cases(before: &Case, after: &Case, seed: u64) -> CaseComparison {
+    let both = before.metrics.iter().filter_map(|metric| Some((metric, same_metric(after, metric)?)));
+    let metrics = both.map(|(left, right)| compare_metrics((before, left), (after, right), seed)).collect();
+    CaseComparison { parameters: before.parameters.clone(), metrics }
+}
+
+fn compare_metrics(before: (&Case, &Metric), after: (&Case, &Metric), seed: u64) -> MetricComparison {
+    let (left, right) = (before.1, after.1);
+    let ratio = ratio_of(left.median(), right.median());
+    let evidence = (Evidence::of(before.0, left), Evidence::of(after.0, right));
+    let interval = match (&evidence, ratio) {
+        ((Some(left), Some(right)), Some(ratio)) => ratio_interval(left, right, ratio, seed),
+        _ => None,
+    };
+    MetricComparison {
+        name: left.name.clone(),
+        unit: left.unit,
+        before: left.median(),
+        after: right.median(),
+        ratio,
+        interval,
+        verdict: verdict(left, right, ratio, interval),
+    }
+}
+
+fn verdict(before: &Metric, after: &Metric, ratio: Option<f64>, interval: Option<(f64, f64)>) -> Verdict {
+    match (ratio, interval) {
+        (None, _) => Verdict::NoRatio,
+        (_, Some((low, high))) if low <= 1.0 && 1.0 <= high => Verdict::WithinNoise,
+        (_, Some(_)) => Verdict::Differs,
+        _ if before.statistics.n <= 1 && after.statistics.n <= 1 => Verdict::OneSampleEach,
+        _ => Verdict::TooFewSamples,
+    }
+}
+
+/// `after` divided by `before` where both are positive and finite.
+fn ratio_of(before: f64, after: f64) -> Option<f64> {
+    let sound = before.is_finite() && after.is_finite() && before > 0.0 && after > 0.0;
+    sound.then(|| after / before).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+}
+
+fn same_metric<'a>(case: &'a Case, metric: &Metric) -> Option<&'a Metric> {
+    case.metrics.iter().find(|candidate| candidate.name == metric.name && candidate.unit == metric.unit)
+}
+
+/// The metrics of `case` that `other` lacks.
+fn metrics_alone<'a>(case: &'a Case, other: &'a Case) -> impl Iterator<Item = Unmatched> + 'a {
+    let alone = case.metrics.iter().filter(|metric| same_metric(other, metric).is_none());
+    alone.map(|metric| Unmatched { parameters: case.parameters.clone(), metric: Some(metric.name.clone()) })
+}
+
+fn whole_case(case: &Case) -> Unmatched {
+    Unmatched { parameters: case.parameters.clone(), metric: None }
+}
+
+#[cfg(test)]
+mod tests;

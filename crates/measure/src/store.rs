@@ -1,1 +1,367 @@
 //! The store of runs: one file a run, written whole or not at all.
+//!
+//! A run is saved after each of its cases, so a killed process leaves the state before or after the last save and
+//! never a part of one. The store reads only files that it could have written and says of the others why it does not
+//! read them. It knows no default place and prints nothing.
+
+mod document;
+mod writer;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::run::Run;
+pub use document::{Summary, read_run};
+
+/// Extension of the files that hold a run.
+const EXTENSION: &str = "json";
+
+/// Longest identifier that a file name is made from; a UUID has 36 characters.
+const ID_LENGTH_MAX: usize = 64;
+
+/// What can go wrong with the store; each sentence names the path and what to do.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// The directory cannot be made or written.
+    #[error(
+        "runs cannot be kept in {}: {source}. Name another directory with --store DIR, or measure without keeping \
+         the run with --no-store.", dir.display()
+    )]
+    Unwritable {
+        /// The store's directory.
+        dir: PathBuf,
+        /// What the operating system answered.
+        source: io::Error,
+    },
+    /// The directory exists but cannot be read.
+    #[error("the runs in {} cannot be read: {source}. Name another directory with --store DIR.", dir.display())]
+    Unlistable {
+        /// The store's directory.
+        dir: PathBuf,
+        /// What the operating system answered.
+        source: io::Error,
+    },
+    /// A run could not be written; the state saved before it is untouched.
+    #[error(
+        "the run could not be kept in {}: {source}. What was saved before is untouched. Make room or name another \
+         directory with --store DIR.", path.display()
+    )]
+    NotSaved {
+        /// The file that was to be replaced.
+        path: PathBuf,
+        /// What the operating system answered.
+        source: io::Error,
+    },
+    /// The run holds something that its document cannot carry.
+    #[error("the run {id} cannot be kept: {reason}.")]
+    NotADocument {
+        /// Identifier of the run.
+        id: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file is not a run that this version can read.
+    #[error("{} is not read: {reason}.", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// No run has such an identifier.
+    #[error("no run '{reference}' in {}. `readpath runs` lists those that are there; --store DIR names another \
+             directory.", dir.display())]
+    Unknown {
+        /// What was asked for.
+        reference: String,
+        /// The store's directory.
+        dir: PathBuf,
+    },
+    /// Several runs begin with the prefix.
+    #[error("'{prefix}' is the beginning of {} runs ({}): write more of it.", ids.len(), some_of(ids))]
+    Ambiguous {
+        /// What was asked for.
+        prefix: String,
+        /// The identifiers that begin so, newest first.
+        ids: Vec<String>,
+    },
+    /// Not an identifier at all.
+    #[error(
+        "'{0}' is not a run: write an identifier or its beginning as `readpath runs` shows it, `last`, or `last~1` \
+         for the one before."
+    )]
+    NotAReference(String),
+}
+
+/// A file of the store that is not a readable run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unreadable {
+    /// The file.
+    pub path: PathBuf,
+    /// Why it is not read.
+    pub reason: String,
+}
+
+/// What is in the store.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Listing {
+    /// Readable runs, newest first.
+    pub runs: Vec<Summary>,
+    /// Files that look like runs and cannot be read, by path.
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// A directory of run documents.
+#[derive(Clone, Debug)]
+pub struct Store {
+    dir: PathBuf,
+}
+
+impl Store {
+    /// Opens a store for writing: makes the directory, proves by writing that runs can be kept there, and removes what
+    /// killed writers left.
+    ///
+    /// The proof comes now so that a run does not measure for a minute and then fail.
+    pub fn open(dir: &Path) -> Result<Store, StoreError> {
+        let unwritable = |source| StoreError::Unwritable { dir: dir.into(), source };
+        fs::create_dir_all(dir).map_err(unwritable)?;
+        writer::sweep(dir).map_err(unwritable)?;
+        writer::probe(dir).map_err(unwritable)?;
+        Ok(Store { dir: dir.into() })
+    }
+
+    /// Opens a store for reading only; a directory that does not exist is an empty store.
+    pub fn open_to_read(dir: &Path) -> Store {
+        Store { dir: dir.into() }
+    }
+
+    /// The store's directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Keeps `run`, in place of an earlier state of the same run. When it returns, the run survives a power failure.
+    pub fn save(&self, run: &Run) -> Result<PathBuf, StoreError> {
+        let text = document::text_of(run)?;
+        let path = self.path_of(&run.id).ok_or_else(|| StoreError::NotADocument {
+            id: run.id.clone(),
+            reason: "its identifier would not make a file name".into(),
+        })?;
+        writer::replace(&self.dir, &path, &text)
+            .map_err(|source| StoreError::NotSaved { path: path.clone(), source })?;
+        Ok(path)
+    }
+
+    /// The runs that are kept, newest first, and the files that cannot be read.
+    pub fn list(&self) -> Result<Listing, StoreError> {
+        let mut listing = Listing::default();
+        for path in self.files()? {
+            match document::read_summary(&path) {
+                Ok(summary) => listing.runs.push(summary),
+                Err(StoreError::Unreadable { path, reason }) => listing.unreadable.push(Unreadable { path, reason }),
+                Err(other) => return Err(other),
+            }
+        }
+        // Identifiers are version 7 UUIDs: their order is the order of the runs' starts.
+        listing.runs.sort_by(|left, right| right.id.cmp(&left.id));
+        Ok(listing)
+    }
+
+    /// The run named by `reference`: an identifier, its unique beginning, `last`, or `last~N` for the N-th before it.
+    pub fn load(&self, reference: &str) -> Result<Run, StoreError> {
+        let id = match steps_before_last(reference) {
+            Some(steps) => self.nth_newest(steps, reference)?,
+            None => self.complete(reference)?,
+        };
+        read_run(&self.dir.join(format!("{id}.{EXTENSION}")))
+    }
+
+    /// The file of a run; `None` for an identifier that could name a file elsewhere.
+    fn path_of(&self, id: &str) -> Option<PathBuf> {
+        is_plain_id(id).then(|| self.dir.join(format!("{id}.{EXTENSION}")))
+    }
+
+    fn nth_newest(&self, steps: usize, reference: &str) -> Result<String, StoreError> {
+        let run = self.list()?.runs.into_iter().nth(steps);
+        run.map(|run| run.id).ok_or_else(|| self.unknown(reference))
+    }
+
+    /// The only identifier that begins with `prefix`; an exact one wins over longer ones.
+    fn complete(&self, prefix: &str) -> Result<String, StoreError> {
+        if !is_plain_id(prefix) {
+            return Err(StoreError::NotAReference(prefix.into()));
+        }
+        let mut ids: Vec<String> = self.files()?.iter().filter_map(|path| stem(path)).collect();
+        ids.retain(|id| id.starts_with(prefix));
+        ids.sort_by(|left, right| right.cmp(left));
+        match ids.as_slice() {
+            [] => Err(self.unknown(prefix)),
+            [only] => Ok(only.clone()),
+            several if several.iter().any(|id| id == prefix) => Ok(prefix.into()),
+            _ => Err(StoreError::Ambiguous { prefix: prefix.into(), ids }),
+        }
+    }
+
+    fn unknown(&self, reference: &str) -> StoreError {
+        StoreError::Unknown { reference: reference.into(), dir: self.dir.clone() }
+    }
+
+    /// Files with the extension of a run, sorted by name; temporary files begin with a dot and are not among them.
+    fn files(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let unlistable = |source| StoreError::Unlistable { dir: self.dir.clone(), source };
+        let entries = match fs::read_dir(&self.dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(unlistable(error)),
+        };
+        let mut paths = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(unlistable)?.path();
+            if stem(&path).is_some() {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        Ok(paths)
+    }
+}
+
+/// The identifier in a file name of the store; `None` for other files.
+fn stem(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    let stem = name.strip_suffix(".json")?;
+    (!stem.starts_with('.')).then(|| stem.to_string())
+}
+
+/// Whether `id` is made of letters, digits and hyphens only, so that it can lead to no other directory.
+fn is_plain_id(id: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    !id.is_empty() && id.len() <= ID_LENGTH_MAX && id.bytes().all(plain)
+}
+
+/// 0 for `last`, N for `last~N`, `None` for anything else.
+fn steps_before_last(reference: &str) -> Option<usize> {
+    match reference.strip_prefix("last")? {
+        "" => Some(0),
+        steps => steps.strip_prefix('~')?.parse().ok(),
+    }
+}
+
+/// The first few identifiers, for a sentence that must stay short.
+fn some_of(ids: &[String]) -> String {
+    let shown = ids.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if ids.len() > 3 { format!("{shown}, ...") } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::Case;
+    use crate::run::{Host, SCHEMA};
+    use proptest::prelude::*;
+
+    fn run(id: &str) -> Run {
+        Run {
+            schema: SCHEMA.into(),
+            id: id.into(),
+            command: vec!["readpath".into(), "disk".into()],
+            started: "2026-01-01T00:00:00Z".into(),
+            finished: None,
+            host: Host::default(),
+            own_cost: Vec::new(),
+            experiment: "disk".into(),
+            subject: serde_json::Map::new(),
+            cases: Vec::new(),
+            findings: Vec::new(),
+        }
+    }
+
+    fn store_with(ids: &[&str]) -> (tempfile::TempDir, Store) {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("made/by/open")).unwrap();
+        ids.iter().for_each(|id| drop(store.save(&run(id)).unwrap()));
+        (dir, store)
+    }
+
+    #[test]
+    fn a_saved_run_is_loaded_as_it_was_and_replaced_by_its_later_state() {
+        let (_dir, store) = store_with(&["aa-1"]);
+        let mut later = run("aa-1");
+        later.cases.push(Case::default());
+        store.save(&later).unwrap();
+        assert_eq!(store.load("aa-1").unwrap(), later);
+        assert_eq!(store.list().unwrap().runs.len(), 1);
+    }
+
+    #[test]
+    fn a_run_is_found_by_prefix_by_last_and_by_steps_before_last() {
+        let (_dir, store) = store_with(&["aa-1", "aa-2", "bb-1"]);
+        assert_eq!(store.load("b").unwrap().id, "bb-1");
+        assert_eq!(store.load("last").unwrap().id, "bb-1");
+        assert_eq!(store.load("last~2").unwrap().id, "aa-1");
+        assert!(matches!(store.load("last~3"), Err(StoreError::Unknown { .. })));
+        assert!(matches!(store.load("aa"), Err(StoreError::Ambiguous { ids, .. }) if ids == ["aa-2", "aa-1"]));
+        assert!(matches!(store.load("cc"), Err(StoreError::Unknown { .. })));
+    }
+
+    #[test]
+    fn an_identifier_that_begins_others_is_still_found() {
+        let (_dir, store) = store_with(&["aa", "aa-1"]);
+        assert_eq!(store.load("aa").unwrap().id, "aa");
+    }
+
+    #[test]
+    fn foreign_files_are_reported_one_by_one_and_hide_nothing() {
+        let (_dir, store) = store_with(&["aa-1"]);
+        let write = |name: &str, text: &str| fs::write(store.dir().join(name), text).unwrap();
+        write("torn.json", r#"{"schema": "readpath.run/1", "id": "#);
+        write("future.json", r#"{"schema": "readpath.run/2", "id": "future"}"#);
+        write("foreign.json", r#"{"hello": 1}"#);
+        write("renamed.json", &serde_json::to_string(&run("other")).unwrap());
+        write("notes.txt", "not looked at");
+        fs::create_dir(store.dir().join("folder.json")).unwrap();
+        let listing = store.list().unwrap();
+        assert_eq!(listing.runs.iter().map(|run| run.id.as_str()).collect::<Vec<_>>(), ["aa-1"]);
+        let reasons: Vec<&str> = listing.unreadable.iter().map(|file| file.reason.as_str()).collect();
+        assert_eq!(reasons.len(), 5, "{reasons:?}");
+        assert!(reasons.iter().any(|reason| reason.contains("newer readpath")), "{reasons:?}");
+    }
+
+    #[test]
+    fn a_store_under_a_regular_file_is_refused_before_anything_is_measured() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let message = Store::open(&file.path().join("runs")).unwrap_err().to_string();
+        assert!(message.contains("--store DIR") && message.contains("--no-store"), "{message}");
+    }
+
+    #[test]
+    fn a_store_that_was_never_made_is_empty_to_read() {
+        let listing = Store::open_to_read(Path::new("/nonexistent/runs")).list().unwrap();
+        assert!(listing.runs.is_empty() && listing.unreadable.is_empty());
+    }
+
+    #[test]
+    fn a_value_that_json_cannot_carry_is_refused_and_not_written() {
+        let (_dir, store) = store_with(&["aa-1"]);
+        let mut spoilt = run("aa-1");
+        let metric = crate::Metric::single("latency", crate::Unit::Nanoseconds, "clock", f64::NAN);
+        spoilt.cases.push(Case { metrics: vec![metric], ..Case::default() });
+        assert!(matches!(store.save(&spoilt), Err(StoreError::NotADocument { .. })));
+        assert_eq!(store.load("aa-1").unwrap(), run("aa-1"));
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_references_read_nothing_outside_the_store(reference in "\\PC{0,80}|(\\.\\./){1,5}[a-z]{1,8}") {
+            let (dir, store) = store_with(&[]);
+            fs::write(dir.path().join("outside.json"), serde_json::to_string(&run("outside")).unwrap()).unwrap();
+            prop_assert!(store.load(&reference).is_err());
+            prop_assert!(store.load("../../../outside").is_err());
+            prop_assert!(is_plain_id(&reference) || store.save(&run(&reference)).is_err());
+        }
+    }
+}

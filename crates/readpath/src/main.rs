@@ -1,2 +1,34 @@
-//! (to be written)
-fn main() {}
+//! The command `readpath`: reads the command line, runs one command, says what went wrong.
+
+mod cli;
+mod commands;
+mod exit;
+mod output;
+mod progress;
+mod run_journal;
+mod settings;
+mod signals;
+
+use std::env;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use crate::commands::Context;
+use crate::settings::Settings;
+
+fn main() -> ExitCode {
+    let settings = Settings::from_environment();
+    let command_line: Vec<OsString> = env::args_os().collect();
+    let matches = match cli::definition().try_get_matches_from(&command_line) {
+        Ok(matches) => matches,
+        Err(answer) => return cli::print_answer(&answer),
+    };
+    let outcome = Context::new(&matches, settings, &command_line).and_then(|context| commands::run(&matches, &context));
+    match outcome {
+        Ok(exit) => exit.code(),
+        Err(failure) => {
+            output::complain(&failure.message);
+            failure.exit.code()
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Which case of one run answers to which case of the other.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::case::{Case, Parameters};
+
+/// A parameter that has one value throughout the first run and another throughout the second.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// Name of the parameter.
+    pub parameter: String,
+    /// Its value in the first run; absent where the first run has no such parameter.
+    pub before: Option<Value>,
+    /// Its value in the second run; absent where the second run has no such parameter.
+    pub after: Option<Value>,
+}
+
+/// Cases side by side, and those that stand alone.
+pub(super) struct Pairs<'a> {
+    pub(super) changes: Vec<Change>,
+    pub(super) pairs: Vec<(&'a Case, &'a Case)>,
+    pub(super) only_before: Vec<&'a Case>,
+    pub(super) only_after: Vec<&'a Case>,
+}
+
+/// Pairs cases by equal parameters.
+///
+/// Where not one pair is found, the runs differ as wholes (another device, another depth), which is what a comparison
+/// is often for: parameters that are constant within each run but not the same in both are then set aside.
+pub(super) fn pair_cases<'a>(before: &'a [Case], after: &'a [Case]) -> Pairs<'a> {
+    let strict = pair_without(before, after, Vec::new());
+    if !strict.pairs.is_empty() {
+        return strict;
+    }
+    let changes = changes_between(before, after);
+    if changes.is_empty() { strict } else { pair_without(before, after, changes) }
+}
+
+/// Equal cases are paired in their order, so that a run that repeats a case is compared repetition by repetition.
+fn pair_without<'a>(before: &'a [Case], after: &'a [Case], changes: Vec<Change>) -> Pairs<'a> {
+    let mut only_after: Vec<&Case> = after.iter().collect();
+    let (mut pairs, mut only_before) = (Vec::new(), Vec::new());
+    for case in before {
+        let wanted = reduced(&case.parameters, &changes);
+        let partner = only_after.iter().position(|other| reduced(&other.parameters, &changes) == wanted);
+        match partner {
+            Some(index) => pairs.push((case, only_after.remove(index))),
+            None => only_before.push(case),
+        }
+    }
+    Pairs { changes, pairs, only_before, only_after }
+}
+
+/// The parameters without those that are set aside.
+fn reduced(parameters: &Parameters, changes: &[Change]) -> Parameters {
+    let kept = parameters.iter().filter(|(name, _)| changes.iter().all(|change| change.parameter != **name));
+    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+fn changes_between(before: &[Case], after: &[Case]) -> Vec<Change> {
+    let mut names: Vec<&String> = Vec::new();
+    for name in before.iter().chain(after).flat_map(|case| case.parameters.keys()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.into_iter().filter_map(|name| change_of(name, before, after)).collect()
+}
+
+/// The change of one parameter; `None` when it is the same in both runs or varies within one.
+fn change_of(name: &str, before: &[Case], after: &[Case]) -> Option<Change> {
+    let (left, right) = (constant(name, before)?, constant(name, after)?);
+    (left != right).then(|| Change { parameter: name.into(), before: left.cloned(), after: right.cloned() })
+}
+
+/// The value that all cases share, which may be the parameter's absence; `None` when it varies or there is no case.
+fn constant<'a>(name: &str, cases: &'a [Case]) -> Option<Option<&'a Value>> {
+    let first = cases.first()?.parameters.get(name);
+    cases.iter().all(|case| case.parameters.get(name) == first).then_some(first)
+}

@@ -1,0 +1,189 @@
+//! The bootstrap: how far a ratio of two medians moves when both sides draw their samples again from what they saw.
+
+use crate::case::Case;
+use crate::metric::Metric;
+use crate::random::SplitMix64;
+use crate::statistics::median;
+use crate::unit::Unit;
+
+/// Draws of the bootstrap; the 2.5th percentile is then the 50th smallest, steady to about half a percentile.
+const RESAMPLES: usize = 2000;
+
+/// Fewest samples a side. The widest interval that n samples allow, from the smallest to the largest, covers the median
+/// with probability 1 - 2 / 2^n: 94 % for 5, 88 % for 4, which is no longer an interval of 95 %.
+const SAMPLES_MIN: usize = 5;
+
+/// Fewest windows of a timeline that stand for the run as independent pieces.
+const WINDOWS_MIN: usize = 8;
+
+/// What a median may be drawn from again.
+pub(super) enum Evidence {
+    /// (median, reads) of the windows of a timeline, ascending by median. Latencies of neighbouring reads go together,
+    /// so single reads drawn again would give an interval far too narrow; windows keep neighbours together.
+    Windows(Vec<(f64, u64)>),
+    /// The samples, ascending, taken as independent.
+    Samples(Vec<f64>),
+    /// Ascending (upper edge, count to here) of the buckets of a distribution, taken as independent.
+    Histogram(Vec<(f64, u64)>),
+}
+
+impl Evidence {
+    /// The best evidence that the metric carries; `None` where it carries too little or something not finite.
+    pub(super) fn of(case: &Case, metric: &Metric) -> Option<Evidence> {
+        windows(case, metric).or_else(|| samples(metric)).or_else(|| histogram(metric))
+    }
+
+    /// The median of the evidence as it stands, which may stand beside the metric's own by a bucket's width.
+    fn median(&self) -> Option<f64> {
+        match self {
+            Evidence::Windows(windows) => weighted_median(windows.iter().copied()),
+            Evidence::Samples(samples) => median(samples),
+            Evidence::Histogram(buckets) => Some(value_at(buckets, 0.5)),
+        }
+    }
+
+    /// The median of as many draws with replacement as there is evidence.
+    fn draw(&self, random: &mut SplitMix64) -> f64 {
+        match self {
+            Evidence::Windows(windows) => draw_of_windows(windows, random),
+            Evidence::Samples(samples) => draw_of_samples(samples, random),
+            Evidence::Histogram(buckets) => draw_of_histogram(buckets, random),
+        }
+    }
+}
+
+/// The bootstrap interval (95 %) of the ratio of medians, around `ratio`.
+///
+/// `None` when the evidence gives no positive, finite ratio.
+pub(super) fn ratio_interval(before: &Evidence, after: &Evidence, ratio: f64, seed: u64) -> Option<(f64, f64)> {
+    // A median of windows is not exactly the median of the reads; the spread comes from the evidence, the centre from
+    // the metrics.
+    let centring = ratio / (after.median()? / before.median()?);
+    let mut random = SplitMix64::new(seed);
+    let mut draw = || centring * (after.draw(&mut random) / before.draw(&mut random));
+    let mut ratios: Vec<f64> = (0..RESAMPLES).map(|_| draw()).collect();
+    ratios.sort_by(f64::total_cmp);
+    let beyond = RESAMPLES / 40;
+    let (low, high) = (ratios[beyond - 1], ratios[RESAMPLES - beyond]);
+    (low > 0.0 && high.is_finite()).then_some((low, high))
+}
+
+fn windows(case: &Case, metric: &Metric) -> Option<Evidence> {
+    let timeline = case.timeline.as_ref().filter(|_| metric.name == "read_latency")?;
+    let scale = match metric.unit {
+        Unit::Nanoseconds => 1e3,
+        Unit::Microseconds => 1.0,
+        Unit::Milliseconds => 1e-3,
+        _ => return None,
+    };
+    let pairs = timeline.median_us.iter().zip(&timeline.reads).filter(|(_, reads)| **reads > 0);
+    let mut windows: Vec<(f64, u64)> = pairs.map(|(median, reads)| (median * scale, *reads)).collect();
+    windows.sort_by(|left, right| left.0.total_cmp(&right.0));
+    let sound = windows.len() >= WINDOWS_MIN && windows.iter().all(|(median, _)| median.is_finite());
+    sound.then_some(Evidence::Windows(windows))
+}
+
+fn samples(metric: &Metric) -> Option<Evidence> {
+    let mut samples = metric.samples.clone();
+    samples.sort_by(f64::total_cmp);
+    let sound = samples.len() >= SAMPLES_MIN && samples.iter().all(|sample| sample.is_finite());
+    sound.then_some(Evidence::Samples(samples))
+}
+
+fn histogram(metric: &Metric) -> Option<Evidence> {
+    let mut total = 0_u64;
+    let mut cumulative = |count: u64| {
+        total = total.saturating_add(count);
+        total
+    };
+    let buckets: Vec<(f64, u64)> = metric.histogram.iter().map(|(edge, count)| (*edge, cumulative(*count))).collect();
+    let ascending = buckets.is_sorted_by(|left, right| left.0 < right.0);
+    let sound = ascending && buckets.iter().all(|(edge, _)| edge.is_finite()) && total >= SAMPLES_MIN as u64;
+    sound.then_some(Evidence::Histogram(buckets))
+}
+
+fn draw_of_windows(windows: &[(f64, u64)], random: &mut SplitMix64) -> f64 {
+    let mut times = vec![0_u64; windows.len()];
+    for _ in windows {
+        times[random.below(windows.len() as u64) as usize] += 1;
+    }
+    let drawn = windows.iter().zip(times).map(|((median, reads), times)| (*median, reads.saturating_mul(times)));
+    weighted_median(drawn).unwrap_or(f64::NAN)
+}
+
+/// The median of `samples.len()` draws with replacement, without drawing them: the middle one of n uniform numbers is
+/// distributed as Beta(k, n - k + 1), and the sample at that fraction is the middle one of n drawn samples.
+fn draw_of_samples(samples: &[f64], random: &mut SplitMix64) -> f64 {
+    let at = |fraction: f64| samples[((fraction * samples.len() as f64) as usize).min(samples.len() - 1)];
+    let half = (samples.len() / 2) as f64;
+    if samples.len() % 2 == 1 {
+        return at(beta(half + 1.0, half + 1.0, random));
+    }
+    // The two middle ones: the upper is the smallest of the n - k uniform numbers above the lower.
+    let lower = beta(half, half + 1.0, random);
+    let upper = 1.0 - (1.0 - lower) * unit_interval(random).powf(1.0 / half);
+    (at(lower) + at(upper)) / 2.0
+}
+
+fn draw_of_histogram(buckets: &[(f64, u64)], random: &mut SplitMix64) -> f64 {
+    let half = total_of(buckets) / 2.0;
+    value_at(buckets, beta(half + 0.5, half + 0.5, random))
+}
+
+/// The value that `fraction` of the distribution does not exceed, spread evenly over its bucket: at the edges alone, two
+/// equal distributions whose medians stand at either side of an edge would differ beyond doubt.
+fn value_at(buckets: &[(f64, u64)], fraction: f64) -> f64 {
+    let target = fraction * total_of(buckets);
+    let index = buckets.partition_point(|(_, cumulative)| (*cumulative as f64) < target).min(buckets.len() - 1);
+    let (upper, through) = buckets[index];
+    let (lower, before) = index.checked_sub(1).map_or((upper, 0), |previous| buckets[previous]);
+    let share = (target - before as f64) / (through - before).max(1) as f64;
+    lower + (upper - lower) * share.clamp(0.0, 1.0)
+}
+
+fn total_of(buckets: &[(f64, u64)]) -> f64 {
+    buckets.last().map_or(0.0, |(_, cumulative)| *cumulative as f64)
+}
+
+/// The value of ascending (value, weight) pairs at which half of the weight is reached; `None` without weight.
+fn weighted_median(pairs: impl Iterator<Item = (f64, u64)> + Clone) -> Option<f64> {
+    let total: f64 = pairs.clone().map(|(_, weight)| weight as f64).sum();
+    let mut reached = 0.0;
+    let mut found = pairs.filter(|(_, weight)| *weight > 0).skip_while(|(_, weight)| {
+        reached += *weight as f64;
+        reached < total / 2.0
+    });
+    found.next().map(|(value, _)| value)
+}
+
+/// A draw from Beta(`first`, `second`) as a share of two gamma draws; both parameters at least 1.
+fn beta(first: f64, second: f64, random: &mut SplitMix64) -> f64 {
+    let (left, right) = (gamma(first, random), gamma(second, random));
+    left / (left + right)
+}
+
+/// A draw from the gamma distribution of `shape` >= 1 and scale 1.
+///
+/// Source: Marsaglia and Tsang, "A simple method for generating gamma variables", ACM TOMS 26 (2000).
+fn gamma(shape: f64, random: &mut SplitMix64) -> f64 {
+    let d = shape - 1.0 / 3.0;
+    let c = 1.0 / (9.0 * d).sqrt();
+    loop {
+        let x = normal(random);
+        let v = (1.0 + c * x).powi(3);
+        if v > 0.0 && unit_interval(random).ln() < 0.5 * x * x + d - d * v + d * v.ln() {
+            return d * v;
+        }
+    }
+}
+
+/// A draw from the standard normal distribution, after Box and Muller.
+fn normal(random: &mut SplitMix64) -> f64 {
+    let radius = (-2.0 * unit_interval(random).ln()).sqrt();
+    radius * (std::f64::consts::TAU * unit_interval(random)).cos()
+}
+
+/// A number above 0 and at most 1, with the 53 bits that a float carries.
+fn unit_interval(random: &mut SplitMix64) -> f64 {
+    ((random.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64
+}

@@ -1,0 +1,182 @@
+//! What a comparison must and must not say, over many seeded draws.
+
+use super::*;
+use crate::random::SplitMix64;
+use crate::run::{Host, SCHEMA};
+use crate::statistics::Statistics;
+use crate::timeline::Timeline;
+use proptest::prelude::*;
+use serde_json::json;
+
+const TRIALS: u64 = 200;
+
+fn run_of(cases: Vec<Case>) -> Run {
+    Run {
+        schema: SCHEMA.into(),
+        id: "a".into(),
+        command: Vec::new(),
+        started: String::new(),
+        finished: None,
+        host: Host::default(),
+        own_cost: Vec::new(),
+        experiment: "disk".into(),
+        subject: Parameters::new(),
+        cases,
+        findings: Vec::new(),
+    }
+}
+
+fn case_of(parameters: &[(&str, serde_json::Value)], metrics: Vec<Metric>) -> Case {
+    let parameters = parameters.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+    Case { parameters, metrics, timeline: None }
+}
+
+fn sampled(samples: &[f64]) -> Case {
+    case_of(&[], vec![Metric::of_samples("read_latency", Unit::Microseconds, "clock", samples).unwrap()])
+}
+
+/// Skewed to the right as latencies are: 100 plus an exponential of mean 20, everything times `scale`.
+fn latencies(count: usize, scale: f64, random: &mut SplitMix64) -> Vec<f64> {
+    (0..count).map(|_| scale * (100.0 - 20.0 * uniform(random).ln())).collect()
+}
+
+fn uniform(random: &mut SplitMix64) -> f64 {
+    ((random.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64
+}
+
+fn with_histogram(samples: &[f64]) -> Case {
+    let mut sorted: Vec<f64> = samples.iter().map(|sample| sample.ceil()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let mut case = sampled(samples);
+    let metric = &mut case.metrics[0];
+    metric.samples.clear();
+    metric.histogram = sorted.chunk_by(|a, b| a == b).map(|equal| (equal[0], equal.len() as u64)).collect();
+    case
+}
+
+/// Thirty windows whose own levels wander by 10 %, far more than the reads within one: the case in which resampling
+/// reads would be wrong.
+fn with_windows(scale: f64, random: &mut SplitMix64) -> Case {
+    let median_us: Vec<f64> = (0..30).map(|_| scale * (90.0 + 20.0 * uniform(random))).collect();
+    let mut case = sampled(&median_us);
+    case.metrics[0].samples.clear();
+    case.metrics[0].histogram = vec![(100.0, 1)];
+    let reads = median_us.iter().map(|_| 500 + random.below(1000)).collect();
+    case.timeline = Some(Timeline { window_ms: 100.0, reads, max_us: median_us.clone(), median_us });
+    case
+}
+
+fn verdict_of(before: Case, after: Case) -> Verdict {
+    compare(&run_of(vec![before]), &run_of(vec![after])).cases[0].metrics[0].verdict
+}
+
+/// How many of the trials find a difference between two draws of `make`, the second scaled.
+fn differing(scale: f64, make: impl Fn(f64, &mut SplitMix64) -> Case) -> u64 {
+    let mut random = SplitMix64::new(7);
+    (0..TRIALS).filter(|_| verdict_of(make(1.0, &mut random), make(scale, &mut random)) == Verdict::Differs).count()
+        as u64
+}
+
+#[test]
+fn draws_from_one_distribution_seldom_differ() {
+    let few = differing(1.0, |scale, random| sampled(&latencies(7, scale, random)));
+    let odd = differing(1.0, |scale, random| sampled(&latencies(31, scale, random)));
+    let even = differing(1.0, |scale, random| sampled(&latencies(200, scale, random)));
+    let histograms = differing(1.0, |scale, random| with_histogram(&latencies(3000, scale, random)));
+    let windows = differing(1.0, with_windows);
+    let counts = [few, odd, even, histograms, windows];
+    println!("of {TRIALS} trials each, found to differ: {counts:?}");
+    assert!(counts.iter().all(|count| *count <= TRIALS * 12 / 100), "{counts:?}");
+    assert!(counts.iter().sum::<u64>() > 0, "an interval that never errs is too wide to find anything");
+}
+
+#[test]
+fn a_shift_of_a_fifth_is_always_found() {
+    assert_eq!(differing(1.2, |scale, random| sampled(&latencies(60, scale, random))), TRIALS);
+    assert_eq!(differing(0.8, |scale, random| with_histogram(&latencies(500, scale, random))), TRIALS);
+    assert_eq!(differing(1.2, with_windows), TRIALS);
+}
+
+#[test]
+fn a_comparison_is_the_same_every_time() {
+    let mut random = SplitMix64::new(3);
+    let (left, right) = (run_of(vec![with_windows(1.0, &mut random)]), run_of(vec![with_windows(1.0, &mut random)]));
+    assert_eq!(compare(&left, &right), compare(&left, &right));
+}
+
+#[test]
+fn single_values_and_few_samples_get_no_verdict() {
+    let single = |value| case_of(&[], vec![Metric::single("iops", Unit::PerSecond, "count", value)]);
+    assert_eq!(verdict_of(single(1.0), single(2.0)), Verdict::OneSampleEach);
+    assert_eq!(verdict_of(single(0.0), single(2.0)), Verdict::NoRatio);
+    assert_eq!(verdict_of(sampled(&[1.0, 2.0, 3.0]), sampled(&[7.0, 8.0, 9.0])), Verdict::TooFewSamples);
+}
+
+#[test]
+fn what_stands_on_one_side_only_is_listed() {
+    let metric = |name| Metric::single(name, Unit::Count, "count", 1.0);
+    let before = run_of(vec![
+        case_of(&[("depth", json!(1))], vec![metric("reads"), metric("misses")]),
+        case_of(&[("depth", json!(2))], vec![]),
+    ]);
+    let after = run_of(vec![
+        case_of(&[("depth", json!(4))], vec![]),
+        case_of(&[("depth", json!(1))], vec![metric("reads"), metric("hits")]),
+    ]);
+    let comparison = compare(&before, &after);
+    let names = |side: &[Unmatched]| {
+        side.iter().map(|one| (one.parameters["depth"].clone(), one.metric.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&comparison.only_before), [(json!(2), None), (json!(1), Some("misses".into()))]);
+    assert_eq!(names(&comparison.only_after), [(json!(4), None), (json!(1), Some("hits".into()))]);
+}
+
+#[test]
+fn runs_on_two_devices_are_compared_zone_by_zone() {
+    let run = |path: &str| {
+        let zone = |zone| {
+            let metric = Metric::single("iops", Unit::PerSecond, "count", 1.0);
+            case_of(&[("path", json!(path)), ("zone", json!(zone))], vec![metric])
+        };
+        run_of(vec![zone("outer"), zone("inner")])
+    };
+    let comparison = compare(&run("/dev/a"), &run("/dev/b"));
+    assert_eq!(comparison.cases.len(), 2);
+    assert_eq!(comparison.changes.len(), 1);
+    assert_eq!(comparison.changes[0].after, Some(json!("/dev/b")));
+    assert!(compare(&run("/dev/a"), &run("/dev/a")).changes.is_empty());
+}
+
+fn hostile_number() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(f64::NAN), Just(f64::INFINITY), Just(0.0), Just(-1.0), Just(1e308), Just(5e-324), 0.1f64..1e6]
+}
+
+prop_compose! {
+    fn hostile_case()(
+        median in hostile_number(),
+        n in 0u64..20,
+        samples in prop::collection::vec(hostile_number(), 0..12),
+        histogram in prop::collection::vec((hostile_number(), prop_oneof![Just(0), Just(u64::MAX), 0u64..99]), 0..12),
+        windows in prop::collection::vec((hostile_number(), 0u64..9), 0..12),
+    ) -> Case {
+        let statistics = Statistics { n, median, ..Statistics::single(median) };
+        let mut metric = Metric::of_statistics("read_latency", Unit::Microseconds, "clock", statistics);
+        (metric.samples, metric.histogram) = (samples, histogram);
+        let median_us: Vec<f64> = windows.iter().map(|window| window.0).collect();
+        let reads = windows.iter().map(|window| window.1).collect();
+        let timeline = Some(Timeline { window_ms: 100.0, reads, max_us: Vec::new(), median_us });
+        Case { metrics: vec![metric], timeline, ..Case::default() }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn hostile_documents_never_panic(before in hostile_case(), after in hostile_case()) {
+        let comparison = compare(&run_of(vec![before]), &run_of(vec![after]));
+        if let Some((low, high)) = comparison.cases[0].metrics[0].interval {
+            prop_assert!(low <= high && low > 0.0 && high.is_finite());
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Run documents as bytes: written in one shape, read with suspicion.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+
+use super::{StoreError, stem};
+use crate::finding::Finding;
+use crate::run::{Run, SCHEMA};
+
+/// Largest file that is read. A run of an hour with its timelines stays under 10 MiB; what is larger is not ours.
+const FILE_BYTES_MAX: u64 = 256 << 20;
+
+/// What a list of runs shows of each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The run's identifier.
+    pub id: String,
+    /// Start, RFC 3339 in UTC.
+    pub started: String,
+    /// End, RFC 3339 in UTC; absent for a run that was stopped or still goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished: Option<String>,
+    /// Which experiment.
+    pub experiment: String,
+    /// On what.
+    pub subject: Map<String, Value>,
+    /// The command line as given.
+    pub command: Vec<String>,
+    /// Number of cases.
+    #[serde(deserialize_with = "count_of_list")]
+    pub cases: u64,
+    /// What the run says by itself.
+    pub findings: Vec<Finding>,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    schema: String,
+}
+
+/// The bytes that are kept for `run`: JSON with a final newline.
+///
+/// They are read back before they are trusted: JSON has no word for a value that is not finite and would carry `null`
+/// in its place, which no reader takes for a number.
+pub(super) fn text_of(run: &Run) -> Result<Vec<u8>, StoreError> {
+    let refused = |reason: String| StoreError::NotADocument { id: run.id.clone(), reason };
+    let mut text = serde_json::to_vec_pretty(run).map_err(|error| refused(error.to_string()))?;
+    text.push(b'\n');
+    serde_json::from_slice::<Run>(&text)
+        .map_err(|error| refused(format!("its document could not be read back ({error}); is a value not finite?")))?;
+    Ok(text)
+}
+
+/// Reads the run document in a file.
+pub fn read_run(path: &Path) -> Result<Run, StoreError> {
+    parse(path, &read_checked(path)?)
+}
+
+/// Reads what a list shows of the run in a file of the store, whose name must be the run's identifier.
+pub(super) fn read_summary(path: &Path) -> Result<Summary, StoreError> {
+    let summary: Summary = parse(path, &read_checked(path)?)?;
+    if stem(path).as_deref() != Some(summary.id.as_str()) {
+        return Err(unreadable(path, format!("its name is not that of the run in it ({})", summary.id)));
+    }
+    Ok(summary)
+}
+
+/// The bytes of a file that is regular, not too large, and holds a run of this schema.
+fn read_checked(path: &Path) -> Result<Vec<u8>, StoreError> {
+    let failed = |error: std::io::Error| unreadable(path, error.to_string());
+    // A pipe or a device would block or never end.
+    if !fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(unreadable(path, "it is not a regular file".into()));
+    }
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)).map_err(failed)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(unreadable(path, format!("it is larger than {} MiB", FILE_BYTES_MAX >> 20)));
+    }
+    check_schema(path, &bytes)?;
+    Ok(bytes)
+}
+
+fn check_schema(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let head: Head = serde_json::from_slice(bytes).map_err(|error| {
+        let reason = if error.is_data() { "not a run document" } else { "not whole JSON" };
+        unreadable(path, format!("it is {reason} ({error})"))
+    })?;
+    if head.schema == SCHEMA {
+        return Ok(());
+    }
+    let ours = SCHEMA.trim_end_matches(|character: char| character.is_ascii_digit());
+    let reason = if head.schema.starts_with(ours) {
+        format!("its schema {} is of a newer readpath; this one reads {SCHEMA}", head.schema)
+    } else {
+        format!("its schema {} is not a run document's", head.schema)
+    };
+    Err(unreadable(path, reason))
+}
+
+fn parse<'de, T: Deserialize<'de>>(path: &Path, bytes: &'de [u8]) -> Result<T, StoreError> {
+    serde_json::from_slice(bytes).map_err(|error| unreadable(path, format!("it is not a run document ({error})")))
+}
+
+fn unreadable(path: &Path, reason: String) -> StoreError {
+    StoreError::Unreadable { path: path.into(), reason }
+}
+
+/// Counts a list without keeping what is in it; a count that was written as a number is taken as it is.
+fn count_of_list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    deserializer.deserialize_any(ListCounter)
+}
+
+struct ListCounter;
+
+impl<'de> Visitor<'de> for ListCounter {
+    type Value = u64;
+
+    fn expecting(&self, formatter: &mut std::fmt::Formatter) -> std::fmt::Result {
+        formatter.write_str("a list or its length")
+    }
+
+    fn visit_u64<E>(self, count: u64) -> Result<u64, E> {
+        Ok(count)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<u64, A::Error> {
+        let mut count = 0;
+        while list.next_element::<IgnoredAny>()?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,84 @@
+//! The command line as a whole: the options that all commands share, and the help. Each command defines its own part.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Command, ValueEnum};
+
+use crate::commands::COMMANDS;
+use crate::exit::EXIT_CODES;
+
+/// What stands at the end of `readpath --help`.
+const EXAMPLES: &str = "\
+Examples:
+  readpath runs                  the runs that are kept, newest first
+  readpath show last             the newest run again
+  readpath compare last~1 last   what changed between the two newest runs";
+
+/// How a result is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A page for people
+    Table,
+    /// The run document, and nothing else on standard output
+    Json,
+    /// One row a metric
+    Csv,
+}
+
+/// The options that every command has.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Common options")]
+pub(crate) struct Globals {
+    /// How the result is printed
+    #[arg(long, global = true, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+    /// Directory that runs are kept in [default: $XDG_DATA_HOME/readpath/runs or ~/.local/share/readpath/runs]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
+    /// Keep no run
+    #[arg(long, global = true, conflicts_with = "store")]
+    pub(crate) no_store: bool,
+    /// No progress line
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+}
+
+/// The whole command line, built from the table of commands.
+pub(crate) fn definition() -> Command {
+    let base = Command::new("readpath")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Measures what a database read costs, from the CPU cache to the disk")
+        .after_help(EXAMPLES)
+        .after_long_help(format!("{EXAMPLES}\n\n{EXIT_CODES}"))
+        .max_term_width(100)
+        .subcommand_required(true)
+        .arg_required_else_help(true);
+    let commands = COMMANDS.iter().map(|row| (row.define)(Command::new(row.name)));
+    Globals::augment_args(base).subcommands(commands)
+}
+
+/// Prints help, a version or what is wrong with the command line: 0 for what was asked for, else 2.
+pub(crate) fn print_answer(answer: &clap::Error) -> ExitCode {
+    // There is nowhere to report that this could not be printed.
+    let _ = answer.print();
+    ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        definition().debug_assert();
+    }
+
+    #[test]
+    fn every_command_that_is_listed_shows_examples() {
+        for command in definition().get_subcommands().filter(|command| !command.is_hide_set()) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("Examples:"), "{}", command.get_name());
+        }
+    }
+}

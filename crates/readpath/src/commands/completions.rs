@@ -1,0 +1,33 @@
+//! `readpath completions`: the completion script of a shell, for packages.
+
+use clap::{ArgMatches, Args, Command};
+use clap_complete::Shell;
+
+use super::{CommandRow, Context, arguments};
+use crate::exit::{Exit, Failure};
+use crate::{cli, output};
+
+/// The row of the table of commands.
+pub(super) const COMMAND: CommandRow = CommandRow { name: "completions", define, run };
+
+const EXAMPLES: &str = "\
+Examples:
+  readpath completions bash > /etc/bash_completion.d/readpath";
+
+#[derive(Args)]
+struct Arguments {
+    /// The shell
+    shell: Shell,
+}
+
+fn define(command: Command) -> Command {
+    Arguments::augment_args(command.about("Prints the completions of a shell").after_help(EXAMPLES).hide(true))
+}
+
+fn run(matches: &ArgMatches, _context: &Context) -> Result<Exit, Failure> {
+    let Arguments { shell } = arguments(matches)?;
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut cli::definition(), "readpath", &mut script);
+    output::print(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,124 @@
+//! What all measuring commands have in common: the run around the experiment.
+//!
+//! The store is opened before anything is measured, each case is kept as it is finished, and whatever happens the cases
+//! that were finished are kept and printed.
+
+use std::fmt::Display;
+
+use ::measure::run::SCHEMA;
+use ::measure::store::Store;
+use ::measure::{Finding, Host, Parameters, Run};
+use experiments::journal::{Journal, Stop};
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::Context;
+use crate::exit::{Exit, Failure};
+use crate::output;
+use crate::progress::Progress;
+use crate::run_journal::RunJournal;
+use crate::signals::Signals;
+
+/// Runs an experiment: makes the run, keeps it, prints it and gives the exit code.
+///
+/// `host` observes the machine, after the store is known to work. `procedure` does the experiment; it returns `Ok` when it
+/// is complete or when it saw the flag and left off.
+pub(super) fn measure<E: Display>(
+    context: &Context,
+    experiment: &str,
+    host: impl FnOnce() -> Host,
+    procedure: impl FnOnce(&mut RunJournal, &Stop) -> Result<(), E>,
+) -> Result<Exit, Failure> {
+    let store = store(context)?;
+    let signals =
+        Signals::install().map_err(|error| Failure::new(Exit::Failed, format!("^C cannot be watched for: {error}")))?;
+    let mut journal = RunJournal::new(new_run(context, experiment, host()), store, progress(context));
+    let outcome = procedure(&mut journal, &signals.stop()).map_err(|error| error.to_string());
+    journal.clear_progress();
+    let exit = conclude(&mut journal, outcome, signals.received());
+    // A run that failed before its first case says nothing that the complaint does not.
+    if journal.run().cases.is_empty() && exit != Exit::Done {
+        return Ok(complain(&journal, exit));
+    }
+    let kept = journal.save().is_ok();
+    output::print_run(journal.run(), context)?;
+    Ok(complain(&journal, if kept { exit } else { Exit::NotKept }))
+}
+
+/// The store, proven to be writable; none where the user wants none.
+fn store(context: &Context) -> Result<Option<Store>, Failure> {
+    if context.globals.no_store {
+        return Ok(None);
+    }
+    Ok(Some(Store::open(&context.store_dir()?)?))
+}
+
+fn progress(context: &Context) -> Progress {
+    let is_seen = context.settings.stderr_is_terminal && !context.globals.quiet;
+    if is_seen { Progress::on_terminal() } else { Progress::none() }
+}
+
+fn new_run(context: &Context, experiment: &str, host: Host) -> Run {
+    Run {
+        schema: SCHEMA.into(),
+        id: Uuid::now_v7().to_string(),
+        command: context.command_line.clone(),
+        started: Timestamp::now().to_string(),
+        finished: None,
+        host,
+        own_cost: Vec::new(),
+        experiment: experiment.into(),
+        subject: Parameters::new(),
+        cases: Vec::new(),
+        findings: Vec::new(),
+    }
+}
+
+/// Writes into the run how it ended, and gives the exit code for that.
+fn conclude(journal: &mut RunJournal, outcome: Result<(), String>, signal: Option<u8>) -> Exit {
+    let kept = kept(journal);
+    match (outcome, signal) {
+        _ if journal.not_kept().is_some() => Exit::NotKept,
+        (_, Some(signal)) => {
+            let message = format!("The run was interrupted by signal {signal}; {kept}");
+            journal.find(Finding::warning("interrupted", message));
+            Exit::Interrupted { signal }
+        }
+        (Err(error), None) => {
+            let message = format!("The run failed: {}. {}", error.trim_end_matches('.'), capital(&kept));
+            journal.find(Finding::warning("failed", message));
+            Exit::Failed
+        }
+        (Ok(()), None) => {
+            journal.complete(Timestamp::now().to_string());
+            Exit::Done
+        }
+    }
+}
+
+/// What is left of a run that did not complete.
+fn kept(journal: &RunJournal) -> String {
+    let done = match journal.run().cases.len() {
+        0 => return "no case was finished.".into(),
+        1 => "the case it had finished is".to_string(),
+        count => format!("the {count} cases it had finished are"),
+    };
+    if journal.keeps() { format!("{done} kept as {}.", journal.run().id) } else { format!("{done} shown here only.") }
+}
+
+/// Says on standard error how a run ended that did not complete.
+fn complain(journal: &RunJournal, exit: Exit) -> Exit {
+    let ending = journal.run().findings.iter().find(|finding| finding.id == "interrupted" || finding.id == "failed");
+    if let Some(finding) = ending {
+        output::complain(&finding.message);
+    }
+    if let Some(reason) = journal.not_kept() {
+        output::complain(reason);
+    }
+    exit
+}
+
+fn capital(sentence: &str) -> String {
+    let mut characters = sentence.chars();
+    characters.next().map_or(String::new(), |first| first.to_uppercase().chain(characters).collect())
+}

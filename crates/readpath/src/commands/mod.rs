@@ -1,0 +1,95 @@
+//! The commands: one file and one row each.
+
+mod compare;
+mod completions;
+mod man;
+mod measure;
+mod null;
+mod runs;
+mod show;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use ::measure::Run;
+use ::measure::store::{Store, read_run};
+use clap::{ArgMatches, Command, FromArgMatches};
+
+use crate::cli::Globals;
+use crate::exit::{Exit, Failure};
+use crate::settings::Settings;
+
+/// A command: its name, what it adds to its empty definition, and what it does.
+pub(crate) struct CommandRow {
+    /// The word on the command line.
+    pub(crate) name: &'static str,
+    /// Adds description, arguments and examples.
+    pub(crate) define: fn(Command) -> Command,
+    /// Does it.
+    pub(crate) run: fn(&ArgMatches, &Context) -> Result<Exit, Failure>,
+}
+
+/// The commands in the order of the help.
+pub(crate) const COMMANDS: &[CommandRow] =
+    &[runs::COMMAND, show::COMMAND, compare::COMMAND, completions::COMMAND, man::COMMAND, null::COMMAND];
+
+/// What every command gets.
+pub(crate) struct Context {
+    /// The options that all commands share.
+    pub(crate) globals: Globals,
+    /// What the environment asks for.
+    pub(crate) settings: Settings,
+    /// The command line as given.
+    pub(crate) command_line: Vec<String>,
+}
+
+impl Context {
+    /// Gathers what every command gets.
+    pub(crate) fn new(matches: &ArgMatches, settings: Settings, line: &[OsString]) -> Result<Context, Failure> {
+        let innermost = matches.subcommand().map_or(matches, |(_, matches)| matches);
+        let command_line = line.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        Ok(Context { globals: arguments(innermost)?, settings, command_line })
+    }
+
+    /// The directory of the store, for commands that cannot do without.
+    pub(crate) fn store_dir(&self) -> Result<PathBuf, Failure> {
+        if self.globals.no_store {
+            return Err(Failure::new(Exit::WrongCommandLine, "this command reads kept runs: leave out --no-store."));
+        }
+        let dir = self.globals.store.clone().or_else(|| self.settings.store_dir.clone());
+        let nowhere = "there is no directory to keep runs in, because neither XDG_DATA_HOME nor HOME is set. Name one \
+                       with --store DIR, or measure without keeping the run with --no-store.";
+        dir.ok_or_else(|| Failure::new(Exit::NotKept, nowhere))
+    }
+
+    /// The store for reading.
+    pub(crate) fn store_to_read(&self) -> Result<Store, Failure> {
+        Ok(Store::open_to_read(&self.store_dir()?))
+    }
+
+    /// The run that a reference names: a file where it looks like a path, else one of the store.
+    pub(crate) fn load(&self, reference: &str) -> Result<Run, Failure> {
+        if reference.contains('/') || reference.ends_with(".json") {
+            return Ok(read_run(reference.as_ref())?);
+        }
+        Ok(self.store_to_read()?.load(reference)?)
+    }
+}
+
+/// Runs the command that the command line names.
+pub(crate) fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
+    let named = matches.subcommand().and_then(|(name, matches)| Some((row(name)?, matches)));
+    match named {
+        Some((row, matches)) => (row.run)(matches, context),
+        None => Err(Failure::new(Exit::WrongCommandLine, "no command is given: see `readpath --help`.")),
+    }
+}
+
+/// The arguments of a command in their type.
+pub(crate) fn arguments<A: FromArgMatches>(matches: &ArgMatches) -> Result<A, Failure> {
+    A::from_arg_matches(matches).map_err(|error| Failure::new(Exit::WrongCommandLine, error))
+}
+
+fn row(name: &str) -> Option<&'static CommandRow> {
+    COMMANDS.iter().find(|row| row.name == name)
+}

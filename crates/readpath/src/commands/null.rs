@@ -1,0 +1,73 @@
+//! `readpath null`: measures nothing but the reading of the clock. It is the row that shows what the command layer itself
+//! does: keeping, progress, interruption.
+
+use std::time::{Duration, Instant};
+
+use ::measure::{Case, Host, Metric, Parameters, Unit, quantity};
+use clap::{ArgMatches, Args, Command};
+use experiments::journal::{Journal, KeepError, Stop};
+
+use super::measure::measure;
+use super::{CommandRow, Context, arguments};
+use crate::exit::{Exit, Failure};
+
+/// The row of the table of commands.
+pub(super) const COMMAND: CommandRow = CommandRow { name: "null", define, run };
+
+/// Pairs of clock reads in a case.
+const READINGS: usize = 200;
+
+/// Longest sleep before the flag is looked at again.
+const NAP_MAX: Duration = Duration::from_millis(10);
+
+#[derive(Args)]
+struct Arguments {
+    /// Number of cases
+    #[arg(long, default_value_t = 3)]
+    cases: u64,
+    /// Pause before each case
+    #[arg(long, default_value = "0ms", value_parser = quantity::parse_time)]
+    pause: ::measure::Nanos,
+}
+
+fn define(command: Command) -> Command {
+    let about = "Measures the reading of the clock alone, to show the command layer at work";
+    Arguments::augment_args(command.about(about).after_help("Examples:\n  readpath null --cases 5").hide(true))
+}
+
+fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
+    let Arguments { cases, pause } = arguments(matches)?;
+    let host = || Host {
+        cores: std::thread::available_parallelism().map_or(0, |cores| cores.get() as u64),
+        ..Host::default()
+    };
+    measure(context, COMMAND.name, host, |journal, stop| clock_reads(cases, pause.into(), journal, stop))
+}
+
+fn clock_reads(cases: u64, pause: Duration, journal: &mut dyn Journal, stop: &Stop) -> Result<(), KeepError> {
+    journal.describe_subject("kind", "model".into());
+    for number in 1..=cases {
+        journal.step(&format!("clock reads, {number} of {cases}"), pause);
+        sleep_unless_stopped(pause, stop);
+        if stop.requested() {
+            return Ok(());
+        }
+        let samples: Vec<f64> = (0..READINGS).map(|_| clock_read_nanos()).collect();
+        let metric = Metric::of_samples("clock_read", Unit::Nanoseconds, "monotonic clock", &samples);
+        let parameters = Parameters::from_iter([("repetition".to_string(), number.into())]);
+        journal.keep(Case { parameters, metrics: metric.into_iter().collect(), timeline: None })?;
+    }
+    Ok(())
+}
+
+fn clock_read_nanos() -> f64 {
+    let start = Instant::now();
+    start.elapsed().as_nanos() as f64
+}
+
+fn sleep_unless_stopped(pause: Duration, stop: &Stop) {
+    let start = Instant::now();
+    while start.elapsed() < pause && !stop.requested() {
+        std::thread::sleep(NAP_MAX.min(pause.saturating_sub(start.elapsed())));
+    }
+}

@@ -1,0 +1,48 @@
+//! Standard output for results, standard error for complaints. A reader that went away is no failure.
+
+use std::io::{self, Write};
+
+use measure::Run;
+use serde::Serialize;
+
+use crate::cli::Format;
+use crate::commands::Context;
+use crate::exit::{Exit, Failure};
+
+/// Prints a run in the format that was asked for.
+pub(crate) fn print_run(run: &Run, context: &Context) -> Result<(), Failure> {
+    match context.globals.format {
+        Format::Table => print(&report::render(run, &context.settings.style)),
+        Format::Json => print_json(run),
+        Format::Csv => print_csv(report::csv::run(run)),
+    }
+}
+
+/// Prints a document as JSON.
+pub(crate) fn print_json(document: &impl Serialize) -> Result<(), Failure> {
+    print(&report::json::render(document).map_err(not_printed)?)
+}
+
+/// Prints what one of the CSV renderings gave.
+pub(crate) fn print_csv<E: std::fmt::Display>(text: Result<String, E>) -> Result<(), Failure> {
+    print(&text.map_err(not_printed)?)
+}
+
+/// Prints text as it is. `| head -1` closes the pipe early and has what it wanted.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.map_err(not_printed),
+    }
+}
+
+/// Says on standard error what went wrong.
+pub(crate) fn complain(message: &str) {
+    // There is nowhere to report that this could not be printed.
+    let _ = writeln!(io::stderr(), "readpath: {message}");
+}
+
+fn not_printed(error: impl std::fmt::Display) -> Failure {
+    Failure::new(Exit::Failed, format!("the result could not be written to standard output: {error}"))
+}

@@ -1,0 +1,147 @@
+//! The journal of a measuring command: keeps each case in the run and in the store, and shows what goes on.
+
+use std::time::Duration;
+
+use experiments::journal::{Journal, KeepError};
+use measure::store::Store;
+use measure::{Case, Finding, Metric, Run};
+use serde_json::Value;
+
+use crate::progress::Progress;
+
+/// A run under way.
+pub(crate) struct RunJournal {
+    run: Run,
+    store: Option<Store>,
+    progress: Progress,
+    not_kept: Option<String>,
+}
+
+impl RunJournal {
+    /// A journal over `run`, which is saved to `store` after each case.
+    pub(crate) fn new(run: Run, store: Option<Store>, progress: Progress) -> RunJournal {
+        RunJournal { run, store, progress, not_kept: None }
+    }
+
+    /// The run as it stands.
+    pub(crate) fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Whether the cases go to a store.
+    pub(crate) fn keeps(&self) -> bool {
+        self.store.is_some()
+    }
+
+    /// Why a case could not be kept; absent while all could.
+    pub(crate) fn not_kept(&self) -> Option<&str> {
+        self.not_kept.as_deref()
+    }
+
+    /// Marks the run as complete at `moment`, RFC 3339 in UTC.
+    pub(crate) fn complete(&mut self, moment: String) {
+        self.run.finished = Some(moment);
+    }
+
+    /// Takes the progress line away.
+    pub(crate) fn clear_progress(&self) {
+        self.progress.clear();
+    }
+
+    /// Saves the run as it stands; remembers and gives the reason where it cannot be.
+    pub(crate) fn save(&mut self) -> Result<(), KeepError> {
+        let Some(store) = &self.store else { return Ok(()) };
+        store.save(&self.run).map(drop).map_err(|error| {
+            self.not_kept = Some(error.to_string());
+            KeepError(error.to_string())
+        })
+    }
+
+    /// Takes a metric out that is not a number and leaves a finding in its place: one spoilt value must not cost the run.
+    fn drop_spoilt_metrics(&mut self, case: &mut Case) {
+        let (sound, spoilt): (Vec<Metric>, Vec<Metric>) = case.metrics.drain(..).partition(is_finite);
+        case.metrics = sound;
+        for metric in spoilt {
+            let name = &metric.name;
+            let message = format!("{name} came out as something that is not a number and is left out of its case.");
+            self.find(Finding::warning("not-a-number", message));
+        }
+    }
+}
+
+impl Journal for RunJournal {
+    fn step(&mut self, what: &str, expected: Duration) {
+        self.progress.step(what, expected);
+    }
+
+    fn keep(&mut self, mut case: Case) -> Result<(), KeepError> {
+        self.drop_spoilt_metrics(&mut case);
+        self.run.cases.push(case);
+        self.save()
+    }
+
+    fn find(&mut self, finding: Finding) {
+        let is_same = |known: &Finding| known.id == finding.id && known.message == finding.message;
+        if !self.run.findings.iter().any(is_same) {
+            self.run.findings.push(finding);
+        }
+    }
+
+    fn own_cost(&mut self, metric: Metric) {
+        self.run.own_cost.push(metric);
+    }
+
+    fn describe_subject(&mut self, key: &str, value: Value) {
+        self.run.subject.insert(key.into(), value);
+    }
+}
+
+fn is_finite(metric: &Metric) -> bool {
+    let statistics = &metric.statistics;
+    let optional = [statistics.stddev, statistics.p90, statistics.p99, statistics.p999].into_iter().flatten();
+    let known = [statistics.min, statistics.median, statistics.mean, statistics.max];
+    let edges = metric.histogram.iter().map(|(edge, _)| *edge);
+    known.into_iter().chain(optional).chain(metric.samples.iter().copied()).chain(edges).all(f64::is_finite)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::{Host, Parameters, Unit};
+
+    fn journal() -> RunJournal {
+        let run = Run {
+            schema: measure::run::SCHEMA.into(),
+            id: "a".into(),
+            command: Vec::new(),
+            started: String::new(),
+            finished: None,
+            host: Host::default(),
+            own_cost: Vec::new(),
+            experiment: "null".into(),
+            subject: Parameters::new(),
+            cases: Vec::new(),
+            findings: Vec::new(),
+        };
+        RunJournal::new(run, None, Progress::none())
+    }
+
+    #[test]
+    fn the_same_finding_twice_is_kept_once() {
+        let mut journal = journal();
+        for message in ["a", "a", "b"] {
+            journal.find(Finding::info("id", message));
+        }
+        assert_eq!(journal.run().findings.len(), 2);
+    }
+
+    #[test]
+    fn a_metric_that_is_not_a_number_becomes_a_finding() {
+        let mut journal = journal();
+        let metric = |name, value| Metric::single(name, Unit::Count, "test", value);
+        let metrics = vec![metric("good", 1.0), metric("bad", f64::NAN)];
+        journal.keep(Case { metrics, ..Case::default() }).unwrap();
+        assert_eq!(journal.run().cases[0].metrics.len(), 1);
+        assert!(journal.run().findings[0].message.starts_with("bad "));
+    }
+}

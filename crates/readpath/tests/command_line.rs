@@ -1,0 +1,316 @@
+//! The binary as a user meets it: exit codes, what goes to which stream, what is kept after which mishap.
+
+// What stands beside the tests of this file is called by them alone.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// A user's home with an empty store.
+struct User {
+    home: tempfile::TempDir,
+}
+
+impl User {
+    fn new() -> User {
+        User { home: tempfile::tempdir().unwrap() }
+    }
+
+    fn command(&self, words: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_readpath"));
+        command.args(words.split_whitespace()).env_clear().env("HOME", self.home.path()).env("LANG", "C.UTF-8");
+        command
+    }
+
+    fn run(&self, words: &str) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    /// Standard output of a command that must succeed.
+    fn ok(&self, words: &str) -> String {
+        let output = self.run(words);
+        assert_eq!(output.status.code(), Some(0), "{words}: {}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Standard error of a command that must end with `code` and print nothing.
+    fn refused(&self, words: &str, code: i32) -> String {
+        let output = self.run(words);
+        let complaint = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{words}: {complaint}");
+        assert!(output.stdout.is_empty(), "{words}: {}", String::from_utf8_lossy(&output.stdout));
+        complaint
+    }
+
+    fn store(&self) -> std::path::PathBuf {
+        self.home.path().join(".local/share/readpath/runs")
+    }
+
+    fn kept(&self) -> Vec<String> {
+        let listing: Value = serde_json::from_str(&self.ok("runs --format json")).unwrap();
+        listing["runs"].as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap().to_string()).collect()
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+#[test]
+fn a_wrong_command_line_ends_with_2_and_says_what_is_wrong() {
+    let user = User::new();
+    for words in ["", "no-such-command", "show", "runs --format yaml", "runs --store a --no-store", "compare last"] {
+        assert!(!user.refused(words, 2).is_empty(), "{words}");
+    }
+    assert!(user.refused("runs --no-store", 2).starts_with("readpath: "));
+}
+
+#[test]
+fn help_shows_the_exit_codes_and_every_command_has_examples() {
+    let user = User::new();
+    let help = user.ok("--help");
+    assert!(help.contains("Exit codes:") && help.contains("130") && help.contains("Examples:"), "{help}");
+    for command in ["runs", "show", "compare"] {
+        assert!(user.ok(&format!("{command} --help")).contains("Examples:"), "{command}");
+    }
+    assert!(user.ok("--version").starts_with("readpath "));
+}
+
+#[test]
+fn completions_and_manual_are_printed() {
+    let user = User::new();
+    assert!(user.ok("completions bash").contains("complete"));
+    assert!(user.ok("man").contains(".TH readpath"));
+}
+
+#[test]
+fn an_empty_store_says_what_to_do_first() {
+    let user = User::new();
+    assert!(user.ok("runs").contains("readpath ladder"));
+    assert_eq!(user.kept(), Vec::<String>::new());
+    assert!(user.refused("show last", 2).contains("no run 'last'"));
+    assert!(!user.store().exists(), "looking makes no directory");
+}
+
+#[test]
+fn a_run_is_kept_listed_shown_and_compared() {
+    let user = User::new();
+    let page = user.ok("null --cases 2");
+    user.ok("null --cases 2");
+    let kept = user.kept();
+    assert_eq!(kept.len(), 2);
+    assert_eq!(user.ok(&format!("show {}", kept[1])), page);
+    assert_eq!(user.ok("show last~1"), page);
+    let comparison: Value = serde_json::from_str(&user.ok("compare last~1 last --format json")).unwrap();
+    assert_eq!(comparison["before"], kept[1].as_str());
+    assert_eq!(comparison["cases"].as_array().unwrap().len(), 2);
+    assert!(user.ok("compare last~1 last").contains("clock_read"));
+    let document = user.store().join(format!("{}.json", kept[1]));
+    assert_eq!(user.ok(&format!("show {}", document.display())), page);
+}
+
+#[test]
+fn json_is_the_run_document_and_nothing_else() {
+    let user = User::new();
+    let run: Value = serde_json::from_str(&user.ok("null --cases 2 --format json")).unwrap();
+    assert_eq!(run["schema"], "readpath.run/1");
+    assert_eq!(run["cases"].as_array().unwrap().len(), 2);
+    assert!(run["finished"].is_string());
+    let kept = fs::read_to_string(user.store().join(format!("{}.json", run["id"].as_str().unwrap()))).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&kept).unwrap(), run);
+    assert_eq!(user.ok("show last --format json"), kept);
+}
+
+#[test]
+fn csv_has_a_heading_and_one_row_a_metric() {
+    let user = User::new();
+    let text = user.ok("null --cases 3 --format csv");
+    assert_eq!(text.lines().count(), 4);
+    assert!(text.starts_with("run,experiment,repetition,metric,unit,source,n,min,median"), "{text}");
+    assert_eq!(user.ok("runs --format csv").lines().count(), 2);
+}
+
+#[test]
+fn unknown_ambiguous_and_hostile_references_end_with_2() {
+    let user = User::new();
+    user.ok("null --cases 1 --quiet");
+    user.ok("null --cases 1 --quiet");
+    assert!(user.refused("show ffff", 2).contains("readpath runs"));
+    assert!(user.refused("show 0", 2).contains("is the beginning of 2 runs"));
+    assert!(user.refused("show last~9", 2).contains("no run"));
+    assert!(user.refused("show ..", 2).contains("is not a run"));
+    assert!(user.refused("show ../../../../etc/passwd", 3).contains("passwd"));
+    assert!(user.refused("show /dev/zero", 3).contains("not a regular file"));
+}
+
+#[test]
+fn a_store_that_cannot_be_written_is_refused_before_measuring() {
+    let user = User::new();
+    let file = user.home.path().join("file");
+    fs::write(&file, "").unwrap();
+    let started = Instant::now();
+    let words = format!("null --cases 1 --pause 20s --store {}", file.join("runs").display());
+    let complaint = user.refused(&words, 3);
+    assert!(started.elapsed() < Duration::from_secs(10), "it measured first");
+    assert!(complaint.contains("--store DIR") && complaint.contains("--no-store"), "{complaint}");
+    assert!(user.refused(&format!("runs --store {}", file.display()), 3).starts_with("readpath: "));
+}
+
+#[test]
+fn without_a_home_a_run_needs_a_store_or_none() {
+    let user = User::new();
+    let homeless = |words: &str| user.command(words).env_remove("HOME").output().unwrap();
+    assert_eq!(homeless("null").status.code(), Some(3));
+    assert_eq!(homeless("null --no-store").status.code(), Some(0));
+    assert_eq!(user.kept(), Vec::<String>::new());
+}
+
+#[test]
+fn a_corrupt_file_in_the_store_is_named_and_hides_nothing() {
+    let user = User::new();
+    user.ok("null --cases 1");
+    fs::write(user.store().join("corrupt.json"), "{\"schema\": \"readpath.run/1\"").unwrap();
+    let list = user.ok("runs");
+    assert!(list.contains("null") && list.contains("warning:"), "{list}");
+    assert_eq!(user.kept().len(), 1);
+    assert!(user.ok("show last").contains("clock_read"));
+    assert!(user.refused("show corrupt", 3).contains("corrupt.json"));
+}
+
+#[test]
+fn no_escape_goes_to_a_file_or_a_pipe() {
+    let user = User::new();
+    for no_color in ["", "1"] {
+        let output = user.command("null --cases 1").env("NO_COLOR", no_color).env("TERM", "xterm").output().unwrap();
+        assert!(!output.stdout.contains(&0x1b) && output.stderr.is_empty());
+    }
+}
+
+#[test]
+fn colour_on_a_terminal_ends_with_no_color() {
+    let user = User::new();
+    user.ok("null --cases 1");
+    let on_terminal = |no_color: &str| {
+        let line = format!("{} show last", env!("CARGO_BIN_EXE_readpath"));
+        let home = user.home.path();
+        let mut script = Command::new("script");
+        script.args(["-qec", &line, "/dev/null"]).env_clear().env("HOME", home).env("TERM", "xterm");
+        script.env("PATH", "/usr/bin:/bin").env("NO_COLOR", no_color).stdin(Stdio::null()).output()
+    };
+    match (on_terminal(""), on_terminal("1")) {
+        (Ok(coloured), Ok(plain)) if coloured.status.success() => {
+            assert!(coloured.stdout.contains(&0x1b), "{coloured:?}");
+            assert!(!plain.stdout.contains(&0x1b), "{plain:?}");
+        }
+        (outcome, _) => println!("skipped: script(1) gives no terminal here: {outcome:?}"),
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_failure() {
+    let user = User::new();
+    let mut command = user.command("null --cases 2000 --format csv --no-store");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = String::new();
+    // Reading one line and dropping the pipe is what `| head -1` does.
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(first.starts_with("run,experiment"));
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_full_device_behind_standard_output_is_reported() {
+    let user = User::new();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = user.command("null --cases 1").stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("standard output"));
+}
+
+/// Starts a long run and waits until it has kept a case.
+fn start_and_wait_for_a_case(user: &User) -> Child {
+    let mut command = user.command("null --cases 1000 --pause 50ms");
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let has_case = |dir: &Path| {
+        fs::read_dir(dir).is_ok_and(|entries| {
+            entries.flatten().any(|entry| entry.path().extension().is_some_and(|extension| extension == "json"))
+        })
+    };
+    while !has_case(&user.store()) {
+        assert!(Instant::now() < deadline, "no case was kept");
+        thread::sleep(Duration::from_millis(5));
+    }
+    child
+}
+
+#[test]
+fn an_interrupted_run_keeps_its_cases_and_says_so() {
+    for (request, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let user = User::new();
+        let child = start_and_wait_for_a_case(&user);
+        signal(&child, request);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("interrupted"));
+        assert!(stderr(&output).starts_with("readpath: The run was interrupted"), "{}", stderr(&output));
+        let run: Value = serde_json::from_str(&user.ok("show last --format json")).unwrap();
+        assert!(!run["cases"].as_array().unwrap().is_empty() && run["finished"].is_null());
+        assert!(user.ok("runs").contains("unfinished"));
+    }
+}
+
+#[test]
+fn a_second_interrupt_does_not_wait() {
+    let user = User::new();
+    // Nobody reads the pipe, so that printing the page blocks where no flag is looked at.
+    let mut command = user.command("null --cases 2000 --format csv --no-store");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    thread::sleep(Duration::from_secs(1));
+    signal(&child, Signal::INT);
+    thread::sleep(Duration::from_millis(200));
+    assert!(child.try_wait().unwrap().is_none(), "the first interrupt only raises the flag");
+    signal(&child, Signal::INT);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn a_killed_run_leaves_its_cases_and_the_list_says_that_it_did_not_end() {
+    let user = User::new();
+    let mut child = start_and_wait_for_a_case(&user);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(user.ok("runs").contains("unfinished"));
+    assert!(user.ok("show last").contains("did not end"));
+}
+
+#[test]
+fn a_run_that_cannot_be_kept_any_more_is_printed_and_ends_with_3() {
+    let user = User::new();
+    let mut child = start_and_wait_for_a_case(&user);
+    fs::remove_dir_all(user.store()).unwrap();
+    let mut page = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut page).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(page.contains("clock_read") && stderr(&output).contains("could not be kept"), "{page}");
+}
+
+#[test]
+fn a_locale_without_utf_8_gets_plain_characters() {
+    let user = User::new();
+    let output = user.command("null --cases 1").env("LANG", "C").output().unwrap();
+    assert!(output.stdout.is_ascii());
+}

@@ -1,0 +1,64 @@
+//! What a run says by itself: first the answers, as plain sentences, then what to beware of.
+
+use measure::{Finding, Run, Severity};
+
+use crate::style::Style;
+use crate::text::wrap;
+
+/// How the ids of findings begin that answer what the experiment asked.
+const ANSWER_PREFIX: &str = "answer-";
+
+/// How the ids of findings begin that say why a case is not there; the rest of the id is the case's name.
+pub(crate) const ABSENT_PREFIX: &str = "absent-";
+
+/// Most lines of answers under a table; further ones stand among the findings.
+const ANSWER_LINES_MAX: usize = 5;
+
+/// Answers and findings, wrapped to the style's width; empty when the run has nothing to say.
+pub(crate) fn findings(run: &Run, style: &Style) -> String {
+    let shown = |finding: &&Finding| !is_told_by_table(run, finding);
+    let (answers, others): (Vec<&Finding>, Vec<&Finding>) =
+        run.findings.iter().filter(shown).partition(|f| is_answer(f));
+    let mut lines = 0;
+    let (first, late): (Vec<&Finding>, Vec<&Finding>) = answers.into_iter().partition(|answer| {
+        lines += sentence(answer, style).lines().count();
+        lines <= ANSWER_LINES_MAX
+    });
+    let answers: Vec<String> = first.into_iter().map(|answer| sentence(answer, style)).collect();
+    let unfinished = unfinished(run).map(|finding| labelled(&finding, style));
+    let others = unfinished.into_iter().chain(late.into_iter().chain(others).map(|finding| labelled(finding, style)));
+    crate::join_sections(&[answers.join("\n"), others.collect::<Vec<_>>().join("\n")])
+}
+
+/// A word about a run that ended without saying so, as one that was killed does.
+fn unfinished(run: &Run) -> Option<Finding> {
+    let says_so = run.findings.iter().any(|finding| finding.id == "interrupted" || finding.id == "failed");
+    let message = "The run did not end: it goes on, or it was killed. The cases that it finished are shown.";
+    (run.finished.is_none() && !says_so).then(|| Finding::warning("unfinished", message))
+}
+
+fn is_answer(finding: &Finding) -> bool {
+    finding.severity == Severity::Info && finding.id.starts_with(ANSWER_PREFIX)
+}
+
+/// Whether the ladder's line of absent rungs already gives this finding.
+fn is_told_by_table(run: &Run, finding: &Finding) -> bool {
+    run.experiment == "ladder" && crate::ladder::tells(&finding.id)
+}
+
+fn sentence(finding: &Finding, style: &Style) -> String {
+    wrap(&finding.message, style.width, 2)
+}
+
+/// A finding behind the word of its severity.
+fn labelled(finding: &Finding, style: &Style) -> String {
+    let word = match finding.severity {
+        Severity::Info => "note:",
+        Severity::Warning => "warning:",
+    };
+    let text = wrap(&format!("{word} {}", finding.message), style.width, 2);
+    match finding.severity {
+        Severity::Info => text.replacen(word, &style.dim(word), 1),
+        Severity::Warning => text.replacen(word, &style.bold(word), 1),
+    }
+}

@@ -1,0 +1,108 @@
+//! Lines of text: width on a terminal, wrapping, shortening, and taking the sting out of hostile characters.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Columns that `text` takes on a terminal.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// `text` with every character that could move the cursor, change colours or reorder the line replaced by a question
+/// mark. File names and documents from elsewhere may hold such.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().map(|character| if is_harmless(character) { character } else { '?' }).collect()
+}
+
+fn is_harmless(character: char) -> bool {
+    // Direction marks have no width, so this refuses them with the combining ones.
+    character.width().is_some_and(|width| width > 0) && !('\u{2066}'..='\u{2069}').contains(&character)
+}
+
+/// `text` in lines of at most `columns`; lines after the first begin with `indent` spaces. A word longer than a line is
+/// broken where it must be.
+pub(crate) fn wrap(text: &str, columns: usize, indent: usize) -> String {
+    let columns = columns.max(indent + 8);
+    let mut lines = vec![String::new()];
+    for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
+        for piece in pieces(&clean(word), columns - indent) {
+            add_piece(&mut lines, &piece, columns, indent);
+        }
+    }
+    lines.join("\n")
+}
+
+fn add_piece(lines: &mut Vec<String>, piece: &str, columns: usize, indent: usize) {
+    let Some(line) = lines.last_mut() else { return };
+    let is_fresh = line.trim().is_empty();
+    if !is_fresh && width(line) + 1 + width(piece) > columns {
+        lines.push(" ".repeat(indent) + piece);
+        return;
+    }
+    if !is_fresh {
+        line.push(' ');
+    }
+    line.push_str(piece);
+}
+
+/// A word in pieces of at most `columns`.
+fn pieces(word: &str, columns: usize) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    let mut used = 0;
+    for character in word.chars() {
+        let needed = character.width().unwrap_or(0);
+        if used + needed > columns {
+            pieces.push(String::new());
+            used = 0;
+        }
+        used += needed;
+        if let Some(piece) = pieces.last_mut() {
+            piece.push(character);
+        }
+    }
+    pieces
+}
+
+/// `text` in at most `columns`, its middle left out where it is longer: of a path, both ends tell most.
+pub(crate) fn shorten(text: &str, columns: usize) -> String {
+    let text = clean(text);
+    if width(&text) <= columns {
+        return text;
+    }
+    let half = columns.saturating_sub(1) / 2;
+    let start = take_columns(text.chars(), columns.saturating_sub(1) - half);
+    let end: String = take_columns(text.chars().rev(), half).chars().rev().collect();
+    format!("{start}…{end}")
+}
+
+fn take_columns(characters: impl Iterator<Item = char>, columns: usize) -> String {
+    let mut used = 0;
+    let fits = |character: &char| {
+        used += character.width().unwrap_or(0);
+        used <= columns
+    };
+    characters.take_while(fits).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn escape_sequences_of_a_file_name_are_not_passed_on() {
+        assert_eq!(clean("/tmp/\u{1b}[31mred\nnext\u{202e}"), "/tmp/?[31mred?next?");
+    }
+
+    #[test]
+    fn a_long_path_keeps_both_ends() {
+        assert_eq!(shorten("/var/lib/database/files/0001.dbf", 15), "/var/li…001.dbf");
+    }
+
+    proptest! {
+        #[test]
+        fn no_wrapped_line_is_wider_than_asked(text in "\\PC{0,200}", columns in 20usize..90) {
+            prop_assert!(wrap(&text, columns, 4).lines().all(|line| width(line) <= columns));
+            prop_assert!(width(&shorten(&text, columns)) <= columns);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Run documents made by hand, in the shape that the experiments give them.
+
+use measure::run::SCHEMA;
+use measure::{Case, Finding, Host, Metric, Parameters, Run, Statistics, Unit};
+use serde_json::{Value, json};
+
+/// A finished run without cases.
+pub(crate) fn run(experiment: &str, subject: Value) -> Run {
+    Run {
+        schema: SCHEMA.into(),
+        id: "0197c0de-0000-7000-8000-000000000001".into(),
+        command: vec!["readpath".into(), experiment.into()],
+        started: "2026-01-31T12:34:56.789Z".into(),
+        finished: Some("2026-01-31T12:36:01Z".into()),
+        host: Host { cpu: Some("AMD EPYC 7R13 Processor".into()), cores: 2, core_ghz: Some(3.5812), ..Host::default() },
+        own_cost: vec![Metric::single("null_device_read", Unit::Nanoseconds, "monotonic clock", 41.2)],
+        experiment: experiment.into(),
+        subject: object(subject),
+        cases: Vec::new(),
+        findings: Vec::new(),
+    }
+}
+
+/// A case of these parameters and metrics.
+pub(crate) fn case(parameters: Value, metrics: Vec<Metric>) -> Case {
+    Case { parameters: object(parameters), metrics, timeline: None }
+}
+
+fn object(value: Value) -> Parameters {
+    value.as_object().cloned().unwrap()
+}
+
+/// A metric of 1000 samples around `median`, `spread` being p90 - min relative to the median.
+pub(crate) fn spread(name: &str, unit: Unit, median: f64, spread: f64) -> Metric {
+    let statistics = Statistics {
+        n: 1000,
+        min: median * (1.0 - spread / 4.0),
+        median,
+        mean: median * 1.05,
+        stddev: Some(median * spread / 2.0),
+        p90: Some(median * (1.0 + spread * 0.75)),
+        p99: Some(median * (1.0 + spread * 3.0)),
+        p999: Some(median * (1.0 + spread * 6.0)),
+        max: median * (1.0 + spread * 20.0),
+    };
+    Metric::of_statistics(name, unit, "monotonic clock", statistics)
+}
+
+/// The ladder of the page on looks, with two rungs absent and one unsteady.
+pub(crate) fn ladder() -> Run {
+    let mut run = run("ladder", json!({"kind": "device", "filesystem": "ext4", "device": "vda (virtio)"}));
+    let rungs = [
+        ("l1", 1.13, 0.01),
+        ("l2", 4.1, 0.02),
+        ("l3", 17.0, 0.1),
+        ("dram", 447.0, 0.15),
+        ("dram-sequential", 290.0, 0.1),
+        ("pool-get", 61.0, 0.1),
+        ("system-call", 98.0, 0.05),
+        ("page-cache-read", 2240.0, 0.1),
+        ("storage-round-trip", 63_100.0, 0.12),
+        ("device-random-depth-1", 79_100.0, 0.6),
+        ("device-random-best-depth", 16_900.0, 0.1),
+        ("device-sequential", 7_600.0, 0.1),
+    ];
+    for (rung, nanos, wide) in rungs {
+        let mut parameters = json!({"rung": rung});
+        if rung == "device-random-best-depth" {
+            parameters["depth"] = json!(64);
+        }
+        run.cases.push(case(parameters, vec![spread("latency", Unit::Nanoseconds, nanos, wide)]));
+    }
+    run.findings = vec![
+        Finding::info(
+            "answer-ratio",
+            "A single-block physical I/O costs 283 logical I/Os here; in 128-block reads 27.",
+        ),
+        Finding::info("answer-depth", "Depth 64 makes the device 4.7 times faster than one read at a time."),
+        Finding::warning("absent-dram-huge", "no huge page could be had: none are reserved."),
+        Finding::warning(
+            "fresh-file",
+            "The test file was just written: the device rungs may be the storage's cache. Use --on PATH for an old file.",
+        ),
+    ];
+    run
+}
+
+/// The same ladder with the device read for the first and for the second time.
+pub(crate) fn ladder_touched() -> Run {
+    let mut run = ladder();
+    let first = run.cases.iter().position(|case| case.parameter("rung").as_deref() == Some("device-random-depth-1"));
+    let mut second = run.cases[first.unwrap()].clone();
+    run.cases[first.unwrap()].parameters.insert("touch".into(), json!("first"));
+    second.parameters.insert("touch".into(), json!("second"));
+    second.metrics = vec![spread("latency", Unit::Nanoseconds, 66_000.0, 0.3)];
+    run.cases.insert(first.unwrap() + 1, second);
+    run
+}
+
+fn reads(latency_us: f64, count: f64, workers: f64) -> Vec<Metric> {
+    let elapsed = count * latency_us / workers / 1e6;
+    vec![
+        spread("read_latency", Unit::Microseconds, latency_us, 0.4),
+        Metric::single("iops", Unit::PerSecond, "reads / elapsed", count / elapsed),
+        Metric::single("bandwidth", Unit::MebibytesPerSecond, "bytes / elapsed", count / elapsed / 128.0),
+        Metric::single("elapsed", Unit::Seconds, "monotonic clock", elapsed),
+        Metric::single("cpu_per_read", Unit::Microseconds, "getrusage", 9.2),
+        Metric::single("reads", Unit::Count, "reader", count),
+        Metric::single("warm_up_reads", Unit::Count, "reader", 16.0),
+    ]
+}
+
+fn disk_parameters(more: &[(&str, Value)]) -> Value {
+    let mut parameters = json!({
+        "path": "/dev/vdb", "pattern": "random", "block_size": 8192, "span": 2_147_483_648_u64, "count": 2000,
+        "seed": 1, "workers": 2, "depth": 1, "io_method": "io_uring", "direct": true,
+    });
+    more.iter().for_each(|(name, value)| parameters[*name] = value.clone());
+    parameters
+}
+
+fn disk() -> Run {
+    run("disk", json!({"kind": "block device", "path": "/dev/vdb", "device": "vdb"}))
+}
+
+/// Reads at several depths.
+pub(crate) fn disk_plain() -> Run {
+    let mut run = disk();
+    for (depth, latency) in [(1, 79.1), (8, 120.5), (64, 1082.0)] {
+        let parameters = disk_parameters(&[("depth", json!(depth))]);
+        run.cases.push(case(parameters, reads(latency, 20_000.0, 2.0 * f64::from(depth))));
+    }
+    run.findings.push(Finding::warning(
+        "served-from-page-cache",
+        "The file was answered from the page cache (31 of 32 reads): this is memory, not the device. Use --direct, or \
+         --evict on a file of your own.",
+    ));
+    run
+}
+
+/// The outer and the inner zone, and one worker in each.
+pub(crate) fn disk_zones() -> Run {
+    let mut run = disk();
+    for (zone, latency) in [("outer", 112.0), ("inner", 101.9), ("both", 104.8)] {
+        run.cases.push(case(disk_parameters(&[("zone", json!(zone))]), reads(latency, 2000.0, 2.0)));
+    }
+    run.findings.push(Finding::info(
+        "answer-zones",
+        "Place makes no difference on this device (a hard disk in 2005: 1.5 × and 2.9 ×).",
+    ));
+    run
+}
+
+/// Five places from the first byte to the last, then distances between consecutive reads.
+pub(crate) fn disk_sweep() -> Run {
+    let mut run = disk();
+    for (position, latency) in [(0.0, 98.0), (0.25, 101.0), (0.5, 118.0), (0.75, 131.0), (1.0, 150.0)] {
+        run.cases.push(case(disk_parameters(&[("position", json!(position))]), reads(latency, 500.0, 1.0)));
+    }
+    for (distance, latency) in [(8192_u64, 60.0), (1 << 20, 72.0), (1 << 30, 98.0), (100 << 30, 99.0)] {
+        run.cases.push(case(disk_parameters(&[("distance", json!(distance))]), reads(latency, 500.0, 1.0)));
+    }
+    run
+}
+
+/// Three passes with one and with 128 blocks a read.
+pub(crate) fn roundtrip() -> Run {
+    let mut run = run("roundtrip", json!({"kind": "device", "path": "/srv/data/old.dbf", "device": "nfs"}));
+    for (pass, tier, latency) in [
+        ("first-touch", "device", 612.0),
+        ("storage-cached", "storage-cache", 243.0),
+        ("page-cached", "page-cache", 2.31),
+    ] {
+        for (blocks, factor) in [(1, 1.0), (128, 9.5)] {
+            let parameters =
+                json!({"path": "/srv/data/old.dbf", "pass": pass, "blocks_per_read": blocks, "tier": tier});
+            run.cases.push(case(parameters, vec![spread("read_latency", Unit::Microseconds, latency * factor, 0.3)]));
+        }
+    }
+    run
+}
+
+/// An experiment that has no layout of its own, with hostile names in it.
+pub(crate) fn unknown() -> Run {
+    let mut run = run("lio", json!({"kind": "engine", "path": "/tmp/\u{1b}[31mred\n/file"}));
+    for length in [2500, 25] {
+        let metrics = vec![
+            spread("lio", Unit::Microseconds, 0.28, 0.1),
+            Metric::single("gets", Unit::Count, "the pool's gate", 69_642_625.0),
+        ];
+        run.cases.push(case(json!({"row_length": length, "columns": 5, "note": "\u{1b}]0;title\u{7}"}), metrics));
+    }
+    run.finished = None;
+    run
+}

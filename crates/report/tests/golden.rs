@@ -1,0 +1,165 @@
+//! Every layout against a page that a person has looked at. `UPDATE_GOLDEN=1 cargo test -p report` writes them anew.
+
+// What stands beside the tests of this file is called by them alone.
+#![allow(clippy::unwrap_used)]
+
+mod documents;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use measure::store::{Listing, Summary, Unreadable};
+use measure::{Finding, Metric, Run, Unit};
+use report::Style;
+use serde_json::json;
+use unicode_width::UnicodeWidthStr;
+
+const WIDE: Style = Style { width: 80, color: false, unicode: true };
+const PLAIN: Style = Style { width: 80, color: false, unicode: false };
+
+/// Compares with the golden page, or writes it where the environment asks for that.
+fn check(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, text).unwrap();
+    }
+    let golden = fs::read_to_string(&path).unwrap_or_default();
+    assert!(golden == text, "{} differs from what is rendered now:\n{text}", path.display());
+}
+
+fn check_page(name: &str, render: impl Fn(&Style) -> String) {
+    for (suffix, style) in [("txt", WIDE), ("ascii.txt", PLAIN)] {
+        let page = render(&style);
+        for line in page.lines() {
+            assert!(line.width() <= style.width, "{} columns: {line}", line.width());
+            assert!(!line.chars().any(char::is_control), "{line:?}");
+            assert!(style.unicode || line.is_ascii(), "{line}");
+        }
+        check(&format!("{name}.{suffix}"), &page);
+    }
+}
+
+fn check_run(name: &str, run: &Run) {
+    check_page(name, |style| report::render(run, style));
+}
+
+#[test]
+fn the_ladder_reads_as_the_page_on_looks_says() {
+    check_run("ladder", &documents::ladder());
+    check_run("ladder-touched", &documents::ladder_touched());
+}
+
+#[test]
+fn a_disk_is_shown_by_depth_by_zone_and_by_place() {
+    check_run("disk-plain", &documents::disk_plain());
+    check_run("disk-zones", &documents::disk_zones());
+    check_run("disk-sweep", &documents::disk_sweep());
+}
+
+#[test]
+fn a_round_trip_stands_beside_the_published_figures() {
+    check_run("roundtrip", &documents::roundtrip());
+}
+
+#[test]
+fn an_experiment_without_a_layout_is_shown_case_by_case() {
+    check_run("unknown", &documents::unknown());
+    check_run("empty", &documents::run("disk", json!({})));
+}
+
+#[test]
+fn an_interrupted_run_says_what_it_kept() {
+    let mut run = documents::ladder();
+    run.cases.truncate(3);
+    run.finished = None;
+    run.findings = vec![Finding::warning("interrupted", "The run was interrupted: the 3 cases it finished are kept.")];
+    check_run("interrupted", &run);
+}
+
+#[test]
+fn two_runs_are_compared_metric_by_metric() {
+    let with_samples = |scale: f64| {
+        let mut run = documents::disk_plain();
+        for (index, case) in run.cases.iter_mut().enumerate() {
+            let level = 80.0 * if index == 0 { scale } else { 1.0 };
+            let samples: Vec<f64> = (0..40).map(|sample| level + f64::from(sample * 7 % 40) / 10.0).collect();
+            case.metrics[0] = Metric::of_samples("read_latency", Unit::Microseconds, "clock", &samples).unwrap();
+        }
+        run
+    };
+    let (first, mut second) = (with_samples(1.0), with_samples(1.2));
+    second.id = "0197c0de-0000-7000-8000-000000000002".into();
+    second.cases.pop();
+    second.cases[0].metrics.pop();
+    let comparison = measure::compare::compare(&first, &second);
+    check_page("compare", |style| report::render_comparison(&comparison, style));
+    check("compare.csv", &report::csv::comparison(&comparison).unwrap());
+}
+
+#[test]
+fn the_list_of_runs_names_what_it_cannot_read() {
+    let summary = |id: &str, experiment: &str, finished| Summary {
+        id: id.into(),
+        started: "2026-01-31T12:34:56.789Z".into(),
+        finished,
+        experiment: experiment.into(),
+        subject: documents::disk_plain().subject,
+        command: vec!["readpath".into(), experiment.into(), "/dev/vdb".into()],
+        cases: 3,
+        findings: documents::disk_plain().findings,
+    };
+    let listing = Listing {
+        runs: vec![
+            summary("0197c0de-0001-7000-8000-000000000002", "disk", None),
+            summary("0197c0de-0000-7000-8000-000000000001", "ladder", Some("2026-01-31T12:35:56Z".into())),
+        ],
+        unreadable: vec![Unreadable {
+            path: PathBuf::from("/home/user/.local/share/readpath/runs/notes.json"),
+            reason: "it is not a run document (missing field `schema` at line 1 column 12)".into(),
+        }],
+    };
+    check_page("runs", |style| report::render_runs(&listing, style));
+    check_page("runs-empty", |style| report::render_runs(&Listing::default(), style));
+    check("runs.csv", &report::csv::runs(&listing).unwrap());
+}
+
+#[test]
+fn csv_has_one_row_a_metric_and_quotes_what_needs_it() {
+    let mut run = documents::roundtrip();
+    run.cases[0].parameters.insert("path".into(), json!("a \"quoted\", path"));
+    run.cases[1].parameters.insert("extra".into(), json!(7));
+    check("roundtrip.csv", &report::csv::run(&run).unwrap());
+}
+
+#[test]
+fn json_is_the_document_itself() {
+    let run = documents::ladder();
+    let text = report::json::render(&run).unwrap();
+    assert_eq!(serde_json::from_str::<Run>(&text).unwrap(), run);
+}
+
+#[test]
+fn colour_adds_nothing_but_escapes() {
+    let run = documents::ladder();
+    let coloured = report::render(&run, &Style { color: true, ..WIDE });
+    let plain =
+        ["\u{1b}[1m", "\u{1b}[2m", "\u{1b}[0m"].iter().fold(coloured.clone(), |text, code| text.replace(code, ""));
+    assert!(coloured != plain && plain == report::render(&run, &WIDE));
+}
+
+#[test]
+fn narrow_terminals_get_narrow_pages() {
+    for width in [60, 70, 100, 140] {
+        let style = Style { width, ..WIDE };
+        let pages = [
+            report::render(&documents::ladder_touched(), &style),
+            report::render(&documents::disk_zones(), &style),
+            report::render(&documents::disk_plain(), &style),
+            report::render(&documents::roundtrip(), &style),
+        ];
+        for line in pages.iter().flat_map(|page| page.lines()) {
+            assert!(line.width() <= width, "{} of {width} columns: {line}", line.width());
+        }
+    }
+}
