@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use crate::target::Target;
 
-/// Extents fetched by one request: 14 KiB of answer. A file in a million pieces takes 4000 requests, some 0.1 s.
+/// Extents fetched by one request: 14 KiB of answer. A file in a million pieces takes 4000 requests.
 const EXTENTS_PER_REQUEST: usize = 256;
 
 /// `FS_IOC_FIEMAP` of `linux/fs.h`: read and write, 32 bytes of header, group 'f', number 11.

@@ -34,8 +34,8 @@ const ENTRIES_MAX: usize = 32_768;
 /// The kernel takes registered buffers of up to 1 GiB (`io_buffer_validate`).
 const REGISTERED_BUFFER_BYTES_MAX: usize = 1 << 30;
 
-/// How long dropping a method waits for reads in flight. Longer than any stall of a disk that still works; after it
-/// the buffers are given up instead.
+/// How long dropping a method waits for reads in flight: nine times the longest single read met so far (1.1 s, of a
+/// volume that loads its blocks lazily). After it the buffers are given up instead.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(10);
 
 struct Uring {
