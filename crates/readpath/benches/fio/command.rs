@@ -4,6 +4,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
+use measure::quantity::format_size;
 use serde_json::Value;
 
 use crate::arguments::Arguments;
@@ -29,7 +30,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     let file = TestFile::open(arguments.file.as_deref(), arguments.file_size)?;
     fio::warm_up(file.path())?;
     let mut report = Report::new(out);
-    report.write(&heading(arguments, &fio_version, file.path()))?;
+    report.write(&heading(arguments, &fio_version))?;
     let mut turns = Turns { arguments, file: file.path(), own_costs: Vec::new(), last_document: Value::Null };
     let (mut bars, mut compared) = (Vec::new(), Vec::new());
     for workload in workloads {
@@ -149,9 +150,8 @@ fn other_bars(arguments: &Arguments, file: &Path, own_costs: &[Result<f64, Strin
     bars
 }
 
-fn heading(arguments: &Arguments, fio_version: &str, file: &Path) -> String {
-    let made = if arguments.file.is_some() { "as given" } else { "random data, just written" };
-    let mut heading = format!("readpath beside {fio_version}, in turn, on {} ({made})\n", file.display());
+fn heading(arguments: &Arguments, fio_version: &str) -> String {
+    let mut heading = format!("readpath beside {fio_version}, in turn, on {}\n", subject(arguments));
     if !arguments.reader_arguments.is_empty() {
         heading += &format!("The reader was given: {}\n", arguments.reader_arguments);
     }
@@ -159,6 +159,14 @@ fn heading(arguments: &Arguments, fio_version: &str, file: &Path) -> String {
         heading += &format!("Fewer than {PAIRS_OF_A_RESULT} pairs: a trial, not a result.\n");
     }
     heading + "\n"
+}
+
+/// What is read, without the folders that lead to it: the report is kept, and they say nothing about the result.
+fn subject(arguments: &Arguments) -> String {
+    match arguments.file.as_deref().and_then(Path::file_name) {
+        Some(name) => name.to_string_lossy().into_owned(),
+        None => format!("a file of {} random data, just written", format_size(arguments.file_size)),
+    }
 }
 
 /// One line on standard error, where a person may be waiting.

@@ -53,7 +53,12 @@ impl Findings<'_> {
     pub(crate) fn to_json(&self) -> Value {
         let of_workload = |(workload, pairs): &(&Workload, Vec<Pair>)| {
             let pairs: Vec<Value> = pairs.iter().map(Pair::to_json).collect();
-            json!({ "name": workload.name, "block_bytes": workload.block_bytes, "depth": workload.depth, "pairs": pairs })
+            json!({
+                "name": workload.name,
+                "block_bytes": workload.block_bytes,
+                "depth": workload.depth,
+                "pairs": pairs,
+            })
         };
         json!({
             "schema": "readpath.fio/1",

@@ -47,9 +47,12 @@ impl Pair {
 
     /// The pair for the JSON report.
     pub(crate) fn to_json(&self) -> Value {
-        let of = |reading: &Reading| json!({ "iops": reading.iops, "cpu_us": reading.cpu_us, "latency_us_median": reading.latency_us });
-        let peers: Vec<Value> =
-            self.peers.iter().map(|(name, reading)| json!({ "engine": name, "reading": of(reading) })).collect();
+        let of = |reading: &Reading| {
+            let Reading { iops, cpu_us, latency_us } = reading;
+            json!({ "iops": iops, "cpu_us": cpu_us, "latency_us_median": latency_us })
+        };
+        let of_peer = |(name, reading): &(&str, Reading)| json!({ "engine": name, "reading": of(reading) });
+        let peers: Vec<Value> = self.peers.iter().map(of_peer).collect();
         json!({
             "readpath": of(&self.reader),
             "fio": peers,
