@@ -1,5 +1,7 @@
 //! What would make a number a lie must be said: on real files of the build's own disk.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
+
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::FileExt;

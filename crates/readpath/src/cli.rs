@@ -11,6 +11,9 @@ use crate::exit::EXIT_CODES;
 /// What stands at the end of `readpath --help`.
 const EXAMPLES: &str = "\
 Examples:
+  readpath ladder                what one read costs at every level of this machine
+  readpath disk PATH             random and sequential reads by place
+  readpath roundtrip PATH        the way to the storage, and who answered
   readpath runs                  the runs that are kept, newest first
   readpath show last             the newest run again
   readpath compare last~1 last   what changed between the two newest runs";

@@ -19,7 +19,6 @@ pub(crate) struct Settings {
     /// Default directory of the store; absent where neither XDG_DATA_HOME nor HOME says one.
     pub(crate) store_dir: Option<PathBuf>,
     /// Default directory of files that may be made again; absent where neither XDG_CACHE_HOME nor HOME says one.
-    #[allow(dead_code, reason = "for the commands that make a test file")]
     pub(crate) cache_dir: Option<PathBuf>,
     /// What standard output can show.
     pub(crate) style: Style,

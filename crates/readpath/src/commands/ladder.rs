@@ -46,8 +46,7 @@ fn define(command: Command) -> Command {
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let Arguments { dir, size, on, seed } = arguments(matches)?;
-    let parameters =
-        LadderParameters { dir: test_dir(dir, context)?, size, on, seed: seed.unwrap_or_else(fresh_seed) };
+    let parameters = LadderParameters { dir: test_dir(dir, context)?, size, on, seed: seed.unwrap_or_else(fresh_seed) };
     measure(context, COMMAND.name, |journal, machine| ladder::run(&parameters, machine, journal))
 }
 
@@ -59,7 +58,12 @@ fn test_dir(given: Option<PathBuf>, context: &Context) -> Result<PathBuf, Failur
     let nowhere = "there is no directory for the test file, because neither XDG_CACHE_HOME nor HOME is set: name one \
                    with --dir DIR.";
     let dir = context.settings.cache_dir.clone().ok_or_else(|| Failure::new(Exit::Failed, nowhere))?;
-    let refused = |error| format!("the directory {} for the test file cannot be made: {error}; name another one with --dir.", dir.display());
+    let refused = |error| {
+        format!(
+            "the directory {} for the test file cannot be made: {error}; name another one with --dir.",
+            dir.display()
+        )
+    };
     fs::create_dir_all(&dir).map_err(|error| Failure::new(Exit::Failed, refused(error)))?;
     Ok(dir)
 }

@@ -8,7 +8,7 @@ use std::fmt::Display;
 use ::measure::run::SCHEMA;
 use ::measure::store::Store;
 use ::measure::{Finding, Host, Parameters, Run};
-use experiments::journal::{Journal, Stop};
+use experiments::{Journal, Machine};
 use jiff::Timestamp;
 use uuid::Uuid;
 
@@ -21,19 +21,19 @@ use crate::signals::Signals;
 
 /// Runs an experiment: makes the run, keeps it, prints it and gives the exit code.
 ///
-/// `host` observes the machine, after the store is known to work. `procedure` does the experiment; it returns `Ok` when it
-/// is complete or when it saw the flag and left off.
+/// The machine is observed after the store is known to work. `procedure` does the experiment; it returns `Ok` when it is
+/// complete or when it saw the machine's flag and left off.
 pub(super) fn measure<E: Display>(
     context: &Context,
     experiment: &str,
-    host: impl FnOnce() -> Host,
-    procedure: impl FnOnce(&mut RunJournal, &Stop) -> Result<(), E>,
+    procedure: impl FnOnce(&mut RunJournal, &Machine) -> Result<(), E>,
 ) -> Result<Exit, Failure> {
     let store = store(context)?;
     let signals =
         Signals::install().map_err(|error| Failure::new(Exit::Failed, format!("^C cannot be watched for: {error}")))?;
-    let mut journal = RunJournal::new(new_run(context, experiment, host()), store, progress(context));
-    let outcome = procedure(&mut journal, &signals.stop()).map_err(|error| error.to_string());
+    let machine = Machine::observe(signals.stop());
+    let mut journal = RunJournal::new(new_run(context, experiment, machine.host.clone()), store, progress(context));
+    let outcome = procedure(&mut journal, &machine).map_err(|error| error.to_string());
     journal.clear_progress();
     let exit = conclude(&mut journal, outcome, signals.received());
     // A run that failed before its first case says nothing that the complaint does not.

@@ -2,9 +2,12 @@
 
 mod compare;
 mod completions;
+mod disk;
+mod ladder;
 mod man;
 mod measure;
 mod null;
+mod roundtrip;
 mod runs;
 mod show;
 
@@ -30,8 +33,17 @@ pub(crate) struct CommandRow {
 }
 
 /// The commands in the order of the help.
-pub(crate) const COMMANDS: &[CommandRow] =
-    &[runs::COMMAND, show::COMMAND, compare::COMMAND, completions::COMMAND, man::COMMAND, null::COMMAND];
+pub(crate) const COMMANDS: &[CommandRow] = &[
+    ladder::COMMAND,
+    disk::COMMAND,
+    roundtrip::COMMAND,
+    runs::COMMAND,
+    show::COMMAND,
+    compare::COMMAND,
+    completions::COMMAND,
+    man::COMMAND,
+    null::COMMAND,
+];
 
 /// What every command gets.
 pub(crate) struct Context {
@@ -83,6 +95,12 @@ pub(crate) fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failu
         Some((row, matches)) => (row.run)(matches, context),
         None => Err(Failure::new(Exit::WrongCommandLine, "no command is given: see `readpath --help`.")),
     }
+}
+
+/// A seed that no earlier run had, short enough to type again. Blocks that an earlier run read may still be in some
+/// cache below; another order reaches others.
+fn fresh_seed() -> u64 {
+    uuid::Uuid::new_v4().as_u64_pair().1 & u64::from(u32::MAX)
 }
 
 /// The arguments of a command in their type.

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use ::measure::{Case, Host, Metric, Parameters, Unit, quantity};
+use ::measure::{Case, Metric, Parameters, Unit, quantity};
 use clap::{ArgMatches, Args, Command};
 use experiments::journal::{Journal, KeepError, Stop};
 
@@ -37,11 +37,7 @@ fn define(command: Command) -> Command {
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let Arguments { cases, pause } = arguments(matches)?;
-    let host = || Host {
-        cores: std::thread::available_parallelism().map_or(0, |cores| cores.get() as u64),
-        ..Host::default()
-    };
-    measure(context, COMMAND.name, host, |journal, stop| clock_reads(cases, pause.into(), journal, stop))
+    measure(context, COMMAND.name, |journal, machine| clock_reads(cases, pause.into(), journal, &machine.stop))
 }
 
 fn clock_reads(cases: u64, pause: Duration, journal: &mut dyn Journal, stop: &Stop) -> Result<(), KeepError> {
