@@ -42,6 +42,11 @@ impl Machine {
         self.disturbances.borrow_mut().note(what, change, self.host.cores);
     }
 
+    /// Notes that the device delivered `ratio` times what was read in `what`.
+    pub fn note_shared_device(&self, what: &str, ratio: f64) {
+        self.disturbances.borrow_mut().shared.push((ratio, what.into()));
+    }
+
     /// Adds the findings about what was noted; at the end of an experiment.
     pub fn report_disturbances(&self, journal: &mut dyn Journal) {
         self.disturbances.take().report(journal);
@@ -144,6 +149,7 @@ pub struct Disturbances {
     blocks: u64,
     clock: Vec<(f64, String, Change)>,
     stolen: Vec<(f64, String)>,
+    shared: Vec<(f64, String)>,
 }
 
 impl Disturbances {
@@ -172,6 +178,18 @@ impl Disturbances {
                     self.blocks,
                     three_digits(*before),
                     three_digits(*after)
+                ),
+            ));
+        }
+        if let Some((ratio, what)) = self.shared.iter().max_by(|one, other| one.0.total_cmp(&other.0)) {
+            journal.find(Finding::warning(
+                "device-shared",
+                format!(
+                    "The device delivered more than was read in {} of {} measurements, {} times as much during {what}: \
+                     somebody else was reading from it, and the latencies contain the wait for them.",
+                    self.shared.len(),
+                    self.blocks,
+                    three_digits(*ratio)
                 ),
             ));
         }

@@ -122,7 +122,7 @@ fn read_device(
     }
     if !interrupted {
         machine.note(&job.what, &change);
-        report_tier(&evidence, &verdict, &job.what, journal);
+        report_tier(machine, &evidence, &verdict, &job.what, journal);
         report_stretches(&reading.outcome.latency, &job.what, journal);
     }
     Ok(Answer { cases, verdict: Some(verdict), interrupted })
@@ -253,7 +253,7 @@ fn reads_metric(name: &str, reads: u64) -> Metric {
     Metric::single(name, Unit::Count, "counted by the read loop", reads as f64)
 }
 
-fn report_tier(evidence: &Evidence, verdict: &Verdict, what: &str, journal: &mut dyn Journal) {
+fn report_tier(machine: &Machine, evidence: &Evidence, verdict: &Verdict, what: &str, journal: &mut dyn Journal) {
     match (evidence.caching, verdict.tier) {
         (Caching::Direct, Tier::PageCache) => journal.find(Finding::warning(
             "direct-io-ignored",
@@ -289,12 +289,12 @@ fn report_tier(evidence: &Evidence, verdict: &Verdict, what: &str, journal: &mut
             "tier-unknown",
             format!("Who answered {what} could not be proved: {}.", verdict.proof),
         )),
-        (_, Tier::Storage) => report_device_counts(evidence, what, journal),
+        (_, Tier::Storage) => report_device_counts(machine, evidence, what, journal),
     }
 }
 
 /// The block device's own count against the process's: a layer in between, or other readers.
-fn report_device_counts(evidence: &Evidence, what: &str, journal: &mut dyn Journal) {
+fn report_device_counts(machine: &Machine, evidence: &Evidence, what: &str, journal: &mut dyn Journal) {
     let Some(delivered) = evidence.counts.delivered_by_device else {
         journal.find(Finding::info(
             "no-device-counters",
@@ -315,14 +315,7 @@ fn report_device_counts(evidence: &Evidence, what: &str, journal: &mut dyn Journ
         ));
     }
     if evidence.caching == Caching::Direct && ratio > 1.1 {
-        journal.find(Finding::info(
-            "device-shared",
-            format!(
-                "The device delivered {} times the bytes of {what}: somebody else was reading from it, and the \
-                 latencies contain the wait for them.",
-                three_digits(ratio)
-            ),
-        ));
+        machine.note_shared_device(what, ratio);
     }
 }
 

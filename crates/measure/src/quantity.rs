@@ -62,6 +62,15 @@ pub fn format_size(bytes: u64) -> String {
     bytes.to_string()
 }
 
+/// A size as a sentence writes it, with a space before the unit: `8 KiB`, `512 bytes`.
+pub fn size_in_words(bytes: u64) -> String {
+    let text = format_size(bytes);
+    match text.find(|character: char| !character.is_ascii_digit()) {
+        Some(unit) => format!("{} {}", &text[..unit], &text[unit..]),
+        None => format!("{text} bytes"),
+    }
+}
+
 /// Nanoseconds at three significant digits in the unit that suits them: `1.13 ns`, `79.1 µs`, `2.70 ms`, `1.20 s`.
 pub fn format_nanos(nanos: f64) -> String {
     let (value, unit) = match nanos.abs() {
@@ -123,6 +132,7 @@ mod tests {
         assert_eq!(texts, ["0.0123", "1.13", "79.1", "100", "478", "16900", "1.00", "0"]);
         assert_eq!(format_nanos(999_700.0), "1.00 ms");
         assert_eq!(format_nanos(1.13), "1.13 ns");
+        assert_eq!([8192, 1000].map(size_in_words), ["8 KiB", "1000 bytes"]);
     }
 
     proptest! {

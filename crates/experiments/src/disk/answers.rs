@@ -1,7 +1,7 @@
 //! What the disk experiment's numbers say, in sentences.
 
 use measure::Finding;
-use measure::quantity::{format_nanos, format_size, three_digits};
+use measure::quantity::{format_nanos, size_in_words, three_digits};
 
 use super::{DiskParameters, Zone};
 use crate::journal::Journal;
@@ -38,7 +38,7 @@ pub(super) fn whole(parameters: &DiskParameters, answer: &Answer, journal: &mut 
         format!(
             "A {} read of {} takes {} at depth {}{tail}: {} reads a second. {} answered{proof}.",
             parameters.pattern.name(),
-            format_size(parameters.block_size as u64),
+            size_in_words(parameters.block_size as u64),
             micros(latency.median()),
             parameters.depth * parameters.workers,
             three_digits(iops.statistics.mean),

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter, reap_batch_for};
-use measure::quantity::format_size;
+use measure::quantity::size_in_words;
 use measure::{Metric, Parameters, Unit};
 use serde_json::json;
 use sys::read::MethodRow;
@@ -237,8 +237,8 @@ fn case(parameters: &DiskParameters, setting: &Setting<'_>, span: Span) -> Param
 fn does_not_fit(name: &str, size: u64, offset: u64, span: u64) -> ExperimentError {
     ExperimentError::Parameters(format!(
         "{name} holds {}: it cannot be read for {} from offset {}; give a smaller --span or --offset",
-        format_size(size),
-        format_size(span),
-        format_size(offset)
+        size_in_words(size),
+        size_in_words(span),
+        size_in_words(offset)
     ))
 }

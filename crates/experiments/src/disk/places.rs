@@ -162,7 +162,7 @@ pub(super) fn seek_distances(
         let mut case = case(&apart, setting, span);
         case.insert("distance".into(), json!(distance));
         let what =
-            format!("the reads of {} that lie {} apart", setting.name(), measure::quantity::format_size(distance));
+            format!("the reads of {} that lie {} apart", setting.name(), measure::quantity::size_in_words(distance));
         let plans: Vec<ReadPlan> = apart.plans(span);
         let answer = measure(&apart, setting, machine, journal, case, what, plans)?;
         if answer.interrupted {

@@ -1,6 +1,6 @@
 //! The rungs of the caches and of main memory: dependent loads, and streaming.
 
-use measure::quantity::{format_nanos, format_size};
+use measure::quantity::{format_nanos, size_in_words};
 use measure::{Case, Finding, Metric, Nanos, Unit};
 use serde_json::json;
 use sys::bandwidth::Stream;
@@ -80,7 +80,7 @@ fn chase_rung(
         return Ok(None);
     }
     journal.step(
-        &format!("preparing {} of memory for rung {name}", format_size(footprint as u64)),
+        &format!("preparing {} of memory for rung {name}", size_in_words(footprint as u64)),
         std::time::Duration::from_secs(1),
     );
     let mut chase = chase(footprint, pages, steps.parameters.seed)?;
@@ -115,8 +115,8 @@ fn report_huge(name: &str, footprint: usize, huge: Option<u64>, journal: &mut dy
             format!(
                 "Rung {name} was to stand on 2 MiB pages, but the system granted {} of {}: it contains misses of the \
                  page table cache. Set /sys/kernel/mm/transparent_hugepage/enabled to madvise or always.",
-                huge.map_or("an unknown part".into(), format_size),
-                format_size(footprint as u64)
+                huge.map_or("an unknown part".into(), size_in_words),
+                size_in_words(footprint as u64)
             ),
         ));
     }
@@ -144,12 +144,12 @@ fn check_third_level(
             format!(
                 "The third-level cache claims {}, but a load within {} costs {}, against {} within {}: other guests or \
                  cores use the rest. Count on {} of it.",
-                format_size(level.bytes),
-                format_size(half as u64),
+                size_in_words(level.bytes),
+                size_in_words(half as u64),
                 format_nanos(deep),
                 format_nanos(latency),
-                format_size(footprint as u64),
-                format_size(footprint as u64)
+                size_in_words(footprint as u64),
+                size_in_words(footprint as u64)
             ),
         ));
     }

@@ -162,7 +162,7 @@ fn make_file(
     journal: &mut dyn Journal,
 ) -> Result<TestFile, ExperimentError> {
     let what =
-        format!("writing a test file of {} in {}", measure::quantity::format_size(size), parameters.dir.display());
+        format!("writing a test file of {} in {}", measure::quantity::size_in_words(size), parameters.dir.display());
     journal.step(&what, Duration::from_millis(size >> 20));
     Ok(TestFile::create(&parameters.dir, size, parameters.seed, &mut |_| {}, machine.stop.flag())?)
 }
