@@ -21,8 +21,8 @@ use crate::signals::Signals;
 
 /// Runs an experiment: makes the run, keeps it, prints it and gives the exit code.
 ///
-/// `host` observes the machine, after the store is known to work. `procedure` does the experiment; it returns `Ok` when it
-/// is complete or when it saw the flag and left off.
+/// `host` observes the machine, after the store is known to work. `procedure` does the experiment; it returns `Ok` when
+/// it is complete or when it saw the flag and left off.
 pub(super) fn measure<E: Display>(
     context: &Context,
     experiment: &str,
