@@ -49,16 +49,17 @@ pub(crate) struct Globals {
 
 /// The whole command line, built from the table of commands.
 pub(crate) fn definition() -> Command {
-    let base = Command::new("readpath")
+    let commands = COMMANDS.iter().map(|row| (row.define)(Command::new(row.name)));
+    // The description comes after the options: adding them puts their own in its place.
+    Globals::augment_args(Command::new("readpath"))
         .version(env!("CARGO_PKG_VERSION"))
         .about("Measures what a database read costs, from the CPU cache to the disk")
         .after_help(EXAMPLES)
         .after_long_help(format!("{EXAMPLES}\n\n{EXIT_CODES}"))
         .max_term_width(100)
         .subcommand_required(true)
-        .arg_required_else_help(true);
-    let commands = COMMANDS.iter().map(|row| (row.define)(Command::new(row.name)));
-    Globals::augment_args(base).subcommands(commands)
+        .arg_required_else_help(true)
+        .subcommands(commands)
 }
 
 /// Prints help, a version or what is wrong with the command line: 0 for what was asked for, else 2.

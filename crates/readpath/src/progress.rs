@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-/// How often the time left is drawn anew. A draw takes some 50 µs on a thread of its own, so that once a second disturbs
-/// a measurement by less than a ten-thousandth of one core's time.
+/// How often the time left is drawn anew. A draw takes some 50 µs on a thread of its own, so that once a second
+/// disturbs a measurement by less than a ten-thousandth of one core's time.
 const REDRAW: Duration = Duration::from_secs(1);
 
 /// One line on a terminal, or nothing.
@@ -33,9 +33,9 @@ impl Progress {
     pub(crate) fn step(&self, what: &str, expected: Duration) {
         let Some(line) = &self.line else { return };
         let printable = |character: char| if character.is_control() { '?' } else { character };
+        line.set_message(what.chars().map(printable).collect::<String>());
         line.set_length(u64::try_from(expected.as_millis()).unwrap_or(u64::MAX));
         line.reset_elapsed();
-        line.set_message(what.chars().map(printable).collect::<String>());
         line.tick();
     }
 

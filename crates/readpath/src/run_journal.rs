@@ -57,7 +57,8 @@ impl RunJournal {
         })
     }
 
-    /// Takes a metric out that is not a number and leaves a finding in its place: one spoilt value must not cost the run.
+    /// Takes a metric out that is not a number and leaves a finding in its place: one spoilt value must not cost
+    /// the run.
     fn drop_spoilt_metrics(&mut self, case: &mut Case) {
         let (sound, spoilt): (Vec<Metric>, Vec<Metric>) = case.metrics.drain(..).partition(is_finite);
         case.metrics = sound;

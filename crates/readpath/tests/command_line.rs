@@ -80,6 +80,7 @@ fn a_wrong_command_line_ends_with_2_and_says_what_is_wrong() {
 fn help_shows_the_exit_codes_and_every_command_has_examples() {
     let user = User::new();
     let help = user.ok("--help");
+    assert!(help.starts_with("Measures what a database read costs"), "{help}");
     assert!(help.contains("Exit codes:") && help.contains("130") && help.contains("Examples:"), "{help}");
     for command in ["runs", "show", "compare"] {
         assert!(user.ok(&format!("{command} --help")).contains("Examples:"), "{command}");

@@ -12,8 +12,8 @@ use crate::text::{shorten, wrap};
 /// What the last column means, once for the whole table.
 const LEGEND: &str = "Ratios are second by first, with the interval that 95 % of resamplings of each run's own samples \
                       stay in. Differences between runs that no run can see (placement, neighbours, temperature) are \
-                      not in it: repeat both runs to be sure. A side with one sample or too few of them has no interval: \
-                      repeat the case.";
+                      not in it: repeat both runs to be sure. A side with one sample or too few of them has no \
+                      interval: repeat the case.";
 
 /// The whole comparison as text for people, ending in a newline.
 pub fn render(comparison: &Comparison, style: &Style) -> String {

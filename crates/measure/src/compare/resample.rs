@@ -3,7 +3,6 @@
 use crate::case::Case;
 use crate::metric::Metric;
 use crate::random::SplitMix64;
-use crate::statistics::median;
 use crate::unit::Unit;
 
 /// Draws of the bootstrap; the 2.5th percentile is then the 50th smallest, steady to about half a percentile.
@@ -21,10 +20,16 @@ pub(super) enum Evidence {
     /// (median, reads) of the windows of a timeline, ascending by median. Latencies of neighbouring reads go together,
     /// so single reads drawn again would give an interval far too narrow; windows keep neighbours together.
     Windows(Vec<(f64, u64)>),
-    /// The samples, ascending, taken as independent.
-    Samples(Vec<f64>),
-    /// Ascending (upper edge, count to here) of the buckets of a distribution, taken as independent.
-    Histogram(Vec<(f64, u64)>),
+    /// Samples or a histogram, taken as independent.
+    Spread(Distribution),
+}
+
+/// Counts of a distribution, each spread evenly over its bucket. Clocks and histograms give steps: without the spread,
+/// two equal distributions whose medians stand at either side of a step would differ beyond doubt.
+pub(super) struct Distribution {
+    lowest: f64,
+    /// Ascending (upper edge, count to here).
+    buckets: Vec<(f64, u64)>,
 }
 
 impl Evidence {
@@ -33,39 +38,28 @@ impl Evidence {
         windows(case, metric).or_else(|| samples(metric)).or_else(|| histogram(metric))
     }
 
-    /// The median of the evidence as it stands, which may stand beside the metric's own by a bucket's width.
-    fn median(&self) -> Option<f64> {
-        match self {
-            Evidence::Windows(windows) => weighted_median(windows.iter().copied()),
-            Evidence::Samples(samples) => median(samples),
-            Evidence::Histogram(buckets) => Some(value_at(buckets, 0.5)),
-        }
-    }
-
     /// The median of as many draws with replacement as there is evidence.
     fn draw(&self, random: &mut SplitMix64) -> f64 {
         match self {
             Evidence::Windows(windows) => draw_of_windows(windows, random),
-            Evidence::Samples(samples) => draw_of_samples(samples, random),
-            Evidence::Histogram(buckets) => draw_of_histogram(buckets, random),
+            Evidence::Spread(distribution) => distribution.draw(random),
         }
     }
 }
 
-/// The bootstrap interval (95 %) of the ratio of medians, around `ratio`.
+/// The bootstrap interval (95 %) of the ratio of medians, stretched where it must be to hold `ratio` itself: the median
+/// of windows is not exactly that of the reads, nor that of a spread distribution that of its steps.
 ///
 /// `None` when the evidence gives no positive, finite ratio.
 pub(super) fn ratio_interval(before: &Evidence, after: &Evidence, ratio: f64, seed: u64) -> Option<(f64, f64)> {
-    // A median of windows is not exactly the median of the reads; the spread comes from the evidence, the centre from
-    // the metrics.
-    let centring = ratio / (after.median()? / before.median()?);
     let mut random = SplitMix64::new(seed);
-    let mut draw = || centring * (after.draw(&mut random) / before.draw(&mut random));
+    let mut draw = || after.draw(&mut random) / before.draw(&mut random);
     let mut ratios: Vec<f64> = (0..RESAMPLES).map(|_| draw()).collect();
     ratios.sort_by(f64::total_cmp);
     let beyond = RESAMPLES / 40;
-    let (low, high) = (ratios[beyond - 1], ratios[RESAMPLES - beyond]);
-    (low > 0.0 && high.is_finite()).then_some((low, high))
+    let (low, high) = (ratios[beyond - 1].min(ratio), ratios[RESAMPLES - beyond].max(ratio));
+    let is_sound = ratios.iter().all(|ratio| ratio.is_finite()) && low > 0.0;
+    is_sound.then_some((low, high))
 }
 
 fn windows(case: &Case, metric: &Metric) -> Option<Evidence> {
@@ -87,7 +81,7 @@ fn samples(metric: &Metric) -> Option<Evidence> {
     let mut samples = metric.samples.clone();
     samples.sort_by(f64::total_cmp);
     let sound = samples.len() >= SAMPLES_MIN && samples.iter().all(|sample| sample.is_finite());
-    sound.then_some(Evidence::Samples(samples))
+    sound.then(|| Evidence::Spread(Distribution::of_sorted(&samples)))
 }
 
 fn histogram(metric: &Metric) -> Option<Evidence> {
@@ -99,7 +93,46 @@ fn histogram(metric: &Metric) -> Option<Evidence> {
     let buckets: Vec<(f64, u64)> = metric.histogram.iter().map(|(edge, count)| (*edge, cumulative(*count))).collect();
     let ascending = buckets.is_sorted_by(|left, right| left.0 < right.0);
     let sound = ascending && buckets.iter().all(|(edge, _)| edge.is_finite()) && total >= SAMPLES_MIN as u64;
-    sound.then_some(Evidence::Histogram(buckets))
+    let lowest = buckets.first().map(|(edge, _)| metric.statistics.min.min(*edge)).filter(|edge| edge.is_finite())?;
+    sound.then_some(Evidence::Spread(Distribution { lowest, buckets }))
+}
+
+impl Distribution {
+    /// The distribution of ascending samples: equal ones share a bucket, which reaches half-way to its neighbours.
+    fn of_sorted(samples: &[f64]) -> Distribution {
+        let steps: Vec<&[f64]> = samples.chunk_by(|left, right| left == right).collect();
+        let half_gap = |index: usize| Some((steps.get(index + 1)?[0] - steps[index][0]) / 2.0);
+        let mut buckets = Vec::with_capacity(steps.len());
+        let mut cumulative = 0;
+        for (index, step) in steps.iter().enumerate() {
+            cumulative += step.len() as u64;
+            let reach = half_gap(index).or_else(|| half_gap(index.checked_sub(1)?)).unwrap_or(0.0);
+            buckets.push((step[0] + reach, cumulative));
+        }
+        Distribution { lowest: steps[0][0] - half_gap(0).unwrap_or(0.0), buckets }
+    }
+
+    /// The median of as many draws with replacement as there are counts, without drawing them: the middle one of n
+    /// uniform numbers is distributed as Beta((n + 1) / 2, (n + 1) / 2), and it stands at that fraction of the values.
+    fn draw(&self, random: &mut SplitMix64) -> f64 {
+        let shape = (self.total() + 1.0) / 2.0;
+        self.value_at(beta(shape, shape, random))
+    }
+
+    /// The value that `fraction` of the distribution does not exceed.
+    fn value_at(&self, fraction: f64) -> f64 {
+        let target = fraction * self.total();
+        let reached = self.buckets.partition_point(|(_, cumulative)| (*cumulative as f64) < target);
+        let index = reached.min(self.buckets.len() - 1);
+        let (upper, through) = self.buckets[index];
+        let (lower, before) = index.checked_sub(1).map_or((self.lowest, 0), |previous| self.buckets[previous]);
+        let share = (target - before as f64) / (through - before).max(1) as f64;
+        lower + (upper - lower) * share.clamp(0.0, 1.0)
+    }
+
+    fn total(&self) -> f64 {
+        self.buckets.last().map_or(0.0, |(_, cumulative)| *cumulative as f64)
+    }
 }
 
 fn draw_of_windows(windows: &[(f64, u64)], random: &mut SplitMix64) -> f64 {
@@ -109,40 +142,6 @@ fn draw_of_windows(windows: &[(f64, u64)], random: &mut SplitMix64) -> f64 {
     }
     let drawn = windows.iter().zip(times).map(|((median, reads), times)| (*median, reads.saturating_mul(times)));
     weighted_median(drawn).unwrap_or(f64::NAN)
-}
-
-/// The median of `samples.len()` draws with replacement, without drawing them: the middle one of n uniform numbers is
-/// distributed as Beta(k, n - k + 1), and the sample at that fraction is the middle one of n drawn samples.
-fn draw_of_samples(samples: &[f64], random: &mut SplitMix64) -> f64 {
-    let at = |fraction: f64| samples[((fraction * samples.len() as f64) as usize).min(samples.len() - 1)];
-    let half = (samples.len() / 2) as f64;
-    if samples.len() % 2 == 1 {
-        return at(beta(half + 1.0, half + 1.0, random));
-    }
-    // The two middle ones: the upper is the smallest of the n - k uniform numbers above the lower.
-    let lower = beta(half, half + 1.0, random);
-    let upper = 1.0 - (1.0 - lower) * unit_interval(random).powf(1.0 / half);
-    (at(lower) + at(upper)) / 2.0
-}
-
-fn draw_of_histogram(buckets: &[(f64, u64)], random: &mut SplitMix64) -> f64 {
-    let half = total_of(buckets) / 2.0;
-    value_at(buckets, beta(half + 0.5, half + 0.5, random))
-}
-
-/// The value that `fraction` of the distribution does not exceed, spread evenly over its bucket: at the edges alone, two
-/// equal distributions whose medians stand at either side of an edge would differ beyond doubt.
-fn value_at(buckets: &[(f64, u64)], fraction: f64) -> f64 {
-    let target = fraction * total_of(buckets);
-    let index = buckets.partition_point(|(_, cumulative)| (*cumulative as f64) < target).min(buckets.len() - 1);
-    let (upper, through) = buckets[index];
-    let (lower, before) = index.checked_sub(1).map_or((upper, 0), |previous| buckets[previous]);
-    let share = (target - before as f64) / (through - before).max(1) as f64;
-    lower + (upper - lower) * share.clamp(0.0, 1.0)
-}
-
-fn total_of(buckets: &[(f64, u64)]) -> f64 {
-    buckets.last().map_or(0.0, |(_, cumulative)| *cumulative as f64)
 }
 
 /// The value of ascending (value, weight) pairs at which half of the weight is reached; `None` without weight.

@@ -84,7 +84,12 @@ fn draws_from_one_distribution_seldom_differ() {
     let even = differing(1.0, |scale, random| sampled(&latencies(200, scale, random)));
     let histograms = differing(1.0, |scale, random| with_histogram(&latencies(3000, scale, random)));
     let windows = differing(1.0, with_windows);
-    let counts = [few, odd, even, histograms, windows];
+    // A clock that ticks every 10 us: most samples are equal, and the median jumps by whole ticks.
+    let ticks = |sample: f64| (sample / 10.0).round() * 10.0;
+    let coarse = differing(1.0, |scale, random| {
+        sampled(&latencies(200, scale, random).into_iter().map(ticks).collect::<Vec<_>>())
+    });
+    let counts = [few, odd, even, histograms, windows, coarse];
     println!("of {TRIALS} trials each, found to differ: {counts:?}");
     assert!(counts.iter().all(|count| *count <= TRIALS * 12 / 100), "{counts:?}");
     assert!(counts.iter().sum::<u64>() > 0, "an interval that never errs is too wide to find anything");

@@ -1,4 +1,5 @@
-//! Replacing a file whole: temporary file, fsync, rename, fsync of the directory; and removing what killed writers left.
+//! Replacing a file whole: temporary file, fsync, rename, fsync of the directory. And removing what killed
+//! writers left.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};

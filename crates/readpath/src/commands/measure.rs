@@ -21,8 +21,8 @@ use crate::signals::Signals;
 
 /// Runs an experiment: makes the run, keeps it, prints it and gives the exit code.
 ///
-/// The machine is observed after the store is known to work. `procedure` does the experiment; it returns `Ok` when it is
-/// complete or when it saw the machine's flag and left off.
+/// The machine is observed after the store is known to work. `procedure` does the experiment; it returns `Ok` when it
+/// is complete or when it saw the machine's flag and left off.
 pub(super) fn measure<E: Display>(
     context: &Context,
     experiment: &str,

@@ -1,5 +1,5 @@
-//! `readpath null`: measures nothing but the reading of the clock. It is the row that shows what the command layer itself
-//! does: keeping, progress, interruption.
+//! `readpath null`: measures nothing but the reading of the clock. It is the row that shows what the command layer
+//! itself does: keeping, progress, interruption.
 
 use std::time::{Duration, Instant};
 

@@ -79,7 +79,8 @@ pub(crate) fn ladder() -> Run {
         Finding::warning("absent-dram-huge", "no huge page could be had: none are reserved."),
         Finding::warning(
             "fresh-file",
-            "The test file was just written: the device rungs may be the storage's cache. Use --on PATH for an old file.",
+            "The test file was just written: the device rungs may be the storage's cache. Use --on PATH \
+             for an old file.",
         ),
     ];
     run
