@@ -102,7 +102,8 @@ int main(int argc, char **argv) {
     }
     qsort(samples, REPEATS, sizeof *samples, by_value);
     printf("%.3f\n", samples[REPEATS / 2]);
-    printf("median of %d walks of %zu dependent loads through %zu lines of %d bytes, %s pages asked for; ended at line %zu\n",
+    printf("median of %d walks of %zu dependent loads through %zu lines of %d bytes, %s pages asked for; ended at line "
+           "%zu\n",
            REPEATS, loads, count, LINE, huge ? "huge" : "small", (size_t)(node - nodes));
     return 0;
 }

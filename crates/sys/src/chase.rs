@@ -19,7 +19,7 @@ use crate::region::{Pages, Region};
 /// half the loads of a small footprint hit a line just fetched; with a random order that matters for no large one.
 pub const LINE: usize = 64;
 
-/// Loads in one turn of the walking loop: the loop's counter costs a cycle, beside 64 loads of four cycles or more each.
+/// Loads in one turn of the walking loop: the counter costs a cycle, beside 64 loads of four cycles or more each.
 const LOADS_PER_TURN: u64 = 64;
 
 /// A ring of addresses through all lines of a footprint, and a place on it.
@@ -202,7 +202,8 @@ impl Round {
 
 /// The inverse of an odd number modulo 2^64.
 ///
-/// An odd number is its own inverse modulo 8; each step of Newton's method doubles the correct bits: 3, 6, 12, 24, 48, 96.
+/// An odd number is its own inverse modulo 8; each step of Newton's method doubles the correct bits: 3, 6, 12, 24, 48,
+/// 96.
 fn inverse(odd: u64) -> u64 {
     (0..5).fold(odd, |guess, _| guess.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(guess))))
 }

@@ -166,7 +166,7 @@ mod cpuid {
 
     use measure::run::CacheLevel;
 
-    /// Leaves that describe one cache a subleaf, in one format: Intel's and AMD's (the latter with topology extensions).
+    /// Leaves that describe one cache a subleaf, in one format: Intel's, and AMD's with topology extensions.
     const CACHE_LEAVES: [u32; 2] = [4, 0x8000_001D];
 
     /// More caches than any processor has; guards against a leaf that never ends.
