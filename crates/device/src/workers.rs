@@ -36,6 +36,8 @@ pub struct Reading {
     pub cpu: Nanos,
     /// Time from the common start to the end of each worker.
     pub worker_elapsed: Vec<Nanos>,
+    /// What the I/O method had to do without, one sentence each; usually nothing.
+    pub fallbacks: Vec<&'static str>,
 }
 
 /// What all workers of a reading share.
@@ -59,6 +61,7 @@ impl Team<'_> {
     /// Errors when a worker cannot be opened; a read that fails is told in the outcome.
     pub fn read(&self, plans: &[ReadPlan]) -> Result<Reading, ReadingError> {
         let methods = plans.iter().map(|plan| self.open(plan)).collect::<Result<Vec<_>, ReadingError>>()?;
+        let fallbacks = methods.first().map_or(Vec::new(), |method| method.fallbacks().to_vec());
         let barrier = Barrier::new(plans.len() + 1);
         let (outcomes, cpu) = std::thread::scope(|scope| {
             let start_worker = |(plan, mut method): (&ReadPlan, Box<dyn ReadMethod>)| {
@@ -79,7 +82,7 @@ impl Team<'_> {
             let outcomes: Vec<LoopOutcome> = workers.into_iter().map(join).collect();
             (outcomes, account::process_cpu().since(cpu_before))
         });
-        Ok(merge(outcomes, cpu))
+        Ok(Reading { fallbacks, ..merge(outcomes, cpu) })
     }
 
     fn open(&self, plan: &ReadPlan) -> Result<Box<dyn ReadMethod>, ReadingError> {
@@ -99,7 +102,7 @@ pub fn read_model(model: &ModelRow, plan: &ReadPlan, stop: &AtomicBool) -> LoopO
 fn merge(outcomes: Vec<LoopOutcome>, cpu: Nanos) -> Reading {
     let worker_elapsed = outcomes.iter().map(|outcome| outcome.elapsed).collect();
     let merged = outcomes.into_iter().reduce(merge_two);
-    Reading { outcome: merged.expect("a team has at least one worker"), cpu, worker_elapsed }
+    Reading { outcome: merged.expect("a team has at least one worker"), cpu, worker_elapsed, fallbacks: Vec::new() }
 }
 
 fn merge_two(mut one: LoopOutcome, other: LoopOutcome) -> LoopOutcome {

@@ -70,13 +70,6 @@ impl Machine {
                  aarch64 only.",
             ));
         }
-        if self.host.pmu == Some(false) {
-            journal.find(Finding::info(
-                "no-pmu",
-                "Hardware counters do not answer here (a hypervisor hides them): cycles and cache misses are absent, \
-                 times are not affected.",
-            ));
-        }
     }
 }
 

@@ -122,6 +122,7 @@ fn read_device(
     }
     if !interrupted {
         machine.note(&job.what, &change);
+        report_fallbacks(&reading, journal);
         report_tier(machine, &evidence, &verdict, &job.what, journal);
         report_stretches(&reading.outcome.latency, &job.what, journal);
     }
@@ -251,6 +252,12 @@ fn whole_run_metrics(reading: &Reading, job: &Job<'_>, counts: AuditCounts, chan
 
 fn reads_metric(name: &str, reads: u64) -> Metric {
     Metric::single(name, Unit::Count, "counted by the read loop", reads as f64)
+}
+
+fn report_fallbacks(reading: &Reading, journal: &mut dyn Journal) {
+    for fallback in &reading.fallbacks {
+        journal.find(Finding::info("method-fallback", format!("{fallback}.")));
+    }
 }
 
 fn report_tier(machine: &Machine, evidence: &Evidence, verdict: &Verdict, what: &str, journal: &mut dyn Journal) {

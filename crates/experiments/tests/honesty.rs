@@ -90,6 +90,7 @@ fn parameters(path: &Path) -> DiskParameters {
         seed: 7,
         workers: 1,
         depth: 1,
+        reap_batch: None,
         method: None,
         caching: Caching::Direct,
         view: View::Whole,

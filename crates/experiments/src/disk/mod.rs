@@ -81,6 +81,8 @@ pub struct DiskParameters {
     pub workers: usize,
     /// Reads in flight, a worker.
     pub depth: usize,
+    /// Completions to wait for at once; `None` for what suits the depth.
+    pub reap_batch: Option<usize>,
     /// The I/O method; `None` for the cheapest at this depth.
     pub method: Option<&'static MethodRow>,
     /// Past the page cache or through it.
@@ -99,6 +101,9 @@ impl DiskParameters {
         let refuse = |sentence: String| Err(ExperimentError::Parameters(sentence));
         match self {
             _ if self.depth == 0 => refuse("a depth of 0 reads nothing: the smallest --depth is 1".into()),
+            _ if self.reap_batch.is_some_and(|batch| batch == 0 || batch > self.depth) => {
+                refuse("--reap-batch lies between 1 and the depth".into())
+            }
             _ if self.workers == 0 => refuse("0 workers read nothing: the smallest --workers is 1".into()),
             _ if self.block_size == 0 => {
                 refuse("a block of 0 bytes reads nothing: give --block-size 8KiB or so".into())
@@ -139,11 +144,15 @@ impl DiskParameters {
             seed: self.seed.wrapping_add(index as u64),
             working_set: None,
             depth: self.depth,
-            reap_batch: reap_batch_for(self.depth),
+            reap_batch: self.reap_batch(),
             warm_up: self.warm_up,
             stop_after: self.stop_after,
             rate: self.rate.map(|rate| rate / self.workers as f64),
         }
+    }
+
+    fn reap_batch(&self) -> usize {
+        self.reap_batch.unwrap_or_else(|| reap_batch_for(self.depth))
     }
 
     fn plans(&self, span: Span) -> Vec<ReadPlan> {
@@ -225,6 +234,7 @@ fn case(parameters: &DiskParameters, setting: &Setting<'_>, span: Span) -> Param
     case.insert("seed".into(), json!(parameters.seed));
     case.insert("workers".into(), json!(parameters.workers));
     case.insert("depth".into(), json!(parameters.depth));
+    case.insert("reap_batch".into(), json!(parameters.reap_batch()));
     case.insert("io_method".into(), json!(setting.method_name(parameters.depth)));
     case.insert("direct".into(), json!(parameters.caching == Caching::Direct));
     if let Some(rate) = parameters.rate {

@@ -208,13 +208,14 @@ fn check_region(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), Expe
 
 fn report_no_direct_io(storage: &Storage, journal: &mut dyn Journal) {
     let filesystem = storage.target.filesystem().unwrap_or_else(|| "this file system".into());
-    journal.find(Finding::warning(
-        "no-direct-io",
-        format!(
-            "{filesystem} refuses direct I/O: the page cache would answer the storage rungs, so they are absent. Name a \
-             directory on another file system with --dir, or a file or block device with --on."
-        ),
-    ));
+    let reason = format!(
+        "{filesystem} refuses direct I/O, so the page cache would answer. Name a directory on another file system with \
+         --dir, or a file or block device with --on."
+    );
+    let rungs = ["storage-round-trip", "device-random-depth-1", "device-random-best-depth", "device-sequential"];
+    for rung in rungs {
+        journal.find(Finding::warning(&format!("absent-{rung}"), reason.clone()));
+    }
 }
 
 /// A small set of blocks, read until it is hot in the storage, then measured.

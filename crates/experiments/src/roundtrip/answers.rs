@@ -45,24 +45,18 @@ fn micros(value: f64) -> String {
 
 fn who_answered(path: &str, answer: &Answer, hot: Statistics, journal: &mut dyn Journal) {
     let Some(verdict) = &answer.verdict else { return };
+    let takes = format!("A block of {path} read again takes {}", micros(hot.median));
     let message = match verdict.tier {
-        Tier::Storage => format!(
-            "A block of {path} that is hot in the storage's cache takes {}: the way to the storage and back. Storage \
-             answered, not this host: {}.",
-            micros(hot.median),
-            verdict.proof
-        ),
-        Tier::PageCache => format!(
-            "A block of {path} read again takes {}, but this host's memory answered: {}. The way to the storage was \
-             not measured.",
-            micros(hot.median),
-            verdict.proof
-        ),
-        Tier::Mixed { .. } | Tier::Unknown => format!(
-            "A block of {path} read again takes {}; who answered is not clear: {}.",
-            micros(hot.median),
-            verdict.proof
-        ),
+        Tier::Storage => {
+            format!("{takes}: the way to the storage and back. This host did not answer: {}.", verdict.proof)
+        }
+        Tier::PageCache => {
+            format!(
+                "{takes}, but this host's memory answered: {}. The way to the storage was not measured.",
+                verdict.proof
+            )
+        }
+        Tier::Mixed { .. } | Tier::Unknown => format!("{takes}; who answered is not clear: {}.", verdict.proof),
     };
     journal.find(Finding::info("answer-roundtrip", message));
 }
@@ -72,15 +66,14 @@ fn beside_the_published(hot: Statistics, cached: Option<Statistics>, answer: &An
         return;
     }
     let cached = cached.map_or(String::new(), |cached| {
-        format!(", and its {PUBLISHED_CACHE_US} µs was a file-system cache, which takes {} here", micros(cached.median))
+        format!("; its page cache {PUBLISHED_CACHE_US} µs, here {}", micros(cached.median))
     });
     journal.find(Finding::info(
         "answer-published",
         format!(
-            "The document's troubled NFS took {PUBLISHED_NFS_US} µs ({} times this), its SAN {PUBLISHED_SAN_US} µs at \
-             best ({} times){cached}.",
+            "The document's SAN took {} times that, its NFS {} times{cached}.",
+            three_digits(PUBLISHED_SAN_US / hot.median),
             three_digits(PUBLISHED_NFS_US / hot.median),
-            three_digits(PUBLISHED_SAN_US / hot.median)
         ),
     ));
 }
@@ -88,28 +81,23 @@ fn beside_the_published(hot: Statistics, cached: Option<Statistics>, answer: &An
 fn first_touch(first: Statistics, hot: Statistics, journal: &mut dyn Journal) {
     let mean = first.mean / hot.mean;
     let tail = first.p99.zip(hot.p99).map_or(1.0, |(first, hot)| first / hot);
-    let figures = format!(
-        "The first touch of a block takes {} on average and {} at most, the later ones {} and {}",
-        micros(first.mean),
-        micros(first.max),
-        micros(hot.mean),
-        micros(hot.max)
-    );
+    let figures = format!("First touch {} on average, later {}", micros(first.mean), micros(hot.mean));
     if mean >= LAZY_MEAN || tail >= LAZY_TAIL {
         journal.find(Finding::warning(
             "lazily-loaded",
             format!(
-                "{figures}: {} times. The storage fetches blocks from somewhere slower when they are first read, as \
+                "{figures}: {} times (at most {}). The storage fetches blocks from somewhere slower when they are first read, as \
                  volumes made from a snapshot do, or its media are that much slower than its cache. Read every block \
                  once before you measure, or before users come.",
-                three_digits(mean)
+                three_digits(mean),
+                micros(first.max)
             ),
         ));
     } else {
         journal.find(Finding::info(
             "answer-first-touch",
             format!(
-                "{figures} ({} times): no lazily loaded volume shows, unless these blocks were read before this run.",
+                "{figures} ({} times): no lazy loading shows, unless the blocks were read before.",
                 three_digits(mean)
             ),
         ));

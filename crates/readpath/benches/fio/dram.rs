@@ -68,7 +68,7 @@ fn rung_ns(document: &Value, rung: &str) -> Result<(f64, u64), String> {
     let cases = document["cases"].as_array().map(Vec::as_slice).unwrap_or_default();
     let case = cases.iter().find(|case| case["parameters"]["rung"] == rung);
     let case = case.ok_or_else(|| format!("the ladder has no rung {rung} here"))?;
-    let bytes = case["parameters"]["bytes"].as_u64().unwrap_or(CHASE_BYTES);
+    let bytes = case["parameters"]["footprint"].as_u64().unwrap_or(CHASE_BYTES);
     Ok((reader::metric(&case["metrics"], "latency", "ns", "median")?, bytes))
 }
 
@@ -92,7 +92,8 @@ mod tests {
     #[test]
     fn a_rung_is_found_by_its_name() {
         let latency = json!([{ "name": "latency", "unit": "ns", "median": 447.0 }]);
-        let document = json!({ "cases": [{ "parameters": { "rung": "dram", "bytes": 4096 }, "metrics": latency }] });
+        let document =
+            json!({ "cases": [{ "parameters": { "rung": "dram", "footprint": 4096 }, "metrics": latency }] });
         assert_eq!(rung_ns(&document, "dram"), Ok((447.0, 4096)));
         assert!(rung_ns(&document, "dram-huge").unwrap_err().contains("dram-huge"));
     }

@@ -96,6 +96,9 @@ struct Arguments {
     /// Reads in flight, each worker
     #[arg(long, default_value_t = 1)]
     depth: usize,
+    /// Completions to wait for at once [default: 1, from depth 16 on a quarter of it, at most 16]
+    #[arg(long, value_name = "N")]
+    reap_batch: Option<usize>,
     /// How the kernel is asked
     #[arg(long, value_enum, default_value_t = MethodName::Auto)]
     io_method: MethodName,
@@ -151,6 +154,7 @@ impl Arguments {
             seed: self.seed.unwrap_or_else(fresh_seed),
             workers,
             depth: self.depth,
+            reap_batch: self.reap_batch,
             method: self.io_method.row(),
             caching: if self.buffered { Caching::Buffered } else { Caching::Direct },
             view,

@@ -1,0 +1,346 @@
+//! The measuring commands as a user calls them: real files, wrong words, ^C and kill at any moment.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A user with a home directory on the build's disk.
+struct User {
+    home: TempDir,
+}
+
+impl User {
+    fn new() -> User {
+        User { home: TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap() }
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_readpath"));
+        command.args(words).env_clear().env("HOME", self.home.path()).env("LANG", "C.UTF-8");
+        command.env("PATH", "/usr/bin:/bin").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    /// The run document of a command that must succeed.
+    fn document(&self, words: &[&str]) -> Value {
+        let output = self.run(&[words, &["--format", "json"]].concat());
+        assert!(output.status.success(), "{words:?}: {}", complaint(&output));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// What a command that must be refused with this code says.
+    fn refused(&self, words: &[&str], code: i32) -> String {
+        let output = self.run(words);
+        let complaint = complaint(&output);
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {complaint}");
+        assert!(!complaint.contains("panicked"), "{complaint}");
+        assert!(output.stdout.is_empty(), "{words:?} printed a result");
+        complaint
+    }
+
+    fn file(&self, mebibytes: usize) -> PathBuf {
+        let path = self.home.path().join("data");
+        let mut random = measure::random::SplitMix64::new(5);
+        let mut file = File::create(&path).unwrap();
+        for _ in 0..mebibytes {
+            let words: Vec<u8> = (0..1 << 17).flat_map(|_| random.next_u64().to_le_bytes()).collect();
+            file.write_all(&words).unwrap();
+        }
+        file.sync_all().unwrap();
+        path
+    }
+
+    fn kept_runs(&self) -> Vec<PathBuf> {
+        let store = self.home.path().join(".local/share/readpath/runs");
+        let entries = fs::read_dir(store).map(|entries| entries.map(|entry| entry.unwrap().path()).collect());
+        entries.unwrap_or_default()
+    }
+}
+
+fn complaint(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn ids(document: &Value) -> Vec<&str> {
+    document["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn the_ladder_names_every_rung_or_says_why_not() {
+    let user = User::new();
+    let document = user.document(&["ladder", "--size", "64MiB"]);
+    let rungs: Vec<&str> =
+        document["cases"].as_array().unwrap().iter().map(|case| case["parameters"]["rung"].as_str().unwrap()).collect();
+    let all = [
+        "l1",
+        "l2",
+        "l3",
+        "dram",
+        "dram-huge",
+        "dram-sequential",
+        "pool-get",
+        "lio",
+        "system-call",
+        "page-cache-read",
+        "storage-round-trip",
+        "device-random-depth-1",
+        "device-random-best-depth",
+        "device-sequential",
+    ];
+    let caches = document["host"]["caches"].as_array().unwrap().len();
+    for rung in all {
+        let absent = ids(&document).contains(&format!("absent-{rung}").as_str());
+        let cache_that_is_not_there = rung.starts_with('l') && rung.len() == 2 && caches < 3;
+        assert!(rungs.contains(&rung) || absent || cache_that_is_not_there, "{rung} is neither there nor absent");
+    }
+    for case in document["cases"].as_array().unwrap() {
+        let latency = case["metrics"].as_array().unwrap().iter().find(|metric| metric["name"] == "latency").unwrap();
+        assert_eq!(latency["unit"], "ns");
+        assert!(latency["median"].as_f64().unwrap() > 0.0 && latency["n"].as_u64().unwrap() > 1, "{latency}");
+    }
+    for cost in ["clock_read", "empty_loop", "null_device_read"] {
+        assert!(document["own_cost"].as_array().unwrap().iter().any(|metric| metric["name"] == cost), "{cost}");
+    }
+    assert!(nothing_left(user.home.path()), "the test file was left");
+}
+
+/// Whether no file larger than a run document lies anywhere under `folder`.
+fn nothing_left(folder: &Path) -> bool {
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()).all(|entry| {
+        let kind = entry.metadata().unwrap();
+        if kind.is_dir() { nothing_left(&entry.path()) } else { kind.len() < 8 << 20 }
+    })
+}
+
+#[test]
+fn a_run_on_a_file_is_kept_and_shown_again() {
+    let user = User::new();
+    let path = user.file(8);
+    let document = user.document(&["disk", text(&path), "--count", "200", "--depth", "4", "--seed", "11"]);
+    let parameters = &document["cases"][0]["parameters"];
+    for (name, value) in [("seed", 11), ("depth", 4), ("block_size", 8192), ("count", 200), ("workers", 1)] {
+        assert_eq!(parameters[name], value, "{name}");
+    }
+    let again = user.document(&["show", "last"]);
+    assert_eq!(again["id"], document["id"]);
+    assert_eq!(again["cases"], document["cases"]);
+}
+
+#[test]
+fn every_view_of_a_disk_renders_within_80_columns() {
+    let user = User::new();
+    let path = user.file(32);
+    let path = text(&path);
+    for view in
+        [vec!["--zones", "outer,inner,both"], vec!["--sweep", "4"], vec!["--seek-distances"], vec!["--rate", "500"]]
+    {
+        let output = user.run(&[&["disk", path, "--count", "100"], &view[..]].concat());
+        assert!(output.status.success(), "{view:?}: {}", complaint(&output));
+        let page = String::from_utf8(output.stdout).unwrap();
+        let wide = page.lines().find(|line| line.chars().count() > 80 && !line.contains(path));
+        assert_eq!(wide, None, "{view:?}");
+    }
+}
+
+#[test]
+fn an_open_loop_tells_latency_service_and_lateness_apart() {
+    let user = User::new();
+    let path = user.file(8);
+    let document = user.document(&["disk", text(&path), "--rate", "1000", "--depth", "4", "--duration", "500ms"]);
+    let metrics: Vec<&str> = document["cases"][0]["metrics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|metric| metric["name"].as_str().unwrap())
+        .collect();
+    for name in ["read_latency", "service_time", "submission_lateness"] {
+        assert!(metrics.contains(&name), "{metrics:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_with_a_sentence() {
+    let user = User::new();
+    let empty = user.home.path().join("empty");
+    File::create(&empty).unwrap();
+    let path = user.file(1);
+    for command in ["disk", "roundtrip"] {
+        assert!(user.refused(&[command, "/nowhere/at/all"], 1).contains("does not exist"));
+        assert!(user.refused(&[command, text(user.home.path())], 1).contains("directory"));
+        assert!(user.refused(&[command, text(&empty)], 1).contains("empty"));
+        assert!(user.refused(&[command, "/dev/null"], 1).contains("only regular files and block devices"));
+        assert!(user.refused(&[command], 2).contains("required"));
+    }
+    assert!(user.refused(&["ladder", "--on", "/nowhere/at/all"], 1).contains("does not exist"));
+    assert!(user.refused(&["disk", text(&path), "--span", "1GiB"], 1).contains("--span"));
+    assert!(user.refused(&["disk", text(&path), "--offset", "2MiB"], 1).contains("--offset"));
+    assert!(user.refused(&["disk", text(&path), "--block-size", "1000"], 1).contains("multiple"));
+    assert!(user.refused(&["disk", "model:nothing"], 1).contains("fixed-latency"));
+}
+
+#[test]
+fn parameters_that_cannot_be_are_refused_as_wrong_words() {
+    let user = User::new();
+    let path = user.file(1);
+    let impossible: [&[&str]; 12] = [
+        &["--depth", "0"],
+        &["--workers", "0"],
+        &["--block-size", "0"],
+        &["--count", "0"],
+        &["--duration", "0s"],
+        &["--rate", "0"],
+        &["--rate", "-5"],
+        &["--depth", "4", "--io-method", "sync"],
+        &["--zones", "both", "--workers", "1"],
+        &["--sweep", "1"],
+        &["--zones", "outer", "--sweep", "4"],
+        &["--reap-batch", "9", "--depth", "8"],
+    ];
+    for words in impossible {
+        let complaint = user.refused(&[&["disk", text(&path)], words].concat(), 2);
+        assert!(complaint.len() > 20, "{words:?}: {complaint}");
+    }
+    user.refused(&["disk", text(&path), "--block-size", "8KB"], 2);
+    user.refused(&["roundtrip", text(&path), "--blocks", "0"], 2);
+    user.refused(&["ladder", "--size", "huge"], 2);
+}
+
+#[test]
+fn a_file_without_permission_is_refused_with_a_sentence() {
+    let user = User::new();
+    let path = user.file(1);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+    if File::open(&path).is_ok() {
+        println!("skipped: this user may read everything (root)");
+        return;
+    }
+    assert!(user.refused(&["disk", text(&path)], 1).contains("permission"));
+}
+
+#[test]
+fn a_file_in_memory_is_not_read_as_a_device() {
+    let user = User::new();
+    let Ok(folder) = TempDir::new_in("/dev/shm") else {
+        println!("skipped: there is no /dev/shm to try tmpfs on");
+        return;
+    };
+    let path = folder.path().join("data");
+    fs::copy(user.file(4), &path).unwrap();
+    assert!(user.refused(&["disk", text(&path)], 1).contains("--buffered"));
+    let document = user.document(&["disk", text(&path), "--buffered", "--count", "100"]);
+    assert!(ids(&document).contains(&"served-from-page-cache"), "{:?}", ids(&document));
+    let document = user.document(&["roundtrip", text(&path), "--blocks", "16"]);
+    assert!(ids(&document).contains(&"no-direct-io"), "{:?}", ids(&document));
+}
+
+#[test]
+fn a_disk_too_small_for_the_test_file_is_refused_before_anything_is_written() {
+    let user = User::new();
+    let complaint = user.refused(&["ladder", "--size", "4096TiB"], 1);
+    assert!(complaint.contains("free") || complaint.contains("room"), "{complaint}");
+    let file = user.file(1);
+    user.refused(&["ladder", "--dir", text(&file)], 1);
+}
+
+#[test]
+fn a_store_that_cannot_be_written_is_told_before_measuring() {
+    let user = User::new();
+    let path = user.file(1);
+    let start = Instant::now();
+    let inside_a_file = path.join("runs");
+    let complaint = user.refused(&["disk", text(&path), "--duration", "60s", "--store", text(&inside_a_file)], 3);
+    assert!(complaint.contains("--store"), "{complaint}");
+    assert!(start.elapsed() < Duration::from_secs(20));
+}
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn an_interrupted_ladder_keeps_its_rungs_and_leaves_no_file() {
+    let user = User::new();
+    for (name, code, after) in [("INT", 130, 1500), ("TERM", 143, 4000), ("INT", 130, 50)] {
+        let child = user.command(&["ladder", "--size", "512MiB", "--format", "json"]).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(after));
+        signal(&child, name);
+        let start = Instant::now();
+        let output = child.wait_with_output().unwrap();
+        assert!(start.elapsed() < Duration::from_secs(30), "it took {:?} to stop", start.elapsed());
+        let complaint = complaint(&output);
+        // Before the signal handler is in place, the signal ends the process as it ends any other.
+        let ended_at_once = output.status.code().is_none();
+        assert!(output.status.code() == Some(code) || ended_at_once, "{:?} {complaint}", output.status);
+        assert!(!complaint.contains("panicked"), "{complaint}");
+        if !output.stdout.is_empty() {
+            let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert!(ids(&document).contains(&"interrupted") && document["finished"].is_null());
+        }
+        assert!(nothing_left(user.home.path()), "the test file was left after SIG{name}");
+    }
+}
+
+#[test]
+fn a_killed_run_leaves_neither_a_test_file_nor_half_a_document() {
+    let user = User::new();
+    for after in [20, 200, 700, 1600, 3000] {
+        let mut child = user.command(&["ladder", "--size", "128MiB"]).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(after));
+        signal(&child, "KILL");
+        child.wait().unwrap();
+        assert!(nothing_left(user.home.path()), "the test file was left after {after} ms");
+        for run in user.kept_runs().iter().filter(|path| path.extension().is_some_and(|end| end == "json")) {
+            let document: Value = serde_json::from_slice(&fs::read(run).unwrap()).unwrap();
+            assert_eq!(document["schema"], "readpath.run/1");
+        }
+    }
+    user.document(&["runs"]);
+}
+
+#[test]
+fn memory_stays_flat_whatever_the_count_of_reads() {
+    let user = User::new();
+    let path = user.file(8);
+    fs::read(&path).unwrap();
+    let peak = |count: &str| {
+        let words = ["disk", text(&path), "--buffered", "--count", count, "--no-store", "--format", "json"];
+        let mut child = user.command(&words).stdout(Stdio::null()).spawn().unwrap();
+        let mut peak = 0;
+        while child.try_wait().unwrap().is_none() {
+            let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+            let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            peak = line.and_then(|text| text.trim().split(' ').next()?.parse().ok()).unwrap_or(peak);
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        peak
+    };
+    let (few, many): (u64, u64) = (peak("20000"), peak("1000000"));
+    assert!(many <= few + 2048, "{few} KiB for 20 000 reads, {many} KiB for 1 000 000");
+}
+
+#[test]
+fn a_model_of_known_latency_is_reported_as_it_is() {
+    let user = User::new();
+    let document = user.document(&["disk", "model:fixed-latency", "--depth", "8", "--count", "8000"]);
+    let metrics = document["cases"][0]["metrics"].as_array().unwrap();
+    let latency = metrics.iter().find(|metric| metric["name"] == "read_latency").unwrap();
+    assert_eq!((latency["min"].as_f64(), latency["max"].as_f64()), (Some(100.0), Some(100.0)));
+    assert_eq!(document["subject"]["kind"], "model");
+}
