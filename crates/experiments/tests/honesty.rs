@@ -139,6 +139,7 @@ fn a_file_in_the_page_cache_is_not_passed_off_as_a_device() {
     let message = notebook.found("served-from-page-cache").expect("the page cache answered and nobody said so");
     assert!(message.contains("This is memory, not the device"), "{message}");
     assert!(value(&notebook.cases[0], "cached_before") > 90.0);
+    assert!(value(&notebook.cases[0], "nowait_answered") > 90.0);
 }
 
 #[test]
@@ -262,7 +263,7 @@ fn a_round_trip_says_who_answered_each_pass() {
     for (pass, tier) in tiers {
         assert_eq!(tier, if pass == "page-cached" { "page-cache" } else { "storage" }, "{pass}");
     }
-    assert!(notebook.found("answer-roundtrip").unwrap().contains("not this host"));
+    assert!(notebook.found("answer-roundtrip").unwrap().contains("This host did not answer"));
 }
 
 #[test]

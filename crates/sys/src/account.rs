@@ -7,7 +7,8 @@ use rustix::time::{ClockId, Timespec};
 
 /// Processor time of all threads of the process, in user and kernel mode together.
 ///
-/// Source: `CLOCK_PROCESS_CPUTIME_ID`, exact to the scheduler's clock. A system call of some 0.5 µs: never call it around a single read.
+/// Source: `CLOCK_PROCESS_CPUTIME_ID`, exact to the scheduler's clock. A system call of some 0.5 µs: never call it
+/// around a single read.
 pub fn process_cpu() -> Nanos {
     nanos(rustix::time::clock_gettime(ClockId::ProcessCPUTime))
 }

@@ -178,8 +178,8 @@ fn mincore(target: &Target, range: PageRange) -> Result<u64, Errno> {
 /// for instead of a whole read-ahead window. Probe a sample, after the measurement; [`cached`] perturbs nothing.
 ///
 /// An answer alone proves no hit: on a virtual disk, in one run of fifty, all such reads of a cold file returned data,
-/// because the fetch had ended by the time the kernel looked. What the thread fetched from storage meanwhile (`/proc/thread-self/io`)
-/// tells these apart; on kernels without those counts they are counted as answered.
+/// because the fetch had ended by the time the kernel looked. What the thread fetched from storage meanwhile
+/// (`/proc/thread-self/io`) tells these apart; on kernels without those counts they are counted as answered.
 pub fn nowait_hits(target: &Target, offsets: &[u64], length: usize) -> Result<NowaitProbe, WitnessError> {
     let buffered = target.reopen(Caching::Buffered)?;
     rustix::fs::fadvise(&buffered, 0, None, Advice::Random)?;

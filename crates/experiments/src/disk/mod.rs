@@ -215,6 +215,10 @@ fn measure(
         let source = "cachestat or mincore over the region, before the reads";
         case.metrics.push(Metric::single("cached_before", Unit::Percent, source, share * 100.0));
     }
+    if let (Some(share), Some(case)) = (setting.answered_at_once(), answer.cases.last_mut()) {
+        let source = "preadv2 with RWF_NOWAIT on a sample of blocks, after the reads";
+        case.metrics.push(Metric::single("nowait_answered", Unit::Percent, source, share * 100.0));
+    }
     answer.keep(journal)?;
     Ok(answer)
 }

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use device::model::{self, ModelRow};
-use device::pattern::Span;
+use device::pattern::{Offsets, Pattern, Span};
 use serde_json::json;
 use sys::block_device::BlockDevice;
 use sys::read::{self, MethodRow};
-use sys::target::{Kind, Target};
+use sys::target::{Caching, Kind, Target};
 use sys::witness;
 
 use super::{DiskParameters, View, does_not_fit};
@@ -18,6 +18,9 @@ use crate::region;
 
 /// Span of a zone that is not given, as in the source: 2 GiB, or a third of what there is.
 const ZONE: u64 = 2 << 30;
+
+/// Blocks that are asked for without waiting.
+const NOWAIT_SAMPLE: u64 = 16;
 
 /// One path, opened and checked.
 pub(super) struct Setting<'a> {
@@ -47,8 +50,7 @@ impl<'a> Setting<'a> {
         };
         let mut setting = Setting { path, subject, parameters, cached_before: None };
         setting.check()?;
-        if let (Subject::Device { target, .. }, sys::target::Caching::Buffered) = (&setting.subject, parameters.caching)
-        {
+        if let (Subject::Device { target, .. }, Caching::Buffered) = (&setting.subject, parameters.caching) {
             let span = setting.span(parameters)?;
             let cached = witness::cached(target, span.offset, span.length).ok();
             setting.cached_before = cached.map(|cached| cached.pages as f64 / cached.of.max(1) as f64);
@@ -129,6 +131,21 @@ impl<'a> Setting<'a> {
     fn method(&self, depth: usize) -> &'static MethodRow {
         let best = || read::method(read::best_method(depth)).expect("the best method is in the table");
         self.parameters.method.unwrap_or_else(best)
+    }
+
+    /// Share of a sample of blocks that the kernel answers without waiting for storage, for buffered reads; taken
+    /// after them, because a refused read starts the fetch.
+    pub(super) fn answered_at_once(&self) -> Option<f64> {
+        let Subject::Device { target, .. } = &self.subject else { return None };
+        let span = self.span(self.parameters).ok()?;
+        if self.parameters.caching == Caching::Direct {
+            return None;
+        }
+        let block_size = self.parameters.block_size;
+        let mut offsets = Offsets::new(Pattern::Random, span, block_size, !self.parameters.seed, None);
+        let sample: Vec<u64> = (0..NOWAIT_SAMPLE.min(span.blocks(block_size))).map(|_| offsets.advance()).collect();
+        let probe = witness::nowait_hits(target, &sample, block_size).ok()?;
+        Some(probe.answered as f64 / sample.len().max(1) as f64)
     }
 
     /// Tells the run what it is about.

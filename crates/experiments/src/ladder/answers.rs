@@ -29,7 +29,8 @@ pub(super) fn report(found: &Found, foreign: bool, journal: &mut dyn Journal) {
         journal.find(Finding::info(
             "answer-single-against-sequential",
             format!(
-                "A random read of one block costs {}; in reads of {SEQUENTIAL_BLOCKS} blocks, {} a block: {} times less.",
+                "A random read of one block costs {}; in reads of {SEQUENTIAL_BLOCKS} blocks, {} a block: {} times \
+                 less.",
                 format_nanos(single),
                 format_nanos(sequential),
                 three_digits(single / sequential)

@@ -86,9 +86,9 @@ fn first_touch(first: Statistics, hot: Statistics, journal: &mut dyn Journal) {
         journal.find(Finding::warning(
             "lazily-loaded",
             format!(
-                "{figures}: {} times (at most {}). The storage fetches blocks from somewhere slower when they are first read, as \
-                 volumes made from a snapshot do, or its media are that much slower than its cache. Read every block \
-                 once before you measure, or before users come.",
+                "{figures}: {} times (at most {}). The storage fetches blocks from somewhere slower when they are \
+                 first read, as volumes made from a snapshot do, or its media are that much slower than its cache. \
+                 Read every block once before you measure, or before users come.",
                 three_digits(mean),
                 micros(first.max)
             ),
