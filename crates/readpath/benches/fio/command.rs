@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::arguments::Arguments;
 use crate::bars::{Bar, CPU, IOPS, LATENCY, Verdict, overall};
-use crate::pairs::{Pair, order, spread};
+use crate::pairs::{Best, Pair, order, spread};
 use crate::reader::ReaderTurn;
 use crate::test_file::TestFile;
 use crate::workload::{Turn, Workload};
@@ -120,7 +120,7 @@ impl Turns<'_> {
 
 /// The bars of one workload. Latency is held only at depth 1: beyond, it is the depth divided by the rate.
 fn judge(workload: &Workload, pairs: &[Pair]) -> Vec<Bar> {
-    let bar = |what: &str, wanted, word, ratio: fn(&Pair) -> f64| Bar {
+    let bar = |what: &str, wanted, word, ratio: fn(&Pair, &Best) -> f64| Bar {
         name: format!("{}: {what} in fio's", workload.title),
         wanted,
         word,

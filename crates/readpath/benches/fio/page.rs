@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::bars::{Bar, figure};
-use crate::pairs::Pair;
+use crate::pairs::{Best, Pair};
 use crate::workload::Workload;
 
 /// The pairs of one workload as a table.
@@ -16,20 +16,20 @@ pub(crate) fn table(workload: &Workload, milliseconds: u64, pairs: &[Pair]) -> S
     let mut page = format!("{}, direct, {} pairs of {seconds} s each\n", workload.title, pairs.len());
     page += "pair     readpath IOPS  CPU us  p50 us     fio IOPS  fastest            CPU us  cheapest";
     page += "           IOPS x  CPU x\n";
-    for (index, pair) in pairs.iter().enumerate() {
-        page += &row(index + 1, pair);
+    if let Some(best) = Best::of(pairs) {
+        page.extend(pairs.iter().enumerate().map(|(index, pair)| row(index + 1, pair, &best)));
     }
     page
 }
 
-fn row(number: usize, pair: &Pair) -> String {
-    let (fastest, most) = pair.fastest();
-    let (cheapest, least) = pair.cheapest();
+fn row(number: usize, pair: &Pair, best: &Best) -> String {
+    let Best { fastest, cheapest, .. } = best;
+    let (most, least) = (pair.peer(fastest), pair.peer(cheapest));
     let mut line = format!("{number:>4} {:>17.0}", pair.reader.iops);
     // Writing to a String cannot fail.
     let _ = write!(line, " {:>7} {:>7}", figure(pair.reader.cpu_us), figure(pair.reader.latency_us));
     let _ = write!(line, " {:>12.0}  {fastest:<17} {:>7}  {cheapest:<17}", most.iops, figure(least.cpu_us));
-    let _ = writeln!(line, " {:>7} {:>6}", figure(pair.iops_ratio()), figure(pair.cpu_ratio()));
+    let _ = writeln!(line, " {:>7} {:>6}", figure(pair.iops_ratio(best)), figure(pair.cpu_ratio(best)));
     line
 }
 
@@ -52,7 +52,8 @@ impl Findings<'_> {
     /// The report as one JSON document.
     pub(crate) fn to_json(&self) -> Value {
         let of_workload = |(workload, pairs): &(&Workload, Vec<Pair>)| {
-            let pairs: Vec<Value> = pairs.iter().map(Pair::to_json).collect();
+            let best = Best::of(pairs);
+            let pairs: Vec<Value> = best.iter().flat_map(|best| pairs.iter().map(|pair| pair.to_json(best))).collect();
             json!({
                 "name": workload.name,
                 "block_bytes": workload.block_bytes,
