@@ -85,6 +85,8 @@ struct Phase {
     latency: Meter,
     open: Option<OpenLoop>,
     last_end: Nanos,
+    /// Whether the time that was set has passed.
+    ran_out: bool,
 }
 
 /// What an open loop keeps besides.
@@ -108,7 +110,7 @@ impl Phase {
             service: Meter::starting(start),
             lateness: Meter::starting(start),
         });
-        Phase { start, limit, issued: 0, latency: Meter::starting(start), open, last_end: start }
+        Phase { start, limit, issued: 0, latency: Meter::starting(start), open, last_end: start, ran_out: false }
     }
 
     fn deadline(&self) -> Option<Nanos> {
@@ -144,6 +146,8 @@ impl Phase {
 
     fn outcome(mut self, warm_up: Meter, issued: u64, failure: Option<ReadFailure>) -> LoopOutcome {
         let end = match self.deadline() {
+            // An open loop waits on purpose: its time is the time that was set.
+            Some(deadline) if self.open.is_some() && self.ran_out => deadline,
             Some(deadline) if failure.is_none() && self.last_end + crate::windows::WINDOW >= deadline => deadline,
             _ => self.last_end,
         };
@@ -206,6 +210,7 @@ impl<'a, M: ReadMethod + ?Sized, T: TimeSource> Reader<'a, M, T> {
         let mut failure = None;
         loop {
             let now = self.clock.now();
+            phase.ran_out = phase.deadline().is_some_and(|deadline| now >= deadline);
             let issuing = failure.is_none() && !self.stop.load(Ordering::Relaxed) && phase.may_issue(now);
             if issuing {
                 self.queue(phase, now);

@@ -17,6 +17,8 @@ pub enum Tier {
         /// Between 0 and 1.
         from_storage: f64,
     },
+    /// The file system itself: the blocks were never written, and zeros need no device.
+    NeverWritten,
     /// No witness could be heard.
     Unknown,
 }
@@ -28,6 +30,7 @@ impl Tier {
             Tier::PageCache => "page-cache",
             Tier::Storage => "storage",
             Tier::Mixed { .. } => "mixed",
+            Tier::NeverWritten => "never-written",
             Tier::Unknown => "unknown",
         }
     }
@@ -44,6 +47,8 @@ pub struct Evidence {
     pub counts: AuditCounts,
     /// Share of the bytes that was in the page cache before the reads; `None` where that cannot be asked.
     pub cached_before: Option<f64>,
+    /// Share of the region that was never written; 0 where that cannot be asked.
+    pub never_written: f64,
 }
 
 /// A verdict and how it was reached.
@@ -79,7 +84,9 @@ impl Evidence {
 
     fn by_bytes(&self, bytes: u64, witness: &str) -> Verdict {
         let share = if self.issued == 0 { 0.0 } else { bytes as f64 / self.issued as f64 };
-        let tier = if share < TOLERANCE {
+        let tier = if self.caching == Caching::Direct && share < 1.0 - TOLERANCE && self.never_written > TOLERANCE {
+            Tier::NeverWritten
+        } else if share < TOLERANCE {
             Tier::PageCache
         } else if share >= 1.0 - TOLERANCE {
             Tier::Storage
@@ -88,7 +95,7 @@ impl Evidence {
         };
         let counted = if bytes == self.issued { "every byte".into() } else { format_mebibytes(bytes) };
         let witness = witness.replace("{bytes}", &counted);
-        Verdict { tier, proof: format!("{witness}, of {} read", format_mebibytes(self.issued)) }
+        Verdict { tier, proof: format!("{witness}, of {} asked for", format_mebibytes(self.issued)) }
     }
 
     fn by_residency(&self, share: f64) -> Verdict {
@@ -118,7 +125,7 @@ mod tests {
 
     fn evidence(caching: Caching, fetched: Option<u64>) -> Evidence {
         let counts = AuditCounts { fetched_by_process: fetched, ..AuditCounts::default() };
-        Evidence { caching, issued: 1_000_000, counts, cached_before: None }
+        Evidence { caching, issued: 1_000_000, counts, cached_before: None, never_written: 0.0 }
     }
 
     #[test]
@@ -135,6 +142,12 @@ mod tests {
     #[test]
     fn half_and_half_is_not_rounded_to_either() {
         assert_eq!(evidence(Caching::Buffered, Some(500_000)).verdict().tier, Tier::Mixed { from_storage: 0.5 });
+    }
+
+    #[test]
+    fn holes_are_not_taken_for_a_cache() {
+        let holes = Evidence { never_written: 1.0, ..evidence(Caching::Direct, Some(0)) };
+        assert_eq!(holes.verdict().tier, Tier::NeverWritten);
     }
 
     #[test]

@@ -31,6 +31,12 @@ pub enum ExperimentError {
         /// Offset and reason.
         failure: ReadFailure,
     },
+    /// Not one read ended within the time.
+    #[error("not one of {what} ended within the time; give a longer --duration or a smaller --block-size")]
+    NothingRead {
+        /// The reading in words.
+        what: String,
+    },
     /// The test file could not be made.
     #[error(transparent)]
     TestFile(#[from] TestFileError),

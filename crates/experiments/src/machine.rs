@@ -38,8 +38,8 @@ impl Machine {
     }
 
     /// Notes what changed while `what` was measured.
-    pub fn note(&self, what: &str, change: &Change) {
-        self.disturbances.borrow_mut().note(what, change, self.host.cores);
+    pub fn note(&self, what: &str, change: &Change, sensitivity: Sensitivity) {
+        self.disturbances.borrow_mut().note(what, change, sensitivity, self.host.cores);
     }
 
     /// Notes that the device delivered `ratio` times what was read in `what`.
@@ -135,22 +135,33 @@ impl Change {
     }
 }
 
+/// What a measurement depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sensitivity {
+    /// The core: its frequency changes the result in proportion.
+    Core,
+    /// The storage: the core's frequency hardly matters.
+    Storage,
+}
+
 /// What changed during the measurements of a run; told once at its end, because on a shared machine it would
 /// otherwise be told of every case.
 #[derive(Clone, Debug, Default)]
 pub struct Disturbances {
     blocks: u64,
     clock: Vec<(f64, String, Change)>,
+    clock_matters: bool,
     stolen: Vec<(f64, String)>,
     shared: Vec<(f64, String)>,
 }
 
 impl Disturbances {
     /// Notes what changed while `what` was measured.
-    pub fn note(&mut self, what: &str, change: &Change, cores: u64) {
+    pub fn note(&mut self, what: &str, change: &Change, sensitivity: Sensitivity, cores: u64) {
         self.blocks += 1;
         if let Some(drift) = change.core_clock_drift().filter(|drift| *drift > CORE_CLOCK_DRIFT) {
             self.clock.push((drift, what.into(), *change));
+            self.clock_matters |= sensitivity == Sensitivity::Core;
         }
         if let Some(share) = change.stolen_share(cores).filter(|share| *share > STOLEN_SHARE) {
             self.stolen.push((share, what.into()));
@@ -161,18 +172,21 @@ impl Disturbances {
     pub fn report(&self, journal: &mut dyn Journal) {
         let worst_clock = self.clock.iter().max_by(|one, other| one.0.total_cmp(&other.0));
         if let Some((_, what, Change { core_ghz: Some((before, after)), .. })) = worst_clock {
-            journal.find(Finding::warning(
-                "core-clock-changed",
-                format!(
-                    "The core's frequency changed by more than 2 % during {} of {} measurements, most during {what} \
-                     ({} to {} GHz): times of memory and CPU there are off by about that ratio. Repeat the run when \
-                     the machine is quiet.",
-                    self.clock.len(),
-                    self.blocks,
-                    three_digits(*before),
-                    three_digits(*after)
-                ),
-            ));
+            let figures = format!(
+                "The core's frequency changed by more than 2 % during {} of {} measurements, most during {what} ({} to \
+                 {} GHz)",
+                self.clock.len(),
+                self.blocks,
+                three_digits(*before),
+                three_digits(*after)
+            );
+            journal.find(if self.clock_matters {
+                let advice = "times of memory and CPU there are off by about that ratio. Repeat the run when the \
+                              machine is quiet.";
+                Finding::warning("core-clock-changed", format!("{figures}: {advice}"))
+            } else {
+                Finding::info("core-clock-changed", format!("{figures}; reads of storage hardly depend on it."))
+            });
         }
         if let Some((ratio, what)) = self.shared.iter().max_by(|one, other| one.0.total_cmp(&other.0)) {
             journal.find(Finding::warning(

@@ -21,10 +21,13 @@ use sys::target::Caching;
 
 use crate::error::ExperimentError;
 use crate::journal::{Journal, KeepError};
-use crate::machine::{Change, Conditions, Machine};
+use crate::machine::{Change, Conditions, Machine, Sensitivity};
 
 /// Fewest windows from which the rate's spread is told.
 const WINDOWS_FOR_SPREAD: usize = 5;
+
+/// Share of the rate asked for that counts as reached.
+const RATE_REACHED: f64 = 0.95;
 
 /// Where a reading is done.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +42,8 @@ pub enum Place<'a> {
         caching: Caching,
         /// The I/O method.
         method: &'static MethodRow,
+        /// Share of the region that was never written.
+        never_written: f64,
     },
     /// A model in virtual time.
     Model(&'static ModelRow),
@@ -55,6 +60,17 @@ pub struct Job<'a> {
     pub parameters: Parameters,
     /// The reading in words, for findings: "random reads of the outer zone".
     pub what: String,
+    /// What becomes of a lasting change of the rate.
+    pub rate_changes: RateChanges,
+}
+
+/// What becomes of a lasting change of the rate during a reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateChanges {
+    /// The rate is the result: each stretch is a case of its own.
+    Split,
+    /// The latencies of a given set of blocks are the result: they stay together.
+    Keep,
 }
 
 /// A reading that was done.
@@ -89,22 +105,29 @@ impl Answer {
 pub fn run(machine: &Machine, job: Job<'_>, journal: &mut dyn Journal) -> Result<Answer, ExperimentError> {
     match job.place {
         Place::Model(model) => Ok(read_model(machine, model, job)),
-        Place::Device { path, block_device, caching, method } => {
+        Place::Device { path, block_device, caching, method, never_written } => {
             let team = Team { path, caching, method, clock: machine.clock, stop: machine.stop.flag() };
-            read_device(machine, &team, block_device, job, journal)
+            read_device(machine, &Watched { team, block_device, never_written }, job, journal)
         }
     }
 }
 
+/// A team of workers and the witnesses of what it reads.
+struct Watched<'a> {
+    team: Team<'a>,
+    block_device: Option<&'a BlockDevice>,
+    never_written: f64,
+}
+
 fn read_device(
     machine: &Machine,
-    team: &Team<'_>,
-    block_device: Option<&BlockDevice>,
+    watched: &Watched<'_>,
     job: Job<'_>,
     journal: &mut dyn Journal,
 ) -> Result<Answer, ExperimentError> {
+    let team = &watched.team;
     let conditions = Conditions::now(machine);
-    let audit = Audit::begin(block_device);
+    let audit = Audit::begin(watched.block_device);
     let mut reading = team.read(&job.plans)?;
     let counts = audit.end();
     let change = conditions.changed(machine);
@@ -112,8 +135,12 @@ fn read_device(
         return Err(ExperimentError::ReadFailed { path: team.path.into(), failure });
     }
     let interrupted = machine.stop.requested();
+    if reading.outcome.latency.reads() == 0 && !interrupted {
+        return Err(ExperimentError::NothingRead { what: job.what });
+    }
     let issued = reading.outcome.issued * job.plans[0].block_size as u64;
-    let evidence = Evidence { caching: team.caching, issued, counts, cached_before: None };
+    let never_written = watched.never_written;
+    let evidence = Evidence { caching: team.caching, issued, counts, cached_before: None, never_written };
     let verdict = evidence.verdict();
     let source = Source { clock: machine.clock.name(), method: team.method.name };
     let mut cases = cases_of(&reading.outcome, &job, &source);
@@ -121,10 +148,13 @@ fn read_device(
         case.metrics.extend(whole_run_metrics(&reading, &job, counts, &change));
     }
     if !interrupted {
-        machine.note(&job.what, &change);
+        machine.note(&job.what, &change, Sensitivity::Storage);
         report_fallbacks(&reading, journal);
         report_tier(machine, &evidence, &verdict, &job.what, journal);
-        report_stretches(&reading.outcome.latency, &job.what, journal);
+        report_rate(&reading.outcome, &job, journal);
+        if job.rate_changes == RateChanges::Split {
+            report_stretches(&reading.outcome.latency, &job.what, journal);
+        }
     }
     Ok(Answer { cases, verdict: Some(verdict), interrupted })
 }
@@ -154,7 +184,7 @@ impl Source {
 fn cases_of(outcome: &LoopOutcome, job: &Job<'_>, source: &Source) -> Vec<Case> {
     let windows = outcome.latency.windows();
     let stretches = change_point::stretches(&windows.rates());
-    if stretches.len() > 1 {
+    if stretches.len() > 1 && job.rate_changes == RateChanges::Split {
         return stretches
             .iter()
             .enumerate()
@@ -254,6 +284,24 @@ fn reads_metric(name: &str, reads: u64) -> Metric {
     Metric::single(name, Unit::Count, "counted by the read loop", reads as f64)
 }
 
+/// Says when an open loop could not be held at its rate: its latencies are a queue that grows with the run then.
+fn report_rate(outcome: &LoopOutcome, job: &Job<'_>, journal: &mut dyn Journal) {
+    let asked: f64 = job.plans.iter().filter_map(|plan| plan.rate).sum();
+    let reached = outcome.latency.reads() as f64 / outcome.elapsed.as_seconds().max(1e-9);
+    if asked > 0.0 && reached < asked * RATE_REACHED && outcome.latency.reads() > 1 {
+        journal.find(Finding::warning(
+            "rate-not-reached",
+            format!(
+                "{} reads a second were asked for and {} were reached: the latency counts from the intended start and \
+                 is the wait in a queue that grows as long as the run lasts. Look at service_time, or give a lower \
+                 --rate or a higher --depth.",
+                three_digits(asked),
+                three_digits(reached)
+            ),
+        ));
+    }
+}
+
 fn report_fallbacks(reading: &Reading, journal: &mut dyn Journal) {
     for fallback in &reading.fallbacks {
         journal.find(Finding::info("method-fallback", format!("{fallback}.")));
@@ -292,6 +340,8 @@ fn report_tier(machine: &Machine, evidence: &Evidence, verdict: &Verdict, what: 
                 verdict.proof
             ),
         )),
+        // The region's own check has said so already.
+        (_, Tier::NeverWritten) => {}
         (_, Tier::Unknown) => journal.find(Finding::warning(
             "tier-unknown",
             format!("Who answered {what} could not be proved: {}.", verdict.proof),
@@ -334,12 +384,17 @@ fn report_stretches(latency: &Meter, what: &str, journal: &mut dyn Journal) {
         journal.find(Finding::warning(
             "rate-changed",
             format!(
-                "{} s into {what} the rate went from {} to {} reads a second and stayed there: a burst credit spent, \
-                 a throttle, or a cache filled or left. The stretches are separate cases; no average is drawn across \
-                 the change. Run longer to see the lasting rate.",
+                "{} s into {what} the rate went from {} to {} reads a second and stayed there: {}. The \
+                 stretches are separate cases; no average is drawn across the change. Run longer to see the lasting \
+                 rate.",
                 three_digits(at.as_seconds()),
                 three_digits(pair[0].rate),
-                three_digits(pair[1].rate)
+                three_digits(pair[1].rate),
+                if pair[1].rate < pair[0].rate {
+                    "a burst credit spent, a throttle, or a cache left"
+                } else {
+                    "a cache filled, blocks that were loaded meanwhile, or somebody else who stopped"
+                }
             ),
         ));
     }

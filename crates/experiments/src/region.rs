@@ -16,35 +16,40 @@ const SAMPLE_BLOCKS: u64 = 64;
 /// Share of the sample or of the range that is worth a finding.
 const SHARE_MAX: f64 = 0.01;
 
-/// Checks `span` before it is measured, and adds findings for what storage would answer without reading.
+/// Checks `span` before it is measured, and adds findings for what storage would answer without reading. Gives the
+/// share of it that was never written.
 pub fn check(
     target: &Target,
     span: Span,
     block_size: usize,
     seed: u64,
     journal: &mut dyn Journal,
-) -> Result<(), ExperimentError> {
-    check_extents(target, span, journal);
+) -> Result<f64, ExperimentError> {
+    let never_written = check_extents(target, span, journal);
     // Another order than the measured one, so that the sample does not warm the first blocks of the run.
     let sample = content::sample(target, span, block_size, SAMPLE_BLOCKS, !seed)?;
     report_sample(target, sample, journal);
-    Ok(())
+    Ok(never_written)
 }
 
-/// Asks the file system what of `span` was ever written.
-pub fn check_extents(target: &Target, span: Span, journal: &mut dyn Journal) {
+/// Asks the file system what of `span` was ever written, and gives the share that was not: 0 where it cannot be asked.
+pub fn check_extents(target: &Target, span: Span, journal: &mut dyn Journal) -> f64 {
     if target.kind() == Kind::BlockDevice {
-        return;
+        return 0.0;
     }
     match extents::coverage(target, span.offset..span.offset + span.length) {
-        Ok(coverage) => report_extents(target, coverage, span, journal),
-        Err(error) => journal.find(Finding::info(
-            "extents-unknown",
-            format!(
-                "Whether {} has holes cannot be asked here: {error}. A sample of its blocks was looked at.",
-                target.path().display()
-            ),
-        )),
+        Ok(coverage) => {
+            report_extents(target, coverage, span, journal);
+            (coverage.hole + coverage.unwritten) as f64 / span.length.max(1) as f64
+        }
+        Err(error) => {
+            let path = target.path().display();
+            let message = format!(
+                "Whether {path} has holes cannot be asked here: {error}. A sample of its blocks was looked at."
+            );
+            journal.find(Finding::info("extents-unknown", message));
+            0.0
+        }
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct Progress {
 impl Progress {
     /// A line on standard error.
     pub(crate) fn on_terminal() -> Progress {
-        let template = ProgressStyle::with_template("measuring {wide_msg} {left}");
+        let template = ProgressStyle::with_template("{wide_msg}  {left}");
         let style = template.unwrap_or_else(|_| ProgressStyle::default_spinner()).with_key("left", write_time_left);
         let line = ProgressBar::new(0).with_style(style);
         line.enable_steady_tick(REDRAW);

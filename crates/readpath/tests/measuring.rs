@@ -188,17 +188,25 @@ fn what_cannot_be_read_is_refused_with_a_sentence() {
         assert!(user.refused(&[command], 2).contains("required"));
     }
     assert!(user.refused(&["ladder", "--on", "/nowhere/at/all"], 1).contains("does not exist"));
-    assert!(user.refused(&["disk", text(&path), "--span", "1GiB"], 1).contains("--span"));
-    assert!(user.refused(&["disk", text(&path), "--offset", "2MiB"], 1).contains("--offset"));
+    assert!(user.refused(&["disk", text(&path), "--span", "1GiB"], 2).contains("--span"));
+    assert!(user.refused(&["disk", text(&path), "--offset", "2MiB"], 2).contains("--offset"));
     assert!(user.refused(&["disk", text(&path), "--block-size", "1000"], 1).contains("multiple"));
-    assert!(user.refused(&["disk", "model:nothing"], 1).contains("fixed-latency"));
+    assert!(
+        user.refused(&["disk", text(&path), "--block-size", "1MiB", "--duration", "1ns"], 1).contains("--duration")
+    );
+    assert!(user.refused(&["roundtrip", text(&path)], 2).contains("too small"));
+    assert!(user.refused(&["disk", "model:nothing"], 2).contains("fixed-latency"));
 }
 
 #[test]
 fn parameters_that_cannot_be_are_refused_as_wrong_words() {
     let user = User::new();
     let path = user.file(1);
-    let impossible: [&[&str]; 12] = [
+    let impossible: [&[&str]; 16] = [
+        &["--depth", "-1"],
+        &["--span", "0"],
+        &["--workers", "100000"],
+        &["--workers", "256", "--depth", "1024", "--block-size", "1MiB"],
         &["--depth", "0"],
         &["--workers", "0"],
         &["--block-size", "0"],
@@ -219,6 +227,7 @@ fn parameters_that_cannot_be_are_refused_as_wrong_words() {
     user.refused(&["disk", text(&path), "--block-size", "8KB"], 2);
     user.refused(&["roundtrip", text(&path), "--blocks", "0"], 2);
     user.refused(&["ladder", "--size", "huge"], 2);
+    user.refused(&["ladder", "--size", "1"], 2);
 }
 
 #[test]

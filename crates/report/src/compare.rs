@@ -9,6 +9,19 @@ use crate::style::Style;
 use crate::table::{Align, Table};
 use crate::text::{shorten, wrap};
 
+/// Metrics that tell what a run did and not what a read costs: in JSON and CSV, not on the page.
+const BOOKKEEPING: [&str; 9] = [
+    "reads",
+    "warm_up_reads",
+    "warm_up_latency",
+    "bytes_issued",
+    "bytes_fetched",
+    "bytes_delivered",
+    "device_reads",
+    "cached_before",
+    "nowait_answered",
+];
+
 /// What the last column means, once for the whole table.
 const LEGEND: &str = "Ratios are second by first, with the interval that 95 % of resamplings of each run's own samples \
                       stay in. Differences between runs that no run can see (placement, neighbours, temperature) are \
@@ -23,8 +36,10 @@ pub fn render(comparison: &Comparison, style: &Style) -> String {
     } else {
         "The runs have no case in common.".into()
     };
+    let same = comparison.before == comparison.after;
     let sections = [
         head(comparison, style),
+        if same { "Both are the same run.".into() } else { String::new() },
         body,
         alone("Only in the first run", &comparison.only_before, &names, style),
         alone("Only in the second run", &comparison.only_after, &names, style),
@@ -61,7 +76,7 @@ fn table(comparison: &Comparison, names: &[&str], style: &Style) -> String {
 
 fn add_case(table: &mut Table, case: &CaseComparison, names: &[&str]) {
     table.title(&phrase(&case.parameters, names));
-    for metric in &case.metrics {
+    for metric in case.metrics.iter().filter(|metric| !BOOKKEEPING.contains(&metric.name.as_str())) {
         let interval = metric.interval.map(|(low, high)| format!("{}–{}", ratio(low), ratio(high)));
         table.row([
             metric.name.clone(),

@@ -166,9 +166,13 @@ fn places(cases: &[&Case], parameter: &str) -> Vec<String> {
 }
 
 fn bars(cases: &[&Case], name: &str, style: &Style) -> Vec<String> {
-    let medians: Vec<f64> = cases.iter().map(|case| case.metric(name).map_or(0.0, Metric::median)).collect();
-    let largest = medians.iter().copied().fold(0.0, f64::max);
-    medians.iter().map(|median| bar::linear(*median, largest, BAR_CELLS, style)).collect()
+    let value = |metric: &Metric| match metric.unit {
+        Unit::MebibytesPerSecond | Unit::PerSecond => metric.statistics.mean,
+        _ => metric.median(),
+    };
+    let values: Vec<f64> = cases.iter().map(|case| case.metric(name).map_or(0.0, value)).collect();
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    values.iter().map(|value| bar::linear(*value, largest, BAR_CELLS, style)).collect()
 }
 
 /// A time of each case, in one unit where the values allow it.
@@ -183,12 +187,13 @@ fn whole(cases: &[&Case], name: &str) -> Vec<String> {
     cases.iter().map(|case| case.metric(name).map_or(ABSENT.into(), |metric| count_text(metric, text))).collect()
 }
 
-/// A count without digits behind the point; a rate may have them.
+/// A count without digits behind the point; a rate may have them, and is a mean: reads over elapsed time.
 fn count_text(metric: &Metric, rate: impl Fn(f64) -> String) -> String {
-    if metric.unit == Unit::Count { grouped(metric.median().max(0.0).round() as u64) } else { rate(metric.median()) }
+    let mean = metric.statistics.mean;
+    if metric.unit == Unit::Count { grouped(metric.median().max(0.0).round() as u64) } else { rate(mean) }
 }
 
 fn bandwidth(cases: &[&Case]) -> Vec<String> {
-    let text = |metric: &Metric| three_digits(metric.median());
+    let text = |metric: &Metric| three_digits(metric.statistics.mean);
     cases.iter().map(|case| case.metric("bandwidth").map_or(ABSENT.into(), text)).collect()
 }

@@ -138,7 +138,7 @@ fn label(line: &Line) -> String {
         _ => line.rung.label.to_string(),
     };
     match parameter("touch") {
-        Some(touch) => format!("{label}, {touch} touch"),
+        Some(touch) => format!("{}, {touch}", label.replace("at a time", "deep").replace("one deep", "1 deep")),
         None => label,
     }
 }

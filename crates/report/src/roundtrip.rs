@@ -26,7 +26,7 @@ fn passes(cases: &[&Case], style: &Style) -> String {
         table = table.column(&heading(name), Align::Left);
     }
     table = table
-        .column("blocks", Align::Right)
+        .column("a read", Align::Right)
         .column("answered by", Align::Left)
         .optional_column("reads", Align::Right)
         .column("per read", Align::Decimal)

@@ -8,6 +8,7 @@
 use std::hint::black_box;
 use std::io;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use measure::Nanos;
 use measure::random::SplitMix64;
@@ -18,6 +19,9 @@ use crate::region::{Pages, Region};
 /// Bytes of a cache line, and so of a node: x86-64 and most aarch64. Where lines are 128 bytes, two nodes share one and
 /// half the loads of a small footprint hit a line just fetched; with a random order that matters for no large one.
 pub const LINE: usize = 64;
+
+/// Lines linked between two looks at the flag that stops the linking: a few milliseconds of work.
+const LINES_BETWEEN_LOOKS: u64 = 1 << 18;
 
 /// Loads in one turn of the walking loop: the counter costs a cycle, beside 64 loads of four cycles or more each.
 const LOADS_PER_TURN: u64 = 64;
@@ -49,14 +53,19 @@ impl Chase {
     /// takes 0.2 to 0.7 s a GiB (least for powers of two); touching memory that a hypervisor has not backed before may
     /// take longer than that. Errors when the footprint is below one line, or when there is no room.
     pub fn new(footprint: usize, pages: Pages, seed: u64) -> io::Result<Chase> {
+        Chase::new_unless_stopped(footprint, pages, seed, &AtomicBool::new(false))
+    }
+
+    /// As [`new`](Chase::new); gives up with [`io::ErrorKind::Interrupted`] when `stop` is raised meanwhile.
+    pub fn new_unless_stopped(footprint: usize, pages: Pages, seed: u64, stop: &AtomicBool) -> io::Result<Chase> {
         let lines = footprint / LINE;
         if lines == 0 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a pointer chase needs at least 64 bytes"));
         }
-        let region = Region::new(lines * LINE, pages)?;
+        let region = Region::new_unless_stopped(lines * LINE, pages, stop)?;
         let place = region.start().cast::<Node>();
         let mut chase = Chase { region, footprint: lines * LINE, place };
-        chase.link(Permutation::new(lines as u64, seed));
+        chase.link(Permutation::new(lines as u64, seed), stop)?;
         Ok(chase)
     }
 
@@ -91,16 +100,20 @@ impl Chase {
     /// The node at index i stands at position p of the walk, and its successor is the node at position p + 1. Both
     /// ways between index and position are computed, so the stores are sequential and independent: a Sattolo shuffle
     /// does two dependent random accesses a line instead and takes seconds a GiB.
-    fn link(&mut self, order: Permutation) {
+    fn link(&mut self, order: Permutation, stop: &AtomicBool) -> io::Result<()> {
         let lines = self.lines();
         let first = self.region.start().cast::<Node>();
         for index in 0..lines {
+            if index.is_multiple_of(LINES_BETWEEN_LOOKS) && stop.load(Ordering::Relaxed) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
             let position = order.position_of(index);
             let successor = order.index_at(if position + 1 == lines { 0 } else { position + 1 });
             // SAFETY: `index` and `successor` are below `lines`, and `lines` nodes fit the region, which is aligned to
             // more than a line; `&mut self` makes this the only access to it.
             unsafe { first.add(index as usize).write(Node { next: first.add(successor as usize) }) };
         }
+        Ok(())
     }
 
     fn walk(&mut self, clock: &Clock, turns: u64) -> Nanos {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
@@ -40,6 +41,12 @@ impl Region {
     ///
     /// Errors when the kernel has no room for the mapping.
     pub fn new(length: usize, pages: Pages) -> io::Result<Region> {
+        Region::new_unless_stopped(length, pages, &AtomicBool::new(false))
+    }
+
+    /// As [`new`](Region::new); gives up with [`io::ErrorKind::Interrupted`] when `stop` is raised meanwhile: the first
+    /// touch of memory that a hypervisor has not backed takes seconds a GiB.
+    pub fn new_unless_stopped(length: usize, pages: Pages, stop: &AtomicBool) -> io::Result<Region> {
         let length = length.max(1).next_multiple_of(HUGE_PAGE);
         let mapping_length = length + HUGE_PAGE;
         // SAFETY: a null hint and an anonymous private mapping: no existing memory is replaced.
@@ -58,7 +65,7 @@ impl Region {
         // SAFETY: the range lies within the mapping that `region` owns; the advice changes no contents. A kernel
         // without huge pages refuses, which is no error here: `huge_bytes` tells what was really granted.
         let _ = unsafe { madvise(start.as_ptr().cast(), length, advice) };
-        region.touch();
+        region.touch(stop)?;
         Ok(region)
     }
 
@@ -96,12 +103,18 @@ impl Region {
         anonymous_huge_bytes(&smaps, self.start.as_ptr() as u64, (self.start.as_ptr() as usize + self.length) as u64)
     }
 
-    fn touch(&mut self) {
+    fn touch(&mut self, stop: &AtomicBool) -> io::Result<()> {
         let base_page = rustix::param::page_size();
-        for byte in self.bytes_mut().iter_mut().step_by(base_page) {
-            // SAFETY: `byte` is a valid reference; the volatile write keeps the compiler from dropping it.
-            unsafe { std::ptr::write_volatile(byte, 0) };
+        for piece in self.bytes_mut().chunks_mut(HUGE_PAGE) {
+            if stop.load(Ordering::Relaxed) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            for byte in piece.iter_mut().step_by(base_page) {
+                // SAFETY: `byte` is a valid reference; the volatile write keeps the compiler from dropping it.
+                unsafe { std::ptr::write_volatile(byte, 0) };
+            }
         }
+        Ok(())
     }
 }
 

@@ -187,6 +187,11 @@ impl Target {
     fn of_handle(handle: BorrowedFd<'_>, path: &Path, caching: Caching) -> Result<Target, TargetError> {
         let stat = rustix::fs::fstat(handle).map_err(|errno| open_error(path, errno))?;
         let kind = kind_of(&stat, path)?;
+        // Files that the kernel makes up (/proc, /sys) mostly say 0 too, and refuse direct I/O: empty is the better
+        // word.
+        if kind == Kind::File && stat.st_size == 0 {
+            return Err(TargetError::Empty { path: path.into() });
+        }
         let refused = || TargetError::DirectRefused { path: path.into() };
         if caching == Caching::Direct && kind == Kind::File && lives_in_memory(handle) {
             return Err(refused());

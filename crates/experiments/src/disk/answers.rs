@@ -19,7 +19,7 @@ fn micros(value: f64) -> String {
 }
 
 /// One sentence on what a read takes, and who answered.
-pub(super) fn whole(parameters: &DiskParameters, answer: &Answer, journal: &mut dyn Journal) {
+pub(super) fn whole(parameters: &DiskParameters, path: &str, answer: &Answer, journal: &mut dyn Journal) {
     if answer.interrupted {
         return;
     }
@@ -30,15 +30,17 @@ pub(super) fn whole(parameters: &DiskParameters, answer: &Answer, journal: &mut 
         device::tier::Tier::PageCache => "the page cache",
         device::tier::Tier::Storage => "storage",
         device::tier::Tier::Mixed { .. } => "page cache and storage together",
+        device::tier::Tier::NeverWritten => "the file system itself (the blocks were never written)",
         device::tier::Tier::Unknown => "nobody who could be named",
     });
     let proof = answer.verdict.as_ref().map_or(String::new(), |verdict| format!(": {}", verdict.proof));
     journal.find(Finding::info(
         "answer-read",
         format!(
-            "A {} read of {} takes {} at depth {}{tail}: {} reads a second. {} answered{proof}.",
+            "A {} read of {}{} takes {} with {} in flight{tail}: {} reads a second. {} answered{proof}.",
             parameters.pattern.name(),
             size_in_words(parameters.block_size as u64),
+            if parameters.paths.len() > 1 { format!(" of {path}") } else { String::new() },
             micros(latency.median()),
             parameters.depth * parameters.workers,
             three_digits(iops.statistics.mean),
@@ -49,10 +51,9 @@ pub(super) fn whole(parameters: &DiskParameters, answer: &Answer, journal: &mut 
 
 /// Whether place matters, beside the published disk.
 pub(super) fn zones(answered: &[(Zone, Answer)], journal: &mut dyn Journal) {
-    let per_read = |wanted: Zone| {
-        let (_, answer) = answered.iter().find(|(zone, _)| *zone == wanted)?;
-        answer.metric("iops").map(|iops| 1.0 / iops.statistics.mean)
-    };
+    let of = |wanted: Zone| answered.iter().find(|(zone, _)| *zone == wanted).map(|(_, answer)| answer);
+    let per_read = |wanted: Zone| of(wanted)?.metric("iops").map(|iops| 1.0 / iops.statistics.mean);
+    let median = |wanted: Zone| of(wanted)?.metric("read_latency").map(measure::Metric::median);
     let Some(outer) = per_read(Zone::Outer) else { return };
     let ratios: Vec<(Zone, f64, f64)> = [(Zone::Inner, PUBLISHED_INNER), (Zone::Both, PUBLISHED_BOTH)]
         .into_iter()
@@ -66,7 +67,10 @@ pub(super) fn zones(answered: &[(Zone, Answer)], journal: &mut dyn Journal) {
         format!("{name} {} times the outer zone (the disk of 2005: {published})", three_digits(*ratio))
     };
     let clauses = ratios.iter().map(clause).collect::<Vec<_>>().join(", ");
-    let matters = ratios.iter().any(|(_, ratio, _)| *ratio >= PLACE_MATTERS);
+    // Mean and median both, and the same way: a few slow reads in one zone are noise, not a seek.
+    let slower =
+        |zone: Zone| median(zone).zip(median(Zone::Outer)).is_some_and(|(this, outer)| this >= outer * PLACE_MATTERS);
+    let matters = ratios.iter().any(|(zone, ratio, _)| *ratio >= PLACE_MATTERS && slower(*zone));
     let verdict = if matters { "Place matters on this device" } else { "Place makes no difference on this device" };
     journal.find(Finding::info("answer-zones", format!("{verdict}: a read costs in {clauses}.")));
 }

@@ -19,9 +19,15 @@ use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
 use crate::own_cost;
-use crate::reading::{self, Answer, Job};
+use crate::reading::{self, Answer, Job, RateChanges};
 use setting::Setting;
 pub(crate) use setting::describe_device;
+
+/// Most workers: each holds histograms of about a mebibyte.
+const WORKERS_MAX: usize = 256;
+
+/// Share of the free memory that the read buffers of all workers may take.
+const BUFFERS_SHARE: u64 = 4;
 
 /// Where on the device the reads of a case go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +110,10 @@ impl DiskParameters {
             _ if self.reap_batch.is_some_and(|batch| batch == 0 || batch > self.depth) => {
                 refuse("--reap-batch lies between 1 and the depth".into())
             }
+            _ if self.workers > WORKERS_MAX => refuse(format!(
+                "{} workers are more than a run can hold apart: the largest --workers is {WORKERS_MAX}",
+                self.workers
+            )),
             _ if self.workers == 0 => refuse("0 workers read nothing: the smallest --workers is 1".into()),
             _ if self.block_size == 0 => {
                 refuse("a block of 0 bytes reads nothing: give --block-size 8KiB or so".into())
@@ -127,6 +137,23 @@ impl DiskParameters {
             DiskParameters { view: View::Sweep(0 | 1), .. } => {
                 refuse("a sweep needs at least 2 places: the first and the last".into())
             }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses buffers that would drive the machine out of memory.
+    fn check_memory(&self) -> Result<(), ExperimentError> {
+        let slot = self.block_size.max(4096) as u64;
+        let wanted = slot.saturating_mul(self.depth as u64).saturating_mul(self.workers as u64);
+        match sys::host::available_memory() {
+            Some(free) if wanted > free / BUFFERS_SHARE => Err(ExperimentError::Parameters(format!(
+                "{} workers with {} reads of {} in flight each need {} MiB of buffers, more than a quarter of the free \
+                 memory: give smaller --workers, --depth or --block-size",
+                self.workers,
+                self.depth,
+                size_in_words(self.block_size as u64),
+                wanted >> 20
+            ))),
             _ => Ok(()),
         }
     }
@@ -163,15 +190,22 @@ impl DiskParameters {
 /// Runs the experiment on every path.
 pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     parameters.check()?;
-    let settings =
+    parameters.check_memory()?;
+    let mut settings =
         parameters.paths.iter().map(|path| Setting::open(path, parameters)).collect::<Result<Vec<_>, _>>()?;
+    let several = settings.len() > 1;
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
-    for setting in &settings {
+    for setting in &mut settings {
         if machine.stop.requested() {
             break;
         }
-        setting.describe(journal);
+        if several {
+            journal.describe_subject("kind", json!("device"));
+            journal.describe_subject("path", json!(format!("{} paths", parameters.paths.len())));
+        } else {
+            setting.describe(journal);
+        }
         setting.prepare(parameters, journal)?;
         match &parameters.view {
             View::Whole => whole(parameters, setting, machine, journal)?,
@@ -192,10 +226,22 @@ fn whole(
 ) -> Result<(), ExperimentError> {
     let span = setting.span(parameters)?;
     let what = format!("the {} reads of {}", parameters.pattern.name(), setting.name());
-    let answer =
-        measure(parameters, setting, machine, journal, case(parameters, setting, span), what, parameters.plans(span))?;
-    answers::whole(parameters, &answer, journal);
+    let ask = Ask { case: case(parameters, setting, span), what, plans: parameters.plans(span), cases_left: 1 };
+    let answer = measure(parameters, setting, machine, journal, ask)?;
+    answers::whole(parameters, &setting.name(), &answer, journal);
     Ok(())
+}
+
+/// One case to be measured.
+struct Ask {
+    /// Its parameters.
+    case: Parameters,
+    /// It in words.
+    what: String,
+    /// One plan a worker.
+    plans: Vec<ReadPlan>,
+    /// Cases that are still to come, this one included: for the time left.
+    cases_left: u32,
 }
 
 /// Measures one case of this setting and keeps it.
@@ -204,13 +250,13 @@ fn measure(
     setting: &Setting<'_>,
     machine: &Machine,
     journal: &mut dyn Journal,
-    case: Parameters,
-    what: String,
-    plans: Vec<ReadPlan>,
+    ask: Ask,
 ) -> Result<Answer, ExperimentError> {
-    journal.step(&what, places::expected(parameters));
+    journal.step(&ask.what, places::expected(parameters) * ask.cases_left);
     let place = setting.place(parameters.depth);
-    let mut answer = reading::run(machine, Job { place, plans, parameters: case, what }, journal)?;
+    let Ask { case: parameters_of_case, what, plans, .. } = ask;
+    let job = Job { place, plans, parameters: parameters_of_case, what, rate_changes: RateChanges::Split };
+    let mut answer = reading::run(machine, job, journal)?;
     if let (Some(share), Some(case)) = (setting.cached_before, answer.cases.last_mut()) {
         let source = "cachestat or mincore over the region, before the reads";
         case.metrics.push(Metric::single("cached_before", Unit::Percent, source, share * 100.0));
@@ -250,7 +296,7 @@ fn case(parameters: &DiskParameters, setting: &Setting<'_>, span: Span) -> Param
 /// A span that does not fit, as an error that says what would.
 fn does_not_fit(name: &str, size: u64, offset: u64, span: u64) -> ExperimentError {
     ExperimentError::Parameters(format!(
-        "{name} holds {}: it cannot be read for {} from offset {}; give a smaller --span or --offset",
+        "{name} holds {}: {} from offset {} on are not in it; give a smaller --span or --offset",
         size_in_words(size),
         size_in_words(span),
         size_in_words(offset)

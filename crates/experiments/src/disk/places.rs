@@ -7,11 +7,11 @@ use device::plan::{ReadPlan, StopAfter};
 use serde_json::json;
 
 use super::setting::Setting;
-use super::{DiskParameters, Zone, answers, case, measure};
+use super::{Ask, DiskParameters, Zone, answers, case, measure};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
-use crate::reading::Answer;
+use crate::reading::{Answer, RateChanges};
 
 /// Bytes of a sequential read in a sweep: what a database's multi-block read asks for.
 const SEQUENTIAL_BLOCK: usize = 1 << 20;
@@ -35,7 +35,7 @@ pub(super) fn zones(
     let block = parameters.block_size as u64;
     let inner = Span { offset: (setting.size() - outer.length) / block * block, length: outer.length };
     let mut answered = Vec::new();
-    for zone in zones {
+    for (index, zone) in zones.iter().enumerate() {
         let span_of = |index: usize| match zone {
             Zone::Outer => outer,
             Zone::Inner => inner,
@@ -46,7 +46,8 @@ pub(super) fn zones(
         let mut case = case(parameters, setting, span_of(0));
         case.insert("zone".into(), json!(zone.name()));
         let what = format!("the reads of {} in zone {}", setting.name(), zone.name());
-        let answer = measure(parameters, setting, machine, journal, case, what, plans)?;
+        let left = (zones.len() - index) as u32;
+        let answer = measure(parameters, setting, machine, journal, Ask { case, what, plans, cases_left: left })?;
         if answer.interrupted {
             return Ok(());
         }
@@ -74,6 +75,7 @@ pub(super) fn sweep(
         let span = Span { offset: whole.offset + travel, length };
         let what = format!("place {} of {count} of {}", index + 1, setting.name());
         let random = DiskParameters { pattern: Pattern::Random, ..parameters.clone() };
+        journal.step(&what, expected(parameters) * 2 * (count - index));
         let mut answer = place(&random, span, position, setting, machine, journal, what)?;
         if answer.interrupted {
             return Ok(());
@@ -97,12 +99,12 @@ fn place(
 ) -> Result<Answer, ExperimentError> {
     let mut case = case(parameters, setting, span);
     case.insert("position".into(), json!(position));
-    journal.step(&what, expected(parameters));
     let job = crate::reading::Job {
         place: setting.place(parameters.depth),
         plans: parameters.plans(span),
         parameters: case,
         what,
+        rate_changes: RateChanges::Keep,
     };
     crate::reading::run(machine, job, journal)
 }
@@ -136,6 +138,7 @@ fn add_bandwidth(
         plans: sequential.plans(span),
         parameters: case(&sequential, setting, span),
         what,
+        rate_changes: RateChanges::Keep,
     };
     let in_sequence = crate::reading::run(machine, job, journal)?;
     answer.interrupted |= in_sequence.interrupted;
@@ -157,14 +160,16 @@ pub(super) fn seek_distances(
     let mut answered = Vec::new();
     let longest = span.length / 2;
     let distances = std::iter::successors(Some(DISTANCE_MIN), |distance| Some(distance * DISTANCE_FACTOR));
-    for distance in distances.take_while(|distance| *distance < longest).chain([longest]) {
+    let distances: Vec<u64> = distances.take_while(|distance| *distance < longest).chain([longest]).collect();
+    for (index, distance) in distances.iter().copied().enumerate() {
         let apart = DiskParameters { pattern: Pattern::Apart(distance), ..parameters.clone() };
         let mut case = case(&apart, setting, span);
         case.insert("distance".into(), json!(distance));
         let what =
             format!("the reads of {} that lie {} apart", setting.name(), measure::quantity::size_in_words(distance));
         let plans: Vec<ReadPlan> = apart.plans(span);
-        let answer = measure(&apart, setting, machine, journal, case, what, plans)?;
+        let left = (distances.len() - index) as u32;
+        let answer = measure(&apart, setting, machine, journal, Ask { case, what, plans, cases_left: left })?;
         if answer.interrupted {
             return Ok(());
         }

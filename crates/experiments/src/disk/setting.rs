@@ -28,6 +28,7 @@ pub(super) struct Setting<'a> {
     subject: Subject,
     parameters: &'a DiskParameters,
     pub(super) cached_before: Option<f64>,
+    never_written: f64,
 }
 
 enum Subject {
@@ -48,7 +49,7 @@ impl<'a> Setting<'a> {
                 Subject::Device { target, block_device }
             }
         };
-        let mut setting = Setting { path, subject, parameters, cached_before: None };
+        let mut setting = Setting { path, subject, parameters, cached_before: None, never_written: 0.0 };
         setting.check()?;
         if let (Subject::Device { target, .. }, Caching::Buffered) = (&setting.subject, parameters.caching) {
             let span = setting.span(parameters)?;
@@ -101,6 +102,10 @@ impl<'a> Setting<'a> {
             _ => rest,
         };
         let length = parameters.span.unwrap_or(whole);
+        if parameters.span.is_some_and(|span| span < block) {
+            let sentence = format!("a span of {length} bytes holds no block of {block}: give a larger --span");
+            return Err(ExperimentError::Parameters(sentence));
+        }
         if length > rest || length < block {
             return Err(does_not_fit(&self.name(), self.size(), parameters.offset, length.max(block)));
         }
@@ -116,6 +121,7 @@ impl<'a> Setting<'a> {
                 block_device: block_device.as_ref(),
                 caching: self.parameters.caching,
                 method: self.method(depth),
+                never_written: self.never_written,
             },
         }
     }
@@ -161,7 +167,7 @@ impl<'a> Setting<'a> {
 
     /// Evicts when that was asked for, and looks whether the region holds data.
     pub(super) fn prepare(
-        &self,
+        &mut self,
         parameters: &DiskParameters,
         journal: &mut dyn Journal,
     ) -> Result<(), ExperimentError> {
@@ -170,7 +176,7 @@ impl<'a> Setting<'a> {
             View::Whole => self.span(parameters)?,
             _ => Span { offset: 0, length: self.size() },
         };
-        region::check(target, region_span, parameters.block_size, parameters.seed, journal)?;
+        self.never_written = region::check(target, region_span, parameters.block_size, parameters.seed, journal)?;
         if parameters.evict {
             let refused = |reason| ExperimentError::Parameters(format!("{} cannot be evicted: {reason}", self.name()));
             witness::evict(target, region_span.offset, region_span.length).map_err(refused)?;

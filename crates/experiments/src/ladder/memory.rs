@@ -1,5 +1,8 @@
 //! The rungs of the caches and of main memory: dependent loads, and streaming.
 
+use std::io::ErrorKind;
+use std::time::Duration;
+
 use measure::quantity::{format_nanos, size_in_words};
 use measure::{Case, Finding, Metric, Nanos, Unit};
 use serde_json::json;
@@ -11,7 +14,7 @@ use sys::region::Pages;
 use super::{BLOCK, Steps, rung, timed_rung};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
-use crate::machine::Conditions;
+use crate::machine::{Conditions, Sensitivity};
 
 /// Samples of a rung.
 const SAMPLES: usize = 15;
@@ -79,11 +82,10 @@ fn chase_rung(
     if steps.machine.stop.requested() {
         return Ok(None);
     }
-    journal.step(
-        &format!("preparing {} of memory for rung {name}", size_in_words(footprint as u64)),
-        std::time::Duration::from_secs(1),
-    );
-    let mut chase = chase(footprint, pages, steps.parameters.seed)?;
+    let seconds = footprint as u64 >> 30;
+    let what = format!("preparing {} of memory for rung {name}", size_in_words(footprint as u64));
+    steps.say(&what, Duration::from_secs(seconds), journal);
+    let Some(mut chase) = chase(steps, footprint, pages)? else { return Ok(None) };
     let mut parameters = rung(name);
     parameters.insert("footprint".into(), json!(footprint));
     parameters.insert("pages".into(), json!(if pages == Pages::Huge { "huge" } else { "small" }));
@@ -102,9 +104,13 @@ fn chase_rung(
     timed_rung(steps, parameters, source, sample, journal)
 }
 
-fn chase(footprint: usize, pages: Pages, seed: u64) -> Result<Chase, ExperimentError> {
-    let memory = |reason| ExperimentError::Memory { what: "the pointer chase", bytes: footprint, reason };
-    Chase::new(footprint, pages, seed).map_err(memory)
+/// A ring through the footprint; `None` when ^C came while it was made.
+fn chase(steps: &Steps<'_>, footprint: usize, pages: Pages) -> Result<Option<Chase>, ExperimentError> {
+    match Chase::new_unless_stopped(footprint, pages, steps.parameters.seed, steps.machine.stop.flag()) {
+        Ok(chase) => Ok(Some(chase)),
+        Err(error) if error.kind() == ErrorKind::Interrupted => Ok(None),
+        Err(reason) => Err(ExperimentError::Memory { what: "the pointer chase", bytes: footprint, reason }),
+    }
 }
 
 fn report_huge(name: &str, footprint: usize, huge: Option<u64>, journal: &mut dyn Journal) {
@@ -134,7 +140,7 @@ fn check_third_level(
     if half <= footprint * 2 {
         return Ok(());
     }
-    let mut chase = chase(half, Pages::Huge, steps.parameters.seed)?;
+    let Some(mut chase) = chase(steps, half, Pages::Huge)? else { return Ok(()) };
     let clock = &steps.machine.clock;
     chase.latency_ns(clock, half as u64 / 64);
     let deep = chase.latency_ns(clock, LOADS_CACHED);
@@ -159,7 +165,7 @@ fn check_third_level(
 /// Streams over memory on one thread up to all processors; the rung is one thread's time for a block.
 fn sequential(steps: &Steps<'_>, footprint: usize, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     let memory = |reason| ExperimentError::Memory { what: "the sequential scan", bytes: footprint, reason };
-    journal.step("rung dram-sequential", std::time::Duration::from_secs(2));
+    steps.say("rung dram-sequential", Duration::from_secs(3), journal);
     let stream = Stream::new(footprint, Pages::Huge).map_err(memory)?;
     let conditions = Conditions::now(steps.machine);
     let mut parameters = rung("dram-sequential");
@@ -183,7 +189,7 @@ fn sequential(steps: &Steps<'_>, footprint: usize, journal: &mut dyn Journal) ->
     }
     let change = conditions.changed(steps.machine);
     case.metrics.extend(change.metric());
-    steps.machine.note("rung dram-sequential", &change);
+    steps.machine.note("rung dram-sequential", &change, Sensitivity::Core);
     if !steps.machine.stop.requested() {
         journal.keep(case)?;
     }

@@ -5,6 +5,7 @@ mod memory;
 mod storage;
 mod system;
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,11 +14,15 @@ use serde_json::json;
 
 use crate::error::ExperimentError;
 use crate::journal::Journal;
-use crate::machine::{Conditions, Machine};
+use crate::machine::{Conditions, Machine, Sensitivity};
 use crate::own_cost;
 
 /// Bytes of a database block: the unit in which the rungs are compared.
 pub const BLOCK: usize = 8192;
+
+/// About how long the rungs take, on the test file and with two touches on another one.
+const TIME: Duration = Duration::from_secs(32);
+const TIME_ON: Duration = Duration::from_secs(46);
 
 /// Parameters of the experiment.
 #[derive(Clone, Debug)]
@@ -41,7 +46,8 @@ pub fn run(parameters: &LadderParameters, machine: &Machine, journal: &mut dyn J
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
     let rungs: [Rungs; 4] = [memory::rungs, pool_rungs, system::rungs, storage::rungs];
-    let steps = Steps { parameters, machine, storage: &storage };
+    let left = Cell::new(if parameters.on.is_some() { TIME_ON } else { TIME });
+    let steps = Steps { parameters, machine, storage: &storage, left };
     for rung in rungs {
         if machine.stop.requested() {
             return Ok(());
@@ -60,6 +66,15 @@ struct Steps<'a> {
     parameters: &'a LadderParameters,
     machine: &'a Machine,
     storage: &'a storage::Storage,
+    left: Cell<Duration>,
+}
+
+impl Steps<'_> {
+    /// Says what is being measured, and about how long the rest of the ladder takes.
+    fn say(&self, what: &str, expected: Duration, journal: &mut dyn Journal) {
+        journal.step(what, self.left.get());
+        self.left.set(self.left.get().saturating_sub(expected));
+    }
 }
 
 /// The rungs of the buffer pool need the embedded engine.
@@ -88,7 +103,7 @@ fn timed_rung(
     journal: &mut dyn Journal,
 ) -> Result<Option<f64>, ExperimentError> {
     let name = parameters.get("rung").and_then(|rung| rung.as_str()).unwrap_or_default().to_string();
-    journal.step(&format!("rung {name}"), Duration::from_millis(500));
+    steps.say(&format!("rung {name}"), Duration::from_millis(500), journal);
     let conditions = Conditions::now(steps.machine);
     let samples = sample();
     let change = conditions.changed(steps.machine);
@@ -100,7 +115,7 @@ fn timed_rung(
     let median = latency.as_ref().map(Metric::median);
     case.metrics.extend(latency);
     case.metrics.extend(change.metric());
-    steps.machine.note(&format!("rung {name}"), &change);
+    steps.machine.note(&format!("rung {name}"), &change, Sensitivity::Core);
     journal.keep(case)?;
     Ok(median)
 }

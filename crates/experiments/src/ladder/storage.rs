@@ -1,11 +1,13 @@
 //! The rungs of the storage: its cache, the device one read at a time and at its best depth, and in sequence.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter, reap_batch_for};
 use device::workers::Team;
+use measure::quantity::size_in_words;
 use measure::{Case, Finding, Metric, Nanos, Parameters, Statistics, Unit};
 use serde_json::json;
 use sys::block_device::BlockDevice;
@@ -18,11 +20,14 @@ use crate::disk::describe_device;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
-use crate::reading::{self, Answer, Job, Place};
+use crate::reading::{self, Answer, Job, Place, RateChanges};
 use crate::region;
 
 /// Size of the test file when the device rungs are measured on something else: enough for the page-cache rung.
 const SMALL_FILE: u64 = 128 << 20;
+
+/// The smallest test file from which anything can be told.
+const FILE_MIN: u64 = 16 << 20;
 
 /// Blocks of the storage-round-trip rung: 2 MiB, small for any storage's cache.
 const HOT_BLOCKS: u64 = 256;
@@ -51,6 +56,7 @@ pub(super) struct Storage {
     target: Target,
     block_device: Option<BlockDevice>,
     foreign: bool,
+    never_written: Cell<f64>,
 }
 
 impl Storage {
@@ -60,6 +66,10 @@ impl Storage {
         machine: &Machine,
         journal: &mut dyn Journal,
     ) -> Result<Storage, ExperimentError> {
+        if parameters.size < FILE_MIN {
+            let sentence = format!("--size is the test file's: give {} or more", size_in_words(FILE_MIN));
+            return Err(ExperimentError::Parameters(sentence));
+        }
         // What the user named is checked first: nobody should wait for a test file to learn of a wrong path.
         let named = parameters.on.as_ref().map(|path| open_target(path)).transpose()?;
         let size = if named.is_some() { parameters.size.min(SMALL_FILE) } else { parameters.size };
@@ -71,7 +81,7 @@ impl Storage {
         };
         let path = parameters.on.clone().unwrap_or_else(|| own_file.path());
         let block_device = BlockDevice::under(&target).ok();
-        Ok(Storage { own_file, path, target, block_device, foreign })
+        Ok(Storage { own_file, path, target, block_device, foreign, never_written: Cell::new(0.0) })
     }
 
     /// Tells the run what the storage rungs are measured on.
@@ -118,10 +128,16 @@ impl Storage {
             StopAfter::Time(time) => time.into(),
             StopAfter::Reads(reads) => Duration::from_micros(100 * reads),
         };
-        journal.step(&what, expected);
-        let place =
-            Place::Device { path, block_device: self.block_device.as_ref(), caching, method: method(plan.depth) };
-        let job = Job { place, plans: vec![plan], parameters: Parameters::new(), what };
+        steps.say(&what, expected, journal);
+        let place = Place::Device {
+            path,
+            block_device: self.block_device.as_ref(),
+            caching,
+            method: method(plan.depth),
+            never_written: self.never_written.get(),
+        };
+        let job =
+            Job { place, plans: vec![plan], parameters: Parameters::new(), what, rate_changes: RateChanges::Keep };
         let mut sieve = crate::reading::WithoutPageCacheWarning::when(caching == Caching::Buffered, journal);
         reading::run(steps.machine, job, &mut sieve)
     }
@@ -161,8 +177,7 @@ fn make_file(
     machine: &Machine,
     journal: &mut dyn Journal,
 ) -> Result<TestFile, ExperimentError> {
-    let what =
-        format!("writing a test file of {} in {}", measure::quantity::size_in_words(size), parameters.dir.display());
+    let what = format!("writing a test file of {} in {}", size_in_words(size), parameters.dir.display());
     journal.step(&what, Duration::from_millis(size >> 20));
     Ok(TestFile::create(&parameters.dir, size, parameters.seed, &mut |_| {}, machine.stop.flag())?)
 }
@@ -203,7 +218,9 @@ pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), 
 /// A file of one's own has data; one that was named is looked at before it is believed.
 fn check_region(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     let whole = Span { offset: 0, length: steps.storage.target.size() };
-    region::check(&steps.storage.target, whole, BLOCK, steps.parameters.seed, journal)
+    let never_written = region::check(&steps.storage.target, whole, BLOCK, steps.parameters.seed, journal)?;
+    steps.storage.never_written.set(never_written);
+    Ok(())
 }
 
 fn report_no_direct_io(storage: &Storage, journal: &mut dyn Journal) {
@@ -229,7 +246,7 @@ fn round_trip(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), Experi
     plan.warm_up = StopAfter::Reads(HOT_BLOCKS * 3);
     let answer =
         steps.storage.measure(steps, &steps.storage.path, Caching::Direct, plan, "storage-round-trip", journal)?;
-    rung_of_reading(&answer, rung("storage-round-trip"), 1, journal)
+    rung_of_reading(&answer, read_rung("storage-round-trip", 1, 1), 1, journal)
 }
 
 /// Measures a rung; on a file that the run did not make, the first and the second touch of the same blocks apart.
@@ -245,10 +262,7 @@ fn touches(
     if steps.machine.stop.requested() {
         return Ok(None);
     }
-    let mut parameters = rung(name);
-    parameters.insert("depth".into(), json!(plan.depth));
-    parameters.insert("blocks_per_read".into(), json!(blocks_per_read));
-    parameters.insert("io_method".into(), json!(method(plan.depth).name));
+    let mut parameters = read_rung(name, plan.depth, blocks_per_read);
     if storage.foreign {
         parameters.insert("touch".into(), json!("first"));
     }
@@ -265,6 +279,15 @@ fn touches(
     rung_of_reading(&second, parameters, blocks_per_read, journal)?;
     answers::first_touch(name, &first, &second, journal);
     Ok(block_cost(&second, blocks_per_read, plan.depth).map(|metric| metric.median()))
+}
+
+/// The parameters of a rung that reads.
+pub(super) fn read_rung(name: &str, depth: usize, blocks_per_read: u64) -> Parameters {
+    let mut parameters = rung(name);
+    parameters.insert("depth".into(), json!(depth));
+    parameters.insert("blocks_per_read".into(), json!(blocks_per_read));
+    parameters.insert("io_method".into(), json!(method(depth).name));
+    parameters
 }
 
 /// The smallest depth that comes near the best rate of those tried.

@@ -7,7 +7,7 @@ use measure::{Finding, Nanos};
 use sys::system_call;
 use sys::target::Caching;
 
-use super::storage::rung_of_reading;
+use super::storage::{read_rung, rung_of_reading};
 use super::{BLOCK, Steps, rung, timed_rung};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -59,5 +59,5 @@ fn page_cache(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), Experi
             ),
         ));
     }
-    rung_of_reading(&answer, rung("page-cache-read"), 1, journal)
+    rung_of_reading(&answer, read_rung("page-cache-read", 1, 1), 1, journal)
 }

@@ -18,6 +18,9 @@ const PUBLISHED_NFS_US: f64 = 1410.0;
 const LAZY_MEAN: f64 = 3.0;
 const LAZY_TAIL: f64 = 10.0;
 
+/// Fewest first reads from which anything is concluded: below, one slow read is the whole result.
+const FIRST_READS_MIN: u64 = 16;
+
 /// Adds the sentences for one path.
 pub(super) fn report(path: &str, answered: &[(Pass, u64, Answer)], journal: &mut dyn Journal) {
     let of = |pass: Pass| {
@@ -56,6 +59,7 @@ fn who_answered(path: &str, answer: &Answer, hot: Statistics, journal: &mut dyn 
                 verdict.proof
             )
         }
+        Tier::NeverWritten => format!("{takes}, but the blocks were never written: no storage answers for them."),
         Tier::Mixed { .. } | Tier::Unknown => format!("{takes}; who answered is not clear: {}.", verdict.proof),
     };
     journal.find(Finding::info("answer-roundtrip", message));
@@ -79,16 +83,27 @@ fn beside_the_published(hot: Statistics, cached: Option<Statistics>, answer: &An
 }
 
 fn first_touch(first: Statistics, hot: Statistics, journal: &mut dyn Journal) {
+    if first.n < FIRST_READS_MIN {
+        return;
+    }
     let mean = first.mean / hot.mean;
+    let median = first.median / hot.median;
     let tail = first.p99.zip(hot.p99).map_or(1.0, |(first, hot)| first / hot);
-    let figures = format!("First touch {} on average, later {}", micros(first.mean), micros(hot.mean));
-    if mean >= LAZY_MEAN || tail >= LAZY_TAIL {
+    let figures = format!(
+        "First touch {} at the median and {} on average, later {} and {}",
+        micros(first.median),
+        micros(first.mean),
+        micros(hot.median),
+        micros(hot.mean)
+    );
+    if mean.max(median) >= LAZY_MEAN || tail >= LAZY_TAIL {
         journal.find(Finding::warning(
             "lazily-loaded",
             format!(
-                "{figures}: {} times (at most {}). The storage fetches blocks from somewhere slower when they are \
-                 first read, as volumes made from a snapshot do, or its media are that much slower than its cache. \
+                "{figures}: {} and {} times (one read {}). The storage fetches blocks from somewhere slower when they \
+                 are first read, as volumes made from a snapshot do, or its media are that much slower than its cache. \
                  Read every block once before you measure, or before users come.",
+                three_digits(median),
                 three_digits(mean),
                 micros(first.max)
             ),
@@ -96,10 +111,7 @@ fn first_touch(first: Statistics, hot: Statistics, journal: &mut dyn Journal) {
     } else {
         journal.find(Finding::info(
             "answer-first-touch",
-            format!(
-                "{figures} ({} times): no lazy loading shows, unless the blocks were read before.",
-                three_digits(mean)
-            ),
+            format!("{figures} ({} times): no lazy loading shows, unless they were read before.", three_digits(mean)),
         ));
     }
 }

@@ -3,12 +3,14 @@
 
 mod answers;
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use device::content;
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
+use measure::quantity::size_in_words;
 use measure::{Finding, Parameters};
 use serde_json::json;
 use sys::block_device::BlockDevice;
@@ -20,7 +22,7 @@ use crate::disk::describe_device;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
-use crate::reading::{self, Answer, Job, Place, WithoutPageCacheWarning};
+use crate::reading::{self, Answer, Job, Place, RateChanges, WithoutPageCacheWarning};
 use crate::{own_cost, region};
 
 /// Blocks a request: one, and the two multi-block reads that the experiment is defined with.
@@ -92,6 +94,29 @@ pub fn run(
     Ok(())
 }
 
+/// Refuses blocks that cannot be read, and files that hold too few of them for passes that do not disturb each other.
+fn check_block(target: &Target, block_size: usize) -> Result<(), ExperimentError> {
+    let multiple = u64::from(target.alignment().offset.max(1));
+    let path = target.path().display();
+    if !(block_size as u64).is_multiple_of(multiple) {
+        let sentence =
+            format!("direct reads of {path} start and end at multiples of {multiple} bytes: give such a --block-size");
+        return Err(ExperimentError::Parameters(sentence));
+    }
+    let needed = BLOCKS_PER_READ[2] * BLOCKS_PER_READ.len() as u64 * block_size as u64;
+    if target.size() < needed {
+        let sentence = format!(
+            "{path} is too small: a round trip reads single blocks, 8 and {} at a time from three parts of a file, and \
+             needs {} for blocks of {}",
+            BLOCKS_PER_READ[2],
+            size_in_words(needed),
+            size_in_words(block_size as u64)
+        );
+        return Err(ExperimentError::Parameters(sentence));
+    }
+    Ok(())
+}
+
 /// The experiment on one path.
 struct Trip<'a> {
     path: &'a Path,
@@ -100,6 +125,7 @@ struct Trip<'a> {
     target: Target,
     block_device: Option<BlockDevice>,
     method: &'static MethodRow,
+    never_written: Cell<f64>,
 }
 
 /// The requests of one size: where they go and how many there are.
@@ -122,24 +148,28 @@ impl<'a> Trip<'a> {
             Err(TargetError::DirectRefused { .. }) => Target::open(path, Caching::Buffered)?,
             opened => opened?,
         };
-        target.check_block_size(parameters.block_size as u64)?;
+        check_block(&target, parameters.block_size)?;
         let block_device = BlockDevice::under(&target).ok();
         let method = read::method("sync").expect("the plainest method is always in the table");
-        Ok(Trip { path, parameters, machine, target, block_device, method })
+        Ok(Trip { path, parameters, machine, target, block_device, method, never_written: Cell::new(0.0) })
     }
 
     fn run(&self, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
-        describe_device(&self.target, self.block_device.as_ref(), journal);
-        region::check_extents(&self.target, Span { offset: 0, length: self.target.size() }, journal);
+        if self.parameters.paths.len() > 1 {
+            journal.describe_subject("kind", json!("device"));
+            journal.describe_subject("path", json!(format!("{} paths", self.parameters.paths.len())));
+        } else {
+            describe_device(&self.target, self.block_device.as_ref(), journal);
+        }
+        let whole = Span { offset: 0, length: self.target.size() };
+        self.never_written.set(region::check_extents(&self.target, whole, journal));
         if self.target.caching() == Caching::Buffered {
             self.report_no_direct_io(journal);
         }
         let mut answered = Vec::new();
         for (index, blocks_per_read) in BLOCKS_PER_READ.into_iter().enumerate() {
-            let Some(requests) = self.requests(index) else {
-                self.report_too_small(blocks_per_read, journal);
-                continue;
-            };
+            let requests = self.requests(index, blocks_per_read);
+            self.report_fewer(requests, journal);
             for (pass, answer) in self.passes(requests, journal)? {
                 if answer.interrupted {
                     return Ok(());
@@ -153,18 +183,18 @@ impl<'a> Trip<'a> {
     }
 
     /// Each size of request has its own third of the file, so that one does not touch the blocks of the next first.
-    fn requests(&self, index: usize) -> Option<Requests> {
-        let blocks_per_read = BLOCKS_PER_READ[index];
+    fn requests(&self, index: usize, blocks_per_read: u64) -> Requests {
         let bytes = self.parameters.block_size * blocks_per_read as usize;
         let whole = Span { offset: 0, length: self.target.size() };
-        let span = whole.part(
-            index as u64,
-            BLOCKS_PER_READ.len() as u64,
-            BLOCKS_PER_READ[2] as usize * self.parameters.block_size,
-        );
-        let wanted = (self.parameters.blocks / blocks_per_read).max(READS_MIN.min(self.parameters.blocks));
-        let count = wanted.min(span.blocks(bytes));
-        (count > 0).then_some(Requests { blocks_per_read, bytes, span, count })
+        let largest = BLOCKS_PER_READ[2] as usize * self.parameters.block_size;
+        let span = whole.part(index as u64, BLOCKS_PER_READ.len() as u64, largest);
+        let wanted = self.wanted(blocks_per_read);
+        Requests { blocks_per_read, bytes, span, count: wanted.min(span.blocks(bytes)) }
+    }
+
+    /// Requests of this size that were asked for.
+    fn wanted(&self, blocks_per_read: u64) -> u64 {
+        (self.parameters.blocks / blocks_per_read).max(READS_MIN.min(self.parameters.blocks))
     }
 
     fn passes(&self, requests: Requests, journal: &mut dyn Journal) -> Result<Vec<(Pass, Answer)>, ExperimentError> {
@@ -191,7 +221,13 @@ impl<'a> Trip<'a> {
         let evicted = self.target.caching() == Caching::Buffered && pass != Pass::PageCached;
         let rounds = if pass == Pass::FirstTouch || evicted { 1 } else { MEASURED_ROUNDS };
         let plans = vec![self.plan(requests, requests.count * rounds)];
-        let job = Job { place: self.place(caching), plans, parameters: self.case(pass, requests), what };
+        let job = Job {
+            place: self.place(caching),
+            plans,
+            parameters: self.case(pass, requests),
+            what,
+            rate_changes: RateChanges::Keep,
+        };
         // Reading through the page cache is this pass's aim: the finding that warns of it is not for this run.
         let mut sieve = WithoutPageCacheWarning::when(pass == Pass::PageCached, journal);
         let mut answer = reading::run(self.machine, job, &mut sieve)?;
@@ -234,7 +270,13 @@ impl<'a> Trip<'a> {
     }
 
     fn place(&self, caching: Caching) -> Place<'_> {
-        Place::Device { path: self.path, block_device: self.block_device.as_ref(), caching, method: self.method }
+        Place::Device {
+            path: self.path,
+            block_device: self.block_device.as_ref(),
+            caching,
+            method: self.method,
+            never_written: self.never_written.get(),
+        }
     }
 
     fn case(&self, pass: Pass, requests: Requests) -> Parameters {
@@ -259,9 +301,8 @@ impl<'a> Trip<'a> {
 
     /// Looks at blocks that were just read, so that no block is touched only by the check.
     fn check_content(&self, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
-        if let Some(single) = self.requests(0)
-            && !self.machine.stop.requested()
-        {
+        let single = self.requests(0, BLOCKS_PER_READ[0]);
+        if !self.machine.stop.requested() {
             let seed = self.parameters.seed;
             let sample = content::sample(&self.target, single.span, single.bytes, single.count.min(64), seed)?;
             region::report_sample(&self.target, sample, journal);
@@ -283,11 +324,15 @@ impl<'a> Trip<'a> {
         journal.find(Finding::warning("no-direct-io", message));
     }
 
-    fn report_too_small(&self, blocks_per_read: u64, journal: &mut dyn Journal) {
-        let message = format!(
-            "{} is too small for requests of {blocks_per_read} blocks in a part of its own: these passes are absent.",
-            self.path.display()
-        );
-        journal.find(Finding::info("file-too-small", message));
+    fn report_fewer(&self, requests: Requests, journal: &mut dyn Journal) {
+        let Requests { blocks_per_read, count, .. } = requests;
+        if count < self.wanted(blocks_per_read) {
+            let message = format!(
+                "{} has room for {count} requests of {blocks_per_read} blocks in a part of its own, {} were asked for.",
+                self.path.display(),
+                self.wanted(blocks_per_read)
+            );
+            journal.find(Finding::info("fewer-blocks", message));
+        }
     }
 }

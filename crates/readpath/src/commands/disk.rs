@@ -127,7 +127,7 @@ struct Arguments {
 
 fn define(command: Command) -> Command {
     let about = "Reads a file or block device at random or in sequence, by place, and tells who answered";
-    Arguments::augment_args(command.about(about).after_help(EXAMPLES))
+    Arguments::augment_args(command.about(about).after_help(EXAMPLES).allow_negative_numbers(true))
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
@@ -174,7 +174,15 @@ impl Arguments {
             ZoneName::Both => Zone::Both,
         };
         match (&self.zones, self.sweep, self.seek_distances) {
-            (Some(zones), ..) => View::Zones(zones.iter().map(zone).collect()),
+            (Some(zones), ..) => {
+                let mut named: Vec<Zone> = Vec::new();
+                zones.iter().map(zone).for_each(|zone| {
+                    if !named.contains(&zone) {
+                        named.push(zone)
+                    }
+                });
+                View::Zones(named)
+            }
             (_, Some(places), _) => View::Sweep(places),
             (.., true) => View::SeekDistances,
             _ => View::Whole,

@@ -3,12 +3,10 @@
 //! The store is opened before anything is measured, each case is kept as it is finished, and whatever happens the cases
 //! that were finished are kept and printed.
 
-use std::fmt::Display;
-
 use ::measure::run::SCHEMA;
 use ::measure::store::Store;
 use ::measure::{Finding, Host, Parameters, Run};
-use experiments::{Journal, Machine};
+use experiments::{ExperimentError, Journal, Machine};
 use jiff::Timestamp;
 use uuid::Uuid;
 
@@ -23,18 +21,22 @@ use crate::signals::Signals;
 ///
 /// The machine is observed after the store is known to work. `procedure` does the experiment; it returns `Ok` when it
 /// is complete or when it saw the machine's flag and left off.
-pub(super) fn measure<E: Display>(
+pub(super) fn measure(
     context: &Context,
     experiment: &str,
-    procedure: impl FnOnce(&mut RunJournal, &Machine) -> Result<(), E>,
+    procedure: impl FnOnce(&mut RunJournal, &Machine) -> Result<(), ExperimentError>,
 ) -> Result<Exit, Failure> {
     let store = store(context)?;
     let signals =
         Signals::install().map_err(|error| Failure::new(Exit::Failed, format!("^C cannot be watched for: {error}")))?;
     let machine = Machine::observe(signals.stop());
     let mut journal = RunJournal::new(new_run(context, experiment, machine.host.clone()), store, progress(context));
-    let outcome = procedure(&mut journal, &machine).map_err(|error| error.to_string());
+    let outcome = procedure(&mut journal, &machine);
     journal.clear_progress();
+    if let (Err(ExperimentError::Parameters(sentence)), true) = (&outcome, journal.run().cases.is_empty()) {
+        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+    }
+    let outcome = outcome.map_err(|error| error.to_string());
     let exit = conclude(&mut journal, outcome, signals.received());
     // A run that failed before its first case says nothing that the complaint does not.
     if journal.run().cases.is_empty() && exit != Exit::Done {

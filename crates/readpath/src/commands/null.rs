@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ::measure::{Case, Metric, Parameters, Unit, quantity};
 use clap::{ArgMatches, Args, Command};
-use experiments::journal::{Journal, KeepError, Stop};
+use experiments::{ExperimentError, Journal, Stop};
 
 use super::measure::measure;
 use super::{CommandRow, Context, arguments};
@@ -40,7 +40,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     measure(context, COMMAND.name, |journal, machine| clock_reads(cases, pause.into(), journal, &machine.stop))
 }
 
-fn clock_reads(cases: u64, pause: Duration, journal: &mut dyn Journal, stop: &Stop) -> Result<(), KeepError> {
+fn clock_reads(cases: u64, pause: Duration, journal: &mut dyn Journal, stop: &Stop) -> Result<(), ExperimentError> {
     journal.describe_subject("kind", "model".into());
     for number in 1..=cases {
         journal.step(&format!("clock reads, {number} of {cases}"), pause);
