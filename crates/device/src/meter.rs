@@ -62,7 +62,7 @@ impl Meter {
         for window in windows {
             exact.add(&window.exact);
             for (value, count) in &window.distribution {
-                histogram.saturating_record_n(*value, *count);
+                histogram.saturating_record_n(*value as u64, u64::from(*count));
             }
         }
         metric_of(&histogram, exact, name, source)

@@ -7,8 +7,9 @@ use measure::{Nanos, Timeline};
 /// Width of a window before any merging.
 pub const WINDOW: Nanos = Nanos::from_millis(100);
 
-/// Most windows kept: two minutes at full resolution; beyond, neighbours are merged and the width doubles.
-const WINDOWS_MAX: usize = 1200;
+/// Most windows kept: one minute at full resolution; beyond, neighbours are merged and the width doubles. With some
+/// 300 different latencies in a window this bounds a worker's windows to 1.5 MiB.
+const WINDOWS_MAX: usize = 600;
 
 /// Longest latency that a histogram tells apart, one hour in nanoseconds; a longer one counts as this.
 pub(crate) const LATENCY_MAX: u64 = 3_600_000_000_000;
@@ -18,14 +19,15 @@ pub(crate) const LATENCY_MAX: u64 = 3_600_000_000_000;
 pub struct Window {
     /// Sums and extremes of the latencies in nanoseconds.
     pub exact: ExactSums,
-    /// Latencies as ascending (nanoseconds, count) pairs, at two significant digits.
-    pub distribution: Vec<(u64, u64)>,
+    /// Latencies as ascending (nanoseconds, count) pairs, at two significant digits: 24 bits of mantissa hold them
+    /// exactly enough, in half the room of 64-bit numbers.
+    pub distribution: Vec<(f32, u32)>,
 }
 
 impl Window {
     /// Reads completed in the window.
     pub fn reads(&self) -> u64 {
-        self.distribution.iter().map(|(_, count)| count).sum()
+        self.distribution.iter().map(|(_, count)| u64::from(*count)).sum()
     }
 
     /// Median latency; `None` for an empty window.
@@ -33,15 +35,15 @@ impl Window {
         let half = self.reads().div_ceil(2);
         let mut seen = 0;
         self.distribution.iter().find_map(|(value, count)| {
-            seen += count;
-            (seen >= half.max(1)).then(|| Nanos((*value).clamp(self.exact.min, self.exact.max)))
+            seen += u64::from(*count);
+            (seen >= half.max(1)).then(|| Nanos((*value as u64).clamp(self.exact.min, self.exact.max)))
         })
     }
 
     fn merge(&mut self, other: &Window) {
         self.exact.add(&other.exact);
         self.distribution.extend_from_slice(&other.distribution);
-        self.distribution.sort_unstable_by_key(|(value, _)| *value);
+        self.distribution.sort_unstable_by(|(one, _), (other, _)| one.total_cmp(other));
         self.distribution.dedup_by(|later, earlier| {
             let same = later.0 == earlier.0;
             earlier.1 += if same { later.1 } else { 0 };
@@ -146,11 +148,8 @@ impl Windows {
     }
 
     fn close(&mut self) {
-        let distribution = self
-            .current
-            .iter_recorded()
-            .map(|step| (step.value_iterated_to(), u64::from(step.count_at_value())))
-            .collect();
+        let distribution =
+            self.current.iter_recorded().map(|step| (step.value_iterated_to() as f32, step.count_at_value())).collect();
         self.closed.push(Window { exact: self.current_exact, distribution });
         self.current.reset();
         self.current_exact = ExactSums::default();
