@@ -1,0 +1,53 @@
+//! What can go wrong in the engine; each variant is a sentence for the user.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::page_id::PageId;
+
+/// An engine error.
+#[derive(Debug, Error)]
+pub enum StorageError {
+    /// A page that must not be used.
+    #[error("{file}: page {number} is damaged ({reason}); load the table again", file = file.display(), number = page.number)]
+    BadPage {
+        /// The data file.
+        file: PathBuf,
+        /// The page.
+        page: PageId,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A data file that is not one, or not of this version or length.
+    #[error("{file}: {reason}", file = file.display())]
+    BadFile {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong, and what to do.
+        reason: String,
+    },
+    /// The kernel refused.
+    #[error("{file}: {doing} failed: {error}", file = file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// What was being done.
+        doing: &'static str,
+        /// The kernel's answer.
+        error: io::Error,
+    },
+    /// Every frame of the pool is pinned.
+    #[error("all {frames} frames of the buffer pool are pinned and one more page is needed: give the pool more memory")]
+    PoolExhausted {
+        /// Frames of the pool.
+        frames: usize,
+    },
+    /// Parameters that cannot be.
+    #[error("{0}")]
+    Parameters(String),
+    /// The user asked to stop.
+    #[error("stopped")]
+    Stopped,
+}
