@@ -22,6 +22,10 @@ pub const LANES: usize = 8;
 /// Half the lines of a page: a touched place mostly brings its neighbouring line along.
 const PLACES_APART_MAX: usize = PAGE_SIZE / LINE_BYTES / 2;
 
+/// Lines that are fetched together, where the walk is long enough for so few: fewer than the processor's buffers for
+/// lines under way, with room for those of the walk itself.
+const LINES_PER_STEP: usize = 4;
+
 /// Bytes of a cache line on the machines this runs on.
 const LINE_BYTES: usize = 64;
 
@@ -130,8 +134,8 @@ pub fn prefetch_page(page: &PageBytes, touch: Touch) {
 trait FetchAhead {
     /// The walk reads the place `at`.
     fn place(&mut self, at: usize);
-    /// The walk goes one step further with all its lanes.
-    fn step(&mut self);
+    /// A step of the walk begins; the answer is how many columns all lanes may go on until the next step.
+    fn step(&mut self) -> usize;
 }
 
 /// Fetches nothing.
@@ -141,7 +145,9 @@ impl FetchAhead for NoFetch {
     #[inline(always)]
     fn place(&mut self, _at: usize) {}
     #[inline(always)]
-    fn step(&mut self) {}
+    fn step(&mut self) -> usize {
+        usize::MAX
+    }
 }
 
 /// Fetches the place that the walk reads: rows of neighbouring pages lie at about the same places. Where they do
@@ -156,19 +162,27 @@ impl FetchAhead for SamePlaces<'_> {
         prefetch_line(&self.next[at & OFFSET_MASK]);
     }
     #[inline(always)]
-    fn step(&mut self) {}
+    fn step(&mut self) -> usize {
+        // Behind a special length stand no lengths: a longer step would fetch places that nobody will touch.
+        1
+    }
 }
 
 /// Fetches all lines in order, some at each step.
 struct AllLines<'a> {
     next: &'a PageBytes,
     at: usize,
+    columns_per_step: usize,
     lines_per_step: usize,
 }
 
 impl AllLines<'_> {
-    fn spread_over(next: &PageBytes, steps: usize) -> AllLines<'_> {
-        AllLines { next, at: 0, lines_per_step: (PAGE_SIZE / LINE_BYTES).div_ceil(steps.max(1)) }
+    /// Spreads the lines over a walk that takes all lanes over a column this many times.
+    fn spread_over(next: &PageBytes, columns: usize) -> AllLines<'_> {
+        let lines = PAGE_SIZE / LINE_BYTES;
+        let columns_per_step = (columns * LINES_PER_STEP / lines).max(1);
+        let steps = columns.div_ceil(columns_per_step).max(1);
+        AllLines { next, at: 0, columns_per_step, lines_per_step: lines.div_ceil(steps) }
     }
 }
 
@@ -176,13 +190,14 @@ impl FetchAhead for AllLines<'_> {
     #[inline(always)]
     fn place(&mut self, _at: usize) {}
     #[inline(always)]
-    fn step(&mut self) {
+    fn step(&mut self) -> usize {
         if self.at < PAGE_SIZE {
             for _ in 0..self.lines_per_step {
                 prefetch_line(&self.next[self.at & OFFSET_MASK]);
                 self.at += LINE_BYTES;
             }
         }
+        self.columns_per_step
     }
 }
 
@@ -309,17 +324,20 @@ impl Lanes {
         length
     }
 
-    /// Walks every lane over this many columns, or until one met a special length: what follows would be no length.
+    /// Walks every lane over this many columns, or until some met a special length: what follows would be no length.
+    ///
+    /// The inner loop knows nothing of the next page, so that all positions stay in registers.
     #[inline(always)]
     fn walk(&mut self, page: &PageBytes, columns: usize, ahead: &mut impl FetchAhead) {
-        for _ in 0..columns {
-            if !self.all_short() {
-                return;
+        let mut left = columns;
+        while left > 0 && self.all_short() {
+            let stride = ahead.step().min(left);
+            for _ in 0..stride {
+                for at in &mut self.at {
+                    *at += 1 + Lanes::length(page, *at, &mut self.special, ahead);
+                }
             }
-            ahead.step();
-            for at in &mut self.at {
-                *at += 1 + Lanes::length(page, *at, &mut self.special, ahead);
-            }
+            left -= stride;
         }
     }
 
@@ -335,8 +353,8 @@ impl Lanes {
 #[inline(always)]
 fn fold_group(page: &PageBytes, group: Group, before: u8, ahead: &mut impl FetchAhead) -> Option<u64> {
     let mut lanes = Lanes::start(page, group, ahead);
-    lanes.walk(page, usize::from(before), ahead);
     ahead.step();
+    lanes.walk(page, usize::from(before), ahead);
     let mut folded = 0;
     for (lane, at) in lanes.at.into_iter().enumerate() {
         let length = Lanes::length(page, at, &mut lanes.special, ahead);
