@@ -38,6 +38,24 @@ pub enum StorageError {
         /// The kernel's answer.
         error: io::Error,
     },
+    /// The disk has no room for a table.
+    #[error("{directory} has {free} bytes free and {needed} are needed; ask for a smaller table or name another \
+        directory", directory = directory.display())]
+    NoSpace {
+        /// The data directory.
+        directory: PathBuf,
+        /// Bytes of the table, with what is to stay free.
+        needed: u64,
+        /// Bytes that are free.
+        free: u64,
+    },
+    /// Another process has the data directory.
+    #[error("another process is loading into {directory}; wait for it or name another directory",
+        directory = directory.display())]
+    Locked {
+        /// The data directory.
+        directory: PathBuf,
+    },
     /// Every frame of the pool is pinned.
     #[error("all {frames} frames of the buffer pool are pinned and one more page is needed: give the pool more memory")]
     PoolExhausted {

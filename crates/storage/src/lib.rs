@@ -7,6 +7,7 @@ pub mod checksum;
 pub mod error;
 pub mod generator;
 pub mod heap;
+pub mod loader;
 pub mod manifest;
 pub mod page;
 pub mod page_id;

@@ -58,10 +58,13 @@ pub const FORMAT_VERSION: u16 = 1;
 pub const SLOT_BYTES: usize = 2;
 
 /// The most rows that a page can hold: each takes a directory entry and at least its column count.
-pub const SLOTS_MAX: usize = (PAGE_SIZE - field::DIRECTORY) / (SLOT_BYTES + 1);
+pub const SLOTS_MAX: usize = PAGE_ROOM / (SLOT_BYTES + 1);
+
+/// Bytes of a page for rows and their directory entries.
+pub const PAGE_ROOM: usize = PAGE_SIZE - field::DIRECTORY;
 
 /// The longest row that a page can hold.
-pub const ROW_BYTES_MAX: usize = PAGE_SIZE - field::DIRECTORY - SLOT_BYTES;
+pub const ROW_BYTES_MAX: usize = PAGE_ROOM - SLOT_BYTES;
 
 /// The undo field of a page that was never changed.
 const NO_UNDO: u64 = u64::MAX;
