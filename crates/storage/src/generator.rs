@@ -78,15 +78,26 @@ pub struct RowGenerator {
     seed: u64,
     shape: RowShape,
     row_bytes: usize,
-    /// Where the bytes stand that are not text, and what they are: the column count and the lengths.
-    heads: Vec<(u16, u8)>,
+    /// The column count and the lengths in their places, in whole stretches of text; zeros elsewhere.
+    heads: Vec<u128>,
+    /// Ones where text stands.
+    text_mask: Vec<u128>,
 }
 
 impl RowGenerator {
     /// A generator of rows of this shape. Errors with [`StorageError::Parameters`] for a shape that cannot be.
     pub fn new(seed: u64, shape: RowShape) -> Result<RowGenerator, StorageError> {
         shape.check()?;
-        Ok(RowGenerator { seed: mix(seed), shape, row_bytes: shape.encoded_bytes(), heads: heads(shape) })
+        let row_bytes = shape.encoded_bytes();
+        let mut heads_bytes = vec![0; row_bytes.next_multiple_of(TEXT_BYTES_PER_WORD)];
+        let mut mask_bytes = vec![u8::MAX; heads_bytes.len()];
+        for (at, byte) in heads(shape) {
+            heads_bytes[at] = byte;
+            mask_bytes[at] = 0;
+        }
+        let words = |bytes: &[u8]| bytes.as_chunks().0.iter().map(|chunk| u128::from_le_bytes(*chunk)).collect();
+        let (heads, text_mask) = (words(&heads_bytes), words(&mask_bytes));
+        Ok(RowGenerator { seed: mix(seed), shape, row_bytes, heads, text_mask })
     }
 
     /// What the rows look like.
@@ -109,21 +120,23 @@ impl RowGenerator {
     pub fn fill(&self, number: u64, row: &mut [u8]) {
         assert_eq!(row.len(), self.row_bytes, "a row of another table");
         let mut state = mix(self.seed ^ number);
-        let (whole, rest) = row.as_chunks_mut::<TEXT_BYTES_PER_WORD>();
-        for chunk in whole {
+        let mut stretches = self.heads.iter().zip(&self.text_mask).map(|(heads, mask)| {
             state = state.wrapping_add(GAMMA);
-            *chunk = text(mix(state));
+            (text(mix(state)) & mask | heads).to_le_bytes()
+        });
+        // Text and heads are joined by masks: 25 single bytes written into a row of 51 took twice the time.
+        let (whole, rest) = row.as_chunks_mut();
+        for (chunk, stretch) in whole.iter_mut().zip(&mut stretches) {
+            *chunk = stretch;
         }
-        let last = text(mix(state.wrapping_add(GAMMA)));
-        rest.copy_from_slice(&last[..rest.len()]);
-        for (at, byte) in &self.heads {
-            row[usize::from(*at)] = *byte;
+        if let Some(last) = stretches.next() {
+            rest.copy_from_slice(&last[..rest.len()]);
         }
     }
 }
 
 /// Where column count and lengths stand in a row of this shape, and what they are.
-fn heads(shape: RowShape) -> Vec<(u16, u8)> {
+fn heads(shape: RowShape) -> Vec<(usize, u8)> {
     let mut heads = vec![(0, shape.columns as u8)];
     let mut at = 1;
     for length in shape.column_lengths() {
@@ -133,19 +146,16 @@ fn heads(shape: RowShape) -> Vec<(u16, u8)> {
             let [low, high] = (length as u16).to_le_bytes();
             heads.extend([(at, LONG_LENGTH), (at + 1, low), (at + 2, high)]);
         }
-        at += encoded_value_bytes(length) as u16;
+        at += encoded_value_bytes(length);
     }
     heads
 }
 
-/// Sixteen letters out of 64 random bits.
+/// Sixteen letters out of 64 random bits; the first letter is the lowest byte.
 #[inline]
-fn text(word: u64) -> [u8; TEXT_BYTES_PER_WORD] {
-    let letters = |halves: u64| ((halves & LOW_HALVES) + LETTERS).to_le_bytes();
-    let mut text = [0; TEXT_BYTES_PER_WORD];
-    text[..8].copy_from_slice(&letters(word));
-    text[8..].copy_from_slice(&letters(word >> 4));
-    text
+fn text(word: u64) -> u128 {
+    let letters = |halves: u64| u128::from((halves & LOW_HALVES) + LETTERS);
+    letters(word) | letters(word >> 4) << 64
 }
 
 #[cfg(test)]
