@@ -9,6 +9,8 @@ pub mod generator;
 pub mod heap;
 pub mod loader;
 pub mod manifest;
+#[cfg(test)]
+mod memory_pages;
 pub mod page;
 pub mod page_id;
 pub mod pool;

@@ -75,7 +75,7 @@ pub fn walk_plain(page: PageView<'_>, touch: Touch) -> Walked {
 }
 
 /// What one value adds to the sum.
-fn fold_value(value: &[u8]) -> u64 {
+pub(crate) fn fold_value(value: &[u8]) -> u64 {
     value.len() as u64 + u64::from(value.first().copied().unwrap_or(0))
 }
 
