@@ -5,6 +5,7 @@
 //! bytes, so that two threads that touch it without an order between them are a failure and not luck.
 
 #![cfg(loom)]
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod atomic {
     pub(super) use loom::sync::atomic::{AtomicU64, Ordering};

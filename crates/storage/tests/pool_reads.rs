@@ -1,6 +1,4 @@
-//! The pool on real files: what is read, what stays, what is counted, and what happens when things go wrong.
-
-use std::path::Path;
+//! The pool on real files: what is read, what stays, what is counted, and what happens when things go X::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Barrier, OnceLock};
 use std::thread;
@@ -9,7 +7,6 @@ use measure::random::SplitMix64;
 use storage::page_id::PAGE_SIZE;
 use storage::pool::{FRAMES_MIN, GateCounts, Pool, PoolSettings};
 use storage::{PageId, SegmentId, StorageError};
-use sys::account::process_io;
 use sys::target::Caching;
 use sys::test_file::{TestFile, expected_block};
 
@@ -21,7 +18,8 @@ fn file() -> &'static TestFile {
     static FILE: OnceLock<TestFile> = OnceLock::new();
     FILE.get_or_init(|| {
         let bytes = u64::from(PAGES) * PAGE_SIZE as u64;
-        TestFile::create(Path::new("."), bytes, SEED, &mut |_| {}, &AtomicBool::new(false)).unwrap()
+        TestFile::create(Path::new(env!("CARGO_TARGET_TMPDIR")), bytes, SEED, &mut |_| {}, &AtomicBool::new(false))
+            .unwrap()
     })
 }
 
@@ -46,7 +44,7 @@ fn settings(frames: usize) -> PoolSettings {
 
 fn pool(frames: usize) -> (Pool, SegmentId) {
     let pool = Pool::new(settings(frames)).unwrap();
-    // Where the file system has no direct I/O the tests hold all the same, the one of the kernel's counts excepted.
+    // Where the file system has no direct I/O the tests hold all the same.
     let target = file().target(Caching::Direct).or_else(|_| file().target(Caching::Buffered)).unwrap();
     let segment = pool.add_segment(target, PAGES, verify).unwrap();
     (pool, segment)
@@ -312,48 +310,4 @@ fn mixed_work(pool: &Pool, segment: SegmentId, changes: &AtomicU32, seed: u64) {
 fn check(bytes: &[u8; PAGE_SIZE], page: PageId) {
     let is_changed = bytes.as_chunks::<8>().0.iter().all(|word| *word == u64::from(page.number).to_le_bytes());
     assert!(is_changed || *bytes == contents(page), "{page}");
-}
-
-/// The only test that looks at the whole process's counts; it runs in a process of its own, so that no other test's
-/// reads are among them.
-#[test]
-fn the_gates_counts_are_the_kernels() {
-    let name = "the_gates_counts_are_the_kernels";
-    if std::env::var_os("READPATH_ALONE").is_none() {
-        let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
-        let output = alone.args([name, "--exact", "--nocapture"]).env("READPATH_ALONE", "1").output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout);
-        if let Some(reason) = text.lines().find(|line| line.contains("skipped: ")) {
-            println!("{}", &reason[reason.find("skipped: ").unwrap()..]);
-        }
-        assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
-        return;
-    }
-    compare_with_the_kernel();
-}
-
-fn compare_with_the_kernel() {
-    if let Err(error) = file().target(Caching::Direct) {
-        return println!("skipped: {error}");
-    }
-    let (pool, segment) = pool(128);
-    let Some(before) = process_io() else { return println!("skipped: the kernel counts no reads of a process") };
-    thread::scope(|scope| {
-        for seed in 0..3 {
-            let pool = &pool;
-            scope.spawn(move || {
-                let session = pool.session();
-                let mut random = SplitMix64::new(seed);
-                for _ in 0..300 {
-                    let page = at(segment, 14 + random.below(1900) as u32);
-                    drop(session.get(page).unwrap());
-                    session.prefetch_range(page, 9).unwrap();
-                    session.load_many(&[page, at(segment, 100), at(segment, page.number + 90)]).unwrap();
-                    assert!(session.get(at(segment, 13)).is_err(), "a page that is refused was read all the same");
-                }
-            });
-        }
-    });
-    let read_bytes = process_io().unwrap().since(before).read_bytes;
-    assert_eq!(pool.counts().blocks_read * PAGE_SIZE as u64, read_bytes);
 }

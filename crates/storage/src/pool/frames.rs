@@ -18,8 +18,8 @@ const LINE: usize = 64;
 
 /// A frame that belongs to its holder alone: no word names it, and replacement gives it to nobody else.
 ///
-/// Neither `Clone` nor `Copy`: it is made by [`Frames::all`] and by replacement when a word has let go of its frame, and
-/// consumed when a word names the frame or the frame returns to replacement.
+/// Neither `Clone` nor `Copy`: it is made by [`Frames::all`] and by replacement when a word has let go of its frame,
+/// and consumed when a word names the frame or the frame returns to replacement.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct OwnFrame(u32);
 

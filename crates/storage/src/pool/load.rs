@@ -174,8 +174,8 @@ impl<'pool> Session<'pool> {
             None => file.open(self.pool.settings.io_method, self.pool.settings.read_depth, PAGE_SIZE)?,
         };
         let outcome = Batch::new(self, file, method.as_mut()).run(pages)?;
-        // Only a method that has nothing in flight is used again; a broken one was dropped by the `?` above, which waits
-        // for what it had in flight.
+        // Only a method that has nothing in flight is used again; a broken one was dropped by the `?` above,
+        // which waits for what it had in flight.
         methods[place] = Some(method);
         outcome
     }
@@ -218,8 +218,8 @@ impl<'batch, 'pool> Batch<'batch, 'pool> {
         }
     }
 
-    /// Queues reads until every slot is in flight or no page is left. Pages that are in the pool, or on their way there,
-    /// are passed over.
+    /// Queues reads until every slot is in flight or no page is left. Pages that are in the pool, or on their way
+    /// there, are passed over.
     fn queue_from(&mut self, left: &mut std::slice::Iter<'_, PageId>) -> Result<(), StorageError> {
         while let Some(slot) = self.idle.last().copied()
             && let Some(page) = left.next()

@@ -20,7 +20,8 @@
 //! | `gate.rs` | what is counted |
 //! | `wait.rs` | how one waits for another's page |
 //!
-//! The pool never writes to a disk. A page that was changed is dirty and stays in memory until its segment is discarded.
+//! The pool never writes to a disk. A page that was changed is dirty and stays in memory until its segment is
+//! discarded.
 
 mod atomic;
 mod frames;
@@ -64,8 +65,8 @@ pub struct PoolSettings {
     pub bytes: usize,
     /// Most segments that may be added.
     pub segments_max: usize,
-    /// The I/O method of [`Session::load_many`]. Single pages and ranges are read by the method that costs least for one
-    /// read at a time, on the thread that asks.
+    /// The I/O method of [`Session::load_many`]. Single pages and ranges are read by the method that costs least for
+    /// one read at a time, on the thread that asks.
     pub io_method: &'static MethodRow,
     /// Reads in flight of [`Session::load_many`].
     pub read_depth: usize,
@@ -74,8 +75,8 @@ pub struct PoolSettings {
 }
 
 impl PoolSettings {
-    /// A pool of `bytes` with usual settings: the best method of this system 32 deep, 128 blocks (1 MiB) a read, which is
-    /// what the ladder's sequential rung reads.
+    /// A pool of `bytes` with usual settings: the best method of this system 32 deep, 128 blocks (1 MiB) a read, which
+    /// is what the ladder's sequential rung reads.
     ///
     /// A small pool gets fewer of either, so that what is read at once stays below a quarter of its frames.
     pub fn new(bytes: usize) -> PoolSettings {
@@ -100,8 +101,8 @@ impl PoolSettings {
         }
         if count < needed {
             return Err(StorageError::Parameters(format!(
-                "a buffer pool of {} bytes has {count} frames of {PAGE_SIZE} bytes and needs {needed} to read {at_once} at \
-                 once; give it {} bytes or more",
+                "a buffer pool of {} bytes has {count} frames of {PAGE_SIZE} bytes and needs {needed} to read {at_once} \
+                 at once; give it {} bytes or more",
                 self.bytes,
                 needed * PAGE_SIZE
             )));

@@ -5,8 +5,8 @@
 //! - A [`Pinned`] exists only between a `pin` (or a `publish` with one pin) of its word and its own `unpin`. Meanwhile
 //!   the word has at least one pin, so `lock`, `evict` and `discard` refuse it: nobody makes a `&mut` to the frame and
 //!   the frame keeps its page.
-//! - A [`PinnedMut`] exists only between a `lock` (or an exclusive `publish`) and its own `unlock`. Meanwhile the word is
-//!   exclusive: `pin`, `lock`, `evict` and `discard` refuse it, so there is no other reference of either kind.
+//! - A [`PinnedMut`] exists only between a `lock` (or an exclusive `publish`) and its own `unlock`. Meanwhile the word
+//!   is exclusive: `pin`, `lock`, `evict` and `discard` refuse it, so there is no other reference of either kind.
 //! - Each frame is named by at most one word: it is written into a word only by consuming an `OwnFrame`.
 
 use std::ops::{Deref, DerefMut};

@@ -49,8 +49,8 @@ impl<'pool> Session<'pool> {
         self.get_for(page, Purpose::Scan)
     }
 
-    /// A page to change, for this caller alone: one get. It is dirty from now on: it stays in the pool until its segment
-    /// is discarded, and no disk ever sees the change.
+    /// A page to change, for this caller alone: one get. It is dirty from now on: it stays in the pool until its
+    /// segment is discarded, and no disk ever sees the change.
     ///
     /// Waits while others hold the page; [`StorageError::PageBusy`] when they do not let go, which is sure when the
     /// caller itself is among them. Other errors are those of [`get`](Session::get).

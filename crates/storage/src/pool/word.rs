@@ -10,7 +10,7 @@
 //! | --- | --- | --- |
 //! | absent | none | `claim` → loading |
 //! | loading | `LOADING` | by the claimer alone: `publish` → shared or exclusive, `abandon` → absent |
-//! | shared | `RESIDENT`, 0 or more pins | `pin`, `unpin`; without pins also `lock` → exclusive, `evict` and `discard` → absent |
+//! | shared | `RESIDENT`, any pins | `pin`, `unpin`; without pins also `lock` → exclusive, `evict`, `discard` → absent |
 //! | exclusive | `RESIDENT`, `EXCLUSIVE`, no pins | by the locker alone: `unlock` → shared |
 //!
 //! So a frame's bytes are written only by a claimer (before the word names the frame to anyone) or by the locker (when
@@ -163,7 +163,8 @@ impl Word {
         self.0.store(0, Ordering::Release);
     }
 
-    /// Takes the page for writing, marks it dirty and tells its frame; `None` unless it is resident and nobody holds it.
+    /// Takes the page for writing, marks it dirty and tells its frame; `None` unless it is resident and nobody holds
+    /// it.
     pub(super) fn lock(&self) -> Option<u32> {
         let seen = self.0.load(Ordering::Relaxed);
         let is_free = seen & (RESIDENT | EXCLUSIVE | PINS) == RESIDENT;
