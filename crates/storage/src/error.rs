@@ -62,6 +62,16 @@ pub enum StorageError {
         /// Frames of the pool.
         frames: usize,
     },
+    /// A page stayed in somebody's hands for longer than the pool waits.
+    #[error(
+        "{page} was held by another reader or writer for longer than {seconds} s: a thread that keeps a page must not ask for it again to change it"
+    )]
+    PageBusy {
+        /// The page.
+        page: PageId,
+        /// How long was waited.
+        seconds: u64,
+    },
     /// Parameters that cannot be.
     #[error("{0}")]
     Parameters(String),
