@@ -19,7 +19,7 @@ const THOROUGH_EVERY: u64 = 32;
 /// `turn` decides what is touched. A refused page gives rows of no meaning, but must not lead out of the page.
 pub(crate) fn decode(bytes: &PageBytes, turn: u64) -> Result<(), Damage> {
     let verified = PageView::verify(bytes, ID);
-    let is_thorough = turn % THOROUGH_EVERY == 0;
+    let is_thorough = turn.is_multiple_of(THOROUGH_EVERY);
     if verified.is_ok() || is_thorough {
         let touch = if is_thorough { Touch::Column(255) } else { TOUCHES[(turn % TOUCHES.len() as u64) as usize] };
         read(PageView::verified(bytes), touch, verified.is_ok());
