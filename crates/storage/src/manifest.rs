@@ -171,8 +171,8 @@ impl Manifest {
         let FormatOnly { format } = serde_json::from_slice(text).map_err(broken)?;
         if format != MANIFEST_FORMAT {
             return Err(format!(
-                "its format is {format} and this program reads {MANIFEST_FORMAT}; use the program that wrote it or name \
-                 another directory"
+                "its format is {format} and this program reads {MANIFEST_FORMAT}; use the program that wrote it or \
+                 name another directory"
             ));
         }
         let manifest: Manifest = serde_json::from_slice(text).map_err(broken)?;
@@ -222,9 +222,7 @@ fn contradiction(table: &TableInfo) -> Option<String> {
     }
     match TableInfo::planned(&table.spec, SegmentId(table.segment)) {
         Ok(planned) if planned == *table => None,
-        Ok(_) => {
-            Some(format!("what it says of table {name} does not fit the table's parameters; remove this directory"))
-        }
+        Ok(_) => Some(format!("what it says of table {name} does not fit its parameters; remove this directory")),
         Err(error) => Some(format!("table {name} cannot be: {error}")),
     }
 }
