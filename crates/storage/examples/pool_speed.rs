@@ -1,0 +1,287 @@
+//! What a get of the buffer pool costs, beside the dependent load of the same memory it is held against.
+//!
+//! `cargo run --release -p storage --example pool_speed [POOL_MIB [ROUNDS [DIRECTORY]]]`; 1024 MiB, 9 rounds and the
+//! current directory unless told. A nameless file of the pool's size is made in the directory and read into the pool.
+//!
+//! All cases take turns in every round, so that a disturbance of the machine hits them alike; a ratio is the median of
+//! the rounds' ratios.
+
+#![allow(clippy::print_stdout)]
+
+use std::error::Error;
+use std::hint::black_box;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use measure::Nanos;
+use measure::random::{SplitMix64, mix};
+use measure::statistics::median;
+use rustix::thread::{CpuSet, sched_setaffinity};
+use storage::page_id::PAGE_SIZE;
+use storage::pool::{Pool, PoolSettings, Session};
+use storage::{PageId, SegmentId};
+use sys::account::{peak_memory, thread_cpu};
+use sys::chase::Chase;
+use sys::clock::Clock;
+use sys::host::allowed_cpus;
+use sys::region::Pages;
+use sys::target::Caching;
+use sys::test_file::TestFile;
+
+type Failure = Box<dyn Error>;
+
+/// Loads of the pointer chase in one round.
+const LOADS: u64 = 1 << 20;
+/// How often one thread comes through the order in the cases with threads; two threads take the same time.
+const LAPS: usize = 4;
+/// How many pages ahead the case with a prefetch looks.
+const PAGES_AHEAD: u32 = 8;
+
+/// What the cases work on.
+struct Bench<'pool> {
+    pool: &'pool Pool,
+    clock: Clock,
+    segment: SegmentId,
+    pages: u32,
+    /// Page numbers in random order, each once: read from front to back, which costs next to nothing.
+    order: Vec<u32>,
+    /// The processors that this process may use.
+    cores: Vec<usize>,
+}
+
+/// One row of the table: a name and a way to measure it once, in ns a get.
+struct Case {
+    name: &'static str,
+    measure: fn(&Bench<'_>) -> f64,
+}
+
+const ONE_WALL: &str = "distinct pages, one thread, wall";
+const TWO_WALL: &str = "distinct pages, two threads, wall";
+const ONE_CPU: &str = "distinct pages, one thread, CPU";
+const TWO_CPU: &str = "distinct pages, two threads, CPU";
+
+const CASES: [Case; 12] = [
+    Case { name: "random, get + release alone", measure: |bench| random(bench, no_touch) },
+    Case { name: "random, header touched", measure: |bench| random(bench, touch) },
+    Case { name: "random, next page told by the header", measure: dependent },
+    Case { name: "page order, get + release alone", measure: |bench| in_order(bench, no_touch) },
+    Case { name: "page order, header touched", measure: |bench| in_order(bench, touch) },
+    Case { name: "page order, header touched, prefetched", measure: in_order_prefetched },
+    Case { name: ONE_WALL, measure: |bench| wall(bench, 1, itself) },
+    Case { name: TWO_WALL, measure: |bench| wall(bench, 2, itself) },
+    Case { name: ONE_CPU, measure: |bench| cpu(bench, 1, itself) },
+    Case { name: TWO_CPU, measure: |bench| cpu(bench, 2, itself) },
+    Case { name: "one page, one thread, CPU", measure: |bench| cpu(bench, 1, always_the_first) },
+    Case { name: "one page, two threads, CPU", measure: |bench| cpu(bench, 2, always_the_first) },
+];
+
+fn main() -> Result<(), Failure> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mib: usize = arguments.first().map_or(Ok(1024), |text| text.parse())?;
+    let rounds: usize = arguments.get(1).map_or(Ok(9), |text| text.parse())?;
+    let directory = arguments.get(2).map_or(".", String::as_str);
+    let settings = PoolSettings::new(mib << 20);
+    let pool = Pool::new(settings)?;
+    let clock = Clock::calibrate();
+    let file = TestFile::create(Path::new(directory), (mib as u64) << 20, 1, &mut |_| {}, &AtomicBool::new(false))?;
+    let target = file.target(Caching::Direct).or_else(|_| file.target(Caching::Buffered))?;
+    let pages = pool.frames() as u32;
+    let segment = pool.add_segment(target, pages, |_, _| Ok(()))?;
+    load(&pool, &clock, segment, pages)?;
+    let bench = Bench { pool: &pool, clock, segment, pages, order: shuffled(pages), cores: allowed_cpus() };
+    let mut chase = Chase::new(mib << 20, Pages::Huge, 1)?;
+    println!("pool {mib} MiB, {:?} bytes of it on huge pages; chase {:?}", pool.huge_bytes(), chase.huge_bytes());
+    let samples = take_turns(&bench, &mut chase, rounds);
+    print(&samples);
+    Ok(())
+}
+
+fn load(pool: &Pool, clock: &Clock, segment: SegmentId, pages: u32) -> Result<(), Failure> {
+    let session = pool.session();
+    let start = clock.now();
+    session.prefetch_range(PageId { segment, number: 0 }, pages)?;
+    let seconds = clock.now().since(start).0 as f64 / 1e9;
+    let rate = f64::from(pages) * PAGE_SIZE as f64 / seconds / 1e6;
+    println!("loaded at {rate:.0} MB/s: {:?}", session.counts());
+    if let Some(peak) = peak_memory() {
+        let beside = (peak as i64 - (pool.frames() * PAGE_SIZE) as i64) as f64 / f64::from(1 << 20);
+        println!("peak memory {beside:.1} MiB beside the pool, program and the writing of the file included");
+    }
+    Ok(())
+}
+
+fn shuffled(pages: u32) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..pages).collect();
+    let mut random = SplitMix64::new(7);
+    for last in (1..order.len()).rev() {
+        order.swap(last, random.below(last as u64 + 1) as usize);
+    }
+    order
+}
+
+/// Samples of the dependent load, then of each case, a sample a round. The first round warms up and is not kept.
+fn take_turns(bench: &Bench<'_>, chase: &mut Chase, rounds: usize) -> Vec<(&'static str, Vec<f64>)> {
+    let mut samples = vec![("dependent load", Vec::new())];
+    samples.extend(CASES.iter().map(|case| (case.name, Vec::new())));
+    for round in 0..=rounds {
+        let load = chase.latency_ns(&bench.clock, LOADS);
+        let cases = CASES.iter().map(|case| (case.measure)(bench));
+        let row: Vec<f64> = std::iter::once(load).chain(cases).collect();
+        if round > 0 {
+            samples.iter_mut().zip(row).for_each(|((_, of_case), sample)| of_case.push(sample));
+        }
+    }
+    samples
+}
+
+fn print(samples: &[(&'static str, Vec<f64>)]) {
+    let loads = &samples[0].1;
+    println!("{:42} {:>8} {:>8} {:>8}   ratio to the load", "ns", "min", "median", "max");
+    for (name, of_case) in samples {
+        let ratios: Vec<f64> = of_case.iter().zip(loads).map(|(sample, load)| sample / load).collect();
+        let (min, max) = of_case.iter().fold((f64::MAX, 0_f64), |(min, max), at| (min.min(*at), max.max(*at)));
+        let (middle, ratio) = (median(of_case).unwrap_or(f64::NAN), median(&ratios).unwrap_or(f64::NAN));
+        println!("{name:42} {min:8.1} {middle:8.1} {max:8.1} {ratio:8.2}");
+    }
+    let find = |name: &str| samples.iter().find(|(of, _)| *of == name).map_or(&[][..], |(_, samples)| samples);
+    let speedup = |one, two, factor: f64| {
+        let ratios: Vec<f64> = find(one).iter().zip(find(two)).map(|(one, two)| factor * one / two).collect();
+        (median(&ratios).unwrap_or(f64::NAN), ratios.iter().fold(0_f64, |max, at| max.max(*at)))
+    };
+    let ((by_wall, best), (by_cpu, _)) = (speedup(ONE_WALL, TWO_WALL, 1.0), speedup(ONE_CPU, TWO_CPU, 2.0));
+    println!(
+        "two threads on distinct pages: {by_wall:.2} times one thread (best round {best:.2}), {by_cpu:.2} by CPU time"
+    );
+}
+
+fn no_touch(_: &[u8; PAGE_SIZE]) -> u64 {
+    0
+}
+
+fn touch(bytes: &[u8; PAGE_SIZE]) -> u64 {
+    u64::from_le_bytes(bytes.as_chunks::<8>().0[0])
+}
+
+/// Gets the pages of these numbers, looks at each, and tells the time of one get.
+fn time(
+    bench: &Bench<'_>,
+    session: &Session<'_>,
+    numbers: impl ExactSizeIterator<Item = u32>,
+    look: fn(&[u8; PAGE_SIZE]) -> u64,
+) -> f64 {
+    let (segment, gets) = (bench.segment, numbers.len());
+    let mut sum = 0_u64;
+    let start = bench.clock.now();
+    for number in numbers {
+        match session.get(PageId { segment, number }) {
+            Ok(page) => sum = sum.wrapping_add(look(black_box(&page))),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    let elapsed = bench.clock.now().since(start);
+    black_box(sum);
+    elapsed.0 as f64 / gets as f64
+}
+
+fn random(bench: &Bench<'_>, look: fn(&[u8; PAGE_SIZE]) -> u64) -> f64 {
+    time(bench, &bench.pool.session(), bench.order.iter().copied(), look)
+}
+
+fn in_order(bench: &Bench<'_>, look: fn(&[u8; PAGE_SIZE]) -> u64) -> f64 {
+    time(bench, &bench.pool.session(), 0..bench.pages, look)
+}
+
+fn in_order_prefetched(bench: &Bench<'_>) -> f64 {
+    let session = bench.pool.session();
+    let segment = bench.segment;
+    let ahead = |number: &u32| session.prefetch_lines(PageId { segment, number: number + PAGES_AHEAD }, 1);
+    let numbers = (0..bench.pages).inspect(ahead);
+    time(bench, &session, numbers, touch)
+}
+
+/// The next page is known only when the header of this one is: nothing can overlap. The step's number is mixed in,
+/// because a walk along the pages' own contents would soon run in a small circle.
+fn dependent(bench: &Bench<'_>) -> f64 {
+    let session = bench.pool.session();
+    let (segment, mut value) = (bench.segment, 0_u64);
+    let start = bench.clock.now();
+    for step in 0..bench.pages {
+        let number = ((u128::from(mix(value ^ u64::from(step))) * u128::from(bench.pages)) >> 64) as u32;
+        match session.get(PageId { segment, number }) {
+            Ok(page) => value = touch(&page),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    let elapsed = bench.clock.now().since(start);
+    black_box(value);
+    elapsed.0 as f64 / f64::from(bench.pages)
+}
+
+/// What a thread did: from when to when, and its own processor time.
+struct Part {
+    start: Nanos,
+    end: Nanos,
+    cpu: Nanos,
+}
+
+/// Runs `threads` threads that each get pages of their own part of the order, or all the same page.
+fn parts(bench: &Bench<'_>, threads: usize, number_of: fn(u32) -> u32) -> Vec<Part> {
+    let ready = AtomicUsize::new(0);
+    let worker = |which: usize| {
+        let session = bench.pool.session();
+        let own = &bench.order[which * bench.order.len() / threads..(which + 1) * bench.order.len() / threads];
+        keep_to(&bench.cores, which);
+        // They wait awake: a thread that is woken up may come when the other one has ended.
+        ready.fetch_add(1, Ordering::SeqCst);
+        while ready.load(Ordering::SeqCst) < threads {
+            std::hint::spin_loop();
+        }
+        let (start, cpu) = (bench.clock.now(), thread_cpu());
+        for _ in 0..LAPS * threads {
+            black_box(time(bench, &session, own.iter().map(|number| number_of(*number)), touch));
+        }
+        Part { start, end: bench.clock.now(), cpu: thread_cpu().since(cpu) }
+    };
+    thread::scope(|scope| {
+        let handles: Vec<_> = (0..threads).map(|which| scope.spawn(move || worker(which))).collect();
+        handles.into_iter().filter_map(|handle| handle.join().ok()).collect()
+    })
+}
+
+/// Keeps the calling thread on one core: two threads that take turns on one would neither help nor disturb each other.
+/// A refusal changes nothing but that.
+fn keep_to(cores: &[usize], which: usize) {
+    if let Some(core) = cores.get(which) {
+        let mut set = CpuSet::new();
+        set.set(*core);
+        let _ = sched_setaffinity(None, &set);
+    }
+}
+
+/// Time from the first start to the last end, over the gets of all threads.
+fn wall(bench: &Bench<'_>, threads: usize, number_of: fn(u32) -> u32) -> f64 {
+    let parts = parts(bench, threads, number_of);
+    let start = parts.iter().map(|part| part.start).min().unwrap_or_default();
+    let end = parts.iter().map(|part| part.end).max().unwrap_or_default();
+    end.since(start).0 as f64 / gets(bench, threads)
+}
+
+/// Processor time of all threads over their gets: what a get costs whoever makes it. Other work on the machine, which
+/// takes the second core away from time to time, is not in it.
+fn cpu(bench: &Bench<'_>, threads: usize, number_of: fn(u32) -> u32) -> f64 {
+    let parts = parts(bench, threads, number_of);
+    parts.iter().map(|part| part.cpu.0 as f64).sum::<f64>() / gets(bench, threads)
+}
+
+fn gets(bench: &Bench<'_>, threads: usize) -> f64 {
+    (bench.order.len() / threads * threads * threads * LAPS) as f64
+}
+
+fn itself(number: u32) -> u32 {
+    number
+}
+
+fn always_the_first(_: u32) -> u32 {
+    0
+}

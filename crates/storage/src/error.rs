@@ -1,0 +1,82 @@
+//! What can go wrong in the engine; each variant is a sentence for the user.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::page_id::PageId;
+
+/// An engine error.
+#[derive(Debug, Error)]
+pub enum StorageError {
+    /// A page that must not be used.
+    #[error("{file}: page {number} is damaged ({reason}); load the table again", file = file.display(), number = page.number)]
+    BadPage {
+        /// The data file.
+        file: PathBuf,
+        /// The page.
+        page: PageId,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A data file that is not one, or not of this version or length.
+    #[error("{file}: {reason}", file = file.display())]
+    BadFile {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong, and what to do.
+        reason: String,
+    },
+    /// The kernel refused.
+    #[error("{file}: {doing} failed: {error}", file = file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// What was being done.
+        doing: &'static str,
+        /// The kernel's answer.
+        error: io::Error,
+    },
+    /// The disk has no room for a table.
+    #[error("{directory} has {free} bytes free and {needed} are needed; ask for a smaller table or name another \
+        directory", directory = directory.display())]
+    NoSpace {
+        /// The data directory.
+        directory: PathBuf,
+        /// Bytes of the table, with what is to stay free.
+        needed: u64,
+        /// Bytes that are free.
+        free: u64,
+    },
+    /// Another process has the data directory.
+    #[error("another process is loading into {directory}; wait for it or name another directory",
+        directory = directory.display())]
+    Locked {
+        /// The data directory.
+        directory: PathBuf,
+    },
+    /// Every frame of the pool is pinned.
+    #[error("all {frames} frames of the buffer pool are pinned and one more page is needed: give the pool more memory")]
+    PoolExhausted {
+        /// Frames of the pool.
+        frames: usize,
+    },
+    /// A page stayed in somebody's hands for longer than the pool waits.
+    #[error(
+        "{page} was held by another reader or writer for longer than {seconds} s: a thread that keeps a page must \
+         not ask for it again to change it"
+    )]
+    PageBusy {
+        /// The page.
+        page: PageId,
+        /// How long was waited.
+        seconds: u64,
+    },
+    /// Parameters that cannot be.
+    #[error("{0}")]
+    Parameters(String),
+    /// The user asked to stop.
+    #[error("stopped")]
+    Stopped,
+}

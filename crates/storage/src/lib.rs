@@ -1,0 +1,22 @@
+//! The embedded storage engine: what reading a database block costs when nothing else is in the way.
+//!
+//! Bottom first: page and row, pool, heap, versions. It knows no experiment, keeps no statistics besides the counts
+//! of its gate, and prints nothing.
+
+pub mod checksum;
+pub mod error;
+pub mod generator;
+pub mod heap;
+pub mod loader;
+pub mod manifest;
+#[cfg(test)]
+mod memory_pages;
+pub mod page;
+pub mod page_id;
+pub mod pool;
+pub mod row;
+pub mod versions;
+pub mod walk;
+
+pub use error::StorageError;
+pub use page_id::{PageId, RowId, SegmentId};

@@ -1,0 +1,80 @@
+//! Pages in plain memory behind a lock each: what tests read and change in place of the pool.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use crate::error::StorageError;
+use crate::heap::{HeapTable, PageAccess};
+use crate::loader::build_page;
+use crate::manifest::{TableInfo, TableSpec};
+use crate::page::PageBytes;
+use crate::page_id::{PAGE_SIZE, PageId, SegmentId};
+use crate::versions::PageUpdate;
+
+/// The segment of the table of [`MemoryPages::with_table`].
+pub(crate) const TABLE: SegmentId = SegmentId(4);
+
+/// The segment for undo.
+pub(crate) const UNDO: SegmentId = SegmentId(9);
+
+/// A fixed set of pages.
+#[derive(Default)]
+pub(crate) struct MemoryPages {
+    pages: HashMap<PageId, Box<RwLock<PageBytes>>>,
+    pub(crate) gets: AtomicU64,
+    pub(crate) revisits: AtomicU64,
+    pub(crate) prefetches: AtomicU64,
+}
+
+impl MemoryPages {
+    /// A loaded table, and `undo_pages` pages of zeros to be created in segment [`UNDO`].
+    pub(crate) fn with_table(spec: &TableSpec, undo_pages: u32) -> (MemoryPages, HeapTable) {
+        let info = TableInfo::planned(spec, TABLE).unwrap();
+        let generator = crate::generator::RowGenerator::new(spec.seed, spec.shape()).unwrap();
+        let mut memory = MemoryPages::default();
+        for number in 0..info.pages {
+            let mut bytes = [0; PAGE_SIZE];
+            build_page(&info, &generator, number, &mut bytes);
+            memory.pages.insert(PageId { segment: TABLE, number }, Box::new(RwLock::new(bytes)));
+        }
+        for number in 0..undo_pages {
+            memory.pages.insert(PageId { segment: UNDO, number }, Box::new(RwLock::new([0; PAGE_SIZE])));
+        }
+        (memory, HeapTable::new(&info, TABLE))
+    }
+
+    fn page(&self, page: PageId) -> Result<&RwLock<PageBytes>, StorageError> {
+        let found = self.pages.get(&page).map(Box::as_ref);
+        found.ok_or_else(|| StorageError::Parameters(format!("there is no {page}")))
+    }
+}
+
+impl PageAccess for MemoryPages {
+    type Guard<'a> = RwLockReadGuard<'a, PageBytes>;
+
+    fn get(&self, page: PageId) -> Result<Self::Guard<'_>, StorageError> {
+        self.gets.fetch_add(1, Ordering::Relaxed);
+        Ok(self.page(page)?.read().unwrap())
+    }
+
+    fn prefetch(&self, _page: PageId) {
+        self.prefetches.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn pinned_revisit(&self) {
+        self.revisits.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl PageUpdate for MemoryPages {
+    type GuardMut<'a> = RwLockWriteGuard<'a, PageBytes>;
+
+    fn get_mut(&self, page: PageId) -> Result<Self::GuardMut<'_>, StorageError> {
+        Ok(self.page(page)?.write().unwrap())
+    }
+
+    fn create(&self, page: PageId) -> Result<Self::GuardMut<'_>, StorageError> {
+        self.get_mut(page)
+    }
+}

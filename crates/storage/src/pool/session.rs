@@ -1,0 +1,192 @@
+//! Sessions: a thread's way into the pool, with counters of its own.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use sys::read::ReadMethod;
+
+use super::frames::PageBytes;
+use super::gate::{Gate, GateCounts};
+use super::load::Claim;
+use super::pinned::{Pinned, PinnedMut};
+use super::wait::Patience;
+use super::word::{Publication, Purpose, State, Word};
+use super::{Admission, Pool};
+use crate::error::StorageError;
+use crate::page_id::PageId;
+
+/// Lines that [`Session::prefetch`] fetches: a page's header and the beginning of its row directory.
+const LINES_AHEAD: usize = 2;
+
+/// A thread's way into a pool. It may move to another thread but is used by one at a time.
+pub struct Session<'pool> {
+    pub(super) pool: &'pool Pool,
+    pub(super) gate: Arc<Gate>,
+    /// The methods of `load_many`, by segment. A session's own, because an io_uring belongs to the thread that uses it
+    /// first: a session that has called `load_many` stays on its thread.
+    pub(super) batch_methods: RefCell<Vec<Option<Box<dyn ReadMethod>>>>,
+}
+
+impl<'pool> Session<'pool> {
+    pub(super) fn new(pool: &'pool Pool) -> Session<'pool> {
+        Session { pool, gate: pool.gates.open(), batch_methods: RefCell::new(Vec::new()) }
+    }
+
+    /// A page to read, pinned: one get. It is read from its file when it is not in the pool.
+    ///
+    /// Errors when the page cannot be read or is not what it should be ([`StorageError::BadPage`], again at every
+    /// attempt), when every frame is pinned or dirty ([`StorageError::PoolExhausted`]), or when another thread does not
+    /// stop changing the page ([`StorageError::PageBusy`]). After any of them nothing is held and the pool is usable.
+    #[inline]
+    pub fn get(&self, page: PageId) -> Result<Pinned<'pool>, StorageError> {
+        self.get_for(page, Purpose::Random)
+    }
+
+    /// As [`get`](Session::get), for a page that is asked for because a scan has come to it: being used by scans does
+    /// not keep a page in the pool.
+    #[inline]
+    pub fn get_scan(&self, page: PageId) -> Result<Pinned<'pool>, StorageError> {
+        self.get_for(page, Purpose::Scan)
+    }
+
+    /// A page to change, for this caller alone: one get. It is dirty from now on: it stays in the pool until its
+    /// segment is discarded, and no disk ever sees the change.
+    ///
+    /// Waits while others hold the page; [`StorageError::PageBusy`] when they do not let go, which is sure when the
+    /// caller itself is among them. Other errors are those of [`get`](Session::get).
+    pub fn get_mut(&self, page: PageId) -> Result<PinnedMut<'pool>, StorageError> {
+        self.gate.get();
+        let word = self.pool.word(page)?;
+        let mut patience = Patience::default();
+        loop {
+            if let Some(frame) = word.lock() {
+                return Ok(PinnedMut::new(word, self.pool.frames.address(frame)));
+            }
+            match word.state() {
+                State::Resident => patience.wait(page)?,
+                State::Loading => self.pool.rooms.wait_while_loading(page, word),
+                State::Absent => {
+                    if let Some(claim) = Claim::of(self.pool, page)? {
+                        self.load_one(claim, Purpose::Random, Publication::Ahead)?;
+                    }
+                }
+            }
+        }
+    }
+
+    /// A new page of zeros in a segment that lives in memory, for this caller alone. It counts as no get.
+    ///
+    /// Errors when the page exists, when its segment is a file's, or when no frame can be had.
+    pub fn create(&self, page: PageId) -> Result<PinnedMut<'pool>, StorageError> {
+        let segment = self.pool.segment(page.segment)?;
+        if segment.file(page).is_ok() {
+            return Err(StorageError::Parameters(format!("{page} belongs to a file and cannot be made in memory")));
+        }
+        let Some(claim) = Claim::of(self.pool, page)? else {
+            return Err(StorageError::Parameters(format!("{page} exists already")));
+        };
+        let mut frame = self.pool.take_frame(Admission { page, mark: 0, purpose: Purpose::Random })?;
+        self.pool.frames.clear(&mut frame);
+        let address = self.pool.frames.address(frame.number());
+        Ok(PinnedMut::new(claim.publish(frame, Publication::Exclusive), address))
+    }
+
+    /// Asks the processor to fetch the first lines of a page that is in the pool, without waiting for them: no pin, no
+    /// get. Does nothing for a page that is elsewhere.
+    #[inline]
+    pub fn prefetch(&self, page: PageId) {
+        self.prefetch_lines(page, LINES_AHEAD);
+    }
+
+    /// As [`prefetch`](Session::prefetch), for the first `lines` cache lines of 64 bytes.
+    #[inline]
+    pub fn prefetch_lines(&self, page: PageId, lines: usize) {
+        if let Ok(word) = self.pool.word(page)
+            && let Some(frame) = word.frame_hint()
+        {
+            self.pool.frames.prefetch(frame, lines);
+        }
+    }
+
+    /// A place that keeps its last page pinned.
+    pub fn cursor(&self) -> Cursor<'_, 'pool> {
+        Cursor { session: self, held: None }
+    }
+
+    /// What passed the gate in this session.
+    pub fn counts(&self) -> GateCounts {
+        self.gate.counts()
+    }
+
+    #[inline]
+    fn get_for(&self, page: PageId, purpose: Purpose) -> Result<Pinned<'pool>, StorageError> {
+        self.gate.get();
+        let word = self.pool.word(page)?;
+        match word.pin(purpose) {
+            Some(frame) => Ok(self.pinned(word, frame)),
+            None => self.get_unready(page, word, purpose),
+        }
+    }
+
+    /// The rest of a get whose page was not there for the taking.
+    #[cold]
+    fn get_unready(&self, page: PageId, word: &'pool Word, purpose: Purpose) -> Result<Pinned<'pool>, StorageError> {
+        let mut patience = Patience::default();
+        loop {
+            if let Some(frame) = word.pin(purpose) {
+                return Ok(self.pinned(word, frame));
+            }
+            match word.state() {
+                // A writer has it, or it was published between the two looks.
+                State::Resident => patience.wait(page)?,
+                State::Loading => self.pool.rooms.wait_while_loading(page, word),
+                State::Absent => {
+                    if let Some(claim) = Claim::of(self.pool, page)? {
+                        let frame = self.load_one(claim, purpose, Publication::Pinned)?;
+                        return Ok(self.pinned(word, frame));
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn pinned(&self, word: &'pool Word, frame: u32) -> Pinned<'pool> {
+        Pinned::new(word, self.pool.frames.address(frame))
+    }
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        self.pool.gates.close(&self.gate);
+    }
+}
+
+/// A place in a session that keeps its last page pinned: asking for the same page again is a *pinned revisit*, which
+/// costs a comparison and counts as no get. A join has one for its table and one for its index.
+pub struct Cursor<'session, 'pool> {
+    session: &'session Session<'pool>,
+    held: Option<(PageId, Pinned<'pool>)>,
+}
+
+impl Cursor<'_, '_> {
+    /// The bytes of a page: a pinned revisit when it is the last one, else a get after the last one was released.
+    /// Errors as [`Session::get`].
+    #[inline]
+    pub fn get(&mut self, page: PageId) -> Result<&PageBytes, StorageError> {
+        if self.held.as_ref().is_some_and(|(held, _)| *held == page) {
+            self.session.gate.pinned_revisit();
+        } else {
+            // First let go, then ask: a cursor never needs two frames, and never waits for a writer while it holds one.
+            self.held = None;
+            self.held = Some((page, self.session.get(page)?));
+        }
+        let (_, pinned) = self.held.as_ref().expect("it was there or has just been put there");
+        Ok(pinned)
+    }
+
+    /// Lets go of the page.
+    pub fn release(&mut self) {
+        self.held = None;
+    }
+}

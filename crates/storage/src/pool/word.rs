@@ -1,0 +1,312 @@
+//! The translation word: where a page is, who holds it, and whether it may leave, in one atomic 64-bit integer.
+//!
+//! Each page of a segment has one. All changes of who may touch which bytes of a frame are changes of a word, so the
+//! protocol is this file and no other; it moves no bytes and knows no frames beyond their number. It is checked in
+//! every interleaving by loom (`tests/pool_loom.rs`).
+//!
+//! A word is in one of four states, and each allows only these steps:
+//!
+//! | state | flags | steps |
+//! | --- | --- | --- |
+//! | absent | none | `claim` → loading |
+//! | loading | `LOADING` | by the claimer alone: `publish` → shared or exclusive, `abandon` → absent |
+//! | shared | `RESIDENT`, any pins | `pin`, `unpin`; without pins `lock` → exclusive, `evict`, `discard` → absent |
+//! | exclusive | `RESIDENT`, `EXCLUSIVE`, no pins | by the locker alone: `unlock` → shared |
+//!
+//! So a frame's bytes are written only by a claimer (before the word names the frame to anyone) or by the locker (when
+//! there are no pins and none can be added), and a frame changes its page only after `evict` saw no pins.
+//!
+//! A pin is a compare-and-exchange rather than a blind addition: a page that is absent, loading or exclusive is then
+//! never written to by those who fail to pin it, which leaves the claimer and the locker alone with the word, and the
+//! reference bit is set by the same instruction. Alone on a page both cost the same; of two threads hammering one page
+//! the compare-and-exchange has to be repeated now and then.
+//!
+//! Orderings: whoever gives rights away (`publish`, `unpin`, `unlock`, `abandon`) stores with `Release`, whoever gains
+//! them (`pin`, `claim`, `lock`, `evict`, `discard`) exchanges with `Acquire`. An eviction after several `unpin`s sees
+//! all of them, because each is a read-modify-write and so continues the release sequence of the one before.
+
+use super::atomic::{AtomicU64, Ordering};
+
+/// The frame's number while resident; the mark of the eviction while absent or loading.
+const PAYLOAD: u64 = 0xFFFF_FFFF;
+/// One pin.
+const PIN: u64 = 1 << 32;
+/// All the bits of the pin count. A pin beyond the count is refused rather than carried into the flags: guards can be
+/// leaked by safe code, so no number of threads bounds it.
+const PINS: u64 = 0xFFFF * PIN;
+/// The page was used since it was read, or since replacement last passed by.
+const REFERENCED: u64 = 1 << 48;
+/// The page was read before anybody asked for it, and nobody has asked yet.
+const AHEAD: u64 = 1 << 49;
+/// The page differs from the disk's and so must not leave.
+const DIRTY: u64 = 1 << 50;
+/// One writer holds the page.
+const EXCLUSIVE: u64 = 1 << 51;
+/// One claimer is bringing the page.
+const LOADING: u64 = 1 << 52;
+/// The payload is the number of the frame that holds the page.
+const RESIDENT: u64 = 1 << 53;
+
+/// What an access says about the future.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A page asked for by its address: asked for twice, it deserves to stay.
+    Random,
+    /// One of very many, asked for because it is next: it deserves nothing.
+    Scan,
+}
+
+/// What a word says to somebody who could not pin or lock the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Not in the pool.
+    Absent,
+    /// On its way into the pool.
+    Loading,
+    /// In the pool, and perhaps in somebody's hands.
+    Resident,
+}
+
+/// In which state a loaded page becomes visible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Publication {
+    /// With one pin, which belongs to the claimer.
+    Pinned,
+    /// Without pins, for a later reader.
+    Ahead,
+    /// In the claimer's hands alone, and dirty from the start: a page that no disk holds.
+    Exclusive,
+}
+
+/// What became of an attempt to evict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// The page is absent now and its frame belongs to the evictor.
+    Evicted,
+    /// It was used since the last attempt; the next one will not find that again unless it is used again.
+    Referenced,
+    /// Somebody holds it now.
+    Held,
+    /// It can never be evicted.
+    Dirty,
+}
+
+/// The word of one page.
+#[derive(Debug)]
+#[repr(transparent)]
+pub(super) struct Word(AtomicU64);
+
+impl Word {
+    /// The word of a page that was never in the pool.
+    pub(super) fn absent() -> Word {
+        Word(AtomicU64::new(0))
+    }
+
+    /// Pins the page for reading and tells its frame; `None` unless it is resident and not exclusive.
+    #[inline]
+    pub(super) fn pin(&self, purpose: Purpose) -> Option<u32> {
+        let mut seen = self.0.load(Ordering::Relaxed);
+        while seen & (RESIDENT | EXCLUSIVE) == RESIDENT && seen & PINS != PINS {
+            let pinned = with_pin(seen, purpose);
+            match self.0.compare_exchange_weak(seen, pinned, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return Some(frame_of(seen)),
+                Err(now) => seen = now,
+            }
+        }
+        None
+    }
+
+    /// Gives back one pin. The caller must hold it.
+    #[inline]
+    pub(super) fn unpin(&self) {
+        let before = self.0.fetch_sub(PIN, Ordering::Release);
+        debug_assert!(before & PINS != 0, "a pin was given back twice");
+    }
+
+    /// The frame of a resident page, without a right to look at it: good for a prefetch.
+    #[inline]
+    pub(super) fn frame_hint(&self) -> Option<u32> {
+        let seen = self.0.load(Ordering::Relaxed);
+        (seen & RESIDENT != 0).then_some(frame_of(seen))
+    }
+
+    /// What the page is up to at this moment.
+    pub(super) fn state(&self) -> State {
+        match self.0.load(Ordering::Relaxed) {
+            seen if seen & RESIDENT != 0 => State::Resident,
+            seen if seen & LOADING != 0 => State::Loading,
+            _ => State::Absent,
+        }
+    }
+
+    /// Makes the caller the one who brings an absent page, and tells the mark of its last eviction (0: none).
+    /// `None` when it is not absent.
+    pub(super) fn claim(&self) -> Option<u32> {
+        let seen = self.0.load(Ordering::Relaxed);
+        let is_absent = seen & (RESIDENT | LOADING) == 0;
+        // A failed exchange means that somebody else has claimed it: there is no other way out of this state.
+        (is_absent && self.0.compare_exchange(seen, seen | LOADING, Ordering::Acquire, Ordering::Relaxed).is_ok())
+            .then_some(seen as u32)
+    }
+
+    /// Shows the page, whose bytes stand in `frame`, to everyone. The caller must have claimed it.
+    pub(super) fn publish(&self, frame: u32, publication: Publication) {
+        let flags = match publication {
+            Publication::Pinned => PIN,
+            Publication::Ahead => AHEAD,
+            Publication::Exclusive => EXCLUSIVE | DIRTY,
+        };
+        self.0.store(RESIDENT | flags | u64::from(frame), Ordering::Release);
+    }
+
+    /// Makes a claimed page absent again. The caller must have claimed it.
+    pub(super) fn abandon(&self) {
+        self.0.store(0, Ordering::Release);
+    }
+
+    /// Takes the page for writing, marks it dirty and tells its frame; `None` unless it is resident and nobody holds
+    /// it.
+    pub(super) fn lock(&self) -> Option<u32> {
+        let seen = self.0.load(Ordering::Relaxed);
+        let is_free = seen & (RESIDENT | EXCLUSIVE | PINS) == RESIDENT;
+        let locked = (seen | EXCLUSIVE | DIRTY) & !AHEAD;
+        (is_free && self.0.compare_exchange(seen, locked, Ordering::Acquire, Ordering::Relaxed).is_ok())
+            .then_some(frame_of(seen))
+    }
+
+    /// Ends the writing. The caller must hold the lock.
+    pub(super) fn unlock(&self) {
+        // Nobody changes an exclusive word but its locker, so a load and a store are as good as one instruction.
+        let seen = self.0.load(Ordering::Relaxed);
+        self.0.store(seen & !EXCLUSIVE, Ordering::Release);
+    }
+
+    /// Makes the page absent if nobody holds it, it is clean and it was not used since the last attempt; an absent page
+    /// remembers `mark`.
+    pub(super) fn evict(&self, mark: u32) -> Verdict {
+        let mut seen = self.0.load(Ordering::Relaxed);
+        loop {
+            let (next, verdict) = match seen {
+                _ if seen & DIRTY != 0 => return Verdict::Dirty,
+                _ if seen & (RESIDENT | EXCLUSIVE | PINS) != RESIDENT => return Verdict::Held,
+                _ if seen & REFERENCED != 0 => (seen & !REFERENCED, Verdict::Referenced),
+                _ => (u64::from(mark), Verdict::Evicted),
+            };
+            match self.0.compare_exchange_weak(seen, next, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return verdict,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Makes the page absent, dirty or not, and tells the frame that is the caller's now; an error when somebody holds
+    /// it, `None` when it was absent.
+    pub(super) fn discard(&self) -> Result<Option<u32>, Held> {
+        let mut seen = self.0.load(Ordering::Relaxed);
+        loop {
+            match seen {
+                _ if seen & (RESIDENT | LOADING) == 0 => return Ok(None),
+                _ if seen & (LOADING | EXCLUSIVE | PINS) != 0 => return Err(Held),
+                _ => {}
+            }
+            match self.0.compare_exchange_weak(seen, 0, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return Ok(Some(frame_of(seen))),
+                Err(now) => seen = now,
+            }
+        }
+    }
+}
+
+/// Somebody holds the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Held;
+
+#[inline]
+fn frame_of(word: u64) -> u32 {
+    (word & PAYLOAD) as u32
+}
+
+/// The word with one pin more. The first use of a page that was read ahead is the use it was read for, so it does not
+/// count as a second one.
+#[inline]
+fn with_pin(seen: u64, purpose: Purpose) -> u64 {
+    match purpose {
+        Purpose::Random if seen & AHEAD == 0 => (seen + PIN) | REFERENCED,
+        _ => (seen + PIN) & !AHEAD,
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn resident(publication: Publication) -> Word {
+        let word = Word::absent();
+        assert_eq!(word.claim(), Some(0));
+        word.publish(7, publication);
+        word
+    }
+
+    #[test]
+    fn an_absent_page_can_be_claimed_once_and_nothing_else() {
+        let word = Word::absent();
+        assert_eq!((word.state(), word.pin(Purpose::Random), word.lock()), (State::Absent, None, None));
+        assert_eq!((word.claim(), word.claim()), (Some(0), None));
+        assert_eq!((word.state(), word.pin(Purpose::Random), word.lock()), (State::Loading, None, None));
+        assert_eq!((word.evict(1), word.discard()), (Verdict::Held, Err(Held)));
+        word.abandon();
+        assert_eq!(word.state(), State::Absent);
+    }
+
+    #[test]
+    fn a_pinned_page_neither_leaves_nor_changes() {
+        let word = resident(Publication::Pinned);
+        assert_eq!((word.evict(1), word.lock(), word.discard()), (Verdict::Held, None, Err(Held)));
+        word.unpin();
+        assert_eq!((word.evict(9), word.claim()), (Verdict::Evicted, Some(9)));
+    }
+
+    #[test]
+    fn a_page_used_again_is_passed_over_once() {
+        let word = resident(Publication::Pinned);
+        assert_eq!(word.pin(Purpose::Random), Some(7));
+        word.unpin();
+        word.unpin();
+        assert_eq!((word.evict(1), word.evict(1)), (Verdict::Referenced, Verdict::Evicted));
+    }
+
+    #[test]
+    fn the_first_use_of_a_page_read_ahead_and_any_scan_earn_nothing() {
+        for purpose in [Purpose::Random, Purpose::Scan] {
+            let word = resident(Publication::Ahead);
+            assert_eq!(word.pin(purpose), Some(7));
+            word.unpin();
+            assert_eq!(word.pin(Purpose::Scan), Some(7));
+            word.unpin();
+            assert_eq!(word.evict(1), Verdict::Evicted);
+        }
+    }
+
+    #[test]
+    fn a_locked_page_is_nobody_elses_and_dirty_for_ever() {
+        let word = resident(Publication::Ahead);
+        assert_eq!((word.lock(), word.lock()), (Some(7), None));
+        assert_eq!((word.pin(Purpose::Random), word.discard()), (None, Err(Held)));
+        word.unlock();
+        assert_eq!(word.evict(1), Verdict::Dirty);
+        assert_eq!(word.pin(Purpose::Random), Some(7));
+        word.unpin();
+        assert_eq!((word.discard(), word.discard()), (Ok(Some(7)), Ok(None)));
+    }
+
+    #[test]
+    fn more_pins_than_the_count_holds_are_refused() {
+        let word = resident(Publication::Pinned);
+        for _ in 1..0xFFFF {
+            assert_eq!(word.pin(Purpose::Scan), Some(7));
+        }
+        assert_eq!((word.pin(Purpose::Scan), word.state()), (None, State::Resident));
+        word.unpin();
+        assert_eq!(word.pin(Purpose::Scan), Some(7));
+    }
+}
