@@ -1,9 +1,9 @@
 //! What a walk over one page costs, for the nine shapes of row of the published experiment.
 //!
-//! `cargo run --release -p storage --example walk_speed [-- MIB [shuffled]]`: the pages fill MIB mebibytes (256), in huge
-//! pages where the system grants them, and are walked in page order, or in random order. Printed is processor time, the
-//! least of several passes, in ns a page and in ns a row; for comparison, what a plain loop over the first byte of every
-//! cache line takes, and a walk of one row after the other.
+//! `cargo run --release -p storage --example walk_speed [-- MIB [shuffled]]`: the pages fill MIB mebibytes (256), in
+//! huge pages where the system grants them, and are walked in page order, or in random order. Printed is processor
+//! time, the least of several passes, in ns a page and in ns a row; for comparison, what a plain loop over the first
+//! byte of every cache line takes, and a walk of one row after the other.
 #![allow(clippy::print_stdout, reason = "an example prints what it found")]
 
 use std::hint::black_box;

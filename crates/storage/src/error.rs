@@ -11,7 +11,8 @@ use crate::page_id::PageId;
 #[derive(Debug, Error)]
 pub enum StorageError {
     /// A page that must not be used.
-    #[error("{file}: page {number} is damaged ({reason}); load the table again", file = file.display(), number = page.number)]
+    #[error("{file}: page {number} is damaged ({reason}); load the table again",
+        file = file.display(), number = page.number)]
     BadPage {
         /// The data file.
         file: PathBuf,
