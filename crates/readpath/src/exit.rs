@@ -50,7 +50,7 @@ impl Exit {
 /// Ends the process in the middle of whatever it does, because the user asked a second time. What was kept stays kept.
 #[allow(clippy::exit, reason = "the user wants out, and a store is never half-written")]
 pub(crate) fn at_once(signal: u8) -> ! {
-    crate::output::complain("stopped at once; the cases that were finished are kept in the store.");
+    crate::output::complain("stopped at once; what was kept before is whole.");
     std::process::exit(128 + i32::from(signal))
 }
 
