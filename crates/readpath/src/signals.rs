@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,20 +20,21 @@ const TOGETHER: Duration = Duration::from_secs(1);
 /// What the signals of this process have asked for.
 pub(crate) struct Signals {
     requested: Arc<AtomicBool>,
-    last: Arc<AtomicU8>,
+    last: Arc<AtomicUsize>,
 }
 
 impl Signals {
     /// Takes over ^C and SIGTERM.
     pub(crate) fn install() -> io::Result<Signals> {
         let signals = Signals { requested: Arc::default(), last: Arc::default() };
-        for (signal, _) in SIGNALS {
+        for (signal, number) in SIGNALS {
+            // Actions run in the order of their registration: the number is there when the flag is up.
+            flag::register_usize(signal, Arc::clone(&signals.last), usize::from(number))?;
             flag::register(signal, Arc::clone(&signals.requested))?;
         }
         let arrivals = Arrivals::new(SIGNALS.map(|(signal, _)| signal))?;
-        let last = Arc::clone(&signals.last);
         // It sleeps in a read until a signal comes, so that it disturbs no measurement.
-        thread::Builder::new().name("signals".into()).spawn(move || watch(arrivals, &last))?;
+        thread::Builder::new().name("signals".into()).spawn(move || watch(arrivals))?;
         Ok(signals)
     }
 
@@ -44,25 +45,18 @@ impl Signals {
 
     /// The number of the signal that asked to stop.
     pub(crate) fn received(&self) -> Option<u8> {
-        if !self.requested.load(Ordering::Relaxed) {
-            return None;
-        }
-        // The watching thread may be a moment behind the flag; ^C is by far the likelier of the two.
-        let number = self.last.load(Ordering::Relaxed);
-        Some(if number > 0 { number } else { SIGNALS[0].1 })
+        let number = u8::try_from(self.last.load(Ordering::Relaxed)).unwrap_or(0);
+        (number > 0).then_some(number)
     }
 }
 
-/// Remembers the first signal, and ends the process at another one that comes later.
-fn watch(mut arrivals: Arrivals, last: &AtomicU8) {
+/// Ends the process at a signal that comes a while after the first.
+fn watch(mut arrivals: Arrivals) {
     let mut first: Option<Instant> = None;
     for signal in arrivals.forever() {
         let number = SIGNALS.iter().find(|(known, _)| *known == signal).map_or(2, |(_, number)| *number);
         match first {
-            None => {
-                last.store(number, Ordering::Relaxed);
-                first = Some(Instant::now());
-            }
+            None => first = Some(Instant::now()),
             Some(first) if first.elapsed() < TOGETHER => {}
             Some(_) => crate::exit::at_once(number),
         }
