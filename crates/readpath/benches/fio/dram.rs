@@ -12,20 +12,26 @@ use crate::reader;
 
 /// Bytes that the chase walks when the ladder does not say how many it walked. Far beyond any cache, and small enough
 /// for a machine with little memory.
-const CHASE_BYTES: u64 = 1 << 30;
+const CHASE_BYTES: u64 = 2 << 30;
+
+/// Rounds of chase, ladder and chase: one alone is at the mercy of the neighbours' memory traffic.
+const ROUNDS: usize = 3;
 
 /// The two rungs, and what the chase is told to get the same pages.
 const RUNGS: [(&str, &[&str]); 2] = [("dram", &[]), ("dram-huge", &["huge"])];
 
 /// One bar a rung. The chase runs before and after the ladder, so that a drift in between shows as neither's fault.
 pub(crate) fn bars(arguments: &Arguments) -> Vec<Bar> {
-    let outcome = compare(arguments);
-    let of_rung = |index: usize| outcome.clone().and_then(|ratios| ratios[index].clone());
+    let rounds: Result<Vec<_>, String> = (0..ROUNDS).map(|_| compare(arguments)).collect();
+    let of_rung = |index: usize| {
+        let ratios: Vec<f64> = rounds.clone()?.iter().map(|round| round[index].clone()).collect::<Result<_, _>>()?;
+        Statistics::of_samples(&ratios).ok_or_else(|| "a round gave no number".to_string())
+    };
     let bar = |(index, (rung, _)): (usize, &(&str, _))| Bar {
         name: format!("ladder's {rung} in the pointer chase's"),
         wanted: LATENCY,
         word: "off",
-        measured: of_rung(index).map(Statistics::single),
+        measured: of_rung(index),
     };
     RUNGS.iter().enumerate().map(bar).collect()
 }
