@@ -5,8 +5,8 @@ use crate::tree::SourceFile;
 /// Columns that a line may have.
 pub(crate) const LINE_COLUMNS_MAX: usize = 120;
 
-/// Homes of unsafe code, as beginnings of paths. The engine's frames and column kernels join when they exist.
-pub(crate) const UNSAFE_HOMES: [&str; 1] = ["crates/sys/"];
+/// Homes of unsafe code, as beginnings of paths. The engine's are its frames and its walks of rows.
+pub(crate) const UNSAFE_HOMES: [&str; 3] = ["crates/sys/", "crates/storage/src/pool/", "crates/storage/src/walk.rs"];
 
 /// Names that say nothing about what a file holds.
 const NAMES_WITHOUT_MEANING: [&str; 8] =
