@@ -9,12 +9,11 @@ use std::sync::atomic::AtomicBool;
 
 use subjects::LogicalReads;
 use subjects::engine::{Engine, EngineSettings};
-use subjects::logical_reads::{Access, Cell, ColdRead, Cost, Moment, Pass, Population, TableFacts, Touch};
-use sys::account::process_io;
+use subjects::logical_reads::{Access, Cell, Cost, Moment, Pass, Population, TableFacts, Touch};
 use sys::clock::Clock;
 
 const CELL: Cell = Cell { row_length: 250, columns: 5, payload: 2 << 20 };
-const GO: AtomicBool = AtomicBool::new(false);
+static GO: AtomicBool = AtomicBool::new(false);
 const SCAN: Pass = Pass { access: Access::FullScan, touch: Touch::Rows, threads: 1, laps: 1, as_of: None };
 
 fn engine(directory: &Path, changed_rows_max: u32) -> Engine {
@@ -63,30 +62,6 @@ fn every_way_to_the_rows_finds_the_same_rows() {
     }
     assert_eq!(read(Access::RowidInOrder, 1).gets, facts.pages);
     assert_eq!(read(Access::OnePage, 2).gets, facts.pages);
-}
-
-#[test]
-fn what_the_pool_reads_is_what_the_kernel_fetched() {
-    let folder = folder();
-    let (mut engine, facts) = populated(folder.path(), 0);
-    if !facts.direct {
-        println!("skipped: the file system of the build refuses direct I/O");
-        return;
-    }
-    // Other tests of this process read too, so that the kernel's count is an upper bound here and exact in one test
-    // run alone.
-    let (before, counts) = (process_io().unwrap(), engine.pool().counts());
-    engine.populate(Population::FullScan, &GO).unwrap();
-    let fetched = process_io().unwrap().since(before).read_bytes;
-    let blocks = engine.pool().counts().since(counts).blocks_read;
-    assert_eq!(blocks, facts.pages);
-    assert!(fetched >= blocks * 8192, "{fetched} bytes fetched for {blocks} blocks");
-    let counts = engine.pool().counts();
-    assert_eq!(engine.read_cold(ColdRead::SingleBlocks, 50, &GO).unwrap().len(), 50);
-    let cold = engine.pool().counts().since(counts);
-    assert_eq!((cold.physical_reads, cold.blocks_read, cold.gets), (50, 50, 50));
-    let ranges = engine.read_cold(ColdRead::Ranges, 256, &GO).unwrap();
-    assert_eq!(ranges.len(), 2);
 }
 
 #[test]

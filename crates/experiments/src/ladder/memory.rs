@@ -107,7 +107,7 @@ fn chase(footprint: usize, pages: Pages, seed: u64) -> Result<Chase, ExperimentE
     Chase::new(footprint, pages, seed).map_err(memory)
 }
 
-fn report_huge(name: &str, footprint: usize, huge: Option<u64>, journal: &mut dyn Journal) {
+pub(super) fn report_huge(name: &str, footprint: usize, huge: Option<u64>, journal: &mut dyn Journal) {
     let wanted = footprint as u64 / 2;
     if footprint >= sys::region::HUGE_PAGE && huge.is_none_or(|bytes| bytes < wanted) {
         journal.find(Finding::warning(

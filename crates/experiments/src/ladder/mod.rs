@@ -2,13 +2,15 @@
 
 mod answers;
 mod memory;
+mod pool;
 mod storage;
 mod system;
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use measure::{Case, Finding, Metric, Parameters, Unit};
+use measure::{Case, Metric, Parameters, Unit};
 use serde_json::json;
 
 use crate::error::ExperimentError;
@@ -40,8 +42,8 @@ pub fn run(parameters: &LadderParameters, machine: &Machine, journal: &mut dyn J
     storage.describe(journal);
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
-    let rungs: [Rungs; 4] = [memory::rungs, pool_rungs, system::rungs, storage::rungs];
-    let steps = Steps { parameters, machine, storage: &storage };
+    let rungs: [Rungs; 4] = [memory::rungs, pool::rungs, system::rungs, storage::rungs];
+    let steps = Steps { parameters, machine, storage: &storage, logical: Cell::default() };
     for rung in rungs {
         if machine.stop.requested() {
             return Ok(());
@@ -60,16 +62,8 @@ struct Steps<'a> {
     parameters: &'a LadderParameters,
     machine: &'a Machine,
     storage: &'a storage::Storage,
-}
-
-/// The rungs of the buffer pool need the embedded engine.
-fn pool_rungs(_steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
-    let reason = "The buffer-pool rungs, and with them the ratio of physical to logical I/O, need the embedded storage \
-                  engine, which this version does not have.";
-    for absent in ["absent-pool-get", "absent-lio"] {
-        journal.find(Finding::info(absent, reason));
-    }
-    Ok(())
+    /// What the rungs of the buffer pool found, for the ratio to the device's.
+    logical: Cell<Option<pool::LogicalCost>>,
 }
 
 /// The parameters of a rung.

@@ -5,6 +5,7 @@ use measure::quantity::{format_nanos, three_digits};
 use subjects::logical_reads::{Access, RANGE_BLOCKS, Touch};
 
 use super::measuring::Measured;
+use super::shape;
 use crate::journal::Journal;
 
 /// Physical over logical: Millsap's figure, the folklore's, and the document's at 128 blocks a read.
@@ -34,11 +35,10 @@ pub(super) fn physical_against_logical(lio: &Measured, physical: Physical, journ
     journal.find(Finding::info(
         "answer-ratio",
         format!(
-            "A physical I/O of one block costs {} logical I/Os of {} bytes in {} columns ({} against {}; Millsap: \
+            "A physical I/O of one block costs {} logical I/Os of {} ({} against {}; Millsap: \
              {MILLSAP_RATIO}, the folklore: {FOLKLORE_RATIO}){ranged}.",
             three_digits(physical.single / lio.lio),
-            lio.cell.row_length,
-            lio.cell.columns,
+            shape(&lio.cell),
             format_nanos(physical.single),
             format_nanos(lio.lio)
         ),
@@ -63,10 +63,9 @@ fn split(found: &[Measured], journal: &mut dyn Journal) {
     journal.find(Finding::info(
         "answer-split",
         format!(
-            "Of the {} of a logical I/O ({} bytes in {} columns) the get takes {} and walking {} rows the rest.",
+            "Of the {} of a logical I/O ({}) the get takes {} and walking {} rows the rest.",
             format_nanos(one.lio),
-            one.cell.row_length,
-            one.cell.columns,
+            shape(&one.cell),
             format_nanos(one.get),
             three_digits(one.rows_per_get)
         ),
@@ -84,12 +83,10 @@ fn changed(found: &[Measured], journal: &mut dyn Journal) {
     journal.find(Finding::info(
         "answer-changed-rows",
         format!(
-            "With {} % of the rows changed since the reader's moment ({} % of the blocks rebuilt) a block of {} bytes \
-             in {} columns costs {} instead of {}: {} times.",
+            "With {} % of the rows changed since the reader's moment ({} % of the blocks rebuilt) a block of {} costs {} instead of {}: {} times.",
             one.changed_rows,
             three_digits(one.rebuilt * 100.0),
-            one.cell.row_length,
-            one.cell.columns,
+            shape(&one.cell),
             format_nanos(one.block),
             format_nanos(unchanged.block),
             three_digits(ratio)
@@ -109,12 +106,11 @@ fn threads(found: &[Measured], journal: &mut dyn Journal) {
         journal.find(Finding::info(
             "answer-threads",
             format!(
-                "{} threads on distinct blocks ({}, {} bytes in {} columns, touching {}) get {} times as many a second \
+                "{} threads on distinct blocks ({}, {}, touching {}) get {} times as many a second \
                  as one; a get costs {} of CPU instead of {}.",
                 many.plan.threads,
                 many.plan.access.name(),
-                many.cell.row_length,
-                many.cell.columns,
+                shape(&many.cell),
                 many.plan.touch.name(),
                 three_digits(alone.elapsed / many.elapsed),
                 format_nanos(many.lio),

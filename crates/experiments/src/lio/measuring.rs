@@ -7,7 +7,7 @@ use serde_json::json;
 use subjects::LogicalReads;
 use subjects::logical_reads::{Access, Cell, Cost, Pass, Touch};
 
-use super::{Bench, Setting};
+use super::{Bench, Setting, shape};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Conditions;
@@ -81,12 +81,11 @@ pub(super) fn case(
 }
 
 fn name(setting: &Setting<'_>, plan: &Plan) -> String {
-    let Cell { row_length, columns, .. } = setting.cell;
     let threads = if plan.threads > 1 { format!(" by {} threads", plan.threads) } else { String::new() };
     let changed =
         if setting.changed_rows > 0 { format!(", {} % changed", setting.changed_rows) } else { String::new() };
     let (access, touch) = (plan.access.name(), plan.touch.name());
-    format!("{row_length} bytes in {columns} columns, {access}, touching {touch}{threads}{changed}")
+    format!("{}, {access}, touching {touch}{threads}{changed}", shape(&setting.cell))
 }
 
 fn samples(bench: &mut Bench<'_>, setting: &Setting<'_>, plan: &Plan) -> Result<Samples, ExperimentError> {
@@ -141,7 +140,7 @@ fn metrics(samples: &Samples, setting: &Setting<'_>, plan: &Plan, bench: &Bench<
         let source = "lio less get, over rows a get, sample by sample";
         metrics.push(Metric::of_samples("row_walk", Unit::Nanoseconds, source, &walk));
     }
-    if setting.changed_rows > 0 && pages.is_finite() {
+    if setting.as_of.is_some() && pages.is_finite() {
         let block: Vec<f64> = samples.costs.iter().map(|cost| cost.cpu.0 as f64 / samples.laps / pages).collect();
         let source = format!("{clock} over blocks of the table");
         metrics.push(Metric::of_samples("block", Unit::Microseconds, &source, &micros(&block)));

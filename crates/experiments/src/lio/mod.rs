@@ -7,6 +7,8 @@ mod answers;
 mod checks;
 mod measuring;
 
+pub(crate) use answers::{DOCUMENT_RANGED_RATIO, FOLKLORE_RATIO, MILLSAP_RATIO};
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -96,9 +98,8 @@ impl LioParameters {
                     && u32::from(number) > cell.columns
                 {
                     return refuse(format!(
-                        "column {number} cannot be touched in a table of {} columns: give --columns {number}, or \
-                         --touch column-last",
-                        cell.columns
+                        "column {number} cannot be touched in rows of {}: give --columns {number}, or --touch column-last",
+                        shape(&cell)
                     ));
                 }
                 if touch.of(&cell) == Touch::Column(0) {
@@ -164,6 +165,12 @@ pub fn run(parameters: &LioParameters, machine: &Machine, journal: &mut dyn Jour
         machine.report_disturbances(journal);
     }
     Ok(())
+}
+
+/// The shape of a table in words.
+fn shape(cell: &Cell) -> String {
+    let noun = if cell.columns == 1 { "column" } else { "columns" };
+    format!("{} bytes in {} {noun}", cell.row_length, cell.columns)
 }
 
 fn describe(bench: &Bench<'_>, journal: &mut dyn Journal) {
@@ -232,7 +239,7 @@ impl Bench<'_> {
 
     /// Brings the table of a cell into the pool.
     fn prepare(&mut self, cell: Cell, journal: &mut dyn Journal) -> Result<TableFacts, ExperimentError> {
-        let name = format!("the table of {} bytes in {} columns", cell.row_length, cell.columns);
+        let name = format!("the table of {}", shape(&cell));
         journal.step(&format!("preparing {name}"), Duration::from_secs(1));
         let mut shown = 0;
         let mut progress = |written: u64, of: u64| {
