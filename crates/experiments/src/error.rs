@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use device::content::ContentError;
 use device::read_loop::ReadFailure;
 use device::workers::ReadingError;
+use storage::StorageError;
+use subjects::logical_reads::SubjectError;
 use sys::target::TargetError;
 use sys::test_file::TestFileError;
 use thiserror::Error;
@@ -53,6 +55,12 @@ pub enum ExperimentError {
     /// Parameters that cannot be, with what to write instead.
     #[error("{0}")]
     Parameters(String),
+    /// The engine could not do it.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// What the experiment is run on could not do it.
+    #[error(transparent)]
+    Subject(#[from] SubjectError),
     /// A finished case could not be kept.
     #[error(transparent)]
     Keep(#[from] KeepError),

@@ -8,6 +8,7 @@ pub mod disk;
 pub mod error;
 pub mod journal;
 pub mod ladder;
+pub mod lio;
 pub mod machine;
 pub mod own_cost;
 pub mod reading;

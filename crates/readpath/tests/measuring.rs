@@ -117,6 +117,10 @@ fn the_ladder_names_every_rung_or_says_why_not() {
     for cost in ["clock_read", "empty_loop", "null_device_read"] {
         assert!(document["own_cost"].as_array().unwrap().iter().any(|metric| metric["name"] == cost), "{cost}");
     }
+    for rung in ["pool-get", "lio"] {
+        assert!(rungs.contains(&rung), "{rung}");
+    }
+    assert!(ids(&document).contains(&"answer-ratio"), "{:?}", ids(&document));
     assert!(nothing_left(user.home.path()), "the test file was left");
 }
 

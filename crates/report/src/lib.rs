@@ -10,6 +10,7 @@ mod disk;
 mod findings;
 mod head;
 mod ladder;
+mod lio;
 mod number;
 mod parameters;
 mod roundtrip;
@@ -31,7 +32,8 @@ pub use style::Style;
 type Body = fn(&Run, &Style) -> String;
 
 /// The experiments that have a layout of their own; any other is rendered case by case.
-const BODIES: &[(&str, Body)] = &[("ladder", ladder::body), ("disk", disk::body), ("roundtrip", roundtrip::body)];
+const BODIES: &[(&str, Body)] =
+    &[("ladder", ladder::body), ("disk", disk::body), ("roundtrip", roundtrip::body), ("lio", lio::body)];
 
 /// What stands in the place of the tables of a run that kept no case.
 const NO_CASE: &str = "No case was finished.";

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::number::bytes;
 
 /// Parameters that are counted in bytes.
-const IN_BYTES: [&str; 6] = ["block_size", "span", "offset", "distance", "size", "length"];
+const IN_BYTES: [&str; 7] = ["block_size", "span", "offset", "distance", "size", "length", "payload"];
 
 /// The parameters that every case has with one and the same value, in the order of the first case.
 pub(crate) fn constant(cases: &[Case]) -> impl Iterator<Item = (&str, &Value)> {

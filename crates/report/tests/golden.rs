@@ -63,6 +63,12 @@ fn a_round_trip_stands_beside_the_published_figures() {
 }
 
 #[test]
+fn logical_reads_stand_beside_the_published_ones() {
+    check_run("lio", &documents::lio());
+    check_run("lio-axes", &documents::lio_axes());
+}
+
+#[test]
 fn an_experiment_without_a_layout_is_shown_case_by_case() {
     check_run("unknown", &documents::unknown());
     check_run("empty", &documents::run("disk", json!({})));
@@ -157,6 +163,8 @@ fn narrow_terminals_get_narrow_pages() {
             report::render(&documents::disk_zones(), &style),
             report::render(&documents::disk_plain(), &style),
             report::render(&documents::roundtrip(), &style),
+            report::render(&documents::lio(), &style),
+            report::render(&documents::lio_axes(), &style),
         ];
         for line in pages.iter().flat_map(|page| page.lines()) {
             assert!(line.width() <= width, "{} of {width} columns: {line}", line.width());

@@ -14,6 +14,7 @@ mod memory_pages;
 pub mod page;
 pub mod page_id;
 pub mod pool;
+mod pool_access;
 pub mod row;
 pub mod versions;
 pub mod walk;

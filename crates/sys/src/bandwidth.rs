@@ -11,8 +11,8 @@ use std::thread;
 
 use measure::Nanos;
 use measure::random::mix;
-use rustix::thread::{CpuSet, sched_setaffinity};
 
+use crate::affinity::pin;
 use crate::clock::Clock;
 use crate::host::allowed_cpus;
 use crate::region::{Pages, Region};
@@ -144,13 +144,6 @@ fn turn(part: &[u8], cpu: Option<usize>, barrier: &Barrier, clock: &Clock) -> Tu
         black_box(sum(black_box(part)));
     }
     Turn { start, end: clock.now(), bytes: passes * part.len(), pinned }
-}
-
-/// Binds this thread to one processor; `false` when that is refused.
-fn pin(cpu: usize) -> bool {
-    let mut cpus = CpuSet::new();
-    cpus.set(cpu);
-    sched_setaffinity(None, &cpus).is_ok()
 }
 
 /// Bytes a second from the first start to the last end.

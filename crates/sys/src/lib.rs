@@ -5,6 +5,7 @@
 //! It knows no experiment, keeps no statistics and prints nothing.
 
 pub mod account;
+pub mod affinity;
 mod alignment;
 pub mod arena;
 pub mod bandwidth;
@@ -12,6 +13,7 @@ pub mod block_device;
 pub mod chase;
 pub mod clock;
 pub mod core_clock;
+pub mod cycles;
 pub mod extents;
 pub mod host;
 mod mount;

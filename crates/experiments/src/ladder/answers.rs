@@ -3,8 +3,10 @@
 use measure::Finding;
 use measure::quantity::{format_nanos, three_digits};
 
+use super::pool::LogicalCost;
 use super::storage::SEQUENTIAL_BLOCKS;
 use crate::journal::Journal;
+use crate::lio::{DOCUMENT_RANGED_RATIO, FOLKLORE_RATIO, MILLSAP_RATIO};
 use crate::reading::Answer;
 
 /// Mean of the first touch over the second from which a volume is called lazily loaded.
@@ -21,10 +23,13 @@ pub(super) struct Found {
     pub(super) depth: usize,
     /// In reads of 128 blocks.
     pub(super) sequential: Option<f64>,
+    /// A logical I/O.
+    pub(super) logical: Option<LogicalCost>,
 }
 
 /// Adds the sentences under the table.
 pub(super) fn report(found: &Found, foreign: bool, journal: &mut dyn Journal) {
+    physical_against_logical(found, journal);
     if let (Some(single), Some(sequential)) = (found.single, found.sequential) {
         journal.find(Finding::info(
             "answer-single-against-sequential",
@@ -54,6 +59,25 @@ pub(super) fn report(found: &Found, foreign: bool, journal: &mut dyn Journal) {
              large file or a block device.",
         ));
     }
+}
+
+/// What the documents argue about. Random blocks stand against random blocks, and those of long reads against a scan.
+fn physical_against_logical(found: &Found, journal: &mut dyn Journal) {
+    let (Some(single), Some(logical)) = (found.single, found.logical) else { return };
+    let ranged = found.sequential.map_or(String::new(), |sequential| {
+        format!(
+            "; in {SEQUENTIAL_BLOCKS}-block reads {} (published: about {DOCUMENT_RANGED_RATIO})",
+            three_digits(sequential / logical.in_order)
+        )
+    });
+    journal.find(Finding::info(
+        "answer-ratio",
+        format!(
+            "A single-block physical I/O costs {} logical I/Os here (Millsap: {MILLSAP_RATIO}, the folklore: \
+             {FOLKLORE_RATIO}){ranged}.",
+            three_digits(single / logical.random)
+        ),
+    ));
 }
 
 /// Says when the first touch of a block costs far more than the second.

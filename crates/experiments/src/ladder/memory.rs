@@ -113,7 +113,7 @@ fn chase(steps: &Steps<'_>, footprint: usize, pages: Pages) -> Result<Option<Cha
     }
 }
 
-fn report_huge(name: &str, footprint: usize, huge: Option<u64>, journal: &mut dyn Journal) {
+pub(super) fn report_huge(name: &str, footprint: usize, huge: Option<u64>, journal: &mut dyn Journal) {
     let wanted = footprint as u64 / 2;
     if footprint >= sys::region::HUGE_PAGE && huge.is_none_or(|bytes| bytes < wanted) {
         journal.find(Finding::warning(

@@ -2,6 +2,7 @@
 
 mod answers;
 mod memory;
+mod pool;
 mod storage;
 mod system;
 
@@ -9,7 +10,7 @@ use std::cell::Cell;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use measure::{Case, Finding, Metric, Parameters, Unit};
+use measure::{Case, Metric, Parameters, Unit};
 use serde_json::json;
 
 use crate::error::ExperimentError;
@@ -45,9 +46,9 @@ pub fn run(parameters: &LadderParameters, machine: &Machine, journal: &mut dyn J
     storage.describe(journal);
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
-    let rungs: [Rungs; 4] = [memory::rungs, pool_rungs, system::rungs, storage::rungs];
+    let rungs: [Rungs; 4] = [memory::rungs, pool::rungs, system::rungs, storage::rungs];
     let left = Cell::new(if parameters.on.is_some() { TIME_ON } else { TIME });
-    let steps = Steps { parameters, machine, storage: &storage, left };
+    let steps = Steps { parameters, machine, storage: &storage, left, logical: Cell::default() };
     for rung in rungs {
         if machine.stop.requested() {
             return Ok(());
@@ -67,6 +68,8 @@ struct Steps<'a> {
     machine: &'a Machine,
     storage: &'a storage::Storage,
     left: Cell<Duration>,
+    /// What the rungs of the buffer pool found, for the ratio to the device's.
+    logical: Cell<Option<pool::LogicalCost>>,
 }
 
 impl Steps<'_> {
@@ -75,16 +78,6 @@ impl Steps<'_> {
         journal.step(what, self.left.get());
         self.left.set(self.left.get().saturating_sub(expected));
     }
-}
-
-/// The rungs of the buffer pool need the embedded engine.
-fn pool_rungs(_steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
-    let reason = "The buffer-pool rungs, and with them the ratio of physical to logical I/O, need the embedded storage \
-                  engine, which this version does not have.";
-    for absent in ["absent-pool-get", "absent-lio"] {
-        journal.find(Finding::info(absent, reason));
-    }
-    Ok(())
 }
 
 /// The parameters of a rung.

@@ -194,7 +194,7 @@ pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), 
         return Ok(());
     }
     check_region(steps, journal)?;
-    let mut found = answers::Found::default();
+    let mut found = answers::Found { logical: steps.logical.get(), ..answers::Found::default() };
     round_trip(steps, journal)?;
     let single = storage.plan(steps, 1, StopAfter::Time(SINGLE_TIME));
     found.single = touches(steps, single, "device-random-depth-1", 1, journal)?;

@@ -4,6 +4,7 @@ mod compare;
 mod completions;
 mod disk;
 mod ladder;
+mod lio;
 mod man;
 mod measure;
 mod null;
@@ -37,6 +38,7 @@ pub(crate) const COMMANDS: &[CommandRow] = &[
     ladder::COMMAND,
     disk::COMMAND,
     roundtrip::COMMAND,
+    lio::COMMAND,
     runs::COMMAND,
     show::COMMAND,
     compare::COMMAND,

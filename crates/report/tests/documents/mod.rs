@@ -183,7 +183,7 @@ pub(crate) fn roundtrip() -> Run {
 
 /// An experiment that has no layout of its own, with hostile names in it.
 pub(crate) fn unknown() -> Run {
-    let mut run = run("lio", json!({"kind": "engine", "path": "/tmp/\u{1b}[31mred\n/file"}));
+    let mut run = run("strange", json!({"kind": "engine", "path": "/tmp/\u{1b}[31mred\n/file"}));
     for length in [2500, 25] {
         let metrics = vec![
             spread("lio", Unit::Microseconds, 0.28, 0.1),
@@ -192,5 +192,60 @@ pub(crate) fn unknown() -> Run {
         run.cases.push(case(json!({"row_length": length, "columns": 5, "note": "\u{1b}]0;title\u{7}"}), metrics));
     }
     run.finished = None;
+    run
+}
+
+fn lio_case(parameters: Value, lio_ns: f64, rows: f64) -> Case {
+    let mut all = json!({
+        "row_length": 250, "columns": 5, "access": "full-scan", "touch": "rows", "threads": 1, "changed_rows": 0,
+        "payload": 268_435_456_u64, "seed": 1,
+    });
+    let given = object(parameters);
+    given.into_iter().for_each(|(name, value)| all[name] = value);
+    let mut metrics = vec![
+        spread("lio", Unit::Microseconds, lio_ns / 1e3, 0.1),
+        spread("get", Unit::Nanoseconds, 17.9, 0.05),
+        spread("row_walk", Unit::Nanoseconds, (lio_ns - 17.9) / rows, 0.1),
+        Metric::single("gets", Unit::Count, "the pool's gate", 34_637.0),
+        Metric::single("rows_per_block", Unit::Count, "rows over blocks got", rows),
+    ];
+    if all["changed_rows"] != 0 {
+        metrics.retain(|metric| metric.name != "row_walk");
+        metrics.push(spread("block", Unit::Microseconds, lio_ns * 2.1 / 1e3, 0.1));
+        metrics.push(Metric::single("rebuilt_blocks", Unit::Count, "the reader", 9_226.0));
+    }
+    case(all, metrics)
+}
+
+/// The nine cells with their cross-checks.
+pub(crate) fn lio() -> Run {
+    let mut run = run("lio", json!({"kind": "engine", "path": "/home/user/.cache/readpath/tables"}));
+    for (row_length, rows) in [(2500, 3.0), (250, 31.0), (25, 281.0)] {
+        for columns in [1, 5, 25] {
+            let parameters = json!({"row_length": row_length, "columns": columns});
+            run.cases.push(lio_case(parameters, 40.0 + rows, rows));
+        }
+    }
+    run.cases.push(lio_case(json!({"check": "population", "population": "interleaved"}), 115.0, 31.0));
+    let physical = json!({
+        "row_length": 250, "columns": 5, "check": "physical", "access": "random", "blocks_per_read": 1,
+    });
+    run.cases.push(case(physical, vec![spread("physical_block", Unit::Nanoseconds, 56_800.0, 0.3)]));
+    run.findings = vec![
+        Finding::info("answer-ratio", "A physical I/O of one block costs 590 logical I/Os."),
+        Finding::info("absent-cycles", "Core cycles were not counted: this machine hides the processor's counters."),
+    ];
+    run
+}
+
+/// One table by several axes.
+pub(crate) fn lio_axes() -> Run {
+    let mut run = run("lio", json!({"kind": "engine", "path": "/home/user/.cache/readpath/tables"}));
+    for (threads, changed) in [(1, 0), (2, 0), (1, 1), (2, 50)] {
+        for (touch, cost) in [("rows", 112.0), ("column-5", 237.0)] {
+            let parameters = json!({"threads": threads, "changed_rows": changed, "touch": touch});
+            run.cases.push(lio_case(parameters, cost * f64::from(1 + changed), 31.0));
+        }
+    }
     run
 }

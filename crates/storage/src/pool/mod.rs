@@ -152,8 +152,13 @@ impl Pool {
     ///
     /// Whether reads go through the page cache is the target's: open it direct to have every miss reach the device.
     /// Errors when the file is shorter, when it cannot be read page by page, or when there are too many segments.
-    pub fn add_segment(&self, target: Target, pages: u32, verify: Verifier) -> Result<SegmentId, StorageError> {
-        let file = DataFile::new(target, pages, verify)?;
+    pub fn add_segment(
+        &self,
+        target: Target,
+        pages: u32,
+        verify: impl Fn(&PageBytes, PageId) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Result<SegmentId, StorageError> {
+        let file = DataFile::new(target, pages, Box::new(verify))?;
         self.add(Segment::new(pages, Origin::File(file))?)
     }
 

@@ -15,7 +15,7 @@ use crate::error::StorageError;
 use crate::page_id::{PAGE_SIZE, PageId};
 
 /// Says whether the bytes are those of the page, or what is wrong with them, as a part of a sentence.
-pub type Verifier = fn(&PageBytes, PageId) -> Result<(), String>;
+pub type Verifier = Box<dyn Fn(&PageBytes, PageId) -> Result<(), String> + Send + Sync>;
 
 /// One segment. A word of 8 bytes a page is all the memory it takes, besides read buffers.
 #[derive(Debug)]

@@ -108,6 +108,12 @@ impl<'pool> Session<'pool> {
         }
     }
 
+    /// Hears that a page was used again while its pin is still held.
+    #[inline]
+    pub fn pinned_revisit(&self) {
+        self.gate.pinned_revisit();
+    }
+
     /// A place that keeps its last page pinned.
     pub fn cursor(&self) -> Cursor<'_, 'pool> {
         Cursor { session: self, held: None }

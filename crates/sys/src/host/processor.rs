@@ -5,6 +5,8 @@ use std::path::Path;
 
 use measure::run::CacheLevel;
 
+use crate::cycles::{CycleCounter, NoCycles};
+
 /// Where the kernel lists the caches of the first processor, one folder each.
 const CACHES: &str = "/sys/devices/system/cpu/cpu0/cache";
 
@@ -78,84 +80,10 @@ fn hypervisor_name(signature: &[u8; 12]) -> String {
 /// `Some(false)` when there is no such counter, or when it opens and stays at zero, as some hypervisors have it;
 /// `None` when the kernel's settings or a sandbox forbid the question.
 pub(super) fn counters_answer() -> Option<bool> {
-    match counter::open_cycles() {
-        Ok(descriptor) => Some(counter::counts(&descriptor)),
-        Err(error) => match error.raw_os_error() {
-            Some(libc::EACCES | libc::EPERM) => None,
-            _ => Some(false),
-        },
-    }
-}
-
-/// One counter of `perf_event_open`, only to see whether it lives.
-mod counter {
-    use std::fs::File;
-    use std::hint::black_box;
-    use std::io::{self, Read};
-    use std::os::fd::{FromRawFd, OwnedFd, RawFd};
-
-    /// The first published version of `struct perf_event_attr`: 64 bytes, all that is needed here, in every kernel.
-    #[repr(C)]
-    #[derive(Default)]
-    struct EventAttributes {
-        kind: u32,
-        size: u32,
-        config: u64,
-        sample_period: u64,
-        sample_type: u64,
-        read_format: u64,
-        flags: u64,
-        wakeup_events: u32,
-        breakpoint_type: u32,
-        config1: u64,
-    }
-
-    const _: () = assert!(size_of::<EventAttributes>() == 64);
-
-    // From include/uapi/linux/perf_event.h.
-    const TYPE_HARDWARE: u32 = 0;
-    const HARDWARE_CPU_CYCLES: u64 = 0;
-    const EXCLUDE_KERNEL: u64 = 1 << 5;
-    const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
-    const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
-
-    /// Opens a counter of this thread's cycles in user mode, which asks for the least permission.
-    pub(super) fn open_cycles() -> io::Result<File> {
-        let attributes = EventAttributes {
-            kind: TYPE_HARDWARE,
-            size: size_of::<EventAttributes>() as u32,
-            config: HARDWARE_CPU_CYCLES,
-            flags: EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
-            ..EventAttributes::default()
-        };
-        let (this_thread, any_cpu, no_group) = (0 as libc::pid_t, -1 as libc::c_int, -1 as libc::c_int);
-        // SAFETY: the kernel reads `size` bytes of the attributes, which live across the call, and writes only their
-        // size field, and only when it does not know that size.
-        let descriptor = unsafe {
-            libc::syscall(
-                libc::SYS_perf_event_open,
-                &raw const attributes,
-                this_thread,
-                any_cpu,
-                no_group,
-                CLOSE_ON_EXEC,
-            )
-        };
-        if descriptor < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the kernel just opened this descriptor for us, and nothing else knows it.
-        Ok(File::from(unsafe { OwnedFd::from_raw_fd(descriptor as RawFd) }))
-    }
-
-    /// Whether the counter moves while this thread works.
-    pub(super) fn counts(mut counter: &File) -> bool {
-        let mut work = 0u64;
-        for step in 0..10_000 {
-            work = black_box(work.wrapping_add(step));
-        }
-        let mut value = [0; 8];
-        counter.read_exact(&mut value).is_ok() && u64::from_ne_bytes(value) > 0
+    match CycleCounter::of_this_thread() {
+        Ok(_) => Some(true),
+        Err(NoCycles::Forbidden) => None,
+        Err(NoCycles::Hidden) => Some(false),
     }
 }
 

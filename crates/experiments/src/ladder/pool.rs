@@ -1,0 +1,212 @@
+//! The rungs of the buffer pool: a get, and a get with its row walk, on a table that is made in memory and leaves
+//! nothing behind.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use measure::{Case, Metric, Unit};
+use serde_json::json;
+use storage::generator::RowGenerator;
+use storage::heap::{HeapTable, RandomOrder, full_scan};
+use storage::loader::build_page;
+use storage::manifest::{TableInfo, TableSpec};
+use storage::page::PageView;
+use storage::page_id::PAGE_SIZE;
+use storage::pool::{Pool, PoolSettings, Session};
+use storage::walk::{Touch, walk};
+use storage::{PageId, StorageError};
+use sys::host;
+
+use super::memory::report_huge;
+use super::{Steps, rung};
+use crate::error::ExperimentError;
+use crate::journal::Journal;
+use crate::machine::Conditions;
+
+/// Bytes of the pool where there is room: past every cache, and past what the processor's table of 2 MiB pages
+/// reaches.
+const FOOTPRINT_MAX: u64 = 512 << 20;
+
+/// Share of the free memory that the pool may take.
+const MEMORY_SHARE: u64 = 8;
+
+/// Samples of a rung, and gets of a sample: about 10 ms.
+const SAMPLES: usize = 15;
+const GETS: usize = 1 << 16;
+
+/// The middle cell of the nine: 31 rows a page.
+const ROW_LENGTH: u32 = 250;
+const COLUMNS: u32 = 5;
+
+/// Frames beside the table's: the pool keeps some back for reads.
+const SPARE_FRAMES: usize = 512;
+
+/// What a logical I/O costs, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LogicalCost {
+    /// Blocks in random order.
+    pub(super) random: f64,
+    /// Blocks in the order of the table, by a scan.
+    pub(super) in_order: f64,
+}
+
+/// Measures pool-get and lio.
+pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+    let footprint = footprint();
+    steps.say("filling a buffer pool for rungs pool-get and lio", Duration::from_secs(2), journal);
+    let pool = Pool::new(PoolSettings::new(footprint + SPARE_FRAMES * PAGE_SIZE))?;
+    let Some(table) = fill(steps, &pool, (footprint / PAGE_SIZE) as u32)? else { return Ok(()) };
+    report_huge("pool-get", footprint, pool.huge_bytes(), journal);
+    let bench = Bench { steps, table: &table, session: pool.session(), order: order(&table, steps.parameters.seed) };
+    let get = [
+        Timed {
+            name: "latency",
+            source: "get, the page's first word, release; random order, wall clock",
+            one: &header,
+        },
+        Timed {
+            name: "get_alone",
+            source: "get and release, nothing touched; random order, wall clock",
+            one: &nothing,
+        },
+    ];
+    bench.rung("pool-get", footprint, &get, journal)?;
+    let lio = [
+        Timed { name: "latency", source: "get, the head of every row, release; random order, wall clock", one: &rows },
+        Timed { name: "latency_in_order", source: "the same by a full scan, wall clock", one: &scan },
+    ];
+    if let Some([random, in_order]) = bench.rung("lio", footprint, &lio, journal)? {
+        steps.logical.set(Some(LogicalCost { random, in_order }));
+    }
+    Ok(())
+}
+
+/// A power of two within the share of the free memory, at most [`FOOTPRINT_MAX`] and at least 64 MiB.
+fn footprint() -> usize {
+    let free = host::available_memory().unwrap_or(FOOTPRINT_MAX);
+    1 << (free / MEMORY_SHARE).clamp(64 << 20, FOOTPRINT_MAX).ilog2()
+}
+
+/// Makes a table of so many pages in the pool; `None` when the user asked to stop.
+fn fill(steps: &Steps<'_>, pool: &Pool, pages: u32) -> Result<Option<HeapTable>, StorageError> {
+    let shape = storage::generator::RowShape { row_length: ROW_LENGTH, columns: COLUMNS };
+    let payload = u64::from(pages) * u64::from(shape.rows_per_page()) * u64::from(ROW_LENGTH);
+    let spec = TableSpec {
+        name: "ladder".into(),
+        row_length: ROW_LENGTH,
+        columns: COLUMNS,
+        payload,
+        seed: steps.parameters.seed,
+    };
+    let segment = pool.add_volatile_segment("the ladder's table", pages)?;
+    let info = TableInfo::planned(&spec, segment)?;
+    let generator = RowGenerator::new(spec.seed, shape)?;
+    let session = pool.session();
+    for number in 0..info.pages {
+        if steps.machine.stop.requested() {
+            return Ok(None);
+        }
+        build_page(&info, &generator, number, &mut *session.create(PageId { segment, number })?);
+    }
+    Ok(Some(HeapTable::new(&info, segment)))
+}
+
+/// Pages in random order, none twice.
+fn order(table: &HeapTable, seed: u64) -> Vec<PageId> {
+    let numbers = RandomOrder::new(table.pages().into(), seed).take(GETS);
+    numbers.map(|number| table.page(number as u32)).collect()
+}
+
+/// What both rungs are measured on.
+struct Bench<'a> {
+    steps: &'a Steps<'a>,
+    table: &'a HeapTable,
+    session: Session<'a>,
+    order: Vec<PageId>,
+}
+
+/// Does what is timed, and tells for how many blocks.
+type One = dyn Fn(&Bench<'_>) -> Result<usize, StorageError>;
+
+/// One metric of a rung.
+struct Timed<'a> {
+    name: &'static str,
+    source: &'static str,
+    one: &'a One,
+}
+
+impl Bench<'_> {
+    /// Measures a rung and keeps it; gives the medians.
+    fn rung<const N: usize>(
+        &self,
+        name: &str,
+        footprint: usize,
+        timed: &[Timed<'_>; N],
+        journal: &mut dyn Journal,
+    ) -> Result<Option<[f64; N]>, ExperimentError> {
+        let machine = self.steps.machine;
+        journal.step(&format!("rung {name}"), Duration::from_millis(500));
+        let mut parameters = rung(name);
+        parameters.insert("footprint".into(), json!(footprint));
+        parameters.insert("row_length".into(), json!(ROW_LENGTH));
+        parameters.insert("columns".into(), json!(COLUMNS));
+        parameters.insert("rows".into(), json!(self.table.spec().shape().rows_per_page()));
+        parameters.insert("access".into(), json!("random"));
+        let mut case = Case::new(parameters);
+        let mut medians = [0.0; N];
+        let conditions = Conditions::now(machine);
+        for (timed, median) in timed.iter().zip(&mut medians) {
+            // One unmeasured round: it brings the pool's words into the caches.
+            (timed.one)(self)?;
+            let samples = (0..SAMPLES).map(|_| self.sample(timed.one)).collect::<Result<Vec<f64>, _>>()?;
+            let metric = Metric::of_samples(timed.name, Unit::Nanoseconds, timed.source, &samples);
+            *median = metric.as_ref().map_or(f64::NAN, Metric::median);
+            case.metrics.extend(metric);
+        }
+        let change = conditions.changed(machine);
+        case.metrics.extend(change.metric());
+        if machine.stop.requested() {
+            return Ok(None);
+        }
+        machine.note(&format!("rung {name}"), &change, crate::machine::Sensitivity::Core);
+        journal.keep(case)?;
+        Ok(Some(medians))
+    }
+
+    /// Nanoseconds a block.
+    fn sample(&self, one: &One) -> Result<f64, StorageError> {
+        let clock = &self.steps.machine.clock;
+        let start = clock.now();
+        let blocks = one(self)?;
+        Ok(clock.now().since(start).0 as f64 / blocks as f64)
+    }
+}
+
+fn nothing(bench: &Bench<'_>) -> Result<usize, StorageError> {
+    for page in &bench.order {
+        drop(black_box(bench.session.get(*page)?));
+    }
+    Ok(bench.order.len())
+}
+
+fn header(bench: &Bench<'_>) -> Result<usize, StorageError> {
+    let mut sum = 0_u64;
+    for page in &bench.order {
+        sum = sum.wrapping_add(PageView::verified(&*bench.session.get(*page)?).change_number().0);
+    }
+    black_box(sum);
+    Ok(bench.order.len())
+}
+
+fn rows(bench: &Bench<'_>) -> Result<usize, StorageError> {
+    let mut sum = 0_u64;
+    for page in &bench.order {
+        sum = sum.wrapping_add(walk(PageView::verified(&*bench.session.get(*page)?), Touch::Rows).folded);
+    }
+    black_box(sum);
+    Ok(bench.order.len())
+}
+
+fn scan(bench: &Bench<'_>) -> Result<usize, StorageError> {
+    Ok(black_box(full_scan(&bench.session, bench.table, Touch::Rows)?).pages as usize)
+}

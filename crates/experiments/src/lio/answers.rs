@@ -1,0 +1,237 @@
+//! What the numbers say, in sentences, beside what the document found and what its readers believed.
+
+use measure::Finding;
+use measure::quantity::{format_nanos, three_digits};
+use subjects::logical_reads::{Access, RANGE_BLOCKS, Touch};
+
+use super::measuring::Measured;
+use super::shape;
+use crate::journal::Journal;
+
+/// Physical over logical: Millsap's figure, the folklore's, and the document's at 128 blocks a read.
+pub(crate) const MILLSAP_RATIO: f64 = 37.0;
+pub(crate) const FOLKLORE_RATIO: &str = "10 000";
+pub(crate) const DOCUMENT_RANGED_RATIO: f64 = 6.0;
+
+/// Two sources that agree differ by no more.
+const AGREE: f64 = 0.1;
+
+/// Median physical cost of a block in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Physical {
+    pub(super) single: f64,
+    pub(super) ranged: Option<f64>,
+}
+
+/// The document's own question.
+pub(super) fn physical_against_logical(lio: &Measured, physical: Physical, journal: &mut dyn Journal) {
+    let ranged = physical.ranged.map_or(String::new(), |ranged| {
+        format!(
+            "; in reads of {RANGE_BLOCKS} blocks {} ({} a block; the document: about {DOCUMENT_RANGED_RATIO})",
+            three_digits(ranged / lio.lio),
+            format_nanos(ranged)
+        )
+    });
+    journal.find(Finding::info(
+        "answer-ratio",
+        format!(
+            "A physical I/O of one block costs {} logical I/Os of {} ({} against {}; Millsap: \
+             {MILLSAP_RATIO}, the folklore: {FOLKLORE_RATIO}){ranged}.",
+            three_digits(physical.single / lio.lio),
+            shape(&lio.cell),
+            format_nanos(physical.single),
+            format_nanos(lio.lio)
+        ),
+    ));
+}
+
+/// What the cases say about the parts of a logical I/O, changed rows and threads.
+pub(super) fn report(found: &[Measured], journal: &mut dyn Journal) {
+    split(found, journal);
+    changed(found, journal);
+    threads(found, journal);
+    one_page(found, journal);
+}
+
+/// How much of it is the get.
+fn split(found: &[Measured], journal: &mut dyn Journal) {
+    let is_plain = |one: &&Measured| one.plan.access == Access::FullScan && one.plan.touch == Touch::Rows;
+    let plain = || found.iter().filter(is_plain).filter(|one| one.plan.threads == 1 && one.changed_rows == 0);
+    let Some(one) = plain().find(|one| one.cell.row_length == 250 && one.cell.columns == 5).or(plain().next()) else {
+        return;
+    };
+    journal.find(Finding::info(
+        "answer-split",
+        format!(
+            "Of the {} of a logical I/O ({}) the get takes {} and walking {} rows the rest.",
+            format_nanos(one.lio),
+            shape(&one.cell),
+            format_nanos(one.get),
+            three_digits(one.rows_per_get)
+        ),
+    ));
+}
+
+/// What rebuilding costs: the dearest case against the same without changes.
+fn changed(found: &[Measured], journal: &mut dyn Journal) {
+    let pairs = found.iter().filter(|one| one.changed_rows > 0).filter_map(|one| {
+        let unchanged =
+            found.iter().find(|other| other.changed_rows == 0 && other.plan == one.plan && other.cell == one.cell)?;
+        Some((one, unchanged, one.block / unchanged.block))
+    });
+    let Some((one, unchanged, ratio)) = pairs.max_by(|one, other| one.2.total_cmp(&other.2)) else { return };
+    journal.find(Finding::info(
+        "answer-changed-rows",
+        format!(
+            "With {} % of the rows changed since the reader's moment ({} % of the blocks rebuilt) a block of {} costs {} instead of {}: {} times.",
+            one.changed_rows,
+            three_digits(one.rebuilt * 100.0),
+            shape(&one.cell),
+            format_nanos(one.block),
+            format_nanos(unchanged.block),
+            three_digits(ratio)
+        ),
+    ));
+}
+
+/// What more threads bring on distinct blocks.
+fn threads(found: &[Measured], journal: &mut dyn Journal) {
+    for many in found.iter().filter(|one| one.plan.threads > 1 && one.plan.access != Access::OnePage) {
+        let is_alone = |one: &&Measured| {
+            one.plan.threads == 1
+                && (one.plan.access, one.plan.touch, one.cell) == (many.plan.access, many.plan.touch, many.cell)
+                && one.changed_rows == many.changed_rows
+        };
+        let Some(alone) = found.iter().find(is_alone) else { continue };
+        journal.find(Finding::info(
+            "answer-threads",
+            format!(
+                "{} threads on distinct blocks ({}, {}, touching {}) get {} times as many a second \
+                 as one; a get costs {} of CPU instead of {}.",
+                many.plan.threads,
+                many.plan.access.name(),
+                shape(&many.cell),
+                many.plan.touch.name(),
+                three_digits(alone.elapsed / many.elapsed),
+                format_nanos(many.lio),
+                format_nanos(alone.lio)
+            ),
+        ));
+    }
+}
+
+/// What contention costs.
+fn one_page(found: &[Measured], journal: &mut dyn Journal) {
+    for many in found.iter().filter(|one| one.plan.threads > 1 && one.plan.access == Access::OnePage) {
+        let is_alone = |one: &&Measured| {
+            one.plan.threads == 1
+                && (one.plan.access, one.plan.touch, one.cell) == (many.plan.access, many.plan.touch, many.cell)
+        };
+        let Some(alone) = found.iter().find(is_alone) else { continue };
+        journal.find(Finding::info(
+            "answer-contention",
+            format!(
+                "{} threads on one and the same block: the bare get costs {} of CPU instead of {}, {} times.",
+                many.plan.threads,
+                format_nanos(many.get),
+                format_nanos(alone.get),
+                three_digits(many.get / alone.get)
+            ),
+        ));
+    }
+}
+
+/// Two ways to one number.
+struct Check {
+    id: &'static str,
+    one: (&'static str, f64),
+    other: (&'static str, f64),
+    means: &'static str,
+}
+
+impl Check {
+    fn difference(&self) -> f64 {
+        self.other.1 / self.one.1 - 1.0
+    }
+}
+
+/// The sources against each other: a finding for each pair that differs, one sentence for all that agree. `checked`
+/// are the cases in the order of the table, interleaved, and by rowid.
+pub(super) fn cross_checks(found: &[Measured], checked: [Option<Measured>; 3], journal: &mut dyn Journal) {
+    let [in_order, interleaved, by_rowid] = checked;
+    let mut checks = Vec::new();
+    if let (Some(one), Some(other)) = (in_order, interleaved) {
+        checks.push(Check {
+            id: "population",
+            one: ("populated by a full scan", one.lio),
+            other: ("in random order between blocks of another table", other.lio),
+            means: "where the blocks lie in memory matters: the processor fetches neighbouring ones ahead",
+        });
+    }
+    if let (Some(one), Some(other)) = (in_order, by_rowid) {
+        checks.push(Check {
+            id: "read-path",
+            one: ("read by a full scan", one.lio),
+            other: ("by rowid in the same order, with as many gets", other.lio),
+            means: "a scan walks eight rows of a block side by side and fetches the next block meanwhile; a fetch by \
+                    rowid goes row by row",
+        });
+    }
+    let alone: Vec<&Measured> = found.iter().filter(|one| one.plan.threads == 1).collect();
+    let worst = alone.iter().max_by(|one, other| (one.elapsed / one.lio).total_cmp(&(other.elapsed / other.lio)));
+    if let Some(one) = worst {
+        checks.push(Check {
+            id: "clocks",
+            one: ("by the CPU clock", one.lio),
+            other: ("by the wall clock, at worst,", one.elapsed),
+            means: "the thread waited for a processor; the figures are those of the CPU clock, and repeating the run \
+                    on a quiet machine brings the two together",
+        });
+    }
+    let by_cycles = alone.iter().filter_map(|one| Some((one, one.by_cycles?)));
+    let off = |(one, cycles): &(&&Measured, f64)| (cycles / one.lio - 1.0).abs();
+    match by_cycles.max_by(|one, other| off(one).total_cmp(&off(other))) {
+        Some((one, cycles)) => checks.push(Check {
+            id: "cycles",
+            one: ("by the CPU clock", one.lio),
+            other: ("by core cycles, at worst,", cycles),
+            means: "the core's frequency moved, or the kernel's share of the time is not counted in cycles",
+        }),
+        None => report_no_cycles(journal),
+    }
+    say(&checks, journal);
+}
+
+fn report_no_cycles(journal: &mut dyn Journal) {
+    if let Err(reason) = sys::cycles::CycleCounter::of_this_thread() {
+        journal.find(Finding::info("absent-cycles", format!("Core cycles were not counted: {reason}.")));
+    }
+}
+
+fn say(checks: &[Check], journal: &mut dyn Journal) {
+    let (differing, agreeing): (Vec<&Check>, Vec<&Check>) =
+        checks.iter().partition(|check| check.difference().abs() > AGREE);
+    for check in differing {
+        journal.find(Finding::warning(
+            &format!("sources-differ-{}", check.id),
+            format!(
+                "A logical I/O costs {} {}, but {} {} ({}{} %): {}.",
+                format_nanos(check.one.1),
+                check.one.0,
+                format_nanos(check.other.1),
+                check.other.0,
+                if check.difference() > 0.0 { "+" } else { "" },
+                three_digits(check.difference() * 100.0),
+                check.means
+            ),
+        ));
+    }
+    if !agreeing.is_empty() {
+        let clause = |check: &&Check| {
+            format!("{} {}, {} {}", check.one.0, format_nanos(check.one.1), check.other.0, format_nanos(check.other.1))
+        };
+        let clauses: Vec<String> = agreeing.iter().map(clause).collect();
+        journal
+            .find(Finding::info("sources-agree", format!("Sources that agree within 10 %: {}.", clauses.join("; "))));
+    }
+}

@@ -1,0 +1,130 @@
+//! `readpath lio`: the cost of a logical I/O.
+
+use std::path::PathBuf;
+
+use ::measure::quantity::parse_size;
+use clap::{ArgMatches, Args, Command, ValueEnum};
+use experiments::lio::{self, COLUMNS, LioParameters, ROW_LENGTHS, TouchAxis};
+use subjects::logical_reads::{Access, Touch};
+
+use super::measure::measure;
+use super::{CommandRow, Context, arguments};
+use crate::exit::{Exit, Failure};
+
+/// The row of the table of commands.
+pub(super) const COMMAND: CommandRow = CommandRow { name: "lio", define, run };
+
+const EXAMPLES: &str = "\
+Examples:
+  readpath lio                                       the nine tables of the published experiment
+  readpath lio --payload 1GiB                        at their published size
+  readpath lio --touch rows,column-last              what walking the row to its end adds
+  readpath lio --row-length 250 --columns 5 --access full-scan,rowid,one-page --threads 1,2
+  readpath lio --row-length 250 --columns 5 --changed-rows 0,1,10,50
+  readpath lio --columns 25 --touch column-2,column-13,column-19";
+
+#[derive(Clone, Copy, ValueEnum)]
+enum AccessName {
+    /// Every block in order, with all its rows
+    FullScan,
+    /// Rows by address in random order, one get each
+    Rowid,
+    /// One block by all threads
+    OnePage,
+}
+
+#[derive(Args)]
+struct Arguments {
+    /// Bytes of all columns of all rows of a table; 1GiB is the published size
+    #[arg(long, default_value = "256MiB", value_parser = parse_size)]
+    payload: u64,
+    /// Bytes of a row, all columns together
+    #[arg(long, value_delimiter = ',', default_values_t = ROW_LENGTHS)]
+    row_length: Vec<u32>,
+    /// Columns of a row
+    #[arg(long, value_delimiter = ',', default_values_t = COLUMNS)]
+    columns: Vec<u32>,
+    /// Ways to the block
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "full-scan")]
+    access: Vec<AccessName>,
+    /// What is touched of a row: directory, rows, column-N, column-last
+    #[arg(long, value_delimiter = ',', default_value = "rows", value_parser = parse_touch)]
+    touch: Vec<TouchAxis>,
+    /// Numbers of threads
+    #[arg(long, value_delimiter = ',', default_value = "1")]
+    threads: Vec<usize>,
+    /// Percentages of the rows that changed since the moment that is read
+    #[arg(long, value_delimiter = ',', default_value = "0", value_name = "PERCENT")]
+    changed_rows: Vec<u32>,
+    /// Samples of each case
+    #[arg(long, default_value_t = 7)]
+    repeat: usize,
+    /// Random orders
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Directory of the tables, kept for the next run
+    /// [default: $XDG_CACHE_HOME/readpath/tables or ~/.cache/readpath/tables]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Load the tables again
+    #[arg(long)]
+    reload: bool,
+}
+
+fn define(command: Command) -> Command {
+    let about = "Measures the cost of a logical I/O: a block that is cached, by the shape of its rows";
+    Arguments::augment_args(command.about(about).after_help(EXAMPLES))
+}
+
+fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
+    let parameters = arguments::<Arguments>(matches)?.parameters(context)?;
+    measure(context, COMMAND.name, |journal, machine| lio::run(&parameters, machine, journal))
+}
+
+impl Arguments {
+    fn parameters(self, context: &Context) -> Result<LioParameters, Failure> {
+        let nowhere = "there is no directory for the tables, because neither XDG_CACHE_HOME nor HOME is set: name one \
+                       with --dir DIR.";
+        let usual = || context.settings.cache_dir.as_ref().map(|dir| dir.join("tables"));
+        let directory = self.dir.or_else(usual).ok_or_else(|| Failure::new(Exit::Failed, nowhere))?;
+        let parameters = LioParameters {
+            directory,
+            payload: self.payload,
+            row_lengths: self.row_length,
+            columns: self.columns,
+            accesses: self.access.into_iter().map(AccessName::access).collect(),
+            touches: self.touch,
+            threads: self.threads,
+            changed_rows: self.changed_rows,
+            repeat: self.repeat,
+            seed: self.seed,
+            reload: self.reload,
+        };
+        parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+        Ok(parameters)
+    }
+}
+
+impl AccessName {
+    fn access(self) -> Access {
+        match self {
+            AccessName::FullScan => Access::FullScan,
+            AccessName::Rowid => Access::Rowid,
+            AccessName::OnePage => Access::OnePage,
+        }
+    }
+}
+
+/// The word of `--touch`.
+fn parse_touch(word: &str) -> Result<TouchAxis, String> {
+    let touch = match word {
+        "directory" => Touch::Directory,
+        "rows" => Touch::Rows,
+        "column-last" => return Ok(TouchAxis::LastColumn),
+        _ => {
+            let number = word.strip_prefix("column-").and_then(|number| number.parse().ok());
+            Touch::Column(number.ok_or("write directory, rows, column-N (counted from 1) or column-last")?)
+        }
+    };
+    Ok(TouchAxis::Every(touch))
+}

@@ -1,0 +1,208 @@
+//! `readpath lio` as a user calls it: every axis on small tables, parameters that cannot be, ^C, damaged files.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A user with a home directory on the build's disk.
+struct User {
+    home: TempDir,
+}
+
+impl User {
+    fn new() -> User {
+        User { home: TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap() }
+    }
+
+    fn command(&self, words: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_readpath"));
+        command.arg("lio").args(words.split_whitespace()).env_clear().env("HOME", self.home.path());
+        command.env("LANG", "C.UTF-8").env("PATH", "/usr/bin:/bin");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, words: &str) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    /// The run document of a command that must succeed.
+    fn document(&self, words: &str) -> Value {
+        let output = self.run(&format!("{words} --payload 4MiB --repeat 2 --format json"));
+        assert!(output.status.success(), "{words}: {}", complaint(&output));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// What a command that must be refused with this code says.
+    fn refused(&self, words: &str, code: i32) -> String {
+        let output = self.run(words);
+        let complaint = complaint(&output);
+        assert_eq!(output.status.code(), Some(code), "{words}: {complaint}");
+        assert!(output.stdout.is_empty() && !complaint.contains("panicked"), "{words}: {complaint}");
+        complaint
+    }
+
+    /// The data files of the tables.
+    fn tables(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.home.path().join(".cache/readpath/tables"));
+        let paths = entries.into_iter().flatten().map(|entry| entry.unwrap().path());
+        paths.filter(|path| path.extension().is_some_and(|end| end == "pages")).collect()
+    }
+}
+
+fn complaint(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The cases that are not cross-checks.
+fn cases(document: &Value) -> Vec<&Value> {
+    let all = document["cases"].as_array().unwrap().iter();
+    all.filter(|case| case["parameters"]["check"].is_null()).collect()
+}
+
+fn metric(case: &Value, name: &str) -> f64 {
+    let metrics = case["metrics"].as_array().unwrap();
+    let found = metrics.iter().find(|metric| metric["name"] == name).unwrap_or_else(|| panic!("no {name}: {case}"));
+    found["median"].as_f64().unwrap()
+}
+
+fn ids(document: &Value) -> Vec<&str> {
+    document["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn the_nine_cells_are_measured_and_their_counts_add_up() {
+    let user = User::new();
+    let document = user.document("");
+    assert_eq!(document["experiment"], "lio");
+    assert_eq!(document["subject"]["kind"], "engine");
+    let cases = cases(&document);
+    assert_eq!(cases.len(), 9);
+    for case in cases {
+        let parameters = &case["parameters"];
+        let row_length = parameters["row_length"].as_f64().unwrap();
+        assert_eq!((&parameters["access"], &parameters["touch"]), (&"full-scan".into(), &"rows".into()));
+        let (rows, gets) = (metric(case, "rows"), metric(case, "gets"));
+        assert_eq!(rows, ((4 << 20) as f64 / row_length).floor());
+        assert_eq!(gets, (rows / metric(case, "rows_per_block")).round());
+        assert_eq!(metric(case, "physical_reads"), 0.0);
+        let lio = metric(case, "cpu") / gets * 1e6;
+        assert!((metric(case, "lio") / lio - 1.0).abs() < 0.5, "{case}");
+        assert!(metric(case, "get") > 0.0 && metric(case, "elapsed") > 0.0);
+        metric(case, "row_walk");
+    }
+    let found = ids(&document);
+    assert!(found.contains(&"answer-ratio") || found.contains(&"absent-physical"), "{found:?}");
+    assert!(found.iter().any(|id| id.starts_with("sources-")), "{found:?}");
+    assert_eq!(user.tables().len(), 10, "nine tables and the companion stay for the next run");
+}
+
+#[test]
+fn every_axis_multiplies_the_cases_and_renders_within_80_columns() {
+    let user = User::new();
+    let axes = "--row-length 250 --columns 5 --access full-scan,rowid,one-page --threads 1,2 --changed-rows 0,50 \
+                --touch directory,rows,column-2,column-last";
+    let document = user.document(axes);
+    let cases = cases(&document);
+    assert_eq!(cases.len(), 3 * 4 * 2 * 2);
+    for case in &cases {
+        let parameters = &case["parameters"];
+        let scans = parameters["access"] == "full-scan";
+        let changed = parameters["changed_rows"] == 50;
+        assert_eq!(metric(case, "rebuilt_blocks") > 0.0, changed, "{case}");
+        if scans {
+            assert_eq!(metric(case, "gets") - metric(case, "undo_gets"), metric(cases[0], "gets"), "{case}");
+        }
+        assert_ne!(parameters["touch"], "column-last");
+    }
+    for id in ["answer-changed-rows", "answer-threads", "answer-contention"] {
+        assert!(ids(&document).contains(&id), "{id}: {:?}", ids(&document));
+    }
+    let page = user.run(&format!("{axes} --payload 4MiB --repeat 1")).stdout;
+    let page = String::from_utf8(page).unwrap();
+    let wide = page.lines().find(|line| line.chars().count() > 80 && !line.contains(".cache/"));
+    assert_eq!(wide, None);
+}
+
+#[test]
+fn what_cannot_be_is_refused_as_wrong_words() {
+    let user = User::new();
+    for (words, says) in [
+        ("--row-length 10 --columns 25", "25 columns do not fit"),
+        ("--touch column-6 --columns 5", "--columns 6"),
+        ("--touch column-2", "1 column"),
+        ("--touch column-0", "column-1"),
+        ("--touch header", "column-last"),
+        ("--access index", "full-scan"),
+        ("--threads 0", "--threads 0"),
+        ("--changed-rows 101", "percentage"),
+        ("--repeat 0", "--repeat"),
+        ("--row-length 9000 --columns 1", "does not fit into a page"),
+        ("--payload 100 --row-length 2500", "less than one row"),
+        ("--payload much", "8192"),
+    ] {
+        let complaint = user.refused(words, 2);
+        assert!(complaint.contains(says), "{words}: {complaint}");
+    }
+    assert!(user.tables().is_empty(), "a table was made for a wrong command line");
+    let complaint = user.refused("--payload 900TiB --row-length 2500 --columns 1", 2);
+    assert!(complaint.contains("32 TiB"), "{complaint}");
+    let complaint = user.refused("--payload 3TiB --row-length 2500 --columns 1", 1);
+    assert!(complaint.contains("--payload"), "{complaint}");
+}
+
+#[test]
+fn a_table_is_reused_and_a_damaged_one_is_an_error_until_it_is_loaded_again() {
+    let user = User::new();
+    let one = "--row-length 250 --columns 5";
+    user.document(one);
+    let tables = user.tables();
+    let times: Vec<_> = tables.iter().map(|path| fs::metadata(path).unwrap().modified().unwrap()).collect();
+    user.document(one);
+    let again: Vec<_> = user.tables().iter().map(|path| fs::metadata(path).unwrap().modified().unwrap()).collect();
+    assert_eq!(times, again);
+    for path in &tables {
+        let file = File::options().write(true).open(path).unwrap();
+        (1..file.metadata().unwrap().len() / 8192 - 1)
+            .for_each(|page| file.write_all_at(b"?", page * 8192 + 4000).unwrap());
+    }
+    let complaint = user.refused(&format!("{one} --payload 4MiB"), 1);
+    assert!(complaint.contains("page 1 is damaged") && complaint.contains("load the table again"), "{complaint}");
+    user.document(&format!("{one} --reload"));
+    user.document(one);
+}
+
+#[test]
+fn an_interrupted_load_leaves_nothing_that_is_half_used() {
+    let user = User::new();
+    for after in [150, 400, 900] {
+        let child = user.command("--payload 256MiB --row-length 25 --columns 25").spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(after));
+        let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        assert!(status.success());
+        let output = child.wait_with_output().unwrap();
+        let code = output.status.code();
+        // Before the signal handler is in place, the signal ends the process as it ends any other.
+        assert!(code == Some(130) || code.is_none(), "{code:?} {}", complaint(&output));
+        assert!(!complaint(&output).contains("panicked"), "{}", complaint(&output));
+    }
+    // Whatever was left, the next run makes a whole table of it.
+    let document = user.document("--row-length 25 --columns 25");
+    assert_eq!(metric(cases(&document)[0], "rows"), ((4 << 20) / 25) as f64);
+}
+
+#[test]
+fn a_data_directory_that_cannot_be_is_told() {
+    let user = User::new();
+    let file = user.home.path().join("file");
+    File::create(&file).unwrap();
+    let words = format!("--row-length 250 --columns 5 --payload 4MiB --dir {}", file.display());
+    assert!(!user.refused(&words, 1).is_empty());
+}

@@ -1,0 +1,183 @@
+//! The cost of a logical I/O: one grid of tables a way of reading, beside the published one, and the evidence.
+
+use measure::{Case, Metric, Run};
+
+use crate::number::{ABSENT, grouped, nanos_of, three_digits, time_column};
+use crate::parameters::{cell, heading, varying};
+use crate::style::Style;
+use crate::table::{Align, Table};
+use crate::text::wrap;
+
+/// Source 000, a PC: bytes of a row, columns, µs of CPU a logical I/O of a full scan that counts rows.
+const PUBLISHED: [(&str, &str, &str); 9] = [
+    ("2500", "1", "1.44"),
+    ("2500", "5", "1.34"),
+    ("2500", "25", "1.43"),
+    ("250", "1", "2.06"),
+    ("250", "5", "4.41"),
+    ("250", "25", "2.50"),
+    ("25", "1", "5.32"),
+    ("25", "5", "5.52"),
+    ("25", "25", "6.85"),
+];
+
+/// The parameters that a grid has in common.
+const AXES: [&str; 4] = ["access", "touch", "threads", "changed_rows"];
+
+/// The parameter of cases that check others.
+const CHECK: &str = "check";
+
+/// The grids, the evidence of all cases, and the cross-checks.
+pub(crate) fn body(run: &Run, style: &Style) -> String {
+    let (checks, cases): (Vec<&Case>, Vec<&Case>) =
+        run.cases.iter().partition(|case| case.parameters.contains_key(CHECK));
+    let mut sections: Vec<String> = ways(&cases).iter().filter_map(|way| grid(way, &cases, style)).collect();
+    sections.push(if cases.is_empty() { String::new() } else { evidence(&cases, style) });
+    sections.push(if checks.is_empty() { String::new() } else { cross_checks(&checks, style) });
+    crate::join_sections(&sections)
+}
+
+/// How cases read, each way once: the values of [`AXES`].
+fn ways(cases: &[&Case]) -> Vec<[String; 4]> {
+    let mut ways = Vec::new();
+    for case in cases {
+        let way = way(case);
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    ways
+}
+
+/// The last column is one and the same way in all tables, whatever its number.
+fn way(case: &Case) -> [String; 4] {
+    AXES.map(|axis| match (axis, cell(case, axis)) {
+        ("touch", touch) if touch == format!("column-{}", cell(case, "columns")) => "column-last".into(),
+        (_, value) => value,
+    })
+}
+
+/// One grid of row lengths by columns; none where there is one table only.
+fn grid(way: &[String; 4], cases: &[&Case], style: &Style) -> Option<String> {
+    let here: Vec<&Case> = cases.iter().copied().filter(|case| self::way(case) == *way).collect();
+    let values = |name: &str| {
+        let mut values: Vec<String> = Vec::new();
+        for value in here.iter().map(|case| cell(case, name)) {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        values
+    };
+    let (lengths, columns) = (values("row_length"), values("columns"));
+    if here.len() < 2 || lengths.len() * columns.len() < 2 {
+        return None;
+    }
+    let is_published = way[0] == "full-scan" && way[1] == "rows" && way[2] == "1" && way[3] == "0";
+    let mut table = Table::new().column("row bytes", Align::Right);
+    for count in &columns {
+        let noun = if count == "1" { "column" } else { "columns" };
+        table = table.column(&format!("{count} {noun}"), Align::Left);
+    }
+    for length in &lengths {
+        let cost = |count: &String| {
+            let found = here.iter().find(|case| cell(case, "row_length") == *length && cell(case, "columns") == *count);
+            let own =
+                found.and_then(|case| nanos(case, "lio")).map_or(ABSENT.into(), |nanos| three_digits(nanos / 1e3));
+            let published = PUBLISHED.iter().find(|(of, by, _)| of == length && by == count).filter(|_| is_published);
+            published.map_or(own.clone(), |(_, _, published)| format!("{own} | {published}"))
+        };
+        table.row(std::iter::once(length.clone()).chain(columns.iter().map(cost)));
+    }
+    let beside = if is_published { " (engine | published, PC)" } else { "" };
+    let title = format!("µs of CPU per logical I/O: {}{beside}", phrase(way));
+    Some(wrap(&title, style.width, 2) + "\n" + &table.render(style))
+}
+
+fn phrase(way: &[String; 4]) -> String {
+    let [access, touch, threads, changed] = way;
+    let threads = if threads == "1" { String::new() } else { format!(", {threads} threads") };
+    let changed = if changed == "0" { String::new() } else { format!(", {changed} % of the rows changed") };
+    format!("{}, touching {}{threads}{changed}", access.replace('-', " "), touch.replace('-', " "))
+}
+
+/// One line a case: the parts of its cost, and how sure.
+fn evidence(cases: &[&Case], style: &Style) -> String {
+    let shown = |name: &&str| AXES.contains(name) || ["row_length", "columns"].contains(name);
+    let names: Vec<&str> = varying(cases).into_iter().filter(shown).collect();
+    let mut table = Table::new();
+    for name in &names {
+        let align = if ["access", "touch"].contains(name) { Align::Left } else { Align::Right };
+        table = table.column(&axis(name), align);
+    }
+    table = table
+        .column("LIO", Align::Decimal)
+        .optional_column("a block", Align::Decimal)
+        .column("get", Align::Decimal)
+        .optional_column("a row", Align::Decimal)
+        .optional_column("rebuilt", Align::Right)
+        .optional_column("range of LIO", Align::Left)
+        .optional_column("rows/block", Align::Right);
+    let column = |name: &str| time_column(&cases.iter().map(|case| nanos(case, name)).collect::<Vec<_>>());
+    let columns = [column("lio"), blank(column("block")), column("get"), blank(column("row_walk"))];
+    for (index, case) in cases.iter().enumerate() {
+        let parameters = names.iter().map(|name| cell(case, name));
+        let rebuilt = case.metric("rebuilt_blocks").map(Metric::median).filter(|count| *count > 0.0);
+        let rest = [
+            rebuilt.map_or(String::new(), |count| grouped(count as u64)),
+            range(case),
+            case.metric("rows_per_block").map_or(String::new(), |rows| three_digits(rows.median())),
+        ];
+        table.row(parameters.chain(columns.iter().map(|column| column[index].clone())).chain(rest));
+    }
+    table.render(style)
+}
+
+/// A column of which nothing is known is left out rather than filled with dashes.
+fn blank(column: Vec<String>) -> Vec<String> {
+    if column.iter().all(|value| value == ABSENT) { vec![String::new(); column.len()] } else { column }
+}
+
+fn axis(name: &str) -> String {
+    match name {
+        "changed_rows" => "changed %".into(),
+        "row_length" => "row bytes".into(),
+        _ => heading(name),
+    }
+}
+
+/// From the smallest sample to the 90th percentile or the largest, in the unit of ns.
+fn range(case: &Case) -> String {
+    let Some(metric) = case.metric("lio").filter(|metric| metric.statistics.n > 1) else { return String::new() };
+    let Some(scale) = nanos_of(metric.unit) else { return String::new() };
+    let high = metric.statistics.p90.unwrap_or(metric.statistics.max);
+    format!("{}–{} ns", three_digits(metric.statistics.min * scale), three_digits(high * scale))
+}
+
+fn cross_checks(checks: &[&Case], style: &Style) -> String {
+    let mut table = Table::new()
+        .column("cross-check", Align::Left)
+        .column("row bytes", Align::Right)
+        .column("columns", Align::Right)
+        .column("a block", Align::Decimal)
+        .optional_column("range", Align::Left);
+    let cost = |case: &&Case| nanos(case, "lio").or(nanos(case, "physical_block"));
+    let costs: Vec<String> = checks.iter().map(|case| cost(case).map_or(ABSENT.into(), crate::number::time)).collect();
+    for (case, cost) in checks.iter().zip(costs) {
+        table.row([what(case), cell(case, "row_length"), cell(case, "columns"), cost, range(case)]);
+    }
+    table.render(style)
+}
+
+/// What a check is about, in words.
+fn what(case: &Case) -> String {
+    match cell(case, CHECK).as_str() {
+        "physical" => format!("physical, {}, {} a read", cell(case, "access"), cell(case, "blocks_per_read")),
+        check => format!("{}: {}", heading(check), cell(case, check).replace('-', " ")),
+    }
+}
+
+fn nanos(case: &Case, name: &str) -> Option<f64> {
+    let metric = case.metric(name)?;
+    Some(metric.median() * nanos_of(metric.unit)?)
+}

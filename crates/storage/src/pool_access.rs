@@ -1,0 +1,44 @@
+//! The pool as a source of pages for heap tables and their changes: every get passes its gate.
+
+use crate::error::StorageError;
+use crate::heap::PageAccess;
+use crate::page_id::PageId;
+use crate::pool::{Pinned, PinnedMut, Session};
+use crate::versions::PageUpdate;
+
+impl<'pool> PageAccess for Session<'pool> {
+    type Guard<'a>
+        = Pinned<'pool>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn get(&self, page: PageId) -> Result<Pinned<'pool>, StorageError> {
+        Session::get(self, page)
+    }
+
+    #[inline]
+    fn prefetch(&self, page: PageId) {
+        Session::prefetch(self, page);
+    }
+
+    #[inline]
+    fn pinned_revisit(&self) {
+        Session::pinned_revisit(self);
+    }
+}
+
+impl<'pool> PageUpdate for Session<'pool> {
+    type GuardMut<'a>
+        = PinnedMut<'pool>
+    where
+        Self: 'a;
+
+    fn get_mut(&self, page: PageId) -> Result<PinnedMut<'pool>, StorageError> {
+        Session::get_mut(self, page)
+    }
+
+    fn create(&self, page: PageId) -> Result<PinnedMut<'pool>, StorageError> {
+        Session::create(self, page)
+    }
+}

@@ -1,0 +1,324 @@
+//! The embedded engine as a subject: one buffer pool for all tables, sized to the largest of them.
+//!
+//! The tables lie in a data directory and stay there for the next run. What is in the pool at one time is one table,
+//! the undo of its changes, and while the order of loading is examined a small companion.
+
+mod pass;
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use measure::random::mix;
+use storage::heap::{HeapTable, RandomOrder};
+use storage::manifest::{Manifest, TableSpec};
+use storage::page::{PAGE_ROOM, SLOT_BYTES};
+use storage::page_id::PAGE_SIZE;
+use storage::pool::{Pool, PoolSettings, Session};
+use storage::versions::Changes;
+use storage::{PageId, SegmentId, StorageError, loader};
+use sys::clock::Clock;
+use sys::host;
+use sys::target::{Caching, Target, TargetError};
+
+use crate::logical_reads::{
+    Cell, ColdRead, Cost, LogicalReads, Moment, Pass, Population, RANGE_BLOCKS, SubjectError, TableFacts,
+};
+
+/// What the text of all rows depends on. One seed for good, so that tables of an earlier run serve again.
+const TABLE_SEED: u64 = 1;
+
+/// Bytes of an undo record besides the row's: its own column count, three numbers with their lengths, the length of
+/// the row, and the entry of the row directory.
+const UNDO_BYTES: usize = 1 + 3 * 9 + 3 + SLOT_BYTES;
+
+/// Frames beyond what is known to be needed, for reads under way.
+const SPARE_PAGES: u64 = 512;
+
+/// Share of the available memory that the pool may take, in percent: the rest of the machine wants some too.
+const MEMORY_SHARE: u64 = 80;
+
+/// The companion holds this part of a table's payload.
+const COMPANION_PART: u64 = 4;
+
+/// Pages that are asked for in one go while a table is brought in: the flag of ^C is looked at between two.
+const PAGES_AT_ONCE: u32 = 2048;
+
+/// Pages of one table that follow each other before those of the companion come, when both are interleaved.
+const BATCH_PAGES: usize = 64;
+
+/// What an engine is made for.
+#[derive(Clone, Debug)]
+pub struct EngineSettings {
+    /// The data directory; made where it is missing.
+    pub directory: PathBuf,
+    /// Every table that will be asked for.
+    pub cells: Vec<Cell>,
+    /// The largest percentage of rows that will be changed.
+    pub changed_rows_max: u32,
+    /// Picks random orders.
+    pub seed: u64,
+    /// Whether tables that are there are thrown away and loaded again.
+    pub reload: bool,
+}
+
+/// The engine with its pool.
+#[derive(Debug)]
+pub struct Engine {
+    settings: EngineSettings,
+    clock: Clock,
+    pool: Pool,
+    undo: SegmentId,
+    changes: Changes,
+    tables: HashMap<String, Opened>,
+    current: Option<Opened>,
+}
+
+/// A table whose file is open.
+#[derive(Clone, Debug)]
+struct Opened {
+    table: HeapTable,
+    direct: bool,
+}
+
+/// Says what is wrong with the shape of a table, and what to ask for instead; `changed` when its rows will change.
+pub fn check_cell(cell: &Cell, changed: bool) -> Result<(), SubjectError> {
+    let spec = spec(cell);
+    spec.pages()?;
+    if changed && spec.shape().encoded_bytes() > storage::versions::CHANGEABLE_BYTES_MAX {
+        let sentence =
+            format!("rows of {} bytes are too long to be changed: their undo would not fit", cell.row_length);
+        return Err(StorageError::Parameters(sentence).into());
+    }
+    Ok(())
+}
+
+impl Engine {
+    /// Maps the pool. Errors when there is not enough memory, or when a cell cannot be.
+    pub fn new(settings: EngineSettings, clock: Clock) -> Result<Engine, SubjectError> {
+        let mut pages = 0;
+        let mut undo_pages = 0;
+        for cell in &settings.cells {
+            let undo = undo_pages_of(cell, settings.changed_rows_max);
+            let beside = undo.max(u64::from(spec(&companion(cell)).pages()?));
+            pages = pages.max(u64::from(spec(cell).pages()?) + beside);
+            undo_pages = undo_pages.max(undo);
+        }
+        let bytes = (pages + SPARE_PAGES) * PAGE_SIZE as u64;
+        let available = host::available_memory().map_or(u64::MAX, |bytes| bytes / 100 * MEMORY_SHARE);
+        if bytes > available {
+            return Err(SubjectError::Memory { needed: bytes >> 20, available: available >> 20 });
+        }
+        let pool = Pool::new(PoolSettings {
+            segments_max: 2 * settings.cells.len() + 1,
+            ..PoolSettings::new(bytes as usize)
+        })?;
+        let undo = pool.add_volatile_segment("undo", undo_pages.max(1) as u32)?;
+        let changes = Changes::new(undo);
+        Ok(Engine { settings, clock, pool, undo, changes, tables: HashMap::new(), current: None })
+    }
+
+    /// The pool, for what it says about itself.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// The data directory.
+    pub fn directory(&self) -> &Path {
+        &self.settings.directory
+    }
+
+    fn current(&self) -> Result<&Opened, SubjectError> {
+        self.current.as_ref().ok_or(SubjectError::NotPrepared)
+    }
+
+    /// The table of a specification, loaded where it is not there, and known to the pool.
+    fn open(
+        &mut self,
+        spec: &TableSpec,
+        progress: &mut dyn FnMut(u64, u64),
+        stop: &AtomicBool,
+    ) -> Result<Opened, SubjectError> {
+        if let Some(opened) = self.tables.get(&spec.name) {
+            return Ok(opened.clone());
+        }
+        if self.settings.reload {
+            loader::forget(&self.settings.directory, &spec.name)?;
+        }
+        let bytes = u64::from(spec.pages()?) * PAGE_SIZE as u64;
+        let info = loader::load(&self.settings.directory, spec, &mut |written| progress(written, bytes), stop)?;
+        let path = info.path(&self.settings.directory);
+        let (target, direct) = match Target::open(&path, Caching::Direct) {
+            Err(TargetError::DirectRefused { .. }) => (Target::open(&path, Caching::Buffered)?, false),
+            target => (target?, true),
+        };
+        // A page names the data file that it was written to; the pool has numbers of its own.
+        let verify = loader::verifier(SegmentId(info.segment));
+        let segment = self.pool.add_segment(target, info.pages, move |bytes, page| verify(bytes, page.number))?;
+        let opened = Opened { table: HeapTable::new(&info, segment), direct };
+        self.tables.insert(spec.name.clone(), opened.clone());
+        Ok(opened)
+    }
+
+    /// Whether the tables that are not there yet fit on the disk, all of them: better told before the first is written.
+    fn check_space(&self) -> Result<(), SubjectError> {
+        let directory = &self.settings.directory;
+        let failed = |doing| move |error| StorageError::Io { file: directory.clone(), doing, error };
+        fs::create_dir_all(directory).map_err(failed("creating"))?;
+        let manifest = Manifest::read(directory)?;
+        let mut needed = 0;
+        for spec in self.settings.cells.iter().map(spec) {
+            if manifest.table(&spec.name).is_none_or(|table| table.spec != spec) {
+                needed += u64::from(spec.pages()?) * PAGE_SIZE as u64;
+            }
+        }
+        let space = rustix::fs::statvfs(directory).map_err(|errno| failed("looking at")(errno.into()))?;
+        let free = space.f_bavail.saturating_mul(space.f_frsize);
+        if needed > free {
+            return Err(StorageError::NoSpace { directory: directory.clone(), needed, free }.into());
+        }
+        Ok(())
+    }
+
+    /// Empties the pool.
+    fn discard_all(&mut self) -> Result<(), SubjectError> {
+        for opened in self.tables.values() {
+            self.pool.discard(opened.table.segment())?;
+        }
+        self.pool.discard(self.undo)?;
+        self.changes = Changes::new(self.undo);
+        Ok(())
+    }
+
+    fn interleave(&mut self, table: &HeapTable, stop: &AtomicBool) -> Result<(), SubjectError> {
+        let cell =
+            Cell { row_length: table.spec().row_length, columns: table.spec().columns, payload: table.spec().payload };
+        let spec = TableSpec { name: "companion".into(), ..spec(&companion(&cell)) };
+        let companion = self.open(&spec, &mut |_, _| (), stop)?.table;
+        let order = |table: &HeapTable| -> Vec<PageId> {
+            let (segment, pages) = (table.segment(), u64::from(table.pages()));
+            RandomOrder::new(pages, self.settings.seed)
+                .map(|number| PageId { segment, number: number as u32 })
+                .collect()
+        };
+        let (own, others) = (order(table), order(&companion));
+        let mut others = others.chunks((BATCH_PAGES * others.len() / own.len().max(1)).max(1));
+        let session = self.pool.session();
+        for batch in own.chunks(BATCH_PAGES) {
+            check_stop(stop)?;
+            session.load_many(batch)?;
+            others.next().map_or(Ok(()), |batch| session.load_many(batch))?;
+        }
+        Ok(())
+    }
+}
+
+impl LogicalReads for Engine {
+    fn prepare(
+        &mut self,
+        cell: Cell,
+        progress: &mut dyn FnMut(u64, u64),
+        stop: &AtomicBool,
+    ) -> Result<TableFacts, SubjectError> {
+        if self.tables.is_empty() {
+            self.check_space()?;
+        }
+        self.discard_all()?;
+        let opened = self.open(&spec(&cell), progress, stop)?;
+        let facts = TableFacts { pages: opened.table.pages().into(), rows: opened.table.rows(), direct: opened.direct };
+        self.current = Some(opened);
+        Ok(facts)
+    }
+
+    fn populate(&mut self, population: Population, stop: &AtomicBool) -> Result<(), SubjectError> {
+        self.discard_all()?;
+        let table = self.current()?.table.clone();
+        match population {
+            Population::FullScan => scan_in(&self.pool.session(), &table, stop),
+            Population::Interleaved => self.interleave(&table, stop),
+        }
+    }
+
+    fn read(&mut self, pass: &Pass) -> Result<Cost, SubjectError> {
+        let table = &self.current()?.table;
+        Ok(pass::run(&self.pool, table, pass, &self.clock, self.settings.seed)?)
+    }
+
+    fn change_rows(&mut self, percent: u32) -> Result<Moment, SubjectError> {
+        let table = &self.current()?.table;
+        let before = self.changes.snapshot();
+        if percent > 0 {
+            let chosen = (0..table.rows()).filter(|row| is_chosen(*row, self.settings.seed, percent));
+            // The last byte of a row belongs to a value: the lengths stand before the values.
+            let edit = |_, row: &mut [u8]| row.last_mut().into_iter().for_each(|byte| *byte ^= 1);
+            self.changes.update(&self.pool.session(), chosen.map(|row| table.row_id(row)), edit)?;
+        }
+        Ok(Moment(before.0))
+    }
+
+    fn read_cold(&mut self, how: ColdRead, blocks: u32, stop: &AtomicBool) -> Result<Vec<f64>, SubjectError> {
+        self.discard_all()?;
+        let table = &self.current()?.table;
+        let session = self.pool.session();
+        let mut samples = Vec::with_capacity(blocks as usize);
+        let mut timed = |blocks: u32, read: &mut dyn FnMut() -> Result<(), StorageError>| {
+            check_stop(stop)?;
+            let start = self.clock.now();
+            read()?;
+            samples.push(self.clock.now().since(start).0 as f64 / f64::from(blocks));
+            Ok::<(), StorageError>(())
+        };
+        match how {
+            ColdRead::SingleBlocks => {
+                for number in RandomOrder::new(table.pages().into(), self.settings.seed).take(blocks as usize) {
+                    timed(1, &mut || session.get(table.page(number as u32)).map(drop))?;
+                }
+            }
+            ColdRead::Ranges => {
+                for range in 0..blocks.min(table.pages()) / RANGE_BLOCKS {
+                    let first = table.page(range * RANGE_BLOCKS);
+                    timed(RANGE_BLOCKS, &mut || session.prefetch_range(first, RANGE_BLOCKS).map(drop))?;
+                }
+            }
+        }
+        Ok(samples)
+    }
+}
+
+/// The table of a cell. Its name leaves the payload out, so that one directory holds one table of a shape.
+fn spec(cell: &Cell) -> TableSpec {
+    let Cell { row_length, columns, payload } = *cell;
+    TableSpec { name: format!("{row_length}x{columns}"), row_length, columns, payload, seed: TABLE_SEED }
+}
+
+/// A smaller table of another shape, whose blocks come between those of a cell.
+fn companion(cell: &Cell) -> Cell {
+    let payload = (cell.payload / COMPANION_PART).max(PAGE_SIZE as u64);
+    Cell { row_length: 250, columns: 5, payload }
+}
+
+/// Pages for the undo of a change of so many rows, rounded up.
+fn undo_pages_of(cell: &Cell, percent: u32) -> u64 {
+    let spec = spec(cell);
+    let rows = spec.rows() * u64::from(percent.saturating_add(1).min(100)) / 100;
+    let per_page = (PAGE_ROOM / (spec.shape().encoded_bytes() + UNDO_BYTES)).max(1) as u64;
+    if percent == 0 { 0 } else { rows / per_page + 2 }
+}
+
+/// Whether a row is among those that change: each is drawn by itself, so that blocks have more or fewer of them.
+fn is_chosen(row: u64, seed: u64, percent: u32) -> bool {
+    percent >= 100 || mix(mix(seed) ^ row) % 100 < u64::from(percent)
+}
+
+fn scan_in(session: &Session<'_>, table: &HeapTable, stop: &AtomicBool) -> Result<(), SubjectError> {
+    for first in (0..table.pages()).step_by(PAGES_AT_ONCE as usize) {
+        check_stop(stop)?;
+        session.prefetch_range(table.page(first), PAGES_AT_ONCE.min(table.pages() - first))?;
+    }
+    Ok(())
+}
+
+fn check_stop(stop: &AtomicBool) -> Result<(), StorageError> {
+    if stop.load(Ordering::Relaxed) { Err(StorageError::Stopped) } else { Ok(()) }
+}

@@ -1,0 +1,175 @@
+//! One pass over a table that is in the pool: who does which part, and what it took.
+
+use std::hint::{black_box, spin_loop};
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use measure::Nanos;
+use storage::heap::{Fetch, HeapTable, Scan, ScanResult, fetch_by_rowid, scan};
+use storage::page::ChangeNumber;
+use storage::pool::{Pool, Session};
+use storage::{RowId, StorageError, walk};
+use sys::account::thread_cpu;
+use sys::affinity::pin;
+use sys::clock::Clock;
+use sys::cycles::CycleCounter;
+use sys::host::allowed_cpus;
+
+use crate::logical_reads::{Access, Cost, Pass, Touch};
+
+/// Most rows of a pass by rowid: 6 MiB of addresses, which a pass goes through from front to back, and more random
+/// blocks than any cache of a processor holds.
+const ROWIDS_MAX: u64 = 1 << 19;
+
+/// What one thread reads in one lap.
+enum Part {
+    /// Neighbouring pages.
+    Pages(Range<u32>),
+    /// Rows by their addresses.
+    Rows(Vec<RowId>),
+    /// The first page, so many times.
+    FirstPage(u32),
+}
+
+/// What one thread took.
+struct Taken {
+    start: Nanos,
+    end: Nanos,
+    cpu: Nanos,
+    cycles: Option<u64>,
+    result: ScanResult,
+}
+
+/// Runs a pass on threads of its own, which begin together. With more than one, each keeps to a processor.
+pub(super) fn run(pool: &Pool, table: &HeapTable, pass: &Pass, clock: &Clock, seed: u64) -> Result<Cost, StorageError> {
+    let parts = parts(table, pass, seed);
+    let cpus = allowed_cpus();
+    let waiting = AtomicUsize::new(parts.len());
+    let before = pool.counts();
+    let taken = thread::scope(|scope| {
+        let (cpus, waiting) = (&cpus, &waiting);
+        let begin = |(index, part): (usize, Part)| {
+            scope.spawn(move || {
+                if pass.threads > 1 && !cpus.is_empty() {
+                    pin(cpus[index % cpus.len()]);
+                }
+                work(pool, table, pass, &part, clock, waiting)
+            })
+        };
+        let threads: Vec<_> = parts.into_iter().enumerate().map(begin).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("a reader returns its error"))
+            .collect::<Result<Vec<_>, _>>()
+    })?;
+    let counts = pool.counts().since(before);
+    let result = taken.iter().fold(ScanResult::default(), |mut sum, one| {
+        sum += one.result;
+        sum
+    });
+    let start = taken.iter().map(|one| one.start).min().unwrap_or_default();
+    let end = taken.iter().map(|one| one.end).max().unwrap_or_default();
+    Ok(Cost {
+        cpu: taken.iter().fold(Nanos::ZERO, |sum, one| sum + one.cpu),
+        elapsed: end.since(start),
+        cycles: taken.iter().map(|one| one.cycles).sum(),
+        gets: counts.gets,
+        pinned_revisits: counts.pinned_revisits,
+        rows: result.rows,
+        physical_reads: counts.physical_reads,
+        rebuilt_blocks: result.rebuilt,
+        undo_gets: result.undo_gets,
+        folded: result.folded,
+    })
+}
+
+/// The parts of all threads; together they are the whole of a lap.
+fn parts(table: &HeapTable, pass: &Pass, seed: u64) -> Vec<Part> {
+    let threads = pass.threads.max(1) as u64;
+    let share = |of: u64, index: u64| of * index / threads..of * (index + 1) / threads;
+    let pages = |index| {
+        let range = share(table.pages().into(), index);
+        range.start as u32..range.end as u32
+    };
+    let part = |index| match pass.access {
+        Access::FullScan => Part::Pages(pages(index)),
+        Access::OnePage => Part::FirstPage(pages(index).len() as u32),
+        Access::Rowid => {
+            let range = share(table.rows().min(ROWIDS_MAX), index);
+            let rows = table.row_ids_in_random_order(seed);
+            Part::Rows(rows.skip(range.start as usize).take((range.end - range.start) as usize).collect())
+        }
+        Access::RowidInOrder => {
+            let range = share(table.rows().min(ROWIDS_MAX), index);
+            Part::Rows(range.map(|row| table.row_id(row)).collect())
+        }
+    };
+    (0..threads).map(part).collect()
+}
+
+/// The life of one thread: waits, awake, until all are there, and times its laps.
+fn work(
+    pool: &Pool,
+    table: &HeapTable,
+    pass: &Pass,
+    part: &Part,
+    clock: &Clock,
+    waiting: &AtomicUsize,
+) -> Result<Taken, StorageError> {
+    let session = pool.session();
+    let counter = CycleCounter::of_this_thread().ok();
+    let cycles = || counter.as_ref().and_then(CycleCounter::read);
+    waiting.fetch_sub(1, Ordering::SeqCst);
+    while waiting.load(Ordering::SeqCst) > 0 {
+        spin_loop();
+    }
+    let (start, cpu, cycles_before) = (clock.now(), thread_cpu(), cycles());
+    let mut result = ScanResult::default();
+    for _ in 0..pass.laps {
+        result += lap(&session, table, pass, part)?;
+    }
+    let (cycles_after, cpu_after, end) = (cycles(), thread_cpu(), clock.now());
+    let cycles = cycles_after.zip(cycles_before).map(|(after, before)| after - before);
+    Ok(Taken { start, end, cpu: cpu_after.since(cpu), cycles, result })
+}
+
+fn lap(session: &Session<'_>, table: &HeapTable, pass: &Pass, part: &Part) -> Result<ScanResult, StorageError> {
+    let as_of = pass.as_of.map(|moment| ChangeNumber(moment.0));
+    match (part, kernel(pass.touch)) {
+        (Part::Pages(pages), None) => get_only(session, pages.clone().map(|number| table.page(number))),
+        (Part::Rows(rows), None) => get_only(session, rows.iter().map(|row| row.page)),
+        (Part::FirstPage(times), None) => get_only(session, (0..*times).map(|_| table.page(0))),
+        (Part::Pages(pages), Some(touch)) => scan(session, table, &Scan { pages: pages.clone(), touch, as_of }),
+        (Part::Rows(rows), Some(touch)) => {
+            fetch_by_rowid(session, rows.iter().copied(), &Fetch { touch, look_ahead: 0, as_of })
+        }
+        (Part::FirstPage(times), Some(touch)) => {
+            let mut result = ScanResult::default();
+            for _ in 0..*times {
+                result += scan(session, table, &Scan { pages: 0..1, touch, as_of })?;
+            }
+            Ok(result)
+        }
+    }
+}
+
+/// Gets pages and lets them go, touching nothing of them.
+fn get_only(session: &Session<'_>, pages: impl Iterator<Item = storage::PageId>) -> Result<ScanResult, StorageError> {
+    let mut result = ScanResult::default();
+    for page in pages {
+        drop(black_box(session.get(page)?));
+        result.pages += 1;
+    }
+    Ok(result)
+}
+
+/// What the engine's readers touch; `None` for nothing.
+fn kernel(touch: Touch) -> Option<walk::Touch> {
+    match touch {
+        Touch::Nothing => None,
+        Touch::Directory => Some(walk::Touch::Directory),
+        Touch::Rows => Some(walk::Touch::Rows),
+        Touch::Column(number) => Some(walk::Touch::Column(number)),
+    }
+}

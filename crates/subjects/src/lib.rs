@@ -1,0 +1,8 @@
+//! On what an experiment is run: the embedded engine so far, database servers later.
+//!
+//! A subject does what an experiment asks of it and tells what that took; it judges nothing and prints nothing.
+
+pub mod engine;
+pub mod logical_reads;
+
+pub use logical_reads::LogicalReads;

@@ -1,0 +1,44 @@
+//! The engine's count of physical reads against the kernel's. Alone in its process, so that the kernel's is exact.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
+
+use std::sync::atomic::AtomicBool;
+
+use subjects::LogicalReads;
+use subjects::engine::{Engine, EngineSettings};
+use subjects::logical_reads::{Cell, ColdRead, Population};
+use sys::account::process_io;
+use sys::clock::Clock;
+
+const CELL: Cell = Cell { row_length: 250, columns: 5, payload: 2 << 20 };
+static GO: AtomicBool = AtomicBool::new(false);
+
+#[test]
+fn what_the_pool_reads_is_what_the_kernel_fetched() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let settings = EngineSettings {
+        directory: folder.path().into(),
+        cells: vec![CELL],
+        changed_rows_max: 0,
+        seed: 3,
+        reload: false,
+    };
+    let mut engine = Engine::new(settings, Clock::calibrate()).unwrap();
+    let facts = engine.prepare(CELL, &mut |_, _| (), &GO).unwrap();
+    if !facts.direct {
+        println!("skipped: the file system of the build refuses direct I/O");
+        return;
+    }
+    let (before, counts) = (process_io().unwrap(), engine.pool().counts());
+    engine.populate(Population::FullScan, &GO).unwrap();
+    let fetched = process_io().unwrap().since(before).read_bytes;
+    let blocks = engine.pool().counts().since(counts).blocks_read;
+    assert_eq!(blocks, facts.pages);
+    assert_eq!(fetched, blocks * 8192);
+    let counts = engine.pool().counts();
+    assert_eq!(engine.read_cold(ColdRead::SingleBlocks, 50, &GO).unwrap().len(), 50);
+    let cold = engine.pool().counts().since(counts);
+    assert_eq!((cold.physical_reads, cold.blocks_read, cold.gets), (50, 50, 50));
+    let ranges = engine.read_cold(ColdRead::Ranges, 256, &GO).unwrap();
+    assert_eq!(ranges.len(), 2);
+}
