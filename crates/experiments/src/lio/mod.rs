@@ -98,7 +98,8 @@ impl LioParameters {
                     && u32::from(number) > cell.columns
                 {
                     return refuse(format!(
-                        "column {number} cannot be touched in rows of {}: give --columns {number}, or --touch column-last",
+                        "column {number} cannot be touched in rows of {}: give --columns {number}, or --touch \
+                         column-last",
                         shape(&cell)
                     ));
                 }
