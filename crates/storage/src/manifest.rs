@@ -222,9 +222,7 @@ fn contradiction(table: &TableInfo) -> Option<String> {
     }
     match TableInfo::planned(&table.spec, SegmentId(table.segment)) {
         Ok(planned) if planned == *table => None,
-        Ok(_) => {
-            Some(format!("what it says of table {name} does not fit the table's parameters; remove this directory"))
-        }
+        Ok(_) => Some(format!("what it says of table {name} does not fit its parameters; remove this directory")),
         Err(error) => Some(format!("table {name} cannot be: {error}")),
     }
 }

@@ -1,0 +1,59 @@
+//! A load that is killed leaves no table behind, and the next one starts anew.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use storage::StorageError;
+use storage::loader::{load, open, verify};
+use storage::manifest::{Manifest, TableInfo, TableSpec};
+
+/// Tells the process that is to be killed where to load.
+const DIRECTORY: &str = "READPATH_TEST_KILLED_LOAD";
+
+fn loaded(directory: &Path, payload: u64) -> Result<TableInfo, StorageError> {
+    let spec = TableSpec { name: "t".into(), row_length: 250, columns: 5, payload, seed: 1 };
+    load(directory, &spec, &mut |_| (), &AtomicBool::new(false))
+}
+
+fn segment_files(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).expect("a directory that can be listed");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    paths.filter(|path| path.extension().is_some_and(|ending| ending == "pages")).collect()
+}
+
+/// Runs this test once more in a process of its own, and kills that as soon as it has begun to write.
+fn kill_a_load(directory: &Path) {
+    let mut child = Command::new(std::env::current_exe().expect("this program"))
+        .env(DIRECTORY, directory)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a process of its own");
+    let start = Instant::now();
+    while segment_files(directory).is_empty() {
+        assert!(start.elapsed() < Duration::from_secs(60), "the load did not begin");
+        thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().expect("a process that still runs");
+    child.wait().expect("the end of the process");
+}
+
+#[test]
+fn a_load_that_was_killed_is_never_half_used_and_is_done_again() {
+    if let Some(directory) = std::env::var_os(DIRECTORY) {
+        loaded(Path::new(&directory), 1 << 30).unwrap();
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    kill_a_load(directory);
+    assert_eq!(segment_files(directory).len(), 1, "the load had ended before it was killed");
+    assert!(Manifest::read(directory).unwrap().tables.is_empty());
+    assert!(open(directory, "t").is_err());
+    let table = loaded(directory, 5 << 20).unwrap();
+    assert_eq!(segment_files(directory), [table.path(directory)]);
+    verify(directory, &table, &mut |_| (), &AtomicBool::new(false)).unwrap();
+}
