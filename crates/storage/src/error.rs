@@ -64,7 +64,8 @@ pub enum StorageError {
     },
     /// A page stayed in somebody's hands for longer than the pool waits.
     #[error(
-        "{page} was held by another reader or writer for longer than {seconds} s: a thread that keeps a page must not ask for it again to change it"
+        "{page} was held by another reader or writer for longer than {seconds} s: a thread that keeps a page must \
+         not ask for it again to change it"
     )]
     PageBusy {
         /// The page.

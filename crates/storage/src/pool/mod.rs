@@ -101,8 +101,8 @@ impl PoolSettings {
         }
         if count < needed {
             return Err(StorageError::Parameters(format!(
-                "a buffer pool of {} bytes has {count} frames of {PAGE_SIZE} bytes and needs {needed} to read {at_once} \
-                 at once; give it {} bytes or more",
+                "a buffer pool of {} bytes has {count} frames of {PAGE_SIZE} bytes and needs {needed} to read \
+                 {at_once} at once; give it {} bytes or more",
                 self.bytes,
                 needed * PAGE_SIZE
             )));

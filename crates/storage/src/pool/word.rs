@@ -10,7 +10,7 @@
 //! | --- | --- | --- |
 //! | absent | none | `claim` → loading |
 //! | loading | `LOADING` | by the claimer alone: `publish` → shared or exclusive, `abandon` → absent |
-//! | shared | `RESIDENT`, any pins | `pin`, `unpin`; without pins also `lock` → exclusive, `evict`, `discard` → absent |
+//! | shared | `RESIDENT`, any pins | `pin`, `unpin`; without pins `lock` → exclusive, `evict`, `discard` → absent |
 //! | exclusive | `RESIDENT`, `EXCLUSIVE`, no pins | by the locker alone: `unlock` → shared |
 //!
 //! So a frame's bytes are written only by a claimer (before the word names the frame to anyone) or by the locker (when
