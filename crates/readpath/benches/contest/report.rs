@@ -38,8 +38,8 @@ pub(crate) fn progress(sentence: &str) {
     }
 }
 
-/// Writes both reports to `DIR/<date>-<cpu>/<name>` and says where. Date and processor are those of a run document, so that
-/// the folder and what lies in it agree.
+/// Writes both reports to `DIR/<date>-<cpu>/<name>` and says where. Date and processor are those of a run document, so
+/// that the folder and what lies in it agree.
 pub(crate) fn keep(folder: &Path, name: &str, run: &Value, text: &str, findings: &Value) -> Result<PathBuf, String> {
     let folder = folder.join(folder_name(run));
     let sentence = |error: std::io::Error| format!("the report could not be kept in {}: {error}", folder.display());

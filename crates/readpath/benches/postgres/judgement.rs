@@ -72,10 +72,11 @@ impl Comparison {
         let place = format!("{}, {}", self.cell, self.touch.name());
         let by_stream = self.ratio() > RATIO_MAX && self.streams() <= STREAMS_MAX;
         let (name, wanted, of): (String, Wanted, fn(&Pair) -> f64) = if by_stream {
-            let name = format!("{place}: in the time to stream 8 KiB ({} of PostgreSQL's)", figure(self.ratio()));
+            let name =
+                format!("{place}: a block in the time to stream 8 KiB ({} of PostgreSQL's)", figure(self.ratio()));
             (name, Wanted::AtMost(STREAMS_MAX), Pair::streams)
         } else {
-            (format!("{place}: in PostgreSQL's"), Wanted::AtMost(RATIO_MAX), Pair::ratio)
+            (format!("{place}: a block in PostgreSQL's time"), Wanted::AtMost(RATIO_MAX), Pair::ratio)
         };
         let measured = Statistics::of_samples(&self.samples(of)).ok_or_else(|| "a turn gave no number".into());
         Bar { name, wanted, word: "dearer", measured }
@@ -123,7 +124,7 @@ pub(crate) mod tests {
     fn a_fifth_of_postgres_is_enough() {
         let bar = comparison(2.0, &[0.4], 0.01).bar();
         assert_eq!(bar.verdict(), Verdict::Met);
-        assert!(bar.name.ends_with("in PostgreSQL's"));
+        assert!(bar.name.ends_with("in PostgreSQL's time"));
     }
 
     #[test]
