@@ -1,9 +1,10 @@
 //! What a walk over one page costs, for the nine shapes of row of the published experiment.
 //!
-//! `cargo run --release -p storage --example walk_speed [-- MIB [shuffled]]`: the pages fill MIB mebibytes (256), in huge
-//! pages where the system grants them, and are walked in page order, or in random order. Printed is processor time, the
-//! least of several passes, in ns a page and in ns a row; for comparison, what a plain loop over the first byte of every
-//! cache line takes, and a walk of one row after the other.
+//! `cargo run --release -p storage --example walk_speed [-- MIB [shuffled]]`: the pages fill MIB mebibytes (256), in
+//! huge pages where the system grants them, and are walked in page order, or in random order. Printed is processor
+//! time, the least of several passes, in ns a page and in ns a row; for comparison, what a plain loop over the first
+//! byte of every cache line takes, a walk of one row after the other, and the verification that a page passes when it
+//! is read.
 #![allow(clippy::print_stdout, reason = "an example prints what it found")]
 
 use std::hint::black_box;
@@ -32,7 +33,9 @@ fn main() {
     let huge = region.huge_bytes().map_or("an unknown number of".into(), |bytes| (bytes >> 20).to_string());
     println!("{mib} MiB, {huge} MiB on huge pages, shuffled: {is_shuffled}; ns a page (ns a row)");
     println!("first byte of all lines of a page, plain loop: {:.0}", lines / count as f64);
-    println!("row bytes x columns  rows/page    directory          rows             last column      one by one");
+    println!(
+        "row bytes x columns  rows/page    directory          rows             last column      one by one   verify"
+    );
     for row_bytes in [2500, 250, 25] {
         for columns in [1, 5, 25] {
             fill(&mut region, row_bytes, columns);
@@ -50,7 +53,9 @@ fn line_of(pages: &[&PageBytes], row_bytes: usize, columns: u8) -> String {
         let ns = per_page(least_ns(|| scan(pages, touch)));
         line += &format!("  {ns:7.1} ({:6.2})", ns / rows as f64);
     }
-    line + &format!("  {:7.1}", per_page(least_ns(|| scan_plain(pages, Touch::Column(columns)))))
+    let plain = per_page(least_ns(|| scan_plain(pages, Touch::Column(columns))));
+    let verified = per_page(least_ns(|| verify(pages)));
+    line + &format!("  {plain:7.1}  {verified:7.1}")
 }
 
 fn pages_of(region: &Region) -> &[PageBytes] {
@@ -70,6 +75,7 @@ fn fill(region: &mut Region, row_bytes: usize, columns: u8) {
     for (number, bytes) in (0..).zip(region.bytes_mut().as_chunks_mut().0) {
         let mut page = PageMut::format(bytes, PageId { segment: SegmentId(0), number }, PageKind::Heap);
         while page.append(&row).is_some() {}
+        page.seal();
     }
 }
 
@@ -87,6 +93,14 @@ fn scan_plain(pages: &[&PageBytes], touch: Touch) {
         walked += walk_plain(PageView::verified(page), touch);
     }
     black_box(walked);
+}
+
+/// What each page costs once, when it comes from a disk.
+fn verify(pages: &[&PageBytes]) {
+    for page in pages {
+        let verified = PageView::verify(page, PageView::verified(page).id());
+        assert!(verified.is_ok(), "a page that was just made is damaged");
+    }
 }
 
 fn touch_lines(pages: &[&PageBytes]) {
