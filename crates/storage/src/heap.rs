@@ -16,8 +16,13 @@ use crate::row::RowView;
 use crate::versions::Rebuilder;
 use crate::walk::{self, Touch, Walked};
 
-/// How many pages ahead a scan asks for the place of a page: far enough that it is known when its turn comes, though
-/// a pin keeps the processor from working ahead by itself.
+/// How many pages a scan holds besides the one that it walks; the lines of the farthest are being fetched.
+///
+/// With one, a walk of few lines ended before they came: 32 row heads took 156 ns a page, with two 108, with three 101.
+const PAGES_HELD: usize = 2;
+
+/// How many pages before its get a scan asks for the place of a page: far enough that it is known then, though a pin
+/// keeps the processor from working ahead by itself.
 const PAGES_AHEAD: u32 = 4;
 
 /// Pages to read.
@@ -199,27 +204,17 @@ pub fn full_scan<A: PageAccess>(access: &A, table: &HeapTable, touch: Touch) -> 
 
 /// Reads a range of pages in order, one get each.
 ///
-/// The page that comes next is got before this one is walked, so that its lines can be fetched meanwhile: a scan
-/// holds two pages. When the pool has only one for it, it goes on with one.
+/// Pages that come next are got before this one is walked, so that their lines can be fetched meanwhile: a scan holds
+/// up to three pages. When the pool has fewer for it, it goes on with those.
 pub fn scan<A: PageAccess>(access: &A, table: &HeapTable, scan: &Scan) -> Result<ScanResult, StorageError> {
     let mut result = ScanResult::default();
     let mut rebuilder = Rebuilder::new(scan.as_of);
-    let mut held = None;
-    for number in scan.pages.clone() {
-        let page = match held.take() {
-            Some(page) => page,
-            None => access.get(table.page(number))?,
-        };
+    let mut window = Window { access, table, next: scan.pages.start, end: scan.pages.end, held: VecDeque::new() };
+    while let Some(page) = window.advance()? {
         result.pages += 1;
-        if number + 1 < scan.pages.end {
-            held = get_ahead(access, table.page(number + 1))?;
-        }
-        if number.saturating_add(PAGES_AHEAD) < scan.pages.end {
-            access.prefetch(table.page(number + PAGES_AHEAD));
-        }
-        let walked = match (&held, rebuilder.is_needed(&page)) {
+        let walked = match (window.held.back(), rebuilder.is_needed(&page)) {
             (_, true) => walk::walk(rebuilder.rebuild(access, page)?, scan.touch),
-            (Some(next), false) => walk::walk_ahead(PageView::verified(&page), next, scan.touch),
+            (Some(later), false) => walk::walk_ahead(PageView::verified(&page), later, scan.touch),
             (None, false) => walk::walk(PageView::verified(&page), scan.touch),
         };
         result.add(walked);
@@ -228,12 +223,33 @@ pub fn scan<A: PageAccess>(access: &A, table: &HeapTable, scan: &Scan) -> Result
     Ok(result)
 }
 
-/// The next page, unless every frame is pinned: then it is asked for again when this one is let go.
-fn get_ahead<A: PageAccess>(access: &A, page: PageId) -> Result<Option<A::Guard<'_>>, StorageError> {
-    match access.get(page) {
-        Ok(guard) => Ok(Some(guard)),
-        Err(StorageError::PoolExhausted { .. }) => Ok(None),
-        Err(error) => Err(error),
+/// The pages that a scan holds besides the one that it walks.
+struct Window<'a, A: PageAccess + 'a> {
+    access: &'a A,
+    table: &'a HeapTable,
+    /// The first page that was not got yet.
+    next: u32,
+    end: u32,
+    held: VecDeque<A::Guard<'a>>,
+}
+
+impl<'a, A: PageAccess> Window<'a, A> {
+    /// The next page to walk; the window behind it is full, or as full as the pool allows.
+    #[inline]
+    fn advance(&mut self) -> Result<Option<A::Guard<'a>>, StorageError> {
+        while self.next < self.end && self.held.len() <= PAGES_HELD {
+            match self.access.get(self.table.page(self.next)) {
+                Ok(guard) => self.held.push_back(guard),
+                // Every frame is pinned: what is held is walked and let go first.
+                Err(StorageError::PoolExhausted { .. }) if !self.held.is_empty() => break,
+                Err(error) => return Err(error),
+            }
+            self.next += 1;
+            if self.next.saturating_add(PAGES_AHEAD) < self.end {
+                self.access.prefetch(self.table.page(self.next + PAGES_AHEAD));
+            }
+        }
+        Ok(self.held.pop_front())
     }
 }
 
@@ -373,6 +389,59 @@ mod tests {
             sum += scan(&access, &table, &Scan { pages, touch: Touch::Column(5), as_of: None }).unwrap();
         }
         assert_eq!(sum, full_scan(&access, &table, Touch::Column(5)).unwrap());
+    }
+
+    /// Gives at most so many pages at a time.
+    struct FewFrames<'a> {
+        pages: &'a MemoryPages,
+        free: std::cell::Cell<usize>,
+    }
+
+    struct Frame<'a> {
+        page: <MemoryPages as PageAccess>::Guard<'a>,
+        free: &'a std::cell::Cell<usize>,
+    }
+
+    impl Deref for Frame<'_> {
+        type Target = PageBytes;
+        fn deref(&self) -> &PageBytes {
+            &self.page
+        }
+    }
+
+    impl Drop for Frame<'_> {
+        fn drop(&mut self) {
+            self.free.set(self.free.get() + 1);
+        }
+    }
+
+    impl PageAccess for FewFrames<'_> {
+        type Guard<'a>
+            = Frame<'a>
+        where
+            Self: 'a;
+
+        fn get(&self, page: PageId) -> Result<Frame<'_>, StorageError> {
+            let left = self.free.get().checked_sub(1).ok_or(StorageError::PoolExhausted { frames: 0 })?;
+            let page = self.pages.get(page)?;
+            self.free.set(left);
+            Ok(Frame { page, free: &self.free })
+        }
+
+        fn prefetch(&self, _page: PageId) {}
+    }
+
+    #[test]
+    fn a_pool_that_is_all_but_pinned_slows_a_scan_and_does_not_stop_it() {
+        let (pages, table) = table();
+        let expected = full_scan(&pages, &table, Touch::Rows).unwrap();
+        for frames in 1..5 {
+            let access = FewFrames { pages: &pages, free: std::cell::Cell::new(frames) };
+            assert_eq!(full_scan(&access, &table, Touch::Rows).unwrap(), expected, "{frames} frames");
+            assert_eq!(access.free.get(), frames);
+        }
+        let access = FewFrames { pages: &pages, free: std::cell::Cell::new(0) };
+        assert!(matches!(full_scan(&access, &table, Touch::Rows), Err(StorageError::PoolExhausted { .. })));
     }
 
     #[test]

@@ -171,8 +171,8 @@ impl Manifest {
         let FormatOnly { format } = serde_json::from_slice(text).map_err(broken)?;
         if format != MANIFEST_FORMAT {
             return Err(format!(
-                "its format is {format} and this program reads {MANIFEST_FORMAT}; use the program that wrote it or name \
-                 another directory"
+                "its format is {format} and this program reads {MANIFEST_FORMAT}; use the program that wrote it or \
+                 name another directory"
             ));
         }
         let manifest: Manifest = serde_json::from_slice(text).map_err(broken)?;

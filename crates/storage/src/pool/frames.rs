@@ -1,6 +1,6 @@
 //! The frames: one region of memory, cut into pages.
 //!
-//! The home of the pool's unsafe code, together with `pinned.rs`. It hands out addresses and moves bytes; who may look
+//! With `pinned.rs` and `words.rs` the pool's home of unsafe code. It hands out addresses and moves bytes; who may look
 //! at which frame is decided by the translation words.
 
 use std::io;

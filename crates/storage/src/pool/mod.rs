@@ -14,7 +14,7 @@
 //! | --- | --- |
 //! | `word.rs` | who may touch which page |
 //! | `replacement.rs` | which page leaves |
-//! | `frames.rs`, `pinned.rs` | where the bytes stand; all unsafe code of the pool |
+//! | `frames.rs`, `pinned.rs`, `words.rs` | where bytes and words stand; all unsafe code of the pool |
 //! | `segment.rs` | where pages come from |
 //! | `load.rs` | how they come: one, a range, many |
 //! | `gate.rs` | what is counted |
@@ -33,6 +33,7 @@ mod segment;
 mod session;
 mod wait;
 mod word;
+mod words;
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -153,7 +154,7 @@ impl Pool {
     /// Errors when the file is shorter, when it cannot be read page by page, or when there are too many segments.
     pub fn add_segment(&self, target: Target, pages: u32, verify: Verifier) -> Result<SegmentId, StorageError> {
         let file = DataFile::new(target, pages, verify)?;
-        self.add(Segment::new(pages, Origin::File(file)))
+        self.add(Segment::new(pages, Origin::File(file))?)
     }
 
     /// Adds a segment of up to `pages_max` pages that live in the pool alone: undo, or scratch.
@@ -161,7 +162,7 @@ impl Pool {
     /// Its pages are made by [`Session::create`] and keep their frames until the segment is discarded. `name` stands in
     /// for a file's in messages. Errors when there are too many segments.
     pub fn add_volatile_segment(&self, name: &str, pages_max: u32) -> Result<SegmentId, StorageError> {
-        self.add(Segment::new(pages_max, Origin::Memory(name.into())))
+        self.add(Segment::new(pages_max, Origin::Memory(name.into()))?)
     }
 
     /// A way in for one thread.

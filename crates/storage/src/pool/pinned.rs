@@ -1,6 +1,6 @@
 //! Guards: the bytes of a page, for as long as the guard lives.
 //!
-//! Besides `frames.rs` the pool's only home of unsafe code. Why the references made here never clash:
+//! With `frames.rs` and `words.rs` the pool's home of unsafe code. Why the references made here never clash:
 //!
 //! - A [`Pinned`] exists only between a `pin` (or a `publish` with one pin) of its word and its own `unpin`. Meanwhile
 //!   the word has at least one pin, so `lock`, `evict` and `discard` refuse it: nobody makes a `&mut` to the frame and

@@ -10,6 +10,7 @@ use sys::target::Target;
 
 use super::frames::PageBytes;
 use super::word::Word;
+use super::words::Words;
 use crate::error::StorageError;
 use crate::page_id::{PAGE_SIZE, PageId};
 
@@ -19,7 +20,7 @@ pub type Verifier = fn(&PageBytes, PageId) -> Result<(), String>;
 /// One segment. A word of 8 bytes a page is all the memory it takes, besides read buffers.
 #[derive(Debug)]
 pub(super) struct Segment {
-    words: Box<[Word]>,
+    words: Words,
     origin: Origin,
 }
 
@@ -33,8 +34,12 @@ pub(super) enum Origin {
 }
 
 impl Segment {
-    pub(super) fn new(pages: u32, origin: Origin) -> Segment {
-        Segment { words: (0..pages).map(|_| Word::absent()).collect(), origin }
+    /// Errors when there is no memory for the words.
+    pub(super) fn new(pages: u32, origin: Origin) -> Result<Segment, StorageError> {
+        let words = Words::new(pages as usize).map_err(|error| {
+            StorageError::Parameters(format!("no memory for the addresses of {pages} pages: {error}"))
+        })?;
+        Ok(Segment { words, origin })
     }
 
     /// The word of a page; `None` beyond the end.

@@ -93,6 +93,7 @@ pub(super) enum Verdict {
 
 /// The word of one page.
 #[derive(Debug)]
+#[repr(transparent)]
 pub(super) struct Word(AtomicU64);
 
 impl Word {
