@@ -75,7 +75,7 @@ fn engine_that_answers(folder: &Path, lio_us: f64) -> PathBuf {
         json!({
             "parameters": {
                 "row_length": cell.row_length, "columns": cell.columns, "touch": touch.parameter(cell),
-                "access": "full-scan", "threads": 1,
+                "access": "full-scan", "threads": 1, "changed_rows": 0,
             },
             "metrics": [{ "name": "lio", "unit": "us", "median": lio_us }],
         })
