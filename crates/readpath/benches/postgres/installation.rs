@@ -45,8 +45,9 @@ impl Installation {
     }
 }
 
+/// The newest; of equal ones the first, because what is found later are mostly links to it.
 fn newest(installations: impl Iterator<Item = Installation>) -> Option<Installation> {
-    installations.max_by(|one, other| one.version.cmp(&other.version))
+    installations.reduce(|best, one| if one.version > best.version { one } else { best })
 }
 
 fn candidates() -> Vec<PathBuf> {
