@@ -4,7 +4,7 @@
 
 #[path = "../benches/fio/arguments.rs"]
 mod arguments;
-#[path = "../benches/fio/bars.rs"]
+#[path = "../benches/contest/bars.rs"]
 mod bars;
 #[path = "../benches/fio/command.rs"]
 mod command;
@@ -18,14 +18,22 @@ mod own_cost;
 mod page;
 #[path = "../benches/fio/pairs.rs"]
 mod pairs;
-#[path = "../benches/fio/program.rs"]
+#[path = "../benches/contest/program.rs"]
 mod program;
 #[path = "../benches/fio/reader.rs"]
 mod reader;
+#[path = "../benches/contest/report.rs"]
+mod report;
 #[path = "../benches/fio/resident.rs"]
 mod resident;
+#[path = "../benches/contest/run_document.rs"]
+mod run_document;
 #[path = "../benches/fio/test_file.rs"]
 mod test_file;
+#[path = "../benches/contest/turn_order.rs"]
+mod turn_order;
+#[path = "../benches/fio/wanted.rs"]
+mod wanted;
 #[path = "../benches/fio/workload.rs"]
 mod workload;
 

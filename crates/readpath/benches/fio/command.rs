@@ -1,17 +1,19 @@
 //! The benchmark from its arguments to its verdict.
-#![allow(clippy::print_stderr, reason = "a benchmark is a program for people")]
 
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 use std::path::Path;
 
 use measure::quantity::format_size;
 use serde_json::Value;
 
 use crate::arguments::Arguments;
-use crate::bars::{Bar, CPU, IOPS, LATENCY, Verdict, overall};
-use crate::pairs::{Best, Pair, order, spread};
+use crate::bars::{Bar, Verdict, lines, overall};
+use crate::pairs::{Best, Pair, spread};
 use crate::reader::ReaderTurn;
+use crate::report::{Report, keep, progress};
 use crate::test_file::TestFile;
+use crate::turn_order::order;
+use crate::wanted::{CPU, IOPS, LATENCY};
 use crate::workload::{Pattern, Turn, Workload};
 use crate::{dram, fio, own_cost, page, reader, resident};
 
@@ -37,12 +39,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
         let pairs = turns.pairs(workload)?;
         let judged = judge(workload, &pairs);
         report.write(&page::table(workload, arguments.milliseconds(), &pairs))?;
-        report.write(&format!("{}\n", page::lines(&judged)))?;
+        report.write(&format!("{}\n", lines(&judged)))?;
         bars.extend(judged);
         compared.push((workload, pairs));
     }
     let others = other_bars(arguments, file.path(), &turns.own_costs);
-    report.write(&page::lines(&others))?;
+    report.write(&lines(&others))?;
     bars.extend(others);
     report.write(&format!("{}\n", overall(&bars)))?;
     if let Some(folder) = &arguments.results {
@@ -54,28 +56,11 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
             workloads: &compared,
             bars: &bars,
         };
-        let kept = page::keep(folder, &turns.last_document, &report.text, &findings.to_json())?;
+        let kept = keep(folder, "fio", &turns.last_document, report.text(), &findings.to_json())?;
         report.write(&format!("kept in {}\n", kept.display()))?;
     }
     let all_met = bars.iter().all(|bar| bar.verdict() == Verdict::Met);
     Ok(u8::from(arguments.fail_on_miss && !all_met))
-}
-
-/// The page as it grows: shown at once, and remembered to be kept.
-struct Report<'a> {
-    out: &'a mut dyn Write,
-    text: String,
-}
-
-impl<'a> Report<'a> {
-    fn new(out: &'a mut dyn Write) -> Report<'a> {
-        Report { out, text: String::new() }
-    }
-
-    fn write(&mut self, text: &str) -> Result<(), String> {
-        self.text += text;
-        self.out.write_all(text.as_bytes()).map_err(|error| format!("the report could not be written: {error}"))
-    }
 }
 
 /// The contenders' turns on one file, and what the reader's documents said beside the readings.
@@ -168,12 +153,5 @@ fn subject(arguments: &Arguments) -> String {
     match arguments.file.as_deref().and_then(Path::file_name) {
         Some(name) => name.to_string_lossy().into_owned(),
         None => format!("a file of {} random data, just written", format_size(arguments.file_size)),
-    }
-}
-
-/// One line on standard error, where a person may be waiting.
-fn progress(sentence: &str) {
-    if io::stderr().is_terminal() {
-        eprintln!("{sentence}");
     }
 }

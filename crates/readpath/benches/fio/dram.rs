@@ -6,9 +6,10 @@ use measure::Statistics;
 use serde_json::Value;
 
 use crate::arguments::Arguments;
-use crate::bars::{Bar, LATENCY};
+use crate::bars::Bar;
 use crate::program::{argv, output_of};
-use crate::reader;
+use crate::run_document::{metric, parse};
+use crate::wanted::LATENCY;
 
 /// Bytes that the chase walks when the ladder does not say how many it walked. Far beyond any cache, and small enough
 /// for a machine with little memory.
@@ -66,7 +67,7 @@ fn ladder(arguments: &Arguments) -> Result<Value, String> {
     let readpath = arguments.readpath.display().to_string();
     let folder = env!("CARGO_TARGET_TMPDIR");
     let command = [readpath.as_str(), "ladder", "--dir", folder, "--format=json", "--no-store", "--quiet"];
-    reader::document(&output_of(&argv(command))?)
+    parse(&output_of(&argv(command))?)
 }
 
 /// One rung's latency in ns, and the bytes that it walked.
@@ -75,7 +76,7 @@ fn rung_ns(document: &Value, rung: &str) -> Result<(f64, u64), String> {
     let case = cases.iter().find(|case| case["parameters"]["rung"] == rung);
     let case = case.ok_or_else(|| format!("the ladder has no rung {rung} here"))?;
     let bytes = case["parameters"]["footprint"].as_u64().unwrap_or(CHASE_BYTES);
-    Ok((reader::metric(&case["metrics"], "latency", "ns", "median")?, bytes))
+    Ok((metric(&case["metrics"], "latency", "ns", "median")?, bytes))
 }
 
 fn chase_ns(program: &Path, bytes: u64, pages: &[&str]) -> Result<f64, String> {

@@ -18,6 +18,7 @@
 #![cfg_attr(test, allow(dead_code, unused_imports))]
 
 mod arguments;
+#[path = "../contest/bars.rs"]
 mod bars;
 mod command;
 mod dram;
@@ -25,10 +26,18 @@ mod fio;
 mod own_cost;
 mod page;
 mod pairs;
+#[path = "../contest/program.rs"]
 mod program;
 mod reader;
+#[path = "../contest/report.rs"]
+mod report;
 mod resident;
+#[path = "../contest/run_document.rs"]
+mod run_document;
 mod test_file;
+#[path = "../contest/turn_order.rs"]
+mod turn_order;
+mod wanted;
 mod workload;
 
 use std::io;

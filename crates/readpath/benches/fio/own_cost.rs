@@ -3,8 +3,9 @@
 use measure::Statistics;
 use serde_json::Value;
 
-use crate::bars::{Bar, NULL_READ_NS};
-use crate::reader::metric;
+use crate::bars::Bar;
+use crate::run_document::metric;
+use crate::wanted::NULL_READ_NS;
 
 /// The metric of the run document's `own_cost`.
 const METRIC: &str = "null_device_read";

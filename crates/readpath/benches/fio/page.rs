@@ -1,8 +1,6 @@
-//! The report: as text for people, as JSON for programs, and the folder that keeps both.
+//! The report: as text for people, and as JSON for programs.
 
 use std::fmt::Write;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -31,11 +29,6 @@ fn row(number: usize, pair: &Pair, best: &Best) -> String {
     let _ = write!(line, " {:>12.0}  {fastest:<17} {:>7}  {cheapest:<17}", most.iops, figure(least.cpu_us));
     let _ = writeln!(line, " {:>7} {:>6}", figure(pair.iops_ratio(best)), figure(pair.cpu_ratio(best)));
     line
-}
-
-/// The bars as lines.
-pub(crate) fn lines(bars: &[Bar]) -> String {
-    bars.iter().map(|bar| format!("{}\n", bar.sentence())).collect()
 }
 
 /// Everything that one benchmark found out, for the JSON report.
@@ -73,37 +66,11 @@ impl Findings<'_> {
     }
 }
 
-/// Writes both reports to `DIR/<date>-<cpu>/` and says where. Date and processor are those of a run document, so that
-/// the folder and what lies in it agree.
-pub(crate) fn keep(folder: &Path, run: &Value, text: &str, findings: &Value) -> Result<PathBuf, String> {
-    let folder = folder.join(folder_name(run));
-    let sentence = |error: std::io::Error| format!("the report could not be kept in {}: {error}", folder.display());
-    fs::create_dir_all(&folder).map_err(sentence)?;
-    fs::write(folder.join("fio.txt"), text).map_err(sentence)?;
-    fs::write(folder.join("fio.json"), format!("{findings:#}\n")).map_err(sentence)?;
-    Ok(folder)
-}
-
-fn folder_name(run: &Value) -> String {
-    let date = run["started"].as_str().and_then(|started| started.get(..10)).unwrap_or("undated");
-    let cpu = run["host"]["cpu"].as_str().unwrap_or("unknown processor");
-    let lower = cpu.to_lowercase();
-    let words = lower.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    format!("{date}-{}", words.collect::<Vec<_>>().join("-"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::pairs::tests::reading;
     use crate::workload::WORKLOADS;
-
-    #[test]
-    fn a_folder_is_named_by_date_and_processor() {
-        let run = json!({ "started": "2026-11-20T10:00:00Z", "host": { "cpu": "AMD EPYC(tm) 9R14" } });
-        assert_eq!(folder_name(&run), "2026-11-20-amd-epyc-tm-9r14");
-        assert_eq!(folder_name(&json!({})), "undated-unknown-processor");
-    }
 
     #[test]
     fn every_pair_stands_in_the_table_with_its_ratios() {
@@ -112,13 +79,5 @@ mod tests {
         assert_eq!(page.lines().count(), 4);
         assert!(page.starts_with("random 8 KiB, depth 1, direct, 2 pairs of 0.5 s each\n"));
         assert!(page.lines().last().unwrap().ends_with("0.500   1.25"));
-    }
-
-    #[test]
-    fn both_reports_are_kept() {
-        let folder = tempfile::tempdir().unwrap();
-        let kept = keep(folder.path(), &json!({}), "text\n", &json!({ "bars": [] })).unwrap();
-        assert_eq!(fs::read_to_string(kept.join("fio.txt")).unwrap(), "text\n");
-        assert!(fs::read_to_string(kept.join("fio.json")).unwrap().contains("bars"));
     }
 }

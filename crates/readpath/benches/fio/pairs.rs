@@ -94,12 +94,6 @@ pub(crate) fn spread(pairs: &[Pair], ratio: fn(&Pair, &Best) -> f64) -> Option<S
     Statistics::of_samples(&pairs.iter().map(|pair| ratio(pair, &best)).collect::<Vec<f64>>())
 }
 
-/// The order of the contenders in a pair: it turns around from pair to pair, so that none is always first.
-pub(crate) fn order(pair_index: u64, contenders: usize) -> Vec<usize> {
-    let forward = 0..contenders;
-    if pair_index.is_multiple_of(2) { forward.collect() } else { forward.rev().collect() }
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -139,10 +133,5 @@ pub(crate) mod tests {
     #[test]
     fn without_pairs_there_is_no_ratio() {
         assert!(spread(&[], Pair::iops_ratio).is_none());
-    }
-
-    #[test]
-    fn the_order_turns_around_from_pair_to_pair() {
-        assert_eq!((order(0, 3), order(1, 3), order(2, 3)), (vec![0, 1, 2], vec![2, 1, 0], vec![0, 1, 2]));
     }
 }

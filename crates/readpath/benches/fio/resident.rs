@@ -10,8 +10,9 @@ use std::time::Duration;
 use measure::Statistics;
 
 use crate::arguments::Arguments;
-use crate::bars::{Bar, RESIDENT};
+use crate::bars::Bar;
 use crate::reader;
+use crate::wanted::RESIDENT;
 use crate::workload::{Turn, WORKLOADS};
 
 /// How often the kernel is asked for the peak so far. The last answer before the end counts, so what is missed is at

@@ -1,12 +1,6 @@
-//! What a get of the buffer pool costs, beside the dependent load of the same memory it is held against.
+//! The cases of the pool's speed, each measured in turn with the dependent load of as much memory.
 //!
-//! `cargo run --release -p storage --example pool_speed [POOL_MIB [ROUNDS [DIRECTORY]]]`; 1024 MiB, 9 rounds and the
-//! current directory unless told. A nameless file of the pool's size is made in the directory and read into the pool.
-//!
-//! All cases take turns in every round, so that a disturbance of the machine hits them alike; a ratio is the median of
-//! the rounds' ratios.
-
-#![allow(clippy::print_stdout)]
+//! A disturbance of the machine hits all of them alike; a ratio is the median of the rounds' ratios.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -29,7 +23,7 @@ use sys::region::Pages;
 use sys::target::Caching;
 use sys::test_file::TestFile;
 
-type Failure = Box<dyn Error>;
+pub(crate) type Failure = Box<dyn Error>;
 
 /// Loads of the pointer chase in one round.
 const LOADS: u64 = 1 << 20;
@@ -56,18 +50,25 @@ struct Case {
     measure: fn(&Bench<'_>) -> f64,
 }
 
-const ONE_WALL: &str = "distinct pages, one thread, wall";
-const TWO_WALL: &str = "distinct pages, two threads, wall";
-const ONE_CPU: &str = "distinct pages, one thread, CPU";
-const TWO_CPU: &str = "distinct pages, two threads, CPU";
+/// The pointer chase over as much memory as the pool has.
+pub(crate) const DEPENDENT_LOAD: &str = "dependent load";
+pub(crate) const RANDOM: &str = "random, get + release alone";
+pub(crate) const RANDOM_TOUCHED: &str = "random, header touched";
+pub(crate) const RANDOM_DEPENDENT: &str = "random, next page told by the header";
+pub(crate) const IN_ORDER: &str = "page order, get + release alone";
+pub(crate) const IN_ORDER_PREFETCHED: &str = "page order, header touched, prefetched";
+pub(crate) const ONE_WALL: &str = "distinct pages, one thread, wall";
+pub(crate) const TWO_WALL: &str = "distinct pages, two threads, wall";
+pub(crate) const ONE_CPU: &str = "distinct pages, one thread, CPU";
+pub(crate) const TWO_CPU: &str = "distinct pages, two threads, CPU";
 
 const CASES: [Case; 12] = [
-    Case { name: "random, get + release alone", measure: |bench| random(bench, no_touch) },
-    Case { name: "random, header touched", measure: |bench| random(bench, touch) },
-    Case { name: "random, next page told by the header", measure: dependent },
-    Case { name: "page order, get + release alone", measure: |bench| in_order(bench, no_touch) },
+    Case { name: RANDOM, measure: |bench| random(bench, no_touch) },
+    Case { name: RANDOM_TOUCHED, measure: |bench| random(bench, touch) },
+    Case { name: RANDOM_DEPENDENT, measure: dependent },
+    Case { name: IN_ORDER, measure: |bench| in_order(bench, no_touch) },
     Case { name: "page order, header touched", measure: |bench| in_order(bench, touch) },
-    Case { name: "page order, header touched, prefetched", measure: in_order_prefetched },
+    Case { name: IN_ORDER_PREFETCHED, measure: in_order_prefetched },
     Case { name: ONE_WALL, measure: |bench| wall(bench, 1, itself) },
     Case { name: TWO_WALL, measure: |bench| wall(bench, 2, itself) },
     Case { name: ONE_CPU, measure: |bench| cpu(bench, 1, itself) },
@@ -76,39 +77,70 @@ const CASES: [Case; 12] = [
     Case { name: "one page, two threads, CPU", measure: |bench| cpu(bench, 2, always_the_first) },
 ];
 
-fn main() -> Result<(), Failure> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let mib: usize = arguments.first().map_or(Ok(1024), |text| text.parse())?;
-    let rounds: usize = arguments.get(1).map_or(Ok(9), |text| text.parse())?;
-    let directory = arguments.get(2).map_or(".", String::as_str);
-    let settings = PoolSettings::new(mib << 20);
-    let pool = Pool::new(settings)?;
+/// What the rounds gave, and what the pool stood on.
+pub(crate) struct PoolSpeed {
+    /// Bytes of the pool on huge pages; `None` where the kernel does not tell.
+    pub(crate) pool_huge_bytes: Option<u64>,
+    /// Bytes of the chase on huge pages.
+    pub(crate) chase_huge_bytes: Option<u64>,
+    /// What filling the pool took: MB a second, the pool's own counts, memory.
+    pub(crate) loading: String,
+    samples: Vec<(&'static str, Vec<f64>)>,
+}
+
+/// Measures all cases in turn, in a pool of `mib` MiB filled from a nameless file in `directory`.
+pub(crate) fn measure(mib: usize, rounds: usize, directory: &Path) -> Result<PoolSpeed, Failure> {
+    let pool = Pool::new(PoolSettings::new(mib << 20))?;
     let clock = Clock::calibrate();
-    let file = TestFile::create(Path::new(directory), (mib as u64) << 20, 1, &mut |_| {}, &AtomicBool::new(false))?;
+    let file = TestFile::create(directory, (mib as u64) << 20, 1, &mut |_| {}, &AtomicBool::new(false))?;
     let target = file.target(Caching::Direct).or_else(|_| file.target(Caching::Buffered))?;
     let pages = pool.frames() as u32;
     let segment = pool.add_segment(target, pages, |_, _| Ok(()))?;
-    load(&pool, &clock, segment, pages)?;
+    let loading = load(&pool, &clock, segment, pages)?;
     let bench = Bench { pool: &pool, clock, segment, pages, order: shuffled(pages), cores: allowed_cpus() };
     let mut chase = Chase::new(mib << 20, Pages::Huge, 1)?;
-    println!("pool {mib} MiB, {:?} bytes of it on huge pages; chase {:?}", pool.huge_bytes(), chase.huge_bytes());
+    let (pool_huge_bytes, chase_huge_bytes) = (pool.huge_bytes(), chase.huge_bytes());
     let samples = take_turns(&bench, &mut chase, rounds);
-    print(&samples);
-    Ok(())
+    Ok(PoolSpeed { pool_huge_bytes, chase_huge_bytes, loading, samples })
 }
 
-fn load(pool: &Pool, clock: &Clock, segment: SegmentId, pages: u32) -> Result<(), Failure> {
+impl PoolSpeed {
+    /// Samples of one case, or of [`DEPENDENT_LOAD`], in ns, one a round.
+    pub(crate) fn samples(&self, name: &str) -> &[f64] {
+        self.samples.iter().find(|(of, _)| *of == name).map_or(&[][..], |(_, samples)| samples)
+    }
+
+    /// Each round's sample of one case in that of the other.
+    pub(crate) fn ratios(&self, case: &str, other: &str) -> Vec<f64> {
+        self.samples(case).iter().zip(self.samples(other)).map(|(one, other)| one / other).collect()
+    }
+
+    /// One line for each case.
+    pub(crate) fn table(&self) -> String {
+        let mut page = format!("{:42} {:>8} {:>8} {:>8}   ratio to the load\n", "ns", "min", "median", "max");
+        for (name, of_case) in &self.samples {
+            let ratio = median(&self.ratios(name, DEPENDENT_LOAD)).unwrap_or(f64::NAN);
+            let (min, max) = of_case.iter().fold((f64::MAX, 0_f64), |(min, max), at| (min.min(*at), max.max(*at)));
+            let middle = median(of_case).unwrap_or(f64::NAN);
+            page += &format!("{name:42} {min:8.1} {middle:8.1} {max:8.1} {ratio:8.2}\n");
+        }
+        page
+    }
+}
+
+fn load(pool: &Pool, clock: &Clock, segment: SegmentId, pages: u32) -> Result<String, Failure> {
     let session = pool.session();
     let start = clock.now();
     session.prefetch_range(PageId { segment, number: 0 }, pages)?;
     let seconds = clock.now().since(start).0 as f64 / 1e9;
     let rate = f64::from(pages) * PAGE_SIZE as f64 / seconds / 1e6;
-    println!("loaded at {rate:.0} MB/s: {:?}", session.counts());
+    let mut loading = format!("loaded at {rate:.0} MB/s: {:?}", session.counts());
     if let Some(peak) = peak_memory() {
         let beside = (peak as i64 - (pool.frames() * PAGE_SIZE) as i64) as f64 / f64::from(1 << 20);
-        println!("peak memory {beside:.1} MiB beside the pool, program and the writing of the file included");
+        loading +=
+            &format!("\npeak memory {beside:.1} MiB beside the pool, program and the writing of the file included");
     }
-    Ok(())
+    Ok(loading)
 }
 
 fn shuffled(pages: u32) -> Vec<u32> {
@@ -122,7 +154,7 @@ fn shuffled(pages: u32) -> Vec<u32> {
 
 /// Samples of the dependent load, then of each case, a sample a round. The first round warms up and is not kept.
 fn take_turns(bench: &Bench<'_>, chase: &mut Chase, rounds: usize) -> Vec<(&'static str, Vec<f64>)> {
-    let mut samples = vec![("dependent load", Vec::new())];
+    let mut samples = vec![(DEPENDENT_LOAD, Vec::new())];
     samples.extend(CASES.iter().map(|case| (case.name, Vec::new())));
     for round in 0..=rounds {
         let load = chase.latency_ns(&bench.clock, LOADS);
@@ -133,26 +165,6 @@ fn take_turns(bench: &Bench<'_>, chase: &mut Chase, rounds: usize) -> Vec<(&'sta
         }
     }
     samples
-}
-
-fn print(samples: &[(&'static str, Vec<f64>)]) {
-    let loads = &samples[0].1;
-    println!("{:42} {:>8} {:>8} {:>8}   ratio to the load", "ns", "min", "median", "max");
-    for (name, of_case) in samples {
-        let ratios: Vec<f64> = of_case.iter().zip(loads).map(|(sample, load)| sample / load).collect();
-        let (min, max) = of_case.iter().fold((f64::MAX, 0_f64), |(min, max), at| (min.min(*at), max.max(*at)));
-        let (middle, ratio) = (median(of_case).unwrap_or(f64::NAN), median(&ratios).unwrap_or(f64::NAN));
-        println!("{name:42} {min:8.1} {middle:8.1} {max:8.1} {ratio:8.2}");
-    }
-    let find = |name: &str| samples.iter().find(|(of, _)| *of == name).map_or(&[][..], |(_, samples)| samples);
-    let speedup = |one, two, factor: f64| {
-        let ratios: Vec<f64> = find(one).iter().zip(find(two)).map(|(one, two)| factor * one / two).collect();
-        (median(&ratios).unwrap_or(f64::NAN), ratios.iter().fold(0_f64, |max, at| max.max(*at)))
-    };
-    let ((by_wall, best), (by_cpu, _)) = (speedup(ONE_WALL, TWO_WALL, 1.0), speedup(ONE_CPU, TWO_CPU, 2.0));
-    println!(
-        "two threads on distinct pages: {by_wall:.2} times one thread (best round {best:.2}), {by_cpu:.2} by CPU time"
-    );
 }
 
 fn no_touch(_: &[u8; PAGE_SIZE]) -> u64 {

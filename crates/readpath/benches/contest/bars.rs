@@ -1,18 +1,7 @@
-//! Bars: what is wanted of the reader, and whether it was reached.
+//! Bars: what a benchmark wants of readpath, and whether it was reached. Which bars there are, each benchmark says.
 
 use measure::Statistics;
 use serde_json::{Value, json};
-
-/// Reads per second, in fio's: a run-to-run spread of 3 % is allowed for, no more.
-pub(crate) const IOPS: Wanted = Wanted::AtLeast(0.97);
-/// Processor time per read, in fio's.
-pub(crate) const CPU: Wanted = Wanted::AtMost(1.0);
-/// Latency of one read at a time, in fio's; also that of memory, in the pointer chase's.
-pub(crate) const LATENCY: Wanted = Wanted::Between(0.85, 1.15);
-/// Resident memory of a run ten times longer, in the short one's. A twentieth is what an allocator moves by itself.
-pub(crate) const RESIDENT: Wanted = Wanted::AtMost(1.05);
-/// A read of the null device, in ns.
-pub(crate) const NULL_READ_NS: Wanted = Wanted::AtMost(120.0);
 
 /// What a bar asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,7 +14,7 @@ pub(crate) enum Wanted {
     Between(f64, f64),
 }
 
-/// One thing wanted of the reader.
+/// One thing wanted of readpath.
 #[derive(Clone, Debug)]
 pub(crate) struct Bar {
     /// What is compared, and where.
@@ -133,6 +122,11 @@ pub(crate) fn overall(bars: &[Bar]) -> String {
     format!("verdict: {verdict} ({met} of {} bars met)", bars.len())
 }
 
+/// The bars as lines of the page.
+pub(crate) fn lines(bars: &[Bar]) -> String {
+    bars.iter().map(|bar| format!("{}\n", bar.sentence())).collect()
+}
+
 /// A number with three significant digits, as far as it has them.
 pub(crate) fn figure(value: f64) -> String {
     let magnitude = value.abs();
@@ -148,6 +142,10 @@ pub(crate) fn figure(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const IOPS: Wanted = Wanted::AtLeast(0.97);
+    const CPU: Wanted = Wanted::AtMost(1.0);
+    const LATENCY: Wanted = Wanted::Between(0.85, 1.15);
 
     fn bar(wanted: Wanted, values: &[f64]) -> Bar {
         let measured = Statistics::of_samples(values).ok_or_else(|| "there is no fio".to_string());

@@ -1,0 +1,121 @@
+//! The cells of the comparison: which rows there are, and what of them is touched.
+
+use std::fmt;
+
+use storage::manifest::TableSpec;
+
+/// The engine's seed where none is asked for; the rows' text depends on it, their lengths do not.
+const SEED: u64 = 1;
+
+/// Bytes of a block on both sides.
+pub(crate) const BLOCK_BYTES: u64 = 8192;
+
+/// The head of a PostgreSQL page, and the pointer to a row in it.
+const PAGE_HEAD_BYTES: u64 = 24;
+const ROW_POINTER_BYTES: u64 = 4;
+/// The head of a row without nulls, aligned.
+const ROW_HEAD_BYTES: u64 = 24;
+/// The longest value with a head of one byte; longer ones have four, aligned.
+const SHORT_VALUE_MAX: u64 = 126;
+
+/// One shape of row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cell {
+    /// Bytes of all columns together.
+    pub(crate) row_length: u32,
+    /// Number of columns.
+    pub(crate) columns: u32,
+}
+
+/// What a scan touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Touch {
+    /// Every row, and nothing in it.
+    Rows,
+    /// The last column of every row.
+    LastColumn,
+}
+
+/// Both, in the order in which they are measured.
+pub(crate) const TOUCHES: [Touch; 2] = [Touch::Rows, Touch::LastColumn];
+
+impl Cell {
+    pub(crate) fn new(row_length: u32, columns: u32) -> Cell {
+        Cell { row_length, columns }
+    }
+
+    /// The table of this cell as the engine makes it.
+    pub(crate) fn spec(self, payload: u64) -> TableSpec {
+        let Cell { row_length, columns } = self;
+        TableSpec { name: self.table(), row_length, columns, payload, seed: SEED }
+    }
+
+    /// The table's name in PostgreSQL.
+    pub(crate) fn table(self) -> String {
+        format!("rows_{}_{}", self.row_length, self.columns)
+    }
+
+    /// Blocks that PostgreSQL needs for `rows` rows, from its page layout.
+    pub(crate) fn postgres_blocks(self, rows: u64) -> u64 {
+        let shape = self.spec(0).shape();
+        let values = shape.column_lengths().fold(0_u64, |end, length| match length as u64 {
+            short if short <= SHORT_VALUE_MAX => end + 1 + short,
+            long => end.next_multiple_of(4) + 4 + long,
+        });
+        let row = (ROW_HEAD_BYTES + values).next_multiple_of(8) + ROW_POINTER_BYTES;
+        rows.div_ceil(((BLOCK_BYTES - PAGE_HEAD_BYTES) / row).max(1))
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} x {}", self.row_length, self.columns)
+    }
+}
+
+impl Touch {
+    /// What PostgreSQL is asked to count.
+    pub(crate) fn counted(self, cell: Cell) -> String {
+        match self {
+            Touch::Rows => "count(*)".into(),
+            Touch::LastColumn => format!("count(c{})", cell.columns),
+        }
+    }
+
+    /// The value of the parameter `touch` in the engine's run document.
+    pub(crate) fn parameter(self, cell: Cell) -> String {
+        match self {
+            Touch::Rows => "rows".into(),
+            Touch::LastColumn => format!("column-{}", cell.columns),
+        }
+    }
+
+    /// Its name on the page.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Touch::Rows => "rows",
+            Touch::LastColumn => "last column",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_follow_from_the_page_layout() {
+        // 24 + 4 + 2500 bytes, a pointer of 4: three to a page.
+        assert_eq!(Cell::new(2500, 1).postgres_blocks(7), 3);
+        // 24 + 25 * 2 bytes rounded to 80, a pointer: 97 to a page.
+        assert_eq!(Cell::new(25, 25).postgres_blocks(98), 2);
+        assert_eq!(Cell::new(25, 25).postgres_blocks(97), 1);
+    }
+
+    #[test]
+    fn the_last_column_is_named_by_its_number() {
+        let cell = Cell::new(250, 25);
+        assert_eq!(Touch::LastColumn.parameter(cell), "column-25");
+        assert_eq!(Touch::LastColumn.counted(cell), "count(c25)");
+    }
+}

@@ -1,0 +1,68 @@
+//! The engine's logical reads held against PostgreSQL's, in turn and in one run.
+//!
+//! ```sh
+//! cargo bench -p readpath --bench postgres -- [--payload 256MiB] [--pairs 5] [--results DIR] [--postgres BIN]
+//!     [--lio-arguments "..."] [--without-pool] [--fail-on-miss]
+//! ```
+//!
+//! It needs an installed PostgreSQL server, but none that runs: it makes a private one in a temporary directory, loads
+//! the rows of the engine's own generator into it, and removes it at the end. About 4.5 GiB of memory and 10 GiB of
+//! disk serve the default payload.
+//!
+//! One pair is all cells in PostgreSQL and one `readpath lio` over the same cells; the order turns around from pair to
+//! pair, and only ratios within a pair count. What is compared is processor time per block: PostgreSQL's is the
+//! backend's own, by the kernel's count, over the shared hits of the statement. The statement is a plain
+//! `SELECT count(..)`; `EXPLAIN (ANALYZE, BUFFERS)` tells the hits and that nothing was read, in a run of its own,
+//! because it accounts for buffers row by row and makes a scan of narrow rows dearer. What a statement costs on an
+//! empty table is taken off.
+//!
+//! It is not part of `cargo test`: it takes minutes and wants a quiet machine. What it computes is tested by
+//! `tests/postgres_bench.rs`.
+#![allow(clippy::print_stderr, reason = "a benchmark is a program for people")]
+// Cargo sets `test` for a bench when it checks all targets, and then runs no test of it.
+#![cfg_attr(test, allow(dead_code, unused_imports))]
+
+mod arguments;
+#[path = "../contest/bars.rs"]
+#[allow(dead_code, reason = "each benchmark has bars of some kinds only")]
+mod bars;
+mod cell;
+mod command;
+mod engine;
+mod installation;
+mod interruption;
+mod judgement;
+mod page;
+mod plan;
+mod pool;
+#[path = "../../../storage/examples/pool_speed/cases.rs"]
+#[allow(dead_code, reason = "the example prints more than the benchmark judges")]
+mod pool_cases;
+mod postgres;
+#[path = "../contest/program.rs"]
+mod program;
+#[path = "../contest/report.rs"]
+mod report;
+#[path = "../contest/run_document.rs"]
+mod run_document;
+mod server;
+mod tables;
+#[path = "../contest/turn_order.rs"]
+mod turn_order;
+mod wire;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let arguments = arguments::Arguments::parse();
+    match command::run(&arguments, &mut io::stdout()) {
+        Ok(status) => ExitCode::from(status),
+        Err(sentence) => {
+            eprintln!("{sentence}");
+            ExitCode::from(2)
+        }
+    }
+}
