@@ -83,7 +83,8 @@ fn changed(found: &[Measured], journal: &mut dyn Journal) {
     journal.find(Finding::info(
         "answer-changed-rows",
         format!(
-            "With {} % of the rows changed since the reader's moment ({} % of the blocks rebuilt) a block of {} costs {} instead of {}: {} times.",
+            "With {} % of the rows changed since the reader's moment ({} % of the blocks rebuilt) a block of {} \
+             costs {} instead of {}: {} times.",
             one.changed_rows,
             three_digits(one.rebuilt * 100.0),
             shape(&one.cell),
