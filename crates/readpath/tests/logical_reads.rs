@@ -206,3 +206,18 @@ fn a_data_directory_that_cannot_be_is_told() {
     let words = format!("--row-length 250 --columns 5 --payload 4MiB --dir {}", file.display());
     assert!(!user.refused(&words, 1).is_empty());
 }
+
+#[test]
+fn a_flame_graph_is_written_whole_or_not_at_all() {
+    let user = User::new();
+    let path = user.home.path().join("graph.svg");
+    let words = format!("--row-length 25 --columns 25 --touch column-last --flamegraph {}", path.display());
+    user.document(&words);
+    let svg = fs::read_to_string(&path).unwrap();
+    assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && svg.contains("samples, "), "{svg}");
+    fs::remove_file(&path).unwrap();
+    user.refused(&format!("{words} --dir /dev/null/nowhere --payload 4MiB"), 1);
+    let left: Vec<_> = fs::read_dir(user.home.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().contains("graph")), "{left:?}");
+    assert!(user.refused("--flamegraph /nowhere/at/all.svg", 1).contains("/nowhere"));
+}

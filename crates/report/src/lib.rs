@@ -20,6 +20,7 @@ mod table;
 mod text;
 
 pub mod csv;
+pub mod flame;
 pub mod json;
 
 use measure::Run;

@@ -19,6 +19,7 @@ pub mod host;
 mod mount;
 pub mod read;
 pub mod region;
+pub mod sampler;
 pub mod system_call;
 pub mod target;
 pub mod test_file;

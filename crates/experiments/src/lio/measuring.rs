@@ -96,10 +96,22 @@ fn samples(bench: &mut Bench<'_>, setting: &Setting<'_>, plan: &Plan) -> Result<
     let mut samples = Samples { costs: Vec::new(), gets_only: Vec::new(), laps: f64::from(pass.laps) };
     for _ in 0..bench.parameters.repeat {
         bench.check_stop()?;
-        samples.costs.push(bench.engine.read(&pass)?);
+        samples.costs.push(sampled(bench, &pass)?);
         samples.gets_only.push(bench.engine.read(&gets)?);
     }
     Ok(samples)
+}
+
+/// A pass whose readers' stacks are sampled where that was asked for.
+fn sampled(bench: &mut Bench<'_>, pass: &Pass) -> Result<Cost, ExperimentError> {
+    if let Some(sampler) = &bench.sampler {
+        sampler.resume();
+    }
+    let cost = bench.engine.read(pass);
+    if let Some(sampler) = &bench.sampler {
+        sampler.pause();
+    }
+    Ok(cost?)
 }
 
 /// The pass with as many laps as a sample needs, found with unmeasured ones, which also warm the caches.

@@ -9,6 +9,7 @@ mod measuring;
 
 pub(crate) use answers::{DOCUMENT_RANGED_RATIO, FOLKLORE_RATIO, MILLSAP_RATIO};
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use serde_json::json;
 use subjects::LogicalReads;
 use subjects::engine::{Engine, EngineSettings, check_cell};
 use subjects::logical_reads::{Access, Cell, Moment, Population, SubjectError, TableFacts, Touch};
+use sys::sampler::{self, Sampler};
 
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -75,7 +77,12 @@ pub struct LioParameters {
     pub seed: u64,
     /// Whether tables that are there are loaded again.
     pub reload: bool,
+    /// Whether the stacks of the readers are sampled.
+    pub sampled: bool,
 }
+
+/// Names of functions, the outermost first.
+pub type Stack = Vec<String>;
 
 impl LioParameters {
     /// Refuses what cannot be, with a sentence that says what can.
@@ -130,6 +137,7 @@ struct Bench<'a> {
     parameters: &'a LioParameters,
     machine: &'a Machine,
     engine: Engine,
+    sampler: Option<Sampler>,
 }
 
 /// A table that is in the pool, and the state that its readers see.
@@ -142,7 +150,13 @@ struct Setting<'a> {
 }
 
 /// Runs the experiment. ^C ends it after the pass under way; what was kept is kept.
-pub fn run(parameters: &LioParameters, machine: &Machine, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+///
+/// Gives the stacks that were sampled during the passes: none where that was not asked for, or after ^C.
+pub fn run(
+    parameters: &LioParameters,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> Result<Vec<Stack>, ExperimentError> {
     parameters.check()?;
     let settings = EngineSettings {
         directory: parameters.directory.clone(),
@@ -152,20 +166,53 @@ pub fn run(parameters: &LioParameters, machine: &Machine, journal: &mut dyn Jour
         reload: parameters.reload,
     };
     journal.step("preparing the buffer pool", Duration::from_secs(1));
-    let mut bench = Bench { parameters, machine, engine: Engine::new(settings, machine.clock)? };
+    let engine = Engine::new(settings, machine.clock)?;
+    let sampler = parameters.sampled.then(Sampler::new).transpose().map_err(|error| {
+        ExperimentError::Parameters(format!("the readers cannot be sampled: {error}; leave out --flamegraph"))
+    })?;
+    let mut bench = Bench { parameters, machine, engine, sampler };
     describe(&bench, journal);
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
     let mut found = Vec::new();
     match bench.measure_all(&mut found, journal) {
-        Err(ExperimentError::Subject(error)) if error.is_stop() => return Ok(()),
+        Err(ExperimentError::Subject(error)) if error.is_stop() => return Ok(Vec::new()),
         outcome => outcome?,
     }
     if !machine.stop.requested() {
         answers::report(&found, journal);
         machine.report_disturbances(journal);
     }
-    Ok(())
+    Ok(bench.sampler.map_or(Vec::new(), |sampler| names(&sampler.stacks())))
+}
+
+/// The names at an address without their types, which are longer than any box.
+fn short_names(address: usize) -> Stack {
+    let without_types = |name: &String| {
+        let mut depth = 0_i32;
+        let kept = name.chars().filter(|letter| {
+            depth += i32::from(*letter == '<');
+            let is_kept = depth == 0;
+            depth -= i32::from(*letter == '>');
+            is_kept
+        });
+        Some(kept.collect::<String>()).filter(|short| !short.is_empty()).unwrap_or_else(|| name.clone())
+    };
+    sampler::names(address).iter().map(without_types).collect()
+}
+
+/// The stacks in words. One address occurs in many of them and is looked up once.
+fn names(stacks: &[Vec<usize>]) -> Vec<Stack> {
+    let mut known: HashMap<usize, Stack> = HashMap::new();
+    let mut name = |address: &usize| known.entry(*address).or_insert_with(|| short_names(*address)).clone();
+    let words = |stack: &Vec<usize>| {
+        let inside_out: Stack = stack.iter().flat_map(&mut name).collect();
+        // What starts a thread says nothing about reading.
+        let outermost = inside_out.iter().position(|name| name.contains("__rust_begin_short_backtrace"));
+        let kept = outermost.unwrap_or(inside_out.len());
+        inside_out[..kept].iter().rev().cloned().collect()
+    };
+    stacks.iter().map(words).collect()
 }
 
 /// The shape of a table in words.

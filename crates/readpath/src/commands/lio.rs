@@ -1,9 +1,12 @@
 //! `readpath lio`: the cost of a logical I/O.
 
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use ::measure::quantity::parse_size;
 use clap::{ArgMatches, Args, Command, ValueEnum};
+use experiments::ExperimentError;
 use experiments::lio::{self, COLUMNS, LioParameters, ROW_LENGTHS, TouchAxis};
 use subjects::logical_reads::{Access, Touch};
 
@@ -21,6 +24,7 @@ Examples:
   readpath lio --touch rows,column-last              what walking the row to its end adds
   readpath lio --row-length 250 --columns 5 --access full-scan,rowid,one-page --threads 1,2
   readpath lio --row-length 250 --columns 5 --changed-rows 0,1,10,50
+  readpath lio --row-length 250 --columns 25 --touch column-last --flamegraph walk.svg
   readpath lio --columns 25 --touch column-2,column-13,column-19";
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -66,6 +70,9 @@ struct Arguments {
     /// [default: $XDG_CACHE_HOME/readpath/tables or ~/.cache/readpath/tables]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
+    /// Write where the CPU time of the passes went
+    #[arg(long, value_name = "FILE.svg")]
+    flamegraph: Option<PathBuf>,
     /// Load the tables again
     #[arg(long)]
     reload: bool,
@@ -77,8 +84,56 @@ fn define(command: Command) -> Command {
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
-    let parameters = arguments::<Arguments>(matches)?.parameters(context)?;
-    measure(context, COMMAND.name, |journal, machine| lio::run(&parameters, machine, journal))
+    let arguments = arguments::<Arguments>(matches)?;
+    let picture = arguments.flamegraph.as_deref().map(Picture::begin).transpose()?;
+    let parameters = arguments.parameters(context)?;
+    let mut stacks = Vec::new();
+    let exit = measure(context, COMMAND.name, |journal, machine| {
+        stacks = lio::run(&parameters, machine, journal)?;
+        Ok::<(), ExperimentError>(())
+    })?;
+    match picture.filter(|_| exit == Exit::Done) {
+        Some(picture) => {
+            picture.finish(&report::flame::render(&context.command_line.join(" "), &stacks)).map(|()| exit)
+        }
+        None => Ok(exit),
+    }
+}
+
+/// A file that is written whole or not at all: under another name, which then takes its place.
+struct Picture {
+    path: PathBuf,
+    draft: PathBuf,
+    file: Option<File>,
+}
+
+impl Picture {
+    /// Makes the draft, so that a place that cannot be written is told before anything is measured.
+    fn begin(path: &Path) -> Result<Picture, Failure> {
+        let mut draft = path.as_os_str().to_os_string();
+        draft.push(".part");
+        let draft = PathBuf::from(draft);
+        let file = File::create(&draft).map_err(|error| {
+            Failure::new(Exit::Failed, format!("{} cannot be written: {error}; name another file", path.display()))
+        })?;
+        Ok(Picture { path: path.into(), draft, file: Some(file) })
+    }
+
+    fn finish(mut self, svg: &str) -> Result<(), Failure> {
+        let Some(mut file) = self.file.take() else { return Ok(()) };
+        let written = file.write_all(svg.as_bytes()).and_then(|()| file.sync_all());
+        let placed = written.and_then(|()| fs::rename(&self.draft, &self.path));
+        placed.map_err(|error| {
+            Failure::new(Exit::Failed, format!("{} could not be written: {error}", self.path.display()))
+        })
+    }
+}
+
+impl Drop for Picture {
+    fn drop(&mut self) {
+        // Gone after a rename; what is left of a run that did not end is of no use.
+        let _ = fs::remove_file(&self.draft);
+    }
 }
 
 impl Arguments {
@@ -99,6 +154,7 @@ impl Arguments {
             repeat: self.repeat,
             seed: self.seed,
             reload: self.reload,
+            sampled: self.flamegraph.is_some(),
         };
         parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
         Ok(parameters)

@@ -1,0 +1,199 @@
+//! Where the processor's time goes: the stacks of running threads, a sample every few milliseconds of CPU time.
+//!
+//! A timer on the process's CPU time sends a signal, and the handler writes down the addresses of the stack it came
+//! to. It allots nothing and takes no lock; what it needs lies ready. The kernel looks at such timers once a tick, so
+//! that a rate above its tick (250 Hz on most machines) is not had.
+
+use std::ffi::{c_int, c_void};
+use std::io;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+
+/// Frames of a stack that are kept, from the innermost: more than the readers of the engine are deep.
+const DEPTH_MAX: usize = 32;
+
+/// Most samples of a run: a minute of CPU time at 250 Hz. 4 MiB.
+const SAMPLES_MAX: usize = 1 << 14;
+
+/// Words of a sample: the number of its frames, and the frames.
+const SAMPLE_WORDS: usize = 1 + DEPTH_MAX;
+
+/// Frames of the handler itself and of the kernel's way into it.
+const HANDLER_FRAMES: usize = 2;
+
+/// Asked of the timer; the kernel rounds it up to its tick.
+const INTERVAL_MICROS: libc::suseconds_t = 1000;
+
+/// Where the handler writes; null while there is no sampler.
+static WORDS: AtomicPtr<AtomicUsize> = AtomicPtr::new(ptr::null_mut());
+static NEXT: AtomicUsize = AtomicUsize::new(0);
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Samples the process's stacks while it is running. There can be one at a time.
+#[derive(Debug)]
+pub struct Sampler {
+    words: &'static [AtomicUsize],
+}
+
+impl Sampler {
+    /// Takes over SIGPROF. Nothing is sampled before [`resume`](Sampler::resume). Errors when there is one already.
+    pub fn new() -> io::Result<Sampler> {
+        if TAKEN.swap(true, Ordering::SeqCst) {
+            return Err(io::Error::other("the process is being sampled already"));
+        }
+        // Never given back: a late signal may still write to it. There is one sampler in a process's life, or few.
+        let words: &'static [AtomicUsize] =
+            (0..SAMPLES_MAX * SAMPLE_WORDS).map(|_| AtomicUsize::new(0)).collect::<Vec<_>>().leak();
+        NEXT.store(0, Ordering::SeqCst);
+        WORDS.store(words.as_ptr().cast_mut(), Ordering::SeqCst);
+        // SAFETY: all-zero is a valid sigaction; the handler below is safe to run at any moment, as it says.
+        let installed = unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = on_signal as *const () as usize;
+            action.sa_flags = libc::SA_RESTART | libc::SA_SIGINFO;
+            libc::sigaction(libc::SIGPROF, &action, ptr::null_mut())
+        };
+        if installed == 0 { Ok(Sampler { words }) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Samples from now on.
+    pub fn resume(&self) {
+        set_timer(INTERVAL_MICROS);
+    }
+
+    /// Samples no more until [`resume`](Sampler::resume).
+    pub fn pause(&self) {
+        set_timer(0);
+    }
+
+    /// The samples so far: addresses of each stack, innermost first.
+    pub fn stacks(&self) -> Vec<Vec<usize>> {
+        let taken = NEXT.load(Ordering::SeqCst).min(SAMPLES_MAX);
+        let samples = self.words.chunks_exact(SAMPLE_WORDS).take(taken);
+        let stack = |sample: &[AtomicUsize]| -> Vec<usize> {
+            let frames = sample[0].load(Ordering::Acquire);
+            sample[1..].iter().take(frames).map(|word| word.load(Ordering::Relaxed)).collect()
+        };
+        samples.map(stack).filter(|stack| !stack.is_empty()).collect()
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        set_timer(0);
+        // SAFETY: ignoring a signal is always sound; one that is still on its way then does nothing.
+        unsafe { libc::signal(libc::SIGPROF, libc::SIG_IGN) };
+        WORDS.store(ptr::null_mut(), Ordering::SeqCst);
+        TAKEN.store(false, Ordering::SeqCst);
+    }
+}
+
+fn set_timer(micros: libc::suseconds_t) {
+    let interval = libc::timeval { tv_sec: 0, tv_usec: micros };
+    let timer = libc::itimerval { it_interval: interval, it_value: interval };
+    // SAFETY: the structure is valid for reading, and no old value is asked for. ITIMER_PROF with a time below a
+    // second cannot fail.
+    unsafe { libc::setitimer(libc::ITIMER_PROF, &timer, ptr::null_mut()) };
+}
+
+/// Writes down the stack it interrupted. Runs on whatever thread was running.
+///
+/// The unwinder reads the program's tables of frames, which the loader keeps ready; it allots nothing for frames that
+/// run no clean-up. The readers that are sampled neither load libraries nor unwind by themselves, so that the loader's
+/// lock, where the C library still takes one for this, is free.
+extern "C" fn on_signal(_signal: c_int, _info: *mut libc::siginfo_t, _context: *mut c_void) {
+    let words = WORDS.load(Ordering::Acquire);
+    let sample = NEXT.fetch_add(1, Ordering::Relaxed);
+    if words.is_null() || sample >= SAMPLES_MAX {
+        return;
+    }
+    // SAFETY: the words are leaked and so live for ever, and the sample lies within them.
+    let words = unsafe { std::slice::from_raw_parts(words.add(sample * SAMPLE_WORDS), SAMPLE_WORDS) };
+    let mut walk = Walk { words, skip: HANDLER_FRAMES, frames: 0 };
+    // SAFETY: `on_frame` has the signature that the unwinder calls, and `walk` outlives the call.
+    unsafe { _Unwind_Backtrace(on_frame, (&raw mut walk).cast()) };
+    words[0].store(walk.frames, Ordering::Release);
+}
+
+/// A stack being written down.
+struct Walk<'a> {
+    words: &'a [AtomicUsize],
+    skip: usize,
+    frames: usize,
+}
+
+/// Goes on (0) or ends (5, `_URC_END_OF_STACK`).
+extern "C" fn on_frame(context: *mut UnwindContext, walk: *mut c_void) -> c_int {
+    // SAFETY: this is the pointer that `on_signal` passed, which is used by nobody else meanwhile.
+    let walk = unsafe { &mut *walk.cast::<Walk<'_>>() };
+    if walk.skip > 0 {
+        walk.skip -= 1;
+        return 0;
+    }
+    let mut before: c_int = 0;
+    // SAFETY: the context is the unwinder's own, valid during this call.
+    let address = unsafe { _Unwind_GetIPInfo(context, &mut before) };
+    // A return address stands behind the call; one byte less is within it.
+    let address = if before == 0 { address.saturating_sub(1) } else { address };
+    walk.words[1 + walk.frames].store(address, Ordering::Relaxed);
+    walk.frames += 1;
+    if walk.frames == DEPTH_MAX { 5 } else { 0 }
+}
+
+/// The unwinder's own.
+#[repr(C)]
+struct UnwindContext {
+    _opaque: [u8; 0],
+}
+
+// Of the unwinder that the standard library links; Itanium C++ ABI, level I.
+unsafe extern "C" {
+    fn _Unwind_Backtrace(
+        on_frame: extern "C" fn(*mut UnwindContext, *mut c_void) -> c_int,
+        argument: *mut c_void,
+    ) -> c_int;
+    fn _Unwind_GetIPInfo(context: *mut UnwindContext, before: *mut c_int) -> usize;
+}
+
+/// The names of the functions at an address, those inlined into others first.
+pub fn names(address: usize) -> Vec<String> {
+    let mut names = Vec::new();
+    backtrace::resolve(address as *mut c_void, |symbol| {
+        names.push(symbol.name().map_or_else(|| "unknown".into(), |name| format!("{name:#}")));
+    });
+    if names.is_empty() { vec!["unknown".into()] } else { names }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::process_cpu;
+    use measure::Nanos;
+    use std::hint::black_box;
+
+    #[inline(never)]
+    fn busy_for_a_while() {
+        let start = process_cpu();
+        while process_cpu().since(start) < Nanos::from_millis(200) {
+            black_box((0..10_000_u64).fold(0, |sum, step| sum ^ black_box(step)));
+        }
+    }
+
+    #[test]
+    fn samples_find_the_function_that_runs_and_none_while_paused() {
+        let sampler = Sampler::new().unwrap();
+        assert!(Sampler::new().is_err());
+        busy_for_a_while();
+        assert!(sampler.stacks().is_empty());
+        sampler.resume();
+        busy_for_a_while();
+        sampler.pause();
+        let stacks = sampler.stacks();
+        let here = |stack: &Vec<usize>| {
+            stack.iter().any(|address| names(*address).iter().any(|name| name.contains("busy_for_a_while")))
+        };
+        assert!(stacks.len() > 5, "{} samples", stacks.len());
+        let found = stacks.iter().filter(|stack| here(stack)).count();
+        assert!(found * 2 > stacks.len(), "{found} of {}", stacks.len());
+    }
+}
