@@ -47,16 +47,13 @@ fn add_piece(lines: &mut Vec<String>, piece: &str, columns: usize, indent: usize
 /// A word in pieces of at most `columns`.
 fn pieces(word: &str, columns: usize) -> Vec<String> {
     let mut pieces = vec![String::new()];
-    let mut used = 0;
     for character in word.chars() {
-        let needed = character.width().unwrap_or(0);
-        if used + needed > columns {
-            pieces.push(String::new());
-            used = 0;
-        }
-        used += needed;
-        if let Some(piece) = pieces.last_mut() {
-            piece.push(character);
+        let Some(piece) = pieces.last_mut() else { break };
+        piece.push(character);
+        // The width of a text is not the sum of its characters': some change the one before them.
+        if width(piece) > columns && piece.chars().count() > 1 {
+            piece.pop();
+            pieces.push(character.to_string());
         }
     }
     pieces
@@ -68,8 +65,14 @@ pub(crate) fn shorten(text: &str, columns: usize) -> String {
     if width(&text) <= columns {
         return text;
     }
-    let half = columns.saturating_sub(1) / 2;
-    let start = take_columns(text.chars(), columns.saturating_sub(1) - half);
+    // The width of a text is not the sum of its characters', so what is cut by the sum may still be too wide.
+    (0..columns).rev().map(|budget| cut(&text, budget)).find(|short| width(short) <= columns).unwrap_or_default()
+}
+
+/// Both ends of `text` with an ellipsis between, about `columns` of it left.
+fn cut(text: &str, columns: usize) -> String {
+    let half = columns / 2;
+    let start = take_columns(text.chars(), columns - half);
     let end: String = take_columns(text.chars().rev(), half).chars().rev().collect();
     format!("{start}…{end}")
 }
