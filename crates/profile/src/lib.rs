@@ -1,0 +1,9 @@
+//! Where the time went: calls and waits out of traces, the accounting that adds up, and the tables of a profile.
+//!
+//! The path of a trace: input (bytes in chunks) → scanner (bytes to records) → accounting (records to calls and waits
+//! that know their session, statement and parent) → observers (tables, miss curve, skew, export). The scanner knows
+//! nothing of sessions; the accounting knows nothing of text; an observer knows nothing of trace files.
+
+pub mod observer;
+pub mod oracle;
+pub mod ticks;

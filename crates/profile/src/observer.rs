@@ -1,0 +1,235 @@
+//! What the accounting hands on: calls and waits that know whose they are.
+//!
+//! Every table, curve and export of a profile is an observer. The accounting emits each call and each wait exactly
+//! once, in an order that depends on the trace alone.
+
+use crate::oracle::record::CallKind;
+use crate::ticks::Ticks;
+
+/// Index of a session in [`Context::sessions`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionIndex(pub u32);
+
+/// Index of a statement in [`Context::statements`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StatementIndex(pub u32);
+
+/// Index of an event in [`Context::events`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EventIndex(pub u32);
+
+/// Index of a combination of module, action, service, client and container in [`Context::scopes`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ScopeIndex(pub u32);
+
+/// Work and time of a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// CPU time; `None` where the source does not know it (a log of plans).
+    pub cpu: Option<Ticks>,
+    /// Elapsed time.
+    pub elapsed: Ticks,
+    /// Blocks read from disk; signed because a self value can come out below zero in a damaged trace.
+    pub physical_reads: i64,
+    /// Blocks got in consistent mode.
+    pub consistent_gets: i64,
+    /// Blocks got in current mode.
+    pub current_gets: i64,
+}
+
+/// A database call with its children taken off.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Number of the call in the order of emission, from 0.
+    pub number: u64,
+    /// Whose.
+    pub session: SessionIndex,
+    /// Of which statement.
+    pub statement: StatementIndex,
+    /// Module, action, service at its end.
+    pub scope: ScopeIndex,
+    /// Which kind.
+    pub kind: CallKind,
+    /// Index into [`Context::call_names`] of the name that tables show: `PARSE`, `LOBREAD`, ...
+    pub name: u16,
+    /// Recursion depth.
+    pub depth: u16,
+    /// When it ended; `None` where the source does not say.
+    pub end: Option<Ticks>,
+    /// With its recursive children.
+    pub inclusive: Cost,
+    /// Without them.
+    pub own: Cost,
+    /// Misses of the library cache.
+    pub misses: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Hash of the plan, 0 where not known.
+    pub plan_hash: u64,
+    /// Waits inside the call and not inside a child: their time.
+    pub waits: Ticks,
+    /// Where its line stands in the file.
+    pub offset: u64,
+}
+
+/// Where a wait belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// Inside the call of this number, or of this kind where several were merged.
+    Inside(CallKind),
+    /// Between calls.
+    Between,
+}
+
+/// A wait that knows whose it is.
+#[derive(Clone, Debug)]
+pub struct Wait {
+    /// Whose.
+    pub session: SessionIndex,
+    /// Of which statement.
+    pub statement: StatementIndex,
+    /// Module, action, service.
+    pub scope: ScopeIndex,
+    /// For what.
+    pub event: EventIndex,
+    /// How long.
+    pub elapsed: Ticks,
+    /// When it ended; `None` where the source does not say.
+    pub end: Option<Ticks>,
+    /// Inside a call or between calls.
+    pub placement: Placement,
+    /// Recursion depth of the call it is inside; 0 between calls.
+    pub depth: u16,
+    /// Parameters in the order of [`Event::parameters`].
+    pub parameters: [i64; 3],
+    /// The object, where the line has one.
+    pub object: Option<i64>,
+    /// Where its line stands in the file.
+    pub offset: u64,
+}
+
+/// A root: a call without a traced parent. The sum of roots and of waits between calls is the response time.
+#[derive(Clone, Copy, Debug)]
+pub struct Root {
+    /// Whose.
+    pub session: SessionIndex,
+    /// With its recursive children.
+    pub inclusive: Cost,
+    /// Recursion depth; above 0 its parent was not traced.
+    pub depth: u16,
+    /// How many calls this stands for: more than 1 where many were folded to bound the memory.
+    pub calls: u64,
+}
+
+/// A line of an executed plan.
+#[derive(Clone, Debug)]
+pub struct PlanLine {
+    /// Of which statement.
+    pub statement: StatementIndex,
+    /// Hash of the plan where known.
+    pub plan_hash: u64,
+    /// Line number within the plan, from 1; 1 begins another execution's block.
+    pub id: u32,
+    /// The parent's line number, 0 for the root.
+    pub parent: u32,
+    /// The operation.
+    pub operation: String,
+    /// The object; 0 for none.
+    pub object: i64,
+    /// Rows that came out.
+    pub rows: u64,
+    /// Children included: gets, reads, writes, starts, time; `None` before 10g.
+    pub figures: Option<PlanLineFigures>,
+}
+
+/// Figures of a plan line, children included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PlanLineFigures {
+    /// Gets.
+    pub gets: u64,
+    /// Blocks read.
+    pub physical_reads: u64,
+    /// Blocks written.
+    pub physical_writes: u64,
+    /// How often it was started.
+    pub starts: Option<u64>,
+    /// Elapsed time.
+    pub time: Ticks,
+    /// Time in reads, where the source knows it.
+    pub read_time: Option<Ticks>,
+}
+
+/// Whoever listens to the accounting.
+pub trait Observer {
+    /// A call is complete, with its children taken off.
+    fn call(&mut self, _context: &Context, _call: &Call) {}
+    /// A wait has its place.
+    fn wait(&mut self, _context: &Context, _wait: &Wait) {}
+    /// A call has no traced parent.
+    fn root(&mut self, _context: &Context, _root: &Root) {}
+    /// A plan line was written.
+    fn plan_line(&mut self, _context: &Context, _line: &PlanLine) {}
+}
+
+/// A statement as the source declares it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Statement {
+    /// The identifier that a person would search for: the sqlid, else the hash as a number, else what the source has.
+    pub id: String,
+    /// The text, shortened where it is longer than a limit.
+    pub text: String,
+    /// Bytes of the whole text.
+    pub text_bytes: u64,
+    /// Command type, 0 where not known.
+    pub command: i64,
+    /// Depth at its first declaration.
+    pub depth: u16,
+    /// Parsing schema, 0 where not known.
+    pub user: i64,
+}
+
+/// A session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Session {
+    /// Such as `190.17`; empty where no line names it.
+    pub id: String,
+}
+
+/// What the calls and waits between two marks share.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Scope {
+    /// Module.
+    pub module: String,
+    /// Action.
+    pub action: String,
+    /// Service.
+    pub service: String,
+    /// Client identifier.
+    pub client: String,
+    /// Container (pluggable database).
+    pub container: String,
+}
+
+/// An event that is waited for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Event {
+    /// Such as `db file sequential read`.
+    pub name: String,
+    /// Names of the parameters.
+    pub parameters: Vec<String>,
+}
+
+/// Everything that calls and waits name by index.
+#[derive(Clone, Debug, Default)]
+pub struct Context {
+    /// Sessions in the order of their first line.
+    pub sessions: Vec<Session>,
+    /// Statements in the order of their first line.
+    pub statements: Vec<Statement>,
+    /// Events in the order of their first line.
+    pub events: Vec<Event>,
+    /// Scopes in the order of their first line.
+    pub scopes: Vec<Scope>,
+    /// Names of calls.
+    pub call_names: Vec<String>,
+}
