@@ -62,7 +62,10 @@ pub fn load(
         return Err(error);
     }
     manifest.tables.push(table.clone());
-    manifest.write(directory)?;
+    if let Err(error) = manifest.write(directory) {
+        let _ = fs::remove_file(table.path(directory));
+        return Err(named_if_full(directory, &table, error));
+    }
     Ok(table)
 }
 
@@ -208,6 +211,14 @@ fn write_table(
     file.sync_all().map_err(io_error(&path, "writing to the disk"))?;
     rustix::fs::fadvise(&file, 0, None, Advice::DontNeed).map_err(|errno| failed(errno.into()))?;
     sync_directory(directory)
+}
+
+/// An error on the way to the manifest: a full disk is the same danger there as under the table's pages.
+fn named_if_full(directory: &Path, table: &TableInfo, error: StorageError) -> StorageError {
+    match error {
+        StorageError::Io { file, error, .. } => write_error(directory, &file, table.file_bytes(), error),
+        other => other,
+    }
 }
 
 /// A full disk has an error of its own; the others name the file.

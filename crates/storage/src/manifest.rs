@@ -192,9 +192,16 @@ impl Manifest {
         let mut text = serde_json::to_vec_pretty(self).map_err(|error| failed("writing")(error.into()))?;
         text.push(b'\n');
         let mut out = File::create(&draft).map_err(failed("creating"))?;
-        out.write_all(&text).map_err(failed("writing"))?;
-        out.sync_all().map_err(failed("writing to the disk"))?;
-        fs::rename(&draft, &file).map_err(failed("replacing"))?;
+        let written = out
+            .write_all(&text)
+            .map_err(failed("writing"))
+            .and_then(|()| out.sync_all().map_err(failed("writing to the disk")))
+            .and_then(|()| fs::rename(&draft, &file).map_err(failed("replacing")));
+        if written.is_err() {
+            // On a full disk even a draft is in the way; the manifest that was there stays.
+            let _ = fs::remove_file(&draft);
+        }
+        written?;
         sync_directory(directory)
     }
 
