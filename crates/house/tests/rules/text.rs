@@ -6,7 +6,8 @@ use crate::tree::SourceFile;
 pub(crate) const LINE_COLUMNS_MAX: usize = 120;
 
 /// Homes of unsafe code, as beginnings of paths. The engine's are its frames and its walks of rows.
-pub(crate) const UNSAFE_HOMES: [&str; 3] = ["crates/sys/", "crates/storage/src/pool/", "crates/storage/src/walk.rs"];
+pub(crate) const UNSAFE_HOMES: [&str; 4] =
+    ["crates/sys/", "crates/storage/src/pool/", "crates/storage/src/walk.rs", "crates/storage/src/column/kernel/"];
 
 /// Names that say nothing about what a file holds.
 const NAMES_WITHOUT_MEANING: [&str; 8] =
