@@ -12,6 +12,7 @@ mod bitmap;
 mod budget;
 mod builder;
 mod chunk;
+mod crew;
 mod dictionary;
 mod encoding;
 mod filter;
@@ -28,6 +29,7 @@ mod value;
 
 pub use budget::Budget;
 pub use builder::{ColumnBuilder, TableBuilder};
+pub use crew::Crew;
 pub use encoding::{CodeLayout, Domain, Encoding, NullEncoding, RUN_WEIGHT};
 pub use kernel::Kernel;
 pub use predicate::{Predicate, ValueRange};

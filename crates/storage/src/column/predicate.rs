@@ -167,7 +167,7 @@ mod tests {
         let passing = |range: ValueRange<i64>| (0..5).filter(|value| range.passes(value)).collect::<Vec<i64>>();
         let found = ranges(&2, &3).map(passing);
         assert_eq!(found, [vec![3, 4], vec![2, 3, 4], vec![0, 1], vec![0, 1, 2], vec![2], vec![2, 3]]);
-        assert_eq!(passing(ValueRange::between(3, 2)), []);
+        assert!(passing(ValueRange::between(3, 2)).is_empty());
     }
 
     proptest! {

@@ -1,8 +1,6 @@
 //! The scan: how many rows have a value in one column, and pass a predicate on another.
 
 use std::ops::AddAssign;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use super::kernel::{Kernel, Mask};
 use super::predicate::Predicate;
@@ -35,7 +33,7 @@ pub struct Scan {
     pub kernel: Kernel,
     /// Whether units may be skipped.
     pub zone_maps: ZoneMaps,
-    /// How many threads, the calling one among them; at least 1.
+    /// How many threads, the calling one among them; at least 1. More than there are units make no difference.
     pub threads: usize,
 }
 
@@ -68,33 +66,14 @@ impl AddAssign for Scanned {
 }
 
 impl ColumnTable {
-    /// Answers the question. Units are handed out one by one to the threads.
+    /// Answers the question. Units are handed out one by one to the threads, which are started for this scan alone;
+    /// [`with_crew`](ColumnTable::with_crew) keeps them for several.
     ///
     /// Errors where a column is not there, or the predicate is about another type than its column's, or where there is
     /// no thread or no such kernel on this processor.
     pub fn scan(&self, question: &Question, scan: Scan) -> Result<Scanned, StorageError> {
-        let plan = Plan::new(self, question, scan)?;
-        let units = self.units();
-        // Without a predicate there are no codes to be read, and no work to share.
-        let threads = if question.predicate.is_some() { scan.threads.min(units) } else { 1 };
-        if threads <= 1 {
-            return (0..units).try_fold(Scanned::default(), |sum, unit| plan.add(sum, unit));
-        }
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let taken =
-                std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed)).take_while(|unit| *unit < units);
-            taken.into_iter().try_fold(Scanned::default(), |sum, unit| plan.add(sum, unit))
-        };
-        thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-            let mut sum = work()?;
-            for other in others {
-                let lost = |_| StorageError::Parameters("a thread of the scan ended before its time".into());
-                sum += other.join().map_err(lost)??;
-            }
-            Ok(sum)
-        })
+        let threads = if question.predicate.is_some() { scan.threads.min(self.units()) } else { scan.threads.min(1) };
+        self.with_crew(threads, |crew| crew.scan(question, scan))
     }
 
     /// Answers the question for one unit, from 0: for those who hand out the units themselves, to threads that they
@@ -109,7 +88,7 @@ impl ColumnTable {
 }
 
 /// A question whose columns are found.
-struct Plan<'a> {
+pub(super) struct Plan<'a> {
     counted: &'a Column,
     asked: Option<(&'a Column, &'a Predicate)>,
     /// Whether the predicate is about the counted column itself.
@@ -118,7 +97,7 @@ struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    fn new(table: &'a ColumnTable, question: &'a Question, scan: Scan) -> Result<Plan<'a>, StorageError> {
+    pub(super) fn new(table: &'a ColumnTable, question: &'a Question, scan: Scan) -> Result<Plan<'a>, StorageError> {
         if !scan.kernel.is_available() || scan.threads == 0 {
             let reason = format!("this processor has no {} kernel, or no thread was given", scan.kernel.name());
             return Err(StorageError::Parameters(reason));
@@ -131,7 +110,7 @@ impl<'a> Plan<'a> {
         Ok(Plan { counted: table.column(question.counted)?, asked, is_same, scan })
     }
 
-    fn add(&self, mut sum: Scanned, unit: usize) -> Result<Scanned, StorageError> {
+    pub(super) fn add(&self, mut sum: Scanned, unit: usize) -> Result<Scanned, StorageError> {
         sum += self.unit(unit)?;
         Ok(sum)
     }

@@ -157,3 +157,98 @@ pub(super) fn first_rows(rows: usize) -> Line {
         _ => u8::MAX,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::filter::Limit;
+    use super::super::planes::{WIDTH_MAX, groups_of, pack};
+    use super::*;
+    use measure::random::mix;
+    use proptest::prelude::*;
+
+    fn limits(code: u64) -> [Option<Limit>; 4] {
+        [None, Some(Limit::from(code)), Some(Limit::from(0)), Some(Limit::NONE_ABOVE)]
+    }
+
+    /// A mask of which some are dense, some sparse; and whether a row is in it.
+    fn mask_lines(rows: usize, seed: u64) -> Vec<Line> {
+        let sparse =
+            |word: usize| (0..seed % 4).fold(u64::MAX, |bits, round| bits & mix(seed ^ round << 40 ^ word as u64));
+        (0..groups_of(rows))
+            .map(|group| {
+                let mut line = [0; LINE_BYTES];
+                for (word, bytes) in line.as_chunks_mut().0.iter_mut().enumerate() {
+                    *bytes = sparse(group * 8 + word).to_le_bytes();
+                }
+                line
+            })
+            .collect()
+    }
+
+    fn is_in(lines: &[Line], row: usize) -> bool {
+        lines[row / LINE_ROWS][row % LINE_ROWS / 8] >> (row % 8) & 1 == 1
+    }
+
+    #[test]
+    fn the_first_rows_of_a_line_are_as_many_as_said() {
+        for rows in 0..=LINE_ROWS {
+            let line = first_rows(rows);
+            assert!((0..LINE_ROWS).all(|row| is_in(&[line], row) == (row < rows)), "{rows}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_is_found_by_its_name_and_the_portable_one_is_always_there() {
+        assert!(Kernel::ALL.into_iter().all(|kernel| Kernel::named(kernel.name()) == Some(kernel)));
+        assert!(Kernel::Portable.is_available() && Kernel::best().is_available());
+    }
+
+    #[test]
+    fn all_three_kernels_run_on_this_processor_and_agree() {
+        if let Some(missing) = Kernel::ALL.into_iter().find(|kernel| !kernel.is_available()) {
+            println!("skipped: this processor has no {} kernel", missing.name());
+            return;
+        }
+        let mut lines = vec![[0; LINE_BYTES]; 2 * 10];
+        pack(2 * LINE_ROWS, 10, |row| row as u64, &mut lines);
+        let groups = Groups { planes: Planes::new(&lines, 10), masks: [Mask::all(); 2], rows: 2 * LINE_ROWS };
+        let filter = Filter { lower: Some(Limit::from(100)), upper: Some(Limit::from(1000)) };
+        assert_eq!(Kernel::ALL.map(|kernel| count(kernel, &groups, &filter)), [900; 3]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+        #[test]
+        fn every_kernel_counts_what_a_plain_loop_counts(
+            rows in 0..2600_usize, width in 0..=WIDTH_MAX, seed in any::<u64>(), at in any::<prop::sample::Index>(),
+        ) {
+            let code_mask = u64::MAX.checked_shr((WIDTH_MAX - width) as u32).unwrap_or(0);
+            // A quarter of the codes repeats a few values, so that equality has something to find.
+            let code = |row: usize| {
+                let random = mix(seed ^ row as u64);
+                if random.is_multiple_of(4) { mix(random % 8) & code_mask } else { random & code_mask }
+            };
+            let mut lines = vec![[0; LINE_BYTES]; groups_of(rows) * width];
+            pack(rows, width, code, &mut lines);
+            let (first, second) = (mask_lines(rows, seed), mask_lines(rows, mix(seed)));
+            let limit = if rows == 0 { seed & code_mask } else { code(at.index(rows)) };
+            let masks = [[Mask::of(&first), Mask::of(&second)], [Mask::all(), Mask::of(&second)], [Mask::all(); 2]];
+            let filters = limits(limit).into_iter().flat_map(|lower| {
+                let other = mix(seed ^ limit) & code_mask;
+                limits(limit).into_iter().chain(limits(other)).map(move |upper| Filter { lower, upper })
+            });
+            for filter in filters {
+                for (index, masks) in masks.into_iter().enumerate() {
+                    let expected = (0..rows).filter(|row| {
+                        (index > 0 || is_in(&first, *row)) && (index > 1 || is_in(&second, *row)) && filter.passes(code(*row))
+                    });
+                    let expected = expected.count() as u64;
+                    let groups = Groups { planes: Planes::new(&lines, width), masks, rows };
+                    for kernel in Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()) {
+                        prop_assert_eq!(count(kernel, &groups, &filter), expected, "{:?} {:?}", kernel, filter);
+                    }
+                }
+            }
+        }
+    }
+}
