@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p storage --example column_speed [-- ROWS [KERNEL]]`: three columns of ROWS rows (7 million)
 //! as of a table of customers: a dense number, a year of birth (80 of them, in random order) and a flag that may be
-//! null. Zone maps are off: every code is read. Each kernel and number of threads has its turn in each round, and the
-//! median of the rounds counts. With KERNEL, nothing but three scans of each question with this kernel on one thread is
+//! null. Zone maps are off: every code is read. Each kernel and number of threads has its turn in each round, the
+//! memory's bandwidth too; printed are medians and the least, because others on the machine can only add. With KERNEL, nothing but three scans of each question with this kernel on one thread is
 //! done, for a program that counts instructions.
 #![allow(clippy::print_stdout, reason = "an example prints what it found")]
 
@@ -17,42 +17,42 @@ use storage::column::{
     Budget, ColumnSpec, ColumnTable, Kernel, Predicate, Question, Scan, Scanned, TableBuilder, ValueRange, ValueType,
     ZoneMaps,
 };
+use sys::account::thread_cpu;
 use sys::bandwidth::Stream;
 use sys::clock::Clock;
 use sys::region::Pages;
 
 /// Turns of every variant.
-const ROUNDS: usize = 15;
+const ROUNDS: usize = 11;
 
 /// What is streamed to learn the memory's bandwidth: far beyond any cache.
 const STREAM_BYTES: usize = 1 << 30;
-
-/// How long the bandwidth is measured, before and after the scans.
-const STREAM_TIME: Nanos = Nanos(500_000_000);
 
 fn main() -> Result<(), StorageError> {
     let rows = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(7_000_000);
     let kernel = std::env::args().nth(2).and_then(|name| Kernel::named(&name));
     let clock = Clock::calibrate();
-    let start = clock.now();
+    let start = thread_cpu();
     let (table, row_bytes) = build(rows)?;
-    let built = clock.now().since(start).as_seconds();
+    let built = thread_cpu().since(start).as_seconds();
     let [id, year, count] = questions();
     if let Some(kernel) = kernel {
         return [id, year, count].iter().try_for_each(|question| repeat(&table, question, kernel));
     }
-    println!("{rows} rows built at {:.0} MB/s of row bytes, {} bytes", row_bytes as f64 / built / 1e6, table.bytes());
+    println!(
+        "{rows} rows built at {:.0} MB/s of row bytes and CPU time, {} bytes",
+        row_bytes as f64 / built / 1e6,
+        table.bytes()
+    );
     for column in table.summary() {
         let ratio = column.compression_ratio().unwrap_or(f64::NAN);
         let encodings: Vec<String> =
             column.encodings.iter().map(|share| format!("{} x {share}", share.units)).collect();
         println!("{:20} {:10} bytes, ratio {ratio:5.2}: {}", column.name, column.bytes, encodings.join(", "));
     }
-    let bandwidths = bandwidths(&clock);
-    for (name, question) in [("id > 0", &id), ("year > 1950", &year), ("no predicate", &count)] {
-        compare(&table, name, question, &clock, &bandwidths)?;
-    }
-    Ok(())
+    let stream = Stream::new(STREAM_BYTES, Pages::Huge).expect("memory to be streamed");
+    let questions = [("id > 0", &id), ("year > 1950", &year), ("no predicate", &count)];
+    questions.into_iter().try_for_each(|(name, question)| compare(&table, name, question, &clock, &stream))
 }
 
 /// Three scans of a question.
@@ -92,30 +92,23 @@ fn questions() -> [Question; 3] {
     [question(Some((0, above(0)))), question(Some((1, above(1950)))), question(None)]
 }
 
-/// The median bandwidth of one thread and of two, in bytes a nanosecond.
-fn bandwidths(clock: &Clock) -> [f64; 2] {
-    let Ok(stream) = Stream::new(STREAM_BYTES, Pages::Huge) else { return [f64::NAN; 2] };
-    let found = [1, 2].map(|threads| {
-        let rates = stream.measure(clock, threads, STREAM_TIME).bytes_per_second;
-        median(rates) / 1e9
-    });
-    println!("memory in sequence: one thread {:.1} GB/s, two {:.1}", found[0], found[1]);
-    found
-}
-
-/// Every kernel with one thread and with two, in turn.
+/// Every kernel with one thread and with two, in turn, and the memory's bandwidth among them.
 fn compare(
     table: &ColumnTable,
     name: &str,
     question: &Question,
     clock: &Clock,
-    bandwidths: &[f64; 2],
+    stream: &Stream,
 ) -> Result<(), StorageError> {
     let kernels: Vec<Kernel> = Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()).collect();
     let variants: Vec<(Kernel, usize)> = kernels.iter().flat_map(|kernel| [(*kernel, 1), (*kernel, 2)]).collect();
     let mut times = vec![Vec::new(); variants.len()];
+    let mut bandwidths = [Vec::new(), Vec::new()];
     let mut found = Scanned::default();
     for _ in 0..ROUNDS {
+        for (threads, bandwidths) in (1..).zip(&mut bandwidths) {
+            bandwidths.extend(stream.measure(clock, threads, Nanos::ZERO).bytes_per_second);
+        }
         for ((kernel, threads), times) in variants.iter().zip(&mut times) {
             let (scanned, ns) = turn(table, question, *kernel, *threads, clock)?;
             times.push(ns);
@@ -124,19 +117,37 @@ fn compare(
         }
     }
     println!("{name}: {found:?}");
-    println!("  kernel   threads   ns/row   (least)    GB/s   of memory   against one thread");
+    let bandwidths = bandwidths.map(|rates| Middle::of(rates.into_iter().map(|rate| 1e9 / rate).collect()));
+    for (threads, bandwidth) in (1..).zip(&bandwidths) {
+        println!("  memory, {threads}: {:.1} GB/s, at best {:.1}", 1.0 / bandwidth.median, 1.0 / bandwidth.least);
+    }
+    println!("  kernel   threads   ns/row   (least)    GB/s   of memory  (best of each)   against one thread");
     let mut alone = f64::NAN;
     for ((kernel, threads), times) in variants.into_iter().zip(times) {
-        let least = times.iter().copied().fold(f64::INFINITY, f64::min) / table.rows() as f64;
-        let ns = median(times);
-        alone = if threads == 1 { ns } else { alone };
-        let rate = found.bytes as f64 / ns;
-        let (share, speedup) = (100.0 * rate / bandwidths[threads - 1], alone / ns);
-        let per_row = ns / table.rows() as f64;
-        let kernel = kernel.name();
-        println!("  {kernel:9} {threads:6}  {per_row:8.5}  {least:8.5}  {rate:6.1}  {share:6.0} %   {speedup:6.2}");
+        let (kernel, ns, memory) = (kernel.name(), Middle::of(times), bandwidths[threads - 1]);
+        alone = if threads == 1 { ns.median } else { alone };
+        let bytes = found.bytes as f64;
+        let (median, least) = (ns.median / table.rows() as f64, ns.least / table.rows() as f64);
+        let shares = [memory.median / ns.median, memory.least / ns.least].map(|ratio| 100.0 * ratio * bytes);
+        print!("  {kernel:9} {threads:6}  {median:8.5}  {least:8.5}  {:6.1}", bytes / ns.median);
+        println!("  {:6.0} %  {:6.0} %   {:6.2}", shares[0], shares[1], alone / ns.median);
     }
     Ok(())
+}
+
+/// The middle and the least of some times.
+#[derive(Clone, Copy)]
+struct Middle {
+    median: f64,
+    least: f64,
+}
+
+impl Middle {
+    fn of(mut values: Vec<f64>) -> Middle {
+        values.sort_by(f64::total_cmp);
+        let at = |index: usize| values.get(index).copied().unwrap_or(f64::NAN);
+        Middle { median: at(values.len() / 2), least: at(0) }
+    }
 }
 
 /// The third of three scans by threads that are there already, and what it took in ns.
@@ -156,9 +167,4 @@ fn turn(
         let scanned = black_box(crew.scan(question, scan)?);
         Ok((scanned, clock.now().since(start).as_seconds() * 1e9))
     })
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
