@@ -76,7 +76,8 @@ pub enum StorageError {
     },
     /// Columns in memory would take more than they were given.
     #[error(
-        "the columns need {needed} bytes of memory so far and {limit} were given; ask for fewer rows or give more memory"
+        "the columns need {needed} bytes of memory so far and {limit} were given; ask for fewer rows or give more \
+         memory"
     )]
     MemoryLimit {
         /// Bytes that are taken, with those that were asked for.

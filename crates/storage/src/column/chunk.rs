@@ -126,6 +126,14 @@ fn chunk_lines(lines: usize, units_to_come: usize) -> usize {
     lines * units
 }
 
+/// Bytes of the chunks that lines of so many bytes take at most: each chunk leaves less than a unit or a huge page
+/// unused, and both are a few MiB.
+pub(super) fn bytes_at_most(line_bytes: u64) -> u64 {
+    let unused = (4 << 20) + HUGE_PAGE as u64;
+    let in_use = (CHUNK_LINES_MAX * LINE_BYTES) as u64 - unused;
+    line_bytes + line_bytes / in_use * unused + if line_bytes == 0 { 0 } else { HUGE_PAGE as u64 }
+}
+
 /// Bytes of chunks.
 pub(super) fn bytes_of(chunks: &[Chunk]) -> u64 {
     chunks.iter().map(|chunk| (chunk.lines().len() * LINE_BYTES) as u64).sum()

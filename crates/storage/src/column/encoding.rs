@@ -1,8 +1,8 @@
 //! How a unit keeps its values, and the choice.
 //!
 //! Candidates are weighed in bytes that a scan streams. A plane weighs what it takes. A run weighs more than its 12
-//! bytes: it costs the scan as long as [`RUN_WEIGHT`] bytes of planes do. So the smallest encoding wins where it is also
-//! quick to scan, and short runs lose to planes although they may be smaller.
+//! bytes: it costs the scan as long as [`RUN_WEIGHT`] bytes of planes do. So the smallest encoding wins where it is
+//! also quick to scan, and short runs lose to planes although they may be smaller.
 
 use std::fmt;
 

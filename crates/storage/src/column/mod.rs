@@ -6,7 +6,8 @@
 //!
 //! Codes lie in bit planes: the lowest bits of 512 rows fill one line of 64 bytes, the next bits the next line, and so
 //! on. A comparison then takes one instruction a plane for 512 rows, whatever the width, and no byte is spent on
-//! padding a code to a width that the processor likes. docs/decisions/ has the variants that were measured.
+//! padding a code to a width that the processor likes. Decision 3 in docs/decisions/ has the variants that were
+//! measured.
 
 mod bitmap;
 mod budget;

@@ -6,7 +6,7 @@ use std::fmt;
 #[cfg(doc)]
 use super::Encoding;
 use super::builder::collecting_bytes;
-use super::chunk::{Chunk, bytes_of};
+use super::chunk::{self, Chunk, bytes_of};
 use super::encoding::NullEncoding;
 use super::seal::sealing_bytes;
 use super::unit::Unit;
@@ -100,7 +100,7 @@ impl ColumnSummary {
 /// What a table of more rows of the same kind would take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forecast {
-    /// Bytes of the columns.
+    /// Bytes of the columns, at most.
     pub table_bytes: u64,
     /// Bytes that each building thread takes besides while it collects and seals units.
     pub building_bytes: u64,
@@ -174,7 +174,8 @@ impl ColumnTable {
         self.columns.iter().map(Column::summary).collect()
     }
 
-    /// What `rows` rows of this kind would take: what these took, in proportion. `None` without rows.
+    /// What `rows` rows of this kind would take: what these took, in proportion, with the room that huge pages leave
+    /// unused at most. `None` without rows.
     ///
     /// The more rows this table has, the better: with one unit or more the dictionaries are counted as they will be.
     pub fn forecast(&self, rows: u64) -> Option<Forecast> {
@@ -186,9 +187,16 @@ impl ColumnTable {
             let text_bytes = plain as f64 / here as f64 * unit_rows as f64;
             collecting_bytes(column.spec.value_type, unit_rows, text_bytes as usize)
         };
-        let kept: u64 = self.columns.iter().flat_map(|column| &column.units).map(Unit::bytes).sum();
+        let column_bytes = |column: &Column| {
+            let plain = column.units.iter().map(Unit::plain_memory).sum();
+            let lines: u64 = column.units.iter().map(Unit::bytes).sum::<u64>() - plain;
+            scaled(plain) + chunk::bytes_at_most(scaled(lines))
+        };
         let building = self.columns.iter().map(collecting).sum::<usize>() + sealing_bytes(unit_rows);
-        (here > 0).then(|| Forecast { table_bytes: scaled(kept), building_bytes: building as u64 })
+        (here > 0).then(|| Forecast {
+            table_bytes: self.columns.iter().map(column_bytes).sum(),
+            building_bytes: building as u64,
+        })
     }
 
     /// The value of a column in a row, both counted from 0; `None` beyond the last.
