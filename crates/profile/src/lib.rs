@@ -6,4 +6,5 @@
 
 pub mod observer;
 pub mod oracle;
+pub mod tables;
 pub mod ticks;
