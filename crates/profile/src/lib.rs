@@ -7,4 +7,5 @@
 pub mod classes;
 pub mod observer;
 pub mod oracle;
+pub mod tables;
 pub mod ticks;
