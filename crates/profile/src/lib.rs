@@ -4,7 +4,9 @@
 //! that know their session, statement and parent) → observers (tables, miss curve, skew, export). The scanner knows
 //! nothing of sessions; the accounting knows nothing of text; an observer knows nothing of trace files.
 
+pub mod collector;
 pub mod observer;
 pub mod oracle;
+mod plan;
 pub mod tables;
 pub mod ticks;
