@@ -119,13 +119,17 @@ impl Collector {
         let sessions: Vec<SessionProfile> =
             self.sessions.into_iter().enumerate().filter_map(|(place, sums)| sums.finish(place)).collect();
         let mut statements = Vec::new();
+        let mut plans_left_out = 0;
         for (place, mut sums) in self.statements.into_iter().enumerate().filter(|(_, sums)| sums.is_used) {
             sums.profile.statement = StatementIndex(place as u32);
             sums.profile.calls = sums.calls.into_iter().collect();
             sums.profile.waits = sums.waits.into_iter().collect();
-            sums.profile.plans = sums.plans.finish();
+            let (plans, left_out) = sums.plans.finish();
+            sums.profile.plans = plans;
+            plans_left_out += left_out;
             statements.push(sums.profile);
         }
+        problems.extend((plans_left_out > 0).then(|| unplaced(ProblemKind::PlansLeftOut, plans_left_out)));
         let scopes = self.scopes.into_iter().enumerate().filter(|(_, sums)| *sums != ScopeSums::default());
         Profile {
             whole: whole(&sessions),

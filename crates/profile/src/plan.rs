@@ -22,6 +22,7 @@ pub(crate) struct Plans {
     plans: Vec<Plan>,
     /// The block that is being read.
     block: Plan,
+    left_out: u64,
 }
 
 impl Plans {
@@ -54,11 +55,11 @@ impl Plans {
         });
     }
 
-    /// The plans, with their own figures.
-    pub(crate) fn finish(mut self) -> Vec<Plan> {
+    /// The plans, with their own figures, and how many blocks were left out.
+    pub(crate) fn finish(mut self) -> (Vec<Plan>, u64) {
         self.close();
         self.plans.iter_mut().for_each(complete);
-        self.plans
+        (self.plans, self.left_out)
     }
 
     /// Ends the block: adds it to the plan of its shape.
@@ -67,10 +68,10 @@ impl Plans {
         if block.lines.is_empty() {
             return;
         }
-        match self.plans.iter_mut().find(|plan| is_same_shape(plan, &block)) {
-            Some(plan) => merge(plan, &block),
+        match self.plans.iter().position(|plan| is_same_shape(plan, &block)) {
+            Some(place) => merge(&mut self.plans[place], &block),
             None if self.plans.len() < SHAPES => self.plans.push(block),
-            None => {}
+            None => self.left_out += 1,
         }
     }
 }
@@ -151,7 +152,7 @@ mod tests {
                 plans.add(&line);
             }
         }
-        let plans = plans.finish();
+        let (plans, _) = plans.finish();
         assert_eq!((plans.len(), plans[0].blocks), (1, 2));
         let own: Vec<_> = plans[0].lines.iter().map(|row| row.own.map(|own| (own.time.micros(), own.gets))).collect();
         assert_eq!(own, [Some((20.0, 0)), Some((70.0, 40)), Some((50.0, 20)), Some((60.0, 40))]);
@@ -160,12 +161,20 @@ mod tests {
     }
 
     #[test]
+    fn a_new_shape_in_every_block_fills_no_memory() {
+        let mut plans = Plans::default();
+        (0..1000).for_each(|parent| plans.add(&line(1, parent, 5, 5)));
+        let (plans, left_out) = plans.finish();
+        assert_eq!((plans.len(), left_out), (SHAPES, 1000 - SHAPES as u64));
+    }
+
+    #[test]
     fn lines_without_a_parent_or_in_disorder_hurt_nobody() {
         let mut plans = Plans::default();
         for line in [line(3, 2, 5, 5), line(2, 7, 9, 9), line(2, 2, 1, 1), line(1, 1, 4, 4)] {
             plans.add(&line);
         }
-        let plans = plans.finish();
+        let (plans, _) = plans.finish();
         assert_eq!(plans.len(), 4, "a number that does not rise begins another block");
         assert!(plans.iter().all(|plan| plan.lines[0].level == 0));
     }

@@ -307,4 +307,6 @@ pub enum ProblemKind {
     FilesShared,
     /// Waits whose number of blocks can be none: their blocks are missing, their time is not.
     BlocksRefused,
+    /// Executions whose plan is one of too many shapes of its statement: they are missing in the plans alone.
+    PlansLeftOut,
 }
