@@ -307,6 +307,10 @@ pub enum ProblemKind {
     SizeLimit,
     /// The file was removed and begun again: what came before is not in it.
     Recreated,
-    /// More files of blocks than are kept apart.
+    /// Waits for blocks of files beyond those that are kept apart: they are missing in that table alone.
     FilesShared,
+    /// Waits whose number of blocks can be none: their blocks are missing, their time is not.
+    BlocksRefused,
+    /// Executions whose plan is one of too many shapes of its statement: they are missing in the plans alone.
+    PlansLeftOut,
 }
