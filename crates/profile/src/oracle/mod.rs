@@ -1,3 +1,12 @@
 //! Oracle's extended SQL trace (event 10046): from bytes to records, from records to calls and waits.
 
+mod call;
+mod clock;
+mod fields;
+mod line;
+mod mark;
+mod plan;
 pub mod record;
+pub mod scan;
+mod statement;
+mod wait;
