@@ -69,14 +69,7 @@ fn add(classes: &mut BTreeMap<Class, ClassSums>, class: Class, event: EventIndex
 pub fn work(profile: &SessionProfile) -> Cost {
     let mut work = Cost::default();
     for sums in profile.calls.values() {
-        work.cpu = match (work.cpu, sums.own.cpu) {
-            (Some(sum), Some(own)) => Some(sum + own),
-            (one, other) => one.or(other),
-        };
-        work.elapsed += sums.own.elapsed;
-        work.physical_reads = work.physical_reads.saturating_add(sums.own.physical_reads);
-        work.consistent_gets = work.consistent_gets.saturating_add(sums.own.consistent_gets);
-        work.current_gets = work.current_gets.saturating_add(sums.own.current_gets);
+        work += sums.own;
     }
     work
 }

@@ -6,9 +6,9 @@
 
 pub mod class_sums;
 pub mod classes;
+pub mod collector;
 pub mod document;
 pub mod findings;
-pub mod collector;
 pub mod observer;
 pub mod oracle;
 mod plan;

@@ -126,25 +126,11 @@ fn add(sum: &mut StatementProfile, one: &StatementProfile) {
         entry.rows = entry.rows.saturating_add(calls.rows);
         entry.misses = entry.misses.saturating_add(calls.misses);
     }
-    sum.own = sum_of(&sum.own, &one.own);
-    sum.inclusive = sum_of(&sum.inclusive, &one.inclusive);
+    sum.own += one.own;
+    sum.inclusive += one.inclusive;
     sum.inside += one.inside;
     sum.between += one.between;
-    sum.think_time.long += one.think_time.long;
-    sum.think_time.long_count += one.think_time.long_count;
-}
-
-fn sum_of(left: &crate::observer::Cost, right: &crate::observer::Cost) -> crate::observer::Cost {
-    crate::observer::Cost {
-        cpu: match (left.cpu, right.cpu) {
-            (Some(left), Some(right)) => Some(left + right),
-            (one, other) => one.or(other),
-        },
-        elapsed: left.elapsed + right.elapsed,
-        physical_reads: left.physical_reads.saturating_add(right.physical_reads),
-        consistent_gets: left.consistent_gets.saturating_add(right.consistent_gets),
-        current_gets: left.current_gets.saturating_add(right.current_gets),
-    }
+    sum.think_time.merge(&one.think_time);
 }
 
 fn row(profile: &Profile, id: &str, one: &StatementProfile) -> Case {

@@ -132,6 +132,14 @@ fn problem(problem: &Problem) -> Finding {
             "file-recreated",
             format!("The trace was removed and begun again ({at}): what stood before is not in it."),
         ),
+        ProblemKind::BlocksRefused => warning(
+            "blocks-refused",
+            format!("{count} waits name a number of blocks that no read has; their blocks are not counted."),
+        ),
+        ProblemKind::PlansLeftOut => Finding::info(
+            "plans-left-out",
+            format!("{count} blocks of plan lines were left out: their statements had more plans than are kept."),
+        ),
         ProblemKind::FilesShared => Finding::info(
             "files-shared",
             format!("More data files were read than are kept apart: {count} waits are added up without a file."),
