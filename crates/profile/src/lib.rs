@@ -12,5 +12,6 @@ pub mod findings;
 pub mod observer;
 pub mod oracle;
 mod plan;
+pub mod survey;
 pub mod tables;
 pub mod ticks;

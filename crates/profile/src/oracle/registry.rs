@@ -246,7 +246,18 @@ mod tests {
     use super::*;
 
     fn declaration(hash: u64, sql_id: std::ops::Range<usize>, text: std::ops::Range<usize>) -> DeclarationRecord {
-        DeclarationRecord { cursor: 1, depth: 0, user: 0, command: 3, time: None, hash, sql_id, text, is_cut: false }
+        DeclarationRecord {
+            cursor: 1,
+            depth: 0,
+            user: 0,
+            command: 3,
+            time: None,
+            hash,
+            sql_id,
+            text,
+            is_cut: false,
+            text_bytes: 0,
+        }
     }
 
     #[test]
