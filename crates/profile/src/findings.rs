@@ -42,7 +42,12 @@ pub fn findings(profile: &Profile, order: Order, files: &[String]) -> Vec<Findin
         findings.extend(few_statements(profile, Order::PhysicalReads, "answer-physical-reads"));
     }
     findings.extend(logical_read(profile, &served));
-    findings.extend(practices(&served, total));
+    let mut known = served.clone();
+    // Without traced waits these two are no class of their own but hold the others.
+    known.retain(|(class, _)| {
+        profile.whole.waits_are_traced || !matches!(class, Class::UnaccountedWithin | Class::UnaccountedBetween)
+    });
+    findings.extend(practices(&known, total));
     findings.extend(caveat::findings(profile, files));
     findings
 }
@@ -97,7 +102,8 @@ fn name(profile: &Profile, statement: &StatementProfile) -> String {
     let Some(known) = profile.context.statements.get(statement.statement.0 as usize) else { return String::new() };
     let words: Vec<&str> = known.text.split_whitespace().take(8).collect();
     let text: String = words.join(" ").chars().take(48).collect();
-    let rest = if text.len() < known.text.trim().len() { " ..." } else { "" };
+    let is_whole = text.len() == known.text.split_whitespace().collect::<Vec<_>>().join(" ").len();
+    let rest = if is_whole { "" } else { " …" };
     match known.kind {
         StatementKind::Declared | StatementKind::ParseError => format!("{} {text}{rest}", known.id).trim().to_string(),
         _ => known.id.clone(),
@@ -109,7 +115,8 @@ fn logical_read(profile: &Profile, served: &[(Class, &ClassSums)]) -> Option<Fin
     let work = work(&profile.whole);
     let gets = work.consistent_gets.saturating_add(work.current_gets);
     let cpu = served.iter().find(|(class, _)| *class == Class::Cpu).map(|(_, sums)| sums.total)?;
-    if gets < GETS_MIN || cpu <= Ticks::ZERO {
+    let total: Ticks = served.iter().map(|(_, sums)| sums.total).sum();
+    if gets < GETS_MIN || (cpu.0 as f64) < CLASS_MATTERS * total.0 as f64 {
         return None;
     }
     let cost = nanos(cpu) / gets as f64;
