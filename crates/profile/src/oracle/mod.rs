@@ -2,9 +2,18 @@
 
 pub mod account;
 mod budget;
+mod call;
+mod clock;
 mod cursor;
+mod fields;
+mod line;
+mod mark;
+mod plan;
 pub mod record;
 mod recursion;
 mod registry;
+pub mod scan;
 mod session;
+mod statement;
 pub mod time_scale;
+mod wait;
