@@ -9,6 +9,7 @@ pub mod classes;
 pub mod collector;
 pub mod document;
 pub mod findings;
+pub mod folding;
 pub mod input;
 pub mod observer;
 pub mod oracle;

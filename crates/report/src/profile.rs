@@ -9,6 +9,7 @@ mod session;
 mod statements;
 mod story;
 mod time;
+mod unread;
 
 use measure::{Finding, Run};
 use serde_json::Value;
@@ -35,7 +36,8 @@ pub(crate) fn body(run: &Run, style: &Style) -> String {
         return "No call and no wait was read.".into();
     };
     if let Some(id) = run.subject.get("statement").and_then(Value::as_str) {
-        return crate::join_sections(&[overview(run, &summary, style), story::page(run, id, &summary, style)]);
+        let story = story::page(run, id, &summary, style);
+        return crate::join_sections(&[overview(run, &summary, style), story, unread::table(run, style)]);
     }
     crate::join_sections(&[
         overview(run, &summary, style),
@@ -46,6 +48,7 @@ pub(crate) fn body(run: &Run, style: &Style) -> String {
         calls::table(run, &summary, style),
         session::table(run, style),
         session::scopes(run, style),
+        unread::table(run, style),
     ])
 }
 
