@@ -55,7 +55,7 @@ pub struct HeapTable {
 impl HeapTable {
     /// The table of `info`, whose data file those who give the pages know as `segment`.
     pub fn new(info: &TableInfo, segment: SegmentId) -> HeapTable {
-        let rows_per_page = info.spec.shape().rows_per_page();
+        let rows_per_page = info.spec.rows_per_page();
         HeapTable { segment, pages: info.pages, rows: info.rows, rows_per_page, spec: info.spec.clone() }
     }
 
@@ -348,7 +348,7 @@ mod tests {
     const TOUCHES: [Touch; 4] = [Touch::Directory, Touch::Rows, Touch::Column(1), Touch::Column(5)];
 
     fn table() -> (MemoryPages, HeapTable) {
-        let spec = TableSpec { name: "t".into(), row_length: 300, columns: 5, payload: 100_000, seed: 3 };
+        let spec = TableSpec::uniform("t", crate::generator::RowShape { row_length: 300, columns: 5 }, 100_000, 3);
         MemoryPages::with_table(&spec, 0)
     }
 

@@ -4,6 +4,7 @@
 //! of its gate, and prints nothing.
 
 pub mod checksum;
+pub mod customers;
 pub mod error;
 pub mod generator;
 pub mod heap;
@@ -11,11 +12,13 @@ pub mod loader;
 pub mod manifest;
 #[cfg(test)]
 mod memory_pages;
+pub mod number;
 pub mod page;
 pub mod page_id;
 pub mod pool;
 mod pool_access;
 pub mod row;
+pub mod table_rows;
 pub mod versions;
 pub mod walk;
 
