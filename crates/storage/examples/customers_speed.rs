@@ -1,6 +1,7 @@
 //! How fast the table of the access-path experiment is made, and how fast a full scan answers from it.
 //!
-//! `cargo run --release -p storage --example customers_speed [-- ROWS]`: ROWS customers (1 000 000) in the pool; CPU time.
+//! `cargo run --release -p storage --example customers_speed [-- ROWS]`: ROWS customers (1 000 000) in the pool; times
+//! are CPU time.
 #![allow(clippy::print_stdout, reason = "an example prints what it found")]
 
 use storage::count::count_plain;

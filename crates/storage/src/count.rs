@@ -231,7 +231,8 @@ mod tests {
         #[test]
         fn the_quick_way_counts_as_the_plain_way(
             rows in proptest::collection::vec(proptest::collection::vec(value(), 1..9), 0..60),
-            column in 0..9_u8, counted in 0..9_u8, operator in 0..5_usize, constant in prop_oneof![-300..300_i64, any::<i64>()],
+            column in 0..9_u8, counted in 0..9_u8, operator in 0..5_usize,
+            constant in prop_oneof![-300..300_i64, any::<i64>()],
         ) {
             let page = page_of(&rows);
             let comparison = Comparison { column, operator: OPERATORS[operator], constant };
