@@ -8,5 +8,6 @@ pub mod collector;
 pub mod observer;
 pub mod oracle;
 mod plan;
+pub mod synthetic;
 pub mod tables;
 pub mod ticks;
