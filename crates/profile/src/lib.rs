@@ -5,6 +5,8 @@
 //! nothing of sessions; the accounting knows nothing of text; an observer knows nothing of trace files.
 
 pub mod collector;
+pub mod group;
+pub mod input;
 pub mod observer;
 pub mod oracle;
 mod plan;

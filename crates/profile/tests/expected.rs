@@ -75,13 +75,17 @@ fn check(what: impl Fn(&str, &Profile, &Value)) {
         println!("skipped: no real traces on this machine");
         return;
     };
-    let mut names: Vec<_> =
-        std::fs::read_dir(folder.join("expected")).unwrap().map(|file| file.unwrap().path()).collect();
+    let mut names: Vec<_> = std::fs::read_dir(folder.join("expected"))
+        .expect("as the report or the values have it")
+        .map(|file| file.expect("as the report or the values have it").path())
+        .collect();
     names.sort();
     assert!(names.len() >= 29, "{} files", names.len());
     for path in names {
-        let expected: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-        let name = expected["file"].as_str().unwrap();
+        let expected: Value =
+            serde_json::from_slice(&std::fs::read(&path).expect("as the report or the values have it"))
+                .expect("as the report or the values have it");
+        let name = expected["file"].as_str().expect("as the report or the values have it");
         let profile = support::profile_in(Unit::Microsecond, &[&support::read(&folder.join(name))]);
         what(name, &profile, &expected);
     }
@@ -120,7 +124,8 @@ fn every_session_closes_as_the_script_says() {
     check(|file, profile, expected| {
         let mut ours = serde_json::Map::new();
         for session in &profile.sessions {
-            let id = &profile.context.sessions[session.session.unwrap().0 as usize].id;
+            let id =
+                &profile.context.sessions[session.session.expect("as the report or the values have it").0 as usize].id;
             let inside: Ticks = session.events.values().map(|sums| sums.inside).sum();
             let between: Ticks = session.events.values().map(|sums| sums.between).sum();
             let values = json!({
@@ -185,8 +190,8 @@ const WAITED_IN_PARSE: [(&str, &str); 4] = [
 
 /// Adds `[count, us, max]` by event.
 fn add(sums: &mut BTreeMap<String, [i64; 3]>, waits: &Value) {
-    for (event, values) in waits.as_object().unwrap() {
-        let values = [0, 1, 2].map(|place| values[place].as_i64().unwrap());
+    for (event, values) in waits.as_object().expect("as the report or the values have it") {
+        let values = [0, 1, 2].map(|place| values[place].as_i64().expect("as the report or the values have it"));
         let sums = sums.entry(event.clone()).or_default();
         *sums = [sums[0] + values[0], sums[1] + values[1], sums[2].max(values[2])];
     }
@@ -198,8 +203,8 @@ fn statements_are_those_of_the_script() {
         let context = &profile.context;
         let (mut all_ours, mut all_expected) = (BTreeMap::new(), BTreeMap::new());
         let is_moved = WAITED_IN_PARSE.iter().any(|(moved, _)| *moved == file);
-        for expected in expected["sql_top40"].as_array().unwrap() {
-            let id = expected["sql"].as_str().unwrap();
+        for expected in expected["sql_top40"].as_array().expect("as the report or the values have it") {
+            let id = expected["sql"].as_str().expect("as the report or the values have it");
             let is_of = |ours: &&StatementProfile| {
                 let statement = &context.statements[ours.statement.0 as usize];
                 match statement.kind {

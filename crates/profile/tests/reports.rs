@@ -16,9 +16,13 @@ fn pairs(suffixes: &[&str]) -> Vec<(PathBuf, PathBuf)> {
     let Some(folder) = support::traces() else {
         return Vec::new();
     };
-    let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();
+    let mut files: Vec<_> = std::fs::read_dir(&folder)
+        .expect("as the report or the values have it")
+        .map(|file| file.expect("as the report or the values have it").path())
+        .collect();
     files.sort();
-    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    let name =
+        |path: &Path| path.file_name().expect("as the report or the values have it").to_string_lossy().into_owned();
     let pair = |report: &PathBuf| {
         let stem = suffixes.iter().find_map(|suffix| name(report).strip_suffix(suffix).map(str::to_owned))?;
         let trace = [".trc.gz", ".trc"].map(|ending| folder.join(format!("{stem}{ending}")));
@@ -61,10 +65,18 @@ fn call_totals_by_recursion_are_those_of_tkprof() {
     for (trace, report) in pairs {
         let (profile, report) = (profile(&trace), text(&report));
         for (heading, is_recursive) in [("ALL NON-RECURSIVE", false), ("ALL RECURSIVE", true)] {
-            let table = report.split(&format!("OVERALL TOTALS FOR {heading} STATEMENTS")).nth(1).unwrap();
+            let table = report
+                .split(&format!("OVERALL TOTALS FOR {heading} STATEMENTS"))
+                .nth(1)
+                .expect("as the report or the values have it");
             for (row, names) in rows {
-                let line = table.lines().find(|line| line.starts_with(row)).unwrap();
-                let theirs: Vec<f64> = line.split_whitespace().skip(1).map(|value| value.parse().unwrap()).collect();
+                let line =
+                    table.lines().find(|line| line.starts_with(row)).expect("as the report or the values have it");
+                let theirs: Vec<f64> = line
+                    .split_whitespace()
+                    .skip(1)
+                    .map(|value| value.parse().expect("as the report or the values have it"))
+                    .collect();
                 let ours = sums(&profile, names, is_recursive);
                 let context = format!("{} {heading} {line} {ours:?}", trace.display());
                 assert_eq!(ours.calls as f64, theirs[0], "{context}");
@@ -100,13 +112,13 @@ fn row(name: &str, seconds: &str, count: Option<&str>) -> Row {
 
 /// The resource usage profile of a report in text.
 fn rows_of_text(report: &str) -> Vec<Row> {
-    let table = report.split("Resource Usage Profile").nth(1).unwrap();
+    let table = report.split("Resource Usage Profile").nth(1).expect("as the report or the values have it");
     let lines = table.lines().skip_while(|line| !line.starts_with("Component")).skip(2);
     lines
         .take_while(|line| !line.is_empty())
         .filter(|line| !line.starts_with("---"))
         .map(|line| {
-            let (name, rest) = line.split_once("  ").unwrap();
+            let (name, rest) = line.split_once("  ").expect("as the report or the values have it");
             let fields: Vec<_> = rest.split_whitespace().collect();
             row(name, fields[0], fields.get(2).copied())
         })
@@ -116,12 +128,14 @@ fn rows_of_text(report: &str) -> Vec<Row> {
 /// The resource usage profile of a report in HTML.
 fn rows_of_html(report: &str) -> Vec<Row> {
     let mut cells: Vec<String> = Vec::new();
-    let tail = &report[report.find("Resource Usage Profile").unwrap()..];
+    let tail = &report[report.find("Resource Usage Profile").expect("as the report or the values have it")..];
     for part in tail.split('<') {
         let cell = part.split_once('>').map_or(part, |(_, cell)| cell).replace("&nbsp;", " ");
         cells.extend((!cell.trim().is_empty()).then(|| cell.trim().to_owned()));
     }
-    let begin = cells.iter().position(|cell| cell.starts_with("Duration per")).unwrap() + 2;
+    let begin =
+        cells.iter().position(|cell| cell.starts_with("Duration per")).expect("as the report or the values have it")
+            + 2;
     let mut rows = Vec::new();
     for cells in cells[begin..].chunks(5) {
         rows.push(row(&cells[0], &cells[1], Some(&cells[3]).filter(|_| cells[0] != "Total").map(String::as_str)));
@@ -180,9 +194,15 @@ fn the_unit_of_old_ports_is_found_in_the_files_that_have_it_and_in_no_other() {
         return;
     };
     let mut by_version = std::collections::BTreeMap::new();
-    for file in std::fs::read_dir(folder.join("expected")).unwrap() {
-        let expected = file.unwrap().path().file_name().unwrap().to_string_lossy().into_owned();
-        let name = expected.strip_suffix(".expected.json").unwrap();
+    for file in std::fs::read_dir(folder.join("expected")).expect("as the report or the values have it") {
+        let expected = file
+            .expect("as the report or the values have it")
+            .path()
+            .file_name()
+            .expect("as the report or the values have it")
+            .to_string_lossy()
+            .into_owned();
+        let name = expected.strip_suffix(".expected.json").expect("as the report or the values have it");
         let mut probe = TimeScaleProbe::new();
         probe.batch(&support::scan(&support::read(&folder.join(name))));
         let scale = probe.decide();

@@ -38,7 +38,7 @@ fn session(profile: &Profile, session: &SessionProfile) -> SessionTruth {
     let name = |name: &u16| context.call_names[usize::from(*name)].clone();
     let event = |event: u32| context.events[event as usize].name.clone();
     SessionTruth {
-        id: context.sessions[session.session.unwrap().0 as usize].id.clone(),
+        id: context.sessions[session.session.expect("known").0 as usize].id.clone(),
         interval: session.interval.0 / Ticks::PER_MICROSECOND,
         roots: (session.roots, session.orphans),
         response_time: session.response_time.0 / Ticks::PER_MICROSECOND,
