@@ -5,6 +5,7 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use profile::observer::{Cost, EventIndex, StatementKind};
 use profile::oracle::time_scale::Unit;
@@ -69,12 +70,8 @@ fn events<'a>(
     by_name
 }
 
-/// Every trace that has values, with its profile and the values.
-fn check(what: impl Fn(&str, &Profile, &Value)) {
-    let Some(folder) = support::traces() else {
-        println!("skipped: no real traces on this machine");
-        return;
-    };
+/// Every trace of the folder that has values, with its profile and the values.
+fn check(folder: &Path, what: impl Fn(&str, &Profile, &Value)) {
     let mut names: Vec<_> = std::fs::read_dir(folder.join("expected"))
         .expect("as the report or the values have it")
         .map(|file| file.expect("as the report or the values have it").path())
@@ -93,7 +90,11 @@ fn check(what: impl Fn(&str, &Profile, &Value)) {
 
 #[test]
 fn calls_and_their_own_costs_are_those_of_the_script() {
-    check(|file, profile, expected| {
+    let Some(folder) = support::traces() else {
+        println!("skipped: no real traces on this machine");
+        return;
+    };
+    check(&folder, |file, profile, expected| {
         let mut ours = serde_json::Map::new();
         for ((name, is_recursive), sums) in &profile.whole.calls {
             let prefix = if *is_recursive { "rec" } else { "nonrec" };
@@ -110,7 +111,11 @@ fn calls_and_their_own_costs_are_those_of_the_script() {
 
 #[test]
 fn waits_inside_and_between_calls_are_those_of_the_script() {
-    check(|file, profile, expected| {
+    let Some(folder) = support::traces() else {
+        println!("skipped: no real traces on this machine");
+        return;
+    };
+    check(&folder, |file, profile, expected| {
         let ours: serde_json::Map<String, Value> = events(profile, profile.whole.events.iter())
             .iter()
             .map(|(name, sums)| (name.clone(), event(sums)))
@@ -121,7 +126,11 @@ fn waits_inside_and_between_calls_are_those_of_the_script() {
 
 #[test]
 fn every_session_closes_as_the_script_says() {
-    check(|file, profile, expected| {
+    let Some(folder) = support::traces() else {
+        println!("skipped: no real traces on this machine");
+        return;
+    };
+    check(&folder, |file, profile, expected| {
         let mut ours = serde_json::Map::new();
         for session in &profile.sessions {
             let id =
@@ -148,7 +157,11 @@ fn every_session_closes_as_the_script_says() {
 
 #[test]
 fn blocks_by_file_are_those_of_the_script() {
-    check(|file, profile, expected| {
+    let Some(folder) = support::traces() else {
+        println!("skipped: no real traces on this machine");
+        return;
+    };
+    check(&folder, |file, profile, expected| {
         let mut ours = serde_json::Map::new();
         for ((event, number), sums) in &profile.files {
             let values = json!({"n": sums.count, "us": micros(sums.total), "blocks": sums.blocks});
@@ -199,7 +212,11 @@ fn add(sums: &mut BTreeMap<String, [i64; 3]>, waits: &Value) {
 
 #[test]
 fn statements_are_those_of_the_script() {
-    check(|file, profile, expected| {
+    let Some(folder) = support::traces() else {
+        println!("skipped: no real traces on this machine");
+        return;
+    };
+    check(&folder, |file, profile, expected| {
         let context = &profile.context;
         let (mut all_ours, mut all_expected) = (BTreeMap::new(), BTreeMap::new());
         let is_moved = WAITED_IN_PARSE.iter().any(|(moved, _)| *moved == file);
