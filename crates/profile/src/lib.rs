@@ -4,7 +4,11 @@
 //! that know their session, statement and parent) → observers (tables, miss curve, skew, export). The scanner knows
 //! nothing of sessions; the accounting knows nothing of text; an observer knows nothing of trace files.
 
+pub mod collector;
 pub mod input;
 pub mod observer;
 pub mod oracle;
+mod plan;
+pub mod synthetic;
+pub mod tables;
 pub mod ticks;
