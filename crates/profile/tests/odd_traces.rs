@@ -45,7 +45,8 @@ fn problem(profile: &Profile, kind: ProblemKind) -> Option<&Problem> {
 fn declare(cursor: u64, depth: u16, hash: u64, text: &str) -> String {
     let length = text.len();
     format!(
-        "=====================\nPARSING IN CURSOR #{cursor} len={length} dep={depth} uid=5 oct=3 lid=5 tim=1 hv={hash} ad='1'\n\
+        "=====================\n\
+         PARSING IN CURSOR #{cursor} len={length} dep={depth} uid=5 oct=3 lid=5 tim=1 hv={hash} ad='1'\n\
          {text}\nEND OF STMT\n"
     )
 }

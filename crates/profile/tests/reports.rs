@@ -1,8 +1,8 @@
 //! The profiles of real traces against the reports that two other profilers made of them, read when the test runs.
 //!
-//! They agree but for what is known of the others: one prints hundredths of seconds with the rest cut off and leaves
-//! out what it has no declaration for; the other leaves the CPU time of CLOSE calls out, knows none for calls without a traced
-//! parent, and counts every end of a transaction as a commit. Neither corrects the unit of old ports.
+//! They agree but for what is known of the others: one cuts the rest of a hundredth of a second off, and leaves out
+//! what it has no declaration for; the other leaves out the CPU time of CLOSE calls and of calls without a traced
+//! parent. Neither corrects the unit of old ports.
 
 mod support;
 
