@@ -71,8 +71,8 @@ fn repeat(table: &ColumnTable, question: &Question, kernel: Kernel) -> Result<()
 fn build(rows: usize) -> Result<(ColumnTable, u64), StorageError> {
     let column = |name: &str, value_type| ColumnSpec { name: name.into(), value_type };
     let specs = [
-        column("cust_id", ValueType::Signed),
-        column("cust_year_of_birth", ValueType::Signed),
+        column("cust_id", ValueType::Number),
+        column("cust_year_of_birth", ValueType::Number),
         column("cust_valid", ValueType::Text),
     ];
     let budget = Arc::new(Budget::new(4 << 30));

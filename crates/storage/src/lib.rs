@@ -5,18 +5,25 @@
 
 pub mod checksum;
 pub mod column;
+pub mod count;
+pub mod customers;
 pub mod error;
+pub mod exec;
 pub mod generator;
 pub mod heap;
 pub mod loader;
 pub mod manifest;
 #[cfg(test)]
 mod memory_pages;
+pub mod number;
 pub mod page;
 pub mod page_id;
 pub mod pool;
 mod pool_access;
+pub mod question;
 pub mod row;
+pub mod table_rows;
+pub mod unit;
 pub mod versions;
 pub mod walk;
 

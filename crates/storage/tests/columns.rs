@@ -33,7 +33,7 @@ fn plainest() -> Scan {
 
 /// A table of one column of numbers and one of texts.
 fn table(integers: &[Option<i64>], texts: &[Option<Vec<u8>>]) -> ColumnTable {
-    let specs = [spec("number", ValueType::Signed), spec("text", ValueType::Text)];
+    let specs = [spec("number", ValueType::Number), spec("text", ValueType::Text)];
     let mut builder = TableBuilder::new(&specs, integers.len(), &budget()).unwrap();
     for (integer, text) in integers.iter().zip(texts) {
         let integer = integer.map(i64::to_le_bytes);
@@ -163,7 +163,7 @@ proptest! {
 
 /// A table as of customers: a dense number, a year, a flag that is null at every third row.
 fn customers(rows: usize, budget: &Arc<Budget>) -> Result<ColumnTable, StorageError> {
-    let specs = [spec("id", ValueType::Unsigned), spec("year", ValueType::Signed), spec("valid", ValueType::Text)];
+    let specs = [spec("id", ValueType::Unsigned), spec("year", ValueType::Number), spec("valid", ValueType::Text)];
     let mut builder = TableBuilder::new(&specs, rows, budget)?;
     for row in 0..rows {
         let id = (row as u32 + 1).to_le_bytes();
@@ -293,7 +293,7 @@ fn questions_that_cannot_be_answered_say_why() {
 
 #[test]
 fn rows_of_the_wrong_shape_are_refused_and_named() {
-    let specs = [spec("number", ValueType::Signed), spec("text", ValueType::Text)];
+    let specs = [spec("number", ValueType::Number), spec("text", ValueType::Text)];
     let mut builder = TableBuilder::new(&specs, 10, &budget()).unwrap();
     assert!(builder.append_row([None]).unwrap_err().to_string().contains("1 columns and the table has 2"));
     assert!(builder.append_row([None; 3]).unwrap_err().to_string().contains("more columns"));

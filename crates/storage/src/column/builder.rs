@@ -14,6 +14,8 @@ use super::unit::Unit;
 use super::value::{ColumnSpec, ValueType};
 use super::{LINE_BYTES, LINE_ROWS};
 use crate::error::StorageError;
+use crate::number;
+use crate::page::PageView;
 use crate::row::{Value, encoded_value_bytes};
 
 /// The first memory of a unit's texts, in bytes a row; it grows by half where texts are longer.
@@ -53,7 +55,7 @@ impl ColumnBuilder {
                 working.add(unit_rows * size_of::<u32>() + bytes)?;
                 Values::Texts(Texts::with_room(unit_rows, bytes))
             }
-            ValueType::Signed | ValueType::Unsigned | ValueType::Decimal => {
+            ValueType::Number | ValueType::Unsigned | ValueType::Decimal => {
                 working.add(unit_rows * size_of::<i64>())?;
                 Values::Integers(Vec::with_capacity(unit_rows))
             }
@@ -88,11 +90,10 @@ impl ColumnBuilder {
 
     /// Appends a number; `None` is null. Errors in a column of texts, or where the memory is used up.
     ///
-    /// In the compression ratio, it counts as the bytes that it needs.
+    /// In the compression ratio, it counts as the bytes that [`crate::number`] gives it.
     #[inline]
     pub fn append_integer(&mut self, value: Option<i64>) -> Result<(), StorageError> {
-        let bytes_needed = |value: i64| 9 - u64::from((value ^ value >> 63).leading_zeros().saturating_sub(1) / 8);
-        self.plain_bytes += value.map_or(1, bytes_needed);
+        self.plain_bytes += value.map_or(1, |value| encoded_value_bytes(number::encode(value).1)) as u64;
         self.push_integer(value)
     }
 
@@ -198,6 +199,11 @@ impl TableBuilder {
         Ok(())
     }
 
+    /// Appends all rows of a page, with the errors of [`append_row`](TableBuilder::append_row).
+    pub fn append_page(&mut self, page: PageView<'_>) -> Result<(), StorageError> {
+        page.rows().try_for_each(|row| self.append_row(row.columns()))
+    }
+
     /// The builder of a column, for those who have the values column by column. Panics beyond the last column.
     ///
     /// All columns must have got equally many values when the table is finished.
@@ -222,7 +228,7 @@ pub(super) fn collecting_bytes(value_type: ValueType, rows: usize, text_bytes: u
     let rows = rows.min(UNIT_ROWS);
     let values = match value_type {
         ValueType::Text => rows * size_of::<u32>() + (rows * TEXT_BYTES_A_ROW).max(text_bytes / 2 * 3),
-        ValueType::Signed | ValueType::Unsigned | ValueType::Decimal => rows * size_of::<i64>(),
+        ValueType::Number | ValueType::Unsigned | ValueType::Decimal => rows * size_of::<i64>(),
     };
     values + rows.div_ceil(LINE_ROWS) * LINE_BYTES
 }

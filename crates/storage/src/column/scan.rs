@@ -3,10 +3,11 @@
 use std::ops::AddAssign;
 
 use super::kernel::{Kernel, Mask};
-use super::predicate::Predicate;
+use super::predicate::{Predicate, ValueRange};
 use super::table::{Column, ColumnTable};
 use super::unit::{Found, Unit};
 use crate::error::StorageError;
+use crate::question::{self, Operator};
 
 /// COUNT of a column, with or without a predicate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +16,26 @@ pub struct Question {
     pub counted: usize,
     /// Which rows: those whose value in this column, from 0, passes. `None` is all rows.
     pub predicate: Option<(usize, Predicate)>,
+}
+
+/// The question that all access paths are asked, whose columns are counted from 1.
+impl From<&question::Question> for Question {
+    fn from(asked: &question::Question) -> Question {
+        // Column 0 is none, and turns into one that no table has.
+        let index = |number: u8| usize::from(number).wrapping_sub(1);
+        let predicate = |comparison: question::Comparison| {
+            let constant = comparison.constant;
+            let range = match comparison.operator {
+                Operator::Greater => ValueRange::above(constant),
+                Operator::GreaterOrEqual => ValueRange::at_least(constant),
+                Operator::Less => ValueRange::below(constant),
+                Operator::LessOrEqual => ValueRange::at_most(constant),
+                Operator::Equal => ValueRange::equal(constant),
+            };
+            (index(comparison.column), Predicate::Integers(range))
+        };
+        Question { counted: index(asked.counted), predicate: asked.comparison.map(predicate) }
+    }
 }
 
 /// Whether a unit may be answered from its least and greatest value.

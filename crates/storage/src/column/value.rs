@@ -1,12 +1,14 @@
 //! What a column holds, and how a row's bytes say it.
 
+use crate::customers;
 use crate::error::StorageError;
+use crate::number;
 
 /// The kind of a column's values, and the form that they have in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueType {
-    /// A whole number with a sign: 1 to 8 bytes, little-endian, two's complement. Dates are numbers of days.
-    Signed,
+    /// A whole number as [`crate::number`] writes it, or the same in more bytes, at most 8. Dates are numbers of days.
+    Number,
     /// A whole number without a sign, below 2^63: 1 to 8 bytes, little-endian.
     Unsigned,
     /// A whole number in the digits of ASCII, with `-` before it where it is negative.
@@ -22,6 +24,16 @@ pub struct ColumnSpec {
     pub name: String,
     /// What it holds.
     pub value_type: ValueType,
+}
+
+impl From<&customers::Column> for ColumnSpec {
+    fn from(column: &customers::Column) -> ColumnSpec {
+        let value_type = match column.kind {
+            customers::ColumnType::Number | customers::ColumnType::Date => ValueType::Number,
+            customers::ColumnType::Text => ValueType::Text,
+        };
+        ColumnSpec { name: column.name.into(), value_type }
+    }
 }
 
 /// A value as a column gives it back.
@@ -40,10 +52,7 @@ impl ValueType {
     #[inline]
     pub fn integer(self, bytes: &[u8]) -> Option<i64> {
         match self {
-            ValueType::Signed => little_endian(bytes).map(|word| {
-                let unused = 64 - 8 * bytes.len() as u32;
-                (word << unused) as i64 >> unused
-            }),
+            ValueType::Number => number::decode(bytes),
             ValueType::Unsigned => little_endian(bytes).and_then(|word| i64::try_from(word).ok()),
             ValueType::Decimal => str::from_utf8(bytes).ok().filter(|text| !text.starts_with('+'))?.parse().ok(),
             ValueType::Text => None,
@@ -75,9 +84,10 @@ mod tests {
     fn numbers_keep_their_sign_in_every_length() {
         for (bytes, value) in [(&[0xFF][..], -1), (&[0x80], -128), (&[0xFF, 0x7F], 32767), (&[0, 0, 0x80], -8_388_608)]
         {
-            assert_eq!(ValueType::Signed.integer(bytes), Some(value));
+            assert_eq!(ValueType::Number.integer(bytes), Some(value));
         }
-        assert_eq!(ValueType::Signed.integer(&i64::MIN.to_le_bytes()), Some(i64::MIN));
+        assert_eq!(ValueType::Number.integer(&[]), Some(0));
+        assert_eq!(ValueType::Number.integer(&i64::MIN.to_le_bytes()), Some(i64::MIN));
         assert_eq!(ValueType::Unsigned.integer(&[0xFF]), Some(255));
         assert_eq!(ValueType::Unsigned.integer(&i64::MAX.to_le_bytes()), Some(i64::MAX));
         assert_eq!(ValueType::Decimal.integer(b"-9223372036854775808"), Some(i64::MIN));
@@ -86,8 +96,8 @@ mod tests {
     #[test]
     fn bytes_that_are_no_number_are_refused_and_named() {
         for (value_type, bytes) in [
-            (ValueType::Signed, &[][..]),
-            (ValueType::Signed, &[0; 9]),
+            (ValueType::Number, &[0; 9][..]),
+            (ValueType::Unsigned, &[]),
             (ValueType::Unsigned, &u64::MAX.to_le_bytes()),
             (ValueType::Decimal, b""),
             (ValueType::Decimal, b"+1"),
