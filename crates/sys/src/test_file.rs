@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use measure::quantity::format_size;
+use measure::quantity::rounded_size;
 use measure::random::mix;
 use rustix::fs::{Advice, AtFlags, FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
@@ -64,7 +64,7 @@ pub enum TestFileError {
     /// Too little space is free.
     #[error("a test file of {needed} and a reserve of {reserve} do not fit into the {free} that are free in \
         {directory}; ask for a smaller file or name another directory",
-        needed = rounded(*needed), reserve = rounded(*reserve), free = rounded(*free),
+        needed = rounded_size(*needed), reserve = rounded_size(*reserve), free = rounded_size(*free),
         directory = directory.display())]
     NoSpace {
         /// Where.
@@ -97,11 +97,6 @@ pub enum TestFileError {
         /// The kernel's answer.
         reason: io::Error,
     },
-}
-
-/// A size to read in a sentence: whole mebibytes where there are some.
-fn rounded(bytes: u64) -> String {
-    format_size(if bytes >= 1 << 20 { bytes >> 20 << 20 } else { bytes })
 }
 
 /// A nameless file of known contents. The kernel frees it when the last descriptor is closed, also after a kill.
