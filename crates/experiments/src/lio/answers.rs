@@ -94,7 +94,8 @@ fn shapes(found: &[Measured], journal: &mut dyn Journal) {
     journal.find(Finding::info(
         "answer-shape",
         format!(
-            "A block of rows of {shortest} bytes costs {} times one of {longest}{}, {most} columns {} times {fewest}{}.",
+            "A block of rows of {shortest} bytes costs {} times one of {longest}{}, {most} columns {} times \
+             {fewest}{}.",
             three_digits(by_length),
             published(DOCUMENT_LENGTH_RATIO, (shortest, longest) == (25, 2500)),
             three_digits(by_columns),
