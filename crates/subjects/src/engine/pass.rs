@@ -22,8 +22,8 @@ use crate::logical_reads::{Access, Cost, Pass, Touch};
 /// blocks than any cache of a processor holds.
 const ROWIDS_MAX: u64 = 1 << 19;
 
-/// Looks of a thread at those it waits for before it gives its processor away: about 0.2 ms, ten times what the start of
-/// a thread takes.
+/// Looks of a thread at those it waits for before it gives its processor away: about 0.2 ms, ten times what the start
+/// of a thread takes.
 const LOOKS_AWAKE: u32 = 1 << 14;
 
 /// What one thread reads in one lap.
