@@ -56,6 +56,7 @@ struct SessionSums {
     /// By twice the index of the name, plus one for recursive calls.
     calls: Vec<CallSums>,
     events: Vec<EventSums>,
+    think_time: ThinkTime,
     interval: Ticks,
     segments: u64,
     roots: u64,
@@ -71,6 +72,7 @@ struct StatementSums {
     waits: Vec<(EventIndex, EventSums)>,
     plans: Option<Box<Plans>>,
     errors: BTreeMap<i64, u64>,
+    think_time: Option<Box<ThinkTime>>,
 }
 
 impl StatementSums {
@@ -85,6 +87,7 @@ impl StatementSums {
             waits: self.waits.into_iter().collect(),
             errors: self.errors,
             plans,
+            think_time: self.think_time.map(|think_time| *think_time).unwrap_or_default(),
             ..StatementProfile::default()
         };
         for sums in profile.calls.values() {
@@ -224,18 +227,11 @@ impl Collector {
         sums.blocks += blocks;
     }
 
-    fn add_think_time(&mut self, elapsed: Ticks) {
-        let think = &mut self.think_time;
-        match elapsed >= think.threshold {
-            true => {
-                think.long_count += 1;
-                think.long += elapsed;
-            }
-            false => {
-                think.short_count += 1;
-                think.short += elapsed;
-            }
-        }
+    fn add_think_time(&mut self, wait: &Wait) {
+        let threshold = self.think_time.threshold;
+        self.think_time.add(wait.elapsed, threshold);
+        self.session(wait.session).think_time.add(wait.elapsed, threshold);
+        self.statement(wait.statement).think_time.get_or_insert_default().add(wait.elapsed, threshold);
     }
 }
 
@@ -288,7 +284,7 @@ impl Observer for Collector {
             self.add_file(wait, wait.parameters[file], blocks);
         }
         if shape.is_client {
-            self.add_think_time(wait.elapsed);
+            self.add_think_time(wait);
         }
     }
 
@@ -333,6 +329,7 @@ impl SessionSums {
             roots: self.roots,
             orphans: self.orphans,
             interruptions: self.segments.saturating_sub(1),
+            think_time: self.think_time,
             ..SessionProfile::default()
         };
         for (place, sums) in self.calls.into_iter().enumerate().filter(|(_, sums)| sums.calls > 0) {
@@ -368,6 +365,7 @@ fn whole(sessions: &[SessionProfile]) -> SessionProfile {
         whole.roots += session.roots;
         whole.orphans += session.orphans;
         whole.interruptions += session.interruptions;
+        whole.think_time.merge(&session.think_time);
         for (key, sums) in &session.calls {
             whole.calls.entry(*key).or_default().merge(sums);
         }
@@ -395,6 +393,29 @@ impl CallSums {
         self.misses += other.misses;
         self.own += other.own;
         self.inclusive += other.inclusive;
+    }
+}
+
+impl ThinkTime {
+    /// Adds a wait for the client; from `threshold` on it is think time.
+    pub fn add(&mut self, elapsed: Ticks, threshold: Ticks) {
+        self.threshold = threshold;
+        if elapsed >= threshold {
+            self.long_count += 1;
+            self.long += elapsed;
+        } else {
+            self.short_count += 1;
+            self.short += elapsed;
+        }
+    }
+
+    /// Adds the waits of another split at the same threshold.
+    pub fn merge(&mut self, other: &ThinkTime) {
+        self.threshold = self.threshold.max(other.threshold);
+        self.long_count += other.long_count;
+        self.long += other.long;
+        self.short_count += other.short_count;
+        self.short += other.short;
     }
 }
 

@@ -131,7 +131,8 @@ pub fn synthesize(recipe: Recipe) -> Synthetic {
 fn preamble(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Ten => {
-            "/oracle/admin/udump/made_ora_1.trc\nOracle Database 10g Enterprise Edition Release 10.2.0.4.0 - Production\n"
+            "/oracle/admin/udump/made_ora_1.trc\n\
+             Oracle Database 10g Enterprise Edition Release 10.2.0.4.0 - Production\n"
         }
         Dialect::Eleven => {
             "Trace file /oracle/diag/made_ora_1.trc\n\
@@ -373,7 +374,8 @@ impl Maker {
         let number = self.random.below(9);
         let text = format!("select {number}\nEXEC #1:c=9,e=9,p=9,cr=9,cu=9,mis=0,r=9,dep=0,og=1,tim=9\nfrom dual");
         let mut line = format!(
-            "=====================\nPARSING IN CURSOR #{cursor} len={} dep={depth} uid=5 oct=3 lid=5 tim={} hv={} ad='1'",
+            "=====================\n\
+             PARSING IN CURSOR #{cursor} len={} dep={depth} uid=5 oct=3 lid=5 tim={} hv={} ad='1'",
             text.len(),
             self.clock + 5,
             4_000_000_000 + number,

@@ -71,6 +71,8 @@ pub struct SessionProfile {
     pub calls: BTreeMap<(u16, bool), CallSums>,
     /// Sums by event.
     pub events: BTreeMap<EventIndex, EventSums>,
+    /// The split of its waits for the client.
+    pub think_time: ThinkTime,
 }
 
 /// Sums over calls.
@@ -197,6 +199,8 @@ pub struct StatementProfile {
     pub inside: Ticks,
     /// Time of the waits between calls that came after its own. Its response time is `own.elapsed` plus this.
     pub between: Ticks,
+    /// The split of its waits for the client.
+    pub think_time: ThinkTime,
     /// Calls that failed, by error number.
     pub errors: BTreeMap<i64, u64>,
     /// Its plans, in the order of their first lines.

@@ -33,7 +33,7 @@ fn statement<'a>(profile: &'a Profile, id: &str) -> &'a StatementProfile {
 }
 
 fn session<'a>(profile: &'a Profile, id: &str) -> &'a SessionProfile {
-    let is = |session: &&SessionProfile| profile.context.sessions[session.session.unwrap().0 as usize].id == id;
+    let is = |session: &&SessionProfile| profile.context.sessions[session.session.expect("known").0 as usize].id == id;
     profile.sessions.iter().find(is).expect(id)
 }
 
@@ -45,7 +45,8 @@ fn problem(profile: &Profile, kind: ProblemKind) -> Option<&Problem> {
 fn declare(cursor: u64, depth: u16, hash: u64, text: &str) -> String {
     let length = text.len();
     format!(
-        "=====================\nPARSING IN CURSOR #{cursor} len={length} dep={depth} uid=5 oct=3 lid=5 tim=1 hv={hash} ad='1'\n\
+        "=====================\n\
+         PARSING IN CURSOR #{cursor} len={length} dep={depth} uid=5 oct=3 lid=5 tim=1 hv={hash} ad='1'\n\
          {text}\nEND OF STMT\n"
     )
 }
@@ -148,7 +149,7 @@ fn before_9i_all_times_are_hundredths_of_a_second() {
     assert_eq!(profile.whole.cpu, micros(50_000));
     assert_eq!(profile.whole.interval, micros(250_000));
     assert_eq!(event(&profile, "db file scattered read").inside, micros(40_000));
-    assert_eq!(profile.context.sessions[profile.sessions[0].session.unwrap().0 as usize].id, "8.15");
+    assert_eq!(profile.context.sessions[profile.sessions[0].session.expect("known").0 as usize].id, "8.15");
     let scopes: Vec<&str> =
         profile.scopes.keys().map(|scope| &*profile.context.scopes[scope.0 as usize].module).collect();
     assert_eq!(scopes, ["SQL*Plus"]);
@@ -266,7 +267,7 @@ fn errors_are_counted_under_their_statement() {
     let profile = one(&text);
     assert_eq!(profile.errors.iter().map(|(code, count)| (*code, *count)).collect::<Vec<_>>(), [(1, 1), (942, 1)]);
     assert_eq!(statement(&profile, "11").errors[&1], 1);
-    let failed = profile.statements.iter().find(|statement| statement.errors.contains_key(&942)).unwrap();
+    let failed = profile.statements.iter().find(|statement| statement.errors.contains_key(&942)).expect("known");
     let failed = &profile.context.statements[failed.statement.0 as usize];
     assert_eq!((failed.kind, &*failed.text), (StatementKind::ParseError, "select * from x"));
     assert_eq!((profile.transactions.rollbacks, profile.transactions.commits), (1, 0));
@@ -287,9 +288,9 @@ fn no_interval_reaches_over_a_clock_that_went_back() {
     assert_eq!(profile.whole.interruptions, 1);
     assert_eq!(profile.whole.interval, micros(300 + 1300));
     assert_eq!(profile.whole.orphans, 1, "no child from before the interruption");
-    assert_eq!(problem(&profile, ProblemKind::ClockWentBack).unwrap().count, 1);
+    assert_eq!(problem(&profile, ProblemKind::ClockWentBack).expect("known").count, 1);
     assert_eq!(event(&profile, "db file sequential read").inside, micros(50), "by its name");
-    assert_eq!(problem(&profile, ProblemKind::PlacedByName).unwrap().count, 2);
+    assert_eq!(problem(&profile, ProblemKind::PlacedByName).expect("known").count, 2);
     let usual = [line("EXEC", 1, 0, (1, 10), 1_000_000), line("EXEC", 1, 0, (1, 10), 999_900)].concat();
     assert_eq!(one(&usual).whole.interruptions, 0, "a little disorder is usual");
 }
@@ -310,7 +311,7 @@ fn numbers_that_would_overflow_a_sum_are_refused_with_a_word() {
     .concat();
     let profile = one(&text);
     assert_eq!(call(&profile, "EXEC", false).calls, 3, "two ordinary ones, and one of 285 years");
-    let refused = problem(&profile, ProblemKind::TooLarge).unwrap();
+    let refused = problem(&profile, ProblemKind::TooLarge).expect("known");
     assert!(refused.count >= 5 && refused.first_offset > 0, "{refused:?}");
 }
 
@@ -318,7 +319,7 @@ fn numbers_that_would_overflow_a_sum_are_refused_with_a_word() {
 fn elapsed_times_below_zero_are_added_as_they_stand_and_said() {
     let profile = one(&[line("EXEC", 1, 0, (10, -500), 1000), line("EXEC", 1, 0, (10, 100), 1200)].concat());
     assert_eq!(profile.whole.response_time, micros(-400));
-    assert_eq!(problem(&profile, ProblemKind::NegativeElapsed).unwrap().count, 1);
+    assert_eq!(problem(&profile, ProblemKind::NegativeElapsed).expect("known").count, 1);
 }
 
 #[test]
@@ -350,7 +351,7 @@ fn more_waits_than_are_kept_are_placed_by_name_and_said() {
     let profile = one(&text);
     let reads = event(&profile, "db file sequential read");
     assert_eq!((reads.inside_count, reads.between_count), (600_000, 0));
-    let placed = problem(&profile, ProblemKind::PlacedByName).unwrap().count;
+    let placed = problem(&profile, ProblemKind::PlacedByName).expect("known").count;
     assert!((1..600_000).contains(&placed), "{placed}");
     let inside = statement(&profile, "11").inside;
     assert_eq!(inside, micros(5 * waits));
@@ -377,7 +378,7 @@ fn attributes_belong_to_the_session_whichever_is_written_first() {
         .iter()
         .map(|(scope, sums)| {
             let scope = &profile.context.scopes[scope.0 as usize];
-            (&*scope.module, &*scope.action, &*scope.container, sums.own.cpu.unwrap().micros())
+            (&*scope.module, &*scope.action, &*scope.container, sums.own.cpu.expect("known").micros())
         })
         .collect();
     assert_eq!(
@@ -427,7 +428,8 @@ fn plan_lines_keep_their_own_time_under_their_statement() {
     let profile = one(&text);
     let plans = &statement(&profile, "11").plans;
     assert_eq!(plans.len(), 1);
-    let own: Vec<_> = plans[0].lines.iter().map(|row| (row.own.unwrap().time, row.own.unwrap().gets)).collect();
+    let own: Vec<_> =
+        plans[0].lines.iter().map(|row| (row.own.expect("known").time, row.own.expect("known").gets)).collect();
     assert_eq!(own, [(micros(80), 0), (micros(420), 9)]);
     assert_eq!((plans[0].lines[1].object, &*plans[0].lines[1].operation), (77, "TABLE ACCESS FULL T"));
 }

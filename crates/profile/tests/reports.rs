@@ -1,24 +1,32 @@
 //! The profiles of real traces against the reports that two other profilers made of them, read when the test runs.
 //!
-//! They agree but for what is known of the others: one prints hundredths of seconds with the rest cut off and leaves
-//! out what it has no declaration for; the other leaves the CPU time of CLOSE calls out, knows none for calls without a traced
-//! parent, and counts every end of a transaction as a commit. Neither corrects the unit of old ports.
+//! They agree but for what is known of the others: one cuts the rest of a hundredth of a second off, and leaves out
+//! what it has no declaration for; the other leaves out the CPU time of CLOSE calls and of calls without a traced
+//! parent. Neither corrects the unit of old ports.
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use profile::collector::bucket_of;
+use profile::observer::{Context, EventIndex, Observer, Wait};
 use profile::oracle::time_scale::{Evidence, TimeScaleProbe, Unit};
 use profile::tables::{CallSums, Profile};
+use profile::ticks::Ticks;
 
 /// Pairs of a trace and its report; empty where there are no real traces.
 fn pairs(suffixes: &[&str]) -> Vec<(PathBuf, PathBuf)> {
     let Some(folder) = support::traces() else {
         return Vec::new();
     };
-    let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();
+    let mut files: Vec<_> = std::fs::read_dir(&folder)
+        .expect("as the report or the values have it")
+        .map(|file| file.expect("as the report or the values have it").path())
+        .collect();
     files.sort();
-    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    let name =
+        |path: &Path| path.file_name().expect("as the report or the values have it").to_string_lossy().into_owned();
     let pair = |report: &PathBuf| {
         let stem = suffixes.iter().find_map(|suffix| name(report).strip_suffix(suffix).map(str::to_owned))?;
         let trace = [".trc.gz", ".trc"].map(|ending| folder.join(format!("{stem}{ending}")));
@@ -29,7 +37,8 @@ fn pairs(suffixes: &[&str]) -> Vec<(PathBuf, PathBuf)> {
 }
 
 fn text(path: &Path) -> String {
-    String::from_utf8_lossy(&support::read(path)).into_owned()
+    // Some of the reports were written under Windows.
+    String::from_utf8_lossy(&support::read(path)).replace("\r\n", "\n")
 }
 
 /// In the trace's own unit, as the others count.
@@ -61,10 +70,18 @@ fn call_totals_by_recursion_are_those_of_tkprof() {
     for (trace, report) in pairs {
         let (profile, report) = (profile(&trace), text(&report));
         for (heading, is_recursive) in [("ALL NON-RECURSIVE", false), ("ALL RECURSIVE", true)] {
-            let table = report.split(&format!("OVERALL TOTALS FOR {heading} STATEMENTS")).nth(1).unwrap();
+            let table = report
+                .split(&format!("OVERALL TOTALS FOR {heading} STATEMENTS"))
+                .nth(1)
+                .expect("as the report or the values have it");
             for (row, names) in rows {
-                let line = table.lines().find(|line| line.starts_with(row)).unwrap();
-                let theirs: Vec<f64> = line.split_whitespace().skip(1).map(|value| value.parse().unwrap()).collect();
+                let line =
+                    table.lines().find(|line| line.starts_with(row)).expect("as the report or the values have it");
+                let theirs: Vec<f64> = line
+                    .split_whitespace()
+                    .skip(1)
+                    .map(|value| value.parse().expect("as the report or the values have it"))
+                    .collect();
                 let ours = sums(&profile, names, is_recursive);
                 let context = format!("{} {heading} {line} {ours:?}", trace.display());
                 assert_eq!(ours.calls as f64, theirs[0], "{context}");
@@ -100,13 +117,13 @@ fn row(name: &str, seconds: &str, count: Option<&str>) -> Row {
 
 /// The resource usage profile of a report in text.
 fn rows_of_text(report: &str) -> Vec<Row> {
-    let table = report.split("Resource Usage Profile").nth(1).unwrap();
+    let table = report.split("Resource Usage Profile").nth(1).expect("as the report or the values have it");
     let lines = table.lines().skip_while(|line| !line.starts_with("Component")).skip(2);
     lines
         .take_while(|line| !line.is_empty())
         .filter(|line| !line.starts_with("---"))
         .map(|line| {
-            let (name, rest) = line.split_once("  ").unwrap();
+            let (name, rest) = line.split_once("  ").expect("as the report or the values have it");
             let fields: Vec<_> = rest.split_whitespace().collect();
             row(name, fields[0], fields.get(2).copied())
         })
@@ -116,12 +133,14 @@ fn rows_of_text(report: &str) -> Vec<Row> {
 /// The resource usage profile of a report in HTML.
 fn rows_of_html(report: &str) -> Vec<Row> {
     let mut cells: Vec<String> = Vec::new();
-    let tail = &report[report.find("Resource Usage Profile").unwrap()..];
+    let tail = &report[report.find("Resource Usage Profile").expect("as the report or the values have it")..];
     for part in tail.split('<') {
         let cell = part.split_once('>').map_or(part, |(_, cell)| cell).replace("&nbsp;", " ");
         cells.extend((!cell.trim().is_empty()).then(|| cell.trim().to_owned()));
     }
-    let begin = cells.iter().position(|cell| cell.starts_with("Duration per")).unwrap() + 2;
+    let begin =
+        cells.iter().position(|cell| cell.starts_with("Duration per")).expect("as the report or the values have it")
+            + 2;
     let mut rows = Vec::new();
     for cells in cells[begin..].chunks(5) {
         rows.push(row(&cells[0], &cells[1], Some(&cells[3]).filter(|_| cells[0] != "Total").map(String::as_str)));
@@ -179,10 +198,16 @@ fn the_unit_of_old_ports_is_found_in_the_files_that_have_it_and_in_no_other() {
         println!("skipped: no real traces on this machine");
         return;
     };
-    let mut by_version = std::collections::BTreeMap::new();
-    for file in std::fs::read_dir(folder.join("expected")).unwrap() {
-        let expected = file.unwrap().path().file_name().unwrap().to_string_lossy().into_owned();
-        let name = expected.strip_suffix(".expected.json").unwrap();
+    let mut by_version = BTreeMap::new();
+    for file in std::fs::read_dir(folder.join("expected")).expect("as the report or the values have it") {
+        let expected = file
+            .expect("as the report or the values have it")
+            .path()
+            .file_name()
+            .expect("as the report or the values have it")
+            .to_string_lossy()
+            .into_owned();
+        let name = expected.strip_suffix(".expected.json").expect("as the report or the values have it");
         let mut probe = TimeScaleProbe::new();
         probe.batch(&support::scan(&support::read(&folder.join(name))));
         let scale = probe.decide();
@@ -194,4 +219,65 @@ fn the_unit_of_old_ports_is_found_in_the_files_that_have_it_and_in_no_other() {
     }
     let scaled: i32 = by_version.iter().filter(|((version, _), _)| version.starts_with("102")).map(|(_, n)| n).sum();
     assert!(scaled >= 10, "{by_version:?}");
+}
+
+/// The microseconds of every wait, by event.
+#[derive(Default)]
+struct Waits(BTreeMap<u32, Vec<i64>>);
+
+impl Observer for Waits {
+    fn wait(&mut self, _context: &Context, wait: &Wait) {
+        self.0.entry(wait.event.0).or_default().push(wait.elapsed.0 / Ticks::PER_MICROSECOND);
+    }
+}
+
+/// The first histogram of an event in a report, if it has one: lower edge, upper edge, number of waits.
+fn histogram(report: &str, event: &str) -> Vec<(i64, i64, usize)> {
+    let heading = format!("\n{event}\n{}\n", "*".repeat(event.len()));
+    let Some(table) = report.split(&heading).nth(1) else {
+        return Vec::new();
+    };
+    let lines = table.lines().skip_while(|line| !line.contains("duration <"));
+    lines
+        .take_while(|line| line.contains("duration <"))
+        .map(|line| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let below = fields.iter().position(|field| *field == "<").expect("an upper edge") + 1;
+            let edge = |place: usize| number(fields[place]) as i64;
+            (edge(0), edge(below), number(fields[below + 3]) as usize)
+        })
+        .collect()
+}
+
+#[test]
+fn histograms_differ_from_those_of_tvdxtat_by_the_waits_on_an_edge_alone() {
+    let pairs = pairs(&[".tvdxtat.txt"]);
+    if pairs.is_empty() {
+        println!("skipped: no real traces on this machine");
+        return;
+    }
+    let (mut buckets, mut moved) = (0, 0);
+    for (trace, report) in pairs {
+        let (bytes, report) = (support::read(&trace), text(&report));
+        let mut waits = Waits::default();
+        let context = support::observe(&bytes, &mut waits);
+        let ours = profile(&trace);
+        for (event, micros) in &waits.0 {
+            let name = &context.events[*event as usize].name;
+            for (low, high, theirs) in histogram(&report, name) {
+                let closed_above = micros.iter().filter(|wait| **wait > low && **wait <= high).count();
+                assert_eq!(theirs, closed_above, "{} {name}: {low} to {high}", trace.display());
+                // Ours has the lower edge, as the heading of theirs says too.
+                let closed_below = micros.iter().filter(|wait| **wait >= low && **wait < high).count();
+                let sums = &ours.whole.events[&EventIndex(*event)];
+                let bucket = sums.histogram.get(bucket_of(Ticks::from_micros(low))).copied().unwrap_or_default();
+                if low > 0 {
+                    assert_eq!(bucket.count as usize, closed_below, "{} {name}: {low}", trace.display());
+                    buckets += 1;
+                    moved += usize::from(closed_below != closed_above);
+                }
+            }
+        }
+    }
+    assert!(buckets >= 40 && moved >= 15, "{buckets} buckets, {moved} of them other than theirs");
 }

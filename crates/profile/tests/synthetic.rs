@@ -38,7 +38,7 @@ fn session(profile: &Profile, session: &SessionProfile) -> SessionTruth {
     let name = |name: &u16| context.call_names[usize::from(*name)].clone();
     let event = |event: u32| context.events[event as usize].name.clone();
     SessionTruth {
-        id: context.sessions[session.session.unwrap().0 as usize].id.clone(),
+        id: context.sessions[session.session.expect("known").0 as usize].id.clone(),
         interval: session.interval.0 / Ticks::PER_MICROSECOND,
         roots: (session.roots, session.orphans),
         response_time: session.response_time.0 / Ticks::PER_MICROSECOND,
@@ -76,7 +76,7 @@ fn true_statements(sessions: &[SessionTruth]) -> BTreeMap<String, (CallTruth, Wa
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn a_random_call_tree_comes_back_as_its_exact_profile(
@@ -100,5 +100,17 @@ proptest! {
         let errors: u64 = made.sessions.iter().map(|session| session.errors).sum();
         prop_assert_eq!(profile.errors.get(&1).copied().unwrap_or(0), errors);
         prop_assert!(profile.unread.is_empty(), "{:?}", profile.unread);
+    }
+
+    #[test]
+    fn a_profile_does_not_depend_on_how_its_file_was_cut_into_batches(
+        seed: u64,
+        sessions in 1_usize..4,
+        chunk_bytes in 1_usize..5000,
+    ) {
+        let made = synthesize(Recipe { seed, dialect: Dialect::Eleven, sessions, client_calls: 30 });
+        let whole = support::profile_in(Unit::Microsecond, &[&made.bytes]);
+        let parts = support::profile_in_parts(Unit::Microsecond, &made.bytes, chunk_bytes);
+        prop_assert_eq!(format!("{whole:?}"), format!("{parts:?}"));
     }
 }
