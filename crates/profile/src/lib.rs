@@ -4,8 +4,15 @@
 //! that know their session, statement and parent) → observers (tables, miss curve, skew, export). The scanner knows
 //! nothing of sessions; the accounting knows nothing of text; an observer knows nothing of trace files.
 
+pub mod block_wait;
 pub mod classes;
+pub mod miss_curve;
 pub mod observer;
 pub mod oracle;
+pub mod readings;
+pub mod skew;
 pub mod tables;
 pub mod ticks;
+
+#[cfg(test)]
+mod synthetic_wait;
