@@ -5,10 +5,15 @@
 //! nothing of sessions; the accounting knows nothing of text; an observer knows nothing of trace files.
 
 pub mod block_wait;
+pub mod class_sums;
 pub mod classes;
+pub mod collector;
+pub mod document;
+pub mod findings;
 pub mod miss_curve;
 pub mod observer;
 pub mod oracle;
+mod plan;
 pub mod readings;
 pub mod skew;
 pub mod tables;
