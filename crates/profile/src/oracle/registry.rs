@@ -30,7 +30,7 @@ enum StatementKey {
     Text {
         hash: u64,
         text: u64,
-        bytes: usize,
+        bytes: u64,
     },
     Unknown {
         file: u32,
@@ -110,10 +110,10 @@ impl Registry {
             }
             _ => {
                 let hash = declaration.hash;
-                StatementKey::Text { hash, text: self.hasher.hash_one(text), bytes: text.len() }
+                StatementKey::Text { hash, text: self.hasher.hash_one(text), bytes: declaration.text_bytes }
             }
         };
-        self.statement(context, key, text, || Statement {
+        self.statement(context, key, (text, declaration.text_bytes), || Statement {
             id: match key {
                 StatementKey::SqlId(_) => String::from_utf8_lossy(sql_id).into_owned(),
                 _ => declaration.hash.to_string(),
@@ -141,7 +141,7 @@ impl Registry {
         };
         let before = context.statements.len();
         let made = || Statement { id, kind: StatementKind::UnknownCursor, ..Statement::default() };
-        let entry = self.statement(context, key, &[], made);
+        let entry = self.statement(context, key, (&[], 0), made);
         self.unknown_cursors += context.statements.len() - before;
         Entry { is_shortened: is_shared, ..entry }
     }
@@ -153,14 +153,14 @@ impl Registry {
             StatementKind::ClientCalls => (StatementKey::ClientCalls, "RPC calls"),
             _ => (StatementKey::NoCursor, "cursor #0"),
         };
-        self.statement(context, key, &[], || Statement { id: id.to_owned(), kind, ..Statement::default() }).index
+        self.statement(context, key, (&[], 0), || Statement { id: id.to_owned(), kind, ..Statement::default() }).index
     }
 
     /// A text that could not be parsed.
     pub(crate) fn parse_error(&mut self, context: &mut Context, text: &[u8], depth: u16) -> Entry<StatementIndex> {
         let number = self.statements.len();
         let key = StatementKey::ParseError { text: self.hasher.hash_one(text), bytes: text.len() };
-        self.statement(context, key, text, || Statement {
+        self.statement(context, key, (text, text.len() as u64), || Statement {
             id: format!("parse error {number}"),
             depth,
             kind: StatementKind::ParseError,
@@ -172,7 +172,7 @@ impl Registry {
         &mut self,
         context: &mut Context,
         key: StatementKey,
-        text: &[u8],
+        (text, text_bytes): (&[u8], u64),
         make: impl FnOnce() -> Statement,
     ) -> Entry<StatementIndex> {
         if let Some(&index) = self.statements.get(&key) {
@@ -180,13 +180,9 @@ impl Registry {
         }
         let index = StatementIndex(index_of(context.statements.len()));
         let kept = &text[..text.len().min(TEXT_BYTES)];
-        context.statements.push(Statement {
-            text: String::from_utf8_lossy(kept).into_owned(),
-            text_bytes: text.len() as u64,
-            ..make()
-        });
+        context.statements.push(Statement { text: String::from_utf8_lossy(kept).into_owned(), text_bytes, ..make() });
         self.statements.insert(key, index);
-        Entry { index, is_shortened: kept.len() < text.len() }
+        Entry { index, is_shortened: (kept.len() as u64) < text_bytes }
     }
 
     /// An event.
@@ -246,7 +242,19 @@ mod tests {
     use super::*;
 
     fn declaration(hash: u64, sql_id: std::ops::Range<usize>, text: std::ops::Range<usize>) -> DeclarationRecord {
-        DeclarationRecord { cursor: 1, depth: 0, user: 0, command: 3, time: None, hash, sql_id, text, is_cut: false }
+        let (text_bytes, time) = (text.len() as u64, None);
+        DeclarationRecord {
+            cursor: 1,
+            depth: 0,
+            user: 0,
+            command: 3,
+            time,
+            hash,
+            sql_id,
+            text,
+            text_bytes,
+            is_cut: false,
+        }
     }
 
     #[test]

@@ -120,6 +120,12 @@ impl Accounting {
             Change::Attribute(attribute, text) => {
                 let place = self.current_session();
                 let session = &mut self.sessions[place];
+                // A container is named by its name in stamps and by its number in marks; the name says more.
+                let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+                let is_container = matches!(attribute, Attribute::Container);
+                if is_container && is_number(text) && !is_number(&session.scope.container) {
+                    return;
+                }
                 attribute.of(&mut session.scope).clone_from(text);
                 session.scope_index = self.registry.scope(&mut self.context, &session.scope);
             }
