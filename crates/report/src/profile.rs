@@ -4,8 +4,11 @@
 
 mod amount;
 mod calls;
+mod miss_curve;
+mod readings;
 mod row;
 mod session;
+mod skew;
 mod statements;
 mod story;
 mod time;
@@ -40,9 +43,12 @@ pub(crate) fn body(run: &Run, style: &Style) -> String {
     crate::join_sections(&[
         overview(run, &summary, style),
         answers(run, style),
+        skew::table(run, style),
         time::table(run, &summary, style),
         practices(run, &summary, style),
         statements::tables(run, style),
+        readings::tables(run, style),
+        miss_curve::table(run, style),
         calls::table(run, &summary, style),
         session::table(run, style),
         session::scopes(run, style),
