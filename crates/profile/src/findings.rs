@@ -28,8 +28,9 @@ const LIO_USUAL_NANOS: (f64, f64) = (1e3, 10e3);
 /// Logical reads under which their cost says nothing.
 const GETS_MIN: i64 = 1000;
 
-/// Everything that the tables of a profile say in sentences.
-pub fn findings(profile: &Profile, order: Order) -> Vec<Finding> {
+/// Everything that the tables of a profile say in sentences. `files` names the files as the profile's problems count
+/// them.
+pub fn findings(profile: &Profile, order: Order, files: &[String]) -> Vec<Finding> {
     let classes = class_sums(&profile.whole, &profile.whole.think_time, &profile.context);
     let served: Vec<(Class, &ClassSums)> =
         classes.iter().filter(|(class, _)| !class.is_idle()).map(|(class, sums)| (*class, sums)).collect();
@@ -42,7 +43,7 @@ pub fn findings(profile: &Profile, order: Order) -> Vec<Finding> {
     }
     findings.extend(logical_read(profile, &served));
     findings.extend(practices(&served, total));
-    findings.extend(caveat::findings(profile));
+    findings.extend(caveat::findings(profile, files));
     findings
 }
 

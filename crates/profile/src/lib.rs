@@ -17,6 +17,7 @@ pub mod oracle;
 mod plan;
 pub mod readings;
 pub mod skew;
+pub mod survey;
 pub mod tables;
 pub mod ticks;
 
