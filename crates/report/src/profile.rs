@@ -38,7 +38,8 @@ pub(crate) fn body(run: &Run, style: &Style) -> String {
         return "No call and no wait was read.".into();
     };
     if let Some(id) = run.subject.get("statement").and_then(Value::as_str) {
-        return crate::join_sections(&[overview(run, &summary, style), story::page(run, id, &summary, style)]);
+        let sections = [overview(run, &summary, style), skew::table(run, style), story::page(run, id, &summary, style)];
+        return crate::join_sections(&sections);
     }
     crate::join_sections(&[
         overview(run, &summary, style),

@@ -3,6 +3,7 @@
 use ::profile::skew::{Dimension, Filter, Skew, SkewError};
 use ::profile::ticks::Ticks;
 use clap::Args;
+use experiments::Journal;
 
 use crate::run_journal::RunJournal;
 
