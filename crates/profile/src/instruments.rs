@@ -3,6 +3,7 @@
 
 use measure::{Case, Finding};
 
+use crate::block_wait::BlockWaits;
 use crate::miss_curve::MissCurve;
 use crate::observer::{Call, Context, Observer, Wait};
 use crate::readings::{LogicalIo, Readings, logical_io, statement_works};
@@ -12,6 +13,7 @@ use crate::tables::Profile;
 /// Observers that hear every call and every wait.
 #[derive(Clone, Debug, Default)]
 pub struct Instruments {
+    waits: BlockWaits,
     readings: Readings,
     curve: MissCurve,
     skew: Option<Skew>,
@@ -54,8 +56,10 @@ impl Observer for Instruments {
     }
 
     fn wait(&mut self, context: &Context, wait: &Wait) {
-        self.readings.wait(context, wait);
-        self.curve.wait(context, wait);
+        if let Some(block_wait) = self.waits.read(context, wait) {
+            self.readings.add(&block_wait, wait.elapsed);
+            self.curve.add(&block_wait, wait.elapsed);
+        }
         if let Some(skew) = &mut self.skew {
             skew.wait(context, wait);
         }

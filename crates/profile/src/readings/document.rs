@@ -48,7 +48,7 @@ impl Readings {
     }
 
     fn clock_set_back(&self) -> Option<Finding> {
-        let below_zero: u64 = self.accesses.values().map(|accesses| accesses.latency.below_zero()).sum();
+        let below_zero: u64 = self.accesses.iter().map(|accesses| accesses.latency.below_zero()).sum();
         let message = format!(
             "{below_zero} waits for blocks have a time below zero: the clock was set back. They are in no latency."
         );
