@@ -116,7 +116,7 @@ fn random_reads_of_a_cluster_show_a_storage_cache_and_a_disk() {
     let statistics = reads.latency.statistics().expect("statistics");
     assert_eq!((statistics.n, reads.latency.time().micros()), (29_249, 174_948_112.0));
     assert_eq!((statistics.min, statistics.max), (307.0, 101_870.0));
-    let tiers = readings.tiers();
+    let tiers = readings.tiers(BlockWaitKind::SingleBlock);
     let labels: Vec<TierLabel> = tiers.iter().map(|tier| tier.label).collect();
     assert_eq!(labels, [TierLabel::StorageCache, TierLabel::Disk], "{tiers:?}");
     // The script counts 6 367 reads below 1 024 µs and 7 530 below 2 048 µs: the valley lies between.

@@ -48,9 +48,11 @@ impl Readings {
         Some(&self.accesses[kind as usize]).filter(|accesses| accesses.latency.count() > 0)
     }
 
-    /// The tiers that reads of one block show, fastest first.
-    pub fn tiers(&self) -> Vec<Tier> {
-        self.accesses(BlockWaitKind::SingleBlock).map_or(Vec::new(), |accesses| tiers(&accesses.latency))
+    /// The tiers that reads of a kind show, fastest first.
+    pub fn tiers(&self, kind: BlockWaitKind) -> Vec<Tier> {
+        let Some(accesses) = self.accesses(kind) else { return Vec::new() };
+        let blocks = accesses.sizes.statistics().map_or(1.0, |statistics| statistics.mean);
+        tiers(&accesses.latency, blocks)
     }
 
     /// The size of a block, where lines of single-block reads have bytes.

@@ -71,22 +71,31 @@ fn accesses(run: &Run, style: &Style) -> String {
     table.render(style)
 }
 
-/// One line a tier; empty where one tier answered everything, which a finding says.
+/// A table a kind of reads that several tiers answered; where one answered everything a finding says so.
 fn tiers(run: &Run, style: &Style) -> String {
-    let tiers: Vec<Row> = rows(run, "tier").collect();
-    if tiers.len() < 2 {
-        return String::new();
+    let of_kind = |(kind, title): &(&str, &str)| {
+        let tiers: Vec<Row> = rows(run, "tier").filter(|row| row.text("reading") == *kind).collect();
+        (tiers.len() > 1).then(|| tiers_of(&tiers, title, style))
+    };
+    let mut tables: Vec<String> = ACCESSES.iter().filter_map(of_kind).collect();
+    if let Some(last) = tables.last_mut() {
+        let note = wrap("Inferred from the hills of their latency: a trace does not say who answered.", style.width, 0);
+        *last = format!("{last}\n{}", style.dim(&note));
     }
+    crate::join_sections(&tables)
+}
+
+fn tiers_of(tiers: &[Row], title: &str, style: &Style) -> String {
     let all_time: f64 = tiers.iter().filter_map(|row| row.value("total")).sum();
     let mut table = Table::new()
-        .column("who answered single-block reads", Align::Left)
+        .column(&format!("who answered {title}"), Align::Left)
         .column("reads", Align::Right)
         .column("%", Align::Right)
         .column("% of time", Align::Right)
         .column("typical", Align::Decimal)
         .optional_column("mean", Align::Decimal)
         .optional_column("below", Align::Decimal);
-    for tier in &tiers {
+    for tier in tiers {
         let title = TIERS.iter().find(|(name, _)| *name == tier.text("tier")).map_or("", |(_, title)| title);
         let shown = |name: &str| tier.value(name).map_or(String::new(), of_micros);
         table.row([
@@ -99,8 +108,7 @@ fn tiers(run: &Run, style: &Style) -> String {
             shown("below"),
         ]);
     }
-    let note = wrap("Inferred from the hills of their latency: a trace does not say who answered.", style.width, 0);
-    format!("{}\n{}", table.render(style), style.dim(&note))
+    table.render(style)
 }
 
 /// The cost of the whole in a sentence, then the statements with most gets.
