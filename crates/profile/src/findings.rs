@@ -8,7 +8,7 @@ use measure::quantity::{format_nanos, three_digits};
 
 use crate::class_sums::{ClassSums, class_sums, work};
 use crate::classes::Class;
-use crate::document::{Order, ranked};
+use crate::document::{Order, STATEMENTS_MAX, ranked};
 use crate::observer::StatementKind;
 use crate::tables::{Profile, StatementProfile};
 use crate::ticks::Ticks;
@@ -42,8 +42,14 @@ pub fn findings(profile: &Profile, order: Order, files: &[String]) -> Vec<Findin
         findings.extend(few_statements(profile, Order::PhysicalReads, "answer-physical-reads"));
     }
     findings.extend(logical_read(profile, &served));
-    findings.extend(practices(&served, total));
+    let mut known = served.clone();
+    // Without traced waits these two are no class of their own but hold the others.
+    known.retain(|(class, _)| {
+        profile.whole.waits_are_traced || !matches!(class, Class::UnaccountedWithin | Class::UnaccountedBetween)
+    });
+    findings.extend(practices(&known, total));
     findings.extend(caveat::findings(profile, files));
+    findings.extend(added_up(profile));
     findings
 }
 
@@ -92,12 +98,24 @@ fn few_statements(profile: &Profile, order: Order, id: &str) -> Option<Finding> 
     Some(Finding::info(id, text + "."))
 }
 
+/// A word about the statements that have no row of their own.
+fn added_up(profile: &Profile) -> Option<Finding> {
+    let others = profile.statements.len().checked_sub(STATEMENTS_MAX).filter(|others| *others > 0)?;
+    let message = format!(
+        "{others} of {} statements are added up in one row, (others): the first {STATEMENTS_MAX} have their own. Where \
+         texts differ only in their literals, --fold-literals makes them few.",
+        profile.statements.len()
+    );
+    Some(Finding::info("statements-added-up", message))
+}
+
 /// A statement as a sentence names it: identifier and the beginning of its text.
 fn name(profile: &Profile, statement: &StatementProfile) -> String {
     let Some(known) = profile.context.statements.get(statement.statement.0 as usize) else { return String::new() };
     let words: Vec<&str> = known.text.split_whitespace().take(8).collect();
     let text: String = words.join(" ").chars().take(48).collect();
-    let rest = if text.len() < known.text.trim().len() { " ..." } else { "" };
+    let is_whole = text.len() == known.text.split_whitespace().collect::<Vec<_>>().join(" ").len();
+    let rest = if is_whole { "" } else { " …" };
     match known.kind {
         StatementKind::Declared | StatementKind::ParseError => format!("{} {text}{rest}", known.id).trim().to_string(),
         _ => known.id.clone(),
@@ -109,7 +127,8 @@ fn logical_read(profile: &Profile, served: &[(Class, &ClassSums)]) -> Option<Fin
     let work = work(&profile.whole);
     let gets = work.consistent_gets.saturating_add(work.current_gets);
     let cpu = served.iter().find(|(class, _)| *class == Class::Cpu).map(|(_, sums)| sums.total)?;
-    if gets < GETS_MIN || cpu <= Ticks::ZERO {
+    let total: Ticks = served.iter().map(|(_, sums)| sums.total).sum();
+    if gets < GETS_MIN || (cpu.0 as f64) < CLASS_MATTERS * total.0 as f64 {
         return None;
     }
     let cost = nanos(cpu) / gets as f64;

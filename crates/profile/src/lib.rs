@@ -10,6 +10,7 @@ pub mod classes;
 pub mod collector;
 pub mod document;
 pub mod findings;
+pub mod folding;
 pub mod input;
 pub mod instruments;
 pub mod miss_curve;

@@ -12,6 +12,7 @@ mod skew;
 mod statements;
 mod story;
 mod time;
+mod unread;
 
 use measure::{Finding, Run};
 use serde_json::Value;
@@ -38,8 +39,9 @@ pub(crate) fn body(run: &Run, style: &Style) -> String {
         return "No call and no wait was read.".into();
     };
     if let Some(id) = run.subject.get("statement").and_then(Value::as_str) {
-        let sections = [overview(run, &summary, style), skew::table(run, style), story::page(run, id, &summary, style)];
-        return crate::join_sections(&sections);
+        let story = story::page(run, id, &summary, style);
+        let breakdown = skew::table(run, style);
+        return crate::join_sections(&[overview(run, &summary, style), breakdown, story, unread::table(run, style)]);
     }
     crate::join_sections(&[
         overview(run, &summary, style),
@@ -53,6 +55,7 @@ pub(crate) fn body(run: &Run, style: &Style) -> String {
         calls::table(run, &summary, style),
         session::table(run, style),
         session::scopes(run, style),
+        unread::table(run, style),
     ])
 }
 

@@ -1,5 +1,7 @@
 //! What spoils or explains a number of a profile: what is wrong, what it means, what to do.
 
+use std::collections::BTreeSet;
+
 use measure::Finding;
 use measure::quantity::{format_nanos, three_digits};
 
@@ -280,7 +282,7 @@ fn row_by_row(profile: &Profile) -> Option<Finding> {
 
 fn unknown_events(profile: &Profile) -> Option<Finding> {
     let names = profile.whole.events.keys().filter_map(|index| profile.context.events.get(index.0 as usize));
-    let unknown: Vec<&str> = names.map(|event| event.name.as_str()).filter(|name| !is_known(name)).collect();
+    let unknown: BTreeSet<&str> = names.map(|event| event.name.as_str()).filter(|name| !is_known(name)).collect();
     let first = unknown.iter().take(5).copied().collect::<Vec<_>>().join(", ");
     (!unknown.is_empty()).then(|| {
         let count = unknown.len();

@@ -85,6 +85,9 @@ struct Arguments {
     /// Unit of the trace's times
     #[arg(long, value_enum, default_value = "auto")]
     time_scale: Scale,
+    /// See statements together whose texts differ only in their literals
+    #[arg(long)]
+    fold_literals: bool,
     /// List what was not read, by file and kind of line
     #[arg(long)]
     explain_unread: bool,
@@ -107,12 +110,16 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
 
 fn profile(arguments: &Arguments, journal: &mut RunJournal, stop: &Stop) -> Result<(), Failure> {
     let mut instruments = Instruments::new(arguments.skew.skew(think_time(arguments)));
-    let survey = read(arguments, &mut instruments, journal, stop);
+    let mut survey = read(arguments, &mut instruments, journal, stop);
     if survey.is_broken_off {
         return Ok(());
     }
     if survey.files.is_empty() {
         return Err(nothing_read(&survey));
+    }
+    if arguments.fold_literals {
+        let folded = ::profile::folding::fold(&mut survey.profile);
+        journal.describe_subject("folded_statements", folded.into());
     }
     let selection = selection(arguments, &survey.profile)?;
     account::describe(&survey, journal);

@@ -82,35 +82,50 @@ pub(super) fn findings(survey: &Survey) -> Vec<Finding> {
     findings
 }
 
-/// The unit of time, where it is not the plain one or where the user gave it.
+/// The unit of time, where it is not the plain one: one sentence for all files that have it.
 fn unit(files: &[SurveyedFile]) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let special = files.iter().filter(|file| is_special(&file.scale));
-    for file in special.take(NAMED_MAX) {
-        let TimeScale { calls, waits, evidence } = file.scale;
-        let how = match evidence {
-            Evidence::Assumed => "assumed".into(),
-            Evidence::Given => "as given on the command line".into(),
-            Evidence::Version => "its release is older than 9".into(),
-            Evidence::Epoch { .. } => "only so does its clock agree with a stamp of the wall clock".into(),
-            Evidence::Slope { seconds, ratio } => {
-                format!("against the wall clock a unit lasts {ratio:.4} µs, over {seconds:.0} s")
-            }
-            Evidence::LockTimer { waits, mean } => format!("{waits} sleeps of whole seconds last {mean:.0} units each"),
-        };
+    let mut groups: Vec<(String, Vec<&SurveyedFile>)> = Vec::new();
+    for file in files.iter().filter(|file| is_special(&file.scale)) {
+        let TimeScale { calls, waits, .. } = file.scale;
         let of = if calls == waits {
             words(calls)
         } else {
             format!("{} in calls and {} in waits", words(calls), words(waits))
         };
-        let message = format!(
-            "Times in {} are in units of {of} ({how}) and were converted. CPU time has a clock of its own. Other \
-             profilers do not convert; --time-scale 1 takes the times as they stand.",
-            file.name
-        );
-        findings.push(Finding::info("time-unit", message));
+        match groups.iter_mut().find(|(known, _)| *known == of) {
+            Some((_, files)) => files.push(file),
+            None => groups.push((of, vec![file])),
+        }
     }
-    findings
+    groups.iter().map(|(of, files)| unit_of(of, files)).collect()
+}
+
+fn unit_of(of: &str, files: &[&SurveyedFile]) -> Finding {
+    let first = files[0];
+    let what = match files {
+        [_] => first.name.clone(),
+        _ => format!("{} files (the first is {})", files.len(), first.name),
+    };
+    let message = format!(
+        "Times in {what} are in units of {of} ({}) and were converted. CPU time has a clock of its own. Other \
+         profilers do not convert; --time-scale 1 takes the times as they stand.",
+        evidence(&first.scale)
+    );
+    Finding::info("time-unit", message)
+}
+
+/// How the unit was found.
+fn evidence(scale: &TimeScale) -> String {
+    match scale.evidence {
+        Evidence::Assumed => "assumed".into(),
+        Evidence::Given => "as given on the command line".into(),
+        Evidence::Version => "its release is older than 9".into(),
+        Evidence::Epoch { .. } => "only so does the clock agree with a stamp of the wall clock".into(),
+        Evidence::Slope { seconds, ratio } => {
+            format!("against the wall clock a unit lasts {ratio:.4} µs, over {seconds:.0} s")
+        }
+        Evidence::LockTimer { waits, mean } => format!("{waits} sleeps of whole seconds last {mean:.0} units each"),
+    }
 }
 
 fn is_special(scale: &TimeScale) -> bool {
