@@ -11,6 +11,7 @@ pub mod collector;
 pub mod document;
 pub mod findings;
 pub mod folding;
+pub mod group;
 pub mod input;
 pub mod instruments;
 pub mod miss_curve;
@@ -20,6 +21,7 @@ mod plan;
 pub mod readings;
 pub mod skew;
 pub mod survey;
+pub mod synthetic;
 pub mod tables;
 pub mod ticks;
 

@@ -31,8 +31,11 @@ fn stamp(line: &[u8], at: usize) -> Option<Mark> {
     Some(Mark::Container(at + 2..at + 2 + length))
 }
 
+/// Makes a mark of the span of its value.
+type Attribute = fn(Range<usize>) -> Mark;
+
 /// Attributes of a session: the name, and the mark that it gives.
-const ATTRIBUTES: [(&[u8], fn(Range<usize>) -> Mark); 7] = [
+const ATTRIBUTES: [(&[u8], Attribute); 7] = [
     (b"SESSION ID:(", Mark::Session),
     (b"CLIENT ID:(", Mark::Client),
     (b"SERVICE NAME:(", Mark::Service),
@@ -91,7 +94,7 @@ pub(crate) fn application(line: &[u8]) -> Option<(Range<usize>, Range<usize>)> {
 }
 
 /// How lines of the preamble begin.
-const PREAMBLE: [&[u8]; 24] = [
+const PREAMBLE: [&[u8]; 23] = [
     b"Trace file ",
     b"Dump file ",
     b"Oracle Database ",
@@ -110,8 +113,7 @@ const PREAMBLE: [&[u8]; 24] = [
     b"Redo thread mounted by this instance:",
     b"Oracle process number:",
     b"Unix process pid:",
-    b"Windows thread id:",
-    b"Windows NT ",
+    b"Windows ",
     b"CPU  ",
     b"Process Affinity",
     b"Memory (Avail/Total)",
@@ -129,7 +131,7 @@ pub(crate) fn is_preamble(line: &[u8]) -> bool {
     is_path
         || PREAMBLE.iter().any(|beginning| line.starts_with(beginning))
         || is_list.iter().any(|beginning| line.starts_with(beginning))
-        || (is_dated && line.iter().any(|byte| *byte == b':'))
+        || (is_dated && line.contains(&b':'))
 }
 
 /// The version in a line of the preamble, such as `11.2.0.3.0`; within the line.

@@ -3,11 +3,14 @@
 // Every test binary takes what it needs of this.
 #![allow(dead_code)]
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use profile::collector::Collector;
+use profile::input::{self, Given};
 use profile::oracle::account::Accounting;
+use profile::oracle::read::{self as reader, ReadOptions};
 use profile::oracle::record::Batch;
 use profile::oracle::scan::{ChunkEnd, Scanner, State};
 use profile::oracle::time_scale::{TimeScale, TimeScaleProbe, Unit};
@@ -51,6 +54,20 @@ pub(crate) fn profile_in(unit: Unit, files: &[&[u8]]) -> Profile {
     account(files, |_| TimeScale::given(unit))
 }
 
+/// The profile of a file that is read in parts of about this size by two workers.
+pub(crate) fn profile_in_parts(unit: Unit, bytes: &[u8], chunk_bytes: usize) -> Profile {
+    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+    file.write_all(bytes).expect("room for a small file");
+    let source = input::open(&Given::File(file.path().into())).expect("the file is readable");
+    let (mut collector, mut accounting) = (Collector::default(), Accounting::new());
+    accounting.begin_file(TimeScale::given(unit));
+    let options = ReadOptions { workers: 2, chunk_bytes };
+    reader::read(source, options, &mut |batch| accounting.batch(batch, &mut collector)).expect("readable");
+    accounting.end_file(&mut collector);
+    let accounted = accounting.finish(&mut collector);
+    collector.finish(accounted)
+}
+
 fn account(files: &[&[u8]], scale: impl Fn(&Batch) -> TimeScale) -> Profile {
     let mut collector = Collector::default();
     let mut accounting = Accounting::new();
@@ -83,4 +100,13 @@ pub(crate) fn assert_adds_up(profile: &Profile) {
     assert_eq!(waits, profile.whole.events.values().map(|sums| sums.count).sum::<u64>());
     assert_eq!(calls, profile.scopes.values().map(|sums| sums.calls).sum::<u64>());
     assert_eq!(waits, profile.scopes.values().map(|sums| sums.waits).sum::<u64>());
+}
+
+/// Lets an observer see all of a trace, in true microseconds.
+pub(crate) fn observe<O: profile::observer::Observer>(bytes: &[u8], observer: &mut O) -> profile::observer::Context {
+    let mut accounting = Accounting::new();
+    accounting.begin_file(TimeScale::given(Unit::Microsecond));
+    accounting.batch(&scan(bytes), observer);
+    accounting.end_file(observer);
+    accounting.finish(observer).context
 }
