@@ -75,6 +75,11 @@ fn a_profile_says_where_the_time_went() {
 }
 
 #[test]
+fn a_profile_shows_what_a_person_would_measure_by_hand() {
+    check_run("profile-readings", &documents::profile_readings());
+}
+
+#[test]
 fn a_statement_of_a_profile_has_a_page_of_its_own() {
     check_run("profile-statement", &documents::profile_statement());
     let mut unknown = documents::profile();
@@ -192,7 +197,7 @@ fn colour_adds_nothing_but_escapes() {
 
 #[test]
 fn narrow_terminals_get_narrow_pages() {
-    for width in [40, 60, 70, 100, 140] {
+    for width in [40, 50, 60, 70, 100, 140] {
         let style = Style { width, ..WIDE };
         let pages = [
             report::render(&documents::ladder_touched(), &style),
@@ -203,6 +208,7 @@ fn narrow_terminals_get_narrow_pages() {
             report::render(&documents::lio_axes(), &style),
             report::render(&documents::profile(), &style),
             report::render(&documents::profile_sessions(), &style),
+            report::render(&documents::profile_readings(), &style),
             report::render(&documents::profile_statement(), &style),
         ];
         for line in pages.iter().flat_map(|page| page.lines()) {
