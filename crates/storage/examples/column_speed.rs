@@ -4,6 +4,7 @@
 //! (7 million) as of a table of customers: a dense number, a year of birth (80 of them, in random order) and a flag
 //! that may be null. Zone maps are off: every code is read. Each kernel and number of threads has its turn in each
 //! round, the memory's bandwidth too; printed are medians and the least, because others on the machine can only add.
+//! One thread is timed by its processor time, two by the clock: beside other work, compare the kernels on one thread.
 //! With KERNEL, each question (or number QUESTION, from 0) is only asked three times on one thread, for a program that
 //! counts instructions.
 #![allow(clippy::print_stdout, reason = "an example prints what it found")]
@@ -21,7 +22,7 @@ use storage::column::{
 use sys::account::thread_cpu;
 use sys::bandwidth::Stream;
 use sys::clock::Clock;
-use sys::region::Pages;
+use sys::region::{Pages, Region};
 
 /// Turns of every variant.
 const ROUNDS: usize = 11;
@@ -53,9 +54,11 @@ fn main() -> Result<(), StorageError> {
             column.encodings.iter().map(|share| format!("{} x {share}", share.units)).collect();
         println!("{:20} {:10} bytes, ratio {ratio:5.2}: {}", column.name, column.bytes, encodings.join(", "));
     }
+    let memory = Region::new(STREAM_BYTES, Pages::Huge).expect("memory to be summed");
     let stream = Stream::new(STREAM_BYTES, Pages::Huge).expect("memory to be streamed");
+    let memory = Memory { memory, stream };
     let questions = [("id > 0", &id), ("year > 1950", &year), ("no predicate", &count)];
-    questions.into_iter().try_for_each(|(name, question)| compare(&table, name, question, &clock, &stream))
+    questions.into_iter().try_for_each(|(name, question)| compare(&table, name, question, &clock, &memory))
 }
 
 /// Three scans of a question.
@@ -101,7 +104,7 @@ fn compare(
     name: &str,
     question: &Question,
     clock: &Clock,
-    stream: &Stream,
+    memory: &Memory,
 ) -> Result<(), StorageError> {
     let kernels: Vec<Kernel> = Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()).collect();
     let variants: Vec<(Kernel, usize)> = kernels.iter().flat_map(|kernel| [(*kernel, 1), (*kernel, 2)]).collect();
@@ -109,9 +112,8 @@ fn compare(
     let mut bandwidths = [Vec::new(), Vec::new()];
     let mut found = Scanned::default();
     for _ in 0..ROUNDS {
-        for (threads, bandwidths) in (1..).zip(&mut bandwidths) {
-            bandwidths.extend(stream.measure(clock, threads, Nanos::ZERO).bytes_per_second);
-        }
+        bandwidths[0].push(memory.alone());
+        bandwidths[1].extend(memory.by_two(clock));
         for ((kernel, threads), times) in variants.iter().zip(&mut times) {
             let (scanned, ns) = turn(table, question, *kernel, *threads, clock)?;
             times.push(ns);
@@ -120,7 +122,7 @@ fn compare(
         }
     }
     println!("{name}: {found:?}");
-    let bandwidths = bandwidths.map(|rates| Middle::of(rates.into_iter().map(|rate| 1e9 / rate).collect()));
+    let bandwidths = bandwidths.map(Middle::of);
     for (threads, bandwidth) in (1..).zip(&bandwidths) {
         println!("  memory, {threads}: {:.1} GB/s, at best {:.1}", 1.0 / bandwidth.median, 1.0 / bandwidth.least);
     }
@@ -153,7 +155,29 @@ impl Middle {
     }
 }
 
-/// The third of three scans by threads that are there already, and what it took in ns.
+/// Memory that is read in sequence.
+struct Memory {
+    memory: Region,
+    stream: Stream,
+}
+
+impl Memory {
+    /// Nanoseconds of processor time in which one thread sums a byte.
+    fn alone(&self) -> f64 {
+        let (words, _) = self.memory.bytes().as_chunks::<8>();
+        let start = thread_cpu();
+        black_box(words.iter().fold(0, |sum: u64, word| sum.wrapping_add(u64::from_ne_bytes(*word))));
+        thread_cpu().since(start).as_seconds() * 1e9 / self.memory.len() as f64
+    }
+
+    /// Nanoseconds in which two threads sum a byte, each time.
+    fn by_two(&self, clock: &Clock) -> Vec<f64> {
+        let rates = self.stream.measure(clock, 2, Nanos::ZERO).bytes_per_second;
+        rates.into_iter().map(|rate| 1e9 / rate).collect()
+    }
+}
+
+/// The third of three scans by threads that are there already, and what it took in ns: one thread's own time, or of several by the clock.
 fn turn(
     table: &ColumnTable,
     question: &Question,
@@ -166,8 +190,9 @@ fn turn(
         for _ in 0..2 {
             crew.scan(question, scan)?;
         }
-        let start = clock.now();
+        let (start, start_cpu) = (clock.now(), thread_cpu());
         let scanned = black_box(crew.scan(question, scan)?);
-        Ok((scanned, clock.now().since(start).as_seconds() * 1e9))
+        let time = if threads == 1 { thread_cpu().since(start_cpu) } else { clock.now().since(start) };
+        Ok((scanned, time.as_seconds() * 1e9))
     })
 }
