@@ -177,7 +177,8 @@ impl Memory {
     }
 }
 
-/// The third of three scans by threads that are there already, and what it took in ns: one thread's own time, or of several by the clock.
+/// The third of three scans by threads that are there already, and what it took in ns: one thread's own time, or of
+/// several by the clock.
 fn turn(
     table: &ColumnTable,
     question: &Question,

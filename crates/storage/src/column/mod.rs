@@ -1,8 +1,8 @@
 //! In-memory columns: the rows of a table turned by ninety degrees and packed into bits.
 //!
 //! A column is cut into units of [`UNIT_ROWS`] rows. Each unit chooses its own [`Encoding`] from its own values, knows
-//! its least and its greatest value, and is scanned by a [`Kernel`] of the processor at hand. Units live in memory only:
-//! they are made from rows and are never written to or read from a disk.
+//! its least and its greatest value, and is scanned by a [`Kernel`] of the processor at hand. Units live in memory
+//! only: they are made from rows and are never written to or read from a disk.
 //!
 //! Codes lie in bit planes: the lowest bits of 512 rows fill one line of 64 bytes, the next bits the next line, and so
 //! on. A comparison then takes one instruction a plane for 512 rows, whatever the width, and no byte is spent on
