@@ -1,8 +1,8 @@
 //! How fast rows become columns.
 //!
 //! `cargo run --release -p storage --example column_build_speed [-- ROWS]`: ROWS rows of customers (2 million), made
-//! page by page and appended. Printed is the time of appending alone, on one thread, against the rows' bytes as they are
-//! stored; what was forecast from the rows of one unit; and how each column came out.
+//! page by page and appended. Printed is the time of appending alone, on one thread, against the rows' bytes as they
+//! are stored; what was forecast from the rows of one unit; and how each column came out.
 #![allow(clippy::print_stdout, reason = "an example prints what it found")]
 
 use std::sync::Arc;
