@@ -4,6 +4,8 @@
 //! that know their session, statement and parent) → observers (tables, miss curve, skew, export). The scanner knows
 //! nothing of sessions; the accounting knows nothing of text; an observer knows nothing of trace files.
 
+pub mod classes;
 pub mod observer;
 pub mod oracle;
+pub mod tables;
 pub mod ticks;
