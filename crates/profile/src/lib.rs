@@ -5,7 +5,9 @@
 //! nothing of sessions; the accounting knows nothing of text; an observer knows nothing of trace files.
 
 pub mod classes;
+pub mod folded_text;
 pub mod observer;
 pub mod oracle;
+pub mod postgres;
 pub mod tables;
 pub mod ticks;

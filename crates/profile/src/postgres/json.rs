@@ -181,7 +181,8 @@ impl<'a> Reader<'a> {
 
     fn number(&mut self) -> Result<Token<'a>, Fault> {
         let rest = &self.text[self.at..];
-        let length = rest.iter().take_while(|byte| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')).count();
+        let length =
+            rest.iter().take_while(|byte| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')).count();
         self.at += length;
         // Only letters of ASCII were taken.
         std::str::from_utf8(&rest[..length]).map(Token::Number).map_err(|_| Fault::Malformed)

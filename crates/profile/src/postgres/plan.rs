@@ -47,6 +47,8 @@ pub struct Node {
     pub relationship: Relationship,
     /// Name of the common table expression that it is (a subquery) or scans.
     pub common_table: String,
+    /// Whether it is a scan of that one.
+    pub scans_common_table: bool,
     /// What it does, with the objects, such as `Index Scan using orders_pkey on orders`.
     pub operation: String,
     /// Whether it was executed with its figures taken; else it has no figures at all.
@@ -139,7 +141,6 @@ struct Draft<'a> {
     command: Cow<'a, str>,
     /// Rows of a loop in thousandths.
     loop_rows: u64,
-    /// The figures are said twice with workers: these levels are skipped.
     index_in_plan: usize,
 }
 
@@ -282,6 +283,7 @@ impl<'a> Draft<'a> {
         let operation = self.operation();
         let mut node = self.node;
         node.parent = parent;
+        node.scans_common_table = self.node_type == "CTE Scan";
         node.operation = operation;
         let rows = u128::from(self.loop_rows) * u128::from(node.loops) + 500;
         node.rows = u64::try_from(rows / 1000).unwrap_or(u64::MAX);
@@ -306,11 +308,8 @@ impl<'a> Draft<'a> {
         if self.is_parallel {
             words.push_str("Parallel ");
         }
-        let name = if self.node_type == "ModifyTable" && !self.command.is_empty() {
-            &self.command
-        } else {
-            &self.node_type
-        };
+        let name =
+            if self.node_type == "ModifyTable" && !self.command.is_empty() { &self.command } else { &self.node_type };
         words.push_str(if name.is_empty() { "unnamed node" } else { name });
         for (before, text) in [(" using ", &self.index), (" by ", &self.provider)] {
             if !text.is_empty() {
