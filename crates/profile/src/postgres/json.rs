@@ -41,6 +41,8 @@ pub enum Fault {
     Malformed,
     /// More levels than are read.
     TooDeep,
+    /// A number that cannot be true, or is none.
+    OutOfRange,
 }
 
 /// What the reader expects next.

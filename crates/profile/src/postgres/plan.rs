@@ -169,8 +169,8 @@ pub fn read_plan(text: &[u8]) -> Result<PlanDocument, Fault> {
         match &*key {
             "Plan" => nodes(&mut reader, &mut document.nodes)?,
             "Query Text" => document.query = text_value(&mut reader)?.into_owned(),
-            "Query Identifier" => document.query_id = integer(&mut reader)?,
-            "Execution Time" => document.execution_time = time(&mut reader)?,
+            "Query Identifier" => document.query_id = Some(integer(&mut reader)?),
+            "Execution Time" => document.execution_time = Some(time(&mut reader)?),
             _ => reader.skip_value()?,
         }
     }
@@ -228,15 +228,13 @@ impl<'a> Draft<'a> {
             "Alias" => self.alias = text_value(reader)?,
             "Index Name" => self.index = text_value(reader)?,
             "Operation" => self.command = text_value(reader)?,
-            "Actual Total Time" => self.node.loop_time = time(reader)?,
-            "Actual Rows" => self.loop_rows = number_value(reader, thousandths)?.unwrap_or(0),
+            "Actual Total Time" => self.node.loop_time = Some(time(reader)?),
+            "Actual Rows" => self.loop_rows = number_value(reader, thousandths)?,
             "Actual Loops" => {
-                self.node.loops = count(reader)?.and_then(|loops| u64::try_from(loops).ok()).unwrap_or(0);
+                self.node.loops = count(reader)?.unsigned_abs();
                 self.node.is_measured = true;
             }
-            "Workers Launched" => {
-                self.node.workers_launched = count(reader)?.and_then(|workers| u64::try_from(workers).ok());
-            }
+            "Workers Launched" => self.node.workers_launched = Some(count(reader)?.unsigned_abs()),
             _ if key.ends_with("Blocks") => self.blocks(key, reader)?,
             _ if key.ends_with("Time") => self.io_time(key, reader)?,
             _ => reader.skip_value()?,
@@ -259,7 +257,7 @@ impl<'a> Draft<'a> {
             "Temp Written Blocks" => &mut blocks.temporary_written,
             _ => return reader.skip_value(),
         };
-        *place = place.saturating_add(count(reader)?.unwrap_or(0));
+        *place = place.saturating_add(count(reader)?);
         self.node.has_blocks = true;
         Ok(())
     }
@@ -273,7 +271,7 @@ impl<'a> Draft<'a> {
             "Temp I/O Write Time" => &mut times.temporary_write,
             _ => return reader.skip_value(),
         };
-        let more = time(reader)?.unwrap_or_default();
+        let more = time(reader)?;
         *place = Ticks(place.0.saturating_add(more.0));
         self.node.io = Some(times);
         Ok(())
@@ -339,23 +337,23 @@ fn text_value<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, Fault> {
     }
 }
 
-/// A number as `parse` reads it; `None` where it is out of its range.
-fn number_value<T>(reader: &mut Reader<'_>, parse: fn(&str) -> Option<T>) -> Result<Option<T>, Fault> {
+/// A number as `parse` reads it.
+fn number_value<T>(reader: &mut Reader<'_>, parse: impl Fn(&str) -> Option<T>) -> Result<T, Fault> {
     match reader.next()?.ok_or(Fault::Cut)? {
-        Token::Number(text) => Ok(parse(text)),
+        Token::Number(text) => parse(text).ok_or(Fault::OutOfRange),
         _ => Err(Fault::Malformed),
     }
 }
 
-fn integer(reader: &mut Reader<'_>) -> Result<Option<i64>, Fault> {
+fn integer(reader: &mut Reader<'_>) -> Result<i64, Fault> {
     number_value(reader, |text| text.parse().ok())
 }
 
 /// A count; a number that no counter can have reached is none.
-fn count(reader: &mut Reader<'_>) -> Result<Option<i64>, Fault> {
+fn count(reader: &mut Reader<'_>) -> Result<i64, Fault> {
     number_value(reader, |text| text.parse().ok().filter(|count| (0..=i64::MAX >> 20).contains(count)))
 }
 
-fn time(reader: &mut Reader<'_>) -> Result<Option<Ticks>, Fault> {
-    Ok(number_value(reader, micros_of_millis)?.map(Ticks::from_micros))
+fn time(reader: &mut Reader<'_>) -> Result<Ticks, Fault> {
+    number_value(reader, micros_of_millis).map(Ticks::from_micros)
 }

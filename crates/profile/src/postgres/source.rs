@@ -548,6 +548,7 @@ fn kind_of(fault: Fault) -> &'static str {
     match fault {
         Fault::Cut => "plans that are cut",
         Fault::Malformed => "plans that are no JSON or have no node",
+        Fault::OutOfRange => BEYOND_BELIEF,
         Fault::TooDeep => "plans with more levels or nodes than are read",
     }
 }
@@ -744,7 +745,7 @@ mod tests {
         let log: String = (0..50).map(|at| entry(at, 7, "999999999.999", "select 1", figures)).collect();
         let (kept, _, summary) = read(&log);
         assert_eq!((kept.calls.len(), summary.plans), (0, 0));
-        assert_eq!((summary.unread[0].kind, summary.unread[0].lines), (BEYOND_BELIEF, 50 * 6));
+        assert_eq!((summary.unread[0].kind, summary.unread[0].lines), (BEYOND_BELIEF, 50 * 7));
         // Each of these could be true, but not their sum.
         let figures = "\"Actual Total Time\": 999999999.999, \"Actual Rows\": 1, \"Actual Loops\": 9000000";
         let log: String = (0..50).map(|at| entry(at, 7, "9.999", "select 1", figures)).collect();
