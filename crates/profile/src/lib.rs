@@ -4,10 +4,22 @@
 //! that know their session, statement and parent) → observers (tables, miss curve, skew, export). The scanner knows
 //! nothing of sessions; the accounting knows nothing of text; an observer knows nothing of trace files.
 
+pub mod block_wait;
+pub mod class_sums;
 pub mod classes;
+mod plan;
+pub mod collector;
+pub mod document;
+pub mod findings;
 pub mod folded_text;
+pub mod miss_curve;
 pub mod observer;
 pub mod oracle;
 pub mod postgres;
+pub mod readings;
+pub mod skew;
 pub mod tables;
 pub mod ticks;
+
+#[cfg(test)]
+mod synthetic_wait;

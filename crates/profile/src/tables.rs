@@ -71,6 +71,8 @@ pub struct SessionProfile {
     pub calls: BTreeMap<(u16, bool), CallSums>,
     /// Sums by event.
     pub events: BTreeMap<EventIndex, EventSums>,
+    /// The split of its waits for the client.
+    pub think_time: ThinkTime,
 }
 
 /// Sums over calls.
@@ -197,6 +199,8 @@ pub struct StatementProfile {
     pub inside: Ticks,
     /// Time of the waits between calls that came after its own. Its response time is `own.elapsed` plus this.
     pub between: Ticks,
+    /// The split of its waits for the client.
+    pub think_time: ThinkTime,
     /// Calls that failed, by error number.
     pub errors: BTreeMap<i64, u64>,
     /// Its plans, in the order of their first lines.
@@ -303,6 +307,10 @@ pub enum ProblemKind {
     SizeLimit,
     /// The file was removed and begun again: what came before is not in it.
     Recreated,
-    /// More files of blocks than are kept apart.
+    /// Waits for blocks of files beyond those that are kept apart: they are missing in that table alone.
     FilesShared,
+    /// Waits whose number of blocks can be none: their blocks are missing, their time is not.
+    BlocksRefused,
+    /// Executions whose plan is one of too many shapes of its statement: they are missing in the plans alone.
+    PlansLeftOut,
 }

@@ -41,9 +41,13 @@ fn is_answer(finding: &Finding) -> bool {
     finding.severity == Severity::Info && finding.id.starts_with(ANSWER_PREFIX)
 }
 
-/// Whether the ladder's line of absent rungs already gives this finding.
+/// Whether the page above already gives this finding: the ladder its absent rungs, a profile its answers.
 fn is_told_by_table(run: &Run, finding: &Finding) -> bool {
-    run.experiment == "ladder" && crate::ladder::tells(&finding.id)
+    match run.experiment.as_str() {
+        "ladder" => crate::ladder::tells(&finding.id),
+        "profile" => crate::profile::tells(&finding.id),
+        _ => false,
+    }
 }
 
 fn sentence(finding: &Finding, style: &Style) -> String {

@@ -1,0 +1,161 @@
+//! What a profile says by itself: first the answers (what dominates, which statements, what to do), then what spoils
+//! or explains a number.
+
+mod caveat;
+
+use measure::Finding;
+use measure::quantity::{format_nanos, three_digits};
+
+use crate::class_sums::{ClassSums, class_sums, work};
+use crate::classes::Class;
+use crate::document::{Order, ranked};
+use crate::observer::StatementKind;
+use crate::tables::{Profile, StatementProfile};
+use crate::ticks::Ticks;
+
+/// Share of the served time from which on a class has its practices told: what is smaller cannot give much.
+const CLASS_MATTERS: f64 = 0.10;
+
+/// Share of a total that few statements should explain.
+const MOST: f64 = 0.80;
+
+/// Physical reads under which their spread over statements says nothing.
+const READS_MIN: i64 = 100;
+
+/// Usual cost of a logical I/O in ns, from the published measurements: 1 to 10 µs.
+const LIO_USUAL_NANOS: (f64, f64) = (1e3, 10e3);
+
+/// Logical reads under which their cost says nothing.
+const GETS_MIN: i64 = 1000;
+
+/// Everything that the tables of a profile say in sentences.
+pub fn findings(profile: &Profile, order: Order) -> Vec<Finding> {
+    let classes = class_sums(&profile.whole, &profile.whole.think_time, &profile.context);
+    let served: Vec<(Class, &ClassSums)> =
+        classes.iter().filter(|(class, _)| !class.is_idle()).map(|(class, sums)| (*class, sums)).collect();
+    let total = served.iter().map(|(_, sums)| sums.total).sum::<Ticks>();
+    let mut findings = Vec::new();
+    findings.extend(largest_classes(&served, total));
+    findings.extend(few_statements(profile, order, "answer-statements"));
+    if order != Order::PhysicalReads && work(&profile.whole).physical_reads >= READS_MIN {
+        findings.extend(few_statements(profile, Order::PhysicalReads, "answer-physical-reads"));
+    }
+    findings.extend(logical_read(profile, &served));
+    findings.extend(practices(&served, total));
+    findings.extend(caveat::findings(profile));
+    findings
+}
+
+/// The largest class and, where it matters, the next one.
+fn largest_classes(served: &[(Class, &ClassSums)], total: Ticks) -> Option<Finding> {
+    let mut ranked: Vec<&(Class, &ClassSums)> = served.iter().collect();
+    ranked.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.total));
+    let share = |sums: &ClassSums| percent(sums.total.0, total.0);
+    let matters = |sums: &ClassSums| sums.total.0 as f64 >= CLASS_MATTERS * total.0 as f64 && sums.total > Ticks::ZERO;
+    let (class, sums) = ranked.first().filter(|(_, sums)| matters(sums))?;
+    let (name, share_of_first) = (title(*class), share(sums));
+    let all = format_nanos(nanos(total));
+    let mut text = format!("Largest class: {name}, {share_of_first} % of {all}");
+    if let Some((next, sums)) = ranked.get(1).filter(|(_, sums)| matters(sums)) {
+        text += &format!("; then {}, {} %", title(*next), share(sums));
+    }
+    Some(Finding::info("answer-class", text + "."))
+}
+
+/// How few statements make most of a total.
+fn few_statements(profile: &Profile, order: Order, id: &str) -> Option<Finding> {
+    let ranked = ranked(profile, order);
+    let values: Vec<i64> = ranked.iter().map(|statement| order.value(statement).max(0)).collect();
+    let total: i64 = values.iter().fold(0, |sum: i64, value| sum.saturating_add(*value));
+    let of_all = ranked.len();
+    if total <= 0 || of_all < 2 {
+        return None;
+    }
+    let mut sum = 0_i64;
+    let enough = |value: &i64| {
+        sum = sum.saturating_add(*value);
+        sum as f64 >= MOST * total as f64
+    };
+    let few = values.iter().position(enough)? + 1;
+    let verb = if few == 1 { "is" } else { "are" };
+    let what = match order {
+        Order::ResponseTime => "response time",
+        Order::PhysicalReads => "physical reads",
+        Order::LogicalReads => "logical reads",
+        Order::Cpu => "CPU time",
+    };
+    let mut text = format!("{few} of {of_all} statements {verb} {} % of the {what}", percent(sum, total));
+    if few == 1 {
+        text += &format!(": {}", name(profile, ranked[0]));
+    }
+    Some(Finding::info(id, text + "."))
+}
+
+/// A statement as a sentence names it: identifier and the beginning of its text.
+fn name(profile: &Profile, statement: &StatementProfile) -> String {
+    let Some(known) = profile.context.statements.get(statement.statement.0 as usize) else { return String::new() };
+    let words: Vec<&str> = known.text.split_whitespace().take(8).collect();
+    let text: String = words.join(" ").chars().take(48).collect();
+    let rest = if text.len() < known.text.trim().len() { " ..." } else { "" };
+    match known.kind {
+        StatementKind::Declared | StatementKind::ParseError => format!("{} {text}{rest}", known.id).trim().to_string(),
+        _ => known.id.clone(),
+    }
+}
+
+/// What a logical read costs, where CPU matters.
+fn logical_read(profile: &Profile, served: &[(Class, &ClassSums)]) -> Option<Finding> {
+    let work = work(&profile.whole);
+    let gets = work.consistent_gets.saturating_add(work.current_gets);
+    let cpu = served.iter().find(|(class, _)| *class == Class::Cpu).map(|(_, sums)| sums.total)?;
+    if gets < GETS_MIN || cpu <= Ticks::ZERO {
+        return None;
+    }
+    let cost = nanos(cpu) / gets as f64;
+    let shown = format_nanos(cost);
+    let meaning = match cost {
+        cost if cost > 2.0 * LIO_USUAL_NANOS.1 => {
+            "far above the usual 1 to 10 µs: the time is in sorting, hashing, functions or PL/SQL, not in getting blocks"
+        }
+        cost if cost < LIO_USUAL_NANOS.0 / 2.0 => "below the usual 1 to 10 µs: many gets that each do little",
+        _ => "about the usual 1 to 10 µs: fewer gets are what makes it less",
+    };
+    Some(Finding::info("answer-logical-read", format!("{shown} of CPU per logical I/O is {meaning}.")))
+}
+
+/// The practices of the classes that matter, the largest class first.
+fn practices(served: &[(Class, &ClassSums)], total: Ticks) -> Vec<Finding> {
+    let mut large: Vec<&(Class, &ClassSums)> =
+        served.iter().filter(|(_, sums)| sums.total.0 as f64 >= CLASS_MATTERS * total.0 as f64).collect();
+    large.retain(|(_, sums)| sums.total > Ticks::ZERO);
+    large.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.total));
+    let practice = |(class, _): &&(Class, &ClassSums)| {
+        let row = class.row();
+        Finding::info(&format!("practice-{}", row.name), row.practices.join(" "))
+    };
+    large.iter().map(practice).collect()
+}
+
+/// A class as a sentence names it.
+fn title(class: Class) -> String {
+    match class {
+        Class::Cpu => "CPU".into(),
+        Class::CpuParse => "CPU of parsing".into(),
+        Class::SingleBlockReads => "single-block reads".into(),
+        Class::MultiBlockReads => "multi-block reads".into(),
+        Class::TemporaryIo => "temporary I/O".into(),
+        Class::SessionIo => "other I/O of the session".into(),
+        Class::SystemIo => "I/O of background processes".into(),
+        Class::UnaccountedWithin => "unaccounted for within calls".into(),
+        Class::UnaccountedBetween => "unaccounted for between calls".into(),
+        other => other.name().replace('-', " "),
+    }
+}
+
+fn percent(part: i64, whole: i64) -> String {
+    if whole == 0 { "0".into() } else { three_digits(100.0 * part as f64 / whole as f64) }
+}
+
+fn nanos(ticks: Ticks) -> f64 {
+    ticks.micros() * 1e3
+}
