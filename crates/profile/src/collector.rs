@@ -3,7 +3,9 @@
 //! Calls and waits come by the ten million, so that sums are kept in lists by index and become maps only at the end.
 //! Numbers arrive within the budget of the accounting: plain addition does not overflow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+
+use foldhash::fast::RandomState;
 
 use crate::observer::{
     Call, Context, Event, EventIndex, Failure, Observer, Placement, PlanLine, Root, ScopeIndex, Segment, SessionIndex,
@@ -62,15 +64,38 @@ struct SessionSums {
     roots_elapsed: Ticks,
 }
 
-/// Sums of a statement.
+/// Sums of a statement. There can be as many statements as calls, so that it is kept small.
 #[derive(Debug, Default)]
 struct StatementSums {
-    profile: StatementProfile,
     /// Few names a statement: a list is faster than a map.
     calls: Vec<(u16, CallSums)>,
     waits: Vec<(EventIndex, EventSums)>,
-    plans: Plans,
-    is_used: bool,
+    plans: Option<Box<Plans>>,
+    errors: Option<Box<BTreeMap<i64, u64>>>,
+}
+
+impl StatementSums {
+    /// The profile of a statement with the executions whose plan found no room; `None` where nothing is known of it.
+    fn finish(self, place: usize) -> Option<(StatementProfile, u64)> {
+        let is_known =
+            self.plans.is_some() || self.errors.is_some() || !self.calls.is_empty() || !self.waits.is_empty();
+        let (plans, left_out) = self.plans.map(|plans| plans.finish()).unwrap_or_default();
+        let mut profile = StatementProfile {
+            statement: StatementIndex(place as u32),
+            calls: self.calls.into_iter().collect(),
+            waits: self.waits.into_iter().collect(),
+            errors: self.errors.map(|errors| *errors).unwrap_or_default(),
+            plans,
+            ..StatementProfile::default()
+        };
+        for sums in profile.calls.values() {
+            profile.own += sums.own;
+            profile.inclusive += sums.inclusive;
+        }
+        profile.inside = profile.waits.values().map(|sums| sums.inside).sum();
+        profile.between = profile.waits.values().map(|sums| sums.between).sum();
+        is_known.then_some((profile, left_out))
+    }
 }
 
 /// Fills the tables of a profile.
@@ -80,7 +105,10 @@ pub struct Collector {
     sessions: Vec<SessionSums>,
     statements: Vec<StatementSums>,
     scopes: Vec<ScopeSums>,
-    files: BTreeMap<(EventIndex, i64), FileSums>,
+    files: Vec<((EventIndex, i64), FileSums)>,
+    file_places: HashMap<(EventIndex, i64), usize, RandomState>,
+    /// Where the last wait for a block was added: files come in runs.
+    last_file: usize,
     think_time: ThinkTime,
     transactions: Transactions,
     errors: BTreeMap<i64, u64>,
@@ -102,7 +130,9 @@ impl Collector {
             sessions: Vec::new(),
             statements: Vec::new(),
             scopes: Vec::new(),
-            files: BTreeMap::new(),
+            files: Vec::new(),
+            file_places: HashMap::default(),
+            last_file: 0,
             think_time: ThinkTime { threshold, ..ThinkTime::default() },
             transactions: Transactions::default(),
             errors: BTreeMap::new(),
@@ -121,14 +151,11 @@ impl Collector {
             self.sessions.into_iter().enumerate().filter_map(|(place, sums)| sums.finish(place)).collect();
         let mut statements = Vec::new();
         let mut plans_left_out = 0;
-        for (place, mut sums) in self.statements.into_iter().enumerate().filter(|(_, sums)| sums.is_used) {
-            sums.profile.statement = StatementIndex(place as u32);
-            sums.profile.calls = sums.calls.into_iter().collect();
-            sums.profile.waits = sums.waits.into_iter().collect();
-            let (plans, left_out) = sums.plans.finish();
-            sums.profile.plans = plans;
-            plans_left_out += left_out;
-            statements.push(sums.profile);
+        for (place, sums) in self.statements.into_iter().enumerate() {
+            if let Some((profile, left_out)) = sums.finish(place) {
+                plans_left_out += left_out;
+                statements.push(profile);
+            }
         }
         problems.extend((plans_left_out > 0).then(|| unplaced(ProblemKind::PlansLeftOut, plans_left_out)));
         let scopes = self.scopes.into_iter().enumerate().filter(|(_, sums)| *sums != ScopeSums::default());
@@ -137,7 +164,7 @@ impl Collector {
             sessions,
             statements,
             scopes: scopes.map(|(place, sums)| (ScopeIndex(place as u32), sums)).collect(),
-            files: self.files,
+            files: self.files.into_iter().collect(),
             think_time: self.think_time,
             transactions: self.transactions,
             errors: self.errors,
@@ -154,9 +181,7 @@ impl Collector {
     }
 
     fn statement(&mut self, index: StatementIndex) -> &mut StatementSums {
-        let sums = entry(&mut self.statements, index.0 as usize);
-        sums.is_used = true;
-        sums
+        entry(&mut self.statements, index.0 as usize)
     }
 
     fn shape(&mut self, context: &Context, event: EventIndex) -> EventShape {
@@ -182,11 +207,19 @@ impl Collector {
 
     fn add_file(&mut self, wait: &Wait, file: i64, blocks: u64) {
         let key = (wait.event, file);
-        if self.files.len() >= FILES && !self.files.contains_key(&key) {
-            self.files_shared += 1;
-            return;
+        if self.files.get(self.last_file).is_none_or(|(last, _)| *last != key) {
+            let place = self.file_places.get(&key).copied().unwrap_or(self.files.len());
+            if place >= FILES {
+                self.files_shared += 1;
+                return;
+            }
+            if place == self.files.len() {
+                self.files.push((key, FileSums::default()));
+                self.file_places.insert(key, place);
+            }
+            self.last_file = place;
         }
-        let sums = self.files.entry(key).or_default();
+        let sums = &mut self.files[self.last_file].1;
         sums.count += 1;
         sums.total += wait.elapsed;
         sums.blocks += blocks;
@@ -221,8 +254,6 @@ impl Observer for Collector {
                 statement.calls.push((call.name, sums));
             }
         }
-        statement.profile.own += call.own;
-        statement.profile.inclusive += call.inclusive;
         let scope = entry(&mut self.scopes, call.scope.0 as usize);
         scope.calls += 1;
         scope.own += call.own;
@@ -231,7 +262,6 @@ impl Observer for Collector {
     fn wait(&mut self, context: &Context, wait: &Wait) {
         let shape = self.shape(context, wait.event);
         let blocks = self.blocks(shape, wait);
-        let is_inside = wait.placement != Placement::Between;
         entry(&mut self.session(wait.session).events, wait.event.0 as usize).add(wait, blocks);
         let statement = self.statement(wait.statement);
         match statement.waits.iter_mut().find(|(event, _)| *event == wait.event) {
@@ -243,17 +273,10 @@ impl Observer for Collector {
             }
         }
         let scope = entry(&mut self.scopes, wait.scope.0 as usize);
-        let statement = &mut self.statements[wait.statement.0 as usize].profile;
         scope.waits += 1;
-        match is_inside {
-            true => {
-                scope.inside += wait.elapsed;
-                statement.inside += wait.elapsed;
-            }
-            false => {
-                scope.between += wait.elapsed;
-                statement.between += wait.elapsed;
-            }
+        match wait.placement {
+            Placement::Inside(_) => scope.inside += wait.elapsed,
+            Placement::Between => scope.between += wait.elapsed,
         }
         if let Some(file) = shape.file {
             self.add_file(wait, wait.parameters[file], blocks);
@@ -271,12 +294,13 @@ impl Observer for Collector {
     }
 
     fn plan_line(&mut self, _context: &Context, line: &PlanLine) {
-        self.statement(line.statement).plans.add(line);
+        self.statement(line.statement).plans.get_or_insert_default().add(line);
     }
 
     fn failure(&mut self, _context: &Context, failure: &Failure) {
         *self.errors.entry(failure.code).or_default() += 1;
-        *self.statement(failure.statement).profile.errors.entry(failure.code).or_default() += 1;
+        let errors = self.statement(failure.statement).errors.get_or_insert_default();
+        *errors.entry(failure.code).or_default() += 1;
     }
 
     fn transaction(&mut self, _context: &Context, transaction: &Transaction) {

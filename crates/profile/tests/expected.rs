@@ -174,27 +174,48 @@ fn statement(profile: &Profile, statements: &[&StatementProfile]) -> (Value, Val
     (by_call.into(), waits.into())
 }
 
+/// Statements whose parse waited before they were declared: (file, statement). The script puts a wait under what its
+/// cursor stood for at that moment; the wait lies inside the parse, and so it is the parsed statement's.
+const WAITED_IN_PARSE: [(&str, &str); 4] = [
+    ("12102_js12c1_ora_21448.trc", "8buc8vvg6765r"),
+    ("12201_js122a1_ora_9850.trc", "4xn8755d4fd5z"),
+    ("12201_js122a1_ora_9850.trc", "fdryt1559xpbc"),
+    ("12201_js122a1_ora_9850.trc", "acmvv4fhdc9zh"),
+];
+
+/// Adds `[count, us, max]` by event.
+fn add(sums: &mut BTreeMap<String, [i64; 3]>, waits: &Value) {
+    for (event, values) in waits.as_object().unwrap() {
+        let values = [0, 1, 2].map(|place| values[place].as_i64().unwrap());
+        let sums = sums.entry(event.clone()).or_default();
+        *sums = [sums[0] + values[0], sums[1] + values[1], sums[2].max(values[2])];
+    }
+}
+
 #[test]
 fn statements_are_those_of_the_script() {
     check(|file, profile, expected| {
         let context = &profile.context;
+        let (mut all_ours, mut all_expected) = (BTreeMap::new(), BTreeMap::new());
+        let is_moved = WAITED_IN_PARSE.iter().any(|(moved, _)| *moved == file);
         for expected in expected["sql_top40"].as_array().unwrap() {
             let id = expected["sql"].as_str().unwrap();
-            let ours: Vec<_> = profile
-                .statements
-                .iter()
-                .filter(|ours| {
-                    let statement = &context.statements[ours.statement.0 as usize];
-                    match statement.kind {
-                        StatementKind::Declared => id.strip_prefix("hv").unwrap_or(id) == statement.id,
-                        StatementKind::UnknownCursor | StatementKind::NoCursor => id == "unknown",
-                        _ => false,
-                    }
-                })
-                .collect();
+            let is_of = |ours: &&StatementProfile| {
+                let statement = &context.statements[ours.statement.0 as usize];
+                match statement.kind {
+                    StatementKind::Declared => id.strip_prefix("hv").unwrap_or(id) == statement.id,
+                    StatementKind::UnknownCursor | StatementKind::NoCursor => id == "unknown",
+                    _ => false,
+                }
+            };
+            let ours: Vec<_> = profile.statements.iter().filter(is_of).collect();
             let (calls, waits) = statement(profile, &ours);
             assert_eq!(calls, expected["calls"], "{file} {id}");
-            assert_eq!(waits, expected["events_n_us_max"], "{file} {id}");
+            add(&mut all_ours, &waits);
+            add(&mut all_expected, &expected["events_n_us_max"]);
+            let differs = WAITED_IN_PARSE.contains(&(file, id)) || (is_moved && id == "unknown");
+            assert_eq!(waits != expected["events_n_us_max"], differs, "{file} {id}: {waits}");
         }
+        assert_eq!(all_ours, all_expected, "{file}: a wait that moves to its parse is lost nowhere");
     });
 }

@@ -14,14 +14,14 @@ use profile::oracle::time_scale::{TimeScale, TimeScaleProbe, Unit};
 use profile::tables::Profile;
 
 /// The folder of the real traces; `None` on machines that have none.
-pub fn traces() -> Option<PathBuf> {
+pub(crate) fn traces() -> Option<PathBuf> {
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/oracle");
     let folder = std::env::var_os("READPATH_TRACES").map_or_else(|| PathBuf::from(beside), PathBuf::from);
     folder.join("expected").is_dir().then_some(folder)
 }
 
 /// A file's bytes, uncompressed.
-pub fn read(path: &Path) -> Vec<u8> {
+pub(crate) fn read(path: &Path) -> Vec<u8> {
     if path.extension().is_some_and(|extension| extension == "gz") {
         let output = Command::new("gzip").arg("-dc").arg(path).output().expect("gzip runs");
         assert!(output.status.success(), "{}", path.display());
@@ -31,14 +31,14 @@ pub fn read(path: &Path) -> Vec<u8> {
 }
 
 /// The records of a trace, in one batch.
-pub fn scan(bytes: &[u8]) -> Batch {
+pub(crate) fn scan(bytes: &[u8]) -> Batch {
     let mut batch = Batch { bytes: bytes.to_vec(), ..Batch::default() };
     Scanner::default().scan(&mut batch, State::Between, ChunkEnd::File);
     batch
 }
 
 /// The profile of some files that stand for one another's continuation or not, each in the unit that is found.
-pub fn profile(files: &[&[u8]]) -> Profile {
+pub(crate) fn profile(files: &[&[u8]]) -> Profile {
     account(files, |batch| {
         let mut probe = TimeScaleProbe::new();
         probe.batch(batch);
@@ -47,7 +47,7 @@ pub fn profile(files: &[&[u8]]) -> Profile {
 }
 
 /// The profile of some files whose unit is given.
-pub fn profile_in(unit: Unit, files: &[&[u8]]) -> Profile {
+pub(crate) fn profile_in(unit: Unit, files: &[&[u8]]) -> Profile {
     account(files, |_| TimeScale::given(unit))
 }
 
@@ -67,7 +67,7 @@ fn account(files: &[&[u8]], scale: impl Fn(&Batch) -> TimeScale) -> Profile {
 }
 
 /// Holds what every profile promises, whatever it was made of.
-pub fn assert_adds_up(profile: &Profile) {
+pub(crate) fn assert_adds_up(profile: &Profile) {
     for session in profile.sessions.iter().chain([&profile.whole]) {
         let parts = session.cpu + session.waits + session.unaccounted_within + session.unaccounted_between;
         assert_eq!(session.interval, parts, "{:?}", session.session);
