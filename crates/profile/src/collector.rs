@@ -72,6 +72,7 @@ struct StatementSums {
     waits: Vec<(EventIndex, EventSums)>,
     plans: Option<Box<Plans>>,
     errors: Option<Box<BTreeMap<i64, u64>>>,
+    think_time: ThinkTime,
 }
 
 impl StatementSums {
@@ -86,6 +87,7 @@ impl StatementSums {
             waits: self.waits.into_iter().collect(),
             errors: self.errors.map(|errors| *errors).unwrap_or_default(),
             plans,
+            think_time: self.think_time,
             ..StatementProfile::default()
         };
         for sums in profile.calls.values() {
@@ -229,7 +231,7 @@ impl Collector {
         let threshold = self.think_time.threshold;
         self.think_time.add(wait.elapsed, threshold);
         self.session(wait.session).think_time.add(wait.elapsed, threshold);
-        self.statement(wait.statement).profile.think_time.add(wait.elapsed, threshold);
+        self.statement(wait.statement).think_time.add(wait.elapsed, threshold);
     }
 }
 

@@ -7,14 +7,15 @@
 pub mod block_wait;
 pub mod class_sums;
 pub mod classes;
-mod plan;
 pub mod collector;
 pub mod document;
 pub mod findings;
 pub mod folded_text;
+pub mod input;
 pub mod miss_curve;
 pub mod observer;
 pub mod oracle;
+mod plan;
 pub mod postgres;
 pub mod readings;
 pub mod skew;

@@ -3,12 +3,15 @@
 pub mod account;
 mod budget;
 mod call;
+mod chunk;
 mod clock;
 mod cursor;
 mod fields;
 mod line;
 mod mark;
 mod plan;
+pub mod probe;
+pub mod read;
 pub mod record;
 mod recursion;
 mod registry;

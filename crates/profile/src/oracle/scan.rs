@@ -101,12 +101,23 @@ struct Pass<'a> {
 /// A line as it stands in the chunk.
 #[derive(Clone, Copy)]
 struct Extent {
-    /// Where its content ends.
+    /// Where its content ends, or where its first [`LINE_MAX`] bytes do.
     end: usize,
     /// Where the next line begins.
     next: usize,
-    /// Whether it has a line end.
-    is_terminated: bool,
+    /// How it ends.
+    finish: Finish,
+}
+
+/// How a line ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Finish {
+    /// With a line end.
+    Whole,
+    /// With the file.
+    Unfinished,
+    /// It has more than [`LINE_MAX`] bytes, whether they are at hand or were left out.
+    Overlong,
 }
 
 impl Pass<'_> {
@@ -175,19 +186,25 @@ impl Pass<'_> {
 
     /// The extent of the line here.
     fn extent(&self) -> Extent {
-        match memchr::memchr(b'\n', &self.bytes[self.at..]) {
-            Some(length) => Extent { end: self.at + length, next: self.at + length + 1, is_terminated: true },
-            None => Extent { end: self.bytes.len(), next: self.bytes.len(), is_terminated: false },
-        }
+        let rest = &self.bytes[self.at..];
+        let (length, line_end, finish) = match memchr::memchr(b'\n', rest) {
+            Some(length) => (length, 1, Finish::Whole),
+            None if self.left_out() > 0 => (rest.len(), 0, Finish::Overlong),
+            None => (rest.len(), 0, Finish::Unfinished),
+        };
+        let finish = if length > LINE_MAX { Finish::Overlong } else { finish };
+        Extent { end: self.at + length.min(LINE_MAX), next: self.at + length + line_end, finish }
+    }
+
+    /// Bytes of the last line that were left out of the chunk.
+    fn left_out(&self) -> u64 {
+        if let ChunkEnd::WithinLine(bytes) = self.end { bytes } else { 0 }
     }
 
     /// Bytes of a line in the file, those that were left out included.
     fn line_bytes(&self, extent: Extent) -> u64 {
-        let dropped = match self.end {
-            ChunkEnd::WithinLine(dropped) if !extent.is_terminated => dropped,
-            _ => 0,
-        };
-        (extent.next - self.at) as u64 + dropped
+        let is_last = extent.next == self.bytes.len();
+        (extent.next - self.at) as u64 + if is_last { self.left_out() } else { 0 }
     }
 
     /// Goes past a line, those of its bytes that were left out included.
@@ -208,13 +225,13 @@ impl Pass<'_> {
         let bytes = self.bytes;
         let extent = self.extent();
         let content = strip_return(&bytes[self.at..extent.end]);
-        if !extent.is_terminated && matches!(self.end, ChunkEnd::WithinLine(_)) {
+        if extent.finish == Finish::Overlong {
             self.leave_unread(kind::OVERLONG, extent);
             return None;
         }
         let found = line::look(content);
         let may_lack_its_end = matches!(found, Line::Plan(_) | Line::Mark(..) | Line::Quiet | Line::Application(..));
-        if !extent.is_terminated && !may_lack_its_end {
+        if extent.finish == Finish::Unfinished && !may_lack_its_end {
             self.leave_unread(kind::UNFINISHED, extent);
             return None;
         }
@@ -322,7 +339,7 @@ impl Pass<'_> {
         let extent = self.extent();
         let content = strip_return(&self.bytes[self.at..extent.end]);
         let is_end = rest.kind == TextKind::Statement && content == statement::END_OF_STATEMENT;
-        let is_whole = rest.missing == 0 && extent.is_terminated;
+        let is_whole = rest.missing == 0 && extent.finish == Finish::Whole;
         if !is_end && is_whole && (rest.kind == TextKind::ParseError || line::is_record(content)) {
             return State::Between;
         }
@@ -346,7 +363,7 @@ impl Pass<'_> {
         }
         let extent = self.extent();
         let content = strip_return(&bytes[self.at..extent.end]);
-        if matches!(first, b'A'..=b'Z' | b'=' | b'*') && extent.is_terminated && line::is_record(content) {
+        if matches!(first, b'A'..=b'Z' | b'=' | b'*') && extent.finish == Finish::Whole && line::is_record(content) {
             return self.record_in_binds(block, content, extent);
         }
         if first != b' ' && block.is_interrupted && !content.is_empty() {
@@ -354,8 +371,14 @@ impl Pass<'_> {
             return State::Between;
         }
         if line::has_keyword(content) {
-            let kind = if extent.is_terminated { kind::MALFORMED } else { kind::UNFINISHED };
-            self.leave_unread(kind, extent);
+            self.leave_unread(
+                match extent.finish {
+                    Finish::Whole => kind::MALFORMED,
+                    Finish::Unfinished => kind::UNFINISHED,
+                    Finish::Overlong => kind::OVERLONG,
+                },
+                extent,
+            );
             return State::Binds(block);
         }
         block.count = block.count.saturating_add(u32::from(is_bind(content)));

@@ -162,7 +162,7 @@ pub(crate) fn text_end(bytes: &[u8], header: &Header, rest: Rest, is_record: imp
         let text_length = at.saturating_sub(1);
         let collected = (text_length as u64).saturating_sub(carriage_returns);
         if candidate.is_some() && collected > header.length.saturating_add(LONGER_MAX) {
-            break;
+            return settle(&window[..at], candidate, header.kind, is_record);
         }
         match header.kind {
             TextKind::Statement if line == END_OF_STATEMENT => {
@@ -172,7 +172,12 @@ pub(crate) fn text_end(bytes: &[u8], header: &Header, rest: Rest, is_record: imp
                 candidate = candidate.or(Some((text_length, next)));
             }
             TextKind::Statement if collected >= header.length && is_record(line) => {
-                return candidate.map_or(TextEnd::Cut(at), |(text, next)| TextEnd::Whole(text, next));
+                let is_exact = collected <= header.length.saturating_add(LONGER_MAX);
+                return if is_exact {
+                    TextEnd::Cut(at)
+                } else {
+                    settle(&window[..next], candidate, header.kind, is_record)
+                };
             }
             TextKind::ParseError if candidate.is_none() && is_record(line) => {
                 if is_too_long_to_check {
@@ -196,33 +201,39 @@ pub(crate) fn text_end(bytes: &[u8], header: &Header, rest: Rest, is_record: imp
             };
         }
     }
-    end_of_window(window, at, candidate, header.kind, (rest, is_window))
+    let last = &window[at..];
+    match rest {
+        _ if is_window && candidate.is_none() => TextEnd::TooLong(at),
+        Rest::More if !is_window => TextEnd::Unknown,
+        // The last line of a file may lack its line feed.
+        Rest::Nothing if !is_window && header.kind == TextKind::Statement && strip_return(last) == END_OF_STATEMENT => {
+            TextEnd::Whole(at.saturating_sub(1), window.len())
+        }
+        _ => settle(window, candidate, header.kind, is_record),
+    }
 }
 
-fn end_of_window(
-    window: &[u8],
-    at: usize,
-    candidate: Candidate,
-    kind: TextKind,
-    (rest, is_window): (Rest, bool),
-) -> TextEnd {
-    let is_candidate_final = at < window.len() && memchr::memchr(b'\n', &window[at..]).is_some();
-    if let Some((text, next)) = candidate
-        && (is_window || is_candidate_final || rest == Rest::Nothing)
-    {
-        return if kind == TextKind::Statement { TextEnd::Whole(text, next) } else { TextEnd::Cut(text) };
+/// Where a text ends whose declared length is wrong, or whose end is lost: at the line that ends texts, unless another
+/// declaration comes before it, to which that line then belongs; else where the first record begins.
+fn settle(text: &[u8], candidate: Candidate, kind: TextKind, is_record: impl Fn(&[u8]) -> bool) -> TextEnd {
+    if kind == TextKind::ParseError {
+        return TextEnd::Cut(candidate.map_or(text.len(), |(text, _)| text));
     }
-    if is_window {
-        return TextEnd::TooLong(at);
+    let until = candidate.map_or(text.len(), |(_, next)| next);
+    let (mut first_record, mut has_header, mut at) = (None, false, 0);
+    while let Some(length) = memchr::memchr(b'\n', &text[at..until]) {
+        let line = strip_return(&text[at..at + length]);
+        if is_record(line) {
+            first_record = first_record.or(Some(at));
+            has_header |= line.starts_with(DECLARATION);
+        }
+        at += length + 1;
     }
-    if rest == Rest::More {
-        return TextEnd::Unknown;
+    match (candidate, first_record) {
+        (Some((text, next)), _) if !has_header => TextEnd::Whole(text, next),
+        (_, Some(begin)) => TextEnd::Cut(begin),
+        (_, None) => TextEnd::Cut(text.len()),
     }
-    // The last line of a file may lack its line feed.
-    if kind == TextKind::Statement && strip_return(&window[at..]) == END_OF_STATEMENT {
-        return TextEnd::Whole(at.saturating_sub(1), window.len());
-    }
-    TextEnd::Cut(window.len())
 }
 
 /// The line without one carriage return at its end.
@@ -283,6 +294,11 @@ mod tests {
 
     #[test]
     fn a_text_whose_end_is_lost_ends_where_a_record_begins() {
+        let next = "PARSING IN CURSOR #7 len=1 dep=1";
+        let text = format!("select 1\n===\n{next}\nx\nEND OF STMT\nWAIT\n{}", "and\n".repeat(99));
+        let is_record = |line: &[u8]| is_record(line) || line.starts_with(b"PARSING");
+        assert_eq!(text_end(text.as_bytes(), &declared(300), Rest::More, is_record), TextEnd::Cut(9));
+        assert_eq!(text_end(text.as_bytes(), &declared(3000), Rest::Nothing, is_record), TextEnd::Cut(9));
         assert_eq!(end("select 1\nWAIT #1\nWAIT #2\n", 8, Rest::More), TextEnd::Cut(9));
         assert_eq!(end("sele", 8, Rest::Nothing), TextEnd::Cut(4));
     }

@@ -17,6 +17,12 @@ const NAME_BEGIN: &[u8; 7] = b": nam='";
 /// What ends the event's name: an apostrophe alone may belong to it.
 const NAME_END: &[u8; 6] = b"' ela=";
 
+/// Longest wait line: 64 bytes a name, and room for four times as much.
+const LINE_MAX: usize = 1024;
+
+/// Most blanks before the time that the quick reader steps over.
+const BLANKS_MAX: usize = 16;
+
 /// Most events that are remembered from one batch to the next; beyond, the file is no trace that a database wrote.
 const REMEMBERED_MAX: usize = 512;
 
@@ -65,7 +71,8 @@ impl EventDictionary {
         let is_right = self.spellings.get(guess).is_some_and(|spelling| fields.eat_slice(&spelling.head).is_some());
         let number = if is_right { guess } else { self.search(&mut fields)? };
         let spelling = &self.spellings[number];
-        fields.skip_blanks();
+        let blanks = fields.rest().iter().take(BLANKS_MAX).take_while(|byte| **byte == b' ').count();
+        fields.at += blanks;
         let elapsed = fields.quick_signed()?;
         let mut parameters = [0; 3];
         for (value, name) in parameters.iter_mut().zip(&spelling.parameters).take(spelling.parameter_count) {
@@ -178,7 +185,11 @@ pub(crate) fn is_whole(line: &[u8]) -> bool {
 }
 
 fn parts(line: &[u8]) -> Option<Answer<Parts<'_>>> {
-    line.starts_with(BEGINNING).then(|| parts_after(Fields::new(line, BEGINNING.len())))
+    let is_too_long = line.len() > LINE_MAX;
+    line.starts_with(BEGINNING).then(|| match is_too_long {
+        true => Err(Fault::Malformed),
+        false => parts_after(Fields::new(line, BEGINNING.len())),
+    })
 }
 
 fn parts_after(mut fields: Fields<'_>) -> Answer<Parts<'_>> {
