@@ -5,15 +5,14 @@
 
 mod statement;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use measure::{Case, Metric, Parameters, Unit};
 use serde_json::Value;
 
-use crate::class_sums::{class_sums, work};
-use crate::classes::is_known;
-use crate::observer::{Cost, SessionIndex};
-use crate::tables::{CallSums, EventSums, Profile, SessionProfile, ThinkTime};
+use crate::class_sums::{ClassSums, class_sums, work};
+use crate::observer::{Cost, EventIndex, SessionIndex};
+use crate::tables::{CallSums, EventSums, FileSums, Profile, SessionProfile, ThinkTime};
 use crate::ticks::Ticks;
 pub use statement::{Order, STATEMENTS_MAX, Selection, find_statement, ranked};
 
@@ -64,27 +63,17 @@ fn set(profile: &Profile, of: &SessionProfile, think_time: &ThinkTime, session: 
         let metrics = vec![count("calls", FROM_CALLS, sums.calls), time("total", FROM_WAITS, sums.total)];
         cases.push(case("class", vec![("class", class.name().into())], metrics));
     }
-    let name = |index: u32| profile.context.events.get(index as usize).map_or("", |event| event.name.as_str());
     for (class, sums) in &classes {
-        for (event, calls, total) in &sums.events {
-            let parameters = vec![("class", class.name().into()), ("event", name(event.0).into())];
-            let mut metrics = vec![count("calls", FROM_WAITS, *calls), time("total", FROM_WAITS, *total)];
-            if !is_known(name(event.0)) {
-                metrics.push(count("unknown", "table of events", 1));
-            }
+        for (event, (calls, total)) in class_events(profile, sums) {
+            let parameters = vec![("class", class.name().into()), ("event", event.into())];
+            let metrics = vec![count("calls", FROM_WAITS, calls), time("total", FROM_WAITS, total)];
             cases.push(case("class_event", parameters, metrics));
         }
     }
-    for (index, sums) in &of.events {
-        cases.push(case("event", vec![("event", name(index.0).into())], event_metrics(sums)));
-        for (bucket, filled) in sums.histogram.iter().enumerate().filter(|(_, bucket)| bucket.count > 0) {
-            let parameters = vec![("event", name(index.0).into()), ("from_us", bucket_edge(bucket).into())];
-            let metrics = vec![
-                count("calls", FROM_WAITS, filled.count),
-                time("total", FROM_WAITS, filled.time),
-                count("blocks", FROM_WAITS, filled.blocks),
-            ];
-            cases.push(case("histogram", parameters, metrics));
+    for (event, sums) in events_by_name(profile, &of.events) {
+        cases.push(case("event", vec![("event", event.into())], event_metrics(&sums)));
+        for (from, metrics) in histogram(&sums) {
+            cases.push(case("histogram", vec![("event", event.into()), ("from_us", from.into())], metrics));
         }
     }
     for ((name, recursive), sums) in &of.calls {
@@ -92,6 +81,44 @@ fn set(profile: &Profile, of: &SessionProfile, think_time: &ThinkTime, session: 
         cases.push(case("call", parameters, call_metrics(sums)));
     }
     cases
+}
+
+/// The name of an event.
+fn event_name(profile: &Profile, index: EventIndex) -> &str {
+    profile.context.events.get(index.0 as usize).map_or("", |event| event.name.as_str())
+}
+
+/// The events of a class by name: releases spell the parameters of an event differently, and it is one event still.
+fn class_events<'a>(profile: &'a Profile, sums: &ClassSums) -> BTreeMap<&'a str, (u64, Ticks)> {
+    let mut named: BTreeMap<&str, (u64, Ticks)> = BTreeMap::new();
+    for (index, calls, total) in &sums.events {
+        let entry = named.entry(event_name(profile, *index)).or_default();
+        entry.0 += calls;
+        entry.1 += *total;
+    }
+    named
+}
+
+/// The sums of events by name.
+fn events_by_name<'a>(profile: &'a Profile, events: &BTreeMap<EventIndex, EventSums>) -> BTreeMap<&'a str, EventSums> {
+    let mut named: BTreeMap<&str, EventSums> = BTreeMap::new();
+    for (index, sums) in events {
+        named.entry(event_name(profile, *index)).or_default().merge(sums);
+    }
+    named
+}
+
+/// The filled buckets of an event: lower edge in microseconds, and what is in them.
+fn histogram(sums: &EventSums) -> impl Iterator<Item = (u64, Vec<Metric>)> {
+    let filled = sums.histogram.iter().enumerate().filter(|(_, bucket)| bucket.count > 0);
+    filled.map(|(bucket, filled)| {
+        let metrics = vec![
+            count("calls", FROM_WAITS, filled.count),
+            time("total", FROM_WAITS, filled.time),
+            count("blocks", FROM_WAITS, filled.blocks),
+        ];
+        (bucket_edge(bucket), metrics)
+    })
 }
 
 fn summary(of: &SessionProfile) -> Vec<Metric> {
@@ -191,9 +218,15 @@ fn scopes(profile: &Profile) -> Vec<Case> {
 
 /// Waits that moved blocks, by event and file.
 fn files(profile: &Profile) -> Vec<Case> {
-    let rows = profile.files.iter().map(|((event, file), sums)| {
-        let name = profile.context.events.get(event.0 as usize).map_or("", |event| event.name.as_str());
-        let parameters = [("table", "file".into()), ("event", name.into()), ("file", (*file).into())];
+    let mut named: BTreeMap<(&str, i64), FileSums> = BTreeMap::new();
+    for ((event, file), sums) in &profile.files {
+        let entry = named.entry((event_name(profile, *event), *file)).or_default();
+        entry.count += sums.count;
+        entry.total += sums.total;
+        entry.blocks += sums.blocks;
+    }
+    let rows = named.into_iter().map(|((event, file), sums)| {
+        let parameters = [("table", "file".into()), ("event", event.into()), ("file", file.into())];
         let metrics = vec![
             count("calls", FROM_WAITS, sums.count),
             time("total", FROM_WAITS, sums.total),

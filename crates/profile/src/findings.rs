@@ -28,8 +28,9 @@ const LIO_USUAL_NANOS: (f64, f64) = (1e3, 10e3);
 /// Logical reads under which their cost says nothing.
 const GETS_MIN: i64 = 1000;
 
-/// Everything that the tables of a profile say in sentences.
-pub fn findings(profile: &Profile, order: Order) -> Vec<Finding> {
+/// Everything that the tables of a profile say in sentences. `files` names the files as the profile's problems count
+/// them.
+pub fn findings(profile: &Profile, order: Order, files: &[String]) -> Vec<Finding> {
     let classes = class_sums(&profile.whole, &profile.whole.think_time, &profile.context);
     let served: Vec<(Class, &ClassSums)> =
         classes.iter().filter(|(class, _)| !class.is_idle()).map(|(class, sums)| (*class, sums)).collect();
@@ -41,8 +42,13 @@ pub fn findings(profile: &Profile, order: Order) -> Vec<Finding> {
         findings.extend(few_statements(profile, Order::PhysicalReads, "answer-physical-reads"));
     }
     findings.extend(logical_read(profile, &served));
-    findings.extend(practices(&served, total));
-    findings.extend(caveat::findings(profile));
+    let mut known = served.clone();
+    // Without traced waits these two are no class of their own but hold the others.
+    known.retain(|(class, _)| {
+        profile.whole.waits_are_traced || !matches!(class, Class::UnaccountedWithin | Class::UnaccountedBetween)
+    });
+    findings.extend(practices(&known, total));
+    findings.extend(caveat::findings(profile, files));
     findings
 }
 
@@ -96,7 +102,8 @@ fn name(profile: &Profile, statement: &StatementProfile) -> String {
     let Some(known) = profile.context.statements.get(statement.statement.0 as usize) else { return String::new() };
     let words: Vec<&str> = known.text.split_whitespace().take(8).collect();
     let text: String = words.join(" ").chars().take(48).collect();
-    let rest = if text.len() < known.text.trim().len() { " ..." } else { "" };
+    let is_whole = text.len() == known.text.split_whitespace().collect::<Vec<_>>().join(" ").len();
+    let rest = if is_whole { "" } else { " …" };
     match known.kind {
         StatementKind::Declared | StatementKind::ParseError => format!("{} {text}{rest}", known.id).trim().to_string(),
         _ => known.id.clone(),
@@ -108,7 +115,8 @@ fn logical_read(profile: &Profile, served: &[(Class, &ClassSums)]) -> Option<Fin
     let work = work(&profile.whole);
     let gets = work.consistent_gets.saturating_add(work.current_gets);
     let cpu = served.iter().find(|(class, _)| *class == Class::Cpu).map(|(_, sums)| sums.total)?;
-    if gets < GETS_MIN || cpu <= Ticks::ZERO {
+    let total: Ticks = served.iter().map(|(_, sums)| sums.total).sum();
+    if gets < GETS_MIN || (cpu.0 as f64) < CLASS_MATTERS * total.0 as f64 {
         return None;
     }
     let cost = nanos(cpu) / gets as f64;

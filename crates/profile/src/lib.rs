@@ -19,6 +19,7 @@ mod plan;
 pub mod postgres;
 pub mod readings;
 pub mod skew;
+pub mod survey;
 pub mod tables;
 pub mod ticks;
 

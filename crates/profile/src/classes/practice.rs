@@ -164,8 +164,8 @@ pub const ROWS: &[ClassRow] = &[
         name: "unaccounted-within",
         is_idle: false,
         practices: &[
-            "Trace with waits (level 8) where they were not traced.",
-            "Otherwise look at the machine first: processes waiting for a core, paging, time that a hypervisor took.",
+            "Look at the machine before anything else: processes waiting for a core, paging, time that a hypervisor \
+             took.",
         ],
     },
     ClassRow {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use measure::{Case, Metric};
 
 use super::{FROM_CALLS, FROM_PLANS, FROM_WAITS, call_metrics, call_name, case, cost_metrics, count, event_metrics};
-use super::{bucket_edge, signed, time};
+use super::{events_by_name, histogram, signed, time};
 use crate::observer::{Statement, StatementIndex};
 use crate::tables::{CallSums, Plan, PlanFigures, PlanRow, Profile, StatementProfile};
 use crate::ticks::Ticks;
@@ -170,24 +170,15 @@ fn details(profile: &Profile, one: &StatementProfile, is_asked_for: bool) -> Vec
         let parameters = [("table", "statement_call".into()), ("id", id.into()), ("call", call_name(profile, *name))];
         cases.push(case(parameters, call_metrics(sums)));
     }
-    for (index, sums) in &one.waits {
-        let event = profile.context.events.get(index.0 as usize).map_or("", |event| event.name.as_str());
+    for (event, sums) in events_by_name(profile, &one.waits) {
         let parameters = [("table", "statement_event".into()), ("id", id.into()), ("event", event.into())];
-        cases.push(case(parameters, event_metrics(sums)));
-        if !is_asked_for {
-            continue;
-        }
-        for (bucket, filled) in sums.histogram.iter().enumerate().filter(|(_, bucket)| bucket.count > 0) {
+        cases.push(case(parameters, event_metrics(&sums)));
+        for (from, metrics) in histogram(&sums).filter(|_| is_asked_for) {
             let parameters = [
                 ("table", "statement_histogram".into()),
                 ("id", id.into()),
                 ("event", event.into()),
-                ("from_us", bucket_edge(bucket).into()),
-            ];
-            let metrics = vec![
-                count("calls", FROM_WAITS, filled.count),
-                time("total", FROM_WAITS, filled.time),
-                count("blocks", FROM_WAITS, filled.blocks),
+                ("from_us", from.into()),
             ];
             cases.push(case(parameters, metrics));
         }

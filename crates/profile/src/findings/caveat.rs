@@ -1,5 +1,7 @@
 //! What spoils or explains a number of a profile: what is wrong, what it means, what to do.
 
+use std::collections::BTreeSet;
+
 use measure::Finding;
 use measure::quantity::{format_nanos, three_digits};
 
@@ -22,11 +24,11 @@ const STATEMENTS_MIN: usize = 100;
 const NEGATIVE_SHARE: f64 = 0.005;
 
 /// All that is worth a word.
-pub(super) fn findings(profile: &Profile) -> Vec<Finding> {
+pub(super) fn findings(profile: &Profile, files: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(waits_not_traced(profile));
     findings.extend(negative(profile));
-    findings.extend(profile.problems.iter().map(problem));
+    findings.extend(profile.problems.iter().map(|one| problem(one, files)));
     findings.extend(overlapping_sessions(profile));
     findings.extend(orphans(profile));
     findings.extend(parsed_every_time(profile));
@@ -71,78 +73,120 @@ fn negative(profile: &Profile) -> Vec<Finding> {
     findings
 }
 
-/// What the accounting had to decide.
-fn problem(problem: &Problem) -> Finding {
-    let (count, at) =
-        (problem.count, format!("first in file {}, byte {}", problem.first_file + 1, problem.first_offset));
-    let lines = if count == 1 { "1 line".into() } else { format!("{count} lines") };
-    let warning = |id: &str, message: String| Finding::warning(id, message);
+/// What the accounting had to decide or to leave out.
+fn problem(problem: &Problem, files: &[String]) -> Finding {
+    let file = files.get(problem.first_file as usize).map_or("a file", String::as_str);
+    let at = format!("first in {file}, byte {}", problem.first_offset);
+    let (id, is_warning, text) = match problem.kind {
+        ProblemKind::TooLarge
+        | ProblemKind::NegativeElapsed
+        | ProblemKind::ClockWentBack
+        | ProblemKind::FoldStraddled
+        | ProblemKind::PlacedByName => wrong_number(problem, &at),
+        ProblemKind::SizeLimit | ProblemKind::Recreated | ProblemKind::TextCut | ProblemKind::UnknownCursor => {
+            cut(problem, &at)
+        }
+        _ => beyond_limit(problem, &at),
+    };
+    if is_warning { Finding::warning(id, text) } else { Finding::info(id, text) }
+}
+
+fn lines(count: u64) -> String {
+    if count == 1 { "1 line".into() } else { format!("{count} lines") }
+}
+
+/// Numbers that are wrong in the trace, and sums that are not exact for it.
+fn wrong_number(problem: &Problem, at: &str) -> (&'static str, bool, String) {
+    let count = problem.count;
+    let some = lines(count);
     match problem.kind {
-        ProblemKind::TooLarge => warning(
+        ProblemKind::TooLarge => (
             "number-too-large",
+            true,
             format!(
-                "{lines} with numbers too large to be added were left out of every sum ({at}): the file is damaged."
+                "{some} with numbers too large to be added were left out of every sum ({at}): the file is damaged."
             ),
         ),
-        ProblemKind::NegativeElapsed => warning(
+        ProblemKind::NegativeElapsed => (
             "negative-elapsed",
-            format!("{lines} have an elapsed time below zero ({at}) and were added as they stand: the clock was set."),
+            true,
+            format!("{some} with an elapsed time below zero ({at}) were added as they stand: a clock was set back."),
         ),
-        ProblemKind::ClockWentBack => warning(
+        ProblemKind::ClockWentBack => (
             "clock-went-back",
-            format!(
-                "The clock went back by more than a second, {count} times ({at}): the interval leaves these holes out."
-            ),
+            true,
+            format!("The clock went back by over a second, {count} times ({at}): the interval leaves these holes out."),
         ),
-        ProblemKind::FoldStraddled => warning(
+        ProblemKind::FoldStraddled => (
             "fold-straddled",
-            format!(
-                "Children of {count} calls may be attributed inexactly ({at}): too many calls waited for a parent."
-            ),
+            true,
+            format!("Children of {count} calls may be attributed inexactly ({at}): too many calls awaited a parent."),
         ),
-        ProblemKind::PlacedByName => warning(
+        _ => (
             "placed-by-name",
-            format!("{lines} of waits were placed inside or between calls by the event's name and not by time ({at})."),
+            true,
+            format!("{some} of waits were put inside or between calls by the event's name and not by time ({at})."),
         ),
-        ProblemKind::UnknownCursor => Finding::info(
-            "undeclared-cursors",
-            format!(
-                "{count} cursors are not declared in the trace ({at}): it began or was switched on later. Their calls \
-                 are kept under `unknown cursor`; other profilers drop or double them."
-            ),
-        ),
-        ProblemKind::UnknownCursorsShared => warning(
-            "undeclared-cursors-shared",
-            format!("So many cursors are undeclared that {count} of them share one row ({at})."),
-        ),
-        ProblemKind::TextShortened => {
-            Finding::info("text-shortened", format!("{count} texts of statements were longer than is kept ({at})."))
-        }
-        ProblemKind::TextCut => {
-            warning("text-cut", format!("{count} texts of statements end early ({at}): the file was cut there."))
-        }
-        ProblemKind::SizeLimit => warning(
+    }
+}
+
+/// What is missing because the trace was cut, or began too late.
+fn cut(problem: &Problem, at: &str) -> (&'static str, bool, String) {
+    let count = problem.count;
+    match problem.kind {
+        ProblemKind::SizeLimit => (
             "size-limit",
+            true,
             format!(
                 "The trace reached its greatest size ({at}): what came after is not in it. Raise max_dump_file_size \
                  and trace again."
             ),
         ),
-        ProblemKind::Recreated => warning(
+        ProblemKind::Recreated => (
             "file-recreated",
+            true,
             format!("The trace was removed and begun again ({at}): what stood before is not in it."),
         ),
-        ProblemKind::BlocksRefused => warning(
+        ProblemKind::TextCut => {
+            ("text-cut", true, format!("{count} texts of statements end early ({at}): the file was cut there."))
+        }
+        _ => (
+            "undeclared-cursors",
+            false,
+            format!(
+                "{count} cursors are not declared in the trace ({at}): it was switched on later, or its beginning is \
+                 missing. Their calls are kept under `unknown cursor`; other profilers drop or double them."
+            ),
+        ),
+    }
+}
+
+/// What is not kept apart, or not kept, because there is too much of it.
+fn beyond_limit(problem: &Problem, at: &str) -> (&'static str, bool, String) {
+    let count = problem.count;
+    match problem.kind {
+        ProblemKind::UnknownCursorsShared => (
+            "undeclared-cursors-shared",
+            true,
+            format!("So many cursors are undeclared that {count} of them share one row ({at})."),
+        ),
+        ProblemKind::TextShortened => {
+            ("text-shortened", false, format!("{count} texts of statements are longer than is kept ({at})."))
+        }
+        ProblemKind::BlocksRefused => (
             "blocks-refused",
+            true,
             format!("{count} waits name a number of blocks that no read has; their blocks are not counted."),
         ),
-        ProblemKind::PlansLeftOut => Finding::info(
+        ProblemKind::PlansLeftOut => (
             "plans-left-out",
-            format!("{count} blocks of plan lines were left out: their statements had more plans than are kept."),
+            false,
+            format!("{count} executions are missing in the plans: their statements had more plans than are kept."),
         ),
-        ProblemKind::FilesShared => Finding::info(
+        _ => (
             "files-shared",
-            format!("More data files were read than are kept apart: {count} waits are added up without a file."),
+            false,
+            format!("{count} waits are missing in the table of data files: there were more files than are kept apart."),
         ),
     }
 }
@@ -238,7 +282,7 @@ fn row_by_row(profile: &Profile) -> Option<Finding> {
 
 fn unknown_events(profile: &Profile) -> Option<Finding> {
     let names = profile.whole.events.keys().filter_map(|index| profile.context.events.get(index.0 as usize));
-    let unknown: Vec<&str> = names.map(|event| event.name.as_str()).filter(|name| !is_known(name)).collect();
+    let unknown: BTreeSet<&str> = names.map(|event| event.name.as_str()).filter(|name| !is_known(name)).collect();
     let first = unknown.iter().take(5).copied().collect::<Vec<_>>().join(", ");
     (!unknown.is_empty()).then(|| {
         let count = unknown.len();

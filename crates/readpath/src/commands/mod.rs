@@ -8,6 +8,7 @@ mod lio;
 mod man;
 mod measure;
 mod null;
+mod profile;
 mod roundtrip;
 mod runs;
 mod show;
@@ -39,6 +40,7 @@ pub(crate) const COMMANDS: &[CommandRow] = &[
     disk::COMMAND,
     roundtrip::COMMAND,
     lio::COMMAND,
+    profile::COMMAND,
     runs::COMMAND,
     show::COMMAND,
     compare::COMMAND,

@@ -49,10 +49,12 @@ pub(super) fn scopes(run: &Run, style: &Style) -> String {
     sort(&mut scopes, "response_time");
     let total: f64 = scopes.iter().filter_map(|row| row.value("response_time")).sum();
     let scale = scale(total);
-    let names = ["module", "action", "service", "client", "container"];
+    // What all have in common tells none from another.
+    let varies = |name: &&str| scopes.iter().any(|row| row.text(name) != scopes[0].text(name));
+    let names: Vec<&str> = ["module", "action", "client", "container", "service"].into_iter().filter(varies).collect();
     let mut table = Table::new();
-    for name in names {
-        table = table.optional_column(name, Align::Left);
+    for (index, name) in names.iter().enumerate() {
+        table = if index < 2 { table.column(name, Align::Left) } else { table.optional_column(name, Align::Left) };
     }
     table = table
         .column(&format!("in calls, {}", scale.heading), Align::Right)
@@ -67,7 +69,7 @@ pub(super) fn scopes(run: &Run, style: &Style) -> String {
             scope.value("cpu").map_or(String::new(), |us| scale.show(us)),
             count(scope.value("physical_reads")),
         ];
-        table.row(names.map(|name| shorten(scope.text(name), 20)).into_iter().chain(cells));
+        table.row(names.iter().map(|name| shorten(scope.text(name), 20)).chain(cells));
     }
     table.render(style)
 }

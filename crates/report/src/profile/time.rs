@@ -34,6 +34,16 @@ pub(super) fn title(class: &str) -> String {
     }
 }
 
+/// The same, where waits were not traced: then what is unaccounted for holds them.
+fn title_in(run: &Run, class: &str) -> String {
+    let is_untraced = run.findings.iter().any(|finding| finding.id == "waits-not-traced");
+    match class {
+        "unaccounted-within" if is_untraced => "not traced, within calls".into(),
+        "unaccounted-between" if is_untraced => "not traced, between calls".into(),
+        _ => title(class),
+    }
+}
+
 /// The interval without think time and idle time, in microseconds: of what shares are.
 pub(super) fn served(run: &Run, summary: &Row) -> f64 {
     let idle: f64 = rows(run, "class").filter(is_idle).filter_map(|row| row.value("total")).sum();
@@ -89,7 +99,7 @@ fn lines(run: &Run) -> Vec<Line<'_>> {
     for class in classes {
         let is_served = !is_idle(&class);
         let name = class.text("class");
-        lines.push(Line { name: title(name), total: total(&class), is_served, row: class, spread: None });
+        lines.push(Line { name: title_in(run, name), total: total(&class), is_served, row: class, spread: None });
         let mut events: Vec<Row> = rows(run, "class_event").filter(|row| row.text("class") == name).collect();
         events.sort_by(|a, b| total(b).total_cmp(&total(a)));
         for event in events {
