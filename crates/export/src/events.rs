@@ -1,10 +1,12 @@
 //! The observer that writes what it hears.
 //!
 //! An observer cannot answer, so the first failure is kept, everything after it is let pass, and
-//! [`EventWriter::finish`] tells. [`EventWriter::has_failed`] saves reading on in vain.
+//! [`EventWriter::finish`] tells. [`EventWriter::failed`] saves reading on in vain.
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
@@ -34,6 +36,7 @@ pub struct EventWriter {
     block_waits: BlockWaits,
     sessions: BTreeMap<u32, SessionTime>,
     failure: Option<ExportError>,
+    has_failed: Arc<AtomicBool>,
 }
 
 /// How many rows were written.
@@ -92,23 +95,13 @@ impl EventWriter {
         let plan_lines = begin(&folder, &PLAN_LINES)?;
         let texts = Texts { between: "between".into(), inside: "inside".into(), ..Texts::default() };
         let (block_waits, sessions) = (BlockWaits::default(), BTreeMap::new());
-        Ok(EventWriter { folder, calls, waits, plan_lines, texts, block_waits, sessions, failure: None })
+        let (failure, has_failed) = (None, Arc::default());
+        Ok(EventWriter { folder, calls, waits, plan_lines, texts, block_waits, sessions, failure, has_failed })
     }
 
-    /// Says which file the next rows come from. It begins row groups, so that no row group has rows of two files.
-    pub fn begin_file(&mut self, name: &str) {
-        self.texts.file = name.into();
-        self.texts.file_name = name.into();
-        for table in [&mut self.calls, &mut self.waits, &mut self.plan_lines] {
-            if let (Err(error), None) = (table.flush(), &self.failure) {
-                self.failure = Some(failure(&self.folder, error));
-            }
-        }
-    }
-
-    /// Whether something could not be written: what comes now is let pass.
-    pub fn has_failed(&self) -> bool {
-        self.failure.is_some()
+    /// A flag that goes up when something could not be written: what comes after is let pass.
+    pub fn failed(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.has_failed)
     }
 
     /// Writes sessions and statements, ends all files, and gives the folder its name.
@@ -155,6 +148,7 @@ impl EventWriter {
             Err(Failed::Writer(error)) => Some(failure(&self.folder, error)),
             Err(Failed::Range) => Some(self.texts.out_of_range(offset)),
         };
+        self.has_failed.store(true, Ordering::Relaxed);
     }
 
     fn write_call(&mut self, context: &Context, call: &Call) -> Result<(), Failed> {
@@ -273,6 +267,17 @@ impl EventWriter {
 }
 
 impl Observer for EventWriter {
+    /// Begins row groups, so that none has rows of two files.
+    fn begin_file(&mut self, name: &str) {
+        self.texts.file = name.into();
+        self.texts.file_name = name.into();
+        if self.failure.is_none() {
+            let tables = [&mut self.calls, &mut self.waits, &mut self.plan_lines];
+            let flushed = tables.into_iter().try_for_each(TableWriter::flush);
+            self.note(flushed.map_err(Failed::Writer), 0);
+        }
+    }
+
     fn call(&mut self, context: &Context, call: &Call) {
         if self.failure.is_none() {
             let written = self.write_call(context, call);

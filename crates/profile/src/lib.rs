@@ -12,6 +12,7 @@ pub mod document;
 pub mod findings;
 pub mod folded_text;
 pub mod input;
+mod log_survey;
 pub mod miss_curve;
 pub mod observer;
 pub mod oracle;

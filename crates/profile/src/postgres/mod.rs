@@ -7,6 +7,7 @@ pub mod clock;
 pub mod csvlog;
 pub mod entry;
 pub mod figures;
+pub mod findings;
 pub mod format;
 pub mod json;
 pub mod jsonlog;

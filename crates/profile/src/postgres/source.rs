@@ -21,6 +21,7 @@ use crate::observer::{
     Call, Context, Cost, Event, EventIndex, Observer, Placement, PlanLine, PlanLineFigures, Root, Scope, ScopeIndex,
     Segment, Session, SessionIndex, Statement, StatementIndex, Wait,
 };
+use crate::oracle::account::Accounted;
 use crate::oracle::record::{CallKind, Unread};
 use crate::ticks::Ticks;
 
@@ -116,6 +117,8 @@ pub struct LogSource {
     states: Vec<SessionState>,
     summary: LogSummary,
     calls: u64,
+    /// Wall clock of the first and the last entry with a plan.
+    clocks: Option<(i64, i64)>,
     /// Amounts of all figures so far, to refuse a log that would overflow somebody's sums.
     amounts: Figures,
 }
@@ -203,8 +206,8 @@ impl LogSource {
         Ok(Some(format))
     }
 
-    /// Tells what was waiting for more to come, and gives back the context and the summary.
-    pub fn finish(mut self, observer: &mut dyn Observer) -> (Context, LogSummary) {
+    /// Tells what was waiting for more to come, and gives what is known of the whole.
+    pub fn finish(mut self, observer: &mut dyn Observer) -> (Accounted, LogSummary) {
         for index in 0..self.states.len() {
             let state = std::mem::take(&mut self.states[index]);
             let session = SessionIndex(index as u32);
@@ -213,7 +216,13 @@ impl LogSource {
                 observer.segment(&self.context, &Segment { session, first, last });
             }
         }
-        (self.context, self.summary)
+        let accounted = Accounted {
+            context: self.context,
+            unread: self.summary.unread.clone(),
+            clocks: self.clocks,
+            ..Accounted::default()
+        };
+        (accounted, self.summary)
     }
 
     fn message(&mut self, entry: &Entry, observer: &mut dyn Observer) {
@@ -254,6 +263,10 @@ impl LogSource {
         self.summary.plans += 1;
         self.summary.plan_bytes += entry.bytes;
         let figures = figures(&document.nodes);
+        if let Some(time) = entry.time {
+            let (first, last) = self.clocks.unwrap_or((time, time));
+            self.clocks = Some((first.min(time), last.max(time)));
+        }
         let end = entry.time.map(Ticks::from_micros);
         let total = figures.first().map(|node| node.inclusive).unwrap_or_default();
         let io = io_of(&figures);
@@ -644,8 +657,8 @@ mod tests {
     fn read(log: &str) -> (Kept, Context, LogSummary) {
         let (mut kept, mut source) = (Kept::default(), LogSource::new());
         assert!(source.read(log.as_bytes(), &mut kept).unwrap().is_some());
-        let (context, summary) = source.finish(&mut kept);
-        (kept, context, summary)
+        let (accounted, summary) = source.finish(&mut kept);
+        (kept, accounted.context, summary)
     }
 
     fn entry(millis: u32, process: u32, duration: &str, query: &str, figures: &str) -> String {
