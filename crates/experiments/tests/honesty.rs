@@ -2,11 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
 
+#[path = "../../sys/tests/support/mod.rs"]
+mod support;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -18,6 +20,7 @@ use experiments::roundtrip::{self, RoundtripParameters};
 use experiments::{ExperimentError, Journal, Machine, Stop};
 use measure::random::SplitMix64;
 use measure::{Case, Finding, Metric, Nanos};
+use support::LoopDevice;
 use sys::target::Caching;
 use tempfile::TempDir;
 
@@ -284,36 +287,11 @@ fn a_stopped_experiment_returns_without_its_unfinished_case() {
     assert!(notebook.cases.is_empty());
 }
 
-/// A block device whose reads fail from some offset on: a loop device over a file that is cut afterwards.
-struct BrokenDevice {
-    device: String,
-}
-
-impl BrokenDevice {
-    fn new(backing: &Path) -> Result<BrokenDevice, String> {
-        let output = Command::new("losetup")
-            .args(["--find", "--show"])
-            .arg(backing)
-            .output()
-            .map_err(|error| error.to_string())?;
-        if !output.status.success() {
-            return Err(String::from_utf8_lossy(&output.stderr).trim().to_string());
-        }
-        Ok(BrokenDevice { device: String::from_utf8_lossy(&output.stdout).trim().to_string() })
-    }
-}
-
-impl Drop for BrokenDevice {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").args(["--detach", &self.device]).status();
-    }
-}
-
 #[test]
 fn a_device_that_fails_in_the_middle_is_named_with_its_offset() {
     let folder = folder();
     let path = file_of_random_data(&folder, 16);
-    let device = match BrokenDevice::new(&path) {
+    let device = match LoopDevice::new(&path) {
         Ok(device) => device,
         Err(reason) => return println!("skipped: a loop device needs root: {reason}"),
     };

@@ -72,7 +72,7 @@ struct StatementSums {
     waits: Vec<(EventIndex, EventSums)>,
     plans: Option<Box<Plans>>,
     errors: Option<Box<BTreeMap<i64, u64>>>,
-    think_time: ThinkTime,
+    think_time: Option<Box<ThinkTime>>,
 }
 
 impl StatementSums {
@@ -87,7 +87,7 @@ impl StatementSums {
             waits: self.waits.into_iter().collect(),
             errors: self.errors.map(|errors| *errors).unwrap_or_default(),
             plans,
-            think_time: self.think_time,
+            think_time: self.think_time.map(|think_time| *think_time).unwrap_or_default(),
             ..StatementProfile::default()
         };
         for sums in profile.calls.values() {
@@ -231,7 +231,7 @@ impl Collector {
         let threshold = self.think_time.threshold;
         self.think_time.add(wait.elapsed, threshold);
         self.session(wait.session).think_time.add(wait.elapsed, threshold);
-        self.statement(wait.statement).think_time.add(wait.elapsed, threshold);
+        self.statement(wait.statement).think_time.get_or_insert_default().add(wait.elapsed, threshold);
     }
 }
 

@@ -8,7 +8,7 @@ use measure::quantity::{format_nanos, three_digits};
 
 use crate::class_sums::{ClassSums, class_sums, work};
 use crate::classes::Class;
-use crate::document::{Order, ranked};
+use crate::document::{Order, STATEMENTS_MAX, ranked};
 use crate::observer::StatementKind;
 use crate::tables::{Profile, StatementProfile};
 use crate::ticks::Ticks;
@@ -49,6 +49,7 @@ pub fn findings(profile: &Profile, order: Order, files: &[String]) -> Vec<Findin
     });
     findings.extend(practices(&known, total));
     findings.extend(caveat::findings(profile, files));
+    findings.extend(added_up(profile));
     findings
 }
 
@@ -95,6 +96,17 @@ fn few_statements(profile: &Profile, order: Order, id: &str) -> Option<Finding> 
         text += &format!(": {}", name(profile, ranked[0]));
     }
     Some(Finding::info(id, text + "."))
+}
+
+/// A word about the statements that have no row of their own.
+fn added_up(profile: &Profile) -> Option<Finding> {
+    let others = profile.statements.len().checked_sub(STATEMENTS_MAX).filter(|others| *others > 0)?;
+    let message = format!(
+        "{others} of {} statements are added up in one row, (others): the first {STATEMENTS_MAX} have their own. Where \
+         texts differ only in their literals, --fold-literals makes them few.",
+        profile.statements.len()
+    );
+    Some(Finding::info("statements-added-up", message))
 }
 
 /// A statement as a sentence names it: identifier and the beginning of its text.

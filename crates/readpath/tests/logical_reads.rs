@@ -132,6 +132,29 @@ fn every_axis_multiplies_the_cases_and_renders_within_80_columns() {
 }
 
 #[test]
+fn memory_is_the_pool_and_at_most_64_mebibytes() {
+    let user = User::new();
+    let words = "--payload 256MiB --row-length 250 --columns 5 --changed-rows 0,10 --repeat 1 --reload --format json";
+    let mut child = user.command(words).spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    // The reader of the pipe must not be late, or a long document would block the child.
+    let mut stdout = child.stdout.take().unwrap();
+    let document = std::thread::spawn(move || std::io::read_to_string(&mut stdout).unwrap());
+    while child.try_wait().unwrap().is_none() {
+        let status = fs::read_to_string(&status).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        peak = peak.max(kilobytes.unwrap_or(0) << 10);
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let document: Value = serde_json::from_str(&document.join().unwrap()).unwrap();
+    let pool = document["subject"]["pool_bytes"].as_u64().unwrap();
+    assert!(pool >= 256 << 20 && peak > pool / 2, "pool {pool}, peak {peak}: too little was seen to prove anything");
+    assert!(peak <= pool + (64 << 20), "{} MiB beside a pool of {} MiB", (peak - pool) >> 20, pool >> 20);
+}
+
+#[test]
 fn what_cannot_be_is_refused_as_wrong_words() {
     let user = User::new();
     for (words, says) in [

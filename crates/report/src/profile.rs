@@ -4,11 +4,15 @@
 
 mod amount;
 mod calls;
+mod miss_curve;
+mod readings;
 mod row;
 mod session;
+mod skew;
 mod statements;
 mod story;
 mod time;
+mod unread;
 
 use measure::{Finding, Run};
 use serde_json::Value;
@@ -35,17 +39,23 @@ pub(crate) fn body(run: &Run, style: &Style) -> String {
         return "No call and no wait was read.".into();
     };
     if let Some(id) = run.subject.get("statement").and_then(Value::as_str) {
-        return crate::join_sections(&[overview(run, &summary, style), story::page(run, id, &summary, style)]);
+        let story = story::page(run, id, &summary, style);
+        let breakdown = skew::table(run, style);
+        return crate::join_sections(&[overview(run, &summary, style), breakdown, story, unread::table(run, style)]);
     }
     crate::join_sections(&[
         overview(run, &summary, style),
         answers(run, style),
+        skew::table(run, style),
         time::table(run, &summary, style),
         practices(run, &summary, style),
         statements::tables(run, style),
+        readings::tables(run, style),
+        miss_curve::table(run, style),
         calls::table(run, &summary, style),
         session::table(run, style),
         session::scopes(run, style),
+        unread::table(run, style),
     ])
 }
 

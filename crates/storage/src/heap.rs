@@ -55,7 +55,7 @@ pub struct HeapTable {
 impl HeapTable {
     /// The table of `info`, whose data file those who give the pages know as `segment`.
     pub fn new(info: &TableInfo, segment: SegmentId) -> HeapTable {
-        let rows_per_page = info.spec.shape().rows_per_page();
+        let rows_per_page = info.spec.rows_per_page();
         HeapTable { segment, pages: info.pages, rows: info.rows, rows_per_page, spec: info.spec.clone() }
     }
 
@@ -209,7 +209,7 @@ pub fn full_scan<A: PageAccess>(access: &A, table: &HeapTable, touch: Touch) -> 
 pub fn scan<A: PageAccess>(access: &A, table: &HeapTable, scan: &Scan) -> Result<ScanResult, StorageError> {
     let mut result = ScanResult::default();
     let mut rebuilder = Rebuilder::new(scan.as_of);
-    let mut window = Window { access, table, next: scan.pages.start, end: scan.pages.end, held: VecDeque::new() };
+    let mut window = Window::over(access, table, scan.pages.clone());
     while let Some(page) = window.advance()? {
         result.pages += 1;
         let walked = match (window.held.back(), rebuilder.is_needed(&page)) {
@@ -224,19 +224,24 @@ pub fn scan<A: PageAccess>(access: &A, table: &HeapTable, scan: &Scan) -> Result
 }
 
 /// The pages that a scan holds besides the one that it walks.
-struct Window<'a, A: PageAccess + 'a> {
+pub(crate) struct Window<'a, A: PageAccess + 'a> {
     access: &'a A,
     table: &'a HeapTable,
     /// The first page that was not got yet.
     next: u32,
     end: u32,
-    held: VecDeque<A::Guard<'a>>,
+    pub(crate) held: VecDeque<A::Guard<'a>>,
 }
 
 impl<'a, A: PageAccess> Window<'a, A> {
+    /// A window over a range of pages.
+    pub(crate) fn over(access: &'a A, table: &'a HeapTable, pages: Range<u32>) -> Window<'a, A> {
+        Window { access, table, next: pages.start, end: pages.end, held: VecDeque::new() }
+    }
+
     /// The next page to walk; the window behind it is full, or as full as the pool allows.
     #[inline]
-    fn advance(&mut self) -> Result<Option<A::Guard<'a>>, StorageError> {
+    pub(crate) fn advance(&mut self) -> Result<Option<A::Guard<'a>>, StorageError> {
         while self.next < self.end && self.held.len() <= PAGES_HELD {
             match self.access.get(self.table.page(self.next)) {
                 Ok(guard) => self.held.push_back(guard),
@@ -348,7 +353,7 @@ mod tests {
     const TOUCHES: [Touch; 4] = [Touch::Directory, Touch::Rows, Touch::Column(1), Touch::Column(5)];
 
     fn table() -> (MemoryPages, HeapTable) {
-        let spec = TableSpec { name: "t".into(), row_length: 300, columns: 5, payload: 100_000, seed: 3 };
+        let spec = TableSpec::uniform("t", crate::generator::RowShape { row_length: 300, columns: 5 }, 100_000, 3);
         MemoryPages::with_table(&spec, 0)
     }
 

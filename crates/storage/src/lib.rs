@@ -4,18 +4,24 @@
 //! of its gate, and prints nothing.
 
 pub mod checksum;
+pub mod count;
+pub mod customers;
 pub mod error;
+pub mod exec;
 pub mod generator;
 pub mod heap;
 pub mod loader;
 pub mod manifest;
 #[cfg(test)]
 mod memory_pages;
+pub mod number;
 pub mod page;
 pub mod page_id;
 pub mod pool;
 mod pool_access;
+pub mod question;
 pub mod row;
+pub mod table_rows;
 pub mod versions;
 pub mod walk;
 

@@ -17,10 +17,10 @@ use rustix::io::Errno;
 use sys::arena::Arena;
 
 use crate::error::StorageError;
-use crate::generator::RowGenerator;
 use crate::manifest::{DirectoryLock, Manifest, TableInfo, TableSpec, segment_file, sync_directory};
 use crate::page::{PageBytes, PageKind, PageMut, PageView};
 use crate::page_id::{PAGE_SIZE, PageId, SegmentId};
+use crate::table_rows::TableRows;
 
 /// Pages of one write: 4 MiB, so that a disk's rate counts and not its latency.
 const STRETCH_PAGES: u32 = 512;
@@ -62,7 +62,10 @@ pub fn load(
         return Err(error);
     }
     manifest.tables.push(table.clone());
-    manifest.write(directory)?;
+    if let Err(error) = manifest.write(directory) {
+        let _ = fs::remove_file(table.path(directory));
+        return Err(named_if_full(directory, &table, error));
+    }
     Ok(table)
 }
 
@@ -199,8 +202,8 @@ fn write_table(
     let file = create_direct(&path).map_err(io_error(&path, "creating"))?;
     let failed = |error: io::Error| write_error(directory, &path, table.file_bytes(), error);
     reserve(&file, table.file_bytes()).map_err(|errno| failed(errno.into()))?;
-    let generator = RowGenerator::new(table.spec.seed, table.spec.shape())?;
-    let filling = Filling { file: &file, table, generator: &generator, next: AtomicU32::new(0), stop };
+    let rows = TableRows::of(&table.spec)?;
+    let filling = Filling { file: &file, table, rows: &rows, next: AtomicU32::new(0), stop };
     fill(&filling, progress).map_err(failed)?;
     if stop.load(Ordering::Relaxed) {
         return Err(StorageError::Stopped);
@@ -208,6 +211,14 @@ fn write_table(
     file.sync_all().map_err(io_error(&path, "writing to the disk"))?;
     rustix::fs::fadvise(&file, 0, None, Advice::DontNeed).map_err(|errno| failed(errno.into()))?;
     sync_directory(directory)
+}
+
+/// An error on the way to the manifest: a full disk is the same danger there as under the table's pages.
+fn named_if_full(directory: &Path, table: &TableInfo, error: StorageError) -> StorageError {
+    match error {
+        StorageError::Io { file, error, .. } => write_error(directory, &file, table.file_bytes(), error),
+        other => other,
+    }
 }
 
 /// A full disk has an error of its own; the others name the file.
@@ -261,7 +272,7 @@ fn reserve(file: &File, bytes: u64) -> Result<(), Errno> {
 struct Filling<'a> {
     file: &'a File,
     table: &'a TableInfo,
-    generator: &'a RowGenerator,
+    rows: &'a TableRows,
     /// First page that no writer has taken yet.
     next: AtomicU32,
     stop: &'a AtomicBool,
@@ -319,7 +330,7 @@ fn write_stretches(filling: &Filling<'_>, reports: &Sender<io::Result<u64>>) {
         let count = STRETCH_PAGES.min(pages - first);
         let buffer = &mut arena.slot_mut(0)[..count as usize * PAGE_SIZE];
         for (number, bytes) in (first..).zip(buffer.as_chunks_mut::<PAGE_SIZE>().0) {
-            build_page(filling.table, filling.generator, number, bytes);
+            build_page(filling.table, filling.rows, number, bytes);
         }
         let written = filling.file.write_all_at(buffer, u64::from(first) * PAGE_SIZE as u64);
         let failed = written.is_err();
@@ -330,27 +341,25 @@ fn write_stretches(filling: &Filling<'_>, reports: &Sender<io::Result<u64>>) {
     }
 }
 
-/// Makes one page of a table. All rows are equally long, so each page but the last holds the same number of them, and
-/// any page can be made without those before it.
-pub fn build_page(table: &TableInfo, generator: &RowGenerator, number: u32, bytes: &mut PageBytes) {
+/// Makes one page of a table. Each page but the last holds the same number of rows, so any page can be made without
+/// those before it.
+pub fn build_page(table: &TableInfo, rows: &TableRows, number: u32, bytes: &mut PageBytes) {
     let id = PageId { segment: SegmentId(table.segment), number };
-    let per_page = u64::from(generator.shape().rows_per_page());
+    let per_page = u64::from(table.spec.rows_per_page());
     let first = u64::from(number) * per_page;
     let mut page = PageMut::format(bytes, id, PageKind::Heap);
-    for row in first..(first + per_page).min(table.rows) {
-        let place = page.reserve(generator.row_bytes()).expect("a page has room for as many rows as it was asked for");
-        generator.fill(row, place);
-    }
+    rows.fill_page(first..(first + per_page).min(table.rows), &mut page);
     page.seal();
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::generator::{RowGenerator, RowShape};
     use crate::manifest::MANIFEST_FILE;
 
     fn spec(row_length: u32, columns: u32) -> TableSpec {
-        TableSpec { name: format!("t{row_length}x{columns}"), row_length, columns, payload: 3 << 20, seed: 1 }
+        TableSpec::uniform(&format!("t{row_length}x{columns}"), RowShape { row_length, columns }, 3 << 20, 1)
     }
 
     fn loaded(directory: &Path, spec: &TableSpec) -> Result<TableInfo, StorageError> {

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests fail by panicking and print what they skip")]
 
+mod support;
+
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::PermissionsExt;
@@ -11,6 +13,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FileType, Mode, OFlags};
+use support::LoopDevice;
 use sys::target::{Caching, Kind, Target};
 
 /// Names the file that [`child_opens_the_target_it_is_told`] is to open, when it runs under a tracer.
@@ -62,29 +65,52 @@ fn child_opens_the_target_it_is_told() {
     }
 }
 
-#[test]
-fn no_open_of_a_target_carries_a_flag_that_writes() {
-    let (directory, path) = file_of(8192);
-    let log = directory.path().join("log");
-    let traced = Command::new("strace")
+/// The opens of a target that a tracer saw: the system calls as it writes them.
+fn traced_opens(target: &Path, log: &Path) -> Result<Vec<String>, String> {
+    let output = Command::new("strace")
         .args(["-f", "-s", "4096", "-e", "trace=?open,openat,?openat2,?creat", "-o"])
-        .arg(&log)
+        .arg(log)
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "child_opens_the_target_it_is_told"])
-        .env(CHILD_TARGET, &path)
-        .output();
-    match traced {
-        Ok(output) if output.status.success() => (),
-        Ok(output) => return println!("skipped: strace failed: {}", String::from_utf8_lossy(&output.stderr)),
-        Err(error) => return println!("skipped: strace does not run: {error}"),
+        .env(CHILD_TARGET, target)
+        .output()
+        .map_err(|error| format!("strace does not run: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("strace failed: {}", String::from_utf8_lossy(&output.stderr).trim()));
     }
-    let log = std::fs::read_to_string(log).unwrap();
-    let concerns = |line: &&str| line.contains(path.to_str().unwrap()) || line.contains("/proc/self/fd/");
-    let opens: Vec<&str> = log.lines().filter(concerns).collect();
+    let name = target.to_str().unwrap();
+    let concerns = |line: &&str| line.contains(name) || line.contains("/proc/self/fd/");
+    Ok(std::fs::read_to_string(log).unwrap().lines().filter(concerns).map(String::from).collect())
+}
+
+fn assert_none_writes(opens: &[String]) {
     assert!(opens.len() >= 3, "the trace shows too few opens to prove anything: {opens:?}");
     for line in opens {
+        assert!(line.contains("O_RDONLY"), "{line}");
         let writes = ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"];
         assert!(!writes.iter().any(|flag| line.contains(flag)), "{line}");
+    }
+}
+
+#[test]
+fn no_open_of_a_file_carries_a_flag_that_writes() {
+    let (directory, path) = file_of(8192);
+    match traced_opens(&path, &directory.path().join("log")) {
+        Ok(opens) => assert_none_writes(&opens),
+        Err(reason) => println!("skipped: {reason}"),
+    }
+}
+
+#[test]
+fn no_open_of_a_block_device_carries_a_flag_that_writes() {
+    let (directory, path) = file_of(1 << 20);
+    let device = match LoopDevice::new(&path) {
+        Ok(device) => device,
+        Err(reason) => return println!("skipped: a loop device needs root: {reason}"),
+    };
+    match traced_opens(device.path(), &directory.path().join("log")) {
+        Ok(opens) => assert_none_writes(&opens),
+        Err(reason) => println!("skipped: {reason}"),
     }
 }
 
@@ -152,19 +178,19 @@ fn a_block_size_that_direct_reads_refuse_is_named_with_the_right_multiple() {
 
 #[test]
 fn a_block_device_is_opened_for_reading_and_knows_its_size() {
-    let (_directory, path) = file_of(8192);
-    let file = Target::open(&path, Caching::Buffered).unwrap();
-    let Ok(device) = sys::block_device::BlockDevice::under(&file) else { return println!("skipped: no device") };
-    let node = Path::new("/dev").join(&device.name);
-    let target = match Target::open(&node, Caching::Direct) {
-        Ok(target) => target,
-        Err(error) => return println!("skipped: {error}"),
+    let (_directory, path) = file_of(1 << 20);
+    let device = match LoopDevice::new(&path) {
+        Ok(device) => device,
+        Err(reason) => return println!("skipped: a loop device needs root: {reason}"),
     };
-    assert_read_only(&target);
-    assert_eq!((target.kind(), target.represents()), (Kind::BlockDevice, Some(device.number)));
-    assert_eq!(target.filesystem(), None);
-    let sectors: u64 =
-        std::fs::read_to_string(format!("/sys/dev/block/{}/size", device.number)).unwrap().trim().parse().unwrap();
-    assert_eq!(target.size(), sectors * 512);
-    assert_eq!(sys::block_device::BlockDevice::under(&target).as_ref(), Ok(&device));
+    for caching in [Caching::Direct, Caching::Buffered] {
+        let target = Target::open(device.path(), caching).unwrap();
+        assert_read_only(&target);
+        let number = target.represents().expect("a block device stands for itself");
+        assert_eq!((target.kind(), target.filesystem(), target.size()), (Kind::BlockDevice, None, 1 << 20));
+        let sectors = std::fs::read_to_string(format!("/sys/dev/block/{number}/size")).unwrap();
+        assert_eq!(target.size(), sectors.trim().parse::<u64>().unwrap() * 512);
+        let under = sys::block_device::BlockDevice::under(&target).unwrap();
+        assert_eq!((Path::new("/dev").join(&under.name).as_path(), under.number), (device.path(), number));
+    }
 }

@@ -148,6 +148,8 @@ struct Check {
     one: (&'static str, f64),
     other: (&'static str, f64),
     means: &'static str,
+    /// Whether a difference says that a measurement is in doubt; otherwise it is a property of the engine.
+    is_suspicious: bool,
 }
 
 impl Check {
@@ -164,6 +166,7 @@ pub(super) fn cross_checks(found: &[Measured], checked: [Option<Measured>; 3], j
     if let (Some(one), Some(other)) = (in_order, interleaved) {
         checks.push(Check {
             id: "population",
+            is_suspicious: true,
             one: ("populated by a full scan", one.lio),
             other: ("in random order between blocks of another table", other.lio),
             means: "where the blocks lie in memory matters: the processor fetches neighbouring ones ahead",
@@ -172,6 +175,7 @@ pub(super) fn cross_checks(found: &[Measured], checked: [Option<Measured>; 3], j
     if let (Some(one), Some(other)) = (in_order, by_rowid) {
         checks.push(Check {
             id: "read-path",
+            is_suspicious: false,
             one: ("read by a full scan", one.lio),
             other: ("by rowid in the same order, with as many gets", other.lio),
             means: "a scan walks eight rows of a block side by side and fetches the next block meanwhile; a fetch by \
@@ -183,6 +187,7 @@ pub(super) fn cross_checks(found: &[Measured], checked: [Option<Measured>; 3], j
     if let Some(one) = worst {
         checks.push(Check {
             id: "clocks",
+            is_suspicious: true,
             one: ("by the CPU clock", one.lio),
             other: ("by the wall clock, at worst,", one.elapsed),
             means: "the thread waited for a processor; the figures are those of the CPU clock, and repeating the run \
@@ -194,6 +199,7 @@ pub(super) fn cross_checks(found: &[Measured], checked: [Option<Measured>; 3], j
     match by_cycles.max_by(|one, other| off(one).total_cmp(&off(other))) {
         Some((one, cycles)) => checks.push(Check {
             id: "cycles",
+            is_suspicious: true,
             one: ("by the CPU clock", one.lio),
             other: ("by core cycles, at worst,", cycles),
             means: "the core's frequency moved, or the kernel's share of the time is not counted in cycles",
@@ -213,7 +219,8 @@ fn say(checks: &[Check], journal: &mut dyn Journal) {
     let (differing, agreeing): (Vec<&Check>, Vec<&Check>) =
         checks.iter().partition(|check| check.difference().abs() > AGREE);
     for check in differing {
-        journal.find(Finding::warning(
+        let finding = if check.is_suspicious { Finding::warning } else { Finding::info };
+        journal.find(finding(
             &format!("sources-differ-{}", check.id),
             format!(
                 "A logical I/O costs {} {}, but {} {} ({}{} %): {}.",

@@ -57,7 +57,7 @@ impl MissCurve {
     /// The smallest size that avoids most of what any size avoids.
     fn told_gain(&self, block_bytes: Option<u64>) -> Option<Finding> {
         let again = self.read_again()?;
-        let assumed = if block_bytes.is_none() { " (of 8 KiB, assumed)" } else { "" };
+        let assumed = if block_bytes.is_none() { ", in blocks of 8 KiB: assumed" } else { "" };
         let rows = self.rows();
         let Some(row) = rows.iter().find(|row| row.share >= MOST * again.share && again.share >= WORTH_SHARE) else {
             let message = format!(

@@ -8,12 +8,13 @@ mod document;
 mod reuse_stack;
 mod sample;
 
-use crate::block_wait::{BlockWait, BlockWaitKind, BlockWaits};
+use crate::block_wait::{BlockAddress, BlockWait, BlockWaitKind, BlockWaits};
 use crate::miss_curve::sample::{GROUPS, Reads, Sample};
 use crate::observer::{Context, Observer, Wait};
 use crate::ticks::Ticks;
 
-/// Blocks of which distances are exact; with more a sample of as many stands for them. They take about 12 MiB.
+/// Blocks of which distances are exact, as long as they are read less than half a million times; beyond, a sample
+/// stands for them. They take about 12 MiB.
 pub const BLOCKS_EXACT: usize = 1 << 17;
 
 /// The size of a block where no line tells it.
@@ -180,21 +181,29 @@ impl MissCurve {
     }
 }
 
-impl Observer for MissCurve {
-    fn wait(&mut self, context: &Context, wait: &Wait) {
-        let Some(block_wait) = self.waits.read(context, wait) else { return };
+impl MissCurve {
+    /// Adds what one line says.
+    pub(crate) fn add(&mut self, block_wait: &BlockWait, elapsed: Ticks) {
         match block_wait.kind {
             BlockWaitKind::SingleBlock | BlockWaitKind::MultiBlock | BlockWaitKind::ParallelRead => {}
-            BlockWaitKind::DirectRead | BlockWaitKind::DirectReadTemporary => return self.past_cache.add(&block_wait),
+            BlockWaitKind::DirectRead | BlockWaitKind::DirectReadTemporary => return self.past_cache.add(block_wait),
             BlockWaitKind::DirectWrite | BlockWaitKind::DirectWriteTemporary | BlockWaitKind::Buffer => return,
         }
         let (Some(first), Some(blocks)) = (block_wait.address, block_wait.blocks) else {
-            return self.without_address.add(&block_wait);
+            return self.without_address.add(block_wait);
         };
-        let time = wait.elapsed.0.max(0) as f64 / f64::from(blocks);
+        let time = elapsed.0.max(0) as f64 / f64::from(blocks);
         for offset in 0..i64::from(blocks) {
             let Some(block) = first.block.checked_add(offset) else { break };
-            self.sample.read(crate::block_wait::BlockAddress { file: first.file, block }, time);
+            self.sample.read(BlockAddress { file: first.file, block }, time);
+        }
+    }
+}
+
+impl Observer for MissCurve {
+    fn wait(&mut self, context: &Context, wait: &Wait) {
+        if let Some(block_wait) = self.waits.read(context, wait) {
+            self.add(&block_wait, wait.elapsed);
         }
     }
 }

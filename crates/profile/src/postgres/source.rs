@@ -16,7 +16,7 @@ use super::json::Fault;
 use super::message::plan_message;
 use super::plan::{Node, PlanDocument, read_plan};
 use super::{csvlog, jsonlog, stderr};
-use crate::folded_text::fold_literals;
+use crate::folding::fold_text;
 use crate::observer::{
     Call, Context, Cost, Event, EventIndex, Observer, Placement, PlanLine, PlanLineFigures, Root, Scope, ScopeIndex,
     Segment, Session, SessionIndex, Statement, StatementIndex, Wait,
@@ -464,7 +464,7 @@ impl LogSource {
     fn statement(&mut self, entry: &Entry, document: &PlanDocument, depth: u16) -> StatementIndex {
         let id = match document.query_id.filter(|id| *id != 0).or(entry.query_id) {
             Some(id) => id.to_string(),
-            None => format!("text-{:016x}", hash(fold_literals(&document.query).as_bytes())),
+            None => format!("text-{:016x}", hash(fold_text(&document.query).as_bytes())),
         };
         if let Some(index) = self.statements.get(&id) {
             return *index;

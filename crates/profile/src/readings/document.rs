@@ -10,10 +10,10 @@ use crate::readings::{Accesses, LogicalIo, Readings, StatementWork, Tier, TierLa
 /// Statements whose cost of a logical I/O is given one by one.
 const STATEMENTS_SHOWN: usize = 20;
 
-/// Share of the single-block reads from which it is worth a warning that memory answers them.
+/// Share of the reads from which it is worth a warning that memory answers them.
 const MEMORY_SHARE_MIN: f64 = 0.1;
 
-/// Fewest single-block reads for which tiers are told.
+/// Fewest reads for which tiers are told.
 const READS_MIN: u64 = 40;
 
 /// Where the numbers come from.
@@ -22,33 +22,51 @@ const CALL_LINES: &str = "call lines of the trace, recursive children taken off"
 const LEAST_SQUARES: &str = "least squares over statements, CPU = a × gets + b × rows";
 const HILLS: &str = "hills of the latency on a logarithmic scale";
 
+/// Reads that wait for their answer, with what sentences call them. The wait for a read past the cache is only what
+/// was left of it when the session began to wait.
+const KINDS_WITH_TIERS: [(BlockWaitKind, &str); 2] =
+    [(BlockWaitKind::SingleBlock, "single-block reads"), (BlockWaitKind::MultiBlock, "multi-block reads")];
+
+/// Who answered reads of a kind.
+struct Answered {
+    kind: BlockWaitKind,
+    noun: &'static str,
+    tiers: Vec<Tier>,
+    reads: u64,
+}
+
 impl Readings {
-    /// The cases of the requests and of the tiers of single-block reads.
+    /// The cases of the requests and of the tiers of reads.
     pub fn cases(&self) -> Vec<Case> {
         let kinds = BlockWaitKind::ALL.into_iter().filter_map(|kind| Some((kind, self.accesses(kind)?)));
-        let accesses = kinds.filter_map(|(kind, accesses)| access_case(kind, accesses));
-        let tiers = self.tiers();
-        let reads: u64 = tiers.iter().map(|tier| tier.count).sum();
-        let is_enough = reads >= READS_MIN;
-        let tiers = tiers.iter().enumerate().filter(|_| is_enough).map(|(index, tier)| tier_case(index, tier, reads));
-        accesses.chain(tiers).collect()
+        let mut cases: Vec<Case> = kinds.filter_map(|(kind, accesses)| access_case(kind, accesses)).collect();
+        for answered in self.answered() {
+            let tiers = answered.tiers.iter().enumerate();
+            cases.extend(tiers.map(|(index, tier)| tier_case(answered.kind, index, tier, answered.reads)));
+        }
+        cases
     }
 
     /// What the latencies say by themselves.
     pub fn findings(&self) -> Vec<Finding> {
-        let tiers = self.tiers();
-        let reads: u64 = tiers.iter().map(|tier| tier.count).sum();
-        if reads < READS_MIN {
-            return Vec::new();
-        }
-        let mut findings = vec![told_tiers(&tiers, reads)];
-        findings.extend(memory_behind_reads(&tiers, reads));
-        findings.extend(self.clock_set_back());
-        findings
+        let answered = self.answered();
+        let told = answered.iter().map(told_tiers);
+        let memory = answered.iter().filter_map(memory_behind_reads);
+        told.chain(memory).chain(self.clock_set_back()).collect()
+    }
+
+    /// The kinds of reads with enough of them for tiers.
+    fn answered(&self) -> Vec<Answered> {
+        let one = |(kind, noun): (BlockWaitKind, &'static str)| {
+            let tiers = self.tiers(kind);
+            let reads = tiers.iter().map(|tier| tier.count).sum();
+            Answered { kind, noun, tiers, reads }
+        };
+        KINDS_WITH_TIERS.into_iter().map(one).filter(|answered| answered.reads >= READS_MIN).collect()
     }
 
     fn clock_set_back(&self) -> Option<Finding> {
-        let below_zero: u64 = self.accesses.values().map(|accesses| accesses.latency.below_zero()).sum();
+        let below_zero: u64 = self.accesses.iter().map(|accesses| accesses.latency.below_zero()).sum();
         let message = format!(
             "{below_zero} waits for blocks have a time below zero: the clock was set back. They are in no latency."
         );
@@ -119,8 +137,8 @@ fn access_case(kind: BlockWaitKind, accesses: &Accesses) -> Option<Case> {
     Some(case)
 }
 
-fn tier_case(index: usize, tier: &Tier, reads: u64) -> Case {
-    let mut case = Case::new(parameters(&[("table", "tier"), ("reading", BlockWaitKind::SingleBlock.name())]));
+fn tier_case(kind: BlockWaitKind, index: usize, tier: &Tier, reads: u64) -> Case {
+    let mut case = Case::new(parameters(&[("table", "tier"), ("reading", kind.name())]));
     // Two hills may have one label: the number tells them apart.
     case.parameters.insert("number".into(), Value::from(index + 1));
     case.parameters.insert("tier".into(), tier.label.name().into());
@@ -155,16 +173,16 @@ fn parameters(pairs: &[(&str, &str)]) -> Parameters {
     pairs.iter().map(|(name, value)| ((*name).into(), Value::from(*value))).collect()
 }
 
-fn told_tiers(tiers: &[Tier], reads: u64) -> Finding {
+fn told_tiers(answered: &Answered) -> Finding {
     let told = |tier: &Tier| {
-        let share = 100.0 * tier.count as f64 / reads as f64;
+        let share = 100.0 * tier.count as f64 / answered.reads as f64;
         let typical = measure::quantity::format_nanos(1e3 * tier.mode_micros);
         format!("{share:.0} % took about {typical} ({})", in_words(tier.label))
     };
-    let parts: Vec<String> = tiers.iter().map(told).collect();
+    let parts: Vec<String> = answered.tiers.iter().map(told).collect();
     let message =
-        format!("Who answered the single-block reads, inferred from their latency alone: {}.", parts.join(", "));
-    Finding::info("tiers", message)
+        format!("Who answered the {}, inferred from their latency alone: {}.", answered.noun, parts.join(", "));
+    Finding::info(&format!("tiers-{}", answered.kind.name()), message)
 }
 
 fn in_words(label: TierLabel) -> &'static str {
@@ -175,16 +193,18 @@ fn in_words(label: TierLabel) -> &'static str {
     }
 }
 
-fn memory_behind_reads(tiers: &[Tier], reads: u64) -> Option<Finding> {
-    let memory: u64 = tiers.iter().filter(|tier| tier.label == TierLabel::FileSystemCache).map(|tier| tier.count).sum();
-    let share = memory as f64 / reads as f64;
+fn memory_behind_reads(answered: &Answered) -> Option<Finding> {
+    let from_memory = answered.tiers.iter().filter(|tier| tier.label == TierLabel::FileSystemCache);
+    let share = from_memory.map(|tier| tier.count).sum::<u64>() as f64 / answered.reads as f64;
     let message = format!(
-        "{:.0} % of the single-block reads were answered as fast as memory: the database believes that it reads a disk, \
-         and the file-system cache probably answers. Direct I/O would send these reads to the storage; a larger \
-         buffer cache would save them.",
-        100.0 * share
+        "{:.0} % of the {} were answered as fast as memory: the database believes that it reads a disk, and the \
+         file-system cache probably answers. Direct I/O would send these reads to the storage; a larger buffer cache \
+         would save them.",
+        100.0 * share,
+        answered.noun
     );
-    (share >= MEMORY_SHARE_MIN).then(|| Finding::warning("file-system-cache-answers", message))
+    let id = format!("file-system-cache-answers-{}", answered.kind.name());
+    (share >= MEMORY_SHARE_MIN).then(|| Finding::warning(&id, message))
 }
 
 #[cfg(test)]
@@ -205,10 +225,10 @@ mod tests {
         let from_memory =
             readings((0..400).map(|index| if index % 4 == 0 { 8000 + index * 7 } else { 35 + index % 11 }));
         let ids: Vec<String> = from_memory.findings().into_iter().map(|finding| finding.id).collect();
-        assert_eq!(ids, ["tiers", "file-system-cache-answers"]);
+        assert_eq!(ids, ["tiers-single-block-read", "file-system-cache-answers-single-block-read"]);
         let from_disk = readings((0..400).map(|index| 6000 + index * 11));
         let ids: Vec<String> = from_disk.findings().into_iter().map(|finding| finding.id).collect();
-        assert_eq!(ids, ["tiers"]);
+        assert_eq!(ids, ["tiers-single-block-read"]);
     }
 
     #[test]

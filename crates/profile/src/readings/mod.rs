@@ -8,11 +8,10 @@ mod modes;
 mod request_size;
 mod tiers;
 
-use std::collections::BTreeMap;
-
 use crate::block_wait::{BlockWait, BlockWaitKind, BlockWaits};
 use crate::observer::{Context, Observer, Wait};
 use crate::tables::{Profile, StatementProfile};
+use crate::ticks::Ticks;
 
 pub use latency::{Bucket, LatencyDistribution};
 pub use logical_io::{Fit, LogicalIo, NoFit, StatementWork, logical_io};
@@ -33,7 +32,8 @@ pub struct Accesses {
 #[derive(Clone, Debug, Default)]
 pub struct Readings {
     waits: BlockWaits,
-    accesses: BTreeMap<BlockWaitKind, Accesses>,
+    /// By the place of the kind in [`BlockWaitKind::ALL`].
+    accesses: [Accesses; BlockWaitKind::ALL.len()],
     block_bytes: Option<u64>,
 }
 
@@ -45,12 +45,14 @@ impl Readings {
 
     /// The requests of a kind; `None` where the trace has none.
     pub fn accesses(&self, kind: BlockWaitKind) -> Option<&Accesses> {
-        self.accesses.get(&kind)
+        Some(&self.accesses[kind as usize]).filter(|accesses| accesses.latency.count() > 0)
     }
 
-    /// The tiers that reads of one block show, fastest first.
-    pub fn tiers(&self) -> Vec<Tier> {
-        self.accesses(BlockWaitKind::SingleBlock).map_or(Vec::new(), |accesses| tiers(&accesses.latency))
+    /// The tiers that reads of a kind show, fastest first.
+    pub fn tiers(&self, kind: BlockWaitKind) -> Vec<Tier> {
+        let Some(accesses) = self.accesses(kind) else { return Vec::new() };
+        let blocks = accesses.sizes.statistics().map_or(1.0, |statistics| statistics.mean);
+        tiers(&accesses.latency, blocks)
     }
 
     /// The size of a block, where lines of single-block reads have bytes.
@@ -66,18 +68,29 @@ impl Readings {
     }
 }
 
+impl Readings {
+    /// Adds what one line says.
+    pub(crate) fn add(&mut self, block_wait: &BlockWait, elapsed: Ticks) {
+        self.learn_block_bytes(block_wait);
+        let kind = match block_wait.kind {
+            // A sequential read of several blocks exists too; as a latency it belongs to its like.
+            BlockWaitKind::SingleBlock if block_wait.blocks.is_some_and(|blocks| blocks > 1) => {
+                BlockWaitKind::MultiBlock
+            }
+            kind => kind,
+        };
+        let accesses = &mut self.accesses[kind as usize];
+        accesses.latency.record(elapsed);
+        if kind != BlockWaitKind::Buffer {
+            accesses.sizes.record(block_wait, elapsed);
+        }
+    }
+}
+
 impl Observer for Readings {
     fn wait(&mut self, context: &Context, wait: &Wait) {
-        let Some(mut block_wait) = self.waits.read(context, wait) else { return };
-        // A sequential read of several blocks exists too; as a latency it belongs to its like.
-        if block_wait.kind == BlockWaitKind::SingleBlock && block_wait.blocks.is_some_and(|blocks| blocks > 1) {
-            block_wait.kind = BlockWaitKind::MultiBlock;
-        }
-        self.learn_block_bytes(&block_wait);
-        let accesses = self.accesses.entry(block_wait.kind).or_default();
-        accesses.latency.record(wait.elapsed);
-        if block_wait.kind != BlockWaitKind::Buffer {
-            accesses.sizes.record(&block_wait, wait.elapsed);
+        if let Some(block_wait) = self.waits.read(context, wait) {
+            self.add(&block_wait, wait.elapsed);
         }
     }
 }
@@ -99,6 +112,11 @@ pub fn statement_works(profile: &Profile) -> Vec<StatementWork> {
 mod tests {
     use super::*;
     use crate::synthetic_wait::{context, wait};
+
+    #[test]
+    fn every_kind_stands_in_its_own_place() {
+        assert!(BlockWaitKind::ALL.iter().enumerate().all(|(index, kind)| *kind as usize == index));
+    }
 
     #[test]
     fn reads_are_kept_apart_by_kind_and_nothing_else_is_counted() {

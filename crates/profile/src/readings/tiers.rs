@@ -1,4 +1,4 @@
-//! Tiers: what really answered reads of one block, inferred from the hills of their latency.
+//! Tiers: what really answered reads, inferred from the hills of their latency.
 //!
 //! A trace knows how long a read took and not who answered it. Where latencies stand on several hills, several tiers
 //! answered; how long a hill's reads took says which tier it probably is.
@@ -14,6 +14,10 @@ const FILE_SYSTEM_CACHE_MICROS_MAX: f64 = 100.0;
 /// Longest typical read in µs that is no seek of a disk.
 const STORAGE_CACHE_MICROS_MAX: f64 = 2000.0;
 
+/// What each further block of a request adds to these in µs: a copy at 3 GB/s, a transfer at 1 GB/s.
+const FILE_SYSTEM_CACHE_MICROS_PER_BLOCK: f64 = 3.0;
+const STORAGE_CACHE_MICROS_PER_BLOCK: f64 = 8.0;
+
 /// What probably answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TierLabel {
@@ -26,12 +30,15 @@ pub enum TierLabel {
 }
 
 impl TierLabel {
-    /// The label of reads that typically take so many µs.
-    pub fn of_micros(micros: f64) -> TierLabel {
-        match micros {
-            _ if micros <= FILE_SYSTEM_CACHE_MICROS_MAX => TierLabel::FileSystemCache,
-            _ if micros <= STORAGE_CACHE_MICROS_MAX => TierLabel::StorageCache,
-            _ => TierLabel::Disk,
+    /// The label of reads that typically take so many µs and have so many blocks.
+    pub fn of_read(micros: f64, blocks: f64) -> TierLabel {
+        let further = (blocks - 1.0).max(0.0);
+        if micros <= FILE_SYSTEM_CACHE_MICROS_MAX + further * FILE_SYSTEM_CACHE_MICROS_PER_BLOCK {
+            TierLabel::FileSystemCache
+        } else if micros <= STORAGE_CACHE_MICROS_MAX + further * STORAGE_CACHE_MICROS_PER_BLOCK {
+            TierLabel::StorageCache
+        } else {
+            TierLabel::Disk
         }
     }
 
@@ -67,9 +74,9 @@ impl Tier {
     }
 }
 
-/// The tiers of `reads`, fastest first: one where the latency has one hill, none where nothing was read. Their counts
+/// The tiers of `reads`, which have so many blocks in the mean, fastest first: one where the latency has one hill, none where nothing was read. Their counts
 /// and times add up to the whole.
-pub fn tiers(reads: &LatencyDistribution) -> Vec<Tier> {
+pub fn tiers(reads: &LatencyDistribution, blocks: f64) -> Vec<Tier> {
     let step = reads.step_micros();
     // A read of no time at all took less than a step.
     let typical = |micros: f64| if micros > 0.0 { micros } else { step / 2.0 };
@@ -79,7 +86,7 @@ pub fn tiers(reads: &LatencyDistribution) -> Vec<Tier> {
         buckets.iter().map(|bucket| Weighted { value: value(bucket), count: bucket.count }).collect();
     let Modes { hills, valleys } = modes(&weighted, step);
     let tier = |(index, hill): (usize, &f64)| Tier {
-        label: TierLabel::of_micros(*hill),
+        label: TierLabel::of_read(*hill, blocks),
         count: 0,
         time: Ticks::ZERO,
         mode_micros: *hill,
@@ -118,7 +125,7 @@ mod tests {
     #[test]
     fn tiers_add_up_to_all_reads_and_say_what_answered() {
         let reads = reads(&[(20, 60, 3000), (300, 900, 1000), (3000, 15_000, 2000)]);
-        let tiers = tiers(&reads);
+        let tiers = tiers(&reads, 1.0);
         let labels: Vec<TierLabel> = tiers.iter().map(|tier| tier.label).collect();
         assert_eq!(labels, [TierLabel::FileSystemCache, TierLabel::StorageCache, TierLabel::Disk]);
         assert_eq!(tiers.iter().map(|tier| tier.count).collect::<Vec<_>>(), [3000, 1000, 2000]);
@@ -127,12 +134,19 @@ mod tests {
     }
 
     #[test]
+    fn published_reads_of_several_blocks_get_the_labels_that_their_author_found() {
+        let label = |micros| TierLabel::of_read(micros, 8.0);
+        assert_eq!(label(40.5), TierLabel::FileSystemCache);
+        assert_eq!([478.4, 700.0, 1410.25].map(label), [TierLabel::StorageCache; 3]);
+    }
+
+    #[test]
     fn reads_of_no_time_are_in_a_tier_too() {
         let mut reads = reads(&[(3000, 15_000, 100)]);
         (0..100).for_each(|_| reads.record(Ticks::ZERO));
-        let tiers = tiers(&reads);
+        let tiers = tiers(&reads, 1.0);
         assert_eq!(tiers.iter().map(|tier| tier.count).sum::<u64>(), 200);
         assert_eq!(tiers[0].label, TierLabel::FileSystemCache);
-        assert!(super::tiers(&LatencyDistribution::default()).is_empty());
+        assert!(super::tiers(&LatencyDistribution::default(), 1.0).is_empty());
     }
 }

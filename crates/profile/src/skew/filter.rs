@@ -67,6 +67,11 @@ impl Filter {
         Ok(Filter { terms })
     }
 
+    /// All of several filters: what passes passes each.
+    pub fn all(filters: impl IntoIterator<Item = Filter>) -> Filter {
+        Filter { terms: filters.into_iter().flat_map(|filter| filter.terms).collect() }
+    }
+
     pub(crate) fn accepts(&self, context: &Context, item: &Item<'_>) -> bool {
         self.terms.iter().all(|term| term.accepts(context, item))
     }

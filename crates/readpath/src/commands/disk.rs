@@ -96,7 +96,7 @@ struct Arguments {
     /// Reads in flight, each worker
     #[arg(long, default_value_t = 1)]
     depth: usize,
-    /// Completions to wait for at once [default: 1, from depth 16 on a quarter of it, at most 16]
+    /// Completions to wait for at once [default: 1, from depth 16 on half of it, at most 16]
     #[arg(long, value_name = "N")]
     reap_batch: Option<usize>,
     /// How the kernel is asked

@@ -57,7 +57,7 @@ pub(super) fn scopes(run: &Run, style: &Style) -> String {
         table = if index < 2 { table.column(name, Align::Left) } else { table.optional_column(name, Align::Left) };
     }
     table = table
-        .column(&format!("in calls, {}", scale.heading), Align::Right)
+        .column(scale.heading, Align::Right)
         .column("%", Align::Right)
         .optional_column("CPU", Align::Right)
         .optional_column("reads", Align::Right);

@@ -20,8 +20,7 @@ fn metrics(times: &[(&str, f64)], counts: &[(&str, f64)]) -> Vec<Metric> {
 
 /// An empty profile of one file.
 fn empty() -> Run {
-    let mut run =
-        run("profile", json!({"kind": "trace", "path": "orcl_ora_28030.trc", "files": ["orcl_ora_28030.trc"]}));
+    let mut run = run("profile", json!({"kind": "trace", "path": "shop_ora_4712.trc", "files": ["shop_ora_4712.trc"]}));
     run.host = Host::default();
     run.own_cost.clear();
     run
@@ -92,44 +91,44 @@ fn statement(run: &mut Run, id: &str, text: &str, figures: [f64; 6]) {
 pub(crate) fn profile() -> Run {
     let mut run = empty();
     let times = [
-        ("interval", 12_406_613.0),
-        ("response_time", 12_405_689.0),
-        ("cpu", 6_968_939.0),
-        ("waits", 5_763_055.0),
-        ("unaccounted_within", -326_305.0),
-        ("unaccounted_between", 924.0),
+        ("interval", 10_500_000.0),
+        ("response_time", 10_499_200.0),
+        ("cpu", 6_010_000.0),
+        ("waits", 4_741_007.0),
+        ("unaccounted_within", -251_807.0),
+        ("unaccounted_between", 800.0),
     ];
-    add(&mut run, json!({"table": "summary"}), metrics(&times, &[("roots", 7.0), ("logical_reads", 39_066.0)]));
-    add(&mut run, json!({"table": "summary", "session": "156.29"}), metrics(&times, &[("roots", 7.0)]));
-    class(&mut run, "cpu", 10_104.0, 6_968_939.0);
-    class(&mut run, "temporary-io", 35_017.0, 2_929_838.0);
-    class(&mut run, "multi-block-reads", 530.0, 2_791_697.0);
-    class(&mut run, "single-block-reads", 72.0, 40_504.0);
-    class(&mut run, "network", 2.0, 9.0);
-    class(&mut run, "think-time", 2.0, 1_007.0);
-    class(&mut run, "unaccounted-within", 0.0, -326_305.0);
-    class(&mut run, "unaccounted-between", 0.0, 924.0);
-    event(&mut run, "temporary-io", "direct path write temp", [11_002.0, 513_146.0, 7.0, 1_299.0]);
-    event(&mut run, "temporary-io", "direct path read temp", [24_015.0, 2_416_692.0, 6.0, 8_673.0]);
-    event(&mut run, "multi-block-reads", "db file scattered read", [530.0, 2_791_697.0, 429.0, 61_274.0]);
-    event(&mut run, "single-block-reads", "db file sequential read", [72.0, 40_504.0, 62.0, 4_824.0]);
-    event(&mut run, "network", "SQL*Net message to client", [2.0, 9.0, 4.0, 5.0]);
-    event(&mut run, "think-time", "SQL*Net message from client", [2.0, 1_007.0, 372.0, 635.0]);
-    call(&mut run, "PARSE", false, [2.0, 6_999.0, 5_633.0, 0.0, 0.0, 0.0]);
-    call(&mut run, "EXEC", false, [3.0, 452_937.0, 420_032.0, 20.0, 226.0, 3.0]);
-    call(&mut run, "FETCH", true, [10_037.0, 6_500_005.0, 11_973_097.0, 71_569.0, 38_840.0, 1_000_028.0]);
+    add(&mut run, json!({"table": "summary"}), metrics(&times, &[("roots", 7.0), ("logical_reads", 31_226.0)]));
+    add(&mut run, json!({"table": "summary", "session": "71.4203"}), metrics(&times, &[("roots", 7.0)]));
+    class(&mut run, "cpu", 9_050.0, 6_010_000.0);
+    class(&mut run, "temporary-io", 27_000.0, 2_600_000.0);
+    class(&mut run, "multi-block-reads", 411.0, 2_100_000.0);
+    class(&mut run, "single-block-reads", 60.0, 40_000.0);
+    class(&mut run, "network", 2.0, 7.0);
+    class(&mut run, "think-time", 2.0, 1_000.0);
+    class(&mut run, "unaccounted-within", 0.0, -251_807.0);
+    class(&mut run, "unaccounted-between", 0.0, 800.0);
+    event(&mut run, "temporary-io", "direct path write temp", [9_000.0, 500_000.0, 8.0, 1_500.0]);
+    event(&mut run, "temporary-io", "direct path read temp", [18_000.0, 2_100_000.0, 5.0, 9_900.0]);
+    event(&mut run, "multi-block-reads", "db file scattered read", [411.0, 2_100_000.0, 333.0, 44_100.0]);
+    event(&mut run, "single-block-reads", "db file sequential read", [60.0, 40_000.0, 71.0, 5_100.0]);
+    event(&mut run, "network", "SQL*Net message to client", [2.0, 7.0, 3.0, 4.0]);
+    event(&mut run, "think-time", "SQL*Net message from client", [2.0, 1_000.0, 400.0, 600.0]);
+    call(&mut run, "PARSE", false, [2.0, 7_000.0, 6_100.0, 0.0, 0.0, 0.0]);
+    call(&mut run, "EXEC", false, [3.0, 403_000.0, 390_000.0, 20.0, 226.0, 3.0]);
+    call(&mut run, "FETCH", true, [9_045.0, 5_600_000.0, 10_102_000.0, 60_123.0, 31_000.0, 900_000.0]);
     let text = "SELECT region, sum(amount)\n  FROM sales\n GROUP BY region\n ORDER BY 2 DESC";
-    statement(&mut run, "5ncdvm4r9w3cx", text, [11_970_000.0, 6_500_000.0, 71_569.0, 38_840.0, 1_000_000.0, 1.0]);
-    statement(&mut run, "9babjv8yq8ru3", "BEGIN report(:1); END;", [430_000.0, 460_000.0, 20.0, 226.0, 1.0, 1.0]);
+    statement(&mut run, "5ncdvm4r9w3cx", text, [10_102_000.0, 5_600_000.0, 60_123.0, 31_000.0, 900_000.0, 1.0]);
+    statement(&mut run, "9babjv8yq8ru3", "BEGIN report(:1); END;", [396_000.0, 410_000.0, 20.0, 226.0, 1.0, 1.0]);
     run.findings = vec![
-        Finding::info("answer-class", "Largest class: CPU, 56.2 % of 12.4 s; then temporary I/O, 23.6 %."),
+        Finding::info("answer-class", "Largest class: CPU, 57.2 % of 10.5 s; then temporary I/O, 24.8 %."),
         Finding::info(
             "answer-statements",
-            "1 of 2 statements is 96.5 % of the response time: 5ncdvm4r9w3cx SELECT ...",
+            "1 of 2 statements is 96.2 % of the response time: 5ncdvm4r9w3cx SELECT ...",
         ),
         Finding::info("practice-cpu", "Find the statements with most logical reads and let them touch fewer blocks."),
         Finding::info("practice-temporary-io", "Give the statements that sort or hash more memory."),
-        Finding::info("negative-unaccounted-within", "Unaccounted for within calls is -326 ms: CPU inside waits."),
+        Finding::info("negative-unaccounted-within", "Unaccounted for within calls is -252 ms: CPU inside waits."),
     ];
     run
 }
@@ -141,7 +140,7 @@ pub(crate) fn profile_sessions() -> Run {
     run.subject.insert("sort".into(), json!("physical-reads"));
     run.subject.insert("top".into(), json!(1));
     let mut second = run.cases[1].clone();
-    second.parameters.insert("session".into(), json!("157.31 \u{202e}"));
+    second.parameters.insert("session".into(), json!("72.99 \u{202e}"));
     run.cases.push(second);
     for (module, action, micros) in [("batch", "nightly", 9e6), ("web \u{1b}[2J", "", 3e6)] {
         add(
@@ -158,7 +157,7 @@ pub(crate) fn profile_statement() -> Run {
     let mut run = profile();
     let id = "5ncdvm4r9w3cx";
     run.subject.insert("statement".into(), json!(id));
-    for (name, calls, elapsed) in [("PARSE", 1.0, 1_729.0), ("EXEC", 1.0, 36.0), ("FETCH", 10_001.0, 11_960_000.0)] {
+    for (name, calls, elapsed) in [("PARSE", 1.0, 1_900.0), ("EXEC", 1.0, 40.0), ("FETCH", 9_045.0, 10_100_000.0)] {
         add(
             &mut run,
             json!({"table": "statement_call", "id": id, "call": name}),
@@ -169,23 +168,23 @@ pub(crate) fn profile_statement() -> Run {
         &mut run,
         json!({"table": "statement_event", "id": id, "event": "db file scattered read"}),
         metrics(
-            &[("total", 2_791_697.0), ("mean", 5_267.0), ("min", 429.0), ("max", 61_274.0)],
-            &[("calls", 530.0), ("blocks", 38_462.0)],
+            &[("total", 2_100_000.0), ("mean", 5_109.0), ("min", 333.0), ("max", 44_100.0)],
+            &[("calls", 411.0), ("blocks", 30_000.0)],
         ),
     );
-    for (from, calls, total) in [(256, 40.0, 18_000.0), (1024, 300.0, 600_000.0), (4096, 190.0, 2_173_697.0)] {
+    for (from, calls, total) in [(256, 40.0, 18_000.0), (1024, 221.0, 482_000.0), (4096, 150.0, 1_600_000.0)] {
         add(
             &mut run,
             json!({"table": "statement_histogram", "id": id, "event": "db file scattered read", "from_us": from}),
             metrics(&[("total", total)], &[("calls", calls), ("blocks", calls * 70.0)]),
         );
     }
-    for (line, level, operation, micros) in [(1, 0, "SORT GROUP BY", 9.1e6), (2, 1, "TABLE ACCESS FULL SALES", 2.8e6)] {
+    for (line, level, operation, micros) in [(1, 0, "SORT GROUP BY", 7.9e6), (2, 1, "TABLE ACCESS FULL SALES", 2.1e6)] {
         let parameters = json!({
-            "table": "plan_line", "id": id, "plan": 1, "plan_hash": 961_378_228_u64, "line": line, "parent": line - 1,
+            "table": "plan_line", "id": id, "plan": 1, "plan_hash": 811_000_111_u64, "line": line, "parent": line - 1,
             "level": level, "operation": operation, "object": 0,
         });
-        let counts = [("rows", 1e6), ("gets", 38_000.0 * f64::from(level)), ("physical_reads", 35_000.0)];
+        let counts = [("rows", 9e5), ("gets", 31_000.0 * f64::from(level)), ("physical_reads", 30_000.0)];
         add(&mut run, parameters, metrics(&[("time", micros)], &counts));
     }
     run

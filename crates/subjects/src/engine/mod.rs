@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use measure::random::mix;
+use storage::generator::RowShape;
 use storage::heap::{HeapTable, RandomOrder};
 use storage::manifest::{Manifest, TableSpec};
 use storage::page::{PAGE_ROOM, SLOT_BYTES};
@@ -289,7 +290,7 @@ impl LogicalReads for Engine {
 /// The table of a cell. Its name leaves the payload out, so that one directory holds one table of a shape.
 fn spec(cell: &Cell) -> TableSpec {
     let Cell { row_length, columns, payload } = *cell;
-    TableSpec { name: format!("{row_length}x{columns}"), row_length, columns, payload, seed: TABLE_SEED }
+    TableSpec::uniform(&format!("{row_length}x{columns}"), RowShape { row_length, columns }, payload, TABLE_SEED)
 }
 
 /// A smaller table of another shape, whose blocks come between those of a cell.

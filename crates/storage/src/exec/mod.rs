@@ -1,0 +1,3 @@
+//! The operators: one file for each way to answer a question.
+
+pub mod full_scan;
