@@ -71,7 +71,7 @@ struct StatementSums {
     calls: Vec<(u16, CallSums)>,
     waits: Vec<(EventIndex, EventSums)>,
     plans: Option<Box<Plans>>,
-    errors: Option<Box<BTreeMap<i64, u64>>>,
+    errors: BTreeMap<i64, u64>,
     think_time: Option<Box<ThinkTime>>,
 }
 
@@ -79,13 +79,13 @@ impl StatementSums {
     /// The profile of a statement with the executions whose plan found no room; `None` where nothing is known of it.
     fn finish(self, place: usize) -> Option<(StatementProfile, u64)> {
         let is_known =
-            self.plans.is_some() || self.errors.is_some() || !self.calls.is_empty() || !self.waits.is_empty();
+            self.plans.is_some() || !self.errors.is_empty() || !self.calls.is_empty() || !self.waits.is_empty();
         let (plans, left_out) = self.plans.map(|plans| plans.finish()).unwrap_or_default();
         let mut profile = StatementProfile {
             statement: StatementIndex(place as u32),
             calls: self.calls.into_iter().collect(),
             waits: self.waits.into_iter().collect(),
-            errors: self.errors.map(|errors| *errors).unwrap_or_default(),
+            errors: self.errors,
             plans,
             think_time: self.think_time.map(|think_time| *think_time).unwrap_or_default(),
             ..StatementProfile::default()
@@ -301,8 +301,7 @@ impl Observer for Collector {
 
     fn failure(&mut self, _context: &Context, failure: &Failure) {
         *self.errors.entry(failure.code).or_default() += 1;
-        let errors = self.statement(failure.statement).errors.get_or_insert_default();
-        *errors.entry(failure.code).or_default() += 1;
+        *self.statement(failure.statement).errors.entry(failure.code).or_default() += 1;
     }
 
     fn transaction(&mut self, _context: &Context, transaction: &Transaction) {

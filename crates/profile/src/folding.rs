@@ -8,7 +8,7 @@ use crate::tables::{Profile, StatementProfile};
 /// What stands for a literal.
 const PLACE: char = '?';
 
-/// Plans that a folded statement keeps: those of the first of its statements that have any.
+/// Plans that a folded statement keeps: those of the first of its statements.
 const PLANS_MAX: usize = 16;
 
 /// Adds up the statements whose texts differ in literals alone. The sum has the identifier of the first one in the
@@ -27,7 +27,10 @@ pub fn fold(profile: &mut Profile) -> usize {
         let key = fold_text(&known.text);
         match places.get(&key) {
             Some(place) => {
-                folded[*place].merge(one);
+                let sum = &mut folded[*place];
+                sum.merge(&one);
+                let room = PLANS_MAX.saturating_sub(sum.plans.len());
+                sum.plans.extend(one.plans.into_iter().take(room));
                 count += 1;
             }
             None => {
@@ -39,28 +42,6 @@ pub fn fold(profile: &mut Profile) -> usize {
     }
     profile.statements = folded;
     count
-}
-
-impl StatementProfile {
-    /// Adds another statement's calls, waits and errors, and its plans as far as there is room.
-    pub fn merge(&mut self, other: StatementProfile) {
-        for (name, sums) in &other.calls {
-            self.calls.entry(*name).or_default().merge(sums);
-        }
-        for (event, sums) in &other.waits {
-            self.waits.entry(*event).or_default().merge(sums);
-        }
-        for (code, errors) in other.errors {
-            *self.errors.entry(code).or_default() += errors;
-        }
-        self.own += other.own;
-        self.inclusive += other.inclusive;
-        self.inside += other.inside;
-        self.between += other.between;
-        self.think_time.merge(&other.think_time);
-        let room = PLANS_MAX.saturating_sub(self.plans.len());
-        self.plans.extend(other.plans.into_iter().take(room));
-    }
 }
 
 /// A text with a question mark for every literal and one space for all white space; lists of literals are one.

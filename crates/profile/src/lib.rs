@@ -11,6 +11,7 @@ pub mod collector;
 pub mod document;
 pub mod findings;
 pub mod folding;
+pub mod group;
 pub mod input;
 pub mod instruments;
 mod log_survey;
@@ -22,6 +23,7 @@ pub mod postgres;
 pub mod readings;
 pub mod skew;
 pub mod survey;
+pub mod synthetic;
 pub mod tables;
 pub mod ticks;
 

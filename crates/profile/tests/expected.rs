@@ -5,6 +5,7 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use profile::observer::{Cost, EventIndex, StatementKind};
 use profile::oracle::time_scale::Unit;
@@ -69,19 +70,19 @@ fn events<'a>(
     by_name
 }
 
-/// Every trace that has values, with its profile and the values.
-fn check(what: impl Fn(&str, &Profile, &Value)) {
-    let Some(folder) = support::traces() else {
-        println!("skipped: no real traces on this machine");
-        return;
-    };
-    let mut names: Vec<_> =
-        std::fs::read_dir(folder.join("expected")).unwrap().map(|file| file.unwrap().path()).collect();
+/// Every trace of the folder that has values, with its profile and the values.
+fn check(folder: &Path, what: impl Fn(&str, &Profile, &Value)) {
+    let mut names: Vec<_> = std::fs::read_dir(folder.join("expected"))
+        .expect("as the report or the values have it")
+        .map(|file| file.expect("as the report or the values have it").path())
+        .collect();
     names.sort();
     assert!(names.len() >= 29, "{} files", names.len());
     for path in names {
-        let expected: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-        let name = expected["file"].as_str().unwrap();
+        let expected: Value =
+            serde_json::from_slice(&std::fs::read(&path).expect("as the report or the values have it"))
+                .expect("as the report or the values have it");
+        let name = expected["file"].as_str().expect("as the report or the values have it");
         let profile = support::profile_in(Unit::Microsecond, &[&support::read(&folder.join(name))]);
         what(name, &profile, &expected);
     }
@@ -89,7 +90,11 @@ fn check(what: impl Fn(&str, &Profile, &Value)) {
 
 #[test]
 fn calls_and_their_own_costs_are_those_of_the_script() {
-    check(|file, profile, expected| {
+    let Some(folder) = support::traces() else {
+        println!("skipped: no real traces on this machine");
+        return;
+    };
+    check(&folder, |file, profile, expected| {
         let mut ours = serde_json::Map::new();
         for ((name, is_recursive), sums) in &profile.whole.calls {
             let prefix = if *is_recursive { "rec" } else { "nonrec" };
@@ -106,7 +111,11 @@ fn calls_and_their_own_costs_are_those_of_the_script() {
 
 #[test]
 fn waits_inside_and_between_calls_are_those_of_the_script() {
-    check(|file, profile, expected| {
+    let Some(folder) = support::traces() else {
+        println!("skipped: no real traces on this machine");
+        return;
+    };
+    check(&folder, |file, profile, expected| {
         let ours: serde_json::Map<String, Value> = events(profile, profile.whole.events.iter())
             .iter()
             .map(|(name, sums)| (name.clone(), event(sums)))
@@ -117,10 +126,15 @@ fn waits_inside_and_between_calls_are_those_of_the_script() {
 
 #[test]
 fn every_session_closes_as_the_script_says() {
-    check(|file, profile, expected| {
+    let Some(folder) = support::traces() else {
+        println!("skipped: no real traces on this machine");
+        return;
+    };
+    check(&folder, |file, profile, expected| {
         let mut ours = serde_json::Map::new();
         for session in &profile.sessions {
-            let id = &profile.context.sessions[session.session.unwrap().0 as usize].id;
+            let id =
+                &profile.context.sessions[session.session.expect("as the report or the values have it").0 as usize].id;
             let inside: Ticks = session.events.values().map(|sums| sums.inside).sum();
             let between: Ticks = session.events.values().map(|sums| sums.between).sum();
             let values = json!({
@@ -143,7 +157,11 @@ fn every_session_closes_as_the_script_says() {
 
 #[test]
 fn blocks_by_file_are_those_of_the_script() {
-    check(|file, profile, expected| {
+    let Some(folder) = support::traces() else {
+        println!("skipped: no real traces on this machine");
+        return;
+    };
+    check(&folder, |file, profile, expected| {
         let mut ours = serde_json::Map::new();
         for ((event, number), sums) in &profile.files {
             let values = json!({"n": sums.count, "us": micros(sums.total), "blocks": sums.blocks});
@@ -185,8 +203,8 @@ const WAITED_IN_PARSE: [(&str, &str); 4] = [
 
 /// Adds `[count, us, max]` by event.
 fn add(sums: &mut BTreeMap<String, [i64; 3]>, waits: &Value) {
-    for (event, values) in waits.as_object().unwrap() {
-        let values = [0, 1, 2].map(|place| values[place].as_i64().unwrap());
+    for (event, values) in waits.as_object().expect("as the report or the values have it") {
+        let values = [0, 1, 2].map(|place| values[place].as_i64().expect("as the report or the values have it"));
         let sums = sums.entry(event.clone()).or_default();
         *sums = [sums[0] + values[0], sums[1] + values[1], sums[2].max(values[2])];
     }
@@ -194,12 +212,16 @@ fn add(sums: &mut BTreeMap<String, [i64; 3]>, waits: &Value) {
 
 #[test]
 fn statements_are_those_of_the_script() {
-    check(|file, profile, expected| {
+    let Some(folder) = support::traces() else {
+        println!("skipped: no real traces on this machine");
+        return;
+    };
+    check(&folder, |file, profile, expected| {
         let context = &profile.context;
         let (mut all_ours, mut all_expected) = (BTreeMap::new(), BTreeMap::new());
         let is_moved = WAITED_IN_PARSE.iter().any(|(moved, _)| *moved == file);
-        for expected in expected["sql_top40"].as_array().unwrap() {
-            let id = expected["sql"].as_str().unwrap();
+        for expected in expected["sql_top40"].as_array().expect("as the report or the values have it") {
+            let id = expected["sql"].as_str().expect("as the report or the values have it");
             let is_of = |ours: &&StatementProfile| {
                 let statement = &context.statements[ours.statement.0 as usize];
                 match statement.kind {

@@ -218,18 +218,16 @@ fn a_folder_is_read_without_what_cannot_be_read_and_says_so() {
 fn standard_input_gives_the_same_profile_as_the_file() {
     let user = User::new();
     let mut child = user
-        .command(&["profile", "-", "--no-store", "--format", "csv"])
+        .command(&["profile", "-", "--no-store", "--format", "json"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     child.stdin.take().unwrap().write_all(&fs::read(TRACE).unwrap()).unwrap();
-    let piped = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
-    let file = user.ok(&["profile", TRACE, "--no-store", "--format", "csv"]);
-    let without_run = |text: &str| -> Vec<String> {
-        text.lines().map(|line| line.split_once(',').unwrap().1.replace(TRACE, "standard input")).collect()
-    };
-    assert_eq!(without_run(&piped), without_run(&file));
+    let piped: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
+    let file = user.json(&["profile", TRACE, "--no-store"]);
+    assert_eq!(piped["subject"]["files"][0], "standard input");
+    assert_eq!(piped["cases"].to_string().replace("standard input", TRACE), file["cases"].to_string());
     let reader_gone = user.command(&["profile", TRACE]).stdout(Stdio::null()).output().unwrap();
     assert_eq!(reader_gone.status.code(), Some(0));
 }

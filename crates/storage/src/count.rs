@@ -6,7 +6,7 @@
 use crate::number;
 use crate::page::{PageBytes, PageView};
 use crate::page_id::PAGE_SIZE;
-use crate::question::{Answer, Comparison, Operator, Question};
+use crate::question::{Answer, Question};
 use crate::row::NULL;
 use crate::walk::{AllLines, BEYOND_SHORT, FetchAhead, Group, LANES, NoFetch, byte_at, row_start};
 
@@ -57,7 +57,7 @@ impl Plan<'_> {
         let before = |column: u8| usize::from(column).wrapping_sub(1);
         let counted = Some((before(question.counted), Stop::IsThere));
         let compared = question.comparison.map(|comparison| {
-            let (low, high) = bounds(&comparison);
+            let (low, high) = comparison.bounds();
             (before(comparison.column), Stop::Between(low, high))
         });
         let counted_first = question.comparison.is_some_and(|comparison| comparison.column > question.counted);
@@ -72,19 +72,6 @@ impl Plan<'_> {
     /// The last column that is looked at, from 1.
     fn last_column(&self) -> usize {
         self.stops[1].map_or(1, |(before, _)| before.wrapping_add(1))
-    }
-}
-
-/// The numbers that pass, as a range with both ends; empty where the lower end is above the upper.
-fn bounds(comparison: &Comparison) -> (i64, i64) {
-    let constant = comparison.constant;
-    let nothing = (i64::MAX, i64::MIN);
-    match comparison.operator {
-        Operator::Greater => constant.checked_add(1).map_or(nothing, |low| (low, i64::MAX)),
-        Operator::GreaterOrEqual => (constant, i64::MAX),
-        Operator::Less => constant.checked_sub(1).map_or(nothing, |high| (i64::MIN, high)),
-        Operator::LessOrEqual => (i64::MIN, constant),
-        Operator::Equal => (constant, constant),
     }
 }
 
@@ -185,6 +172,7 @@ mod tests {
     use super::*;
     use crate::page::{PageKind, PageMut};
     use crate::page_id::{PageId, SegmentId};
+    use crate::question::{Comparison, Operator};
     use crate::row::{self, Value};
     use proptest::prelude::*;
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::page_id::PageId;
+use crate::unit::format::UnitDamage;
 
 /// An engine error.
 #[derive(Debug, Error)]
@@ -20,6 +21,14 @@ pub enum StorageError {
         page: PageId,
         /// What is wrong with it.
         reason: String,
+    },
+    /// A columnar unit that must not be used.
+    #[error("the unit that begins with {page} is damaged ({damage}); build it again from its rows")]
+    BadUnit {
+        /// Its first page.
+        page: PageId,
+        /// What is wrong with it.
+        damage: UnitDamage,
     },
     /// A data file that is not one, or not of this version or length.
     #[error("{file}: {reason}", file = file.display())]

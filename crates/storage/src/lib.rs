@@ -22,6 +22,7 @@ mod pool_access;
 pub mod question;
 pub mod row;
 pub mod table_rows;
+pub mod unit;
 pub mod versions;
 pub mod walk;
 

@@ -43,6 +43,19 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// The numbers that pass, as a range with both ends; empty where the lower end is above the upper.
+    pub fn bounds(&self) -> (i64, i64) {
+        let constant = self.constant;
+        let nothing = (i64::MAX, i64::MIN);
+        match self.operator {
+            Operator::Greater => constant.checked_add(1).map_or(nothing, |low| (low, i64::MAX)),
+            Operator::GreaterOrEqual => (constant, i64::MAX),
+            Operator::Less => constant.checked_sub(1).map_or(nothing, |high| (i64::MIN, high)),
+            Operator::LessOrEqual => (i64::MIN, constant),
+            Operator::Equal => (constant, constant),
+        }
+    }
+
     /// Whether a value passes.
     #[inline]
     pub fn accepts(&self, value: i64) -> bool {

@@ -155,9 +155,12 @@ fn remote(rest: &[u8]) -> Answer<CallRecord> {
 
 /// `LOBREAD: type=TEMPORARY LOB,bytes=..,c=..`: any word of capitals that begins with LOB.
 fn large_object(line: &[u8]) -> Option<Answer<(CallRecord, &[u8])>> {
+    if !line.starts_with(b"LOB") {
+        return None;
+    }
     let colon = line.iter().take(24).position(|byte| *byte == b':')?;
     let name = &line[..colon];
-    if !name.starts_with(b"LOB") || name.len() < 6 || !name.iter().all(u8::is_ascii_uppercase) {
+    if name.len() < 6 || !name.iter().all(u8::is_ascii_uppercase) {
         return None;
     }
     let mut call = CallRecord { kind: CallKind::Lob, ..EMPTY };

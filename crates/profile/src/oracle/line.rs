@@ -128,14 +128,14 @@ fn capital(line: &[u8]) -> Line<'_> {
     if line.starts_with(wait::BEGINNING) {
         return Line::Wait;
     }
-    if let Some(answer) = call::read(line) {
-        return answer.map_or_else(fault, |(call, name)| Line::Call(call, name));
-    }
     if let Some(answer) = plan::read(line) {
         return answer.map_or_else(fault, |plan| Line::Plan(Box::new(plan)));
     }
     if let Some(answer) = statement::header(line) {
         return answer.map_or_else(fault, Line::Header);
+    }
+    if let Some(answer) = call::read(line) {
+        return answer.map_or_else(fault, |(call, name)| Line::Call(call, name));
     }
     if let Some(rest) = line.strip_prefix(b"BINDS #") {
         return binds(rest).map_or_else(fault, Line::Binds);

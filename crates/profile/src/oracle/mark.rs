@@ -91,7 +91,7 @@ pub(crate) fn application(line: &[u8]) -> Option<(Range<usize>, Range<usize>)> {
 }
 
 /// How lines of the preamble begin.
-const PREAMBLE: [&[u8]; 24] = [
+const PREAMBLE: [&[u8]; 23] = [
     b"Trace file ",
     b"Dump file ",
     b"Oracle Database ",
@@ -110,8 +110,7 @@ const PREAMBLE: [&[u8]; 24] = [
     b"Redo thread mounted by this instance:",
     b"Oracle process number:",
     b"Unix process pid:",
-    b"Windows thread id:",
-    b"Windows NT ",
+    b"Windows ",
     b"CPU  ",
     b"Process Affinity",
     b"Memory (Avail/Total)",

@@ -22,9 +22,9 @@ fn read_after(line: &[u8]) -> Answer<PlanLineRecord> {
     let rows = number(&mut fields, b" cnt=")?;
     let parent = number(&mut fields, b" pid=")?;
     let position = number(&mut fields, b" pos=")?;
-    fields.eat_slice(b" obj=").ok_or(Fault::Malformed)?;
+    fields.eat(b" obj=").ok_or(Fault::Malformed)?;
     let object = fields.checked_signed()?;
-    fields.eat_slice(b" op='").ok_or(Fault::Malformed)?;
+    fields.eat(b" op='").ok_or(Fault::Malformed)?;
     let begin = fields.at;
     let quoted = fields.rest().strip_suffix(b"'").ok_or(Fault::Malformed)?;
     let (operation, figures) = operation(quoted)?;
@@ -40,8 +40,8 @@ fn read_after(line: &[u8]) -> Answer<PlanLineRecord> {
     })
 }
 
-fn number(fields: &mut Fields<'_>, name: &[u8]) -> Answer<u64> {
-    fields.eat_slice(name).ok_or(Fault::Malformed)?;
+fn number<const LENGTH: usize>(fields: &mut Fields<'_>, name: &[u8; LENGTH]) -> Answer<u64> {
+    fields.eat(name).ok_or(Fault::Malformed)?;
     Ok(fields.checked()?)
 }
 
@@ -52,7 +52,8 @@ fn small(value: u64) -> Answer<u32> {
 /// The name of the operation, and its figures where it has any. Old releases write the name alone, and a name may have
 /// parentheses of its own.
 fn operation(quoted: &[u8]) -> Answer<(Range<usize>, Option<PlanFigures>)> {
-    let Some(begin) = memchr::memmem::rfind(quoted, b"(cr=") else { return Ok((0..trimmed(quoted), None)) };
+    let figures_begin = memchr::memrchr(b'(', quoted).filter(|begin| quoted[*begin..].starts_with(b"(cr="));
+    let Some(begin) = figures_begin else { return Ok((0..trimmed(quoted), None)) };
     let inner = quoted[begin + 1..].strip_suffix(b")").ok_or(Fault::Malformed)?;
     Ok((0..trimmed(&quoted[..begin]), Some(figures(inner)?)))
 }
@@ -63,22 +64,35 @@ fn trimmed(name: &[u8]) -> usize {
 
 fn figures(inner: &[u8]) -> Answer<PlanFigures> {
     let mut figures = PlanFigures::default();
-    for word in inner.split(|byte| *byte == b' ').filter(|word| !word.is_empty()) {
+    let mut fields = Fields::new(inner, 0);
+    loop {
+        fields.skip_blanks();
+        if fields.is_at_end() {
+            break;
+        }
+        let rest = fields.rest();
+        let length = rest.iter().position(|byte| matches!(byte, b'=' | b' ')).unwrap_or(rest.len());
+        fields.at += length;
         // The unit behind the time stands alone.
-        let Some(equals) = word.iter().position(|byte| *byte == b'=') else { continue };
-        let mut value = Fields::new(word, equals + 1);
-        match &word[..equals] {
-            b"cr" => figures.consistent_gets = value.checked()?,
-            b"pr" | b"r" => figures.physical_reads = value.checked()?,
-            b"pw" | b"w" => figures.physical_writes = value.checked()?,
-            b"str" => figures.starts = Some(value.checked()?),
-            b"time" => figures.time = value.checked_signed()?,
-            b"cost" => figures.cost = value.checked().ok(),
-            b"card" => figures.cardinality = value.checked().ok(),
-            _ => {}
+        if fields.eat(b"=").is_some() {
+            figure(&rest[..length], &mut fields, &mut figures)?;
         }
     }
     Ok(figures)
+}
+
+fn figure(name: &[u8], value: &mut Fields<'_>, figures: &mut PlanFigures) -> Answer<()> {
+    match name {
+        b"cr" => figures.consistent_gets = value.checked()?,
+        b"pr" | b"r" => figures.physical_reads = value.checked()?,
+        b"pw" | b"w" => figures.physical_writes = value.checked()?,
+        b"str" => figures.starts = Some(value.checked()?),
+        b"time" => figures.time = value.checked_signed()?,
+        b"cost" => figures.cost = value.checked().ok(),
+        b"card" => figures.cardinality = value.checked().ok(),
+        _ => drop(value.checked_signed()?),
+    }
+    Ok(())
 }
 
 #[cfg(test)]

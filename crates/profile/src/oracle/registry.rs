@@ -115,7 +115,7 @@ impl Registry {
         };
         self.statement(context, key, (text, declaration.text_bytes), || Statement {
             id: match key {
-                StatementKey::SqlId(_) => String::from_utf8_lossy(sql_id).into_owned(),
+                StatementKey::SqlId(_) => shown(sql_id),
                 _ => declaration.hash.to_string(),
             },
             command: declaration.command,
@@ -180,7 +180,7 @@ impl Registry {
         }
         let index = StatementIndex(index_of(context.statements.len()));
         let kept = &text[..text.len().min(TEXT_BYTES)];
-        context.statements.push(Statement { text: String::from_utf8_lossy(kept).into_owned(), text_bytes, ..make() });
+        context.statements.push(Statement { text: shown(kept), text_bytes, ..make() });
         self.statements.insert(key, index);
         Entry { index, is_shortened: (kept.len() as u64) < text_bytes }
     }
@@ -230,6 +230,12 @@ impl Registry {
         self.call_names.insert(name.to_owned(), index);
         index
     }
+}
+
+/// Bytes as text, with other letters than those of UTF-8 shown as well as they can be.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    // Nearly all texts are sound, and checking first is many times faster than looking for what is not.
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes).into_owned(), str::to_owned)
 }
 
 /// An index of 32 bits; four thousand million statements do not fit in memory.

@@ -3,11 +3,14 @@
 // Every test binary takes what it needs of this.
 #![allow(dead_code)]
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use profile::collector::Collector;
+use profile::input::{self, Given};
 use profile::oracle::account::Accounting;
+use profile::oracle::read::{self as reader, ReadOptions};
 use profile::oracle::record::Batch;
 use profile::oracle::scan::{ChunkEnd, Scanner, State};
 use profile::oracle::time_scale::{TimeScale, TimeScaleProbe, Unit};
@@ -49,6 +52,20 @@ pub(crate) fn profile(files: &[&[u8]]) -> Profile {
 /// The profile of some files whose unit is given.
 pub(crate) fn profile_in(unit: Unit, files: &[&[u8]]) -> Profile {
     account(files, |_| TimeScale::given(unit))
+}
+
+/// The profile of a file that is read in parts of about this size by two workers.
+pub(crate) fn profile_in_parts(unit: Unit, bytes: &[u8], chunk_bytes: usize) -> Profile {
+    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+    file.write_all(bytes).expect("room for a small file");
+    let source = input::open(&Given::File(file.path().into())).expect("the file is readable");
+    let (mut collector, mut accounting) = (Collector::default(), Accounting::new());
+    accounting.begin_file(TimeScale::given(unit));
+    let options = ReadOptions { workers: 2, chunk_bytes };
+    reader::read(source, options, &mut |batch| accounting.batch(batch, &mut collector)).expect("readable");
+    accounting.end_file(&mut collector);
+    let accounted = accounting.finish(&mut collector);
+    collector.finish(accounted)
 }
 
 fn account(files: &[&[u8]], scale: impl Fn(&Batch) -> TimeScale) -> Profile {

@@ -1,3 +1,4 @@
 //! The operators: one file for each way to answer a question.
 
 pub mod full_scan;
+pub mod unit_scan;

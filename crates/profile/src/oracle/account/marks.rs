@@ -6,6 +6,7 @@ use crate::observer::{
 use crate::oracle::account::Accounting;
 use crate::oracle::budget::point;
 use crate::oracle::record::{Body, DeclarationRecord, Mark, PlanFigures, PlanLineRecord};
+use crate::oracle::registry::shown;
 use crate::tables::ProblemKind;
 use crate::ticks::Ticks;
 
@@ -49,9 +50,7 @@ impl Accounting {
             let (first, last) = self.clocks.unwrap_or((clock, clock));
             self.clocks = Some((first.min(clock), last.max(clock)));
         }
-        let text = |span: &std::ops::Range<usize>| {
-            String::from_utf8_lossy(bytes.get(span.clone()).unwrap_or_default()).into_owned()
-        };
+        let text = |span: &std::ops::Range<usize>| shown(bytes.get(span.clone()).unwrap_or_default());
         let change = match mark {
             Mark::Session(span) => Change::Session(text(span)),
             Mark::Process(number) => Change::Process(*number),
@@ -219,7 +218,7 @@ impl Accounting {
             plan_hash,
             id: record.id,
             parent: record.parent,
-            operation: String::from_utf8_lossy(operation).into_owned(),
+            operation: shown(operation),
             object: record.object,
             rows: record.rows,
             figures: figures.flatten(),
