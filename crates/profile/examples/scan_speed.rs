@@ -1,4 +1,5 @@
-//! How fast the scanner alone is: `cargo run --release -p profile --example scan_speed -- FILE [WORKERS [CHUNK_BYTES]]`.
+//! How fast the scanner alone is:
+//! `cargo run --release -p profile --example scan_speed -- FILE [WORKERS [CHUNK_BYTES]]`.
 #![allow(clippy::print_stdout, reason = "an example prints what it found")]
 
 use std::path::PathBuf;

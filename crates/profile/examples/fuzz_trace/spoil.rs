@@ -4,8 +4,10 @@ use measure::random::SplitMix64;
 
 /// Constructs, whole; what is in them looks like what databases write.
 const CONSTRUCTS: [&str; 26] = [
-    "=====================\nPARSING IN CURSOR #5 len=8 dep=0 uid=1 oct=3 lid=1 tim=5000 hv=7 ad='a' sqlid='x1'\nselect 1\nEND OF STMT\n",
-    "PARSING IN CURSOR #6 len=40 dep=1 uid=0 oct=3 lid=0 tim=6000 hv=8 ad='b'\nselect '\nEND OF STMT\n' from dual\nEND OF STMT\n",
+    "=====================\nPARSING IN CURSOR #5 len=8 dep=0 uid=1 oct=3 lid=1 tim=5000 hv=7 ad='a' \
+     sqlid='x1'\nselect 1\nEND OF STMT\n",
+    "PARSING IN CURSOR #6 len=40 dep=1 uid=0 oct=3 lid=0 tim=6000 hv=8 ad='b'\n\
+     select '\nEND OF STMT\n' from dual\nEND OF STMT\n",
     "PARSE #5:c=10,e=20,p=0,cr=1,cu=0,mis=1,r=0,dep=0,og=1,plh=77,tim=6100\n",
     "EXEC #5:c=1000,e=2000,p=1,cr=2,cu=3,mis=0,r=1,dep=0,og=1,plh=77,tim=9000\n",
     "EXEC #6:c=0,e=900,p=1,cr=2,cu=3,mis=0,r=1,dep=1,og=4,tim=8900\n",
@@ -17,7 +19,8 @@ const CONSTRUCTS: [&str; 26] = [
     "WAIT #5: nam='db file scattered read' ela= 400 file#=1 block#=20 blocks=8 obj#=5 tim=8000\n",
     "WAIT #0: nam='SQL*Net message from client' ela= 1500000 driver id=1413697536 #bytes=1 p3=0 obj#=-1 tim=1600000\n",
     "WAIT #6: nam='latch: it's a' ela=7 p1=1 p2=-2 p3=0\n",
-    "STAT #5 id=1 cnt=1 pid=0 pos=1 obj=0 op='SORT (AGGREGATE) (cr=4 pr=1 pw=0 str=1 time=90 us cost=3 size=9 card=1)'\n",
+    "STAT #5 id=1 cnt=1 pid=0 pos=1 obj=0 op='SORT (AGGREGATE) (cr=4 pr=1 pw=0 str=1 \
+     time=90 us cost=3 size=9 card=1)'\n",
     "STAT #5 id=2 cnt=8 pid=1 pos=1 obj=-1 op='TABLE ACCESS FULL T '\n",
     "BINDS #5:\n\n Bind#0\n  oacdty=01 mxl=32(02)\n  value=\"a\nEXEC #5:c=1,e=2\n\"\n Bind#1\n  value=7\n",
     "XCTEND rlbk=0, rd_only=1, tim=9996\n",

@@ -42,7 +42,7 @@ impl Given {
 pub fn open(given: &Given) -> Result<Bytes, Problem> {
     let opened = match given {
         Given::StandardInput => compression::unpack_stream(io::stdin()),
-        Given::File(path) => File::open(path).and_then(|file| open_file(file)),
+        Given::File(path) => File::open(path).and_then(open_file),
     };
     opened.map_err(|error| Problem::unreadable(given, error))
 }

@@ -31,8 +31,11 @@ fn stamp(line: &[u8], at: usize) -> Option<Mark> {
     Some(Mark::Container(at + 2..at + 2 + length))
 }
 
+/// Makes a mark of the span of its value.
+type Attribute = fn(Range<usize>) -> Mark;
+
 /// Attributes of a session: the name, and the mark that it gives.
-const ATTRIBUTES: [(&[u8], fn(Range<usize>) -> Mark); 7] = [
+const ATTRIBUTES: [(&[u8], Attribute); 7] = [
     (b"SESSION ID:(", Mark::Session),
     (b"CLIENT ID:(", Mark::Client),
     (b"SERVICE NAME:(", Mark::Service),
@@ -128,7 +131,7 @@ pub(crate) fn is_preamble(line: &[u8]) -> bool {
     is_path
         || PREAMBLE.iter().any(|beginning| line.starts_with(beginning))
         || is_list.iter().any(|beginning| line.starts_with(beginning))
-        || (is_dated && line.iter().any(|byte| *byte == b':'))
+        || (is_dated && line.contains(&b':'))
 }
 
 /// The version in a line of the preamble, such as `11.2.0.3.0`; within the line.

@@ -1,4 +1,4 @@
-//! Reads a trace in parallel: chunks are scanned on several processors, and their records are taken in the file's order.
+//! Reads a trace in parallel: chunks are scanned on several processors, and their records are taken in order.
 //!
 //! Each worker takes the next chunk, scans it as if it began between constructs, and waits for its turn. If the chunk
 //! before it ended within a construct, it scans once more with what is known then. In its turn it hands the batch to

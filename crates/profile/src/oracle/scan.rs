@@ -353,7 +353,7 @@ impl Pass<'_> {
     fn bind_line(&mut self, mut block: BindBlock) -> State {
         let bytes = self.bytes;
         let first = bytes[self.at];
-        if matches!(first, b'A'..=b'Z') {
+        if first.is_ascii_uppercase() {
             // The block's record comes before that of the line that ends it.
             self.end_binds(&block);
             if self.quick_line() {

@@ -89,7 +89,8 @@ fn hostile() -> String {
         )
     };
     [
-        "Trace file /a/b_ora_1.trc\nOracle Database 11g Release 11.2.0.3.0\n\n*** SESSION ID:(9.1) 2015-03-10 14:08:53.050\n",
+        "Trace file /a/b_ora_1.trc\nOracle Database 11g Release 11.2.0.3.0\n\n\
+         *** SESSION ID:(9.1) 2015-03-10 14:08:53.050\n",
         &declare(inner.len(), &inner),
         "END OF STMT\n",
         EXEC,
