@@ -1,5 +1,7 @@
 //! Columnar units: the same answers as from rows, at every level; damage is named and never counted.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -195,15 +197,17 @@ fn a_question_that_units_cannot_answer_is_refused() {
     assert!(refused(0, 23).contains("counted from 1"));
 }
 
-/// Rows of three columns: a number, a text, a number; each may be null.
-fn small_rows() -> impl Strategy<Value = Vec<(Option<i64>, Option<Vec<u8>>, Option<i64>)>> {
+/// A number, a text, a number; each may be null.
+type SmallRow = (Option<i64>, Option<Vec<u8>>, Option<i64>);
+
+fn small_rows() -> impl Strategy<Value = Vec<SmallRow>> {
     let numbers = || proptest::option::weighted(0.8, prop_oneof![-200..200_i64, any::<i64>()]);
     let texts = proptest::option::weighted(0.8, proptest::collection::vec(any::<u8>(), 0..20));
     proptest::collection::vec((numbers(), texts, numbers()), 1..200)
 }
 
 /// The page that holds these rows.
-fn page_of(id: PageId, rows: &[(Option<i64>, Option<Vec<u8>>, Option<i64>)]) -> Box<PageBytes> {
+fn page_of(id: PageId, rows: &[SmallRow]) -> Box<PageBytes> {
     let encoded = |value: &Option<i64>| {
         let (bytes, length) = number::encode((*value)?);
         Some(bytes[..length].to_vec())
