@@ -43,11 +43,13 @@ CLOSE #140:c=5,e=9,dep=0,type=0,tim=1097300
 /// A log of our own with an inner statement and a parallel plan.
 const LOG: &str = "\
 2026-11-21 10:45:01.004 UTC [7] me@shop LOG:  duration: 4.000 ms  plan:
-\t{ \"Query Text\": \"select inner\", \"Plan\": { \"Node Type\": \"Seq Scan\", \"Relation Name\": \"t\", \"Actual Total Time\": \
-3.5, \"Actual Rows\": 3, \"Actual Loops\": 1, \"Shared Hit Blocks\": 3, \"Shared Read Blocks\": 2, \"I/O Read Time\": 1.250 } }
+\t{ \"Query Text\": \"select inner\", \"Plan\": { \"Node Type\": \"Seq Scan\", \"Relation Name\": \"t\", \
+\"Actual Total Time\": 3.5, \"Actual Rows\": 3, \"Actual Loops\": 1, \
+\"Shared Hit Blocks\": 3, \"Shared Read Blocks\": 2, \"I/O Read Time\": 1.250 } }
 2026-11-21 10:45:01.004 UTC [7] me@shop CONTEXT:  PL/pgSQL function f() line 3 at PERFORM
 2026-11-21 10:45:01.006 UTC [7] me@shop LOG:  duration: 9.000 ms  plan:
-\t{ \"Query Text\": \"select f()\", \"Plan\": { \"Node Type\": \"Result\", \"Actual Total Time\": 8.5, \"Actual Rows\": 1, \
+\t{ \"Query Text\": \"select f()\", \"Plan\": { \"Node Type\": \"Result\", \
+\"Actual Total Time\": 8.5, \"Actual Rows\": 1, \
 \"Actual Loops\": 1, \"Shared Hit Blocks\": 9, \"Shared Read Blocks\": 2, \"I/O Read Time\": 1.250 } }
 ";
 
@@ -74,7 +76,7 @@ fn export(files: &[PathBuf], place: &Path) -> (Profile, Written) {
 fn rows(folder: &Path, sql: &str) -> Vec<Vec<String>> {
     let program = "import duckdb, sys\n\
                    for row in duckdb.sql(sys.argv[1]).fetchall():\n    \
-                   print('\\t'.join('-' if v is None else str(v).replace('\\n', ' ').replace('\\t', ' ') for v in row))";
+                   print('\\t'.join('-' if v is None else ' '.join(str(v).split()) for v in row))";
     let output = Command::new("python3").args(["-c", program, sql]).current_dir(folder).output().unwrap();
     assert!(output.status.success(), "{sql}\n{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();

@@ -17,9 +17,9 @@ WAIT #140: nam='SQL*Net message from client' ela= 90000 driver id=1 #bytes=1 p3=
 
 const LOG: &str = "\
 2026-11-21 10:45:01.004 UTC [7] me@shop LOG:  duration: 4.000 ms  plan:
-\t{ \"Query Text\": \"select inner\", \"Plan\": { \"Node Type\": \"Seq Scan\", \"Relation Name\": \"orders\", \"Actual Total \
-Time\": 3.5, \"Actual Rows\": 3, \"Actual Loops\": 1, \"Shared Hit Blocks\": 3, \"Shared Read Blocks\": 2, \"I/O Read \
-Time\": 1.250 } }
+\t{ \"Query Text\": \"select inner\", \"Plan\": { \"Node Type\": \"Seq Scan\", \"Relation Name\": \"orders\", \
+\"Actual Total Time\": 3.5, \"Actual Rows\": 3, \"Actual Loops\": 1, \"Shared Hit Blocks\": 3, \
+\"Shared Read Blocks\": 2, \"I/O Read Time\": 1.250 } }
 2026-11-21 10:45:01.005 UTC [7] me@shop LOG:  checkpoint starting: time
 ";
 

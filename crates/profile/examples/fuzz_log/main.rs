@@ -1,7 +1,7 @@
 //! Feeds server logs that are wrong in many ways to the reader of plans; needs no nightly compiler and no fuzzer.
 //!
-//! `cargo run --release -p profile --example fuzz_log [-- INPUTS [SEED]]`: two million inputs by default. A broken promise
-//! ends it with a panic that names the input.
+//! `cargo run --release -p profile --example fuzz_log [-- INPUTS [SEED]]`: two million inputs by default. A broken
+//! promise ends it with a panic that names the input.
 #![allow(clippy::print_stdout, reason = "an example prints what it found")]
 
 mod judge;

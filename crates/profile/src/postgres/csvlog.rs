@@ -216,7 +216,9 @@ mod tests {
 
     fn record(message: &str) -> String {
         format!(
-            "2026-11-21 10:45:53.123 UTC,\"me\",\"shop\",77,\"[local]\",69.4d,3,\"SELECT\",2026-11-21 10:00:00 UTC,3/4,0,LOG,\
+            "2026-11-21 10:45:53.123 UTC,\"me\",\"shop\",77,\"[local]\",69.4d,3,\"SELECT\",\
+             2026-11-21 10:00:00 UTC,3/4,0,\
+             LOG,\
              00000,\"{message}\",,,,,\"in f()\",,,,\"psql\",\"client backend\",,-42\n"
         )
     }

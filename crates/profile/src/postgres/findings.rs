@@ -52,7 +52,7 @@ pub fn findings(logs: &LogSummary) -> Vec<Finding> {
     }
     if logs.io_below_zero > 0 {
         let message = format!(
-            "{} times of I/O came out below zero when inner statements were taken off their callers, and were left out.",
+            "{} times of I/O came out below zero when inner statements were taken off their callers: left out.",
             logs.io_below_zero
         );
         found.push(Finding::warning("io-below-zero", message));

@@ -671,8 +671,9 @@ mod tests {
         )
     }
 
-    const FIGURES: &str = "\"Actual Total Time\": 4.000, \"Actual Rows\": 10, \"Actual Loops\": 1, \"Shared Hit Blocks\": \
-                           90, \"Shared Read Blocks\": 10, \"I/O Read Time\": 3.500, \"I/O Write Time\": 0.000";
+    const FIGURES: &str = "\"Actual Total Time\": 4.000, \"Actual Rows\": 10, \"Actual Loops\": 1, \
+                           \"Shared Hit Blocks\": 90, \"Shared Read Blocks\": 10, \
+                           \"I/O Read Time\": 3.500, \"I/O Write Time\": 0.000";
 
     #[test]
     fn an_execution_becomes_a_call_a_wait_and_plan_lines() {
@@ -753,8 +754,9 @@ mod tests {
 
     #[test]
     fn figures_beyond_belief_are_left_out_and_overflow_nothing() {
-        let figures = "\"Actual Total Time\": 99999999999.999, \"Actual Rows\": 9223372036854775807.99, \"Actual Loops\": \
-                       9223372036854775807, \"Shared Hit Blocks\": 9223372036854775807, \"Shared Read Blocks\": 8000000000000";
+        let figures = "\"Actual Total Time\": 99999999999.999, \"Actual Rows\": 9223372036854775807.99, \
+                       \"Actual Loops\": 9223372036854775807, \
+                       \"Shared Hit Blocks\": 9223372036854775807, \"Shared Read Blocks\": 8000000000000";
         let log: String = (0..50).map(|at| entry(at, 7, "999999999.999", "select 1", figures)).collect();
         let (kept, _, summary) = read(&log);
         assert_eq!((kept.calls.len(), summary.plans), (0, 0));

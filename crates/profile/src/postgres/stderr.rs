@@ -238,7 +238,8 @@ mod tests {
     #[test]
     fn a_message_ends_where_the_next_prefix_begins() {
         let kept = entries(
-            "\tlost\n2026-11-21 10:45:53.123 UTC [77] app@db LOG:  duration: 1.5 ms  plan:\n\t{\n\t  \"a\": \"LOG:  x\"\n\t}\n\
+            "\tlost\n2026-11-21 10:45:53.123 UTC [77] app@db LOG:  duration: 1.5 ms  plan:\n\t{\n\
+             \t  \"a\": \"LOG:  x\"\n\t}\n\
              2026-11-21 10:45:53.123 UTC [77] app@db CONTEXT:  PL/pgSQL function f() line 3\n\tmore\n\
              2026-11-21 10:45:54 UTC [78] LOG:  checkpoint starting: time\n",
         );
