@@ -135,7 +135,7 @@ fn logical_read(profile: &Profile, served: &[(Class, &ClassSums)]) -> Option<Fin
     let shown = format_nanos(cost);
     let meaning = match cost {
         cost if cost > 2.0 * LIO_USUAL_NANOS.1 => {
-            "far above the usual 1 to 10 µs: the time is in sorting, hashing, functions or PL/SQL, not in getting blocks"
+            "far above the usual 1 to 10 µs: the time is in sorting, hashing, functions or PL/SQL, not in gets"
         }
         cost if cost < LIO_USUAL_NANOS.0 / 2.0 => "below the usual 1 to 10 µs: many gets that each do little",
         _ => "about the usual 1 to 10 µs: fewer gets are what makes it less",
@@ -178,4 +178,86 @@ fn percent(part: i64, whole: i64) -> String {
 
 fn nanos(ticks: Ticks) -> f64 {
     ticks.micros() * 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observer::{Context, Cost, Event, EventIndex, Statement, StatementIndex};
+    use crate::tables::{CallSums, EventSums, Problem, ProblemKind, SessionProfile};
+
+    fn micros(micros: i64) -> Ticks {
+        Ticks::from_micros(micros)
+    }
+
+    /// A second, most of it reads of single blocks; 100 executions of a statement, each with a parse.
+    fn profile() -> Profile {
+        let calls = |calls, cpu| {
+            let own = Cost { cpu: Some(micros(cpu)), elapsed: micros(cpu), consistent_gets: 10, ..Cost::default() };
+            CallSums { calls, own, ..CallSums::default() }
+        };
+        let event = Event { name: "db file sequential read".into(), parameters: Vec::new() };
+        let statement = Statement { id: "9qf3hs81ntb6d".into(), text: "select 1".into(), ..Statement::default() };
+        Profile {
+            context: Context {
+                events: vec![event],
+                statements: vec![statement],
+                call_names: vec!["PARSE".into(), "EXEC".into()],
+                ..Context::default()
+            },
+            whole: SessionProfile {
+                interval: micros(1_000_000),
+                cpu: micros(60_000),
+                waits: micros(950_000),
+                unaccounted_within: micros(-10_000),
+                waits_are_traced: true,
+                calls: [((0, false), calls(100, 20_000)), ((1, false), calls(100, 40_000))].into(),
+                events: [(EventIndex(0), EventSums { count: 9, total: micros(950_000), ..EventSums::default() })]
+                    .into(),
+                ..SessionProfile::default()
+            },
+            statements: vec![StatementProfile {
+                statement: StatementIndex(0),
+                calls: [(0, calls(100, 20_000)), (1, calls(100, 40_000))].into(),
+                ..StatementProfile::default()
+            }],
+            ..Profile::default()
+        }
+    }
+
+    fn ids(profile: &Profile) -> Vec<String> {
+        findings(profile, Order::ResponseTime, &["a.trc".into()]).into_iter().map(|finding| finding.id).collect()
+    }
+
+    #[test]
+    fn the_largest_class_is_named_and_has_its_practices_and_small_ones_have_none() {
+        let found = findings(&profile(), Order::ResponseTime, &[]);
+        let largest = found.iter().find(|finding| finding.id == "answer-class").unwrap();
+        assert_eq!(largest.message, "Largest class: single-block reads, 95.0 % of 1.00 s.");
+        let practices: Vec<&str> =
+            found.iter().map(|finding| finding.id.as_str()).filter(|id| id.starts_with("practice-")).collect();
+        assert_eq!(practices, ["practice-single-block-reads"]);
+    }
+
+    #[test]
+    fn what_explains_or_spoils_a_number_is_said() {
+        let mut profile = profile();
+        assert!(ids(&profile).contains(&"negative-unaccounted-within".into()));
+        assert!(ids(&profile).contains(&"parsed-at-every-execution".into()));
+        assert!(!ids(&profile).contains(&"waits-not-traced".into()));
+        profile.whole.waits_are_traced = false;
+        profile.context.events[0].name = "an event of a release to come".into();
+        let problem = Problem { kind: ProblemKind::SizeLimit, count: 1, first_file: 0, first_offset: 77 };
+        profile.problems.push(problem);
+        let found = findings(&profile, Order::ResponseTime, &["a.trc".into()]);
+        for id in ["waits-not-traced", "events-without-class", "size-limit"] {
+            assert!(found.iter().any(|finding| finding.id == id), "{id}");
+        }
+        assert!(found.iter().any(|finding| finding.message.contains("first in a.trc, byte 77")));
+    }
+
+    #[test]
+    fn an_empty_profile_says_nothing_rather_than_dividing_by_it() {
+        assert!(findings(&Profile::default(), Order::Cpu, &[]).is_empty());
+    }
 }

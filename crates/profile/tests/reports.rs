@@ -6,10 +6,14 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use profile::collector::bucket_of;
+use profile::observer::{Context, EventIndex, Observer, Wait};
 use profile::oracle::time_scale::{Evidence, TimeScaleProbe, Unit};
 use profile::tables::{CallSums, Profile};
+use profile::ticks::Ticks;
 
 /// Pairs of a trace and its report; empty where there are no real traces.
 fn pairs(suffixes: &[&str]) -> Vec<(PathBuf, PathBuf)> {
@@ -33,7 +37,8 @@ fn pairs(suffixes: &[&str]) -> Vec<(PathBuf, PathBuf)> {
 }
 
 fn text(path: &Path) -> String {
-    String::from_utf8_lossy(&support::read(path)).into_owned()
+    // Some of the reports were written under Windows.
+    String::from_utf8_lossy(&support::read(path)).replace("\r\n", "\n")
 }
 
 /// In the trace's own unit, as the others count.
@@ -193,7 +198,7 @@ fn the_unit_of_old_ports_is_found_in_the_files_that_have_it_and_in_no_other() {
         println!("skipped: no real traces on this machine");
         return;
     };
-    let mut by_version = std::collections::BTreeMap::new();
+    let mut by_version = BTreeMap::new();
     for file in std::fs::read_dir(folder.join("expected")).expect("as the report or the values have it") {
         let expected = file
             .expect("as the report or the values have it")
@@ -214,4 +219,65 @@ fn the_unit_of_old_ports_is_found_in_the_files_that_have_it_and_in_no_other() {
     }
     let scaled: i32 = by_version.iter().filter(|((version, _), _)| version.starts_with("102")).map(|(_, n)| n).sum();
     assert!(scaled >= 10, "{by_version:?}");
+}
+
+/// The microseconds of every wait, by event.
+#[derive(Default)]
+struct Waits(BTreeMap<u32, Vec<i64>>);
+
+impl Observer for Waits {
+    fn wait(&mut self, _context: &Context, wait: &Wait) {
+        self.0.entry(wait.event.0).or_default().push(wait.elapsed.0 / Ticks::PER_MICROSECOND);
+    }
+}
+
+/// The first histogram of an event in a report, if it has one: lower edge, upper edge, number of waits.
+fn histogram(report: &str, event: &str) -> Vec<(i64, i64, usize)> {
+    let heading = format!("\n{event}\n{}\n", "*".repeat(event.len()));
+    let Some(table) = report.split(&heading).nth(1) else {
+        return Vec::new();
+    };
+    let lines = table.lines().skip_while(|line| !line.contains("duration <"));
+    lines
+        .take_while(|line| line.contains("duration <"))
+        .map(|line| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let below = fields.iter().position(|field| *field == "<").expect("an upper edge") + 1;
+            let edge = |place: usize| number(fields[place]) as i64;
+            (edge(0), edge(below), number(fields[below + 3]) as usize)
+        })
+        .collect()
+}
+
+#[test]
+fn histograms_differ_from_those_of_tvdxtat_by_the_waits_on_an_edge_alone() {
+    let pairs = pairs(&[".tvdxtat.txt"]);
+    if pairs.is_empty() {
+        println!("skipped: no real traces on this machine");
+        return;
+    }
+    let (mut buckets, mut moved) = (0, 0);
+    for (trace, report) in pairs {
+        let (bytes, report) = (support::read(&trace), text(&report));
+        let mut waits = Waits::default();
+        let context = support::observe(&bytes, &mut waits);
+        let ours = profile(&trace);
+        for (event, micros) in &waits.0 {
+            let name = &context.events[*event as usize].name;
+            for (low, high, theirs) in histogram(&report, name) {
+                let closed_above = micros.iter().filter(|wait| **wait > low && **wait <= high).count();
+                assert_eq!(theirs, closed_above, "{} {name}: {low} to {high}", trace.display());
+                // Ours has the lower edge, as the heading of theirs says too.
+                let closed_below = micros.iter().filter(|wait| **wait >= low && **wait < high).count();
+                let sums = &ours.whole.events[&EventIndex(*event)];
+                let bucket = sums.histogram.get(bucket_of(Ticks::from_micros(low))).copied().unwrap_or_default();
+                if low > 0 {
+                    assert_eq!(bucket.count as usize, closed_below, "{} {name}: {low}", trace.display());
+                    buckets += 1;
+                    moved += usize::from(closed_below != closed_above);
+                }
+            }
+        }
+    }
+    assert!(buckets >= 40 && moved >= 15, "{buckets} buckets, {moved} of them other than theirs");
 }

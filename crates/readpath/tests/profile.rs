@@ -259,3 +259,73 @@ fn texts_that_differ_in_literals_can_be_seen_together() {
     };
     assert_eq!((statements(&[]), statements(&["--fold-literals"])), (6, 5));
 }
+
+/// Largest real trace that is read here, compressed or not: a test build is slow.
+const REAL_TRACE_MAX: u64 = 800_000;
+
+/// Where real traces with values from an independent script may lie.
+fn real_traces() -> std::path::PathBuf {
+    let usual = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/oracle");
+    std::env::var_os("READPATH_TRACES").map_or_else(|| usual.into(), Into::into)
+}
+
+#[test]
+fn documents_of_real_traces_have_the_values_of_an_independent_script() {
+    let folder = real_traces();
+    let Ok(listing) = fs::read_dir(folder.join("expected")) else {
+        println!("skipped: no real traces are here");
+        return;
+    };
+    let user = User::new();
+    let mut checked = 0;
+    for entry in listing {
+        let path = entry.unwrap().path();
+        let expected: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let trace = folder.join(expected["file"].as_str().unwrap());
+        if fs::metadata(&trace).is_ok_and(|data| data.len() < REAL_TRACE_MAX) {
+            let trace = trace.to_str().unwrap();
+            check_expected(&user.json(&["profile", trace, "--no-store", "--time-scale", "1"]), &expected, trace);
+            checked += 1;
+        }
+    }
+    assert!(checked > 10, "{checked} traces");
+}
+
+/// The expected values are in microseconds, as the traces write them.
+fn check_expected(run: &Value, expected: &Value, trace: &str) {
+    let near = |ours: f64, theirs: &Value, what: &str| {
+        assert!((ours - theirs.as_f64().unwrap()).abs() < 1e-3, "{trace} {what}: {ours} and {theirs}");
+    };
+    let [summary] = rows(run, "summary", false)[..] else { panic!("one summary") };
+    near(value(summary, "cpu"), &expected["total_self"]["c"], "cpu");
+    for name in ["interval", "response_time"] {
+        let sessions = expected["sessions"].as_object().unwrap().values();
+        let sum: f64 = sessions.map(|session| session[name].as_f64().unwrap()).sum();
+        near(value(summary, name), &sum.into(), name);
+    }
+    let find = |table: &str, key: &str, name: &str| {
+        let found = rows(run, table, false).into_iter().find(|row| row["parameters"][key] == name);
+        found.unwrap_or_else(|| panic!("{trace}: no {name}"))
+    };
+    for (name, theirs) in expected["events"].as_object().unwrap() {
+        let ours = find("event", "event", name);
+        for (metric, key) in [("calls", "n"), ("total", "us"), ("min", "min"), ("max", "max"), ("inside", "within_us")]
+        {
+            near(value(ours, metric), &theirs[key], name);
+        }
+    }
+    for (name, theirs) in expected["calls"].as_object().unwrap() {
+        let (recursion, call) = name.split_once('.').unwrap();
+        let is_ours =
+            |row: &&Value| row["parameters"]["call"] == call && row["parameters"]["recursive"] == (recursion == "rec");
+        let ours = rows(run, "call", false).into_iter().find(is_ours).unwrap();
+        near(value(ours, "calls"), &theirs["n"], name);
+        near(value(ours, "rows"), &theirs["rows"], name);
+        for (place, metric) in
+            ["cpu", "elapsed", "physical_reads", "consistent_gets", "current_gets"].iter().enumerate()
+        {
+            near(value(ours, metric), &theirs["self_c_e_p_cr_cu"][place], name);
+            near(value(ours, &format!("inclusive_{metric}")), &theirs["incl_c_e_p_cr_cu"][place], name);
+        }
+    }
+}

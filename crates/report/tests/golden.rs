@@ -88,6 +88,15 @@ fn a_statement_of_a_profile_has_a_page_of_its_own() {
 }
 
 #[test]
+fn a_narrow_page_of_a_profile_loses_columns_and_no_digit() {
+    let page = report::render(&documents::profile_sessions(), &Style { width: 40, ..WIDE });
+    let line = |start: &str| page.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{page}"));
+    assert!(line("CPU").ends_with("6.010   57.2"), "{page}");
+    assert!(line("interval").ends_with("10.500"), "{page}");
+    assert!(line("71.4203").contains("10.500") && line("batch").contains("75.0"), "{page}");
+}
+
+#[test]
 fn the_rows_of_a_profile_add_up_to_its_sums_as_they_are_printed() {
     let page = report::render(&documents::profile(), &WIDE);
     let amount = |line: &str| line.split_whitespace().find_map(|word| word.contains('.').then(|| word.parse::<f64>()));

@@ -101,3 +101,12 @@ pub(crate) fn assert_adds_up(profile: &Profile) {
     assert_eq!(calls, profile.scopes.values().map(|sums| sums.calls).sum::<u64>());
     assert_eq!(waits, profile.scopes.values().map(|sums| sums.waits).sum::<u64>());
 }
+
+/// Lets an observer see all of a trace, in true microseconds.
+pub(crate) fn observe<O: profile::observer::Observer>(bytes: &[u8], observer: &mut O) -> profile::observer::Context {
+    let mut accounting = Accounting::new();
+    accounting.begin_file(TimeScale::given(Unit::Microsecond));
+    accounting.batch(&scan(bytes), observer);
+    accounting.end_file(observer);
+    accounting.finish(observer).context
+}

@@ -25,7 +25,7 @@ pub(super) fn table(run: &Run, style: &Style) -> String {
     let headings = ["interval", "in calls", "CPU", "waits", "within", "between"];
     for (index, heading) in headings.iter().enumerate() {
         table =
-            if index < 4 { table.column(heading, Align::Right) } else { table.optional_column(heading, Align::Right) };
+            if index < 2 { table.column(heading, Align::Right) } else { table.optional_column(heading, Align::Right) };
     }
     let (shown, others) = sessions.split_at(sessions.len().min(LINES_MAX));
     for session in shown {

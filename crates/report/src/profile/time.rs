@@ -72,8 +72,8 @@ pub(super) fn table(run: &Run, summary: &Row, style: &Style) -> String {
         .column("where the time went", Align::Left)
         .column(scale.heading, Align::Right)
         .column("%", Align::Right)
-        .column("calls", Align::Right)
-        .column("mean", Align::Decimal)
+        .optional_column("calls", Align::Right)
+        .optional_column("mean", Align::Decimal)
         .optional_column("max", Align::Decimal)
         .optional_column("min", Align::Decimal);
     let lines = lines(run);

@@ -26,7 +26,7 @@ use crate::tables::{Problem, ProblemKind};
 use crate::ticks::Ticks;
 
 /// So many waits may wait for the next call of their cursor; then all are placed by their event's name.
-const PENDING_WAITS: usize = 1 << 18;
+const PENDING_WAITS: usize = 1 << 17;
 
 /// Events that happen between calls, for waits without a time and for those that could not be kept.
 const BETWEEN_CALLS: [&str; 7] = [
