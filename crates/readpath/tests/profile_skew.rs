@@ -22,17 +22,14 @@ fn trace() -> String {
     let mut clock = 1_000_000;
     let mut read = |file: i64, block: i64, micros: i64| {
         clock += micros + 10;
-        let line = format!(
-            "WAIT #1: nam='db file sequential read' ela= {micros} file#={file} block#={block} blocks=1 obj#={} tim={clock}",
-            file * 100
-        );
+        let place = format!("file#={file} block#={block} blocks=1 obj#={}", file * 100);
+        let line = format!("WAIT #1: nam='db file sequential read' ela= {micros} {place} tim={clock}");
         writeln!(trace, "{line}").unwrap();
-        clock
     };
     for pass in 0..2 {
-        (0..200).for_each(|block| drop(read(4, 1000 + block, 36 + (block + pass) % 9)));
+        (0..200).for_each(|block| read(4, 1000 + block, 36 + (block + pass) % 9));
     }
-    (0..100).for_each(|block| drop(read(5, 77 * block, 7000 + 31 * (block % 60))));
+    (0..100).for_each(|block| read(5, 77 * block, 7000 + 31 * (block % 60)));
     let end = clock + 100;
     let elapsed = end - 1_000_000;
     writeln!(trace, "FETCH #1:c=50000,e={elapsed},p=500,cr=2000,cu=0,mis=0,r=400,dep=0,og=1,plh=1,tim={end}").unwrap();

@@ -2,10 +2,11 @@
 //!
 //! A block is in the sample when the hash of its address lies below a limit, so that all reads of a block are in it or
 //! none is. While there are few blocks the limit takes all of them and distances are exact. When there are too many
-//! blocks, or so many reads that following all of them would slow the reading of the trace, the limit sinks, and a distance within the sample stands for that distance divided by the share of blocks that the
-//! limit takes. Source: C. A. Waldspurger et al., "Efficient MRC construction with SHARDS", 2015, with the fixed size
-//! of its section 3.2 and the correction SHARDS-adj of its section 5.2: what the sample has too many or too few of in
-//! reads goes to the shortest distance, since it comes from a few often-read blocks.
+//! blocks, or so many reads that following all of them would slow the reading of the trace, the limit sinks, and a
+//! distance within the sample stands for that distance divided by the share of blocks that the limit takes. Source:
+//! C. A. Waldspurger et al., "Efficient MRC construction with SHARDS", 2015, with the fixed size of its section 3.2 and
+//! the correction SHARDS-adj of its section 5.2: what the sample has too many or too few of in reads goes to the
+//! shortest distance, since it comes from a few often-read blocks.
 
 use measure::random::mix;
 
@@ -211,7 +212,7 @@ mod tests {
         assert!(sample.blocks() <= BLOCKS_OF_SMALL_SAMPLE);
         let missed = |blocks: f64| sample.groups.iter().map(|group| group.missed(blocks).count).sum::<f64>();
         let reads = sample.reads as f64;
-        // A loop over 30 000 blocks: all reads are missed by a cache of half of them, all but the first by one of twice.
+        // A loop over 30 000 blocks: a cache of half of them misses all reads, one of twice only the first.
         assert!((missed(15_000.0) / reads - 1.0).abs() < 0.03, "{}", missed(15_000.0) / reads);
         assert!(missed(60_000.0) / reads < 0.03, "{}", missed(60_000.0) / reads);
     }

@@ -1,7 +1,7 @@
 //! The modes of a distribution over several powers of ten: where it has hills, and the valleys between them.
 //!
-//! A kernel density estimate over the logarithm, then the hills that are no noise. A kernel of its own width for a
-//! long-tailed distribution would need no less care; on the logarithm latencies are about symmetric, and one width does.
+//! A kernel density estimate over the logarithm, then the hills that are no noise. On the logarithm latencies are about
+//! symmetric, so that one width of the kernel does for short and long ones.
 //! Sources: B. W. Silverman, "Density Estimation for Statistics and Data Analysis", 1986, sections 3.4.2 (width of the
 //! kernel) and 3.3 (variance of the estimate); the order in which hills are merged is that of their persistence
 //! (Edelsbrunner, Letscher, Zomorodian, 2002).

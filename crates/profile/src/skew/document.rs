@@ -30,8 +30,8 @@ impl Breakdown {
     pub fn findings(&self) -> Vec<Finding> {
         let merged = self.merged.map(|merged| {
             let message = format!(
-                "There were too many values to keep apart: {} of them, the smallest at the time, were merged. The sum is \
-                 whole; a row may be short by {} at most.",
+                "There were too many values to keep apart: {} of them, the smallest at the time, were merged. The sum \
+                 is whole; a row may be short by {} at most.",
                 merged.keys,
                 format_nanos(1e3 * merged.shortfall_max.micros())
             );
