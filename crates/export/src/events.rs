@@ -93,7 +93,9 @@ impl EventWriter {
         let calls = begin(&folder, &CALLS)?;
         let waits = begin(&folder, &WAITS)?;
         let plan_lines = begin(&folder, &PLAN_LINES)?;
-        let texts = Texts { between: "between".into(), inside: "inside".into(), ..Texts::default() };
+        // The writer's default text is no text at all, not even an empty one.
+        let (file, between, inside) = ("".into(), "between".into(), "inside".into());
+        let texts = Texts { file, between, inside, ..Texts::default() };
         let (block_waits, sessions) = (BlockWaits::default(), BTreeMap::new());
         let (failure, has_failed) = (None, Arc::default());
         Ok(EventWriter { folder, calls, waits, plan_lines, texts, block_waits, sessions, failure, has_failed })
