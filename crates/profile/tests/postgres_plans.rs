@@ -1,6 +1,9 @@
 //! Plans that real servers of 16 and 17 wrote, and what other tools say of them; outside of this repository, so these
 //! tests skip where they are not there.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
+#![allow(clippy::print_stdout, reason = "a test that cannot run says so")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -88,7 +88,7 @@ impl<R: Read> Lines<R> {
     ///
     /// # Errors
     /// Where the input cannot be read.
-    pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub fn read_line(&mut self) -> io::Result<Option<Line<'_>>> {
         self.text.clear();
         let offset = self.offset;
         let mut is_too_long = false;
@@ -128,7 +128,7 @@ mod tests {
     fn lines_know_where_they_stand_whatever_their_ends() {
         let mut lines = Lines::new(&b"one\r\n\ntwo"[..]);
         let mut found = Vec::new();
-        while let Some(line) = lines.next().unwrap() {
+        while let Some(line) = lines.read_line().unwrap() {
             found.push((line.offset, line.bytes, line.text.to_vec()));
         }
         assert_eq!(found, [(0, 5, b"one".to_vec()), (5, 1, b"".to_vec()), (6, 3, b"two".to_vec())]);
@@ -138,8 +138,8 @@ mod tests {
     fn a_line_without_end_takes_no_memory_without_end() {
         let endless = io::repeat(b'x').take(3 * MESSAGE_BYTES_MAX as u64);
         let mut lines = Lines::new(endless.chain(&b"\nnext"[..]));
-        let line = lines.next().unwrap().unwrap();
+        let line = lines.read_line().unwrap().unwrap();
         assert!(line.is_too_long && line.text.len() <= MESSAGE_BYTES_MAX);
-        assert_eq!(lines.next().unwrap().unwrap().text, b"next");
+        assert_eq!(lines.read_line().unwrap().unwrap().text, b"next");
     }
 }

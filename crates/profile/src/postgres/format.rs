@@ -51,7 +51,7 @@ pub fn detect(head: &[u8]) -> Option<LogFormat> {
 fn is_plan(head: &[u8]) -> bool {
     let mut reader = json::Reader::new(head);
     let mut key = || loop {
-        match reader.next() {
+        match reader.read_token() {
             Ok(Some(json::Token::ArrayStart | json::Token::ObjectStart)) => {}
             Ok(Some(json::Token::Key(key))) => return Some(key),
             _ => return None,

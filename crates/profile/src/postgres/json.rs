@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The next token, or `None` behind the value's end.
-    pub fn next(&mut self) -> Result<Option<Token<'a>>, Fault> {
+    pub fn read_token(&mut self) -> Result<Option<Token<'a>>, Fault> {
         loop {
             self.skip_space();
             let Some(&byte) = self.text.get(self.at) else {
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
     pub fn skip_value(&mut self) -> Result<(), Fault> {
         let depth = self.depth();
         loop {
-            self.next()?.ok_or(Fault::Cut)?;
+            self.read_token()?.ok_or(Fault::Cut)?;
             if self.depth() <= depth {
                 return Ok(());
             }
@@ -261,7 +261,7 @@ mod tests {
     fn tokens(text: &str) -> Result<Vec<Token<'_>>, Fault> {
         let mut reader = Reader::new(text.as_bytes());
         let mut found = Vec::new();
-        while let Some(token) = reader.next()? {
+        while let Some(token) = reader.read_token()? {
             found.push(token);
         }
         Ok(found)
@@ -321,11 +321,11 @@ mod tests {
     #[test]
     fn a_value_is_passed_over_whole() {
         let mut reader = Reader::new(br#"{"skip": {"x": [1, {"y": 2}]}, "keep": 7}"#);
-        assert_eq!(reader.next(), Ok(Some(Token::ObjectStart)));
-        assert_eq!(reader.next(), Ok(Some(Token::Key("skip".into()))));
+        assert_eq!(reader.read_token(), Ok(Some(Token::ObjectStart)));
+        assert_eq!(reader.read_token(), Ok(Some(Token::Key("skip".into()))));
         reader.skip_value().unwrap();
-        assert_eq!(reader.next(), Ok(Some(Token::Key("keep".into()))));
-        assert_eq!(reader.next(), Ok(Some(Token::Number("7"))));
+        assert_eq!(reader.read_token(), Ok(Some(Token::Key("keep".into()))));
+        assert_eq!(reader.read_token(), Ok(Some(Token::Number("7"))));
     }
 
     #[test]

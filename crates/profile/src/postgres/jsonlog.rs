@@ -32,18 +32,18 @@ pub fn is_entry(text: &[u8]) -> bool {
 
 fn entry(text: &[u8]) -> Result<Entry, Fault> {
     let mut reader = Reader::new(text);
-    if reader.next()? != Some(Token::ObjectStart) {
+    if reader.read_token()? != Some(Token::ObjectStart) {
         return Err(Fault::Malformed);
     }
     let mut entry = Entry::default();
     let mut process = String::new();
-    while let Some(token) = reader.next()? {
+    while let Some(token) = reader.read_token()? {
         let Token::Key(key) = token else { continue };
         if !is_wanted(&key) {
             reader.skip_value()?;
             continue;
         }
-        let value = match reader.next()?.ok_or(Fault::Cut)? {
+        let value = match reader.read_token()?.ok_or(Fault::Cut)? {
             Token::Text(text) => text.into_owned(),
             Token::Number(number) => number.to_string(),
             Token::Null | Token::Bool(_) => String::new(),

@@ -151,15 +151,15 @@ struct Draft<'a> {
 pub fn read_plan(text: &[u8]) -> Result<PlanDocument, Fault> {
     let mut reader = Reader::new(text);
     let mut document = PlanDocument::default();
-    let mut token = reader.next()?;
+    let mut token = reader.read_token()?;
     if token == Some(Token::ArrayStart) {
-        token = reader.next()?;
+        token = reader.read_token()?;
     }
     if token != Some(Token::ObjectStart) {
         return Err(Fault::Malformed);
     }
     let level = reader.depth();
-    while let Some(token) = reader.next()? {
+    while let Some(token) = reader.read_token()? {
         let Token::Key(key) = token else {
             if reader.depth() < level {
                 break;
@@ -183,7 +183,7 @@ fn nodes<'a>(reader: &mut Reader<'a>, found: &mut Vec<Node>) -> Result<(), Fault
     let base = reader.depth();
     let mut open: Vec<Draft<'a>> = Vec::new();
     loop {
-        match reader.next()?.ok_or(Fault::Cut)? {
+        match reader.read_token()?.ok_or(Fault::Cut)? {
             Token::ObjectStart => {
                 if found.len() >= NODES_MAX {
                     return Err(Fault::TooDeep);
@@ -201,7 +201,7 @@ fn nodes<'a>(reader: &mut Reader<'a>, found: &mut Vec<Node>) -> Result<(), Fault
                     return Ok(());
                 }
             }
-            Token::Key(key) if key == "Plans" => match reader.next()? {
+            Token::Key(key) if key == "Plans" => match reader.read_token()? {
                 Some(Token::ArrayStart) => {}
                 _ => return Err(Fault::Malformed),
             },
@@ -218,7 +218,7 @@ impl<'a> Draft<'a> {
         match key {
             "Node Type" => self.node_type = text_value(reader)?,
             "Partial Mode" => self.partial_mode = text_value(reader)?,
-            "Parallel Aware" => self.is_parallel = reader.next()? == Some(Token::Bool(true)),
+            "Parallel Aware" => self.is_parallel = reader.read_token()? == Some(Token::Bool(true)),
             "Custom Plan Provider" => self.provider = text_value(reader)?,
             "Parent Relationship" => self.relationship(&text_value(reader)?),
             "Subplan Name" => self.subplan = text_value(reader)?,
@@ -330,7 +330,7 @@ impl<'a> Draft<'a> {
 }
 
 fn text_value<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, Fault> {
-    match reader.next()?.ok_or(Fault::Cut)? {
+    match reader.read_token()?.ok_or(Fault::Cut)? {
         Token::Text(text) => Ok(text),
         Token::Number(text) => Ok(text.into()),
         _ => Err(Fault::Malformed),
@@ -339,7 +339,7 @@ fn text_value<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, Fault> {
 
 /// A number as `parse` reads it.
 fn number_value<T>(reader: &mut Reader<'_>, parse: impl Fn(&str) -> Option<T>) -> Result<T, Fault> {
-    match reader.next()?.ok_or(Fault::Cut)? {
+    match reader.read_token()?.ok_or(Fault::Cut)? {
         Token::Number(text) => parse(text).ok_or(Fault::OutOfRange),
         _ => Err(Fault::Malformed),
     }

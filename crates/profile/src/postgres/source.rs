@@ -184,20 +184,20 @@ impl LogSource {
         match format {
             LogFormat::Stderr => {
                 let mut assembler = stderr::Assembler::default();
-                while let Some(line) = lines.next()? {
+                while let Some(line) = lines.read_line()? {
                     assembler.line(&line, &mut told);
                 }
                 assembler.finish(&mut told);
             }
             LogFormat::Csv => {
                 let mut assembler = csvlog::Assembler::default();
-                while let Some(line) = lines.next()? {
+                while let Some(line) = lines.read_line()? {
                     assembler.line(&line, &mut told);
                 }
                 assembler.finish(&mut told);
             }
             LogFormat::Json => {
-                while let Some(line) = lines.next()? {
+                while let Some(line) = lines.read_line()? {
                     jsonlog::line(&line, &mut told);
                 }
             }
@@ -525,7 +525,7 @@ impl Told<'_> {
     /// Reads a file that is one plan.
     fn plan<R: Read>(&mut self, lines: &mut Lines<R>) -> io::Result<()> {
         let mut entry = Entry::default();
-        while let Some(line) = lines.next()? {
+        while let Some(line) = lines.read_line()? {
             entry.lines += 1;
             entry.bytes += line.bytes;
             if line.is_too_long || entry.message.len() + line.text.len() > super::entry::MESSAGE_BYTES_MAX {

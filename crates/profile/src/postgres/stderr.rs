@@ -228,7 +228,7 @@ mod tests {
     fn entries(log: &str) -> Kept {
         let mut lines = super::super::entry::Lines::new(log.as_bytes());
         let (mut assembler, mut kept) = (Assembler::default(), Kept::default());
-        while let Some(line) = lines.next().unwrap() {
+        while let Some(line) = lines.read_line().unwrap() {
             assembler.line(&line, &mut kept);
         }
         assembler.finish(&mut kept);
