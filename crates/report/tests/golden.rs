@@ -197,7 +197,7 @@ fn colour_adds_nothing_but_escapes() {
 
 #[test]
 fn narrow_terminals_get_narrow_pages() {
-    for width in [40, 60, 70, 100, 140] {
+    for width in [40, 50, 60, 70, 100, 140] {
         let style = Style { width, ..WIDE };
         let pages = [
             report::render(&documents::ladder_touched(), &style),

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use measure::quantity::rounded_size;
 use thiserror::Error;
 
 use crate::page_id::PageId;
@@ -49,8 +50,8 @@ pub enum StorageError {
         error: io::Error,
     },
     /// The disk has no room for a table.
-    #[error("{directory} has {free} bytes free and {needed} are needed; ask for a smaller table or name another \
-        directory", directory = directory.display())]
+    #[error("{directory} has {free} free and {needed} are needed; ask for a smaller table or name another directory",
+        directory = directory.display(), free = rounded_size(*free), needed = rounded_size(*needed))]
     NoSpace {
         /// The data directory.
         directory: PathBuf,

@@ -8,26 +8,17 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{Advice, FallocateFlags, OFlags};
+use rustix::fs::{Advice, OFlags};
 use rustix::io::Errno;
-use sys::arena::Arena;
+use sys::fill::{Filling, reserve};
 
 use crate::error::StorageError;
 use crate::manifest::{DirectoryLock, Manifest, TableInfo, TableSpec, segment_file, sync_directory};
 use crate::page::{PageBytes, PageKind, PageMut, PageView};
 use crate::page_id::{PAGE_SIZE, PageId, SegmentId};
 use crate::table_rows::TableRows;
-
-/// Pages of one write: 4 MiB, so that a disk's rate counts and not its latency.
-const STRETCH_PAGES: u32 = 512;
-
-/// Writers. Each makes its pages and then waits for the disk; four keep the disk busy meanwhile, and their buffers
-/// are a quarter of the memory that the engine may use besides its pool.
-const WRITERS: usize = 4;
 
 /// Bytes that stay free on the disk.
 const RESERVE_BYTES: u64 = 64 << 20;
@@ -203,8 +194,13 @@ fn write_table(
     let failed = |error: io::Error| write_error(directory, &path, table.file_bytes(), error);
     reserve(&file, table.file_bytes()).map_err(|errno| failed(errno.into()))?;
     let rows = TableRows::of(&table.spec)?;
-    let filling = Filling { file: &file, table, rows: &rows, next: AtomicU32::new(0), stop };
-    fill(&filling, progress).map_err(failed)?;
+    let make = |offset: u64, buffer: &mut [u8]| {
+        let first = (offset / PAGE_SIZE as u64) as u32;
+        for (number, bytes) in (first..).zip(buffer.as_chunks_mut::<PAGE_SIZE>().0) {
+            build_page(table, &rows, number, bytes);
+        }
+    };
+    Filling::new(&file, table.file_bytes(), make, stop).run(progress).map_err(failed)?;
     if stop.load(Ordering::Relaxed) {
         return Err(StorageError::Stopped);
     }
@@ -257,87 +253,6 @@ fn create_direct(path: &Path) -> io::Result<File> {
             create(0)
         }
         created => created,
-    }
-}
-
-/// Allots the file's blocks beforehand: a full disk shows at once, and writers need not wait for the file to grow.
-fn reserve(file: &File, bytes: u64) -> Result<(), Errno> {
-    match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes) {
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => rustix::fs::ftruncate(file, bytes),
-        allotted => allotted,
-    }
-}
-
-/// What the writers share.
-struct Filling<'a> {
-    file: &'a File,
-    table: &'a TableInfo,
-    rows: &'a TableRows,
-    /// First page that no writer has taken yet.
-    next: AtomicU32,
-    stop: &'a AtomicBool,
-}
-
-/// Fills the file with several writers and tells `progress` from this thread.
-fn fill(filling: &Filling<'_>, progress: &mut dyn FnMut(u64)) -> io::Result<()> {
-    thread::scope(|scope| {
-        let (sender, receiver) = channel();
-        for _ in 0..WRITERS {
-            let sender = sender.clone();
-            scope.spawn(move || write_stretches(filling, &sender));
-        }
-        // The receiver ends when the last writer has dropped its sender.
-        drop(sender);
-        follow(filling, &receiver, progress)
-    })
-}
-
-/// Adds up what the writers report; after the first error the others are told to end.
-fn follow(
-    filling: &Filling<'_>,
-    receiver: &Receiver<io::Result<u64>>,
-    progress: &mut dyn FnMut(u64),
-) -> io::Result<()> {
-    let mut written = 0;
-    let mut outcome = Ok(());
-    for report in receiver {
-        match report {
-            Ok(bytes) => {
-                written += bytes;
-                progress(written);
-            }
-            Err(error) => {
-                filling.next.store(filling.table.pages, Ordering::Relaxed);
-                outcome = outcome.and(Err(error));
-            }
-        }
-    }
-    outcome
-}
-
-/// The life of one writer: takes stretches until there are none, and reports each.
-fn write_stretches(filling: &Filling<'_>, reports: &Sender<io::Result<u64>>) {
-    let mut arena = match Arena::new(1, STRETCH_PAGES as usize * PAGE_SIZE) {
-        Ok(arena) => arena,
-        Err(error) => return drop(reports.send(Err(error))),
-    };
-    let pages = filling.table.pages;
-    while !filling.stop.load(Ordering::Relaxed) {
-        let taken = filling.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |first| {
-            (first < pages).then(|| first.saturating_add(STRETCH_PAGES).min(pages))
-        });
-        let Ok(first) = taken else { return };
-        let count = STRETCH_PAGES.min(pages - first);
-        let buffer = &mut arena.slot_mut(0)[..count as usize * PAGE_SIZE];
-        for (number, bytes) in (first..).zip(buffer.as_chunks_mut::<PAGE_SIZE>().0) {
-            build_page(filling.table, filling.rows, number, bytes);
-        }
-        let written = filling.file.write_all_at(buffer, u64::from(first) * PAGE_SIZE as u64);
-        let failed = written.is_err();
-        // The receiver outlives the writers, so a report always arrives.
-        if reports.send(written.map(|()| buffer.len() as u64)).is_err() || failed {
-            return;
-        }
     }
 }
 

@@ -4,10 +4,11 @@
 use std::hint::black_box;
 use std::time::Duration;
 
+use measure::random::{Permutation, SplitMix64};
 use measure::{Case, Metric, Unit};
 use serde_json::json;
 use storage::generator::RowShape;
-use storage::heap::{HeapTable, RandomOrder, full_scan};
+use storage::heap::{HeapTable, full_scan};
 use storage::loader::build_page;
 use storage::manifest::{TableInfo, TableSpec};
 use storage::page::PageView;
@@ -108,8 +109,8 @@ fn fill(steps: &Steps<'_>, pool: &Pool, pages: u32) -> Result<Option<HeapTable>,
 
 /// Pages in random order, none twice.
 fn order(table: &HeapTable, seed: u64) -> Vec<PageId> {
-    let numbers = RandomOrder::new(table.pages().into(), seed).take(GETS);
-    numbers.map(|number| table.page(number as u32)).collect()
+    let order = Permutation::new(table.pages().into(), &mut SplitMix64::new(seed));
+    order.into_numbers().take(GETS).map(|number| table.page(number as u32)).collect()
 }
 
 /// What both rungs are measured on.

@@ -26,6 +26,14 @@ pub(super) struct Pairs<'a> {
     pub(super) only_after: Vec<&'a Case>,
 }
 
+impl<'a> Pairs<'a> {
+    /// Every case alone.
+    pub(super) fn none(before: &'a [Case], after: &'a [Case]) -> Pairs<'a> {
+        let (only_before, only_after) = (before.iter().collect(), after.iter().collect());
+        Pairs { changes: Vec::new(), pairs: Vec::new(), only_before, only_after }
+    }
+}
+
 /// Pairs cases by equal parameters.
 ///
 /// Where not one pair is found, the runs differ as wholes (another device, another depth), which is what a comparison

@@ -112,7 +112,12 @@ fn conclude(journal: &mut RunJournal, outcome: Result<(), String>, signal: Optio
     match (outcome, signal) {
         _ if journal.not_kept().is_some() => Exit::NotKept,
         (_, Some(signal)) => {
-            let message = format!("The run was interrupted by signal {signal}; {kept}");
+            let name = match signal {
+                2 => "^C".into(),
+                15 => "SIGTERM".into(),
+                other => format!("signal {other}"),
+            };
+            let message = format!("The run was interrupted by {name}; {kept}");
             journal.find(Finding::warning("interrupted", message));
             Exit::Interrupted { signal }
         }

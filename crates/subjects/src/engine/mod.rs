@@ -10,9 +10,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use measure::random::mix;
+use measure::random::{Permutation, SplitMix64, mix};
 use storage::generator::RowShape;
-use storage::heap::{HeapTable, RandomOrder};
+use storage::heap::HeapTable;
 use storage::manifest::{Manifest, TableSpec};
 use storage::page::{PAGE_ROOM, SLOT_BYTES};
 use storage::page_id::PAGE_SIZE;
@@ -199,7 +199,8 @@ impl Engine {
         let companion = self.open(&spec, &mut |_, _| (), stop)?.table;
         let order = |table: &HeapTable| -> Vec<PageId> {
             let (segment, pages) = (table.segment(), u64::from(table.pages()));
-            RandomOrder::new(pages, self.settings.seed)
+            Permutation::new(pages, &mut SplitMix64::new(self.settings.seed))
+                .into_numbers()
                 .map(|number| PageId { segment, number: number as u32 })
                 .collect()
         };
@@ -272,7 +273,8 @@ impl LogicalReads for Engine {
         };
         match how {
             ColdRead::SingleBlocks => {
-                for number in RandomOrder::new(table.pages().into(), self.settings.seed).take(blocks as usize) {
+                let order = Permutation::new(table.pages().into(), &mut SplitMix64::new(self.settings.seed));
+                for number in order.into_numbers().take(blocks as usize) {
                     timed(1, &mut || session.get(table.page(number as u32)).map(drop))?;
                 }
             }
