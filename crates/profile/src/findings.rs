@@ -4,7 +4,7 @@
 mod caveat;
 
 use measure::Finding;
-use measure::quantity::{format_nanos, three_digits};
+use measure::quantity::{format_nanos, grouped, three_digits};
 
 use crate::class_sums::{ClassSums, class_sums, work};
 use crate::classes::Class;
@@ -91,7 +91,8 @@ fn few_statements(profile: &Profile, order: Order, id: &str) -> Option<Finding> 
         Order::LogicalReads => "logical reads",
         Order::Cpu => "CPU time",
     };
-    let mut text = format!("{few} of {of_all} statements {verb} {} % of the {what}", percent(sum, total));
+    let (shown, of_all) = (grouped(few as u64), grouped(of_all as u64));
+    let mut text = format!("{shown} of {of_all} statements {verb} {} % of the {what}", percent(sum, total));
     if few == 1 {
         text += &format!(": {}", name(profile, ranked[0]));
     }
@@ -102,9 +103,11 @@ fn few_statements(profile: &Profile, order: Order, id: &str) -> Option<Finding> 
 fn added_up(profile: &Profile) -> Option<Finding> {
     let others = profile.statements.len().checked_sub(STATEMENTS_MAX).filter(|others| *others > 0)?;
     let message = format!(
-        "{others} of {} statements are added up in one row, (others): the first {STATEMENTS_MAX} have their own. Where \
-         texts differ only in their literals, --fold-literals makes them few.",
-        profile.statements.len()
+        "{} of {} statements are added up in one row, (others): the first {} have their own. Where texts differ only \
+         in their literals, --fold-literals makes them few.",
+        grouped(others as u64),
+        grouped(profile.statements.len() as u64),
+        grouped(STATEMENTS_MAX as u64)
     );
     Some(Finding::info("statements-added-up", message))
 }
@@ -165,7 +168,8 @@ fn title(class: Class) -> String {
         Class::MultiBlockReads => "multi-block reads".into(),
         Class::TemporaryIo => "temporary I/O".into(),
         Class::SessionIo => "other I/O of the session".into(),
-        Class::SystemIo => "I/O of background processes".into(),
+        Class::SystemIo => "background I/O".into(),
+        Class::Application => "application locks".into(),
         Class::UnaccountedWithin => "unaccounted for within calls".into(),
         Class::UnaccountedBetween => "unaccounted for between calls".into(),
         other => other.name().replace('-', " "),

@@ -1,6 +1,6 @@
 //! The miss curve as cases and findings of a run document.
 
-use measure::quantity::{format_nanos, size_in_words};
+use measure::quantity::{counted, format_nanos, grouped, size_in_words};
 use measure::{Case, Finding, Metric, Parameters, Unit};
 use serde_json::Value;
 
@@ -71,7 +71,7 @@ impl MissCurve {
             "{:.0} % of the block reads read a block again. {} more blocks of buffer cache ({}{assumed}) would have \
              avoided {:.0} % of the block reads and {} of waiting, if this trace had them for itself.",
             100.0 * again.share,
-            row.blocks,
+            grouped(row.blocks),
             size_in_words(bytes),
             100.0 * row.share,
             format_nanos(1e3 * row.time.micros()),
@@ -84,7 +84,7 @@ impl MissCurve {
         let message = format!(
             "The miss curve rests on a sample of {} blocks, {:.2} % of those read; its shares are within the given \
              error 19 of 20 times.",
-            self.sampled_blocks(),
+            grouped(self.sampled_blocks() as u64),
             100.0 * share
         );
         (share < 1.0).then(|| Finding::info("miss-curve-sampled", message))
@@ -94,10 +94,10 @@ impl MissCurve {
         let (past, unnamed) = (self.past_cache(), self.without_address());
         let mut parts = Vec::new();
         if past.requests > 0 {
-            parts.push(format!("{} reads past the buffer cache", past.requests));
+            parts.push(counted(past.requests, "read", "reads") + " past the buffer cache");
         }
         if unnamed.requests > 0 {
-            parts.push(format!("{} reads whose lines name no block", unnamed.requests));
+            parts.push(counted(unnamed.requests, "read whose line names", "reads whose lines name") + " no block");
         }
         let message = format!("The miss curve leaves out {}.", parts.join(" and "));
         (!parts.is_empty()).then(|| Finding::info("miss-curve-leaves-out", message))
