@@ -164,9 +164,10 @@ mod tests {
     #[test]
     fn counts_have_thin_separators_and_their_noun_its_number() {
         let shown = |count| counted(count, "read", "reads").replace(THIN_SPACE, "'");
-        assert_eq!([0, 1, 2, 999, 24_015, 69_642_625].map(shown), [
-            "0 reads", "1 read", "2 reads", "999 reads", "24'015 reads", "69'642'625 reads"
-        ]);
+        assert_eq!(
+            [0, 1, 2, 999, 24_015, 69_642_625].map(shown),
+            ["0 reads", "1 read", "2 reads", "999 reads", "24'015 reads", "69'642'625 reads"]
+        );
     }
 
     proptest! {

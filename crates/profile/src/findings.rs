@@ -10,6 +10,7 @@ use crate::class_sums::{ClassSums, class_sums, work};
 use crate::classes::Class;
 use crate::document::{Order, STATEMENTS_MAX, ranked};
 use crate::observer::StatementKind;
+use crate::readings::{logical_io, statement_works};
 use crate::tables::{Profile, StatementProfile};
 use crate::ticks::Ticks;
 
@@ -116,7 +117,7 @@ fn added_up(profile: &Profile) -> Option<Finding> {
 fn name(profile: &Profile, statement: &StatementProfile) -> String {
     let Some(known) = profile.context.statements.get(statement.statement.0 as usize) else { return String::new() };
     let words: Vec<&str> = known.text.split_whitespace().take(8).collect();
-    let text: String = words.join(" ").chars().take(48).collect();
+    let text: String = words.join(" ").chars().take(48).collect::<String>().trim_end().into();
     let is_whole = text.len() == known.text.split_whitespace().collect::<Vec<_>>().join(" ").len();
     let rest = if is_whole { "" } else { " …" };
     match known.kind {
@@ -127,14 +128,14 @@ fn name(profile: &Profile, statement: &StatementProfile) -> String {
 
 /// What a logical read costs, where CPU matters.
 fn logical_read(profile: &Profile, served: &[(Class, &ClassSums)]) -> Option<Finding> {
-    let work = work(&profile.whole);
-    let gets = work.consistent_gets.saturating_add(work.current_gets);
+    // The same cost that the table of statements has in its first line.
+    let of_gets = logical_io(&statement_works(profile))?;
     let cpu = served.iter().find(|(class, _)| *class == Class::Cpu).map(|(_, sums)| sums.total)?;
     let total: Ticks = served.iter().map(|(_, sums)| sums.total).sum();
-    if gets < GETS_MIN || (cpu.0 as f64) < CLASS_MATTERS * total.0 as f64 {
+    if of_gets.gets < GETS_MIN || (cpu.0 as f64) < CLASS_MATTERS * total.0 as f64 {
         return None;
     }
-    let cost = nanos(cpu) / gets as f64;
+    let cost = 1e3 * of_gets.micros_per_get();
     let shown = format_nanos(cost);
     let meaning = match cost {
         cost if cost > 2.0 * LIO_USUAL_NANOS.1 => {

@@ -70,6 +70,17 @@ fn an_export_that_reads_nothing_leaves_nothing() {
 }
 
 #[test]
+fn an_export_takes_the_unit_of_time_that_it_is_given() {
+    let folder = folder();
+    let words = ["export", "--events", "a.trc", "--output", "events", "--time-scale"];
+    assert_eq!(readpath(folder.path(), &[&words[..], &["2"]].concat()).status.code(), Some(2));
+    assert_eq!(readpath(folder.path(), &[&words[..], &["1"]].concat()).status.code(), Some(0));
+    let plain = fs::read(folder.path().join("events/waits.parquet")).unwrap();
+    assert_eq!(readpath(folder.path(), &[&words[..], &["1.024", "--force"]].concat()).status.code(), Some(0));
+    assert_ne!(fs::read(folder.path().join("events/waits.parquet")).unwrap(), plain, "times are in other units");
+}
+
+#[test]
 fn the_sql_is_printed_by_name() {
     let folder = folder();
     let output = readpath(folder.path(), &["export", "--sql", "summary"]);

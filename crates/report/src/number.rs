@@ -57,7 +57,7 @@ pub(crate) fn time(nanos: f64) -> String {
 
 /// The symbol and the length in ns of the unit in which `nanos` reads best.
 pub(crate) fn unit_for(nanos: f64) -> (&'static str, f64) {
-    let largest = TIME_UNITS.iter().rev().find(|(_, length)| rounded(nanos) >= *length);
+    let largest = TIME_UNITS.iter().rev().find(|(_, length)| rounded(nanos).abs() >= *length);
     *largest.unwrap_or(&TIME_UNITS[0])
 }
 
@@ -136,6 +136,7 @@ mod tests {
         assert_eq!(time(999.6), "1.00 µs");
         assert_eq!(time(0.28), "0.280 ns");
         assert_eq!(time(63_100.0), "63.1 µs");
+        assert_eq!(time(-4_090_000.0), "-4.09 ms");
     }
 
     #[test]

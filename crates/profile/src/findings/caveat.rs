@@ -117,8 +117,10 @@ fn wrong_number(problem: &Problem, at: &str) -> (&'static str, bool, String) {
         ProblemKind::ClockWentBack => (
             "clock-went-back",
             true,
-            format!("The clock went back by over a second, {} ({at}): the interval leaves that out.",
-                counted(count, "time", "times")),
+            format!(
+                "The clock went back by over a second, {} ({at}): the interval leaves that out.",
+                counted(count, "time", "times")
+            ),
         ),
         ProblemKind::FoldStraddled => (
             "fold-straddled",
@@ -337,15 +339,12 @@ fn errors(profile: &Profile) -> Option<Finding> {
     let total = profile.errors.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
     let mut codes: Vec<(&i64, &u64)> = profile.errors.iter().collect();
     codes.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let first: Vec<String> = codes.iter().take(3).map(|(code, count)| format!("error {code}: {}", grouped(**count))).collect();
+    let first: Vec<String> =
+        codes.iter().take(3).map(|(code, count)| format!("error {code}: {}", grouped(**count))).collect();
     (total > 0).then(|| {
         Finding::info(
             "failed-calls",
-            format!(
-                "{} failed ({}); the time is in the profile.",
-                counted(total, "call", "calls"),
-                first.join(", ")
-            ),
+            format!("{} failed ({}); the time is in the profile.", counted(total, "call", "calls"), first.join(", ")),
         )
     })
 }

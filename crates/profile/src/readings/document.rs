@@ -19,7 +19,7 @@ const READS_MIN: u64 = 40;
 
 /// Where the numbers come from.
 const WAIT_LINES: &str = "wait lines of the trace";
-const CALL_LINES: &str = "call lines of the trace, recursive children taken off";
+const CALL_LINES: &str = "call lines of the trace but parses, recursive children taken off";
 const LEAST_SQUARES: &str = "least squares over statements, CPU = a × gets + b × rows";
 const HILLS: &str = "hills of the latency on a logarithmic scale";
 

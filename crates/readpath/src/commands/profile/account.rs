@@ -130,7 +130,9 @@ fn evidence(scale: &TimeScale) -> String {
         Evidence::Slope { seconds, ratio } => {
             format!("against the wall clock a unit lasts {ratio:.4} µs, over {seconds:.0} s")
         }
-        Evidence::LockTimer { waits, mean } => format!("{waits} sleeps of whole seconds last {} units each", grouped(mean as u64)),
+        Evidence::LockTimer { waits, mean } => {
+            format!("{waits} sleeps of whole seconds last {} units each", grouped(mean as u64))
+        }
     }
 }
 
