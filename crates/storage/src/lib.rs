@@ -1,10 +1,12 @@
 //! The embedded storage engine: what reading a database block costs when nothing else is in the way.
 //!
-//! Bottom first: page and row, pool, heap, versions. It knows no experiment, keeps no statistics besides the counts
+//! Bottom first: page and row, pool, heap, versions, index, operators. It knows no experiment, keeps no statistics besides the counts
 //! of its gate, and prints nothing.
 
+pub mod btree;
 pub mod checksum;
 pub mod error;
+pub mod exec;
 pub mod generator;
 pub mod heap;
 pub mod loader;

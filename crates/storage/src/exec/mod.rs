@@ -1,0 +1,3 @@
+//! Operators: what answers a question, one file each.
+
+pub mod index_scan;
