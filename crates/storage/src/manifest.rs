@@ -3,6 +3,7 @@
 //! A table or index stands here only when all its pages are on the disk, so whatever interrupts a load leaves no trace here.
 //! The file is written whole or not at all. The format is in docs/formats.md.
 
+use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -238,7 +239,9 @@ impl Manifest {
 
     /// The lowest number that no table or index uses. Errors when every number is taken.
     pub fn free_segment(&self) -> Result<SegmentId, StorageError> {
-        let is_free = |number: &u16| !self.names_file(&segment_file(SegmentId(*number)));
+        let of_tables = self.tables.iter().map(|table| table.segment);
+        let taken: HashSet<u16> = of_tables.chain(self.indexes.iter().map(|index| index.segment)).collect();
+        let is_free = |number: &u16| !taken.contains(number);
         // The last number is left out: with it an undo link could look like none.
         let free = (0..u16::MAX).find(is_free).map(SegmentId);
         free.ok_or_else(|| StorageError::Parameters("the data directory holds 65535 tables and indexes already".into()))

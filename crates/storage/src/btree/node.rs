@@ -15,7 +15,7 @@ use std::fmt;
 
 use super::key::{KEY_BYTES_MAX, KeyKind, NUMBER_BYTES, Place};
 use crate::page::{self, Damage, PageBytes, PageKind, PageView};
-use crate::page_id::{PAGE_SIZE, PageId};
+use crate::page_id::{PAGE_SIZE, PageId, RowId, SegmentId};
 
 /// Where the fields of a node stand, in bytes from the start of the page; those of every page come before them.
 pub mod field {
@@ -237,6 +237,18 @@ impl<'a> NodeView<'a> {
         }
     }
 
+    /// The row at entry `index`, in the table of this segment, and its stored key into `key`; `None`, and no key, where
+    /// there is no such entry.
+    pub fn entry_into(&self, index: usize, table: SegmentId, key: &mut Vec<u8>) -> Option<RowId> {
+        self.key_into(index, key);
+        (index < self.shape.entries).then(|| self.place(index).row(table))
+    }
+
+    /// How many entries come before this stored key and row.
+    pub fn position(&self, key: &[u8], row: RowId) -> usize {
+        self.entries_before(key, Place::of(row))
+    }
+
     /// How many entries come before this key and row.
     pub(crate) fn entries_before(&self, key: &[u8], place: Place) -> usize {
         let prefix = self.prefix();
@@ -390,7 +402,6 @@ mod tests {
     use super::*;
     use crate::checksum;
     use crate::page::PageMut;
-    use crate::page_id::SegmentId;
     use measure::random::SplitMix64;
     use proptest::collection::{btree_set, vec};
     use proptest::prelude::*;
@@ -482,11 +493,12 @@ mod tests {
             assert_eq!(set(sample, page::field::FREE_START, 8000), Damage::Node);
             assert_eq!(set(sample, page::field::FREE_END, 8000), Damage::Node);
             assert_eq!(set(sample, field::PREFIX, 1001), Damage::Node);
-            assert!(matches!(
-                resealed(sample, |page| page[field::BODY + 4..field::BODY + 8].fill(0)),
-                Damage::Entry(1)
-            ));
         }
+        for sample in 0..3 {
+            assert_eq!(resealed(sample, |page| page[field::BODY + 4..field::BODY + 8].fill(255)), Damage::Entry(2));
+        }
+        // A head of fewer bytes than four has zeros behind them.
+        assert_eq!(resealed(3, |page| page[field::BODY + 4..field::BODY + 8].fill(255)), Damage::Node);
         let beyond = NodeView::verified(&samples()[2]).layout.ends;
         assert_eq!(set(2, beyond, 5 << END_BITS), Damage::Node);
         assert_eq!(set(2, beyond + 2, 4 << END_BITS), Damage::Node);

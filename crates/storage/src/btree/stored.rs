@@ -369,3 +369,205 @@ impl PageFile<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loader;
+    use crate::manifest::{MANIFEST_FILE, TableInfo, TableSpec};
+    use crate::pool::{Pool, PoolSettings, Session};
+    use std::ops::Bound;
+    use sys::target::{Caching, Target};
+
+    static GO_ON: AtomicBool = AtomicBool::new(false);
+
+    fn spec(table: &str) -> IndexSpec {
+        let (name, table) = (format!("{table}_by_2"), table.into());
+        IndexSpec { name, table, column: 2, keys: KeyKind::Text, fill_percent: 90 }
+    }
+
+    fn table(directory: &Path, seed: u64) -> TableInfo {
+        let spec = TableSpec { name: "t".into(), row_length: 250, columns: 5, payload: 3 << 20, seed };
+        loader::load(directory, &spec, &mut |_| (), &GO_ON).unwrap()
+    }
+
+    /// A pool with the table, and the table.
+    fn pool_of(directory: &Path, info: &TableInfo) -> (Pool, HeapTable) {
+        let pool = Pool::new(PoolSettings::new(16 << 20)).unwrap();
+        let target = Target::open(&info.path(directory), Caching::Buffered).unwrap();
+        let verify = loader::verifier(SegmentId(info.segment));
+        let segment = pool.add_segment(target, info.pages, move |bytes, page| verify(bytes, page.number)).unwrap();
+        (pool, HeapTable::new(info, segment))
+    }
+
+    /// The tree in the pool.
+    fn opened(directory: &Path, pool: &Pool, table: &HeapTable, info: &IndexInfo) -> BTree {
+        let target = Target::open(&info.path(directory), Caching::Buffered).unwrap();
+        let verify = verifier(SegmentId(info.segment));
+        let segment = pool.add_segment(target, info.pages, move |bytes, page| verify(bytes, page.number)).unwrap();
+        info.tree(segment, table.segment())
+    }
+
+    fn built(directory: &Path, info: &TableInfo, stop: &AtomicBool) -> (Result<IndexInfo, StorageError>, u64) {
+        let (pool, table) = pool_of(directory, info);
+        let session = pool.session();
+        let mut heard = 0;
+        let source =
+            |sorter: &mut KeySorter<'_>| keys_of_table(&session, &table, 2, |value| Ok(Key::Text(value)), sorter);
+        let watch = Watch { progress: &mut |entries| heard = entries, stop };
+        let result = load(directory, &spec(&info.spec.name), source, watch);
+        (result, heard)
+    }
+
+    /// A directory with a table and an index.
+    fn indexed() -> (tempfile::TempDir, TableInfo, IndexInfo) {
+        let directory = tempfile::tempdir().unwrap();
+        let table = table(directory.path(), 1);
+        let index = built(directory.path(), &table, &GO_ON).0.unwrap();
+        (directory, table, index)
+    }
+
+    fn change_byte(path: &Path, at: u64) {
+        let file = File::options().read(true).write(true).open(path).unwrap();
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, at).unwrap();
+        file.write_all_at(&[byte[0] ^ 4], at).unwrap();
+    }
+
+    fn rows_in_key_order(session: &Session<'_>, tree: &BTree) -> Result<Vec<(Vec<u8>, RowId)>, StorageError> {
+        let mut found = Vec::new();
+        tree.range(session, (Bound::Unbounded, Bound::Unbounded))?.for_each(|key, row| {
+            let Key::Text(text) = key else { panic!("a number in an index of texts") };
+            found.push((text.to_vec(), row));
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    #[test]
+    fn an_index_on_the_disk_holds_the_column_of_its_table_in_order() {
+        let (directory, info, index) = indexed();
+        verify(directory.path(), &index, &GO_ON).unwrap();
+        assert_eq!(open(directory.path(), &index.spec.name).unwrap(), index);
+        let (pool, table) = pool_of(directory.path(), &info);
+        let tree = opened(directory.path(), &pool, &table, &index);
+        let session = pool.session();
+        let mut expected = Vec::new();
+        for number in 0..table.pages() {
+            let page = session.get(table.page(number)).unwrap();
+            let rows = PageView::verified(&page).rows().map(|row| row.column(2).flatten().unwrap().to_vec());
+            expected.extend(rows.zip(0..).map(|(key, slot)| (key, RowId { page: table.page(number), slot })));
+        }
+        expected.sort();
+        assert_eq!(rows_in_key_order(&session, &tree).unwrap(), expected);
+        assert_eq!((index.entries, tree.clustering_factor()), (info.rows, Some(index.clustering_factor)));
+        let changes = expected.windows(2).filter(|pair| pair[0].1.page != pair[1].1.page).count() as u64;
+        assert_eq!(index.clustering_factor, changes + 1);
+    }
+
+    #[test]
+    fn a_finished_index_is_reused_and_one_of_other_parameters_replaced() {
+        let (directory, table, index) = indexed();
+        let (again, heard) = built(directory.path(), &table, &GO_ON);
+        assert_eq!((again.unwrap(), heard), (index.clone(), 0));
+        let mut other = index.spec.clone();
+        other.fill_percent = 60;
+        let no_rows = |_: &mut KeySorter<'_>| Ok(());
+        let watch = Watch { progress: &mut |_| (), stop: &GO_ON };
+        let replaced = load(directory.path(), &other, no_rows, watch).unwrap();
+        assert_eq!((replaced.entries, replaced.pages, replaced.height), (0, 1, 1));
+        assert_eq!(Manifest::read(directory.path()).unwrap().indexes, [replaced]);
+        forget(directory.path(), &other.name).unwrap();
+        assert!(open(directory.path(), &other.name).unwrap_err().to_string().contains("no index t_by_2"));
+    }
+
+    #[test]
+    fn an_index_goes_when_its_table_is_loaded_anew() {
+        let (directory, _, index) = indexed();
+        table(directory.path(), 2);
+        assert!(open(directory.path(), &index.spec.name).is_err());
+        assert!(Manifest::read(directory.path()).unwrap().indexes.is_empty());
+        let pages = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
+        assert_eq!(pages.filter(|path| path.extension().is_some_and(|ending| ending == "pages")).count(), 1);
+    }
+
+    #[test]
+    fn a_stopped_build_leaves_nothing_and_a_killed_ones_file_is_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let info = table(directory.path(), 1);
+        let leftover = directory.path().join(segment_file(SegmentId(1)));
+        fs::write(&leftover, [7; 100_000]).unwrap();
+        let stopped = built(directory.path(), &info, &AtomicBool::new(true)).0;
+        assert!(matches!(stopped, Err(StorageError::Stopped)));
+        assert!(!leftover.exists() && Manifest::read(directory.path()).unwrap().indexes.is_empty());
+        let index = built(directory.path(), &info, &GO_ON).0.unwrap();
+        verify(directory.path(), &index, &GO_ON).unwrap();
+    }
+
+    #[test]
+    fn an_index_without_its_table_cannot_be() {
+        let (directory, _, index) = indexed();
+        let manifest = directory.path().join(MANIFEST_FILE);
+        let text = fs::read_to_string(&manifest).unwrap();
+        for (from, to, reason) in [
+            ("\"table\":\"t\"", "\"table\":\"u\"", "belongs to no table"),
+            ("\"table_segment\":0", "\"table_segment\":5", "belongs to no table"),
+            ("\"height\":2", "\"height\":0", "cannot be"),
+            ("\"height\":2", "\"height\":1", "cannot be"),
+            ("segment-00001", "../../passwd", "cannot be"),
+            ("\"entries\":12582", "\"entries\":99999", "cannot be"),
+        ] {
+            let compact = text.replace("\": ", "\":");
+            assert!(compact.contains(from), "{compact}");
+            fs::write(&manifest, compact.replace(from, to)).unwrap();
+            let message = open(directory.path(), &index.spec.name).unwrap_err().to_string();
+            assert!(message.contains(reason), "{to}: {message}");
+        }
+        let absent = IndexSpec { table: "u".into(), ..index.spec };
+        fs::write(&manifest, text).unwrap();
+        let error = load(directory.path(), &absent, |_| Ok(()), Watch { progress: &mut |_| (), stop: &GO_ON });
+        assert!(error.unwrap_err().to_string().contains("no table u to build index t_by_2 on"));
+    }
+
+    #[test]
+    fn a_damaged_index_page_is_named_with_file_and_number_and_never_used() {
+        let (directory, info, index) = indexed();
+        let path = index.path(directory.path());
+        change_byte(&path, 2 * PAGE_SIZE as u64 + 4321);
+        let expected = format!("{}: page 2 is damaged (its checksum", path.display());
+        let message = verify(directory.path(), &index, &GO_ON).unwrap_err().to_string();
+        assert!(message.contains(&expected), "{message}");
+        let (pool, table) = pool_of(directory.path(), &info);
+        let tree = opened(directory.path(), &pool, &table, &index);
+        for _ in 0..2 {
+            let message = rows_in_key_order(&pool.session(), &tree).unwrap_err().to_string();
+            assert!(message.contains(&expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_truncated_or_flipped_index_is_built_again() {
+        for spoil in [
+            &(|path: &Path| File::options().write(true).open(path).unwrap().set_len(8192).unwrap()) as &dyn Fn(&Path),
+            &|path| change_byte(path, 100),
+            &|path| fs::remove_file(path).unwrap(),
+        ] {
+            let (directory, table, index) = indexed();
+            spoil(&index.path(directory.path()));
+            assert!(open(directory.path(), &index.spec.name).is_err());
+            let (again, heard) = built(directory.path(), &table, &GO_ON);
+            assert_eq!((again.unwrap(), heard), (index.clone(), index.entries));
+            verify(directory.path(), &index, &GO_ON).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_page_of_the_table_in_the_place_of_a_node_is_refused() {
+        let (directory, table, index) = indexed();
+        let rows = fs::read(table.path(directory.path())).unwrap();
+        let file = File::options().write(true).open(index.path(directory.path())).unwrap();
+        file.write_all_at(&rows[..PAGE_SIZE], 0).unwrap();
+        let message = open(directory.path(), &index.spec.name).unwrap_err().to_string();
+        assert!(message.contains("page 0 is damaged (it says that it is page 0 of segment 0)"), "{message}");
+    }
+}
