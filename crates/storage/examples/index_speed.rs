@@ -95,7 +95,7 @@ fn fill(session: &Session<'_>, table: SegmentId, rows: u64) -> Result<Vec<RowId>
         while number < rows {
             let mut values: Vec<Value<'_>> = LENGTHS.iter().map(|length| Some(&text[..*length])).collect();
             // Lengths differ from row to row, and some columns have no value.
-            values[14] = (mix(number) % 10 > 0).then_some(&text[..(mix(number) % 20) as usize + 10]);
+            values[14] = (!number.is_multiple_of(10)).then_some(&text[..(mix(number) % 20) as usize + 10]);
             values[21] = None;
             values[22] = (number % 3 > 0).then_some(&text[..1]);
             bytes.clear();

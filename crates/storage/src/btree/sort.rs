@@ -29,6 +29,9 @@ const ENTRIES_BETWEEN_LOOKS: u64 = 1 << 14;
 /// Bytes of a stored entry besides its key: length and place.
 const STORED_BYTES: usize = 2 + 8;
 
+/// Takes one entry after the other: its stored key, and where its row is.
+type Each<'a> = dyn FnMut(&[u8], Place) -> Result<(), StorageError> + 'a;
+
 /// An entry in the buffer.
 #[derive(Clone, Copy, Debug)]
 struct Item {
@@ -140,10 +143,7 @@ impl<'a> KeySorter<'a> {
     }
 
     /// Gives all entries, in order.
-    pub(crate) fn finish(
-        mut self,
-        each: &mut dyn FnMut(&[u8], Place) -> Result<(), StorageError>,
-    ) -> Result<(), StorageError> {
+    pub(crate) fn finish(mut self, each: &mut Each<'_>) -> Result<(), StorageError> {
         if self.spilled.is_some() {
             self.spill()?;
         }
@@ -216,10 +216,10 @@ fn head_of(key: &[u8]) -> u64 {
 }
 
 /// The same, with a look at the flag that stops now and then.
-fn checked(
-    stop: &AtomicBool,
-    each: &mut dyn FnMut(&[u8], Place) -> Result<(), StorageError>,
-) -> impl FnMut(&[u8], Place) -> Result<(), StorageError> {
+fn checked<'a>(
+    stop: &'a AtomicBool,
+    each: &'a mut Each<'_>,
+) -> impl FnMut(&[u8], Place) -> Result<(), StorageError> + 'a {
     let mut count = 0_u64;
     move |key, place| {
         count += 1;
@@ -233,11 +233,7 @@ fn checked(
 impl Spilled {
     /// Gives the entries of all runs, always the lowest of the runs' first ones. There are few runs, so they are looked
     /// at one by one.
-    fn merge(
-        &self,
-        failed: &impl Fn(std::io::Error) -> StorageError,
-        each: &mut dyn FnMut(&[u8], Place) -> Result<(), StorageError>,
-    ) -> Result<(), StorageError> {
+    fn merge(&self, failed: &impl Fn(std::io::Error) -> StorageError, each: &mut Each<'_>) -> Result<(), StorageError> {
         let ends = self.starts.iter().skip(1).copied().chain([self.end]);
         let mut runs = Vec::new();
         for (start, end) in self.starts.iter().zip(ends) {

@@ -44,6 +44,8 @@ impl Held {
 
 type Model = BTreeSet<(Held, RowId)>;
 
+type Pairs = Vec<(Held, RowId)>;
+
 fn row(number: u32, slot: u16) -> RowId {
     RowId { page: PageId { segment: TABLE, number }, slot }
 }
@@ -138,15 +140,11 @@ fn text() -> impl Strategy<Value = Held> {
     prop_oneof![vec(0..2_u8, 0..6), vec(any::<u8>(), 0..20), long.clone(), long].prop_map(Held::Text)
 }
 
-fn pairs(key: impl Strategy<Value = Held>, count: usize) -> impl Strategy<Value = Vec<(Held, RowId)>> {
+fn pairs(key: impl Strategy<Value = Held>, count: usize) -> impl Strategy<Value = Pairs> {
     vec((key, (0..5_u32, 0..4_u16)).prop_map(|(key, (number, slot))| (key, row(number, slot))), 0..count)
 }
 
-fn inserted(
-    (start, more): (Vec<(Held, RowId)>, Vec<(Held, RowId)>),
-    probes: &[Held],
-    (keys, fill): (KeyKind, u8),
-) -> Result<(), TestCaseError> {
+fn inserted((start, more): (Pairs, Pairs), probes: &[Held], (keys, fill): (KeyKind, u8)) -> Result<(), TestCaseError> {
     let access = MemoryPages::blank(INDEX, 400);
     let mut model: Model = start.into_iter().collect();
     let mut tree = built(&access, keys, fill, &model);

@@ -140,8 +140,17 @@ impl BTree {
             Bound::Included(key) => Some((key.encode(self.keys)?.to_vec(), Place::BEYOND)),
             Bound::Excluded(key) => Some((key.encode(self.keys)?.to_vec(), Place::FIRST)),
         };
-        let mut walk =
-            LeafWalk { tree: self, access, held: None, next: None, end, last: None, key: Vec::new(), gets: 0 };
+        let mut walk = LeafWalk {
+            tree: self,
+            access,
+            held: None,
+            next: None,
+            first: None,
+            end,
+            last: None,
+            key: Vec::new(),
+            gets: 0,
+        };
         walk.begin(&lowest, place)?;
         Ok(walk)
     }
@@ -181,8 +190,10 @@ pub struct LeafWalk<'t, A: PageAccess + 't> {
     access: &'t A,
     /// The leaf whose entries were given last.
     held: Option<A::Guard<'t>>,
-    /// The leaf to come, and its first entry of the range; `None` as long as that is its first one.
-    next: Option<(u32, Option<(A::Guard<'t>, usize)>)>,
+    /// The number of the leaf to come.
+    next: Option<u32>,
+    /// The first leaf, which the way down has led to, and its first entry of the range; until it is given.
+    first: Option<(A::Guard<'t>, usize)>,
     /// The first key and row beyond the range.
     end: Option<(Vec<u8>, Place)>,
     /// The last entry of the leaf before.
@@ -207,7 +218,8 @@ impl<'t, A: PageAccess> LeafWalk<'t, A> {
             let node = tree.node(&page, number, level)?;
             if level == 0 {
                 let first = node.entries_before(key, place);
-                self.next = Some((number, Some((page, first))));
+                self.next = Some(number);
+                self.first = Some((page, first));
                 break;
             }
             number = node.child_of_number(node.entries_up_to(key, place));
@@ -221,9 +233,9 @@ impl<'t, A: PageAccess> LeafWalk<'t, A> {
         loop {
             // Let go of the leaf before, so that one pin is enough.
             self.held = None;
-            let Some((number, arrived)) = self.next.take() else { return Ok(None) };
-            let (page, first) = match arrived {
-                Some((page, first)) => (page, first),
+            let Some(number) = self.next.take() else { return Ok(None) };
+            let (page, first) = match self.first.take() {
+                Some(arrived) => arrived,
                 None => {
                     self.gets += 1;
                     (self.access.get(self.tree.page(number))?, 0)
@@ -248,7 +260,7 @@ impl<'t, A: PageAccess> LeafWalk<'t, A> {
             None => count,
         };
         if stop == count {
-            self.next = node.next_leaf().map(|next| (next, None));
+            self.next = node.next_leaf();
         }
         if let Some(last) = count.checked_sub(1)
             && self.next.is_some()
