@@ -1,6 +1,6 @@
 //! Which block is read next: at random without repetition, or in sequence.
 
-use measure::random::SplitMix64;
+use measure::random::{Permutation, SplitMix64};
 
 /// The order in which the blocks of a span are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl Offsets {
         }
         let (block, step) = match &self.order {
             Order::Sequential => (self.next, 1),
-            Order::Random { permutation, .. } => (permutation.apply(self.next), 1),
+            Order::Random { permutation, .. } => (permutation.at(self.next), 1),
             Order::Apart { step, .. } => (self.next, *step),
         };
         self.next += step;
@@ -113,46 +113,8 @@ impl Offsets {
         match &mut self.order {
             Order::Sequential => {}
             Order::Random { .. } if self.repeats => {}
-            Order::Random { permutation, keys } => *permutation = Permutation::new(permutation.size, keys),
+            Order::Random { permutation, keys } => *permutation = Permutation::new(permutation.count(), keys),
             Order::Apart { step, keys } => self.next = keys.below(*step),
-        }
-    }
-}
-
-/// A bijection of `0..size` that looks random and needs no memory.
-///
-/// Each round adds a key, multiplies by an odd number and folds the high bits down, all of it reversible modulo a
-/// power of two; results outside the range are sent through again until they fall inside ("cycle walking", Black and
-/// Rogaway, "Ciphers with arbitrary finite domains", 2002), fewer than two passes on average.
-#[derive(Clone, Debug)]
-pub struct Permutation {
-    size: u64,
-    mask: u64,
-    fold: u32,
-    keys: [u64; 3],
-}
-
-impl Permutation {
-    /// The bijection of `0..size` that the next numbers of `random` pick.
-    pub fn new(size: u64, random: &mut SplitMix64) -> Permutation {
-        let bits = (u64::BITS - size.saturating_sub(1).leading_zeros()).max(2);
-        let mask = u64::MAX >> (u64::BITS - bits);
-        Permutation { size, mask, fold: bits.div_ceil(2), keys: std::array::from_fn(|_| random.next_u64()) }
-    }
-
-    /// Where `index` goes.
-    #[inline]
-    pub fn apply(&self, index: u64) -> u64 {
-        let mut value = index;
-        loop {
-            for key in self.keys {
-                value = value.wrapping_add(key) & self.mask;
-                value = value.wrapping_mul(0x9E37_79B9_7F4A_7C15 | 1) & self.mask;
-                value ^= value >> self.fold;
-            }
-            if value < self.size {
-                return value;
-            }
         }
     }
 }

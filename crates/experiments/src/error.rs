@@ -61,6 +61,14 @@ pub enum ExperimentError {
     /// What the experiment is run on could not do it.
     #[error(transparent)]
     Subject(#[from] SubjectError),
+    /// Another error, with the flag that mends it.
+    #[error("{error}; {flag}")]
+    Advised {
+        /// What went wrong.
+        error: Box<ExperimentError>,
+        /// What to write on the command line.
+        flag: &'static str,
+    },
     /// A finished case could not be kept.
     #[error(transparent)]
     Keep(#[from] KeepError),

@@ -23,6 +23,8 @@ pub struct Comparison {
     pub before: String,
     /// Identifier of the second run.
     pub after: String,
+    /// What both runs asked: the names of their experiments. Only runs of one experiment have cases in common.
+    pub experiments: (String, String),
     /// Parameters that tell the two runs apart as wholes and were therefore left out when cases were matched.
     pub changes: Vec<Change>,
     /// Cases that both runs have, in the order of the first.
@@ -93,10 +95,14 @@ pub struct Unmatched {
 ///
 /// The same two runs always give the same answer: the resampling is seeded by the position of the case.
 pub fn compare(before: &Run, after: &Run) -> Comparison {
-    let Pairs { changes, pairs, only_before, only_after } = pair_cases(&before.cases, &after.cases);
+    let Pairs { changes, pairs, only_before, only_after } = match before.experiment == after.experiment {
+        true => pair_cases(&before.cases, &after.cases),
+        false => Pairs::none(&before.cases, &after.cases),
+    };
     let mut comparison = Comparison {
         before: before.id.clone(),
         after: after.id.clone(),
+        experiments: (before.experiment.clone(), after.experiment.clone()),
         changes,
         cases: Vec::new(),
         only_before: only_before.into_iter().map(whole_case).collect(),

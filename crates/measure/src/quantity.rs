@@ -62,6 +62,11 @@ pub fn format_size(bytes: u64) -> String {
     bytes.to_string()
 }
 
+/// A size to the mebibyte below, as [`format_size`] writes it; smaller ones exactly.
+pub fn rounded_size(bytes: u64) -> String {
+    format_size(if bytes >= 1 << 20 { bytes >> 20 << 20 } else { bytes })
+}
+
 /// A size as a sentence writes it, with a space before the unit: `8 KiB`, `512 bytes`.
 pub fn size_in_words(bytes: u64) -> String {
     let text = format_size(bytes);

@@ -4,6 +4,18 @@
 //! that know their session, statement and parent) → observers (tables, miss curve, skew, export). The scanner knows
 //! nothing of sessions; the accounting knows nothing of text; an observer knows nothing of trace files.
 
+pub mod class_sums;
+pub mod classes;
+pub mod collector;
+pub mod document;
+pub mod findings;
+pub mod folding;
+pub mod group;
+pub mod input;
 pub mod observer;
 pub mod oracle;
+mod plan;
+pub mod survey;
+pub mod synthetic;
+pub mod tables;
 pub mod ticks;

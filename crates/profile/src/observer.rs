@@ -3,6 +3,8 @@
 //! Every table, curve and export of a profile is an observer. The accounting emits each call and each wait exactly
 //! once, in an order that depends on the trace alone.
 
+use std::ops::{AddAssign, SubAssign};
+
 use crate::oracle::record::CallKind;
 use crate::ticks::Ticks;
 
@@ -35,6 +37,33 @@ pub struct Cost {
     pub consistent_gets: i64,
     /// Blocks got in current mode.
     pub current_gets: i64,
+}
+
+impl AddAssign for Cost {
+    /// CPU stays unknown only where both sides do not know it.
+    fn add_assign(&mut self, other: Cost) {
+        self.cpu = match (self.cpu, other.cpu) {
+            (Some(own), Some(more)) => Some(own + more),
+            (own, more) => own.or(more),
+        };
+        self.elapsed += other.elapsed;
+        self.physical_reads += other.physical_reads;
+        self.consistent_gets += other.consistent_gets;
+        self.current_gets += other.current_gets;
+    }
+}
+
+impl SubAssign for Cost {
+    fn sub_assign(&mut self, other: Cost) {
+        self.cpu = match (self.cpu, other.cpu) {
+            (Some(own), Some(less)) => Some(own - less),
+            (own, _) => own,
+        };
+        self.elapsed -= other.elapsed;
+        self.physical_reads -= other.physical_reads;
+        self.consistent_gets -= other.consistent_gets;
+        self.current_gets -= other.current_gets;
+    }
 }
 
 /// A database call with its children taken off.
@@ -159,6 +188,45 @@ pub struct PlanLineFigures {
     pub read_time: Option<Ticks>,
 }
 
+/// A call that failed. Its own line was emitted before, as any call.
+#[derive(Clone, Copy, Debug)]
+pub struct Failure {
+    /// Whose.
+    pub session: SessionIndex,
+    /// Of which statement.
+    pub statement: StatementIndex,
+    /// The number of the error, as in `ORA-00942`.
+    pub code: i64,
+    /// When; `None` where the source does not say.
+    pub time: Option<Ticks>,
+    /// Where its line stands in the file.
+    pub offset: u64,
+}
+
+/// The end of a transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct Transaction {
+    /// Whose.
+    pub session: SessionIndex,
+    /// Whether it was rolled back.
+    pub is_rollback: bool,
+    /// Whether it changed nothing.
+    pub is_read_only: bool,
+    /// When; `None` where the source does not say.
+    pub time: Option<Ticks>,
+}
+
+/// A stretch of a session's time without an interruption of its clock. A session has one or more.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// Whose.
+    pub session: SessionIndex,
+    /// Start of the first timed line: its end less its elapsed time.
+    pub first: Ticks,
+    /// End of the last timed line.
+    pub last: Ticks,
+}
+
 /// Whoever listens to the accounting.
 pub trait Observer {
     /// A call is complete, with its children taken off.
@@ -169,6 +237,87 @@ pub trait Observer {
     fn root(&mut self, _context: &Context, _root: &Root) {}
     /// A plan line was written.
     fn plan_line(&mut self, _context: &Context, _line: &PlanLine) {}
+    /// A call failed.
+    fn failure(&mut self, _context: &Context, _failure: &Failure) {}
+    /// A transaction ended.
+    fn transaction(&mut self, _context: &Context, _transaction: &Transaction) {}
+    /// A stretch of a session's time is complete.
+    fn segment(&mut self, _context: &Context, _segment: &Segment) {}
+}
+
+/// Several observers in turn, each seeing everything.
+impl Observer for Vec<Box<dyn Observer + '_>> {
+    fn call(&mut self, context: &Context, call: &Call) {
+        self.iter_mut().for_each(|observer| observer.call(context, call));
+    }
+    fn wait(&mut self, context: &Context, wait: &Wait) {
+        self.iter_mut().for_each(|observer| observer.wait(context, wait));
+    }
+    fn root(&mut self, context: &Context, root: &Root) {
+        self.iter_mut().for_each(|observer| observer.root(context, root));
+    }
+    fn plan_line(&mut self, context: &Context, line: &PlanLine) {
+        self.iter_mut().for_each(|observer| observer.plan_line(context, line));
+    }
+    fn failure(&mut self, context: &Context, failure: &Failure) {
+        self.iter_mut().for_each(|observer| observer.failure(context, failure));
+    }
+    fn transaction(&mut self, context: &Context, transaction: &Transaction) {
+        self.iter_mut().for_each(|observer| observer.transaction(context, transaction));
+    }
+    fn segment(&mut self, context: &Context, segment: &Segment) {
+        self.iter_mut().for_each(|observer| observer.segment(context, segment));
+    }
+}
+
+/// Both, one after the other.
+impl<A: Observer + ?Sized, B: Observer + ?Sized> Observer for (&mut A, &mut B) {
+    fn call(&mut self, context: &Context, call: &Call) {
+        self.0.call(context, call);
+        self.1.call(context, call);
+    }
+    fn wait(&mut self, context: &Context, wait: &Wait) {
+        self.0.wait(context, wait);
+        self.1.wait(context, wait);
+    }
+    fn root(&mut self, context: &Context, root: &Root) {
+        self.0.root(context, root);
+        self.1.root(context, root);
+    }
+    fn plan_line(&mut self, context: &Context, line: &PlanLine) {
+        self.0.plan_line(context, line);
+        self.1.plan_line(context, line);
+    }
+    fn failure(&mut self, context: &Context, failure: &Failure) {
+        self.0.failure(context, failure);
+        self.1.failure(context, failure);
+    }
+    fn transaction(&mut self, context: &Context, transaction: &Transaction) {
+        self.0.transaction(context, transaction);
+        self.1.transaction(context, transaction);
+    }
+    fn segment(&mut self, context: &Context, segment: &Segment) {
+        self.0.segment(context, segment);
+        self.1.segment(context, segment);
+    }
+}
+
+/// What stands behind a statement's row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum StatementKind {
+    /// A statement that the source declares, with its text.
+    #[default]
+    Declared,
+    /// A cursor that was opened before the source began, or whose declaration is lost.
+    UnknownCursor,
+    /// Calls and waits that belong to no cursor: logon, commits sent by the client, waits between calls.
+    NoCursor,
+    /// Operations on large objects, which name no cursor.
+    LargeObjects,
+    /// Calls of PL/SQL on the client's side.
+    ClientCalls,
+    /// A text that could not be parsed.
+    ParseError,
 }
 
 /// A statement as the source declares it.
@@ -186,6 +335,8 @@ pub struct Statement {
     pub depth: u16,
     /// Parsing schema, 0 where not known.
     pub user: i64,
+    /// What stands behind it.
+    pub kind: StatementKind,
 }
 
 /// A session.

@@ -1,5 +1,6 @@
 //! The command line as a whole: the options that all commands share, and the help. Each command defines its own part.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -7,6 +8,7 @@ use clap::{Args, Command, ValueEnum};
 
 use crate::commands::COMMANDS;
 use crate::exit::EXIT_CODES;
+use crate::output;
 
 /// What stands at the end of `readpath --help`.
 const EXAMPLES: &str = "\
@@ -15,6 +17,7 @@ Examples:
   readpath disk PATH             random and sequential reads by place
   readpath roundtrip PATH        the way to the storage, and who answered
   readpath lio                   the cost of a block that is cached
+  readpath profile FILE          where the time of a traced program went
   readpath runs                  the runs that are kept, newest first
   readpath show last             the newest run again
   readpath compare last~1 last   what changed between the two newest runs";
@@ -63,11 +66,20 @@ pub(crate) fn definition() -> Command {
         .subcommands(commands)
 }
 
-/// Prints help, a version or what is wrong with the command line: 0 for what was asked for, else 2.
+/// Prints help, a version or what is wrong with the command line: 0 for what was asked for, else 2; what was asked for
+/// and could not be printed has failed like any other result.
 pub(crate) fn print_answer(answer: &clap::Error) -> ExitCode {
-    // There is nowhere to report that this could not be printed.
-    let _ = answer.print();
-    ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2))
+    // Flushing here, not at the process's end, where nobody would hear of a full disk.
+    let printed = answer.print().and_then(|()| io::stdout().flush());
+    match printed {
+        Err(error) if !answer.use_stderr() && error.kind() != io::ErrorKind::BrokenPipe => {
+            let failure = output::not_printed(error);
+            output::complain(&failure.message);
+            failure.exit.code()
+        }
+        // A complaint that cannot be printed has nowhere to be reported.
+        _ => ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2)),
+    }
 }
 
 #[cfg(test)]

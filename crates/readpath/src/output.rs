@@ -43,6 +43,7 @@ pub(crate) fn complain(message: &str) {
     let _ = writeln!(io::stderr(), "readpath: {message}");
 }
 
-fn not_printed(error: impl std::fmt::Display) -> Failure {
+/// A result that did not reach its reader.
+pub(crate) fn not_printed(error: impl std::fmt::Display) -> Failure {
     Failure::new(Exit::Failed, format!("the result could not be written to standard output: {error}"))
 }

@@ -57,6 +57,14 @@ impl RunJournal {
         })
     }
 
+    /// Takes cases that are finished together, without saving in between.
+    pub(crate) fn take(&mut self, cases: Vec<Case>) {
+        for mut case in cases {
+            self.drop_spoilt_metrics(&mut case);
+            self.run.cases.push(case);
+        }
+    }
+
     /// Takes a metric out that is not a number and leaves a finding in its place: one spoilt value must not cost
     /// the run.
     fn drop_spoilt_metrics(&mut self, case: &mut Case) {

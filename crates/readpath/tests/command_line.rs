@@ -89,6 +89,44 @@ fn help_shows_the_exit_codes_and_every_command_has_examples() {
 }
 
 #[test]
+fn help_that_could_not_be_printed_is_a_failure() {
+    for words in ["--help", "--version", "help show", "show --help"] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = User::new().command(words).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{words}");
+        assert!(stderr(&output).contains("No space left"), "{words}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_file_of_the_working_directory_is_shown_by_its_name_and_hides_no_kept_run() {
+    let user = User::new();
+    let document = user.ok("null --format json");
+    let show = |name: &str| {
+        let folder = user.home.path().join("folder");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join(name), document.replace("\"experiment\": \"null\"", "\"experiment\": \"ladder\""))
+            .unwrap();
+        let output = user.command(&format!("show {name}")).current_dir(&folder).output().unwrap();
+        assert!(output.status.success(), "{name}: {}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(show("run-of-another-machine").starts_with("readpath ladder"));
+    assert!(show("last").starts_with("readpath null"));
+}
+
+#[test]
+fn runs_of_different_experiments_are_told_apart_and_not_compared() {
+    let user = User::new();
+    let document = user.ok("null --format json");
+    let other = user.home.path().join("other.json");
+    fs::write(&other, document.replace("\"experiment\": \"null\"", "\"experiment\": \"ladder\"")).unwrap();
+    let page = user.ok(&format!("compare last {}", other.display()));
+    assert!(page.contains("measure different things") && page.contains("null") && page.contains("ladder"), "{page}");
+    assert!(!page.contains("Only in"), "{page}");
+}
+
+#[test]
 fn completions_and_manual_are_printed() {
     let user = User::new();
     assert!(user.ok("completions bash").contains("complete"));

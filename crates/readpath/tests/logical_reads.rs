@@ -22,8 +22,12 @@ impl User {
     }
 
     fn command(&self, words: &str) -> Command {
+        self.readpath(&format!("lio {words}"))
+    }
+
+    fn readpath(&self, words: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_readpath"));
-        command.arg("lio").args(words.split_whitespace()).env_clear().env("HOME", self.home.path());
+        command.args(words.split_whitespace()).env_clear().env("HOME", self.home.path());
         command.env("LANG", "C.UTF-8").env("PATH", "/usr/bin:/bin");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -33,9 +37,10 @@ impl User {
         self.command(words).output().unwrap()
     }
 
-    /// The run document of a command that must succeed.
+    /// The run document of a command that must succeed, on tables of 4 MiB where the words do not say another size.
     fn document(&self, words: &str) -> Value {
-        let output = self.run(&format!("{words} --payload 4MiB --repeat 2 --format json"));
+        let payload = if words.contains("--payload") { "" } else { "--payload 4MiB" };
+        let output = self.run(&format!("{words} {payload} --repeat 2 --format json"));
         assert!(output.status.success(), "{words}: {}", complaint(&output));
         serde_json::from_slice(&output.stdout).unwrap()
     }
@@ -108,7 +113,7 @@ fn the_nine_cells_are_measured_and_their_counts_add_up() {
 fn every_axis_multiplies_the_cases_and_renders_within_80_columns() {
     let user = User::new();
     let axes = "--row-length 250 --columns 5 --access full-scan,rowid,one-page --threads 1,2 --changed-rows 0,50 \
-                --touch directory,rows,column-2,column-last";
+                --touch directory,rows,column-2,column-last --payload 1MiB";
     let document = user.document(axes);
     let cases = cases(&document);
     assert_eq!(cases.len(), 3 * 4 * 2 * 2);
@@ -125,8 +130,10 @@ fn every_axis_multiplies_the_cases_and_renders_within_80_columns() {
     for id in ["answer-changed-rows", "answer-threads", "answer-contention"] {
         assert!(ids(&document).contains(&id), "{id}: {:?}", ids(&document));
     }
-    let page = user.run(&format!("{axes} --payload 4MiB --repeat 1")).stdout;
+    // A page is rendered from the kept document alone: to see it, nothing needs to be measured again.
+    let page = user.readpath("show last").output().unwrap().stdout;
     let page = String::from_utf8(page).unwrap();
+    assert!(page.starts_with("readpath lio") && page.contains("one-page"), "{page}");
     let wide = page.lines().find(|line| line.chars().count() > 80 && !line.contains(".cache/"));
     assert_eq!(wide, None);
 }
@@ -166,6 +173,9 @@ fn what_cannot_be_is_refused_as_wrong_words() {
         ("--access index", "full-scan"),
         ("--threads 0", "--threads 0"),
         ("--changed-rows 101", "percentage"),
+        ("--changed-rows 0.5", "whole percentage"),
+        ("--changed-rows 10%", "whole percentage"),
+        ("--row-length 0", "at least 1 byte"),
         ("--repeat 0", "--repeat"),
         ("--row-length 9000 --columns 1", "does not fit into a page"),
         ("--payload 100 --row-length 2500", "less than one row"),
@@ -197,7 +207,10 @@ fn a_table_is_reused_and_a_damaged_one_is_an_error_until_it_is_loaded_again() {
             .for_each(|page| file.write_all_at(b"?", page * 8192 + 4000).unwrap());
     }
     let complaint = user.refused(&format!("{one} --payload 4MiB"), 1);
-    assert!(complaint.contains("page 1 is damaged") && complaint.contains("load the table again"), "{complaint}");
+    assert!(
+        complaint.contains("page 1 is damaged") && complaint.contains("load the table again; --reload does"),
+        "{complaint}"
+    );
     user.document(&format!("{one} --reload"));
     user.document(one);
 }
@@ -227,7 +240,8 @@ fn a_data_directory_that_cannot_be_is_told() {
     let file = user.home.path().join("file");
     File::create(&file).unwrap();
     let words = format!("--row-length 250 --columns 5 --payload 4MiB --dir {}", file.display());
-    assert!(!user.refused(&words, 1).is_empty());
+    let complaint = user.refused(&words, 1);
+    assert!(complaint.contains("--dir DIR"), "{complaint}");
 }
 
 #[test]
@@ -243,4 +257,27 @@ fn a_flame_graph_is_written_whole_or_not_at_all() {
     let left: Vec<_> = fs::read_dir(user.home.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(!left.iter().any(|name| name.to_string_lossy().contains("graph")), "{left:?}");
     assert!(user.refused("--flamegraph /nowhere/at/all.svg", 1).contains("/nowhere"));
+}
+
+#[test]
+fn a_flame_graph_never_takes_the_place_of_what_is_no_plain_file() {
+    let user = User::new();
+    let folder = user.home.path().join("folder");
+    fs::create_dir(&folder).unwrap();
+    let socket = user.home.path().join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let link = user.home.path().join("link");
+    std::os::unix::fs::symlink(&socket, &link).unwrap();
+    for path in [&folder, &socket, &link] {
+        let complaint = user.refused(&format!("--flamegraph {}", path.display()), 1);
+        assert!(complaint.contains("no plain file"), "{complaint}");
+    }
+    assert!(user.tables().is_empty(), "something was measured before the refusal");
+    let target = user.home.path().join("target.svg");
+    File::create(&target).unwrap();
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    user.document(&format!("--row-length 250 --columns 5 --flamegraph {}", link.display()));
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(fs::read_to_string(&target).unwrap().ends_with("</svg>\n"));
 }

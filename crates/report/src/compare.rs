@@ -30,6 +30,14 @@ const LEGEND: &str = "Ratios are second by first, with the interval that 95 % of
 
 /// The whole comparison as text for people, ending in a newline.
 pub fn render(comparison: &Comparison, style: &Style) -> String {
+    let (first, second) = &comparison.experiments;
+    if first != second {
+        let sentence = format!(
+            "The first run is of {first}, the second of {second}: they measure different things, and nothing of them \
+             compares. Name two runs of one experiment; `readpath runs` lists them."
+        );
+        return style.finish(&crate::join_sections(&[head(comparison, style), wrap(&sentence, style.width, 0)]));
+    }
     let names = varying_names(comparison);
     let body = if comparison.cases.iter().any(|case| !case.metrics.is_empty()) {
         format!("{}\n\n{}", table(comparison, &names, style), wrap(LEGEND, style.width, 0))

@@ -11,8 +11,10 @@ const ANSWER_PREFIX: &str = "answer-";
 /// How the ids of findings begin that say why a case is not there; the rest of the id is the case's name.
 pub(crate) const ABSENT_PREFIX: &str = "absent-";
 
-/// Most lines of answers under a table; further ones stand among the findings.
+/// Most lines of answers under a table; further ones stand among the findings. Lines of the usual width count, so that
+/// a narrow terminal shows the same answers.
 const ANSWER_LINES_MAX: usize = 5;
+const WIDTH_USUAL: usize = 80;
 
 /// Answers and findings, wrapped to the style's width; empty when the run has nothing to say.
 pub(crate) fn findings(run: &Run, style: &Style) -> String {
@@ -21,7 +23,7 @@ pub(crate) fn findings(run: &Run, style: &Style) -> String {
         run.findings.iter().filter(shown).partition(|f| is_answer(f));
     let mut lines = 0;
     let (first, late): (Vec<&Finding>, Vec<&Finding>) = answers.into_iter().partition(|answer| {
-        lines += sentence(answer, style).lines().count();
+        lines += wrap(&answer.message, style.width.max(WIDTH_USUAL), 2).lines().count();
         lines <= ANSWER_LINES_MAX
     });
     let answers: Vec<String> = first.into_iter().map(|answer| sentence(answer, style)).collect();
@@ -41,9 +43,13 @@ fn is_answer(finding: &Finding) -> bool {
     finding.severity == Severity::Info && finding.id.starts_with(ANSWER_PREFIX)
 }
 
-/// Whether the ladder's line of absent rungs already gives this finding.
+/// Whether the page above already gives this finding: the ladder its absent rungs, a profile its answers.
 fn is_told_by_table(run: &Run, finding: &Finding) -> bool {
-    run.experiment == "ladder" && crate::ladder::tells(&finding.id)
+    match run.experiment.as_str() {
+        "ladder" => crate::ladder::tells(&finding.id),
+        "profile" => crate::profile::tells(&finding.id),
+        _ => false,
+    }
 }
 
 fn sentence(finding: &Finding, style: &Style) -> String {

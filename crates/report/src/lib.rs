@@ -13,6 +13,7 @@ mod ladder;
 mod lio;
 mod number;
 mod parameters;
+mod profile;
 mod roundtrip;
 mod runs;
 mod style;
@@ -33,8 +34,13 @@ pub use style::Style;
 type Body = fn(&Run, &Style) -> String;
 
 /// The experiments that have a layout of their own; any other is rendered case by case.
-const BODIES: &[(&str, Body)] =
-    &[("ladder", ladder::body), ("disk", disk::body), ("roundtrip", roundtrip::body), ("lio", lio::body)];
+const BODIES: &[(&str, Body)] = &[
+    ("ladder", ladder::body),
+    ("disk", disk::body),
+    ("roundtrip", roundtrip::body),
+    ("lio", lio::body),
+    ("profile", profile::body),
+];
 
 /// What stands in the place of the tables of a run that kept no case.
 const NO_CASE: &str = "No case was finished.";

@@ -2,8 +2,8 @@
 
 use measure::{Case, Metric, Run};
 
-use crate::number::{ABSENT, grouped, nanos_of, three_digits, time_column};
-use crate::parameters::{cell, heading, varying};
+use crate::number::{ABSENT, grouped, nanos_of, three_digits, time_column, unit_for};
+use crate::parameters::{CHECK, cell, heading, varying};
 use crate::style::Style;
 use crate::table::{Align, Table};
 use crate::text::wrap;
@@ -23,9 +23,6 @@ const PUBLISHED: [(&str, &str, &str); 9] = [
 
 /// The parameters that a grid has in common.
 const AXES: [&str; 4] = ["access", "touch", "threads", "changed_rows"];
-
-/// The parameter of cases that check others.
-const CHECK: &str = "check";
 
 /// The grids, the evidence of all cases, and the cross-checks.
 pub(crate) fn body(run: &Run, style: &Style) -> String {
@@ -77,7 +74,7 @@ fn grid(way: &[String; 4], cases: &[&Case], style: &Style) -> Option<String> {
     let mut table = Table::new().column("row bytes", Align::Right);
     for count in &columns {
         let noun = if count == "1" { "column" } else { "columns" };
-        table = table.column(&format!("{count} {noun}"), Align::Left);
+        table = table.column(&format!("{count} {noun}"), Align::Decimal);
     }
     for length in &lengths {
         let cost = |count: &String| {
@@ -110,25 +107,32 @@ fn evidence(cases: &[&Case], style: &Style) -> String {
         let align = if ["access", "touch"].contains(name) { Align::Left } else { Align::Right };
         table = table.column(&axis(name), align);
     }
+    table = table.column("LIO", Align::Decimal);
+    // A cost without its spread says too much: this column does not go where the width is small.
+    let has_range = cases.iter().any(|case| !range(case).is_empty());
+    if has_range {
+        table = table.column("range of LIO", Align::Word);
+    }
     table = table
-        .column("LIO", Align::Decimal)
         .optional_column("a block", Align::Decimal)
         .column("get", Align::Decimal)
         .optional_column("a row", Align::Decimal)
         .optional_column("rebuilt", Align::Right)
-        .optional_column("range of LIO", Align::Left)
         .optional_column("rows/block", Align::Right);
     let column = |name: &str| time_column(&cases.iter().map(|case| nanos(case, name)).collect::<Vec<_>>());
-    let columns = [column("lio"), blank(column("block")), column("get"), blank(column("row_walk"))];
+    let [cost, block, get, row] = [column("lio"), blank(column("block")), column("get"), blank(column("row_walk"))];
     for (index, case) in cases.iter().enumerate() {
         let parameters = names.iter().map(|name| cell(case, name));
         let rebuilt = case.metric("rebuilt_blocks").map(Metric::median).filter(|count| *count > 0.0);
-        let rest = [
+        let costs = [cost[index].clone()].into_iter().chain(has_range.then(|| range(case)));
+        let parts = [
+            block[index].clone(),
+            get[index].clone(),
+            row[index].clone(),
             rebuilt.map_or(String::new(), |count| grouped(count as u64)),
-            range(case),
             case.metric("rows_per_block").map_or(String::new(), |rows| three_digits(rows.median())),
         ];
-        table.row(parameters.chain(columns.iter().map(|column| column[index].clone())).chain(rest));
+        table.row(parameters.chain(costs).chain(parts));
     }
     table.render(style)
 }
@@ -146,12 +150,14 @@ fn axis(name: &str) -> String {
     }
 }
 
-/// From the smallest sample to the 90th percentile or the largest, in the unit of ns.
+/// From the smallest sample to the 90th percentile or the largest, in the unit that suits the latter.
 fn range(case: &Case) -> String {
     let Some(metric) = case.metric("lio").filter(|metric| metric.statistics.n > 1) else { return String::new() };
     let Some(scale) = nanos_of(metric.unit) else { return String::new() };
     let high = metric.statistics.p90.unwrap_or(metric.statistics.max);
-    format!("{}–{} ns", three_digits(metric.statistics.min * scale), three_digits(high * scale))
+    let (symbol, length) = unit_for(high * scale);
+    let shown = |value: f64| three_digits(value * scale / length);
+    format!("{}–{} {symbol}", shown(metric.statistics.min), shown(high))
 }
 
 fn cross_checks(checks: &[&Case], style: &Style) -> String {
@@ -160,7 +166,7 @@ fn cross_checks(checks: &[&Case], style: &Style) -> String {
         .column("row bytes", Align::Right)
         .column("columns", Align::Right)
         .column("a block", Align::Decimal)
-        .optional_column("range", Align::Left);
+        .optional_column("range", Align::Word);
     let cost = |case: &&Case| nanos(case, "lio").or(nanos(case, "physical_block"));
     let costs: Vec<String> = checks.iter().map(|case| cost(case).map_or(ABSENT.into(), crate::number::time)).collect();
     for (case, cost) in checks.iter().zip(costs) {

@@ -6,13 +6,19 @@ use serde_json::Value;
 
 use crate::number::bytes;
 
+/// The parameter of cases that check others.
+pub(crate) const CHECK: &str = "check";
+
 /// Parameters that are counted in bytes.
 const IN_BYTES: [&str; 7] = ["block_size", "span", "offset", "distance", "size", "length", "payload"];
 
 /// The parameters that every case has with one and the same value, in the order of the first case.
+///
+/// Cases that check others have parameters of their own and do not count.
 pub(crate) fn constant(cases: &[Case]) -> impl Iterator<Item = (&str, &Value)> {
-    let first = cases.first().map(|case| &case.parameters);
-    let shared = |name: &str, value: &Value| cases.iter().all(|case| case.parameters.get(name) == Some(value));
+    let measured = || cases.iter().filter(|case| !case.parameters.contains_key(CHECK));
+    let first = measured().next().map(|case| &case.parameters);
+    let shared = move |name: &str, value: &Value| measured().all(|case| case.parameters.get(name) == Some(value));
     first
         .into_iter()
         .flatten()

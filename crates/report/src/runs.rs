@@ -7,14 +7,11 @@ use serde_json::Value;
 use crate::number::grouped;
 use crate::style::Style;
 use crate::table::{Align, Table};
-use crate::text::{shorten, wrap};
+use crate::text::wrap;
 
 /// Characters of an identifier that are shown: a version 7 UUID begins with its time in milliseconds, 12 digits and a
 /// hyphen. More are shown where two runs share these.
 const ID_LENGTH: usize = 13;
-
-/// Columns that the subject may take.
-const SUBJECT_COLUMNS: usize = 24;
 
 /// The list as text for people, newest first, ending in a newline.
 pub fn render(listing: &Listing, style: &Style) -> String {
@@ -28,19 +25,19 @@ pub fn render(listing: &Listing, style: &Style) -> String {
 
 fn table(runs: &[Summary], style: &Style) -> String {
     let mut table = Table::new()
-        .column("run", Align::Left)
-        .column("started (UTC)", Align::Left)
+        .column("run", Align::Word)
+        .column("started (UTC)", Align::Word)
         .column("experiment", Align::Left)
-        .column("on", Align::Left)
+        .column("on", Align::Path)
         .column("cases", Align::Right)
-        .column("", Align::Left);
+        .column("", Align::Word);
     let length = id_length(runs);
     for run in runs {
         table.row([
             run.id.chars().take(length).collect(),
             moment(&run.started),
-            shorten(&run.experiment, SUBJECT_COLUMNS),
-            shorten(&subject(run), SUBJECT_COLUMNS),
+            run.experiment.clone(),
+            subject(run),
             grouped(run.cases),
             state(run),
         ]);

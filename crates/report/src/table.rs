@@ -3,23 +3,40 @@
 use comfy_table::{CellAlignment, presets};
 
 use crate::style::Style;
-use crate::text::{clean, shorten, width};
+use crate::text::{clean, shorten, shorten_path, width};
 
 /// Columns between two columns of a table.
 const GAP: usize = 2;
 
-/// Fewest columns of the terminal that a column of texts is shortened to.
-const TEXT_COLUMNS_MIN: usize = 8;
+/// Fewest columns of the terminal that a column of texts is shortened to; with less, nobody knows them again.
+const TEXT_COLUMNS_MIN: usize = 12;
+
+/// Columns that the lines of a record stand in.
+const INDENT: usize = 2;
 
 /// How the cells of a column stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
-    /// Text.
+    /// Text, shortened where the width does not suffice.
     Left,
+    /// A path, of which the end tells most.
+    Path,
+    /// Text that says something else when it is shortened: an identifier, a moment, a range.
+    Word,
     /// Whole numbers.
     Right,
     /// Numbers, perhaps with a unit: points under points, units under units.
     Decimal,
+}
+
+impl Align {
+    fn is_text(self) -> bool {
+        matches!(self, Align::Left | Align::Path | Align::Word)
+    }
+
+    fn is_shortened(self) -> bool {
+        matches!(self, Align::Left | Align::Path)
+    }
 }
 
 struct Column {
@@ -71,9 +88,14 @@ impl Table {
     }
 
     /// The table in lines of at most the style's width, one a row: optional columns go first, then texts are shortened.
+    /// Where that does not suffice, each row becomes several lines, one a column, and nothing is left out: a number
+    /// without its middle is another number.
     pub(crate) fn render(mut self, style: &Style) -> String {
         self.drop_empty_columns();
         self.align_decimals();
+        if self.width_min() > style.width {
+            return self.records(style);
+        }
         while self.width() > style.width {
             let Some(last) = self.columns.iter().rposition(|column| column.is_optional) else { break };
             self.remove_column(last);
@@ -91,15 +113,54 @@ impl Table {
 
     /// Takes one column of the terminal from the widest text column; false when all are at their least.
     fn shorten_widest_text(&mut self) -> bool {
-        let texts = (0..self.columns.len()).filter(|column| self.columns[*column].align == Align::Left);
+        let texts = (0..self.columns.len()).filter(|column| self.columns[*column].align.is_shortened());
         let Some(widest) = texts.max_by_key(|column| self.column_width(*column)) else { return false };
         let columns = self.column_width(widest);
         if columns <= TEXT_COLUMNS_MIN {
             return false;
         }
+        let shortened = if self.columns[widest].align == Align::Path { shorten_path } else { shorten };
         self.columns[widest].heading = shorten(&self.columns[widest].heading, columns - 1);
-        self.rows.iter_mut().for_each(|row| row[widest] = shorten(&row[widest], columns - 1));
+        self.rows.iter_mut().for_each(|row| row[widest] = shortened(&row[widest], columns - 1));
         true
+    }
+
+    /// Columns of the terminal below which the table cannot go without spoiling what it says.
+    fn width_min(&self) -> usize {
+        let needed =
+            self.columns.iter().enumerate().filter(|(_, column)| !column.is_optional).map(|(index, column)| {
+                let width = self.column_width(index);
+                GAP + if column.align.is_shortened() { width.min(TEXT_COLUMNS_MIN) } else { width }
+            });
+        needed.sum::<usize>().saturating_sub(GAP)
+    }
+
+    /// Each row as a line with its first cell and one line for each further cell, behind its heading.
+    fn records(&self, style: &Style) -> String {
+        let mut lines = Vec::new();
+        let headings = self.columns.iter().skip(1).map(|column| width(&column.heading)).max().unwrap_or(0);
+        for (index, row) in self.rows.iter().enumerate() {
+            lines.extend(self.titles.iter().filter(|(over, _)| *over == index).map(|(_, title)| title.clone()));
+            for (number, (column, cell)) in self.columns.iter().zip(row).enumerate() {
+                // Points have nothing to stand under here.
+                let cell = cell.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+                let heading = &column.heading;
+                let is_named = !heading.is_empty() && (number > 0 || !column.align.is_text());
+                match (number, is_named) {
+                    _ if cell.is_empty() => {}
+                    (0, true) => lines.push(format!("{heading} {cell}")),
+                    (0, false) => lines.push(cell),
+                    (_, false) => lines.push(format!("{:INDENT$}{cell}", "")),
+                    (_, true) => {
+                        let gap = headings - width(heading) + GAP;
+                        let room = style.width.saturating_sub(INDENT + headings + GAP);
+                        let cell = if column.align == Align::Path { shorten_path(&cell, room) } else { cell };
+                        lines.push(format!("{:INDENT$}{heading}{:gap$}{cell}", "", ""));
+                    }
+                }
+            }
+        }
+        lines.iter().map(|line| shorten(line, style.width)).collect::<Vec<_>>().join("\n")
     }
 
     /// Columns of the terminal that the table takes.
@@ -144,8 +205,7 @@ impl Table {
         let last = self.columns.len().saturating_sub(1);
         for (index, (column, ours)) in table.column_iter_mut().zip(&self.columns).enumerate() {
             column.set_padding((0, if index == last { 0 } else { GAP as u16 }));
-            let is_text = ours.align == Align::Left;
-            column.set_cell_alignment(if is_text { CellAlignment::Left } else { CellAlignment::Right });
+            column.set_cell_alignment(if ours.align.is_text() { CellAlignment::Left } else { CellAlignment::Right });
         }
         table.lines().map(|line| line.trim_end().to_string()).collect()
     }
@@ -195,6 +255,18 @@ mod tests {
         table.row(["x", "1", "2"].map(String::from));
         let rendered = table.render(&Style { width: 15, ..Style::default() });
         assert_eq!(rendered, "a  bbbbbbbb\nx         1");
+    }
+
+    #[test]
+    fn a_number_that_fits_nowhere_is_never_shortened() {
+        let mut table = Table::new().column("bytes", Align::Right).column("5 columns", Align::Decimal);
+        table = table.optional_column("range of it", Align::Word).column("", Align::Left);
+        table.row(["2500", "0.0611 | 1.44", "58.0–91.7 ns", "3 warnings"].map(String::from));
+        table.row(["25", "0.716 | 5.52"].map(String::from));
+        let rendered = table.render(&Style { width: 28, ..Style::default() });
+        let expected = "bytes 2500\n  5 columns    0.0611 | 1.44\n  range of it  58.0–91.7 ns\n  3 warnings\n\
+                        bytes 25\n  5 columns    0.716 | 5.52";
+        assert_eq!(rendered, expected);
     }
 
     #[test]

@@ -69,6 +69,18 @@ pub(crate) fn shorten(text: &str, columns: usize) -> String {
     (0..columns).rev().map(|budget| cut(&text, budget)).find(|short| width(short) <= columns).unwrap_or_default()
 }
 
+/// A path in at most `columns`: folders at its beginning are left out first, since its end tells most.
+pub(crate) fn shorten_path(path: &str, columns: usize) -> String {
+    let path = clean(path);
+    if width(&path) <= columns {
+        return path;
+    }
+    let ends = path.char_indices().filter(|(index, letter)| *letter == '/' && *index > 0).map(|(index, _)| index);
+    let shorter = ends.map(|index| format!("…{}", &path[index..]));
+    let whole = shorter.into_iter().find(|short| width(short) <= columns);
+    whole.unwrap_or_else(|| shorten(path.rsplit('/').next().unwrap_or(&path), columns))
+}
+
 /// Both ends of `text` with an ellipsis between, about `columns` of it left.
 fn cut(text: &str, columns: usize) -> String {
     let half = columns / 2;
@@ -101,11 +113,21 @@ mod tests {
         assert_eq!(shorten("/var/lib/database/files/0001.dbf", 15), "/var/li…001.dbf");
     }
 
+    #[test]
+    fn a_path_loses_folders_before_it_loses_letters() {
+        let path = "/home/ada/.cache/readpath/tables";
+        assert_eq!(shorten_path(path, 80), path);
+        assert_eq!(shorten_path(path, 18), "…/readpath/tables");
+        assert_eq!(shorten_path(path, 16), "…/tables");
+        assert_eq!(shorten_path("/var/lib/0123456789.dbf", 9), "0123….dbf");
+    }
+
     proptest! {
         #[test]
         fn no_wrapped_line_is_wider_than_asked(text in "\\PC{0,200}", columns in 20usize..90) {
             prop_assert!(wrap(&text, columns, 4).lines().all(|line| width(line) <= columns));
             prop_assert!(width(&shorten(&text, columns)) <= columns);
+            prop_assert!(width(&shorten_path(&text, columns)) <= columns);
         }
     }
 }

@@ -69,6 +69,42 @@ fn logical_reads_stand_beside_the_published_ones() {
 }
 
 #[test]
+fn a_profile_says_where_the_time_went() {
+    check_run("profile", &documents::profile());
+    check_run("profile-sessions", &documents::profile_sessions());
+}
+
+#[test]
+fn a_statement_of_a_profile_has_a_page_of_its_own() {
+    check_run("profile-statement", &documents::profile_statement());
+    let mut unknown = documents::profile();
+    unknown.subject.insert("statement".into(), json!("not there"));
+    assert!(report::render(&unknown, &WIDE).contains("not there is not in this profile"));
+}
+
+#[test]
+fn a_narrow_page_of_a_profile_loses_columns_and_no_digit() {
+    let page = report::render(&documents::profile_sessions(), &Style { width: 40, ..WIDE });
+    let line = |start: &str| page.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{page}"));
+    assert!(line("CPU").ends_with("6.010   57.2"), "{page}");
+    assert!(line("interval").ends_with("10.500"), "{page}");
+    assert!(line("71.4203").contains("10.500") && line("batch").contains("75.0"), "{page}");
+}
+
+#[test]
+fn the_rows_of_a_profile_add_up_to_its_sums_as_they_are_printed() {
+    let page = report::render(&documents::profile(), &WIDE);
+    let amount = |line: &str| line.split_whitespace().find_map(|word| word.contains('.').then(|| word.parse::<f64>()));
+    let table: Vec<&str> = page.lines().skip_while(|line| !line.starts_with("where the time went")).collect();
+    let of = |name: &str| table.iter().find(|line| line.starts_with(name)).and_then(|line| amount(line)?.ok()).unwrap();
+    let until = table.iter().position(|line| line.starts_with("response time")).unwrap();
+    let classes = table[1..until].iter().filter(|line| !line.starts_with(' '));
+    let sum: f64 = classes.filter_map(|line| amount(line)?.ok()).sum();
+    assert!((sum - of("response time")).abs() < 0.004, "{sum} and {}", of("response time"));
+    assert!((of("response time") + of("think time") - of("interval")).abs() < 0.002, "{page}");
+}
+
+#[test]
 fn an_experiment_without_a_layout_is_shown_case_by_case() {
     check_run("unknown", &documents::unknown());
     check_run("empty", &documents::run("disk", json!({})));
@@ -156,7 +192,7 @@ fn colour_adds_nothing_but_escapes() {
 
 #[test]
 fn narrow_terminals_get_narrow_pages() {
-    for width in [60, 70, 100, 140] {
+    for width in [40, 50, 60, 70, 100, 140] {
         let style = Style { width, ..WIDE };
         let pages = [
             report::render(&documents::ladder_touched(), &style),
@@ -165,6 +201,9 @@ fn narrow_terminals_get_narrow_pages() {
             report::render(&documents::roundtrip(), &style),
             report::render(&documents::lio(), &style),
             report::render(&documents::lio_axes(), &style),
+            report::render(&documents::profile(), &style),
+            report::render(&documents::profile_sessions(), &style),
+            report::render(&documents::profile_statement(), &style),
         ];
         for line in pages.iter().flat_map(|page| page.lines()) {
             assert!(line.width() <= width, "{} of {width} columns: {line}", line.width());

@@ -9,9 +9,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use storage::SegmentId;
+use storage::btree::KeyKind;
 use storage::btree::sort::KeySorter;
 use storage::btree::stored::{self, IndexSpec, Watch};
-use storage::btree::{Key, KeyKind};
+use storage::generator::RowShape;
 use storage::heap::{HeapTable, PageAccess};
 use storage::loader;
 use storage::manifest::TableSpec;
@@ -52,13 +53,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rows: u64 = arguments.first().map_or(Ok(5_000_000), |text| text.parse())?;
     let directory = Path::new(arguments.get(1).map_or("index_build.data", String::as_str));
     let stop = AtomicBool::new(false);
-    let spec = TableSpec {
-        name: "rows".into(),
-        row_length: ROW_BYTES,
-        columns: 1,
-        payload: rows * u64::from(ROW_BYTES),
-        seed: 1,
-    };
+    let shape = RowShape { row_length: ROW_BYTES, columns: 1 };
+    let spec = TableSpec::uniform("rows", shape, rows * u64::from(ROW_BYTES), 1);
     let start = Instant::now();
     let info = loader::load(directory, &spec, &mut |_| (), &stop)?;
     println!("table: {} rows in {} pages, {:.1} s", info.rows, info.pages, start.elapsed().as_secs_f64());
@@ -72,7 +68,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let spec = IndexSpec { name, table: "rows".into(), column: 1, keys, fill_percent: 90 };
     let start = Instant::now();
     let source = |sorter: &mut KeySorter<'_>| {
-        stored::keys_of_table(&access, &table, 1, |value| Ok(Key::Text(value)), sorter)?;
+        stored::keys_of_table(&access, &table, 1, sorter)?;
         println!("read and sorted into runs: {:.1} s", start.elapsed().as_secs_f64());
         Ok(())
     };

@@ -1,4 +1,4 @@
-//! What a row costs that is reached by an index: in the order of the table, and in an order that the table does not have.
+//! What a row costs that is reached by an index: in the order of the table, and in another.
 //!
 //! `cargo run --release -p storage --example index_speed [-- ROWS [ROUNDS]]`; 7 000 000 rows and 5 rounds unless told.
 //! Rows of 23 columns, some 180 bytes long, are made in the buffer pool, and two indexes beside them. Each is scanned
@@ -10,11 +10,10 @@
 use std::ops::Bound;
 use std::time::Instant;
 
-use measure::random::mix;
+use measure::random::{Permutation, SplitMix64, mix};
 use measure::statistics::median;
 use storage::btree::{BTree, BulkSettings, Key, KeyKind, TreePlace};
 use storage::exec::index_scan::{IndexScan, IndexScanResult, LOOK_AHEAD, count_by_index};
-use storage::heap::RandomOrder;
 use storage::page::{PageKind, PageMut};
 use storage::pool::{Pool, PoolSettings, Session};
 use storage::row::{self, Value};
@@ -44,7 +43,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let places = fill(&session, table, rows)?;
     let blocks = places.last().map_or(0, |row| row.page.number + 1);
     let good = index(&pool, &session, table, index_pages, &mut places.iter().copied())?;
-    let mut shuffled = RandomOrder::new(rows, 1).map(|number| places[number as usize]);
+    let mut shuffled =
+        Permutation::new(rows, &mut SplitMix64::new(1)).into_numbers().map(|number| places[number as usize]);
     let bad = index(&pool, &session, table, index_pages, &mut shuffled)?;
     println!("{rows} rows of 23 columns in {blocks} blocks, huge bytes {:?}", pool.huge_bytes());
     for (name, tree) in [("good", &good), ("bad", &bad)] {

@@ -13,6 +13,7 @@ use std::time::Instant;
 use storage::generator::{RowGenerator, RowShape};
 use storage::loader::{build_page, load};
 use storage::manifest::{TableInfo, TableSpec};
+use storage::table_rows::TableRows;
 use storage::{SegmentId, StorageError};
 
 fn main() -> Result<(), StorageError> {
@@ -23,7 +24,7 @@ fn main() -> Result<(), StorageError> {
     for row_length in [2500, 250, 25] {
         for columns in [1, 5, 25] {
             let name = format!("{row_length}x{columns}");
-            let spec = TableSpec { name, row_length, columns, payload: mib << 20, seed: 1 };
+            let spec = TableSpec::uniform(&name, RowShape { row_length, columns }, mib << 20, 1);
             let [rows, pages, loaded] = [rows_made(&spec)?, pages_made(&spec)?, loaded(&directory, &spec)?];
             println!("{row_length:9} x {columns:<7} {rows:11.0} {pages:12.0} {loaded:8.0}");
         }
@@ -48,10 +49,10 @@ fn rows_made(spec: &TableSpec) -> Result<f64, StorageError> {
 /// One thread, whole pages with their checksums.
 fn pages_made(spec: &TableSpec) -> Result<f64, StorageError> {
     let table = TableInfo::planned(spec, SegmentId(0))?;
-    let generator = RowGenerator::new(1, spec.shape())?;
+    let rows = TableRows::of(spec)?;
     let mut page = Box::new([0; storage::page_id::PAGE_SIZE]);
     rate(spec, || {
-        (0..table.pages).for_each(|number| build_page(&table, &generator, number, black_box(&mut page)));
+        (0..table.pages).for_each(|number| build_page(&table, &rows, number, black_box(&mut page)));
         Ok(())
     })
 }

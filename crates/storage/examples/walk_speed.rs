@@ -8,7 +8,7 @@
 
 use std::hint::black_box;
 
-use storage::heap::RandomOrder;
+use measure::random::{Permutation, SplitMix64};
 use storage::page::{PageBytes, PageKind, PageMut, PageView};
 use storage::row::{self, Value};
 use storage::walk::{Touch, Walked, walk_ahead, walk_plain};
@@ -25,7 +25,10 @@ fn main() {
     let is_shuffled = std::env::args().nth(2).is_some_and(|text| text == "shuffled");
     let count = pages_of(&region).len();
     let order: Vec<usize> = match is_shuffled {
-        true => RandomOrder::new(count as u64, 1).map(|number| number as usize).collect(),
+        true => {
+            let order = Permutation::new(count as u64, &mut SplitMix64::new(1));
+            order.into_numbers().map(|number| number as usize).collect()
+        }
         false => (0..count).collect(),
     };
     let lines = least_ns(|| touch_lines(&in_order(&region, &order)));

@@ -3,9 +3,11 @@
 use std::io;
 use std::path::PathBuf;
 
+use measure::quantity::rounded_size;
 use thiserror::Error;
 
 use crate::page_id::PageId;
+use crate::unit::format::UnitDamage;
 
 /// An engine error.
 #[derive(Debug, Error)]
@@ -20,6 +22,14 @@ pub enum StorageError {
         page: PageId,
         /// What is wrong with it.
         reason: String,
+    },
+    /// A columnar unit that must not be used.
+    #[error("the unit that begins with {page} is damaged ({damage}); build it again from its rows")]
+    BadUnit {
+        /// Its first page.
+        page: PageId,
+        /// What is wrong with it.
+        damage: UnitDamage,
     },
     /// A data file that is not one, or not of this version or length.
     #[error("{file}: {reason}", file = file.display())]
@@ -40,8 +50,8 @@ pub enum StorageError {
         error: io::Error,
     },
     /// The disk has no room for a table.
-    #[error("{directory} has {free} bytes free and {needed} are needed; ask for a smaller table or name another \
-        directory", directory = directory.display())]
+    #[error("{directory} has {free} free and {needed} are needed; ask for a smaller table or name another directory",
+        directory = directory.display(), free = rounded_size(*free), needed = rounded_size(*needed))]
     NoSpace {
         /// The data directory.
         directory: PathBuf,

@@ -55,6 +55,9 @@ impl RowShape {
         if columns == 0 || columns as usize > COLUMNS_MAX {
             return refused(format!("a row has 1 to {COLUMNS_MAX} columns, not {columns}"));
         }
+        if row_length == 0 {
+            return refused("a row has at least 1 byte, not 0".into());
+        }
         if row_length < columns {
             return refused(format!(
                 "{columns} columns do not fit into a row of {row_length} bytes, because each takes at least one; ask \
@@ -63,9 +66,10 @@ impl RowShape {
         }
         // The comparison with the page's size keeps the sum below from overflowing.
         if row_length as usize > ROW_BYTES_MAX || self.encoded_bytes() > ROW_BYTES_MAX {
+            let noun = if columns == 1 { "column" } else { "columns" };
             let longest = ROW_BYTES_MAX - 1 - 3 * columns as usize;
             return refused(format!(
-                "a row of {row_length} bytes in {columns} columns does not fit into a page; {longest} bytes do"
+                "a row of {row_length} bytes in {columns} {noun} does not fit into a page; {longest} bytes do"
             ));
         }
         Ok(())

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::ops::{Deref, Range};
 
-use measure::random::mix;
+use measure::random::{Permutation, SplitMix64};
 
 use crate::error::StorageError;
 use crate::manifest::{TableInfo, TableSpec};
@@ -55,7 +55,7 @@ pub struct HeapTable {
 impl HeapTable {
     /// The table of `info`, whose data file those who give the pages know as `segment`.
     pub fn new(info: &TableInfo, segment: SegmentId) -> HeapTable {
-        let rows_per_page = info.spec.shape().rows_per_page();
+        let rows_per_page = info.spec.rows_per_page();
         HeapTable { segment, pages: info.pages, rows: info.rows, rows_per_page, spec: info.spec.clone() }
     }
 
@@ -100,55 +100,8 @@ impl HeapTable {
 
     /// The addresses of all rows, each once, in an order that depends on the seed. Nothing is stored.
     pub fn row_ids_in_random_order(&self, seed: u64) -> impl Iterator<Item = RowId> + '_ {
-        RandomOrder::new(self.rows, seed).map(|number| self.row_id(number))
-    }
-}
-
-/// The numbers below `count`, each once, in random order, computed one by one.
-///
-/// A bijection of the next power of two (odd multiplications, additions and shifted exclusive ors, all modulo it) is
-/// followed from its own output until that lies below `count` (cycle walking: Black and Rogaway, "Ciphers with
-/// Arbitrary Finite Domains", CT-RSA 2002); on average less than twice.
-#[derive(Clone, Debug)]
-pub struct RandomOrder {
-    next: u64,
-    count: u64,
-    mask: u64,
-    shift: u32,
-    keys: [u64; 3],
-}
-
-impl RandomOrder {
-    /// The order of `count` numbers that belongs to `seed`.
-    pub fn new(count: u64, seed: u64) -> RandomOrder {
-        let mask = count.max(2).checked_next_power_of_two().map_or(u64::MAX, |power| power - 1);
-        let shift = (mask.count_ones() / 2).max(1);
-        RandomOrder { next: 0, count, mask, shift, keys: [1, 2, 3].map(|round| mix(mix(seed) ^ round)) }
-    }
-
-    #[inline]
-    fn scatter(&self, number: u64) -> u64 {
-        self.keys.iter().fold(number, |value, key| {
-            let value = value.wrapping_mul(key | 1).wrapping_add(key >> 32) & self.mask;
-            value ^ (value >> self.shift)
-        })
-    }
-}
-
-impl Iterator for RandomOrder {
-    type Item = u64;
-
-    #[inline]
-    fn next(&mut self) -> Option<u64> {
-        if self.next >= self.count {
-            return None;
-        }
-        let mut number = self.scatter(self.next);
-        while number >= self.count {
-            number = self.scatter(number);
-        }
-        self.next += 1;
-        Some(number)
+        let order = Permutation::new(self.rows, &mut SplitMix64::new(seed));
+        order.into_numbers().map(|number| self.row_id(number))
     }
 }
 
@@ -209,7 +162,7 @@ pub fn full_scan<A: PageAccess>(access: &A, table: &HeapTable, touch: Touch) -> 
 pub fn scan<A: PageAccess>(access: &A, table: &HeapTable, scan: &Scan) -> Result<ScanResult, StorageError> {
     let mut result = ScanResult::default();
     let mut rebuilder = Rebuilder::new(scan.as_of);
-    let mut window = Window { access, table, next: scan.pages.start, end: scan.pages.end, held: VecDeque::new() };
+    let mut window = Window::over(access, table, scan.pages.clone());
     while let Some(page) = window.advance()? {
         result.pages += 1;
         let walked = match (window.held.back(), rebuilder.is_needed(&page)) {
@@ -224,19 +177,24 @@ pub fn scan<A: PageAccess>(access: &A, table: &HeapTable, scan: &Scan) -> Result
 }
 
 /// The pages that a scan holds besides the one that it walks.
-struct Window<'a, A: PageAccess + 'a> {
+pub(crate) struct Window<'a, A: PageAccess + 'a> {
     access: &'a A,
     table: &'a HeapTable,
     /// The first page that was not got yet.
     next: u32,
     end: u32,
-    held: VecDeque<A::Guard<'a>>,
+    pub(crate) held: VecDeque<A::Guard<'a>>,
 }
 
 impl<'a, A: PageAccess> Window<'a, A> {
+    /// A window over a range of pages.
+    pub(crate) fn over(access: &'a A, table: &'a HeapTable, pages: Range<u32>) -> Window<'a, A> {
+        Window { access, table, next: pages.start, end: pages.end, held: VecDeque::new() }
+    }
+
     /// The next page to walk; the window behind it is full, or as full as the pool allows.
     #[inline]
-    fn advance(&mut self) -> Result<Option<A::Guard<'a>>, StorageError> {
+    pub(crate) fn advance(&mut self) -> Result<Option<A::Guard<'a>>, StorageError> {
         while self.next < self.end && self.held.len() <= PAGES_HELD {
             match self.access.get(self.table.page(self.next)) {
                 Ok(guard) => self.held.push_back(guard),
@@ -348,7 +306,7 @@ mod tests {
     const TOUCHES: [Touch; 4] = [Touch::Directory, Touch::Rows, Touch::Column(1), Touch::Column(5)];
 
     fn table() -> (MemoryPages, HeapTable) {
-        let spec = TableSpec { name: "t".into(), row_length: 300, columns: 5, payload: 100_000, seed: 3 };
+        let spec = TableSpec::uniform("t", crate::generator::RowShape { row_length: 300, columns: 5 }, 100_000, 3);
         MemoryPages::with_table(&spec, 0)
     }
 
@@ -411,25 +369,5 @@ mod tests {
         let fetch = Fetch { touch: Touch::Rows, look_ahead: 0, as_of: None };
         let message = fetch_by_rowid(&access, [nowhere], &fetch).unwrap_err().to_string();
         assert!(message.contains("has no row 500"), "{message}");
-    }
-
-    #[test]
-    fn a_random_order_holds_every_number_once_and_differs_by_seed() {
-        for count in [0, 1, 2, 3, 100, 1000, 4096, 4097] {
-            let mut numbers: Vec<u64> = RandomOrder::new(count, 1).collect();
-            let other: Vec<u64> = RandomOrder::new(count, 2).collect();
-            assert!(count < 100 || numbers != other);
-            assert!(count < 100 || !numbers.is_sorted());
-            numbers.sort_unstable();
-            assert_eq!(numbers, (0..count).collect::<Vec<u64>>());
-        }
-    }
-
-    #[test]
-    fn neighbours_in_random_order_are_no_neighbours_in_the_table() {
-        let order: Vec<u64> = RandomOrder::new(100_000, 7).collect();
-        let near = order.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) < 100).count();
-        // In a true shuffle two numbers of 100 000 are that near with probability 0.002.
-        assert!(near < 400, "{near} of 100000");
     }
 }

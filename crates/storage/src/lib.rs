@@ -1,10 +1,12 @@
 //! The embedded storage engine: what reading a database block costs when nothing else is in the way.
 //!
-//! Bottom first: page and row, pool, heap, versions, index, operators. It knows no experiment, keeps no statistics besides the counts
-//! of its gate, and prints nothing.
+//! Bottom first: page and row, pool, heap, versions, index, operators. It knows no experiment, keeps no statistics
+//! besides the counts of its gate, and prints nothing.
 
 pub mod btree;
 pub mod checksum;
+pub mod count;
+pub mod customers;
 pub mod error;
 pub mod exec;
 pub mod generator;
@@ -13,11 +15,15 @@ pub mod loader;
 pub mod manifest;
 #[cfg(test)]
 mod memory_pages;
+pub mod number;
 pub mod page;
 pub mod page_id;
 pub mod pool;
 mod pool_access;
+pub mod question;
 pub mod row;
+pub mod table_rows;
+pub mod unit;
 pub mod versions;
 pub mod walk;
 

@@ -8,27 +8,18 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{Advice, FallocateFlags, OFlags};
+use rustix::fs::{Advice, OFlags};
 use rustix::io::Errno;
-use sys::arena::Arena;
+use sys::fill::{Filling, reserve};
 
 use crate::btree::stored::IndexInfo;
 use crate::error::StorageError;
-use crate::generator::RowGenerator;
 use crate::manifest::{DirectoryLock, Manifest, TableInfo, TableSpec, segment_file, sync_directory};
 use crate::page::{PageBytes, PageKind, PageMut, PageView};
 use crate::page_id::{PAGE_SIZE, PageId, SegmentId};
-
-/// Pages of one write: 4 MiB, so that a disk's rate counts and not its latency.
-const STRETCH_PAGES: u32 = 512;
-
-/// Writers. Each makes its pages and then waits for the disk; four keep the disk busy meanwhile, and their buffers
-/// are a quarter of the memory that the engine may use besides its pool.
-const WRITERS: usize = 4;
+use crate::table_rows::TableRows;
 
 /// Bytes that stay free on the disk.
 const RESERVE_BYTES: u64 = 64 << 20;
@@ -209,9 +200,14 @@ fn write_table(
     let file = create_direct(&path).map_err(io_error(&path, "creating"))?;
     let failed = |error: io::Error| write_error(directory, &path, table.file_bytes(), error);
     reserve(&file, table.file_bytes()).map_err(|errno| failed(errno.into()))?;
-    let generator = RowGenerator::new(table.spec.seed, table.spec.shape())?;
-    let filling = Filling { file: &file, table, generator: &generator, next: AtomicU32::new(0), stop };
-    fill(&filling, progress).map_err(failed)?;
+    let rows = TableRows::of(&table.spec)?;
+    let make = |offset: u64, buffer: &mut [u8]| {
+        let first = (offset / PAGE_SIZE as u64) as u32;
+        for (number, bytes) in (first..).zip(buffer.as_chunks_mut::<PAGE_SIZE>().0) {
+            build_page(table, &rows, number, bytes);
+        }
+    };
+    Filling::new(&file, table.file_bytes(), make, stop).run(progress).map_err(failed)?;
     if stop.load(Ordering::Relaxed) {
         return Err(StorageError::Stopped);
     }
@@ -267,108 +263,25 @@ pub(crate) fn create_direct(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Allots the file's blocks beforehand: a full disk shows at once, and writers need not wait for the file to grow.
-pub(crate) fn reserve(file: &File, bytes: u64) -> Result<(), Errno> {
-    match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes) {
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => rustix::fs::ftruncate(file, bytes),
-        allotted => allotted,
-    }
-}
-
-/// What the writers share.
-struct Filling<'a> {
-    file: &'a File,
-    table: &'a TableInfo,
-    generator: &'a RowGenerator,
-    /// First page that no writer has taken yet.
-    next: AtomicU32,
-    stop: &'a AtomicBool,
-}
-
-/// Fills the file with several writers and tells `progress` from this thread.
-fn fill(filling: &Filling<'_>, progress: &mut dyn FnMut(u64)) -> io::Result<()> {
-    thread::scope(|scope| {
-        let (sender, receiver) = channel();
-        for _ in 0..WRITERS {
-            let sender = sender.clone();
-            scope.spawn(move || write_stretches(filling, &sender));
-        }
-        // The receiver ends when the last writer has dropped its sender.
-        drop(sender);
-        follow(filling, &receiver, progress)
-    })
-}
-
-/// Adds up what the writers report; after the first error the others are told to end.
-fn follow(
-    filling: &Filling<'_>,
-    receiver: &Receiver<io::Result<u64>>,
-    progress: &mut dyn FnMut(u64),
-) -> io::Result<()> {
-    let mut written = 0;
-    let mut outcome = Ok(());
-    for report in receiver {
-        match report {
-            Ok(bytes) => {
-                written += bytes;
-                progress(written);
-            }
-            Err(error) => {
-                filling.next.store(filling.table.pages, Ordering::Relaxed);
-                outcome = outcome.and(Err(error));
-            }
-        }
-    }
-    outcome
-}
-
-/// The life of one writer: takes stretches until there are none, and reports each.
-fn write_stretches(filling: &Filling<'_>, reports: &Sender<io::Result<u64>>) {
-    let mut arena = match Arena::new(1, STRETCH_PAGES as usize * PAGE_SIZE) {
-        Ok(arena) => arena,
-        Err(error) => return drop(reports.send(Err(error))),
-    };
-    let pages = filling.table.pages;
-    while !filling.stop.load(Ordering::Relaxed) {
-        let taken = filling.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |first| {
-            (first < pages).then(|| first.saturating_add(STRETCH_PAGES).min(pages))
-        });
-        let Ok(first) = taken else { return };
-        let count = STRETCH_PAGES.min(pages - first);
-        let buffer = &mut arena.slot_mut(0)[..count as usize * PAGE_SIZE];
-        for (number, bytes) in (first..).zip(buffer.as_chunks_mut::<PAGE_SIZE>().0) {
-            build_page(filling.table, filling.generator, number, bytes);
-        }
-        let written = filling.file.write_all_at(buffer, u64::from(first) * PAGE_SIZE as u64);
-        let failed = written.is_err();
-        // The receiver outlives the writers, so a report always arrives.
-        if reports.send(written.map(|()| buffer.len() as u64)).is_err() || failed {
-            return;
-        }
-    }
-}
-
-/// Makes one page of a table. All rows are equally long, so each page but the last holds the same number of them, and
-/// any page can be made without those before it.
-pub fn build_page(table: &TableInfo, generator: &RowGenerator, number: u32, bytes: &mut PageBytes) {
+/// Makes one page of a table. Each page but the last holds the same number of rows, so any page can be made without
+/// those before it.
+pub fn build_page(table: &TableInfo, rows: &TableRows, number: u32, bytes: &mut PageBytes) {
     let id = PageId { segment: SegmentId(table.segment), number };
-    let per_page = u64::from(generator.shape().rows_per_page());
+    let per_page = u64::from(table.spec.rows_per_page());
     let first = u64::from(number) * per_page;
     let mut page = PageMut::format(bytes, id, PageKind::Heap);
-    for row in first..(first + per_page).min(table.rows) {
-        let place = page.reserve(generator.row_bytes()).expect("a page has room for as many rows as it was asked for");
-        generator.fill(row, place);
-    }
+    rows.fill_page(first..(first + per_page).min(table.rows), &mut page);
     page.seal();
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::generator::{RowGenerator, RowShape};
     use crate::manifest::MANIFEST_FILE;
 
     fn spec(row_length: u32, columns: u32) -> TableSpec {
-        TableSpec { name: format!("t{row_length}x{columns}"), row_length, columns, payload: 3 << 20, seed: 1 }
+        TableSpec::uniform(&format!("t{row_length}x{columns}"), RowShape { row_length, columns }, 3 << 20, 1)
     }
 
     fn loaded(directory: &Path, spec: &TableSpec) -> Result<TableInfo, StorageError> {

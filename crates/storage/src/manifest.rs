@@ -1,7 +1,7 @@
 //! The manifest: which tables and indexes a data directory holds, with what they were made from.
 //!
-//! A table or index stands here only when all its pages are on the disk, so whatever interrupts a load leaves no trace here.
-//! The file is written whole or not at all. The format is in docs/formats.md.
+//! A table or index stands here only when all its pages are on the disk, so whatever interrupts a load leaves no trace
+//! here. The file is written whole or not at all. The format is in docs/formats.md.
 
 use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::btree::stored::IndexInfo;
+use crate::customers;
 use crate::error::StorageError;
 use crate::generator::RowShape;
 use crate::page;
@@ -28,12 +29,32 @@ pub const LOCK_FILE: &str = "lock";
 /// What the manifest says that it is.
 pub const MANIFEST_FORMAT: &str = "readpath.data/1";
 
+/// What stands in the rows of a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Content {
+    /// Columns of equal length with random letters.
+    #[default]
+    Uniform,
+    /// The table of [`crate::customers`].
+    Customers,
+}
+
+impl Content {
+    fn is_uniform(&self) -> bool {
+        *self == Content::Uniform
+    }
+}
+
 /// What a table is made from. Tables of equal specifications are equal, byte by byte.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableSpec {
     /// Its name in the data directory.
     pub name: String,
-    /// Bytes of all columns of a row together.
+    /// What stands in its rows. Absent in the manifest for the uniform ones.
+    #[serde(default, skip_serializing_if = "Content::is_uniform")]
+    pub content: Content,
+    /// Bytes of all columns of a row together; of `customers`, whose rows differ, the nominal length.
     pub row_length: u32,
     /// Number of columns.
     pub columns: u32,
@@ -44,6 +65,28 @@ pub struct TableSpec {
 }
 
 impl TableSpec {
+    /// A table of rows that are all alike in length.
+    pub fn uniform(name: &str, shape: RowShape, payload: u64, seed: u64) -> TableSpec {
+        let RowShape { row_length, columns } = shape;
+        TableSpec { name: name.into(), content: Content::Uniform, row_length, columns, payload, seed }
+    }
+
+    /// The table `customers` with so many rows.
+    pub fn customers(name: &str, rows: u64, seed: u64) -> TableSpec {
+        let row_length = customers::NOMINAL_ROW_LENGTH;
+        let payload = rows.saturating_mul(u64::from(row_length));
+        let columns = customers::COLUMNS as u32;
+        TableSpec { name: name.into(), content: Content::Customers, row_length, columns, payload, seed }
+    }
+
+    /// How many rows every page but the last holds.
+    pub fn rows_per_page(&self) -> u32 {
+        match self.content {
+            Content::Uniform => self.shape().rows_per_page(),
+            Content::Customers => customers::ROWS_PER_PAGE,
+        }
+    }
+
     /// What the rows look like.
     pub fn shape(&self) -> RowShape {
         RowShape { row_length: self.row_length, columns: self.columns }
@@ -61,7 +104,7 @@ impl TableSpec {
         if self.name.is_empty() {
             return refused("a table needs a name".into());
         }
-        let pages = self.rows().div_ceil(u64::from(self.shape().rows_per_page()));
+        let pages = self.rows().div_ceil(u64::from(self.rows_per_page()));
         match u32::try_from(pages) {
             Ok(0) => refused(format!(
                 "{} bytes of payload are less than one row of {}; ask for more payload",
@@ -297,7 +340,7 @@ mod tests {
     use super::*;
 
     fn spec() -> TableSpec {
-        TableSpec { name: "t".into(), row_length: 250, columns: 5, payload: 1 << 20, seed: 7 }
+        TableSpec::uniform("t", RowShape { row_length: 250, columns: 5 }, 1 << 20, 7)
     }
 
     fn manifest() -> Manifest {

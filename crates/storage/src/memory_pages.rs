@@ -33,11 +33,11 @@ impl MemoryPages {
     /// A loaded table, and `undo_pages` pages of zeros to be created in segment [`UNDO`].
     pub(crate) fn with_table(spec: &TableSpec, undo_pages: u32) -> (MemoryPages, HeapTable) {
         let info = TableInfo::planned(spec, TABLE).unwrap();
-        let generator = crate::generator::RowGenerator::new(spec.seed, spec.shape()).unwrap();
+        let rows = crate::table_rows::TableRows::of(spec).unwrap();
         let mut memory = MemoryPages::default();
         for number in 0..info.pages {
             let mut bytes = [0; PAGE_SIZE];
-            build_page(&info, &generator, number, &mut bytes);
+            build_page(&info, &rows, number, &mut bytes);
             memory.pages.insert(PageId { segment: TABLE, number }, Box::new(RwLock::new(bytes)));
         }
         for number in 0..undo_pages {

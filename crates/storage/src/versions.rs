@@ -315,7 +315,7 @@ mod tests {
     use std::thread;
 
     fn memory(undo_pages: u32) -> (MemoryPages, HeapTable, Changes) {
-        let spec = TableSpec { name: "t".into(), row_length: 400, columns: 2, payload: 20_000, seed: 3 };
+        let spec = TableSpec::uniform("t", crate::generator::RowShape { row_length: 400, columns: 2 }, 20_000, 3);
         let (access, table) = MemoryPages::with_table(&spec, undo_pages);
         (access, table, Changes::new(UNDO))
     }

@@ -41,7 +41,7 @@ const OFFSET_MASK: usize = PAGE_SIZE - 1;
 const _: () = assert!(PAGE_SIZE.is_power_of_two());
 
 /// Added to a length byte it sets bit 8 exactly where the byte does not mean a short value.
-const BEYOND_SHORT: usize = 256 - (SHORT_LENGTH_MAX + 1);
+pub(crate) const BEYOND_SHORT: usize = 256 - (SHORT_LENGTH_MAX + 1);
 
 /// What a reader touches of every row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +138,7 @@ pub fn prefetch_page(page: &PageBytes, touch: Touch) {
 }
 
 /// What a walk of one page fetches of the next.
-trait FetchAhead {
+pub(crate) trait FetchAhead {
     /// The walk reads the place `at`.
     fn place(&mut self, at: usize);
     /// A step of the walk begins; the answer is how many columns all lanes may go on until the next step.
@@ -146,7 +146,7 @@ trait FetchAhead {
 }
 
 /// Fetches nothing.
-struct NoFetch;
+pub(crate) struct NoFetch;
 
 impl FetchAhead for NoFetch {
     #[inline(always)]
@@ -176,7 +176,7 @@ impl FetchAhead for SamePlaces<'_> {
 }
 
 /// Fetches all lines in order, some at each step.
-struct AllLines<'a> {
+pub(crate) struct AllLines<'a> {
     next: &'a PageBytes,
     at: usize,
     columns_per_step: usize,
@@ -185,7 +185,7 @@ struct AllLines<'a> {
 
 impl AllLines<'_> {
     /// Spreads the lines over a walk that takes all lanes over a column this many times.
-    fn spread_over(next: &PageBytes, columns: usize) -> AllLines<'_> {
+    pub(crate) fn spread_over(next: &PageBytes, columns: usize) -> AllLines<'_> {
         let lines = PAGE_SIZE / LINE_BYTES;
         let columns_per_step = (columns * LINES_PER_STEP / lines).max(1);
         let steps = columns.div_ceil(columns_per_step).max(1);
@@ -235,13 +235,13 @@ fn prefetch_line(byte: &u8) {
 
 /// The byte of `page` at `at`, which is masked to the page.
 #[inline(always)]
-fn byte_at(page: &PageBytes, at: usize) -> usize {
+pub(crate) fn byte_at(page: &PageBytes, at: usize) -> usize {
     usize::from(page[at & OFFSET_MASK])
 }
 
 /// Where the row of `slot` begins. `slot` is below `SLOTS_MAX`, so its entry lies within the page.
 #[inline(always)]
-fn row_start(page: &PageBytes, slot: usize) -> usize {
+pub(crate) fn row_start(page: &PageBytes, slot: usize) -> usize {
     let at = field::DIRECTORY + SLOT_BYTES * slot;
     byte_at(page, at) | byte_at(page, at + 1) << 8
 }
@@ -281,18 +281,18 @@ fn fold_column(page: PageView<'_>, number: u8, ahead: &mut impl FetchAhead) -> u
 
 /// Neighbouring rows that are walked side by side.
 #[derive(Clone, Copy)]
-struct Group {
+pub(crate) struct Group {
     /// Slot of the first row.
-    first: usize,
+    pub(crate) first: usize,
     /// How many there are: at least one, at most as many as there are lanes.
-    rows: usize,
+    pub(crate) rows: usize,
 }
 
 impl Group {
     /// The slot of a lane. A lane without a row walks the last row once more: cheaper than a second loop for the
     /// rest of a page.
     #[inline(always)]
-    fn slot(self, lane: usize) -> usize {
+    pub(crate) fn slot(self, lane: usize) -> usize {
         self.first + lane.min(self.rows - 1)
     }
 }

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use storage::StorageError;
+use storage::generator::RowShape;
 use storage::loader::{load, open, verify};
 use storage::manifest::{Manifest, TableInfo, TableSpec};
 use support::SmallDisk;
@@ -19,7 +20,7 @@ fn loaded(
     payload: u64,
     progress: &mut dyn FnMut(u64),
 ) -> Result<TableInfo, StorageError> {
-    let spec = TableSpec { name: name.into(), row_length: 250, columns: 5, payload, seed: 1 };
+    let spec = TableSpec::uniform(name, RowShape { row_length: 250, columns: 5 }, payload, 1);
     load(&disk.mount, &spec, progress, &AtomicBool::new(false))
 }
 

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use storage::StorageError;
+use storage::generator::RowShape;
 use storage::loader::{load, open, verify};
 use storage::manifest::{Manifest, TableInfo, TableSpec};
 
@@ -14,7 +15,7 @@ use storage::manifest::{Manifest, TableInfo, TableSpec};
 const DIRECTORY: &str = "READPATH_TEST_KILLED_LOAD";
 
 fn loaded(directory: &Path, payload: u64) -> Result<TableInfo, StorageError> {
-    let spec = TableSpec { name: "t".into(), row_length: 250, columns: 5, payload, seed: 1 };
+    let spec = TableSpec::uniform("t", RowShape { row_length: 250, columns: 5 }, payload, 1);
     load(directory, &spec, &mut |_| (), &AtomicBool::new(false))
 }
 

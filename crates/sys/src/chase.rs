@@ -11,7 +11,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use measure::Nanos;
-use measure::random::SplitMix64;
+use measure::random::{Permutation, SplitMix64};
 
 use crate::clock::Clock;
 use crate::region::{Pages, Region};
@@ -65,7 +65,7 @@ impl Chase {
         let region = Region::new_unless_stopped(lines * LINE, pages, stop)?;
         let place = region.start().cast::<Node>();
         let mut chase = Chase { region, footprint: lines * LINE, place };
-        chase.link(Permutation::new(lines as u64, seed), stop)?;
+        chase.link(&Permutation::new(lines as u64, &mut SplitMix64::new(seed)), stop)?;
         Ok(chase)
     }
 
@@ -100,7 +100,7 @@ impl Chase {
     /// The node at index i stands at position p of the walk, and its successor is the node at position p + 1. Both
     /// ways between index and position are computed, so the stores are sequential and independent: a Sattolo shuffle
     /// does two dependent random accesses a line instead and takes seconds a GiB.
-    fn link(&mut self, order: Permutation, stop: &AtomicBool) -> io::Result<()> {
+    fn link(&mut self, order: &Permutation, stop: &AtomicBool) -> io::Result<()> {
         let lines = self.lines();
         let first = self.region.start().cast::<Node>();
         for index in 0..lines {
@@ -108,7 +108,7 @@ impl Chase {
                 return Err(io::ErrorKind::Interrupted.into());
             }
             let position = order.position_of(index);
-            let successor = order.index_at(if position + 1 == lines { 0 } else { position + 1 });
+            let successor = order.at(if position + 1 == lines { 0 } else { position + 1 });
             // SAFETY: `index` and `successor` are below `lines`, and `lines` nodes fit the region, which is aligned to
             // more than a line; `&mut self` makes this the only access to it.
             unsafe { first.add(index as usize).write(Node { next: first.add(successor as usize) }) };
@@ -132,93 +132,6 @@ impl Chase {
         self.place = place;
         elapsed
     }
-}
-
-/// A seeded bijection between positions and indices of `0..count`, computable both ways.
-///
-/// Four rounds, each of an exclusive-or with a key, a multiplication by an odd number and a shift of the upper half
-/// of the bits onto the lower, permute the numbers of the next power of two; each step can be undone. A result beyond
-/// `count` goes through the rounds again until it falls below: cycle walking, which keeps a permutation a permutation
-/// and takes at most two attempts on average.
-///
-/// Source of the cycle walking: Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002.
-#[derive(Clone, Debug)]
-struct Permutation {
-    count: u64,
-    mask: u64,
-    shift: u32,
-    rounds: [Round; 4],
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Round {
-    key: u64,
-    factor: u64,
-    /// The factor's inverse modulo 2^64, and so modulo every smaller power of two.
-    inverse: u64,
-}
-
-impl Permutation {
-    fn new(count: u64, seed: u64) -> Permutation {
-        let mut random = SplitMix64::new(seed);
-        let mask = count.next_power_of_two() - 1;
-        // At least half the bits: then shifting and exclusive-or twice gives back the number.
-        let shift = mask.count_ones().div_ceil(2).max(1);
-        Permutation { count, mask, shift, rounds: std::array::from_fn(|_| Round::new(&mut random)) }
-    }
-
-    /// The index at a position of the walk.
-    #[inline]
-    fn index_at(&self, position: u64) -> u64 {
-        let mut value = self.forward(position);
-        while value >= self.count {
-            value = self.forward(value);
-        }
-        value
-    }
-
-    /// The position of the walk that has this index: undoes [`Permutation::index_at`].
-    #[inline]
-    fn position_of(&self, index: u64) -> u64 {
-        let mut value = self.backward(index);
-        while value >= self.count {
-            value = self.backward(value);
-        }
-        value
-    }
-
-    #[inline]
-    fn forward(&self, mut value: u64) -> u64 {
-        for round in &self.rounds {
-            value = (value ^ round.key).wrapping_mul(round.factor) & self.mask;
-            value ^= value >> self.shift;
-        }
-        value
-    }
-
-    #[inline]
-    fn backward(&self, mut value: u64) -> u64 {
-        for round in self.rounds.iter().rev() {
-            value ^= value >> self.shift;
-            value = (value.wrapping_mul(round.inverse) ^ round.key) & self.mask;
-        }
-        value
-    }
-}
-
-impl Round {
-    fn new(random: &mut SplitMix64) -> Round {
-        let factor = random.next_u64() | 1;
-        Round { key: random.next_u64(), factor, inverse: inverse(factor) }
-    }
-}
-
-/// The inverse of an odd number modulo 2^64.
-///
-/// An odd number is its own inverse modulo 8; each step of Newton's method doubles the correct bits: 3, 6, 12, 24, 48,
-/// 96.
-fn inverse(odd: u64) -> u64 {
-    (0..5).fold(odd, |guess, _| guess.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(guess))))
 }
 
 #[cfg(test)]
@@ -254,15 +167,6 @@ mod tests {
             let mut indices = ring(&chase);
             indices.sort_unstable();
             prop_assert_eq!(indices, (0..lines).collect::<Vec<_>>());
-        }
-
-        #[test]
-        fn position_and_index_undo_each_other(count in 1u64..1 << 40, seed: u64, place: u64) {
-            let order = Permutation::new(count, seed);
-            let position = place % count;
-            let index = order.index_at(position);
-            prop_assert!(index < count);
-            prop_assert_eq!(order.position_of(index), position);
         }
     }
 

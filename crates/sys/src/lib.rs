@@ -15,6 +15,7 @@ pub mod clock;
 pub mod core_clock;
 pub mod cycles;
 pub mod extents;
+pub mod fill;
 pub mod host;
 mod mount;
 pub mod read;

@@ -7,27 +7,17 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use measure::quantity::format_size;
+use measure::quantity::rounded_size;
 use measure::random::mix;
-use rustix::fs::{Advice, AtFlags, FallocateFlags, Mode, OFlags};
+use rustix::fs::{Advice, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use thiserror::Error;
 
-use crate::arena::{Arena, SLOT_ALIGNMENT};
+use crate::fill::{Filling, reserve};
 use crate::target::{Caching, Target, TargetError};
-
-/// Bytes of one write: large enough that a disk's rate counts and not its latency.
-const CHUNK_BYTES: u64 = 4 << 20;
-
-/// Writes in flight. Each writer makes its data (7 GB/s where this was written) and then waits for the disk; four keep
-/// the disk busy meanwhile.
-const WRITERS: usize = 4;
 
 /// Space left free is at least this many bytes ...
 const RESERVE_BYTES_MIN: u64 = 64 << 20;
@@ -64,7 +54,7 @@ pub enum TestFileError {
     /// Too little space is free.
     #[error("a test file of {needed} and a reserve of {reserve} do not fit into the {free} that are free in \
         {directory}; ask for a smaller file or name another directory",
-        needed = rounded(*needed), reserve = rounded(*reserve), free = rounded(*free),
+        needed = rounded_size(*needed), reserve = rounded_size(*reserve), free = rounded_size(*free),
         directory = directory.display())]
     NoSpace {
         /// Where.
@@ -99,11 +89,6 @@ pub enum TestFileError {
     },
 }
 
-/// A size to read in a sentence: whole mebibytes where there are some.
-fn rounded(bytes: u64) -> String {
-    format_size(if bytes >= 1 << 20 { bytes >> 20 << 20 } else { bytes })
-}
-
 /// A nameless file of known contents. The kernel frees it when the last descriptor is closed, also after a kill.
 #[derive(Debug)]
 pub struct TestFile {
@@ -132,8 +117,8 @@ impl TestFile {
         check_space(directory, bytes).map_err(|errno| errors.of(errno))??;
         let file = File::from(create_nameless(directory, OFlags::DIRECT).map_err(|errno| errors.of(errno))?);
         reserve(&file, bytes).map_err(|errno| errors.of(errno))?;
-        fill(&Filling { file: &file, bytes, seed, next: AtomicU64::new(0), stop }, progress)
-            .map_err(|error| errors.of_io(error))?;
+        let make = |offset: u64, buffer: &mut [u8]| expected_block(seed, offset, buffer);
+        Filling::new(&file, bytes, make, stop).run(progress).map_err(|error| errors.of_io(error))?;
         if stop.load(Ordering::Relaxed) {
             return Err(TestFileError::Stopped);
         }
@@ -218,87 +203,6 @@ fn create_unlinked(directory: &OwnedFd, writing: OFlags, mode: Mode) -> Result<O
     let file = rustix::fs::openat(directory, &name, writing | OFlags::CREATE | OFlags::EXCL, mode)?;
     rustix::fs::unlinkat(directory, &name, AtFlags::empty())?;
     Ok(file)
-}
-
-/// Allots the file's blocks beforehand: they come in few pieces, a full disk shows at once, and writers beside each
-/// other need not wait for the file to grow.
-fn reserve(file: &File, bytes: u64) -> Result<(), Errno> {
-    let length = bytes.next_multiple_of(SLOT_ALIGNMENT as u64);
-    match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, length) {
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => rustix::fs::ftruncate(file, length),
-        allotted => allotted,
-    }
-}
-
-/// What the writers share.
-struct Filling<'a> {
-    file: &'a File,
-    bytes: u64,
-    seed: u64,
-    /// First byte that no writer has taken yet.
-    next: AtomicU64,
-    stop: &'a AtomicBool,
-}
-
-/// Fills the file with several writers and tells `progress` from this thread.
-fn fill(filling: &Filling<'_>, progress: &mut dyn FnMut(u64)) -> io::Result<()> {
-    thread::scope(|scope| {
-        let (sender, receiver) = channel();
-        for _ in 0..WRITERS {
-            let sender = sender.clone();
-            scope.spawn(move || write_chunks(filling, &sender));
-        }
-        // The receiver ends when the last writer has dropped its sender.
-        drop(sender);
-        follow(filling, &receiver, progress)
-    })
-}
-
-/// Adds up what the writers report; after the first error the others are told to end.
-fn follow(
-    filling: &Filling<'_>,
-    receiver: &Receiver<io::Result<u64>>,
-    progress: &mut dyn FnMut(u64),
-) -> io::Result<()> {
-    let mut written = 0;
-    let mut outcome = Ok(());
-    for report in receiver {
-        match report {
-            Ok(bytes) => {
-                written += bytes;
-                progress(written);
-            }
-            Err(error) => {
-                filling.next.store(filling.bytes, Ordering::Relaxed);
-                outcome = outcome.and(Err(error));
-            }
-        }
-    }
-    outcome
-}
-
-/// The life of one writer: takes chunks until there are none, and reports each.
-fn write_chunks(filling: &Filling<'_>, reports: &Sender<io::Result<u64>>) {
-    let mut arena = match Arena::new(1, CHUNK_BYTES as usize) {
-        Ok(arena) => arena,
-        Err(error) => return drop(reports.send(Err(error))),
-    };
-    while !filling.stop.load(Ordering::Relaxed) {
-        let offset = filling.next.fetch_add(CHUNK_BYTES, Ordering::Relaxed);
-        if offset >= filling.bytes {
-            return;
-        }
-        let wanted = CHUNK_BYTES.min(filling.bytes - offset);
-        // A direct write ends on a multiple of the block; what is beyond the file's end is cut off later.
-        let buffer = &mut arena.slot_mut(0)[..wanted.next_multiple_of(SLOT_ALIGNMENT as u64) as usize];
-        expected_block(filling.seed, offset, buffer);
-        let written = filling.file.write_all_at(buffer, offset).map(|()| wanted);
-        let failed = written.is_err();
-        // The receiver outlives the writers, so a report always arrives.
-        if reports.send(written).is_err() || failed {
-            return;
-        }
-    }
 }
 
 /// Cuts the file to its size, puts it on the disk and out of the page cache, and exchanges the descriptor for one

@@ -4,15 +4,17 @@
 use std::hint::black_box;
 use std::time::Duration;
 
+use measure::random::{Permutation, SplitMix64};
 use measure::{Case, Metric, Unit};
 use serde_json::json;
-use storage::generator::RowGenerator;
-use storage::heap::{HeapTable, RandomOrder, full_scan};
+use storage::generator::RowShape;
+use storage::heap::{HeapTable, full_scan};
 use storage::loader::build_page;
 use storage::manifest::{TableInfo, TableSpec};
 use storage::page::PageView;
 use storage::page_id::PAGE_SIZE;
 use storage::pool::{Pool, PoolSettings, Session};
+use storage::table_rows::TableRows;
 use storage::walk::{Touch, walk};
 use storage::{PageId, StorageError};
 use sys::host;
@@ -89,32 +91,26 @@ fn footprint() -> usize {
 
 /// Makes a table of so many pages in the pool; `None` when the user asked to stop.
 fn fill(steps: &Steps<'_>, pool: &Pool, pages: u32) -> Result<Option<HeapTable>, StorageError> {
-    let shape = storage::generator::RowShape { row_length: ROW_LENGTH, columns: COLUMNS };
+    let shape = RowShape { row_length: ROW_LENGTH, columns: COLUMNS };
     let payload = u64::from(pages) * u64::from(shape.rows_per_page()) * u64::from(ROW_LENGTH);
-    let spec = TableSpec {
-        name: "ladder".into(),
-        row_length: ROW_LENGTH,
-        columns: COLUMNS,
-        payload,
-        seed: steps.parameters.seed,
-    };
+    let spec = TableSpec::uniform("ladder", shape, payload, steps.parameters.seed);
     let segment = pool.add_volatile_segment("the ladder's table", pages)?;
     let info = TableInfo::planned(&spec, segment)?;
-    let generator = RowGenerator::new(spec.seed, shape)?;
+    let rows = TableRows::of(&spec)?;
     let session = pool.session();
     for number in 0..info.pages {
         if steps.machine.stop.requested() {
             return Ok(None);
         }
-        build_page(&info, &generator, number, &mut *session.create(PageId { segment, number })?);
+        build_page(&info, &rows, number, &mut *session.create(PageId { segment, number })?);
     }
     Ok(Some(HeapTable::new(&info, segment)))
 }
 
 /// Pages in random order, none twice.
 fn order(table: &HeapTable, seed: u64) -> Vec<PageId> {
-    let numbers = RandomOrder::new(table.pages().into(), seed).take(GETS);
-    numbers.map(|number| table.page(number as u32)).collect()
+    let order = Permutation::new(table.pages().into(), &mut SplitMix64::new(seed));
+    order.into_numbers().take(GETS).map(|number| table.page(number as u32)).collect()
 }
 
 /// What both rungs are measured on.

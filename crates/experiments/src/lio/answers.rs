@@ -2,7 +2,7 @@
 
 use measure::Finding;
 use measure::quantity::{format_nanos, three_digits};
-use subjects::logical_reads::{Access, RANGE_BLOCKS, Touch};
+use subjects::logical_reads::{Access, Cell, RANGE_BLOCKS, Touch};
 
 use super::measuring::Measured;
 use super::shape;
@@ -12,6 +12,13 @@ use crate::journal::Journal;
 pub(crate) const MILLSAP_RATIO: f64 = 37.0;
 pub(crate) const FOLKLORE_RATIO: &str = "10 000";
 pub(crate) const DOCUMENT_RANGED_RATIO: f64 = 6.0;
+
+/// The document's PC, geometric means of three: rows of 25 bytes against rows of 2500, and 25 columns against 1.
+const DOCUMENT_LENGTH_RATIO: f64 = 4.18;
+const DOCUMENT_COLUMNS_RATIO: f64 = 1.16;
+
+/// Threads that ran for a smaller share of the time were kept waiting by others.
+const BUSY: f64 = 0.9;
 
 /// Two sources that agree differ by no more.
 const AGREE: f64 = 0.1;
@@ -35,7 +42,7 @@ pub(super) fn physical_against_logical(lio: &Measured, physical: Physical, journ
     journal.find(Finding::info(
         "answer-ratio",
         format!(
-            "A physical I/O of one block costs {} logical I/Os of {} ({} against {}; Millsap: \
+            "A physical I/O of one block costs {} logical I/Os of {} ({} against {} beside it; Millsap: \
              {MILLSAP_RATIO}, the folklore: {FOLKLORE_RATIO}){ranged}.",
             three_digits(physical.single / lio.lio),
             shape(&lio.cell),
@@ -47,16 +54,65 @@ pub(super) fn physical_against_logical(lio: &Measured, physical: Physical, journ
 
 /// What the cases say about the parts of a logical I/O, changed rows and threads.
 pub(super) fn report(found: &[Measured], journal: &mut dyn Journal) {
+    shapes(found, journal);
     split(found, journal);
     changed(found, journal);
     threads(found, journal);
     one_page(found, journal);
 }
 
+/// The cases that the document has: full scans by one thread that touch the rows, none of them changed.
+fn plain(found: &[Measured]) -> impl Iterator<Item = &Measured> {
+    let is_plain = |one: &&Measured| one.plan.access == Access::FullScan && one.plan.touch == Touch::Rows;
+    found.iter().filter(is_plain).filter(|one| one.plan.threads == 1 && one.changed_rows == 0)
+}
+
+/// What the length of the rows does to the cost of a block, and what their columns do: the document's first three
+/// observations.
+fn shapes(found: &[Measured], journal: &mut dyn Journal) {
+    let extremes = |of: fn(&Cell) -> u32| {
+        let values = || plain(found).map(move |one| of(&one.cell));
+        values().min().zip(values().max()).filter(|(least, most)| least < most)
+    };
+    let lengths = extremes(|cell| cell.row_length);
+    let columns = extremes(|cell| cell.columns);
+    let (Some((shortest, longest)), Some((fewest, most))) = (lengths, columns) else { return };
+    let cost = |row_length: u32, columns: u32| {
+        let is_it = |one: &&Measured| (one.cell.row_length, one.cell.columns) == (row_length, columns);
+        plain(found).find(is_it).map(|one| one.lio)
+    };
+    let by_length = mean_ratio(plain(found).map(|one| one.cell.columns), |columns| {
+        Some(cost(shortest, columns)? / cost(longest, columns)?)
+    });
+    let by_columns = mean_ratio(plain(found).map(|one| one.cell.row_length), |row_length| {
+        Some(cost(row_length, most)? / cost(row_length, fewest)?)
+    });
+    let (Some(by_length), Some(by_columns)) = (by_length, by_columns) else { return };
+    let published = |ratio: f64, is_there: bool| {
+        if is_there { format!(" (the document: {})", three_digits(ratio)) } else { String::new() }
+    };
+    journal.find(Finding::info(
+        "answer-shape",
+        format!(
+            "A block of rows of {shortest} bytes costs {} times one of {longest}{}, {most} columns {} times \
+             {fewest}{}.",
+            three_digits(by_length),
+            published(DOCUMENT_LENGTH_RATIO, (shortest, longest) == (25, 2500)),
+            three_digits(by_columns),
+            published(DOCUMENT_COLUMNS_RATIO, (fewest, most) == (1, 25)),
+        ),
+    ));
+}
+
+/// The geometric mean of a ratio over all values of the other dimension; `None` where there is none.
+fn mean_ratio(values: impl Iterator<Item = u32>, ratio: impl Fn(u32) -> Option<f64>) -> Option<f64> {
+    let logarithms: Vec<f64> = values.filter_map(ratio).map(f64::ln).collect();
+    (!logarithms.is_empty()).then(|| (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp())
+}
+
 /// How much of it is the get.
 fn split(found: &[Measured], journal: &mut dyn Journal) {
-    let is_plain = |one: &&Measured| one.plan.access == Access::FullScan && one.plan.touch == Touch::Rows;
-    let plain = || found.iter().filter(is_plain).filter(|one| one.plan.threads == 1 && one.changed_rows == 0);
+    let plain = || plain(found);
     let Some(one) = plain().find(|one| one.cell.row_length == 250 && one.cell.columns == 5).or(plain().next()) else {
         return;
     };
@@ -108,22 +164,43 @@ fn threads(found: &[Measured], journal: &mut dyn Journal) {
             "answer-threads",
             format!(
                 "{} threads on distinct blocks ({}, {}, touching {}) get {} times as many a second \
-                 as one; a get costs {} of CPU instead of {}.",
+                 as one; a get costs {} of CPU instead of {}.{}",
                 many.plan.threads,
                 many.plan.access.name(),
                 shape(&many.cell),
                 many.plan.touch.name(),
                 three_digits(alone.elapsed / many.elapsed),
                 format_nanos(many.lio),
-                format_nanos(alone.lio)
+                format_nanos(alone.lio),
+                waits(alone, many)
             ),
         ));
     }
 }
 
+/// A word about threads that waited for a processor: then their rate is the machine's and not the engine's.
+fn waits(alone: &Measured, many: &Measured) -> String {
+    let busy = |one: &Measured| one.lio / (one.elapsed * one.plan.threads as f64);
+    if busy(alone).min(busy(many)) >= BUSY {
+        return String::new();
+    }
+    format!(
+        " The rate says little: one thread had a processor for {} % of its time, {} for {} % of theirs; repeat the run \
+         on a quiet machine.",
+        three_digits(busy(alone) * 100.0),
+        many.plan.threads,
+        three_digits(busy(many) * 100.0)
+    )
+}
+
 /// What contention costs.
 fn one_page(found: &[Measured], journal: &mut dyn Journal) {
-    for many in found.iter().filter(|one| one.plan.threads > 1 && one.plan.access == Access::OnePage) {
+    let contended = || found.iter().filter(|one| one.plan.threads > 1 && one.plan.access == Access::OnePage);
+    for (index, many) in contended().enumerate() {
+        // What is touched and what changed is no part of a bare get: one sentence is enough.
+        if contended().take(index).any(|other| (other.plan.threads, other.cell) == (many.plan.threads, many.cell)) {
+            continue;
+        }
         let is_alone = |one: &&Measured| {
             one.plan.threads == 1
                 && (one.plan.access, one.plan.touch, one.cell) == (many.plan.access, many.plan.touch, many.cell)
@@ -146,7 +223,7 @@ fn one_page(found: &[Measured], journal: &mut dyn Journal) {
 struct Check {
     id: &'static str,
     one: (&'static str, f64),
-    other: (&'static str, f64),
+    other: (String, f64),
     means: &'static str,
     /// Whether a difference says that a measurement is in doubt; otherwise it is a property of the engine.
     is_suspicious: bool,
@@ -168,8 +245,12 @@ pub(super) fn cross_checks(found: &[Measured], checked: [Option<Measured>; 3], j
             id: "population",
             is_suspicious: true,
             one: ("populated by a full scan", one.lio),
-            other: ("in random order between blocks of another table", other.lio),
-            means: "where the blocks lie in memory matters: the processor fetches neighbouring ones ahead",
+            other: ("in random order between blocks of another table".into(), other.lio),
+            means: if other.lio > one.lio {
+                "where the blocks lie in memory matters: the processor fetches neighbouring ones ahead"
+            } else {
+                "blocks that lie apart should not cost less, so that the machine was not quiet; repeat the run"
+            },
         });
     }
     if let (Some(one), Some(other)) = (in_order, by_rowid) {
@@ -177,7 +258,7 @@ pub(super) fn cross_checks(found: &[Measured], checked: [Option<Measured>; 3], j
             id: "read-path",
             is_suspicious: false,
             one: ("read by a full scan", one.lio),
-            other: ("by rowid in the same order, with as many gets", other.lio),
+            other: ("by rowid in the same order, with as many gets".into(), other.lio),
             means: "a scan walks eight rows of a block side by side and fetches the next block meanwhile; a fetch by \
                     rowid goes row by row",
         });
@@ -189,7 +270,7 @@ pub(super) fn cross_checks(found: &[Measured], checked: [Option<Measured>; 3], j
             id: "clocks",
             is_suspicious: true,
             one: ("by the CPU clock", one.lio),
-            other: ("by the wall clock, at worst,", one.elapsed),
+            other: (format!("by the wall clock in the worst case ({})", what(one)), one.elapsed),
             means: "the thread waited for a processor; the figures are those of the CPU clock, and repeating the run \
                     on a quiet machine brings the two together",
         });
@@ -201,12 +282,17 @@ pub(super) fn cross_checks(found: &[Measured], checked: [Option<Measured>; 3], j
             id: "cycles",
             is_suspicious: true,
             one: ("by the CPU clock", one.lio),
-            other: ("by core cycles, at worst,", cycles),
+            other: (format!("by core cycles in the worst case ({})", what(one)), cycles),
             means: "the core's frequency moved, or the kernel's share of the time is not counted in cycles",
         }),
         None => report_no_cycles(journal),
     }
     say(&checks, journal);
+}
+
+/// A case in words.
+fn what(one: &Measured) -> String {
+    format!("{}, {}, touching {}", shape(&one.cell), one.plan.access.name(), one.plan.touch.name())
 }
 
 fn report_no_cycles(journal: &mut dyn Journal) {
@@ -223,7 +309,7 @@ fn say(checks: &[Check], journal: &mut dyn Journal) {
         journal.find(finding(
             &format!("sources-differ-{}", check.id),
             format!(
-                "A logical I/O costs {} {}, but {} {} ({}{} %): {}.",
+                "A logical I/O costs {} {}, but {} {}, {}{} %: {}.",
                 format_nanos(check.one.1),
                 check.one.0,
                 format_nanos(check.other.1),
@@ -236,7 +322,7 @@ fn say(checks: &[Check], journal: &mut dyn Journal) {
     }
     if !agreeing.is_empty() {
         let clause = |check: &&Check| {
-            format!("{} {}, {} {}", check.one.0, format_nanos(check.one.1), check.other.0, format_nanos(check.other.1))
+            format!("{} {}, {} {}", format_nanos(check.one.1), check.one.0, format_nanos(check.other.1), check.other.0)
         };
         let clauses: Vec<String> = agreeing.iter().map(clause).collect();
         journal

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use measure::quantity::size_in_words;
+use measure::quantity::{format_size, size_in_words};
 use measure::{Finding, Parameters};
 use serde_json::json;
 use subjects::LogicalReads;
@@ -166,7 +166,7 @@ pub fn run(
         reload: parameters.reload,
     };
     journal.step("preparing the buffer pool", Duration::from_secs(1));
-    let engine = Engine::new(settings, machine.clock)?;
+    let engine = Engine::new(settings, machine.clock).map_err(|error| advised(error.into()))?;
     let sampler = parameters.sampled.then(Sampler::new).transpose().map_err(|error| {
         ExperimentError::Parameters(format!("the readers cannot be sampled: {error}; leave out --flamegraph"))
     })?;
@@ -177,13 +177,26 @@ pub fn run(
     let mut found = Vec::new();
     match bench.measure_all(&mut found, journal) {
         Err(ExperimentError::Subject(error)) if error.is_stop() => return Ok(Vec::new()),
-        outcome => outcome?,
+        outcome => outcome.map_err(advised)?,
     }
     if !machine.stop.requested() {
         answers::report(&found, journal);
         machine.report_disturbances(journal);
     }
     Ok(bench.sampler.map_or(Vec::new(), |sampler| names(&sampler.stacks())))
+}
+
+/// The engine knows no flags: this adds the one that mends what it complains of.
+fn advised(error: ExperimentError) -> ExperimentError {
+    use storage::StorageError::{BadPage, Io};
+    let flag = match &error {
+        ExperimentError::Subject(SubjectError::Storage(BadPage { .. })) => "--reload does",
+        ExperimentError::Subject(SubjectError::Storage(Io { doing: "creating" | "opening", .. })) => {
+            "name another directory with --dir DIR"
+        }
+        _ => return error,
+    };
+    ExperimentError::Advised { error: Box::new(error), flag }
 }
 
 /// The names at an address without their types, which are longer than any box.
@@ -229,6 +242,7 @@ fn describe(bench: &Bench<'_>, journal: &mut dyn Journal) {
     journal.describe_subject("path", json!(bench.engine.directory().display().to_string()));
     journal.describe_subject("pool_bytes", json!(bytes));
     journal.describe_subject("pool_huge_bytes", json!(huge));
+    report_small_tables(bench, journal);
     if huge.is_none_or(|huge| huge < bytes / 2) {
         journal.find(Finding::warning(
             "huge-pages-not-granted",
@@ -241,6 +255,26 @@ fn describe(bench: &Bench<'_>, journal: &mut dyn Journal) {
             ),
         ));
     }
+}
+
+/// A table that a cache of the processor holds says nothing of a buffer pool, which no such cache holds.
+fn report_small_tables(bench: &Bench<'_>, journal: &mut dyn Journal) {
+    let payload = bench.parameters.payload;
+    let Some(cache) = bench.machine.host.caches.iter().max_by_key(|cache| cache.bytes) else { return };
+    if payload > cache.bytes {
+        return;
+    }
+    journal.find(Finding::warning(
+        "tables-fit-cache",
+        format!(
+            "Tables of {} fit into the processor's cache of level {} ({}): their logical I/Os read that cache, where \
+             those of a real pool read memory. Ask for --payload {} or more.",
+            size_in_words(payload),
+            cache.level,
+            size_in_words(cache.bytes),
+            format_size((cache.bytes * 8).next_power_of_two())
+        ),
+    ));
 }
 
 impl Bench<'_> {

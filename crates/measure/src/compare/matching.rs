@@ -1,5 +1,7 @@
 //! Which case of one run answers to which case of the other.
 
+use std::collections::{HashMap, VecDeque};
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -24,6 +26,14 @@ pub(super) struct Pairs<'a> {
     pub(super) only_after: Vec<&'a Case>,
 }
 
+impl<'a> Pairs<'a> {
+    /// Every case alone.
+    pub(super) fn none(before: &'a [Case], after: &'a [Case]) -> Pairs<'a> {
+        let (only_before, only_after) = (before.iter().collect(), after.iter().collect());
+        Pairs { changes: Vec::new(), pairs: Vec::new(), only_before, only_after }
+    }
+}
+
 /// Pairs cases by equal parameters.
 ///
 /// Where not one pair is found, the runs differ as wholes (another device, another depth), which is what a comparison
@@ -39,23 +49,34 @@ pub(super) fn pair_cases<'a>(before: &'a [Case], after: &'a [Case]) -> Pairs<'a>
 
 /// Equal cases are paired in their order, so that a run that repeats a case is compared repetition by repetition.
 fn pair_without<'a>(before: &'a [Case], after: &'a [Case], changes: Vec<Change>) -> Pairs<'a> {
-    let mut only_after: Vec<&Case> = after.iter().collect();
+    // A profile has thousands of cases: each side is walked once, and partners are found by their parameters' text.
+    let mut partners: HashMap<String, VecDeque<usize>> = HashMap::new();
+    for (index, case) in after.iter().enumerate() {
+        partners.entry(reduced(&case.parameters, &changes)).or_default().push_back(index);
+    }
+    let mut is_paired = vec![false; after.len()];
     let (mut pairs, mut only_before) = (Vec::new(), Vec::new());
     for case in before {
-        let wanted = reduced(&case.parameters, &changes);
-        let partner = only_after.iter().position(|other| reduced(&other.parameters, &changes) == wanted);
+        let partner = partners.get_mut(&reduced(&case.parameters, &changes)).and_then(VecDeque::pop_front);
         match partner {
-            Some(index) => pairs.push((case, only_after.remove(index))),
+            Some(index) => {
+                is_paired[index] = true;
+                pairs.push((case, &after[index]));
+            }
             None => only_before.push(case),
         }
     }
+    let only_after = after.iter().zip(is_paired).filter(|(_, is_paired)| !is_paired).map(|(case, _)| case).collect();
     Pairs { changes, pairs, only_before, only_after }
 }
 
-/// The parameters without those that are set aside.
-fn reduced(parameters: &Parameters, changes: &[Change]) -> Parameters {
+/// The parameters without those that are set aside, as one text in which their order does not matter.
+fn reduced(parameters: &Parameters, changes: &[Change]) -> String {
     let kept = parameters.iter().filter(|(name, _)| changes.iter().all(|change| change.parameter != **name));
-    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+    let mut kept: Vec<(&String, String)> = kept.map(|(name, value)| (name, value.to_string())).collect();
+    kept.sort();
+    // As a list of JSON texts no name or value can be mistaken for the border between two.
+    Value::from(kept.into_iter().flat_map(|(name, value)| [name.clone(), value]).collect::<Vec<_>>()).to_string()
 }
 
 fn changes_between(before: &[Case], after: &[Case]) -> Vec<Change> {

@@ -1,3 +1,22 @@
 //! Oracle's extended SQL trace (event 10046): from bytes to records, from records to calls and waits.
 
+pub mod account;
+mod budget;
+mod call;
+mod chunk;
+mod clock;
+mod cursor;
+mod fields;
+mod line;
+mod mark;
+mod plan;
+pub mod probe;
+pub mod read;
 pub mod record;
+mod recursion;
+mod registry;
+pub mod scan;
+mod session;
+mod statement;
+pub mod time_scale;
+mod wait;

@@ -96,8 +96,10 @@ pub struct DeclarationRecord {
     pub hash: u64,
     /// The identifier of the SQL, from 11.1 on: an index range of the batch's bytes; empty before.
     pub sql_id: Range<usize>,
-    /// The SQL as it stands, without the line feed before `END OF STMT`.
+    /// The SQL as it stands, without the line feed before `END OF STMT`; only its beginning where it is very long.
     pub text: Range<usize>,
+    /// Bytes of the whole text: more than `text` has where that is only the beginning.
+    pub text_bytes: u64,
     /// Whether the file ended (or another record began) inside the text.
     pub is_cut: bool,
 }
@@ -247,6 +249,8 @@ pub struct EventName {
 /// The records of one chunk of a file, in the file's order.
 #[derive(Debug, Default)]
 pub struct Batch {
+    /// Where the chunk's bytes begin in the (uncompressed) file.
+    pub offset: u64,
     /// The chunk's bytes; spans of its records point into them.
     pub bytes: Vec<u8>,
     /// The records.
@@ -257,6 +261,44 @@ pub struct Batch {
     pub names: Vec<String>,
     /// Lines that are no record and belong to none, by kind.
     pub unread: Vec<Unread>,
+    /// Bytes of the lines that were read: records with their texts and values, separators, the preamble. Over a whole
+    /// file these and the bytes of the unread lines are the file's bytes.
+    pub read_bytes: u64,
+}
+
+impl Batch {
+    /// Empties the batch and keeps its room, so that the next chunk allocates nothing.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.clear_records();
+    }
+
+    /// Takes back what was read out of the bytes, and leaves the bytes.
+    pub fn clear_records(&mut self) {
+        self.records.clear();
+        self.events.clear();
+        self.names.clear();
+        self.names.push(String::new());
+        self.unread.clear();
+        self.read_bytes = 0;
+    }
+
+    /// The text of a span, with other letters than those of ASCII shown as well as they can be.
+    pub fn text(&self, span: &Range<usize>) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(self.bytes.get(span.clone()).unwrap_or_default())
+    }
+
+    /// Counts a line that was not read.
+    pub(crate) fn count_unread(&mut self, kind: &'static str, bytes: u64, offset: u64) {
+        let known = self.unread.iter_mut().find(|unread| unread.kind == kind);
+        match known {
+            Some(unread) => {
+                unread.lines += 1;
+                unread.bytes += bytes;
+            }
+            None => self.unread.push(Unread { kind, lines: 1, bytes, first_offset: offset }),
+        }
+    }
 }
 
 /// Lines that were not read, of one kind.

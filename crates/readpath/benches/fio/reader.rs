@@ -90,9 +90,11 @@ mod tests {
     fn a_rate_that_changed_is_averaged_over_the_whole_turn_as_fio_does() {
         let document = parse(
             r#"{"cases": [
-            {"metrics": [{"name": "iops", "unit": "1/s", "mean": 1000.0}, {"name": "elapsed", "unit": "s", "median": 3.0},
+            {"metrics": [{"name": "iops", "unit": "1/s", "mean": 1000.0},
+                {"name": "elapsed", "unit": "s", "median": 3.0},
                 {"name": "read_latency", "unit": "us", "median": 70.0}]},
-            {"metrics": [{"name": "iops", "unit": "1/s", "mean": 3000.0}, {"name": "elapsed", "unit": "s", "median": 1.0},
+            {"metrics": [{"name": "iops", "unit": "1/s", "mean": 3000.0},
+                {"name": "elapsed", "unit": "s", "median": 1.0},
                 {"name": "read_latency", "unit": "us", "median": 30.0},
                 {"name": "cpu_per_read", "unit": "us", "median": 4.5}]}]}"#,
         );

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use storage::generator::RowShape;
 use storage::manifest::TableSpec;
 
 /// The engine's seed where none is asked for; the rows' text depends on it, their lengths do not.
@@ -47,7 +48,7 @@ impl Cell {
     /// The table of this cell as the engine makes it.
     pub(crate) fn spec(self, payload: u64) -> TableSpec {
         let Cell { row_length, columns } = self;
-        TableSpec { name: self.table(), row_length, columns, payload, seed: SEED }
+        TableSpec::uniform(&self.table(), RowShape { row_length, columns }, payload, SEED)
     }
 
     /// The table's name in PostgreSQL.

@@ -1,4 +1,4 @@
-//! What all measuring commands have in common: the run around the experiment.
+//! What all commands that make a run have in common: the run around the experiment.
 //!
 //! The store is opened before anything is measured, each case is kept as it is finished, and whatever happens the cases
 //! that were finished are kept and printed.
@@ -6,7 +6,7 @@
 use ::measure::run::SCHEMA;
 use ::measure::store::Store;
 use ::measure::{Finding, Host, Parameters, Run};
-use experiments::{ExperimentError, Journal, Machine};
+use experiments::{ExperimentError, Journal, Machine, Stop};
 use jiff::Timestamp;
 use uuid::Uuid;
 
@@ -27,8 +27,7 @@ pub(super) fn measure(
     procedure: impl FnOnce(&mut RunJournal, &Machine) -> Result<(), ExperimentError>,
 ) -> Result<Exit, Failure> {
     let store = store(context)?;
-    let signals =
-        Signals::install().map_err(|error| Failure::new(Exit::Failed, format!("^C cannot be watched for: {error}")))?;
+    let signals = signals()?;
     let machine = Machine::observe(signals.stop());
     let mut journal = RunJournal::new(new_run(context, experiment, machine.host.clone()), store, progress(context));
     let outcome = procedure(&mut journal, &machine);
@@ -36,7 +35,34 @@ pub(super) fn measure(
     if let (Err(ExperimentError::Parameters(sentence)), true) = (&outcome, journal.run().cases.is_empty()) {
         return Err(Failure::new(Exit::WrongCommandLine, sentence));
     }
-    let outcome = outcome.map_err(|error| error.to_string());
+    finish(context, journal, outcome.map_err(|error| error.to_string()), &signals)
+}
+
+/// Examines something that is already there, such as a trace: makes the run, keeps it, prints it and gives the exit
+/// code. This machine has no part in what comes out, so nothing of it is measured or described.
+///
+/// A failure of `procedure` ends the command with it, and no run is kept.
+pub(super) fn examine(
+    context: &Context,
+    experiment: &str,
+    procedure: impl FnOnce(&mut RunJournal, &Stop) -> Result<(), Failure>,
+) -> Result<Exit, Failure> {
+    let store = store(context)?;
+    let signals = signals()?;
+    let mut journal = RunJournal::new(new_run(context, experiment, Host::default()), store, progress(context));
+    let outcome = procedure(&mut journal, &signals.stop());
+    journal.clear_progress();
+    outcome?;
+    finish(context, journal, Ok(()), &signals)
+}
+
+/// Keeps and prints what a run came to.
+fn finish(
+    context: &Context,
+    mut journal: RunJournal,
+    outcome: Result<(), String>,
+    signals: &Signals,
+) -> Result<Exit, Failure> {
     let exit = conclude(&mut journal, outcome, signals.received());
     // A run that failed before its first case says nothing that the complaint does not.
     if journal.run().cases.is_empty() && exit != Exit::Done {
@@ -45,6 +71,10 @@ pub(super) fn measure(
     let kept = journal.save().is_ok();
     output::print_run(journal.run(), context)?;
     Ok(complain(&journal, if kept { exit } else { Exit::NotKept }))
+}
+
+fn signals() -> Result<Signals, Failure> {
+    Signals::install().map_err(|error| Failure::new(Exit::Failed, format!("^C cannot be watched for: {error}")))
 }
 
 /// The store, proven to be writable; none where the user wants none.
@@ -82,7 +112,12 @@ fn conclude(journal: &mut RunJournal, outcome: Result<(), String>, signal: Optio
     match (outcome, signal) {
         _ if journal.not_kept().is_some() => Exit::NotKept,
         (_, Some(signal)) => {
-            let message = format!("The run was interrupted by signal {signal}; {kept}");
+            let name = match signal {
+                2 => "^C".into(),
+                15 => "SIGTERM".into(),
+                other => format!("signal {other}"),
+            };
+            let message = format!("The run was interrupted by {name}; {kept}");
             journal.find(Finding::warning("interrupted", message));
             Exit::Interrupted { signal }
         }

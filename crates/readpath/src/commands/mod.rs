@@ -8,12 +8,13 @@ mod lio;
 mod man;
 mod measure;
 mod null;
+mod profile;
 mod roundtrip;
 mod runs;
 mod show;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ::measure::Run;
 use ::measure::store::{Store, read_run};
@@ -39,6 +40,7 @@ pub(crate) const COMMANDS: &[CommandRow] = &[
     disk::COMMAND,
     roundtrip::COMMAND,
     lio::COMMAND,
+    profile::COMMAND,
     runs::COMMAND,
     show::COMMAND,
     compare::COMMAND,
@@ -81,12 +83,18 @@ impl Context {
         Ok(Store::open_to_read(&self.store_dir()?))
     }
 
-    /// The run that a reference names: a file where it looks like a path, else one of the store.
+    /// The run that a reference names: a file where it looks like a path, else one of the store, else a file of the
+    /// working directory. The store comes first, so that no file that lies about hides `last` or an identifier.
     pub(crate) fn load(&self, reference: &str) -> Result<Run, Failure> {
+        let path = Path::new(reference);
         if reference.contains('/') || reference.ends_with(".json") {
-            return Ok(read_run(reference.as_ref())?);
+            return Ok(read_run(path)?);
         }
-        Ok(self.store_to_read()?.load(reference)?)
+        let kept = self.store_to_read().and_then(|store| Ok(store.load(reference)?));
+        match kept {
+            Err(_) if path.is_file() => Ok(read_run(path)?),
+            kept => kept,
+        }
     }
 }
 

@@ -1,8 +1,12 @@
 //! Run documents made by hand, in the shape that the experiments give them.
 
+mod profile;
+
 use measure::run::SCHEMA;
 use measure::{Case, Finding, Host, Metric, Parameters, Run, Statistics, Unit};
 use serde_json::{Value, json};
+
+pub(crate) use profile::{profile, profile_sessions, profile_statement};
 
 /// A finished run without cases.
 pub(crate) fn run(experiment: &str, subject: Value) -> Run {

@@ -23,6 +23,7 @@ use crate::error::StorageError;
 use crate::heap::{HeapTable, PageAccess};
 use crate::loader::{check_space, create_direct, io_error, remove_file, remove_leftovers, write_error};
 use crate::manifest::{DirectoryLock, Manifest, TableState, segment_file, sync_directory};
+use crate::number;
 use crate::page::{self, PageBytes, PageView};
 use crate::page_id::{PAGE_SIZE, PageId, RowId, SegmentId};
 
@@ -127,24 +128,28 @@ impl IndexInfo {
     }
 }
 
-/// The keys of a table, as a source for [`load`]: reads all of its pages in order, one get each. `key_of` tells the key
-/// that the bytes of the column are; rows without a value have none.
+/// The keys of a table, as a source for [`load`]: reads all of its pages in order, one get each. Rows without a value in
+/// the column have no key.
 ///
-/// Errors as the gets and as [`KeySorter::add`]; `key_of` may refuse what it cannot read.
+/// Errors as the gets and as [`KeySorter::add`], and for a value that is no number where the keys are numbers.
 pub fn keys_of_table<A: PageAccess>(
     access: &A,
     table: &HeapTable,
     column: u8,
-    mut key_of: impl for<'k> FnMut(&'k [u8]) -> Result<Key<'k>, StorageError>,
     sorter: &mut KeySorter<'_>,
 ) -> Result<(), StorageError> {
     for number in 0..table.pages() {
         let id = table.page(number);
         let page = access.get(id)?;
         for (slot, row) in (0_u16..).zip(PageView::verified(&page).rows()) {
-            if let Some(value) = row.column(column).flatten() {
-                sorter.add(key_of(value)?, RowId { page: id, slot })?;
-            }
+            let Some(value) = row.column(column).flatten() else { continue };
+            let key = match sorter.keys() {
+                KeyKind::Text => Some(Key::Text(value)),
+                KeyKind::Number => number::decode(value).map(Key::Number),
+            };
+            let no_number =
+                || format!("column {column} of row {slot} of {id} holds no number and cannot be indexed as one");
+            sorter.add(key.ok_or_else(|| StorageError::Parameters(no_number()))?, RowId { page: id, slot })?;
         }
     }
     Ok(())
@@ -373,6 +378,7 @@ impl PageFile<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::generator::RowShape;
     use crate::loader;
     use crate::manifest::{MANIFEST_FILE, TableInfo, TableSpec};
     use crate::pool::{Pool, PoolSettings, Session};
@@ -387,7 +393,7 @@ mod tests {
     }
 
     fn table(directory: &Path, seed: u64) -> TableInfo {
-        let spec = TableSpec { name: "t".into(), row_length: 250, columns: 5, payload: 3 << 20, seed };
+        let spec = TableSpec::uniform("t", RowShape { row_length: 250, columns: 5 }, 3 << 20, seed);
         loader::load(directory, &spec, &mut |_| (), &GO_ON).unwrap()
     }
 
@@ -412,8 +418,7 @@ mod tests {
         let (pool, table) = pool_of(directory, info);
         let session = pool.session();
         let mut heard = 0;
-        let source =
-            |sorter: &mut KeySorter<'_>| keys_of_table(&session, &table, 2, |value| Ok(Key::Text(value)), sorter);
+        let source = |sorter: &mut KeySorter<'_>| keys_of_table(&session, &table, 2, sorter);
         let watch = Watch { progress: &mut |entries| heard = entries, stop };
         let result = load(directory, &spec(&info.spec.name), source, watch);
         (result, heard)
@@ -569,5 +574,27 @@ mod tests {
         file.write_all_at(&rows[..PAGE_SIZE], 0).unwrap();
         let message = open(directory.path(), &index.spec.name).unwrap_err().to_string();
         assert!(message.contains("page 0 is damaged (it says that it is page 0 of segment 0)"), "{message}");
+    }
+
+    #[test]
+    fn a_column_of_texts_cannot_be_indexed_as_numbers_and_one_of_numbers_can() {
+        let directory = tempfile::tempdir().unwrap();
+        let spec = TableSpec::customers("c", 5000, 1);
+        let info = loader::load(directory.path(), &spec, &mut |_| (), &GO_ON).unwrap();
+        let (pool, table) = pool_of(directory.path(), &info);
+        let session = pool.session();
+        let load_by = |column| {
+            let spec =
+                IndexSpec { name: "n".into(), table: "c".into(), column, keys: KeyKind::Number, fill_percent: 90 };
+            let source = |sorter: &mut KeySorter<'_>| keys_of_table(&session, &table, column, sorter);
+            load(directory.path(), &spec, source, Watch { progress: &mut |_| (), stop: &GO_ON })
+        };
+        let message = load_by(17).unwrap_err().to_string();
+        assert!(message.contains("column 17 of row 0 of page 0 of segment 0 holds no number"), "{message}");
+        let by_id = load_by(1).unwrap();
+        assert_eq!((by_id.entries, by_id.clustering_factor), (5000, u64::from(info.pages)));
+        let tree = opened(directory.path(), &pool, &table, &by_id);
+        assert_eq!(tree.look_up(&session, Key::Number(777)).unwrap(), [table.row_id(776)]);
+        assert!(tree.look_up(&session, Key::Number(0)).unwrap().is_empty());
     }
 }

@@ -4,7 +4,8 @@
 //! The next row may lie anywhere, so each one costs as many loads from memory as lie on the way to it, one after the
 //! other: the page's word, the page's head, the row's entry in the directory, the row. But the addresses to come are
 //! known: they stand in the leaf. So the scan works at three places at once. Farthest ahead it asks for the lines of
-//! the page's head; nearer it gets the page and asks for the lines of the row; then it walks, several rows side by side.
+//! the page's head; nearer it gets the page and asks for the lines of the row; then it walks, several rows side by
+//! side.
 //!
 //! A row in the page of the row before is a *revisit* of a page that is still pinned: no get. So the gets of the table
 //! by a scan of the whole index are its clustering factor.
@@ -60,8 +61,8 @@ pub struct IndexScanResult {
 
 /// Counts the rows whose key is in a range and whose column is not null.
 ///
-/// At most 17 pages of the table and one of the index are held at a time; when the pool has fewer, the scan goes on with
-/// those. Errors as the gets, for keys that are none of the index, and for an entry that leads to no row.
+/// At most 17 pages of the table and one of the index are held at a time; when the pool has fewer, the scan goes on
+/// with those. Errors as the gets, for keys that are none of the index, and for an entry that leads to no row.
 pub fn count_by_index<A: PageAccess>(
     access: &A,
     tree: &BTree,

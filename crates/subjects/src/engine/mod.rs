@@ -10,8 +10,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use measure::random::mix;
-use storage::heap::{HeapTable, RandomOrder};
+use measure::random::{Permutation, SplitMix64, mix};
+use storage::generator::RowShape;
+use storage::heap::HeapTable;
 use storage::manifest::{Manifest, TableSpec};
 use storage::page::{PAGE_ROOM, SLOT_BYTES};
 use storage::page_id::PAGE_SIZE;
@@ -198,7 +199,8 @@ impl Engine {
         let companion = self.open(&spec, &mut |_, _| (), stop)?.table;
         let order = |table: &HeapTable| -> Vec<PageId> {
             let (segment, pages) = (table.segment(), u64::from(table.pages()));
-            RandomOrder::new(pages, self.settings.seed)
+            Permutation::new(pages, &mut SplitMix64::new(self.settings.seed))
+                .into_numbers()
                 .map(|number| PageId { segment, number: number as u32 })
                 .collect()
         };
@@ -271,7 +273,8 @@ impl LogicalReads for Engine {
         };
         match how {
             ColdRead::SingleBlocks => {
-                for number in RandomOrder::new(table.pages().into(), self.settings.seed).take(blocks as usize) {
+                let order = Permutation::new(table.pages().into(), &mut SplitMix64::new(self.settings.seed));
+                for number in order.into_numbers().take(blocks as usize) {
                     timed(1, &mut || session.get(table.page(number as u32)).map(drop))?;
                 }
             }
@@ -289,7 +292,7 @@ impl LogicalReads for Engine {
 /// The table of a cell. Its name leaves the payload out, so that one directory holds one table of a shape.
 fn spec(cell: &Cell) -> TableSpec {
     let Cell { row_length, columns, payload } = *cell;
-    TableSpec { name: format!("{row_length}x{columns}"), row_length, columns, payload, seed: TABLE_SEED }
+    TableSpec::uniform(&format!("{row_length}x{columns}"), RowShape { row_length, columns }, payload, TABLE_SEED)
 }
 
 /// A smaller table of another shape, whose blocks come between those of a cell.

@@ -22,6 +22,10 @@ use crate::logical_reads::{Access, Cost, Pass, Touch};
 /// blocks than any cache of a processor holds.
 const ROWIDS_MAX: u64 = 1 << 19;
 
+/// Looks of a thread at those it waits for before it gives its processor away: about 0.2 ms, ten times what the start
+/// of a thread takes.
+const LOOKS_AWAKE: u32 = 1 << 14;
+
 /// What one thread reads in one lap.
 enum Part {
     /// Neighbouring pages.
@@ -121,8 +125,11 @@ fn work(
     let counter = CycleCounter::of_this_thread().ok();
     let cycles = || counter.as_ref().and_then(CycleCounter::read);
     waiting.fetch_sub(1, Ordering::SeqCst);
+    let mut looks = 0;
     while waiting.load(Ordering::SeqCst) > 0 {
-        spin_loop();
+        looks += 1;
+        // Where the others have no processor, waiting awake keeps them from getting this one.
+        if looks < LOOKS_AWAKE { spin_loop() } else { thread::yield_now() }
     }
     let (start, cpu, cycles_before) = (clock.now(), thread_cpu(), cycles());
     let mut result = ScanResult::default();

@@ -1,0 +1,51 @@
+//! PostgreSQL's events as `type:event`, 13 to 19, by class; whole types stand as beginnings.
+
+use super::Class::{
+    Administrative, Application, Commit, Concurrency, Configuration, Idle, MultiBlockReads, Network, Other, Parallel,
+    SessionIo, SingleBlockReads, SystemIo, TemporaryIo,
+};
+use super::Pattern;
+
+/// The events that are known by name, and beginnings of names.
+pub(super) const PATTERNS: &[Pattern] = &[
+    ("IO:DataFileRead", SingleBlockReads),
+    ("IO:AioIoCompletion", SingleBlockReads),
+    ("IO:AioIoUringSubmit", SingleBlockReads),
+    ("IO:AioIoUringExecution", SingleBlockReads),
+    ("IPC:BufferIO", SingleBlockReads),
+    ("IO:DataFilePrefetch", MultiBlockReads),
+    ("IO:BufFile*", TemporaryIo),
+    ("IO:WALSync*", Commit),
+    ("IO:WALWrite", Commit),
+    ("LWLock:WALWrite", Commit),
+    ("IPC:SyncRep", Commit),
+    ("LWLock:WALInsert", Configuration),
+    ("LWLock:WALBufMapping", Configuration),
+    ("IPC:Checkpoint*", Configuration),
+    ("IO:DataFileWrite", Configuration),
+    ("IO:DataFileExtend", Configuration),
+    ("IO:DataFileFlush", Configuration),
+    ("IO:DataFileSync", Configuration),
+    ("Timeout:RegisterSyncRequest", Configuration),
+    ("IO:*", SessionIo),
+    ("IO:Control*", SystemIo),
+    ("IO:DataFileImmediateSync", SessionIo),
+    ("IO:WAL*", SystemIo),
+    ("Lock:*", Application),
+    ("LWLock:*", Concurrency),
+    ("BufferPin:*", Concurrency),
+    ("Buffer:*", Concurrency),
+    ("Timeout:SpinDelay", Concurrency),
+    ("Client:ClientRead", Network),
+    ("Client:ClientWrite", Network),
+    ("Client:*", Network),
+    ("Client:WalSender*", Idle),
+    ("IPC:*", Parallel),
+    ("Timeout:Vacuum*", Administrative),
+    ("Timeout:BaseBackupThrottle", Administrative),
+    ("Timeout:PgSleep", Idle),
+    ("Timeout:RecoveryApplyDelay", Idle),
+    ("Timeout:*", Other),
+    ("Activity:*", Idle),
+    ("Extension:*", Other),
+];

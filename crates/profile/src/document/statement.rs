@@ -1,0 +1,241 @@
+//! The statements of a profile: all of them as rows, and the whole story of those that were chosen.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use measure::{Case, Metric};
+
+use super::{FROM_CALLS, FROM_PLANS, FROM_WAITS, call_metrics, call_name, case, cost_metrics, count, event_metrics};
+use super::{events_by_name, histogram, signed, time};
+use crate::observer::{Statement, StatementIndex};
+use crate::tables::{CallSums, Plan, PlanFigures, PlanRow, Profile, StatementProfile};
+use crate::ticks::Ticks;
+
+/// Most statements with a row of their own; the rest are added up in one row, whose id is [`OTHERS`]. A program that
+/// writes literals into its texts can have millions.
+pub const STATEMENTS_MAX: usize = 2_000;
+
+/// The id of the row of all further statements.
+const OTHERS: &str = "(others)";
+
+/// Characters of a text that are kept for a statement that was not asked for by name.
+const TEXT_HEAD: usize = 200;
+
+/// By what statements are ranked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Own time of the calls, and the waits after them.
+    #[default]
+    ResponseTime,
+    /// Blocks read from disk.
+    PhysicalReads,
+    /// Consistent and current gets.
+    LogicalReads,
+    /// CPU time.
+    Cpu,
+}
+
+impl Order {
+    /// Its name in run documents and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Order::ResponseTime => "response-time",
+            Order::PhysicalReads => "physical-reads",
+            Order::LogicalReads => "logical-reads",
+            Order::Cpu => "cpu",
+        }
+    }
+
+    /// What a statement is ranked by: ticks, blocks or gets. Waits for the client are no work of the statement.
+    pub fn value(self, statement: &StatementProfile) -> i64 {
+        match self {
+            Order::ResponseTime => (statement.response_time() - statement.think_time.long).0,
+            Order::PhysicalReads => statement.own.physical_reads,
+            Order::LogicalReads => statement.logical_reads(),
+            Order::Cpu => statement.own.cpu.unwrap_or_default().0,
+        }
+    }
+}
+
+/// Which statements have their details in the document.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// By what they are ranked.
+    pub order: Order,
+    /// How many of the first have details.
+    pub top: usize,
+    /// One that has details whatever its rank, its whole text included.
+    pub statement: Option<StatementIndex>,
+}
+
+/// The statements from the greatest value down; of equals the first in the trace first.
+pub fn ranked(profile: &Profile, order: Order) -> Vec<&StatementProfile> {
+    let mut statements: Vec<&StatementProfile> = profile.statements.iter().collect();
+    statements.sort_by_key(|statement| Reverse(order.value(statement)));
+    statements
+}
+
+/// The statements whose identifier begins with `reference`, upper and lower case alike; the one that equals it alone
+/// where there is one.
+pub fn find_statement(profile: &Profile, reference: &str) -> Vec<StatementIndex> {
+    let wanted = reference.to_ascii_lowercase();
+    let matching = |test: &dyn Fn(&str) -> bool| -> Vec<StatementIndex> {
+        let found = profile.statements.iter().filter(|one| test(&id(profile, one.statement).to_ascii_lowercase()));
+        found.map(|one| one.statement).collect()
+    };
+    let exact = matching(&|id| id == wanted);
+    if exact.is_empty() { matching(&|id| id.starts_with(&wanted)) } else { exact }
+}
+
+fn statement(profile: &Profile, index: StatementIndex) -> Option<&Statement> {
+    profile.context.statements.get(index.0 as usize)
+}
+
+fn id(profile: &Profile, index: StatementIndex) -> &str {
+    statement(profile, index).map_or("", |statement| statement.id.as_str())
+}
+
+/// The rows of all statements, then the details of the chosen ones.
+pub(super) fn cases(profile: &Profile, selection: &Selection) -> Vec<Case> {
+    let ranked = ranked(profile, selection.order);
+    let chosen = selection.statement;
+    let (first, rest) = ranked.split_at(ranked.len().min(STATEMENTS_MAX));
+    let mut cases: Vec<Case> = first.iter().map(|one| row(profile, id(profile, one.statement), one)).collect();
+    let (late, others): (Vec<&StatementProfile>, Vec<&StatementProfile>) =
+        rest.iter().copied().partition(|one| Some(one.statement) == chosen);
+    cases.extend(late.into_iter().map(|one| row(profile, id(profile, one.statement), one)));
+    if !others.is_empty() {
+        let mut sum = StatementProfile::default();
+        others.into_iter().for_each(|one| add(&mut sum, one));
+        cases.push(row(profile, OTHERS, &sum));
+    }
+    let mut seen = BTreeSet::new();
+    let top = first.iter().take(selection.top).copied();
+    let asked = ranked.iter().copied().filter(|one| Some(one.statement) == chosen);
+    for one in top.chain(asked).filter(|one| seen.insert(one.statement)) {
+        cases.extend(details(profile, one, Some(one.statement) == chosen));
+    }
+    cases
+}
+
+/// What the row of several statements together needs.
+fn add(sum: &mut StatementProfile, one: &StatementProfile) {
+    for (name, calls) in &one.calls {
+        let entry = sum.calls.entry(*name).or_default();
+        entry.calls += calls.calls;
+        entry.rows = entry.rows.saturating_add(calls.rows);
+        entry.misses = entry.misses.saturating_add(calls.misses);
+    }
+    sum.own += one.own;
+    sum.inclusive += one.inclusive;
+    sum.inside += one.inside;
+    sum.between += one.between;
+    sum.think_time.merge(&one.think_time);
+}
+
+fn row(profile: &Profile, id: &str, one: &StatementProfile) -> Case {
+    let calls = |name: &str| {
+        let named =
+            |index: &u16| profile.context.call_names.get(usize::from(*index)).is_some_and(|known| known == name);
+        one.calls.iter().find(|(index, _)| named(index)).map_or(CallSums::default(), |(_, sums)| *sums)
+    };
+    let (parse, fetch) = (calls("PARSE"), calls("FETCH"));
+    let total = |of: fn(&CallSums) -> u64| one.calls.values().map(of).fold(0, u64::saturating_add);
+    let mut metrics = vec![
+        count("calls", FROM_CALLS, total(|sums| sums.calls)),
+        time("response_time", "trace: own time of calls, and waits after them", one.response_time()),
+    ];
+    metrics.extend(one.own.cpu.map(|cpu| time("cpu", FROM_CALLS, cpu)));
+    metrics.extend(super::reads(&one.own));
+    metrics.extend([
+        count("rows", FROM_CALLS, total(|sums| sums.rows)),
+        time("think_time", FROM_WAITS, one.think_time.long),
+        time("outside", FROM_WAITS, one.between),
+        time("inclusive_elapsed", FROM_CALLS, one.inclusive.elapsed),
+        count("parses", FROM_CALLS, parse.calls),
+        count("misses", FROM_CALLS, total(|sums| sums.misses)),
+        count("executions", FROM_CALLS, calls("EXEC").calls),
+        count("fetches", FROM_CALLS, fetch.calls),
+        count("fetched_rows", FROM_CALLS, fetch.rows),
+        count("errors", FROM_CALLS, one.errors.values().fold(0, |sum: u64, count| sum.saturating_add(*count))),
+    ]);
+    case([("table", "statement".into()), ("id", id.into())], metrics)
+}
+
+/// Text, calls, waits and plans of one statement.
+fn details(profile: &Profile, one: &StatementProfile, is_asked_for: bool) -> Vec<Case> {
+    let id = id(profile, one.statement);
+    let mut cases = vec![text(profile, one, is_asked_for)];
+    for (name, sums) in &one.calls {
+        let parameters = [("table", "statement_call".into()), ("id", id.into()), ("call", call_name(profile, *name))];
+        cases.push(case(parameters, call_metrics(sums)));
+    }
+    for (event, sums) in events_by_name(profile, &one.waits) {
+        let parameters = [("table", "statement_event".into()), ("id", id.into()), ("event", event.into())];
+        cases.push(case(parameters, event_metrics(&sums)));
+        for (from, metrics) in histogram(&sums).filter(|_| is_asked_for) {
+            let parameters = [
+                ("table", "statement_histogram".into()),
+                ("id", id.into()),
+                ("event", event.into()),
+                ("from_us", from.into()),
+            ];
+            cases.push(case(parameters, metrics));
+        }
+    }
+    for (index, plan) in one.plans.iter().enumerate() {
+        cases.extend(plan.lines.iter().map(|line| plan_line(id, index + 1, plan, line)));
+    }
+    cases
+}
+
+fn text(profile: &Profile, one: &StatementProfile, is_whole: bool) -> Case {
+    let known = statement(profile, one.statement).cloned().unwrap_or_default();
+    let text = if is_whole { known.text } else { known.text.chars().take(TEXT_HEAD).collect() };
+    let parameters = [
+        ("table", "statement_text".into()),
+        ("id", known.id.into()),
+        ("text", text.into()),
+        ("command", known.command.into()),
+        ("depth", known.depth.into()),
+        ("user", known.user.into()),
+    ];
+    let mut metrics = vec![count("text_bytes", "trace: declaration", known.text_bytes)];
+    metrics.extend(cost_metrics("own_", &one.own));
+    metrics.extend(cost_metrics("inclusive_", &one.inclusive));
+    metrics.push(time("inside", FROM_WAITS, one.inside));
+    metrics.push(time("outside", FROM_WAITS, one.between));
+    case(parameters, metrics)
+}
+
+fn plan_line(id: &str, number: usize, plan: &Plan, line: &PlanRow) -> Case {
+    let parameters = [
+        ("table", "plan_line".into()),
+        ("id", id.into()),
+        ("plan", number.into()),
+        ("plan_hash", plan.plan_hash.into()),
+        ("line", line.id.into()),
+        ("parent", line.parent.into()),
+        ("level", line.level.into()),
+        ("operation", line.operation.as_str().into()),
+        ("object", line.object.into()),
+    ];
+    let mut metrics = vec![count("blocks_of_lines", FROM_PLANS, plan.blocks), count("rows", FROM_PLANS, line.rows)];
+    metrics.extend(line.starts.map(|starts| count("starts", FROM_PLANS, starts)));
+    metrics.extend(line.inclusive.iter().flat_map(|figures| figure_metrics("inclusive_", figures)));
+    metrics.extend(line.own.iter().flat_map(|figures| figure_metrics("", figures)));
+    case(parameters, metrics)
+}
+
+fn figure_metrics(prefix: &str, figures: &PlanFigures) -> Vec<Metric> {
+    let name = |name: &str| format!("{prefix}{name}");
+    let mut metrics = vec![
+        time(&name("time"), FROM_PLANS, figures.time),
+        signed(&name("gets"), FROM_PLANS, figures.gets),
+        signed(&name("physical_reads"), FROM_PLANS, figures.physical_reads),
+        signed(&name("physical_writes"), FROM_PLANS, figures.physical_writes),
+    ];
+    let read: Option<Ticks> = figures.read_time;
+    metrics.extend(read.map(|read| time(&name("read_time"), FROM_PLANS, read)));
+    metrics
+}

@@ -1,0 +1,263 @@
+//! What a profile says by itself: first the answers (what dominates, which statements, what to do), then what spoils
+//! or explains a number.
+
+mod caveat;
+
+use measure::Finding;
+use measure::quantity::{format_nanos, three_digits};
+
+use crate::class_sums::{ClassSums, class_sums, work};
+use crate::classes::Class;
+use crate::document::{Order, STATEMENTS_MAX, ranked};
+use crate::observer::StatementKind;
+use crate::tables::{Profile, StatementProfile};
+use crate::ticks::Ticks;
+
+/// Share of the served time from which on a class has its practices told: what is smaller cannot give much.
+const CLASS_MATTERS: f64 = 0.10;
+
+/// Share of a total that few statements should explain.
+const MOST: f64 = 0.80;
+
+/// Physical reads under which their spread over statements says nothing.
+const READS_MIN: i64 = 100;
+
+/// Usual cost of a logical I/O in ns, from the published measurements: 1 to 10 µs.
+const LIO_USUAL_NANOS: (f64, f64) = (1e3, 10e3);
+
+/// Logical reads under which their cost says nothing.
+const GETS_MIN: i64 = 1000;
+
+/// Everything that the tables of a profile say in sentences. `files` names the files as the profile's problems count
+/// them.
+pub fn findings(profile: &Profile, order: Order, files: &[String]) -> Vec<Finding> {
+    let classes = class_sums(&profile.whole, &profile.whole.think_time, &profile.context);
+    let served: Vec<(Class, &ClassSums)> =
+        classes.iter().filter(|(class, _)| !class.is_idle()).map(|(class, sums)| (*class, sums)).collect();
+    let total = served.iter().map(|(_, sums)| sums.total).sum::<Ticks>();
+    let mut findings = Vec::new();
+    findings.extend(largest_classes(&served, total));
+    findings.extend(few_statements(profile, order, "answer-statements"));
+    if order != Order::PhysicalReads && work(&profile.whole).physical_reads >= READS_MIN {
+        findings.extend(few_statements(profile, Order::PhysicalReads, "answer-physical-reads"));
+    }
+    findings.extend(logical_read(profile, &served));
+    let mut known = served.clone();
+    // Without traced waits these two are no class of their own but hold the others.
+    known.retain(|(class, _)| {
+        profile.whole.waits_are_traced || !matches!(class, Class::UnaccountedWithin | Class::UnaccountedBetween)
+    });
+    findings.extend(practices(&known, total));
+    findings.extend(caveat::findings(profile, files));
+    findings.extend(added_up(profile));
+    findings
+}
+
+/// The largest class and, where it matters, the next one.
+fn largest_classes(served: &[(Class, &ClassSums)], total: Ticks) -> Option<Finding> {
+    let mut ranked: Vec<&(Class, &ClassSums)> = served.iter().collect();
+    ranked.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.total));
+    let share = |sums: &ClassSums| percent(sums.total.0, total.0);
+    let matters = |sums: &ClassSums| sums.total.0 as f64 >= CLASS_MATTERS * total.0 as f64 && sums.total > Ticks::ZERO;
+    let (class, sums) = ranked.first().filter(|(_, sums)| matters(sums))?;
+    let (name, share_of_first) = (title(*class), share(sums));
+    let all = format_nanos(nanos(total));
+    let mut text = format!("Largest class: {name}, {share_of_first} % of {all}");
+    if let Some((next, sums)) = ranked.get(1).filter(|(_, sums)| matters(sums)) {
+        text += &format!("; then {}, {} %", title(*next), share(sums));
+    }
+    Some(Finding::info("answer-class", text + "."))
+}
+
+/// How few statements make most of a total.
+fn few_statements(profile: &Profile, order: Order, id: &str) -> Option<Finding> {
+    let ranked = ranked(profile, order);
+    let values: Vec<i64> = ranked.iter().map(|statement| order.value(statement).max(0)).collect();
+    let total: i64 = values.iter().fold(0, |sum: i64, value| sum.saturating_add(*value));
+    let of_all = ranked.len();
+    if total <= 0 || of_all < 2 {
+        return None;
+    }
+    let mut sum = 0_i64;
+    let enough = |value: &i64| {
+        sum = sum.saturating_add(*value);
+        sum as f64 >= MOST * total as f64
+    };
+    let few = values.iter().position(enough)? + 1;
+    let verb = if few == 1 { "is" } else { "are" };
+    let what = match order {
+        Order::ResponseTime => "response time",
+        Order::PhysicalReads => "physical reads",
+        Order::LogicalReads => "logical reads",
+        Order::Cpu => "CPU time",
+    };
+    let mut text = format!("{few} of {of_all} statements {verb} {} % of the {what}", percent(sum, total));
+    if few == 1 {
+        text += &format!(": {}", name(profile, ranked[0]));
+    }
+    Some(Finding::info(id, text + "."))
+}
+
+/// A word about the statements that have no row of their own.
+fn added_up(profile: &Profile) -> Option<Finding> {
+    let others = profile.statements.len().checked_sub(STATEMENTS_MAX).filter(|others| *others > 0)?;
+    let message = format!(
+        "{others} of {} statements are added up in one row, (others): the first {STATEMENTS_MAX} have their own. Where \
+         texts differ only in their literals, --fold-literals makes them few.",
+        profile.statements.len()
+    );
+    Some(Finding::info("statements-added-up", message))
+}
+
+/// A statement as a sentence names it: identifier and the beginning of its text.
+fn name(profile: &Profile, statement: &StatementProfile) -> String {
+    let Some(known) = profile.context.statements.get(statement.statement.0 as usize) else { return String::new() };
+    let words: Vec<&str> = known.text.split_whitespace().take(8).collect();
+    let text: String = words.join(" ").chars().take(48).collect();
+    let is_whole = text.len() == known.text.split_whitespace().collect::<Vec<_>>().join(" ").len();
+    let rest = if is_whole { "" } else { " …" };
+    match known.kind {
+        StatementKind::Declared | StatementKind::ParseError => format!("{} {text}{rest}", known.id).trim().to_string(),
+        _ => known.id.clone(),
+    }
+}
+
+/// What a logical read costs, where CPU matters.
+fn logical_read(profile: &Profile, served: &[(Class, &ClassSums)]) -> Option<Finding> {
+    let work = work(&profile.whole);
+    let gets = work.consistent_gets.saturating_add(work.current_gets);
+    let cpu = served.iter().find(|(class, _)| *class == Class::Cpu).map(|(_, sums)| sums.total)?;
+    let total: Ticks = served.iter().map(|(_, sums)| sums.total).sum();
+    if gets < GETS_MIN || (cpu.0 as f64) < CLASS_MATTERS * total.0 as f64 {
+        return None;
+    }
+    let cost = nanos(cpu) / gets as f64;
+    let shown = format_nanos(cost);
+    let meaning = match cost {
+        cost if cost > 2.0 * LIO_USUAL_NANOS.1 => {
+            "far above the usual 1 to 10 µs: the time is in sorting, hashing, functions or PL/SQL, not in gets"
+        }
+        cost if cost < LIO_USUAL_NANOS.0 / 2.0 => "below the usual 1 to 10 µs: many gets that each do little",
+        _ => "about the usual 1 to 10 µs: fewer gets are what makes it less",
+    };
+    Some(Finding::info("answer-logical-read", format!("{shown} of CPU per logical I/O is {meaning}.")))
+}
+
+/// The practices of the classes that matter, the largest class first.
+fn practices(served: &[(Class, &ClassSums)], total: Ticks) -> Vec<Finding> {
+    let mut large: Vec<&(Class, &ClassSums)> =
+        served.iter().filter(|(_, sums)| sums.total.0 as f64 >= CLASS_MATTERS * total.0 as f64).collect();
+    large.retain(|(_, sums)| sums.total > Ticks::ZERO);
+    large.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.total));
+    let practice = |(class, _): &&(Class, &ClassSums)| {
+        let row = class.row();
+        Finding::info(&format!("practice-{}", row.name), row.practices.join(" "))
+    };
+    large.iter().map(practice).collect()
+}
+
+/// A class as a sentence names it.
+fn title(class: Class) -> String {
+    match class {
+        Class::Cpu => "CPU".into(),
+        Class::CpuParse => "CPU of parsing".into(),
+        Class::SingleBlockReads => "single-block reads".into(),
+        Class::MultiBlockReads => "multi-block reads".into(),
+        Class::TemporaryIo => "temporary I/O".into(),
+        Class::SessionIo => "other I/O of the session".into(),
+        Class::SystemIo => "I/O of background processes".into(),
+        Class::UnaccountedWithin => "unaccounted for within calls".into(),
+        Class::UnaccountedBetween => "unaccounted for between calls".into(),
+        other => other.name().replace('-', " "),
+    }
+}
+
+fn percent(part: i64, whole: i64) -> String {
+    if whole == 0 { "0".into() } else { three_digits(100.0 * part as f64 / whole as f64) }
+}
+
+fn nanos(ticks: Ticks) -> f64 {
+    ticks.micros() * 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observer::{Context, Cost, Event, EventIndex, Statement, StatementIndex};
+    use crate::tables::{CallSums, EventSums, Problem, ProblemKind, SessionProfile};
+
+    fn micros(micros: i64) -> Ticks {
+        Ticks::from_micros(micros)
+    }
+
+    /// A second, most of it reads of single blocks; 100 executions of a statement, each with a parse.
+    fn profile() -> Profile {
+        let calls = |calls, cpu| {
+            let own = Cost { cpu: Some(micros(cpu)), elapsed: micros(cpu), consistent_gets: 10, ..Cost::default() };
+            CallSums { calls, own, ..CallSums::default() }
+        };
+        let event = Event { name: "db file sequential read".into(), parameters: Vec::new() };
+        let statement = Statement { id: "9qf3hs81ntb6d".into(), text: "select 1".into(), ..Statement::default() };
+        Profile {
+            context: Context {
+                events: vec![event],
+                statements: vec![statement],
+                call_names: vec!["PARSE".into(), "EXEC".into()],
+                ..Context::default()
+            },
+            whole: SessionProfile {
+                interval: micros(1_000_000),
+                cpu: micros(60_000),
+                waits: micros(950_000),
+                unaccounted_within: micros(-10_000),
+                waits_are_traced: true,
+                calls: [((0, false), calls(100, 20_000)), ((1, false), calls(100, 40_000))].into(),
+                events: [(EventIndex(0), EventSums { count: 9, total: micros(950_000), ..EventSums::default() })]
+                    .into(),
+                ..SessionProfile::default()
+            },
+            statements: vec![StatementProfile {
+                statement: StatementIndex(0),
+                calls: [(0, calls(100, 20_000)), (1, calls(100, 40_000))].into(),
+                ..StatementProfile::default()
+            }],
+            ..Profile::default()
+        }
+    }
+
+    fn ids(profile: &Profile) -> Vec<String> {
+        findings(profile, Order::ResponseTime, &["a.trc".into()]).into_iter().map(|finding| finding.id).collect()
+    }
+
+    #[test]
+    fn the_largest_class_is_named_and_has_its_practices_and_small_ones_have_none() {
+        let found = findings(&profile(), Order::ResponseTime, &[]);
+        let largest = found.iter().find(|finding| finding.id == "answer-class").unwrap();
+        assert_eq!(largest.message, "Largest class: single-block reads, 95.0 % of 1.00 s.");
+        let practices: Vec<&str> =
+            found.iter().map(|finding| finding.id.as_str()).filter(|id| id.starts_with("practice-")).collect();
+        assert_eq!(practices, ["practice-single-block-reads"]);
+    }
+
+    #[test]
+    fn what_explains_or_spoils_a_number_is_said() {
+        let mut profile = profile();
+        assert!(ids(&profile).contains(&"negative-unaccounted-within".into()));
+        assert!(ids(&profile).contains(&"parsed-at-every-execution".into()));
+        assert!(!ids(&profile).contains(&"waits-not-traced".into()));
+        profile.whole.waits_are_traced = false;
+        profile.context.events[0].name = "an event of a release to come".into();
+        let problem = Problem { kind: ProblemKind::SizeLimit, count: 1, first_file: 0, first_offset: 77 };
+        profile.problems.push(problem);
+        let found = findings(&profile, Order::ResponseTime, &["a.trc".into()]);
+        for id in ["waits-not-traced", "events-without-class", "size-limit"] {
+            assert!(found.iter().any(|finding| finding.id == id), "{id}");
+        }
+        assert!(found.iter().any(|finding| finding.message.contains("first in a.trc, byte 77")));
+    }
+
+    #[test]
+    fn an_empty_profile_says_nothing_rather_than_dividing_by_it() {
+        assert!(findings(&Profile::default(), Order::Cpu, &[]).is_empty());
+    }
+}

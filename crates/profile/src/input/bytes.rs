@@ -1,0 +1,111 @@
+//! The bytes of one file, uncompressed, in order.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+
+/// Where bytes come from.
+pub struct Bytes(Origin);
+
+enum Origin {
+    /// A plain file, read at places: it is not mapped, because a file that shrinks under a map kills its reader.
+    File { file: File, offset: u64, size: u64 },
+    /// Anything that can only be read from its beginning.
+    Stream(Box<dyn Read + Send>),
+}
+
+impl Bytes {
+    /// The bytes of a file from `offset` on. It must have `size` bytes until they are read; it may grow meanwhile.
+    pub fn from_file(file: File, offset: u64, size: u64) -> Bytes {
+        Bytes(Origin::File { file, offset, size })
+    }
+
+    /// The bytes that a reader gives.
+    pub fn from_reader(reader: impl Read + Send + 'static) -> Bytes {
+        Bytes(Origin::Stream(Box::new(reader)))
+    }
+
+    /// Adds up to `most` bytes to `into`, and says how many; 0 at the end.
+    pub fn append(&mut self, into: &mut Vec<u8>, most: usize) -> io::Result<usize> {
+        match &mut self.0 {
+            Origin::File { file, offset, size } => {
+                into.reserve(most);
+                let count = read_at(file, into, most, *offset)?;
+                if count == 0 && *offset < *size {
+                    let sentence = format!("it shrank while it was read, from {size} to {offset} bytes or fewer");
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, sentence));
+                }
+                *offset += count as u64;
+                Ok(count)
+            }
+            Origin::Stream(reader) => append_stream(reader, into, most),
+        }
+    }
+}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Origin::File { file, offset, size } => write!(formatter, "Bytes({file:?} from {offset} of {size})"),
+            Origin::Stream(_) => formatter.write_str("Bytes(stream)"),
+        }
+    }
+}
+
+/// Reads into the spare room of a vector, which need not be cleared before.
+fn read_at(file: &File, into: &mut Vec<u8>, most: usize, offset: u64) -> io::Result<usize> {
+    let begin = into.len();
+    let count = loop {
+        match rustix::io::pread(file, rustix::buffer::spare_capacity(into), offset) {
+            Ok(count) => break count,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    };
+    // The room may be more than was asked for.
+    into.truncate(begin + most);
+    Ok(count.min(most))
+}
+
+fn append_stream(reader: &mut dyn Read, into: &mut Vec<u8>, most: usize) -> io::Result<usize> {
+    let begin = into.len();
+    into.resize(begin + most, 0);
+    let answer = loop {
+        match reader.read(&mut into[begin..]) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            answer => break answer,
+        }
+    };
+    into.truncate(begin + answer.as_ref().map_or(0, |count| *count));
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_shrinks_while_it_is_read_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.trc");
+        std::fs::write(&path, vec![b'x'; 10_000]).unwrap();
+        let file = File::options().read(true).write(true).open(&path).unwrap();
+        let mut bytes = Bytes::from_file(file.try_clone().unwrap(), 0, 10_000);
+        let mut into = Vec::new();
+        assert_eq!(bytes.append(&mut into, 5000).unwrap(), 5000);
+        file.set_len(5000).unwrap();
+        assert!(bytes.append(&mut into, 5000).unwrap_err().to_string().contains("shrank"));
+    }
+
+    #[test]
+    fn no_more_is_read_than_was_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.trc");
+        std::fs::write(&path, b"0123456789").unwrap();
+        let mut bytes = Bytes::from_file(File::open(&path).unwrap(), 0, 10);
+        let mut into = Vec::with_capacity(100);
+        assert_eq!(bytes.append(&mut into, 4).unwrap(), 4);
+        assert_eq!(bytes.append(&mut into, 100).unwrap(), 6);
+        assert_eq!((into.as_slice(), bytes.append(&mut into.clone(), 1).unwrap()), (&b"0123456789"[..], 0));
+    }
+}

@@ -1,0 +1,172 @@
+//! From what a person names to files: folders are walked, patterns are matched.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::input::{Given, Problem};
+
+/// Deepest nesting of folders; a link may lead back to where it stands.
+const DEPTH_MAX: usize = 64;
+
+/// Endings of names by which traces are found in folders. A file that is named itself is read whatever its name.
+const ENDINGS: [&str; 3] = [".trc", ".trc.gz", ".trc.zst"];
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Expansion {
+    /// What to read, each once; a folder's and a pattern's files by name.
+    pub given: Vec<Given>,
+    /// What is in the way of the rest.
+    pub problems: Vec<Problem>,
+}
+
+/// Finds the files that the arguments name: a file, a folder with all below it, a pattern such as `a/*.trc`, or `-` for
+/// standard input. What cannot be found or listed is a problem; the rest is found all the same.
+pub fn expand(arguments: &[PathBuf]) -> Expansion {
+    let mut found = Found::default();
+    for argument in arguments {
+        if argument.as_os_str() == "-" {
+            found.add(Given::StandardInput);
+        } else if argument.is_dir() {
+            found.folder(argument);
+        } else if argument.exists() || !has_pattern(argument) {
+            // A file that is not there is a problem when it is opened, with the system's own reason.
+            found.add(Given::File(argument.clone()));
+        } else {
+            found.pattern(argument);
+        }
+    }
+    found.expansion
+}
+
+#[derive(Default)]
+struct Found {
+    expansion: Expansion,
+    known: HashSet<PathBuf>,
+}
+
+impl Found {
+    fn add(&mut self, given: Given) {
+        let is_new = match &given {
+            Given::StandardInput => !self.expansion.given.contains(&given),
+            Given::File(path) => self.known.insert(path.canonicalize().unwrap_or_else(|_| path.clone())),
+        };
+        if is_new {
+            self.expansion.given.push(given);
+        }
+    }
+
+    fn folder(&mut self, folder: &Path) {
+        let before = (self.expansion.given.len(), self.expansion.problems.len());
+        let mut is_any_known = false;
+        self.walk(folder, DEPTH_MAX, &mut is_any_known);
+        let after = (self.expansion.given.len(), self.expansion.problems.len());
+        if before == after && !is_any_known {
+            self.expansion.problems.push(Problem::NoTraces { name: folder.display().to_string() });
+        }
+    }
+
+    fn walk(&mut self, folder: &Path, depth_left: usize, is_any: &mut bool) {
+        let unlisted = |error| Problem::Unlisted { name: folder.display().to_string(), error };
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) => return self.expansion.problems.push(unlisted(error)),
+        };
+        let mut paths = Vec::new();
+        for entry in entries {
+            match entry {
+                Ok(entry) => paths.push(entry.path()),
+                Err(error) => self.expansion.problems.push(unlisted(error)),
+            }
+        }
+        paths.sort();
+        for path in paths {
+            // A link to a folder is not followed: its files are found where they stand, and it may lead back here.
+            let is_folder = path.is_dir() && !path.is_symlink();
+            if is_folder && depth_left > 0 {
+                self.walk(&path, depth_left - 1, is_any);
+            } else if !is_folder && is_trace_name(&path) {
+                *is_any = true;
+                self.add(Given::File(path));
+            }
+        }
+    }
+
+    fn pattern(&mut self, pattern: &Path) {
+        let text = pattern.to_string_lossy();
+        let no_match = || Problem::NoMatch { pattern: text.clone().into_owned() };
+        let Ok(matches) = glob::glob(&text) else { return self.expansion.problems.push(no_match()) };
+        let mut is_any = false;
+        for answer in matches {
+            is_any = true;
+            match answer {
+                Ok(path) if path.is_dir() => self.folder(&path),
+                Ok(path) => self.add(Given::File(path)),
+                Err(error) => {
+                    let name = error.path().display().to_string();
+                    self.expansion.problems.push(Problem::Unreadable { name, error: error.into() });
+                }
+            }
+        }
+        if !is_any {
+            self.expansion.problems.push(no_match());
+        }
+    }
+}
+
+fn has_pattern(path: &Path) -> bool {
+    path.to_string_lossy().contains(['*', '?', '['])
+}
+
+fn is_trace_name(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(expansion: &Expansion) -> Vec<String> {
+        let name = |given: &Given| given.name().rsplit('/').next().unwrap_or_default().to_string();
+        expansion.given.iter().map(name).collect()
+    }
+
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("deep/er")).unwrap();
+        for name in ["b.trc", "a.TRC.gz", "deep/er/c.trc.zst", "notes.txt", "d.trm"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn a_folder_gives_its_traces_by_name_and_each_once() {
+        let folder = folder();
+        let arguments = [folder.path().to_path_buf(), folder.path().join("b.trc"), "-".into(), "-".into()];
+        let expansion = expand(&arguments);
+        assert_eq!(names(&expansion), ["a.TRC.gz", "b.trc", "c.trc.zst", "standard input"]);
+        assert!(expansion.problems.is_empty());
+    }
+
+    #[test]
+    fn a_pattern_is_matched_and_a_file_that_is_named_is_read_whatever_its_name() {
+        let folder = folder();
+        let expansion = expand(&[folder.path().join("*.tr[cm]"), folder.path().join("notes.txt")]);
+        assert_eq!(names(&expansion), ["b.trc", "d.trm", "notes.txt"]);
+    }
+
+    #[test]
+    fn what_is_not_there_is_a_problem_with_a_name() {
+        let folder = folder();
+        let said = expand(&[folder.path().join("*.xyz"), folder.path().join("deep/e?/c*")]);
+        assert!(said.problems[0].to_string().contains("*.xyz"));
+        assert_eq!(names(&said), ["c.trc.zst"]);
+        fs::create_dir(folder.path().join("empty")).unwrap();
+        assert!(expand(&[folder.path().join("empty")]).problems[0].to_string().contains("*.trc.gz"));
+        let missing = &expand(&[folder.path().join("gone.trc")]).given[0];
+        assert!(crate::input::open(missing).unwrap_err().to_string().contains("gone.trc"));
+    }
+}

@@ -1,0 +1,67 @@
+//! What a file is that holds no calls and no waits.
+
+/// How much of a file is looked at.
+pub const HEAD_BYTES: usize = 64 << 10;
+
+/// What other files have, and what they are then.
+const SIGNS: [(&[u8], &str); 10] = [
+    (b"QUERY BLOCK SIGNATURE", "it is a trace of the optimizer (event 10053)"),
+    (b"BASE STATISTICAL INFORMATION", "it is a trace of the optimizer (event 10053)"),
+    (b"DEADLOCK DETECTED", "it is the dump of a deadlock"),
+    (b"Deadlock graph:", "it is the dump of a deadlock"),
+    (b"Global Wait-For-Graph", "it is the dump of a deadlock in a cluster"),
+    (b"Incident ", "it is the dump of an incident"),
+    (b"SYSTEM STATE", "it is a dump of the system's state"),
+    (b"PROCESS STATE", "it is a dump of a process's state"),
+    (
+        b"Warning: log write elapsed time",
+        "it is a background process's file, with notices of slow log writes and no calls",
+    ),
+    (b"PL/SQL hierarchical profiler", "it is the output of PL/SQL's profiler"),
+];
+
+/// Signs of reports that are made out of traces.
+const REPORTS: [&[u8]; 3] = [b"TKPROF: Release", b"TVD$XTAT", b"<html"];
+
+/// Says what a file without calls and waits looks like, from its first bytes ([`HEAD_BYTES`] are plenty).
+pub fn describe(head: &[u8]) -> &'static str {
+    let has = |sign: &[u8]| memchr::memmem::find(head, sign).is_some();
+    if head.is_empty() {
+        return "it is empty";
+    }
+    let odd = head.iter().filter(|byte| **byte < b' ' && !matches!(byte, b'\n' | b'\r' | b'\t' | b'\x0c')).count();
+    if head.contains(&0) || odd * 20 > head.len() {
+        return "it holds binary data";
+    }
+    if REPORTS.iter().any(|sign| has(sign)) {
+        return "it is a report that was made out of a trace; give the trace itself";
+    }
+    if let Some((_, what)) = SIGNS.iter().find(|(sign, _)| has(sign)) {
+        return what;
+    }
+    if has(b"Oracle Database") || has(b"ORACLE_HOME") {
+        return "it comes from an Oracle process, but no call and no wait is in it: SQL trace was not on";
+    }
+    "it has no line of a call or a wait"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_no_trace_is_called_what_it_is() {
+        let said = [
+            (&b""[..], "empty"),
+            (b"\x7fELF\0\0", "binary"),
+            (b"Trace file x\nQUERY BLOCK SIGNATURE\n", "10053"),
+            (b"*** 2020\nDEADLOCK DETECTED ( ORA-00060 )\n", "deadlock"),
+            (b"TKPROF: Release 11.2\n", "report"),
+            (b"Oracle Database 11g\n", "was not on"),
+            (b"hello\n", "no line"),
+        ];
+        for (head, word) in said {
+            assert!(describe(head).contains(word), "{word}");
+        }
+    }
+}

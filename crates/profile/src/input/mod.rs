@@ -1,0 +1,71 @@
+//! What is given to be read: files, folders, patterns and standard input, compressed or not.
+//!
+//! Nothing here knows what a trace is, but for the names that are looked for in folders, and for the sentence that says
+//! what a file is that is none.
+
+pub mod bytes;
+mod compression;
+mod expand;
+pub mod foreign;
+mod problem;
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+
+pub use compression::Compression;
+pub use expand::{Expansion, expand};
+pub use problem::Problem;
+
+use bytes::Bytes;
+
+/// One thing to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// Standard input.
+    StandardInput,
+    /// A file.
+    File(PathBuf),
+}
+
+impl Given {
+    /// How it is named to a person.
+    pub fn name(&self) -> String {
+        match self {
+            Given::StandardInput => "standard input".into(),
+            Given::File(path) => path.display().to_string(),
+        }
+    }
+}
+
+/// Opens one thing to read. Whether it is compressed is seen from its bytes, not from its name.
+pub fn open(given: &Given) -> Result<Bytes, Problem> {
+    let opened = match given {
+        Given::StandardInput => compression::unpack_stream(io::stdin()),
+        Given::File(path) => File::open(path).and_then(open_file),
+    };
+    opened.map_err(|error| Problem::unreadable(given, error))
+}
+
+fn open_file(file: File) -> io::Result<Bytes> {
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory));
+    }
+    // A pipe or a terminal has no places to read at.
+    if !metadata.is_file() {
+        return compression::unpack_stream(file);
+    }
+    match compression_of(&file)? {
+        Some(compression) => compression.unpack(file),
+        None => Ok(Bytes::from_file(file, 0, metadata.len())),
+    }
+}
+
+/// How a plain file is compressed, if at all. Its place of reading stays where it is.
+pub fn compression_of(file: &File) -> io::Result<Option<Compression>> {
+    let mut head = Vec::with_capacity(compression::MAGIC_BYTES);
+    let mut bytes = Bytes::from_file(file.try_clone()?, 0, 0);
+    while head.len() < compression::MAGIC_BYTES && bytes.append(&mut head, 1)? > 0 {}
+    Ok(Compression::of(&head))
+}

@@ -1,0 +1,53 @@
+//! What is in the way of reading a file, as a sentence that names it.
+
+use std::io;
+
+use crate::input::Given;
+
+/// What is in the way.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// A file that cannot be read, or not to its end.
+    #[error("{name} could not be read: {error}")]
+    Unreadable {
+        /// The file.
+        name: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// A folder that cannot be listed.
+    #[error("the folder {name} could not be listed: {error}")]
+    Unlisted {
+        /// The folder.
+        name: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// A pattern that no file has.
+    #[error("no file is named like {pattern}")]
+    NoMatch {
+        /// The pattern.
+        pattern: String,
+    },
+    /// A folder without a trace.
+    #[error("the folder {name} holds no file named *.trc, *.trc.gz or *.trc.zst")]
+    NoTraces {
+        /// The folder.
+        name: String,
+    },
+    /// A file that is no SQL trace.
+    #[error("{name} is not an SQL trace: {what}")]
+    NotATrace {
+        /// The file.
+        name: String,
+        /// What it is instead.
+        what: &'static str,
+    },
+}
+
+impl Problem {
+    /// A file that cannot be read.
+    pub fn unreadable(given: &Given, error: io::Error) -> Problem {
+        Problem::Unreadable { name: given.name(), error }
+    }
+}

@@ -1,0 +1,87 @@
+//! The cursors of a session, and the waits that wait for their next call.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use crate::observer::{EventIndex, ScopeIndex, StatementIndex};
+use crate::ticks::Ticks;
+
+/// A wait that does not know yet whether it lies inside a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PendingWait {
+    pub(crate) event: EventIndex,
+    /// Of the cursor at the time of the wait: a cursor can be declared anew before its next call.
+    pub(crate) statement: StatementIndex,
+    pub(crate) scope: ScopeIndex,
+    pub(crate) elapsed: Ticks,
+    pub(crate) end: Option<Ticks>,
+    pub(crate) parameters: [i64; 3],
+    pub(crate) object: Option<i64>,
+    pub(crate) offset: u64,
+    /// Whether its event is one that happens between calls, by its name.
+    pub(crate) is_between_by_name: bool,
+}
+
+/// A cursor.
+#[derive(Debug)]
+pub(crate) struct Cursor {
+    pub(crate) statement: StatementIndex,
+    /// Hash of the plan of its last call; 0 where not known.
+    pub(crate) plan_hash: u64,
+    /// Depth of its last call.
+    pub(crate) depth: u16,
+    /// Waits since its last call.
+    pub(crate) pending: Vec<PendingWait>,
+    /// Time of waits that were placed inside its next call ahead of it.
+    pub(crate) placed: Ticks,
+}
+
+/// The cursors of a session by number.
+///
+/// A cursor's number is free for another statement after it was closed, but late lines still use it: a cursor is
+/// bound anew where it is declared, and never dropped.
+#[derive(Debug, Default)]
+pub(crate) struct Cursors {
+    by_number: HashMap<u64, usize, RandomState>,
+    /// In the order of their first line.
+    pub(crate) all: Vec<Cursor>,
+    /// The last one looked for: nine lines of ten repeat it.
+    last: Option<(u64, usize)>,
+}
+
+impl Cursors {
+    /// Where the cursor of this number stands in [`Cursors::all`].
+    pub(crate) fn find(&mut self, number: u64) -> Option<usize> {
+        match self.last {
+            Some((last, place)) if last == number => Some(place),
+            _ => {
+                let place = *self.by_number.get(&number)?;
+                self.last = Some((number, place));
+                Some(place)
+            }
+        }
+    }
+
+    /// The cursor that was looked for last.
+    pub(crate) fn last(&mut self) -> Option<&mut Cursor> {
+        self.last.and_then(|(_, place)| self.all.get_mut(place))
+    }
+
+    /// Binds a number to a statement, whatever it was bound to.
+    pub(crate) fn bind(&mut self, number: u64, statement: StatementIndex) -> usize {
+        let place = match self.find(number) {
+            Some(place) => place,
+            None => {
+                let place = self.all.len();
+                self.all.push(Cursor { statement, plan_hash: 0, depth: 0, pending: Vec::new(), placed: Ticks::ZERO });
+                self.by_number.insert(number, place);
+                self.last = Some((number, place));
+                place
+            }
+        };
+        self.all[place].statement = statement;
+        self.all[place].plan_hash = 0;
+        place
+    }
+}

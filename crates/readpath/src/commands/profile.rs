@@ -1,0 +1,230 @@
+//! `readpath profile`: where the time went, from a trace.
+
+mod account;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use ::measure::quantity;
+use ::profile::document::{self, Order, Selection, find_statement};
+use ::profile::observer::StatementIndex;
+use ::profile::oracle::read::ReadOptions;
+use ::profile::oracle::time_scale::Unit;
+use ::profile::survey::{Survey, SurveySettings, survey};
+use ::profile::tables::Profile;
+use ::profile::ticks::Ticks;
+use clap::{ArgMatches, Args, Command, ValueEnum};
+use experiments::{Journal, Stop};
+
+use super::measure::examine;
+use super::{CommandRow, Context, arguments};
+use crate::exit::{Exit, Failure};
+use crate::run_journal::RunJournal;
+
+/// The row of the table of commands.
+pub(super) const COMMAND: CommandRow = CommandRow { name: "profile", define, run };
+
+const EXAMPLES: &str = "\
+Examples:
+  readpath profile orcl_ora_4711.trc                 where the time of a trace went
+  readpath profile traces/ 'old/*.trc.gz'            folders and patterns, many files together
+  zstd -dc big.trc.zst | readpath profile -          standard input
+  readpath profile a.trc --sort physical-reads --top 20
+  readpath profile a.trc --statement 5ncdvm4r9w3cx   the whole story of one statement
+  readpath profile a.trc --format json               the run document";
+
+/// How often the progress line is told something new.
+const TELLING: Duration = Duration::from_millis(200);
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Sort {
+    /// Own time of a statement's calls, and waits after them, without think time
+    ResponseTime,
+    /// Blocks read from disk
+    PhysicalReads,
+    /// Consistent and current gets
+    LogicalReads,
+    /// CPU time
+    Cpu,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Scale {
+    /// Found out for each file
+    Auto,
+    /// True microseconds
+    #[value(name = "1")]
+    Microseconds,
+    /// Units of 1024 ns, as old ports write
+    #[value(name = "1.024")]
+    Shifted,
+}
+
+#[derive(Args)]
+struct Arguments {
+    /// Traces (event 10046, compressed or not), folders of them, patterns, or - for standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Show the whole story of one statement: its identifier or the beginning of it
+    #[arg(long, value_name = "ID")]
+    statement: Option<String>,
+    /// Statements that are shown
+    #[arg(long, default_value_t = 10)]
+    top: usize,
+    /// By what statements are ranked
+    #[arg(long, value_enum, default_value = "response-time")]
+    sort: Sort,
+    /// A wait for the client this long is think time, a shorter one a round trip
+    #[arg(long, default_value = "1s", value_parser = quantity::parse_time)]
+    think_time: ::measure::Nanos,
+    /// Unit of the trace's times
+    #[arg(long, value_enum, default_value = "auto")]
+    time_scale: Scale,
+    /// See statements together whose texts differ only in their literals
+    #[arg(long)]
+    fold_literals: bool,
+    /// List what was not read, by file and kind of line
+    #[arg(long)]
+    explain_unread: bool,
+    /// Threads that read [default: one a processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    workers: Option<u16>,
+}
+
+fn define(command: Command) -> Command {
+    let about = "Says where the response time of a traced program went, and what to do about it";
+    Arguments::augment_args(command.about(about).after_help(EXAMPLES))
+}
+
+fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
+    let arguments = arguments::<Arguments>(matches)?;
+    examine(context, COMMAND.name, |journal, stop| profile(&arguments, journal, stop))
+}
+
+fn profile(arguments: &Arguments, journal: &mut RunJournal, stop: &Stop) -> Result<(), Failure> {
+    let mut survey = read(arguments, journal, stop);
+    if survey.is_broken_off {
+        return Ok(());
+    }
+    if survey.files.is_empty() {
+        return Err(nothing_read(&survey));
+    }
+    if arguments.fold_literals {
+        let folded = ::profile::folding::fold(&mut survey.profile);
+        journal.describe_subject("folded_statements", folded.into());
+    }
+    let selection = selection(arguments, &survey.profile)?;
+    account::describe(&survey, journal);
+    journal.describe_subject("sort", selection.order.name().into());
+    journal.describe_subject("top", selection.top.into());
+    journal.describe_subject("think_time_us", (arguments.think_time.0 as f64 / 1e3).into());
+    if let Some(index) = selection.statement {
+        let id = survey.profile.context.statements.get(index.0 as usize).map_or("", |one| one.id.as_str());
+        journal.describe_subject("statement", id.into());
+    }
+    if arguments.explain_unread {
+        journal.describe_subject("explain_unread", true.into());
+    }
+    journal.take(document::cases(&survey.profile, &selection));
+    journal.take(account::unread(&survey));
+    let findings = ::profile::findings::findings(&survey.profile, selection.order, &survey.begun);
+    findings.into_iter().chain(account::findings(&survey)).for_each(|finding| journal.find(finding));
+    Ok(())
+}
+
+/// Reads all files, with a word now and then about how far it is.
+fn read(arguments: &Arguments, journal: &mut RunJournal, stop: &Stop) -> Survey {
+    let mut reading = ReadOptions::of_this_machine();
+    reading.workers = arguments.workers.map_or(reading.workers, usize::from);
+    let unit = match arguments.time_scale {
+        Scale::Auto => None,
+        Scale::Microseconds => Some(Unit::Microsecond),
+        Scale::Shifted => Some(Unit::Shifted),
+    };
+    // A think time beyond what ticks can hold means the same as the longest: no wait is as long.
+    let think_time = i64::try_from(arguments.think_time.0 / 8).unwrap_or(i64::MAX);
+    let settings = SurveySettings { think_time: Ticks(think_time), unit, reading };
+    let mut told = Told { start: Instant::now(), last: None, name: String::new() };
+    survey(&arguments.files, &settings, &mut Nobody, &mut |name, bytes| {
+        if let Some((text, left)) = told.progress(name, bytes) {
+            journal.step(&text, left);
+        }
+        if stop.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })
+}
+
+/// An observer that nobody asked for.
+struct Nobody;
+
+impl ::profile::observer::Observer for Nobody {}
+
+/// What the progress line was told.
+struct Told {
+    start: Instant,
+    last: Option<Instant>,
+    name: String,
+}
+
+impl Told {
+    /// The next words for the progress line and the time left of this file, when there is something new to say.
+    fn progress(&mut self, name: &str, bytes: u64) -> Option<(String, Duration)> {
+        if self.name != name {
+            (self.name, self.start, self.last) = (name.into(), Instant::now(), None);
+        }
+        if self.last.is_some_and(|last| last.elapsed() < TELLING) {
+            return None;
+        }
+        self.last = Some(Instant::now());
+        // What a compressed file or a pipe comes to is known at its end only.
+        let is_plain = [".gz", ".zst"].iter().all(|ending| !name.ends_with(ending));
+        let size =
+            std::fs::metadata(Path::new(name)).ok().map(|data| data.len()).filter(|size| is_plain && *size >= bytes);
+        let mib = |bytes: u64| bytes >> 20;
+        let text = match size {
+            Some(size) => format!("reading {name}, {} of {} MiB", mib(bytes), mib(size)),
+            None => format!("reading {name}, {} MiB", mib(bytes)),
+        };
+        let left = size.map_or(0.0, |size| (size - bytes) as f64 / bytes.max(1) as f64);
+        Some((text, self.start.elapsed().mul_f64(left.min(1e4))))
+    }
+}
+
+/// Why there is no profile.
+fn nothing_read(survey: &Survey) -> Failure {
+    let reasons: Vec<String> = survey.problems.iter().take(5).map(ToString::to_string).collect();
+    let more = survey.problems.len().saturating_sub(reasons.len());
+    let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
+    Failure::new(Exit::Failed, format!("no trace was read: {}{rest}.", reasons.join("; ")))
+}
+
+fn selection(arguments: &Arguments, profile: &Profile) -> Result<Selection, Failure> {
+    let order = match arguments.sort {
+        Sort::ResponseTime => Order::ResponseTime,
+        Sort::PhysicalReads => Order::PhysicalReads,
+        Sort::LogicalReads => Order::LogicalReads,
+        Sort::Cpu => Order::Cpu,
+    };
+    let statement = arguments.statement.as_deref().map(|reference| one_statement(profile, reference)).transpose()?;
+    Ok(Selection { order, top: arguments.top, statement })
+}
+
+/// The one statement that a reference names.
+fn one_statement(profile: &Profile, reference: &str) -> Result<StatementIndex, Failure> {
+    let found = find_statement(profile, reference);
+    let id =
+        |index: &StatementIndex| profile.context.statements.get(index.0 as usize).map_or("", |one| one.id.as_str());
+    let sentence = match found.as_slice() {
+        [one] => return Ok(*one),
+        [] => format!("no statement '{reference}' is in the trace: write an identifier of the profile's tables."),
+        several => {
+            let some: Vec<&str> = several.iter().take(5).map(id).collect();
+            format!(
+                "'{reference}' is the beginning of {} statements ({}): write more of it.",
+                several.len(),
+                some.join(", ")
+            )
+        }
+    };
+    Err(Failure::new(Exit::WrongCommandLine, sentence))
+}

@@ -1,0 +1,331 @@
+//! `readpath profile` as a user meets it: what is printed, what is kept, and what is said of files that are no traces.
+
+// What stands beside the tests of this file is called by them alone.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// A trace made for these tests: two pages of a shop, 3.4 s, of it 2.3 s of a person thinking.
+const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/shop_ora_4711.trc");
+
+/// A user's home with an empty store.
+struct User {
+    home: tempfile::TempDir,
+}
+
+impl User {
+    fn new() -> User {
+        User { home: tempfile::tempdir().unwrap() }
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_readpath"));
+        command.args(words).env_clear().env("HOME", self.home.path()).env("LANG", "C.UTF-8");
+        command
+    }
+
+    fn ok(&self, words: &[&str]) -> String {
+        let output = self.command(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn json(&self, words: &[&str]) -> Value {
+        serde_json::from_str(&self.ok(&[words, &["--format", "json"]].concat())).unwrap()
+    }
+
+    /// Standard error of a command that must end with `code` and print nothing.
+    fn refused(&self, words: &[&str], code: i32) -> String {
+        let output = self.command(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {}", stderr(&output));
+        assert!(output.stdout.is_empty(), "{words:?}");
+        stderr(&output)
+    }
+
+    fn file(&self, name: &str, bytes: &[u8]) -> String {
+        let path = self.home.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().into()
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The cases of a table, for the whole or for the sessions.
+fn rows<'a>(run: &'a Value, table: &str, of_session: bool) -> Vec<&'a Value> {
+    let is_wanted = |case: &&Value| {
+        case["parameters"]["table"] == table && case["parameters"].get("session").is_some() == of_session
+    };
+    run["cases"].as_array().unwrap().iter().filter(is_wanted).collect()
+}
+
+fn value(case: &Value, metric: &str) -> f64 {
+    let metrics = case["metrics"].as_array().unwrap();
+    let found = metrics.iter().find(|known| known["name"] == metric);
+    found.unwrap_or_else(|| panic!("no {metric} in {case}"))["median"].as_f64().unwrap()
+}
+
+fn findings(run: &Value) -> BTreeSet<&str> {
+    run["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_profile_is_printed_kept_shown_and_compared() {
+    let user = User::new();
+    let page = user.ok(&["profile", TRACE]);
+    assert!(page.contains("Largest class: single-block reads"), "{page}");
+    assert!(page.contains("think time") && page.contains("what to do"), "{page}");
+    assert_eq!(user.ok(&["show", "last"]), page);
+    assert!(user.ok(&["runs"]).contains("profile"));
+    user.ok(&["profile", TRACE]);
+    let comparison = user.json(&["compare", "last~1", "last"]);
+    assert_eq!(comparison["only_before"].as_array().unwrap().len(), 0);
+    let cases = comparison["cases"].as_array().unwrap();
+    assert!(cases.len() > 30 && cases.iter().all(|case| !case["metrics"].as_array().unwrap().is_empty()));
+}
+
+#[test]
+fn the_document_adds_up_exactly_and_has_the_promised_names() {
+    let run = User::new().json(&["profile", TRACE]);
+    assert_eq!((run["experiment"].as_str(), run["subject"]["kind"].as_str()), (Some("profile"), Some("trace")));
+    assert_eq!((run["subject"]["time_scale"].as_f64(), run["subject"]["files"][0].as_str()), (Some(1.0), Some(TRACE)));
+    assert_eq!(run["subject"]["versions"][0], "11.2.0.4.0");
+    for of_session in [false, true] {
+        let [summary] = rows(&run, "summary", of_session)[..] else { panic!("one summary") };
+        let parts = ["cpu", "waits", "unaccounted_within", "unaccounted_between"].map(|name| value(summary, name));
+        assert!((parts.iter().sum::<f64>() - value(summary, "interval")).abs() < 1e-6);
+        let classes: f64 = rows(&run, "class", of_session).iter().map(|class| value(class, "total")).sum();
+        assert!((classes - value(summary, "interval")).abs() < 1e-6);
+        for event in rows(&run, "event", of_session) {
+            let [calls, total, mean] = ["calls", "total", "mean"].map(|name| value(event, name));
+            assert!((calls * mean - total).abs() < 1e-6 && value(event, "min") <= value(event, "max"));
+            assert!((value(event, "inside") + value(event, "outside") - total).abs() < 1e-6);
+        }
+        for call in rows(&run, "call", of_session) {
+            assert!(call["parameters"]["recursive"].is_boolean());
+            for metric in
+                ["calls", "rows", "misses", "cpu", "elapsed", "physical_reads", "consistent_gets", "current_gets"]
+            {
+                value(call, metric);
+            }
+        }
+    }
+    let [summary] = rows(&run, "summary", false)[..] else { panic!("one summary") };
+    assert_eq!(rows(&run, "summary", true)[0]["parameters"]["session"], "71.4203");
+    let statements = rows(&run, "statement", false);
+    for (metric, whole) in [("response_time", "response_time"), ("cpu", "cpu"), ("logical_reads", "logical_reads")] {
+        let sum: f64 = statements.iter().map(|statement| value(statement, metric)).sum();
+        assert!((sum - value(summary, whole)).abs() < 1e-6, "{metric}: {sum}");
+    }
+}
+
+#[test]
+fn think_time_is_apart_and_its_border_can_be_moved() {
+    let user = User::new();
+    let class = |run: &Value, name: &str| {
+        rows(run, "class", false).iter().find(|row| row["parameters"]["class"] == name).map(|row| value(row, "total"))
+    };
+    let usual = user.json(&["profile", TRACE]);
+    assert_eq!(class(&usual, "think-time"), Some(2_300_000.0));
+    let none = user.json(&["profile", TRACE, "--think-time", "5s"]);
+    assert_eq!(class(&none, "think-time"), None);
+    let moved = class(&none, "network").unwrap() - class(&usual, "network").unwrap();
+    assert!((moved - 2_300_000.0).abs() < 1e-6);
+}
+
+#[test]
+fn one_statement_has_its_story_and_an_unknown_one_is_refused() {
+    let user = User::new();
+    let page = user.ok(&["profile", TRACE, "--statement", "9QF3"]);
+    assert!(page.contains("statement 9qf3hs81ntb6d") && page.contains("join products p"), "{page}");
+    assert!(page.contains("NESTED LOOPS") && page.contains("db file sequential read from"), "{page}");
+    assert!(user.refused(&["profile", TRACE, "--statement", "nothing"], 2).contains("no statement 'nothing'"));
+    assert_eq!(user.json(&["runs"])["runs"].as_array().unwrap().len(), 1, "a refused profile is not kept");
+}
+
+#[test]
+fn statements_are_ranked_as_asked() {
+    let user = User::new();
+    let page = user.ok(&["profile", TRACE, "--sort", "physical-reads", "--top", "1"]);
+    assert!(page.contains("statements by physical reads"), "{page}");
+    let ranked = page.split("statements by physical reads").nth(1).unwrap();
+    assert!(ranked.lines().nth(2).unwrap().starts_with("4kz7x0w2mfu1q"), "{page}");
+    assert!(user.ok(&["profile", TRACE, "--format", "csv"]).lines().count() > 100);
+}
+
+#[test]
+fn a_unit_of_time_that_the_user_gives_is_used_and_said() {
+    let user = User::new();
+    let [plain, scaled] = ["1", "1.024"].map(|scale| user.json(&["profile", TRACE, "--time-scale", scale]));
+    let waits = |run: &Value| value(rows(run, "summary", false)[0], "waits");
+    assert!((waits(&plain) * 1.024 - waits(&scaled)).abs() < 1e-3);
+    let cpu = |run: &Value| value(rows(run, "summary", false)[0], "cpu");
+    assert_eq!(cpu(&plain), cpu(&scaled), "CPU has a clock of its own");
+    assert_eq!(scaled["subject"]["time_scale"].as_f64(), Some(1.024));
+    assert!(findings(&scaled).contains("time-unit"));
+}
+
+#[test]
+fn what_is_no_trace_is_called_what_it_is_and_nothing_is_kept() {
+    let user = User::new();
+    let samples = [
+        (user.file("empty.trc", b""), "empty"),
+        (user.file("binary.trc", b"\x7fELF\x00\x01\x02"), "binary"),
+        (user.file("optimizer.trc", b"Trace file x\nQUERY BLOCK SIGNATURE\n"), "10053"),
+        (user.home.path().join("missing.trc").to_str().unwrap().into(), "No such file"),
+        (user.home.path().join("nothing*.trc").to_str().unwrap().into(), "no file is named like"),
+    ];
+    for (path, word) in &samples {
+        let complaint = user.refused(&["profile", path], 1);
+        assert!(complaint.contains(word) && complaint.contains("no trace was read"), "{complaint}");
+    }
+    assert!(user.refused(&["profile"], 2).contains("FILE"));
+    assert!(user.refused(&["profile", TRACE, "--workers", "0"], 2).contains("workers"));
+    assert!(user.ok(&["runs"]).contains("No runs are kept yet"));
+}
+
+#[test]
+fn a_folder_is_read_without_what_cannot_be_read_and_says_so() {
+    let user = User::new();
+    let trace = fs::read(TRACE).unwrap();
+    let first = user.file("traces/a.trc", &trace);
+    user.file("traces/deeper/b.trc", &trace);
+    let broken = user.file("traces/broken.trc", b"\x00\x01\x02");
+    let folder = Path::new(&first).parent().unwrap().to_str().unwrap();
+    let run = user.json(&["profile", folder]);
+    assert_eq!(run["subject"]["files"].as_array().unwrap().len(), 2);
+    assert!(findings(&run).contains("file-left-out"));
+    assert!(run.to_string().contains(&broken));
+    let one = user.json(&["profile", &first]);
+    let interval = |run: &Value| value(rows(run, "summary", false)[0], "interval");
+    assert!((interval(&run) - 2.0 * interval(&one)).abs() < 1e-6, "two files with the same cursors do not mix");
+    assert_eq!(rows(&run, "summary", true).len(), 2);
+    let names: BTreeSet<&str> =
+        rows(&run, "summary", true).iter().map(|row| row["parameters"]["session"].as_str().unwrap()).collect();
+    assert_eq!(names.len(), 2, "sessions of one name are told apart");
+}
+
+#[test]
+fn standard_input_gives_the_same_profile_as_the_file() {
+    let user = User::new();
+    let mut child = user
+        .command(&["profile", "-", "--no-store", "--format", "json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(&fs::read(TRACE).unwrap()).unwrap();
+    let piped: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
+    let file = user.json(&["profile", TRACE, "--no-store"]);
+    assert_eq!(piped["subject"]["files"][0], "standard input");
+    assert_eq!(piped["cases"].to_string().replace("standard input", TRACE), file["cases"].to_string());
+    let reader_gone = user.command(&["profile", TRACE]).stdout(Stdio::null()).output().unwrap();
+    assert_eq!(reader_gone.status.code(), Some(0));
+}
+
+#[test]
+fn lines_that_were_not_read_are_counted_and_listed_when_asked() {
+    let user = User::new();
+    let mut trace = fs::read(TRACE).unwrap();
+    trace.extend_from_slice(b"a line that is nothing\nWAIT #1: nam='cut off\n");
+    let path = user.file("a.trc", &trace);
+    let run = user.json(&["profile", &path]);
+    assert!(findings(&run).contains("unread-lines"));
+    let lines: f64 = rows(&run, "unread", false).iter().map(|row| value(row, "lines")).sum();
+    assert_eq!(lines, 2.0);
+    assert!(user.ok(&["profile", &path, "--explain-unread"]).contains("first at byte"));
+    assert!(user.ok(&["profile", TRACE, "--explain-unread"]).contains("Every line was read."));
+}
+
+#[test]
+fn texts_that_differ_in_literals_can_be_seen_together() {
+    let user = User::new();
+    let trace = fs::read_to_string(TRACE).unwrap();
+    let other = trace.replace("i.order_id = :1", "i.order_id = 17").replace("9qf3hs81ntb6d", "aaaaaaaaaaaaa");
+    let another = trace.replace("i.order_id = :1", "i.order_id = 4").replace("9qf3hs81ntb6d", "bbbbbbbbbbbbb");
+    let files = [user.file("1.trc", other.as_bytes()), user.file("2.trc", another.as_bytes())];
+    let statements = |flags: &[&str]| {
+        let run = user.json(&[&["profile", &files[0], &files[1]], flags].concat());
+        rows(&run, "statement", false).len()
+    };
+    assert_eq!((statements(&[]), statements(&["--fold-literals"])), (6, 5));
+}
+
+/// Largest real trace that is read here, compressed or not: a test build is slow.
+const REAL_TRACE_MAX: u64 = 800_000;
+
+/// Where real traces with values from an independent script may lie.
+fn real_traces() -> std::path::PathBuf {
+    let usual = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/oracle");
+    std::env::var_os("READPATH_TRACES").map_or_else(|| usual.into(), Into::into)
+}
+
+#[test]
+fn documents_of_real_traces_have_the_values_of_an_independent_script() {
+    let folder = real_traces();
+    let Ok(listing) = fs::read_dir(folder.join("expected")) else {
+        println!("skipped: no real traces are here");
+        return;
+    };
+    let user = User::new();
+    let mut checked = 0;
+    for entry in listing {
+        let path = entry.unwrap().path();
+        let expected: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let trace = folder.join(expected["file"].as_str().unwrap());
+        if fs::metadata(&trace).is_ok_and(|data| data.len() < REAL_TRACE_MAX) {
+            let trace = trace.to_str().unwrap();
+            check_expected(&user.json(&["profile", trace, "--no-store", "--time-scale", "1"]), &expected, trace);
+            checked += 1;
+        }
+    }
+    assert!(checked > 10, "{checked} traces");
+}
+
+/// The expected values are in microseconds, as the traces write them.
+fn check_expected(run: &Value, expected: &Value, trace: &str) {
+    let near = |ours: f64, theirs: &Value, what: &str| {
+        assert!((ours - theirs.as_f64().unwrap()).abs() < 1e-3, "{trace} {what}: {ours} and {theirs}");
+    };
+    let [summary] = rows(run, "summary", false)[..] else { panic!("one summary") };
+    near(value(summary, "cpu"), &expected["total_self"]["c"], "cpu");
+    for name in ["interval", "response_time"] {
+        let sessions = expected["sessions"].as_object().unwrap().values();
+        let sum: f64 = sessions.map(|session| session[name].as_f64().unwrap()).sum();
+        near(value(summary, name), &sum.into(), name);
+    }
+    let find = |table: &str, key: &str, name: &str| {
+        let found = rows(run, table, false).into_iter().find(|row| row["parameters"][key] == name);
+        found.unwrap_or_else(|| panic!("{trace}: no {name}"))
+    };
+    for (name, theirs) in expected["events"].as_object().unwrap() {
+        let ours = find("event", "event", name);
+        for (metric, key) in [("calls", "n"), ("total", "us"), ("min", "min"), ("max", "max"), ("inside", "within_us")]
+        {
+            near(value(ours, metric), &theirs[key], name);
+        }
+    }
+    for (name, theirs) in expected["calls"].as_object().unwrap() {
+        let (recursion, call) = name.split_once('.').unwrap();
+        let is_ours =
+            |row: &&Value| row["parameters"]["call"] == call && row["parameters"]["recursive"] == (recursion == "rec");
+        let ours = rows(run, "call", false).into_iter().find(is_ours).unwrap();
+        near(value(ours, "calls"), &theirs["n"], name);
+        near(value(ours, "rows"), &theirs["rows"], name);
+        for (place, metric) in
+            ["cpu", "elapsed", "physical_reads", "consistent_gets", "current_gets"].iter().enumerate()
+        {
+            near(value(ours, metric), &theirs["self_c_e_p_cr_cu"][place], name);
+            near(value(ours, &format!("inclusive_{metric}")), &theirs["incl_c_e_p_cr_cu"][place], name);
+        }
+    }
+}

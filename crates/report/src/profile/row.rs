@@ -1,0 +1,55 @@
+//! The rows of a profile's tables, found among the cases of its run document.
+
+use measure::{Case, Run};
+use serde_json::Value;
+
+/// A case seen as a row.
+#[derive(Clone, Copy)]
+pub(super) struct Row<'a>(&'a Case);
+
+impl<'a> Row<'a> {
+    /// A parameter as text; empty where it is not there.
+    pub(super) fn text(&self, name: &str) -> &'a str {
+        self.0.parameters.get(name).and_then(Value::as_str).unwrap_or("")
+    }
+
+    /// A parameter that is true or false.
+    pub(super) fn truth(&self, name: &str) -> Option<bool> {
+        self.0.parameters.get(name).and_then(Value::as_bool)
+    }
+
+    /// A parameter that is a number.
+    pub(super) fn number(&self, name: &str) -> Option<f64> {
+        self.0.parameters.get(name).and_then(Value::as_f64)
+    }
+
+    /// A metric's value, in the metric's own unit; times are microseconds throughout.
+    pub(super) fn value(&self, name: &str) -> Option<f64> {
+        self.0.metric(name).map(|metric| metric.median())
+    }
+}
+
+/// Whether a case is a row of `table`.
+pub(super) fn is_of(case: &Case, table: &str) -> bool {
+    case.parameters.get("table").and_then(Value::as_str) == Some(table)
+}
+
+/// Whether a case belongs to one session.
+pub(super) fn has_session(case: &Case) -> bool {
+    case.parameters.contains_key("session")
+}
+
+/// The rows of a table for the whole.
+pub(super) fn rows<'a>(run: &'a Run, table: &'a str) -> impl Iterator<Item = Row<'a>> {
+    run.cases.iter().filter(move |case| is_of(case, table) && !has_session(case)).map(Row)
+}
+
+/// The rows of a table for all sessions, one after the other.
+pub(super) fn session_rows<'a>(run: &'a Run, table: &'a str) -> impl Iterator<Item = Row<'a>> {
+    run.cases.iter().filter(move |case| is_of(case, table) && has_session(case)).map(Row)
+}
+
+/// The sums of the whole.
+pub(super) fn summary(run: &Run) -> Option<Row<'_>> {
+    rows(run, "summary").next()
+}

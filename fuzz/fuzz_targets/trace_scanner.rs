@@ -1,0 +1,14 @@
+//! The scanner of traces and the accounting under a coverage-guided fuzzer: `cargo +nightly fuzz run trace_scanner`.
+#![no_main]
+
+#[path = "../../crates/profile/examples/fuzz_trace/feed.rs"]
+mod feed;
+
+use libfuzzer_sys::fuzz_target;
+use profile::oracle::record::Batch;
+use profile::oracle::scan::Scanner;
+
+fuzz_target!(|input: &[u8]| {
+    let turn = input.iter().map(|byte| u64::from(*byte)).sum();
+    feed::feed(input, turn, &mut Scanner::default(), &mut Batch::default());
+});
