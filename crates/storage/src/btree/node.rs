@@ -550,7 +550,9 @@ mod tests {
             let mut probes: Vec<(Vec<u8>, Place)> = probes.iter().map(placed).collect();
             if prefix.len() > 800 {
                 model.retain(|(key, _)| key.len() < KEY_BYTES_MAX - prefix.len());
-                model.iter_mut().chain(probes.iter_mut().skip(5)).for_each(|(key, _)| key.splice(0..0, prefix.clone()).for_each(drop));
+                for (key, _) in model.iter_mut().chain(probes.iter_mut().skip(5)) {
+                    key.splice(0..0, prefix.clone());
+                }
             }
             let (bytes, held) = node_of(level, KeyKind::Text, model);
             let node = NodeView::verify(&bytes, ID).unwrap();

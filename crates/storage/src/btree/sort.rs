@@ -89,8 +89,8 @@ struct Spilled {
 }
 
 impl<'a> KeySorter<'a> {
-    /// A sorter that uses `bytes_max` bytes of memory, and a piece of 1 MiB a run in the end, and puts what is more into
-    /// a file without a name in `directory`.
+    /// A sorter that uses `bytes_max` bytes of memory, and a piece of 1 MiB a run in the end, and puts what is more
+    /// into a file without a name in `directory`.
     pub fn new(keys: KeyKind, bytes_max: usize, directory: &Path, stop: &'a AtomicBool) -> KeySorter<'a> {
         KeySorter {
             keys,

@@ -128,8 +128,8 @@ impl IndexInfo {
     }
 }
 
-/// The keys of a table, as a source for [`load`]: reads all of its pages in order, one get each. Rows without a value in
-/// the column have no key.
+/// The keys of a table, as a source for [`load`]: reads all of its pages in order, one get each. Rows without a value
+/// in the column have no key.
 ///
 /// Errors as the gets and as [`KeySorter::add`], and for a value that is no number where the keys are numbers.
 pub fn keys_of_table<A: PageAccess>(
