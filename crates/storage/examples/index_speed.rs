@@ -1,31 +1,44 @@
 //! What a row costs that is reached by an index: in the order of the table, and in another.
 //!
 //! `cargo run --release -p storage --example index_speed [-- ROWS [ROUNDS]]`; 7 000 000 rows and 5 rounds unless told.
-//! Rows of 23 columns, some 180 bytes long, are made in the buffer pool, and two indexes beside them. Each is scanned
-//! from one end to the other, and the last column of every row looked at; a third of them have none. The rounds take
-//! turns, the median counts. Beside them stands the dependent load of the same process: what one visit of a cold line
-//! costs, of which a row in random order needs four.
+//! The table `customers` is made in the buffer pool, and its indexes on `cust_id` and on `cust_postal_code` beside it.
+//! Each is scanned from one end to the other, and `cust_valid` of every row looked at, the last of 23 columns. The
+//! rounds take turns, the median counts. Beside them stands the dependent load of the same process: what one visit of a
+//! cold line costs, of which a row in another block needs four.
 #![allow(clippy::print_stdout, reason = "an example prints what it found")]
 
 use std::ops::Bound;
 use std::time::Instant;
 
-use measure::random::{Permutation, SplitMix64, mix};
 use measure::statistics::median;
 use storage::btree::{BTree, BulkSettings, Key, KeyKind, TreePlace};
+use storage::exec::full_scan::full_scan;
 use storage::exec::index_scan::{IndexScan, IndexScanResult, LOOK_AHEAD, count_by_index};
-use storage::page::{PageKind, PageMut};
+use storage::heap::HeapTable;
+use storage::loader::build_page;
+use storage::manifest::{TableInfo, TableSpec};
+use storage::page::PageView;
+use storage::page_id::PAGE_SIZE;
 use storage::pool::{Pool, PoolSettings, Session};
-use storage::row::{self, Value};
-use storage::walk::{Touch, walk};
-use storage::{PageId, RowId, SegmentId, StorageError};
+use storage::question::{Comparison, Operator, Question};
+use storage::table_rows::TableRows;
+use storage::{PageId, RowId, SegmentId, StorageError, number};
 use sys::account::thread_cpu;
 use sys::chase::Chase;
 use sys::clock::Clock;
 use sys::region::Pages;
 
-/// Bytes of the columns of a row; the last one is there in two of three rows.
-const LENGTHS: [usize; 23] = [8, 7, 9, 1, 4, 8, 17, 5, 9, 6, 13, 6, 5, 12, 21, 5, 22, 8, 6, 3, 8, 0, 1];
+/// The column in whose order the rows stand.
+const CUST_ID: u8 = 1;
+
+/// The column in whose order hardly two rows of a block follow each other.
+const POSTAL_CODE: u8 = 8;
+
+/// Bytes of a postal code.
+const POSTAL_CODE_BYTES: usize = 5;
+
+/// The column that is looked at.
+const CUST_VALID: u8 = 23;
 
 /// The footprint of the dependent loads: as that of the rows, but no more.
 const CHASE_BYTES_MAX: usize = 2 << 30;
@@ -34,23 +47,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1).map(|text| text.parse::<u64>());
     let rows = arguments.next().unwrap_or(Ok(7_000_000))?;
     let rounds = arguments.next().unwrap_or(Ok(5))?;
-    let pages = rows.div_ceil(30) as u32 + 1;
-    let index_pages = rows.div_ceil(500) as u32 + 64;
-    let bytes = (pages + 2 * index_pages + 1024) as usize * storage::page_id::PAGE_SIZE;
+    let spec = TableSpec::customers("customers", rows, 1);
+    let index_pages = rows.div_ceil(500) + 64;
+    let bytes = (u64::from(spec.pages()?) + 2 * index_pages + 1024) as usize * PAGE_SIZE;
     let pool = Pool::new(PoolSettings::new(bytes))?;
     let session = pool.session();
-    let table = pool.add_volatile_segment("rows", pages)?;
-    let places = fill(&session, table, rows)?;
-    let blocks = places.last().map_or(0, |row| row.page.number + 1);
-    let good = index(&pool, &session, table, index_pages, &mut places.iter().copied())?;
-    let mut shuffled =
-        Permutation::new(rows, &mut SplitMix64::new(1)).into_numbers().map(|number| places[number as usize]);
-    let bad = index(&pool, &session, table, index_pages, &mut shuffled)?;
-    println!("{rows} rows of 23 columns in {blocks} blocks, huge bytes {:?}", pool.huge_bytes());
-    for (name, tree) in [("good", &good), ("bad", &bad)] {
-        let (height, leaves, factor) = (tree.height(), tree.leaves(), tree.clustering_factor().unwrap_or(0));
-        println!("{name}: height {height}, {leaves} leaves, clustering factor {factor}");
-    }
+    let segment = pool.add_volatile_segment("rows", spec.pages()?)?;
+    let info = TableInfo::planned(&spec, segment)?;
+    fill(&session, &info)?;
+    let table = HeapTable::new(&info, segment);
+    let blocks = info.pages;
+    println!("{rows} customers in {blocks} blocks, huge bytes {:?}", pool.huge_bytes());
+    let good = index(&pool, &session, &table, CUST_ID)?;
+    let bad = index(&pool, &session, &table, POSTAL_CODE)?;
     let mut chase = Chase::new((blocks as usize * 8192).min(CHASE_BYTES_MAX), Pages::Huge, 1)?;
     let clock = Clock::calibrate();
     let cases =
@@ -60,12 +69,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for _ in 0..rounds {
         for (at, (_, tree, look_ahead)) in cases.iter().enumerate() {
             let scan =
-                IndexScan { lower: Bound::Unbounded, upper: Bound::Unbounded, column: 23, look_ahead: *look_ahead };
+                IndexScan { lower: Bound::Unbounded, upper: Bound::Unbounded, column: CUST_VALID, look_ahead: *look_ahead };
             let start = thread_cpu();
             found[at] = count_by_index(&session, tree, &scan)?;
             times[at].push(thread_cpu().since(start).0 as f64 / rows as f64);
         }
-        times[4].push(full_scan(&session, table, blocks)? / rows as f64);
+        times[4].push(scan_all(&session, &table)? / rows as f64);
         times[5].push(chase.latency_ns(&clock, 1 << 20));
     }
     let middle = |at: usize| median(&times[at]).unwrap_or(f64::NAN);
@@ -82,60 +91,59 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Fills the table and tells where its rows stand.
-fn fill(session: &Session<'_>, table: SegmentId, rows: u64) -> Result<Vec<RowId>, StorageError> {
-    let mut places = Vec::with_capacity(rows as usize);
-    let text = [b'x'; 32];
-    let mut bytes = Vec::new();
-    let mut number = 0;
-    let mut page = PageId { segment: table, number: 0 };
-    while number < rows {
-        let mut guard = session.create(page)?;
-        let mut heap = PageMut::format(&mut guard, page, PageKind::Heap);
-        while number < rows {
-            let mut values: Vec<Value<'_>> = LENGTHS.iter().map(|length| Some(&text[..*length])).collect();
-            // Lengths differ from row to row, and some columns have no value.
-            values[14] = (!number.is_multiple_of(10)).then_some(&text[..(mix(number) % 20) as usize + 10]);
-            values[21] = None;
-            values[22] = (number % 3 > 0).then_some(&text[..1]);
-            bytes.clear();
-            row::encode(&values, &mut bytes);
-            let Some(slot) = heap.append(&bytes) else { break };
-            places.push(RowId { page, slot });
-            number += 1;
-        }
-        page.number += 1;
+/// Makes the table in the pool.
+fn fill(session: &Session<'_>, info: &TableInfo) -> Result<(), StorageError> {
+    let rows = TableRows::of(&info.spec)?;
+    for number in 0..info.pages {
+        let page = PageId { segment: SegmentId(info.segment), number };
+        build_page(info, &rows, number, &mut *session.create(page)?);
     }
-    Ok(places)
+    Ok(())
 }
 
-/// An index whose keys are the numbers from 0 of rows in this order.
-fn index(
-    pool: &Pool,
-    session: &Session<'_>,
-    table: SegmentId,
-    pages: u32,
-    rows: &mut dyn Iterator<Item = RowId>,
-) -> Result<BTree, StorageError> {
-    let segment = pool.add_volatile_segment("index", pages)?;
-    let settings = BulkSettings { keys: KeyKind::Number, fill_percent: 90, segment };
-    let place = TreePlace { segment, table, name: "index".into() };
+/// The index of a column. A key is at most eight bytes here, so all of them fit into memory as numbers.
+fn index(pool: &Pool, session: &Session<'_>, table: &HeapTable, column: u8) -> Result<BTree, StorageError> {
+    let mut entries: Vec<(u64, RowId)> = Vec::with_capacity(table.rows() as usize);
+    for number in 0..table.pages() {
+        let page = session.get(table.page(number))?;
+        for (slot, row) in (0..).zip(PageView::verified(&page).rows()) {
+            let value = row.column(column).flatten().unwrap_or(&[]);
+            let key = if column == POSTAL_CODE { text_head(value) } else { number::decode(value).unwrap_or(0) as u64 };
+            entries.push((key, RowId { page: table.page(number), slot }));
+        }
+    }
+    entries.sort_unstable();
+    let segment = pool.add_volatile_segment("index", entries.len().div_ceil(500) as u32 + 64)?;
+    let keys = if column == POSTAL_CODE { KeyKind::Text } else { KeyKind::Number };
+    let settings = BulkSettings { keys, fill_percent: 90, segment };
+    let place = TreePlace { segment, table: table.segment(), name: "index".into() };
     let start = Instant::now();
     let tree = BTree::create_from(session, place, settings, |add| {
-        rows.zip(0..).try_for_each(|(row, number)| add(Key::Number(number), row))
+        entries.iter().try_for_each(|(key, row)| match keys {
+            KeyKind::Number => add(Key::Number(*key as i64), *row),
+            KeyKind::Text => add(Key::Text(&key.to_be_bytes()[..POSTAL_CODE_BYTES]), *row),
+        })
     })?;
-    println!("built from sorted entries: {:.0} ns an entry", start.elapsed().as_nanos() as f64 / tree.entries() as f64);
+    let ns = start.elapsed().as_nanos() as f64 / tree.entries() as f64;
+    println!(
+        "column {column}: built from sorted entries in {ns:.0} ns an entry; height {}, {} leaves, clustering factor {}",
+        tree.height(),
+        tree.leaves(),
+        tree.clustering_factor().unwrap_or(0)
+    );
     Ok(tree)
 }
 
-/// Processor time of a scan of all blocks, in ns.
-fn full_scan(session: &Session<'_>, table: SegmentId, blocks: u32) -> Result<f64, StorageError> {
+/// The first bytes of a text as a number of the same order.
+fn text_head(text: &[u8]) -> u64 {
+    text.iter().take(8).fold(0, |head, byte| head << 8 | u64::from(*byte)) << (8 * (8 - text.len().min(8)))
+}
+
+/// Processor time of a scan of all blocks, in ns, with the same question.
+fn scan_all(session: &Session<'_>, table: &HeapTable) -> Result<f64, StorageError> {
+    let comparison = Some(Comparison { column: CUST_ID, operator: Operator::Greater, constant: 0 });
+    let question = Question { comparison, counted: CUST_VALID };
     let start = thread_cpu();
-    let mut folded = 0_u64;
-    for number in 0..blocks {
-        let page = session.get_scan(PageId { segment: table, number })?;
-        folded = folded.wrapping_add(walk(storage::page::PageView::verified(&page), Touch::Column(23)).folded);
-    }
-    std::hint::black_box(folded);
+    std::hint::black_box(full_scan(session, table, 0..table.pages(), &question)?);
     Ok(thread_cpu().since(start).0 as f64)
 }

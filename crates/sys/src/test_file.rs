@@ -115,6 +115,7 @@ impl TestFile {
         }
         let errors = Errors { directory };
         check_space(directory, bytes).map_err(|errno| errors.of(errno))??;
+        // Direct where the file system allows it, because the file is not to be in the page cache afterwards.
         let file = File::from(create_nameless(directory, OFlags::DIRECT).map_err(|errno| errors.of(errno))?);
         reserve(&file, bytes).map_err(|errno| errors.of(errno))?;
         let make = |offset: u64, buffer: &mut [u8]| expected_block(seed, offset, buffer);
