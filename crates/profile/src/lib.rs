@@ -4,6 +4,7 @@
 //! that know their session, statement and parent) → observers (tables, miss curve, skew, export). The scanner knows
 //! nothing of sessions; the accounting knows nothing of text; an observer knows nothing of trace files.
 
+pub mod block_wait;
 pub mod class_sums;
 pub mod classes;
 pub mod collector;
@@ -12,10 +13,17 @@ pub mod findings;
 pub mod folding;
 pub mod group;
 pub mod input;
+pub mod instruments;
+pub mod miss_curve;
 pub mod observer;
 pub mod oracle;
 mod plan;
+pub mod readings;
+pub mod skew;
 pub mod survey;
 pub mod synthetic;
 pub mod tables;
 pub mod ticks;
+
+#[cfg(test)]
+mod synthetic_wait;

@@ -4,8 +4,11 @@
 
 mod amount;
 mod calls;
+mod miss_curve;
+mod readings;
 mod row;
 mod session;
+mod skew;
 mod statements;
 mod story;
 mod time;
@@ -37,14 +40,18 @@ pub(crate) fn body(run: &Run, style: &Style) -> String {
     };
     if let Some(id) = run.subject.get("statement").and_then(Value::as_str) {
         let story = story::page(run, id, &summary, style);
-        return crate::join_sections(&[overview(run, &summary, style), story, unread::table(run, style)]);
+        let breakdown = skew::table(run, style);
+        return crate::join_sections(&[overview(run, &summary, style), breakdown, story, unread::table(run, style)]);
     }
     crate::join_sections(&[
         overview(run, &summary, style),
         answers(run, style),
+        skew::table(run, style),
         time::table(run, &summary, style),
         practices(run, &summary, style),
         statements::tables(run, style),
+        readings::tables(run, style),
+        miss_curve::table(run, style),
         calls::table(run, &summary, style),
         session::table(run, style),
         session::scopes(run, style),

@@ -75,6 +75,11 @@ fn a_profile_says_where_the_time_went() {
 }
 
 #[test]
+fn a_profile_shows_what_a_person_would_measure_by_hand() {
+    check_run("profile-readings", &documents::profile_readings());
+}
+
+#[test]
 fn a_statement_of_a_profile_has_a_page_of_its_own() {
     check_run("profile-statement", &documents::profile_statement());
     let mut unknown = documents::profile();
@@ -203,6 +208,7 @@ fn narrow_terminals_get_narrow_pages() {
             report::render(&documents::lio_axes(), &style),
             report::render(&documents::profile(), &style),
             report::render(&documents::profile_sessions(), &style),
+            report::render(&documents::profile_readings(), &style),
             report::render(&documents::profile_statement(), &style),
         ];
         for line in pages.iter().flat_map(|page| page.lines()) {

@@ -1,6 +1,7 @@
 //! `readpath profile`: where the time went, from a trace.
 
 mod account;
+mod skew;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use ::measure::quantity;
 use ::profile::document::{self, Order, Selection, find_statement};
+use ::profile::instruments::Instruments;
 use ::profile::observer::StatementIndex;
 use ::profile::oracle::read::ReadOptions;
 use ::profile::oracle::time_scale::Unit;
@@ -32,6 +34,8 @@ Examples:
   zstd -dc big.trc.zst | readpath profile -          standard input
   readpath profile a.trc --sort physical-reads --top 20
   readpath profile a.trc --statement 5ncdvm4r9w3cx   the whole story of one statement
+  readpath profile a.trc --by object,statement --where 'event=db file sequential read'
+                                                     one event followed to the object and the statement
   readpath profile a.trc --format json               the run document";
 
 /// How often the progress line is told something new.
@@ -87,6 +91,8 @@ struct Arguments {
     /// List what was not read, by file and kind of line
     #[arg(long)]
     explain_unread: bool,
+    #[command(flatten)]
+    skew: skew::SkewArguments,
     /// Threads that read [default: one a processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     workers: Option<u16>,
@@ -103,7 +109,8 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
 }
 
 fn profile(arguments: &Arguments, journal: &mut RunJournal, stop: &Stop) -> Result<(), Failure> {
-    let mut survey = read(arguments, journal, stop);
+    let mut instruments = Instruments::new(arguments.skew.skew(think_time(arguments)));
+    let mut survey = read(arguments, &mut instruments, journal, stop);
     if survey.is_broken_off {
         return Ok(());
     }
@@ -127,14 +134,17 @@ fn profile(arguments: &Arguments, journal: &mut RunJournal, stop: &Stop) -> Resu
         journal.describe_subject("explain_unread", true.into());
     }
     journal.take(document::cases(&survey.profile, &selection));
+    journal.take(instruments.cases(&survey.profile));
     journal.take(account::unread(&survey));
-    let findings = ::profile::findings::findings(&survey.profile, selection.order, &survey.begun);
+    arguments.skew.describe(journal);
+    let mut findings = ::profile::findings::findings(&survey.profile, selection.order, &survey.begun);
+    findings.extend(instruments.findings(&survey.profile));
     findings.into_iter().chain(account::findings(&survey)).for_each(|finding| journal.find(finding));
     Ok(())
 }
 
 /// Reads all files, with a word now and then about how far it is.
-fn read(arguments: &Arguments, journal: &mut RunJournal, stop: &Stop) -> Survey {
+fn read(arguments: &Arguments, instruments: &mut Instruments, journal: &mut RunJournal, stop: &Stop) -> Survey {
     let mut reading = ReadOptions::of_this_machine();
     reading.workers = arguments.workers.map_or(reading.workers, usize::from);
     let unit = match arguments.time_scale {
@@ -142,11 +152,9 @@ fn read(arguments: &Arguments, journal: &mut RunJournal, stop: &Stop) -> Survey 
         Scale::Microseconds => Some(Unit::Microsecond),
         Scale::Shifted => Some(Unit::Shifted),
     };
-    // A think time beyond what ticks can hold means the same as the longest: no wait is as long.
-    let think_time = i64::try_from(arguments.think_time.0 / 8).unwrap_or(i64::MAX);
-    let settings = SurveySettings { think_time: Ticks(think_time), unit, reading };
+    let settings = SurveySettings { think_time: think_time(arguments), unit, reading };
     let mut told = Told { start: Instant::now(), last: None, name: String::new() };
-    survey(&arguments.files, &settings, &mut Nobody, &mut |name, bytes| {
+    survey(&arguments.files, &settings, instruments, &mut |name, bytes| {
         if let Some((text, left)) = told.progress(name, bytes) {
             journal.step(&text, left);
         }
@@ -154,10 +162,10 @@ fn read(arguments: &Arguments, journal: &mut RunJournal, stop: &Stop) -> Survey 
     })
 }
 
-/// An observer that nobody asked for.
-struct Nobody;
-
-impl ::profile::observer::Observer for Nobody {}
+/// A think time beyond what ticks can hold means the same as the longest: no wait is as long.
+fn think_time(arguments: &Arguments) -> Ticks {
+    Ticks(i64::try_from(arguments.think_time.0 / 8).unwrap_or(i64::MAX))
+}
 
 /// What the progress line was told.
 struct Told {

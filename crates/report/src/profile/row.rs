@@ -1,6 +1,6 @@
 //! The rows of a profile's tables, found among the cases of its run document.
 
-use measure::{Case, Run};
+use measure::{Case, Metric, Run};
 use serde_json::Value;
 
 /// A case seen as a row.
@@ -21,6 +21,11 @@ impl<'a> Row<'a> {
     /// A parameter that is a number.
     pub(super) fn number(&self, name: &str) -> Option<f64> {
         self.0.parameters.get(name).and_then(Value::as_f64)
+    }
+
+    /// A metric with all its statistics.
+    pub(super) fn metric(&self, name: &str) -> Option<&'a Metric> {
+        self.0.metric(name)
     }
 
     /// A metric's value, in the metric's own unit; times are microseconds throughout.

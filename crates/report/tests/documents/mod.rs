@@ -1,12 +1,14 @@
 //! Run documents made by hand, in the shape that the experiments give them.
 
 mod profile;
+mod profile_readings;
 
 use measure::run::SCHEMA;
 use measure::{Case, Finding, Host, Metric, Parameters, Run, Statistics, Unit};
 use serde_json::{Value, json};
 
 pub(crate) use profile::{profile, profile_sessions, profile_statement};
+pub(crate) use profile_readings::profile_readings;
 
 /// A finished run without cases.
 pub(crate) fn run(experiment: &str, subject: Value) -> Run {

@@ -1,0 +1,68 @@
+//! The flags of a breakdown: by what, and of which calls and waits.
+
+use ::profile::skew::{Dimension, Filter, Skew, SkewError};
+use ::profile::ticks::Ticks;
+use clap::Args;
+use experiments::Journal;
+
+use crate::run_journal::RunJournal;
+
+#[derive(Args)]
+pub(super) struct SkewArguments {
+    /// Break the time down by up to three of event, class, file, block, blocks, object, statement, session, module,
+    /// action, service, client, container, call, latency, depth, second
+    #[arg(long, value_name = "DIM[,DIM]", value_parser = Dimensions::parse)]
+    by: Option<Dimensions>,
+    /// Only of calls and waits for which this holds, such as 'event=db file sequential read and latency>5ms'; with =,
+    /// !=, ~ (contains), <, <=, >, >=; given several times, all must hold [with no --by: by event]
+    #[arg(long = "where", value_name = "CONDITION", value_parser = Condition::parse)]
+    conditions: Vec<Condition>,
+}
+
+/// Dimensions as one value of a flag.
+#[derive(Clone)]
+struct Dimensions(Vec<Dimension>);
+
+impl Dimensions {
+    fn parse(text: &str) -> Result<Dimensions, SkewError> {
+        Dimension::parse_list(text).map(Dimensions)
+    }
+}
+
+/// A condition as it was written, and what it means.
+#[derive(Clone)]
+struct Condition {
+    text: String,
+    filter: Filter,
+}
+
+impl Condition {
+    fn parse(text: &str) -> Result<Condition, SkewError> {
+        Ok(Condition { text: text.into(), filter: Filter::parse(&[text])? })
+    }
+}
+
+impl SkewArguments {
+    /// The breakdown that was asked for, if any.
+    pub(super) fn skew(&self, think_time: Ticks) -> Option<Skew> {
+        let by = match &self.by {
+            Some(by) => by.0.clone(),
+            None if self.conditions.is_empty() => return None,
+            None => vec![Dimension::Event],
+        };
+        let filter = Filter::all(self.conditions.iter().map(|condition| condition.filter.clone()));
+        Some(Skew::new(by, filter, think_time))
+    }
+
+    /// Notes in the run what was asked for.
+    pub(super) fn describe(&self, journal: &mut RunJournal) {
+        if let Some(by) = &self.by {
+            let names: Vec<&str> = by.0.iter().map(|dimension| dimension.name()).collect();
+            journal.describe_subject("by", names.join(",").into());
+        }
+        if !self.conditions.is_empty() {
+            let texts: Vec<&str> = self.conditions.iter().map(|condition| condition.text.as_str()).collect();
+            journal.describe_subject("where", texts.join(" and ").into());
+        }
+    }
+}
