@@ -68,8 +68,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut times = vec![Vec::new(); cases.len() + 2];
     for _ in 0..rounds {
         for (at, (_, tree, look_ahead)) in cases.iter().enumerate() {
-            let scan =
-                IndexScan { lower: Bound::Unbounded, upper: Bound::Unbounded, column: CUST_VALID, look_ahead: *look_ahead };
+            let scan = IndexScan {
+                lower: Bound::Unbounded,
+                upper: Bound::Unbounded,
+                column: CUST_VALID,
+                look_ahead: *look_ahead,
+            };
             let start = thread_cpu();
             found[at] = count_by_index(&session, tree, &scan)?;
             times[at].push(thread_cpu().since(start).0 as f64 / rows as f64);

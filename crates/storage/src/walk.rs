@@ -443,29 +443,46 @@ pub fn count_values(rows: &[Spot<'_>], number: u8) -> u64 {
 }
 
 /// The count for at most [`SPOTS`] rows, which are walked side by side.
-///
-/// One added to a length, as a byte, is what a short value takes, is 0 for a null, which takes one byte, and is greater
-/// than both for a long value: so nulls cost no branch, and what is long shows in the greatest of all.
 #[inline]
 fn count_values_of_group(rows: &[Spot<'_>], before: u8) -> u64 {
     let Some(last) = rows.len().checked_sub(1) else { return 0 };
     let spots: [Spot<'_>; SPOTS] = std::array::from_fn(|lane| rows[lane.min(last)]);
-    let mut at = spots.map(|spot| spot.start + 1);
+    let first = spots[0].page;
+    let starts = spots.map(|spot| spot.start);
+    // Rows of one page need one address, which leaves the registers to the positions.
+    let counted = match spots.iter().all(|spot| std::ptr::eq(spot.page, first)) {
+        true => count_values_of_lanes(|_| first, starts, rows.len(), before),
+        false => count_values_of_lanes(|lane| spots[lane].page, starts, rows.len(), before),
+    };
+    counted.unwrap_or_else(|| rows.iter().map(|spot| u64::from(has_value(*spot, before))).sum())
+}
+
+/// The count for the first `rows` lanes; `None` where some row has a long value.
+///
+/// One added to a length, as a byte, is what a short value takes, is 0 for a null, which takes one byte, and is greater
+/// than both for a long value: so nulls cost no branch, and what is long shows in the greatest of all.
+#[inline(always)]
+fn count_values_of_lanes<'a>(
+    page_of: impl Fn(usize) -> &'a PageBytes,
+    starts: [usize; SPOTS],
+    rows: usize,
+    before: u8,
+) -> Option<u64> {
+    let mut at = starts.map(|start| start + 1);
     let mut longest = 0_u8;
     for _ in 0..before {
-        for (spot, at) in spots.iter().zip(&mut at) {
-            let taken = (byte_at(spot.page, *at) as u8).wrapping_add(1);
+        for (lane, at) in at.iter_mut().enumerate() {
+            let taken = (byte_at(page_of(lane), *at) as u8).wrapping_add(1);
             longest = longest.max(taken);
             *at += usize::from(taken.max(1));
         }
     }
-    if usize::from(longest) > SHORT_LENGTH_MAX + 1 {
-        return rows.iter().map(|spot| u64::from(has_value(*spot, before))).sum();
-    }
-    let lanes = spots.iter().zip(&at).take(rows.len());
-    lanes
-        .map(|(spot, at)| u64::from(byte_at(spot.page, spot.start) > usize::from(before) && !is_null(spot.page, *at)))
-        .sum()
+    let has_value = |lane: usize| {
+        let page = page_of(lane);
+        byte_at(page, starts[lane]) > usize::from(before) && !is_null(page, at[lane])
+    };
+    let counted = (0..rows.min(SPOTS)).map(|lane| u64::from(has_value(lane))).sum();
+    (usize::from(longest) <= SHORT_LENGTH_MAX + 1).then_some(counted)
 }
 
 /// Whether the column behind `before` others is there and is not null, in a row of any kind.
