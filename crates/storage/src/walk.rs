@@ -459,8 +459,7 @@ fn count_values_of_group(rows: &[Spot<'_>], before: u8) -> u64 {
 
 /// The count for the first `rows` lanes; `None` where some row has a long value.
 ///
-/// One added to a length, as a byte, is what a short value takes, is 0 for a null, which takes one byte, and is greater
-/// than both for a long value: so nulls cost no branch, and what is long shows in the greatest of all.
+/// A null has no bytes and is nothing special; what is long shows in bit 8 of what all lengths are joined to.
 #[inline(always)]
 fn count_values_of_lanes<'a>(
     page_of: impl Fn(usize) -> &'a PageBytes,
@@ -469,12 +468,13 @@ fn count_values_of_lanes<'a>(
     before: u8,
 ) -> Option<u64> {
     let mut at = starts.map(|start| start + 1);
-    let mut longest = 0_u8;
+    let mut special = 0;
     for _ in 0..before {
         for (lane, at) in at.iter_mut().enumerate() {
-            let taken = (byte_at(page_of(lane), *at) as u8).wrapping_add(1);
-            longest = longest.max(taken);
-            *at += usize::from(taken.max(1));
+            let length = byte_at(page_of(lane), *at);
+            let bytes = if length == usize::from(NULL) { 0 } else { length };
+            special |= bytes + BEYOND_SHORT;
+            *at += 1 + bytes;
         }
     }
     let has_value = |lane: usize| {
@@ -482,7 +482,7 @@ fn count_values_of_lanes<'a>(
         byte_at(page, starts[lane]) > usize::from(before) && !is_null(page, at[lane])
     };
     let counted = (0..rows.min(SPOTS)).map(|lane| u64::from(has_value(lane))).sum();
-    (usize::from(longest) <= SHORT_LENGTH_MAX + 1).then_some(counted)
+    (special < 256).then_some(counted)
 }
 
 /// Whether the column behind `before` others is there and is not null, in a row of any kind.
