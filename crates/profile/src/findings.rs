@@ -44,10 +44,10 @@ pub fn findings(profile: &Profile, order: Order, files: &[String]) -> Vec<Findin
     }
     findings.extend(logical_read(profile, &served));
     let mut known = served.clone();
-    // Without traced waits these two are no class of their own but hold the others.
-    known.retain(|(class, _)| {
-        profile.whole.waits_are_traced || !matches!(class, Class::UnaccountedWithin | Class::UnaccountedBetween)
-    });
+    // Without traced waits, or without known CPU, these two are no class of their own but hold the others.
+    let holds_no_others = profile.whole.waits_are_traced && work(&profile.whole).cpu.is_some();
+    known
+        .retain(|(class, _)| holds_no_others || !matches!(class, Class::UnaccountedWithin | Class::UnaccountedBetween));
     findings.extend(practices(&known, total));
     findings.extend(caveat::findings(profile, files));
     findings.extend(added_up(profile));
