@@ -1,5 +1,5 @@
-//! The observers that stand beside the tables of every profile, as one: readings, the miss curve, statements by session, and a breakdown
-//! where one was asked for.
+//! The observers that stand beside the tables of every profile, as one: readings, the miss curve, statements by
+//! session, and a breakdown where one was asked for.
 
 use measure::{Case, Finding};
 
