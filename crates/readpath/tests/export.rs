@@ -120,3 +120,14 @@ fn a_trace_among_logs_is_named_and_left_out() {
     let text = said(&output).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(output.status.success() && text.contains("profile it apart"), "{text}");
 }
+
+#[test]
+fn a_file_that_is_left_out_is_named_as_it_is_written() {
+    let folder = folder();
+    let output = readpath(folder.path(), &["profile", "a.trc", "missing.trc", "--no-store"]);
+    assert!(
+        output.status.success() && said(&output).contains("warning: missing.trc could not be"),
+        "{}",
+        said(&output)
+    );
+}

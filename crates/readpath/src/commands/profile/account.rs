@@ -2,6 +2,7 @@
 
 use ::measure::quantity::{counted, grouped};
 use ::measure::{Case, Finding, Metric, Parameters, Unit};
+use ::profile::input::Problem;
 use ::profile::oracle::time_scale::{self, Evidence, TimeScale};
 use ::profile::survey::{Survey, SurveyedFile};
 use experiments::Journal;
@@ -71,7 +72,7 @@ pub(super) fn unread(survey: &Survey) -> Vec<Case> {
 pub(super) fn findings(survey: &Survey) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     let lost = survey.problems.iter().take(NAMED_MAX);
-    findings.extend(lost.map(|problem| Finding::warning("file-left-out", capital(&format!("{problem}.")))));
+    findings.extend(lost.map(|problem| Finding::warning("file-left-out", sentence(problem))));
     if survey.problems.len() > NAMED_MAX {
         let more = (survey.problems.len() - NAMED_MAX) as u64;
         let message = counted(more, "further file was", "further files were") + " left out.";
@@ -167,6 +168,15 @@ fn unread_lines(files: &[SurveyedFile]) -> Option<Finding> {
         let message = format!("{lines} not read ({}). --explain-unread lists them by file.", some.join(", "));
         Finding::info("unread-lines", message)
     })
+}
+
+/// What is in the way of a file, as a sentence. One that begins with the file's name keeps it as it is written.
+fn sentence(problem: &Problem) -> String {
+    let text = format!("{problem}.");
+    match problem {
+        Problem::Unreadable { .. } | Problem::NotATrace { .. } => text,
+        Problem::Unlisted { .. } | Problem::NoMatch { .. } | Problem::NoTraces { .. } => capital(&text),
+    }
 }
 
 fn capital(sentence: &str) -> String {
