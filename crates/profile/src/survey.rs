@@ -193,7 +193,7 @@ fn note(file: &mut SurveyedFile, batch: &Batch) {
         match &record.body {
             Body::Call(_) | Body::Wait(_) => file.timed_records += 1,
             Body::Mark(mark, _) => {
-                if let (Mark::Version(span), None) = (mark.as_ref(), &file.version) {
+                if let (Mark::Version(span), None) = (mark, &file.version) {
                     file.version = Some(batch.text(span).into_owned());
                 }
             }

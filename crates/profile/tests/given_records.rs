@@ -28,8 +28,8 @@ fn count(batch: &Batch, counts: &mut BTreeMap<String, u64>) {
                 CallKind::Unmap | CallKind::SortUnmap | CallKind::Rpc => "other",
             },
             Body::Wait(_) => "WAIT",
-            Body::Declaration(declaration) => {
-                assert!(!declaration.is_cut);
+            Body::Declaration(index) => {
+                assert!(!batch.declarations[*index as usize].is_cut);
                 "PARSING IN CURSOR"
             }
             Body::PlanLine(_) => "STAT",

@@ -7,7 +7,62 @@ use crate::oracle::fields::Fields;
 use crate::oracle::record::{PlanFigures, PlanLineRecord};
 
 /// How a plan line begins.
-const BEGINNING: &[u8] = b"STAT #";
+pub(crate) const BEGINNING: &[u8; 6] = b"STAT #";
+
+/// Most bytes of an operation with its figures that the quick reader looks through.
+const QUICK_MAX: usize = 1024;
+
+/// A plan line of the usual form, its line end included. `fields` stands behind the `#`; the span of the operation is
+/// of all bytes.
+pub(crate) fn quick(mut fields: Fields<'_>) -> Option<(PlanLineRecord, usize)> {
+    let cursor = fields.quick()?;
+    fields.eat(b" id=")?;
+    let id = u32::try_from(fields.quick()?).ok()?;
+    fields.eat(b" cnt=")?;
+    let rows = fields.quick()?;
+    fields.eat(b" pid=")?;
+    let parent = u32::try_from(fields.quick()?).ok()?;
+    fields.eat(b" pos=")?;
+    let position = u32::try_from(fields.quick()?).ok()?;
+    fields.eat(b" obj=")?;
+    let object = fields.quick_signed()?;
+    fields.eat(b" op='")?;
+    let begin = fields.at;
+    let rest = fields.rest();
+    let length = memchr::memchr(b'\n', &rest[..rest.len().min(QUICK_MAX)])?;
+    let figures_begin = memchr::memrchr(b'(', &rest[..length])?;
+    fields.at += figures_begin;
+    let figures = Some(quick_figures(&mut fields)?);
+    if fields.at != begin + length {
+        return None;
+    }
+    let operation = begin..begin + trimmed(&rest[..figures_begin]);
+    Some((PlanLineRecord { cursor, id, parent, position, rows, object, operation, figures }, fields.at + 1))
+}
+
+/// Figures with the usual keys, in parentheses, and the apostrophe behind.
+fn quick_figures(fields: &mut Fields<'_>) -> Option<PlanFigures> {
+    fields.eat(b"(cr=")?;
+    let consistent_gets = fields.quick()?;
+    fields.eat(b" pr=")?;
+    let physical_reads = fields.quick()?;
+    fields.eat(b" pw=")?;
+    let physical_writes = fields.quick()?;
+    let starts = if fields.eat(b" str=").is_some() { Some(fields.quick()?) } else { None };
+    fields.eat(b" time=")?;
+    let time = fields.quick_signed()?;
+    fields.eat(b" us")?;
+    let (mut cost, mut cardinality) = (None, None);
+    if fields.eat(b" cost=").is_some() {
+        cost = Some(fields.quick()?);
+        fields.eat(b" size=")?;
+        fields.quick()?;
+        fields.eat(b" card=")?;
+        cardinality = Some(fields.quick()?);
+    }
+    fields.eat(b")'")?;
+    Some(PlanFigures { consistent_gets, physical_reads, physical_writes, starts, time, cost, cardinality })
+}
 
 /// Reads a plan line without its line end; `None` when it does not begin like one. The span of the operation is within
 /// the line.

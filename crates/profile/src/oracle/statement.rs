@@ -15,7 +15,7 @@ pub(crate) const TEXT_MAX: usize = 256 << 10;
 pub(crate) const END_OF_STATEMENT: &[u8] = b"END OF STMT";
 
 /// How a declaration begins.
-const DECLARATION: &[u8] = b"PARSING IN CURSOR #";
+pub(crate) const DECLARATION: &[u8; 19] = b"PARSING IN CURSOR #";
 
 /// How the record of a statement that could not be parsed begins.
 const PARSE_ERROR: &[u8] = b"PARSE ERROR #";
@@ -58,6 +58,61 @@ pub(crate) fn header(line: &[u8]) -> Option<Answer<Header>> {
         return Some(header);
     }
     line.starts_with(PARSE_ERROR).then(|| header_after(Fields::new(line, PARSE_ERROR.len()), TextKind::ParseError))
+}
+
+/// Longest value in apostrophes that the quick reader looks through.
+const QUOTED_MAX: usize = 32;
+
+/// Shortest text that the quick reader takes: a shorter one could lie within the line that ends it.
+const QUICK_TEXT_MIN: u64 = 16;
+
+/// The header of a declaration with the usual keys, and where its text begins. `fields` stands behind the `#`; the span
+/// is of all bytes.
+pub(crate) fn quick_header(mut fields: Fields<'_>) -> Option<(Header, usize)> {
+    let cursor = fields.quick()?;
+    fields.eat(b" len=")?;
+    let length = fields.quick()?;
+    fields.eat(b" dep=")?;
+    let depth = u16::try_from(fields.quick()?).ok()?;
+    fields.eat(b" uid=")?;
+    let user = fields.quick_signed()?;
+    fields.eat(b" oct=")?;
+    let command = fields.quick_signed()?;
+    fields.eat(b" lid=")?;
+    fields.quick_signed()?;
+    fields.eat(b" tim=")?;
+    let time = Some(fields.quick_signed()?);
+    fields.eat(b" hv=")?;
+    let hash = fields.quick()?;
+    fields.eat(b" ad='")?;
+    quick_quoted(&mut fields)?;
+    let sql_id = if fields.eat(b" sqlid='").is_some() { quick_quoted(&mut fields)? } else { 0..0 };
+    fields.eat(b"\n")?;
+    let kind = TextKind::Statement;
+    Some((Header { kind, cursor, length, depth, user, command, time, hash, sql_id, error: 0 }, fields.at))
+}
+
+/// Steps over a short value and the apostrophe behind it: its span.
+fn quick_quoted(fields: &mut Fields<'_>) -> Option<Range<usize>> {
+    let begin = fields.at;
+    let rest = fields.rest();
+    let length = rest[..rest.len().min(QUOTED_MAX)].iter().position(|byte| matches!(byte, b'\'' | b'\n'))?;
+    fields.at += length;
+    fields.eat(b"'")?;
+    Some(begin..begin + length)
+}
+
+/// A text that is exactly as long as declared: its length, and that with the line that ends it. The text has no
+/// carriage return, which the declared length may count or not; then no line within it can be taken for its end.
+pub(crate) fn quick_text(bytes: &[u8], length: u64) -> Option<(usize, usize)> {
+    const END: &[u8; 13] = b"\nEND OF STMT\n";
+    if !(QUICK_TEXT_MIN..=TEXT_MAX as u64 / 2).contains(&length) {
+        return None;
+    }
+    let length = length as usize;
+    let (text, rest) = bytes.split_at_checked(length)?;
+    let is_plain = rest.starts_with(END) && memchr::memchr(b'\r', text).is_none();
+    is_plain.then_some((length, length + END.len()))
 }
 
 fn header_after(mut fields: Fields<'_>, kind: TextKind) -> Answer<Header> {

@@ -5,7 +5,7 @@ use crate::observer::{
 };
 use crate::oracle::account::Accounting;
 use crate::oracle::budget::point;
-use crate::oracle::record::{Body, DeclarationRecord, Mark, PlanFigures, PlanLineRecord};
+use crate::oracle::record::{Batch, Body, DeclarationRecord, Mark, PlanFigures, PlanLineRecord};
 use crate::oracle::registry::shown;
 use crate::tables::ProblemKind;
 use crate::ticks::Ticks;
@@ -132,10 +132,19 @@ impl Accounting {
     }
 
     /// Lines other than calls, waits and marks.
-    pub(super) fn seldom<O: Observer + ?Sized>(&mut self, body: &Body, bytes: &[u8], offset: u64, observer: &mut O) {
+    pub(super) fn seldom<O: Observer + ?Sized>(&mut self, body: &Body, batch: &Batch, offset: u64, observer: &mut O) {
+        let bytes = batch.bytes.as_slice();
         match body {
-            Body::Declaration(declaration) => self.declaration(declaration, bytes, offset),
-            Body::PlanLine(line) => self.plan_line(line, bytes, offset, observer),
+            Body::Declaration(index) => {
+                if let Some(declaration) = batch.declaration(*index) {
+                    self.declaration(declaration, bytes, offset);
+                }
+            }
+            Body::PlanLine(index) => {
+                if let Some(line) = batch.plan_line(*index) {
+                    self.plan_line(line, bytes, offset, observer);
+                }
+            }
             Body::TransactionEnd { is_rollback, is_read_only, time } => {
                 let place = self.current_session();
                 let time = time.and_then(|time| point(time, self.scale.calls.ticks()));

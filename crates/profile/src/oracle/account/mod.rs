@@ -177,7 +177,7 @@ impl Accounting {
                 Body::Mark(mark, clock) => self.mark(mark, *clock, &batch.bytes, offset),
                 other => {
                     self.begin_line(observer);
-                    self.seldom(other, &batch.bytes, offset, observer);
+                    self.seldom(other, batch, offset, observer);
                 }
             }
         }

@@ -46,12 +46,14 @@ fn tell(batch: &Batch, body: &Body) -> String {
             let event = &batch.events[usize::from(wait.event)];
             format!("{event:?} {:?}", crate::oracle::record::WaitRecord { event: 0, ..*wait })
         }
-        Body::Declaration(declaration) => {
+        Body::Declaration(index) => {
+            let declaration = batch.declaration(*index).unwrap();
             let mut rest = declaration.clone();
             (rest.text, rest.sql_id) = (0..0, 0..0);
             format!("{:?} {:?} {rest:?}", batch.text(&declaration.text), batch.text(&declaration.sql_id))
         }
-        Body::PlanLine(line) => {
+        Body::PlanLine(index) => {
+            let line = batch.plan_line(*index).unwrap();
             let mut rest = line.clone();
             rest.operation = 0..0;
             format!("{:?} {rest:?}", batch.text(&line.operation))
