@@ -6,7 +6,7 @@ use crate::observer::{
 use crate::oracle::account::Accounting;
 use crate::oracle::budget::point;
 use crate::oracle::record::{Batch, Body, DeclarationRecord, Mark, PlanFigures, PlanLineRecord};
-use crate::oracle::registry::shown;
+use crate::oracle::registry::{show, shown};
 use crate::tables::ProblemKind;
 use crate::ticks::Ticks;
 
@@ -71,7 +71,11 @@ impl Accounting {
             }
             Mark::SizeLimit => return self.problem(ProblemKind::SizeLimit, 1, offset),
             Mark::Recreated => return self.problem(ProblemKind::Recreated, 1, offset),
-            Mark::Driver(_) | Mark::Version(_) | Mark::Clock => return,
+            Mark::Version(span) => {
+                self.version.get_or_insert_with(|| text(span));
+                return;
+            }
+            Mark::Driver(_) | Mark::Clock => return,
         };
         if self.changes.len() >= MARKS {
             self.changes.remove(0);
@@ -221,18 +225,20 @@ impl Accounting {
         let (Some(_), false) = (self.budget.count(record.rows), figures == Some(None)) else {
             return self.problem(ProblemKind::TooLarge, 1, offset);
         };
-        let operation = bytes.get(record.operation.clone()).unwrap_or_default();
+        let mut operation = std::mem::take(&mut self.operation);
+        show(bytes.get(record.operation.clone()).unwrap_or_default(), &mut operation);
         let line = PlanLine {
             statement,
             plan_hash,
             id: record.id,
             parent: record.parent,
-            operation: shown(operation),
+            operation,
             object: record.object,
             rows: record.rows,
             figures: figures.flatten(),
         };
         observer.plan_line(&self.context, &line);
+        self.operation = line.operation;
     }
 
     /// The figures of a plan line; `None` where one is too large.
