@@ -1,5 +1,8 @@
 //! The records of the given traces, counted by an independent script, are the records that are read.
 
+// What stands beside the tests of this file is called by them alone.
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

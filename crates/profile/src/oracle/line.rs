@@ -129,7 +129,7 @@ fn capital(line: &[u8]) -> Line<'_> {
         return Line::Wait;
     }
     if let Some(answer) = plan::read(line) {
-        return answer.map_or_else(fault, |plan| Line::Plan(plan));
+        return answer.map_or_else(fault, Line::Plan);
     }
     if let Some(answer) = statement::header(line) {
         return answer.map_or_else(fault, Line::Header);

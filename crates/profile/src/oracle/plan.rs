@@ -174,10 +174,37 @@ mod tests {
     }
 
     #[test]
+    fn the_quick_and_the_careful_reader_of_plan_lines_agree() {
+        let begin = "STAT #140 id=2 cnt=5 pid=1 pos=3 obj=-1 op='";
+        for (figures, is_quick) in [
+            ("X (FULL) Y (cr=3 pr=1 pw=2 str=4 time=60 us cost=7 size=8 card=9)'", true),
+            ("X (cr=3 pr=1 pw=2 time=60 us cost=7 size=8 card=9)'", true),
+            ("FAST DUAL  (cr=0 pr=0 pw=0 time=-3 us)'", true),
+            ("(cr=0 pr=0 pw=0 time=3 us)'", true),
+            ("X (cr=0 pr=0 pw=0 time=3 us)' ", false),
+            ("X (cr=0 pr=0 pw=0 time=3 us cost=7)'", false),
+            ("X (cr=3 r=1 w=2 time=60 us)'", false),
+            ("X (cr=3 pr=1 pw=2 time=60 us) (Y)'", false),
+            ("TABLE ACCESS FULL IT'S '", false),
+        ] {
+            let line = format!("{begin}{figures}");
+            let padded = format!("{line}\nWAIT #0: padding");
+            let quick = quick(Fields::new(padded.as_bytes(), BEGINNING.len()));
+            assert_eq!(quick.is_some(), is_quick, "{line}");
+            if let Some((plan, next)) = quick {
+                assert_eq!(next, line.len() + 1);
+                assert_eq!(plan, read(&line));
+            }
+        }
+    }
+
+    #[test]
     fn a_cut_plan_line_is_malformed() {
         let whole = "STAT #2 id=1 cnt=1 pid=0 pos=1 obj=0 op='FAST DUAL  (cr=0 pr=0 pw=0 time=3 us)'";
         for length in BEGINNING.len()..whole.len() {
             assert!(super::read(&whole.as_bytes()[..length]).unwrap().is_err(), "{}", &whole[..length]);
+            let cut = format!("{}\nWAIT #0: padding", &whole[..length]);
+            assert_eq!(quick(Fields::new(cut.as_bytes(), BEGINNING.len())), None, "{cut}");
         }
         let long = whole.replace("id=1", "id=99999999999999999999999");
         assert_eq!(super::read(long.as_bytes()), Some(Err(Fault::OutOfRange)));

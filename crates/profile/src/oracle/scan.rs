@@ -192,9 +192,8 @@ impl Pass<'_> {
     /// Reads a declaration of the usual form with its text; `fields` stands behind the `#`.
     #[inline]
     fn quick_declaration(&mut self, fields: Fields<'_>) -> bool {
-        let Some((mut header, begin)) = statement::quick_header(fields) else { return false };
+        let Some((header, begin)) = statement::quick_header(fields, self.at) else { return false };
         let Some((length, next)) = statement::quick_text(&self.bytes[begin..], header.length) else { return false };
-        header.sql_id = header.sql_id.start - self.at..header.sql_id.end - self.at;
         let body = self.statement(header, begin..begin + length, length as u64, false);
         self.push(body, begin + next);
         true

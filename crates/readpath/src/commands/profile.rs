@@ -55,7 +55,7 @@ enum Sort {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Scale {
-    /// Found out for each file
+    /// Found out for each file, the centiseconds of releases before 9i among them
     Auto,
     /// True microseconds
     #[value(name = "1")]
@@ -82,7 +82,7 @@ struct Arguments {
     /// A wait for the client this long is think time, a shorter one a round trip
     #[arg(long, default_value = "1s", value_parser = quantity::parse_time)]
     think_time: ::measure::Nanos,
-    /// Unit of the trace's times
+    /// Unit of the trace's times; centiseconds are found by `auto`
     #[arg(long, value_enum, default_value = "auto")]
     time_scale: Scale,
     /// See statements together whose texts differ only in their literals

@@ -386,15 +386,12 @@ impl Accounting {
             Some(end) => Some(point(end, unit.ticks())?),
             None => None,
         };
-        let inclusive = Cost {
-            cpu: Some(budget.time(record.cpu, unit.cpu_ticks())?),
-            elapsed: budget.time(record.elapsed, unit.ticks())?,
-            physical_reads: budget.count(record.physical_reads)?,
-            consistent_gets: budget.count(record.consistent_gets)?,
-            current_gets: budget.count(record.current_gets)?,
-        };
-        budget.count(record.misses)?;
-        budget.count(record.rows)?;
+        let cpu = Some(budget.time(record.cpu, unit.cpu_ticks())?);
+        let elapsed = budget.time(record.elapsed, unit.ticks())?;
+        let CallRecord { physical_reads, consistent_gets, current_gets, misses, rows, .. } = *record;
+        let counts = budget.counts([physical_reads, consistent_gets, current_gets, misses, rows])?;
+        let [physical_reads, consistent_gets, current_gets, ..] = counts;
+        let inclusive = Cost { cpu, elapsed, physical_reads, consistent_gets, current_gets };
         Some(CallFigures { inclusive, end, misses: record.misses, rows: record.rows })
     }
 

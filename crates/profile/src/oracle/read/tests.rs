@@ -211,6 +211,27 @@ fn a_consumer_that_panics_stops_all_threads() {
 }
 
 #[test]
+fn a_consumer_that_has_enough_stops_a_source_without_an_end() {
+    struct Endless;
+    impl io::Read for Endless {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            into[..EXEC.len()].copy_from_slice(EXEC.as_bytes());
+            Ok(EXEC.len())
+        }
+    }
+    for (workers, enough) in [(1, 1), (1, 5), (2, 1), (3, 7)] {
+        let mut batches = 0;
+        let options = ReadOptions { workers, chunk_bytes: EXEC.len() };
+        let answer = read_while(Bytes::from_reader(Endless), options, &mut |_| {
+            batches += 1;
+            if batches < enough { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        assert!(answer.is_ok());
+        assert_eq!(batches, enough, "{workers} threads");
+    }
+}
+
+#[test]
 fn an_error_of_the_source_comes_after_what_was_read() {
     struct Broken(usize);
     impl io::Read for Broken {
