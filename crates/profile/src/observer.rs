@@ -229,6 +229,8 @@ pub struct Segment {
 
 /// Whoever listens to the accounting.
 pub trait Observer {
+    /// What comes next is of this file, as a person would name it.
+    fn begin_file(&mut self, _name: &str) {}
     /// A call is complete, with its children taken off.
     fn call(&mut self, _context: &Context, _call: &Call) {}
     /// A wait has its place.
@@ -247,6 +249,9 @@ pub trait Observer {
 
 /// Several observers in turn, each seeing everything.
 impl Observer for Vec<Box<dyn Observer + '_>> {
+    fn begin_file(&mut self, name: &str) {
+        self.iter_mut().for_each(|observer| observer.begin_file(name));
+    }
     fn call(&mut self, context: &Context, call: &Call) {
         self.iter_mut().for_each(|observer| observer.call(context, call));
     }
@@ -272,6 +277,10 @@ impl Observer for Vec<Box<dyn Observer + '_>> {
 
 /// Both, one after the other.
 impl<A: Observer + ?Sized, B: Observer + ?Sized> Observer for (&mut A, &mut B) {
+    fn begin_file(&mut self, name: &str) {
+        self.0.begin_file(name);
+        self.1.begin_file(name);
+    }
     fn call(&mut self, context: &Context, call: &Call) {
         self.0.call(context, call);
         self.1.call(context, call);

@@ -4,13 +4,16 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use crate::collector::Collector;
+use crate::input::bytes::Bytes;
 use crate::input::{self, Expansion, Given, Problem, foreign};
+use crate::log_survey::{Opened, survey_logs};
 use crate::observer::Observer;
 use crate::oracle::account::Accounting;
 use crate::oracle::probe::{order_segments, probe};
 use crate::oracle::read::{ReadOptions, read_while};
 use crate::oracle::record::{Batch, Unread};
 use crate::oracle::time_scale::{TimeScale, TimeScaleProbe, Unit};
+use crate::postgres::source::LogSummary;
 use crate::tables::Profile;
 use crate::ticks::Ticks;
 
@@ -57,6 +60,8 @@ pub struct Survey {
     pub problems: Vec<Problem>,
     /// Whether the caller broke it off.
     pub is_broken_off: bool,
+    /// What is to be known of server logs; `None` where traces were read.
+    pub logs: Option<LogSummary>,
 }
 
 /// Tells how far the reading is, and whether to go on: the file, and bytes read of it.
@@ -73,6 +78,10 @@ pub fn survey(
     tell: &mut Tell,
 ) -> Survey {
     let Expansion { given, problems } = input::expand(arguments);
+    let given: Vec<Opened> = given.into_iter().map(Opened::of).collect();
+    if given.iter().any(|opened| opened.is_log) {
+        return survey_logs(given, settings, problems, more, tell);
+    }
     let mut collector = Collector::new(settings.think_time);
     let mut reader = Reader {
         settings,
@@ -83,8 +92,8 @@ pub fn survey(
         is_broken_off: false,
     };
     let (mut files, mut problems) = (Vec::new(), problems);
-    for given in in_order_of_time(given) {
-        match reader.file(&given) {
+    for Opened { given, source, .. } in in_order_of_time(given) {
+        match reader.file(&given, source) {
             Ok(file) => files.push(file),
             Err(problem) => problems.push(problem),
         }
@@ -95,21 +104,22 @@ pub fn survey(
     let Reader { accounting, mut observers, begun, is_broken_off, .. } = reader;
     let accounted = accounting.finish(&mut observers);
     let profile = collector.finish(accounted);
-    Survey { profile, files, begun, problems, is_broken_off }
+    Survey { profile, files, begun, problems, is_broken_off, logs: None }
 }
 
 /// The segments of one trace are read in the order of their times, whatever their names.
-fn in_order_of_time(given: Vec<Given>) -> Vec<Given> {
-    let path = |given: &Given| match given {
-        Given::File(path) => Some(path.clone()),
-        Given::StandardInput => None,
+fn in_order_of_time(given: Vec<Opened>) -> Vec<Opened> {
+    let path = |opened: &Opened| match (&opened.given, &opened.source) {
+        (Given::File(path), None) => Some(path.clone()),
+        _ => None,
     };
     let mut paths: Vec<PathBuf> = given.iter().filter_map(path).collect();
     order_segments(&mut paths);
     let mut paths = paths.into_iter();
-    let ordered = |one: Given| match one {
-        Given::File(path) => Given::File(paths.next().unwrap_or(path)),
-        Given::StandardInput => one,
+    // A pipe keeps its bytes: what has been read of it is not there again.
+    let ordered = |one: Opened| match (&one.given, &one.source) {
+        (Given::File(_), None) => Opened { given: paths.next().map_or(one.given, Given::File), ..one },
+        _ => one,
     };
     given.into_iter().map(ordered).collect()
 }
@@ -125,7 +135,7 @@ struct Reader<'a, 'b, 'c> {
 }
 
 impl Reader<'_, '_, '_> {
-    fn file(&mut self, given: &Given) -> Result<SurveyedFile, Problem> {
+    fn file(&mut self, given: &Given, source: Option<Bytes>) -> Result<SurveyedFile, Problem> {
         let mut file = SurveyedFile { name: given.name(), ..SurveyedFile::default() };
         let mut scale = self.settings.unit.map(TimeScale::given);
         let mut head = None;
@@ -140,7 +150,7 @@ impl Reader<'_, '_, '_> {
             scale = scale.or_else(|| Some(clocks.decide()));
             head = Some(ends.head.bytes);
         }
-        let source = input::open(given)?;
+        let source = source.map_or_else(|| input::open(given), Ok)?;
         let mut is_begun = false;
         let reading = self.settings.reading;
         let outcome = read_while(source, reading, &mut |batch: &Batch| {
@@ -148,6 +158,7 @@ impl Reader<'_, '_, '_> {
                 head.get_or_insert_with(|| batch.bytes.clone());
                 file.scale = scale.unwrap_or_else(|| found(batch));
                 self.accounting.begin_file(file.scale);
+                self.observers.begin_file(&file.name);
                 self.begun.push(file.name.clone());
                 is_begun = true;
             }

@@ -84,6 +84,25 @@ pub enum StorageError {
         /// How long was waited.
         seconds: u64,
     },
+    /// Columns in memory would take more than they were given.
+    #[error(
+        "the columns need {needed} bytes of memory so far and {limit} were given; ask for fewer rows or give more \
+         memory"
+    )]
+    MemoryLimit {
+        /// Bytes that are taken, with those that were asked for.
+        needed: u64,
+        /// Bytes that may be taken.
+        limit: u64,
+    },
+    /// The kernel has no memory for columns.
+    #[error("the system has no {needed} bytes of memory for a column ({error}); ask for fewer rows")]
+    NoMemory {
+        /// Bytes that were asked for.
+        needed: u64,
+        /// The kernel's answer.
+        error: io::Error,
+    },
     /// Parameters that cannot be.
     #[error("{0}")]
     Parameters(String),

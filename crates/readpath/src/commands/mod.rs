@@ -3,6 +3,7 @@
 mod compare;
 mod completions;
 mod disk;
+mod export;
 mod ladder;
 mod lio;
 mod man;
@@ -41,6 +42,7 @@ pub(crate) const COMMANDS: &[CommandRow] = &[
     roundtrip::COMMAND,
     lio::COMMAND,
     profile::COMMAND,
+    export::COMMAND,
     runs::COMMAND,
     show::COMMAND,
     compare::COMMAND,

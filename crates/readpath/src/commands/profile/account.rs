@@ -19,6 +19,9 @@ pub(super) fn describe(survey: &Survey, journal: &mut RunJournal) {
     versions.sort_unstable();
     versions.dedup();
     journal.describe_subject("kind", "trace".into());
+    if survey.logs.is_some() {
+        journal.describe_subject("source", "PostgreSQL server log".into());
+    }
     if let [file] = files.as_slice() {
         journal.describe_subject("path", (*file).into());
     }
@@ -78,6 +81,7 @@ pub(super) fn findings(survey: &Survey) -> Vec<Finding> {
         findings.push(Finding::warning("file-cut-short", message));
     }
     findings.extend(unit(&survey.files));
+    findings.extend(survey.logs.iter().flat_map(::profile::postgres::findings::findings));
     findings.extend(unread_lines(&survey.files));
     findings
 }

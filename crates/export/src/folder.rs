@@ -1,0 +1,150 @@
+//! A folder that appears whole or not at all: it is filled under another name beside its place, and then renamed.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+use crate::ExportError;
+use crate::schema::TABLES;
+
+/// What to do where the place is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// Leave it and fail.
+    Refuse,
+    /// Put the new folder in its place, if it is one of exported events.
+    Replace,
+}
+
+/// A folder under its working name. Dropped before [`Folder::publish`], it leaves nothing.
+#[derive(Debug)]
+pub struct Folder {
+    place: PathBuf,
+    draft: PathBuf,
+    existing: Existing,
+}
+
+impl Folder {
+    /// Makes an empty folder beside `place`, so that a place that cannot be used is told before anything is read.
+    ///
+    /// # Errors
+    /// Where the place is taken, or its parent cannot be written.
+    pub fn begin(place: &Path, existing: Existing) -> Result<Folder, ExportError> {
+        check(place, existing)?;
+        let mut name = std::ffi::OsString::from(".");
+        name.push(place.file_name().unwrap_or_else(|| "events".as_ref()));
+        name.push(format!(".{}.part", std::process::id()));
+        let parent = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let draft = parent.join(name);
+        // A folder of that name is what a killed process of the same number has left.
+        let _ = fs::remove_dir_all(&draft);
+        fs::create_dir(&draft).map_err(|source| ExportError::NotWritten { path: place.into(), source })?;
+        Ok(Folder { place: place.into(), draft, existing })
+    }
+
+    /// Where the folder will be.
+    pub fn place(&self) -> &Path {
+        &self.place
+    }
+
+    /// Makes a file in it.
+    ///
+    /// # Errors
+    /// Where it cannot be made.
+    pub fn file(&self, name: &str) -> Result<File, ExportError> {
+        File::create(self.draft.join(name)).map_err(|source| self.failure(source))
+    }
+
+    /// Gives the folder its name. What is in it must have been brought to the disk.
+    ///
+    /// # Errors
+    /// Where the place has been taken meanwhile, or cannot be renamed.
+    pub fn publish(self) -> Result<(), ExportError> {
+        self.rename().map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => ExportError::Exists(self.place.clone()),
+            _ => self.failure(source),
+        })
+    }
+
+    fn rename(&self) -> io::Result<()> {
+        File::open(&self.draft)?.sync_all()?;
+        match renameat_with(CWD, &self.draft, CWD, &self.place, RenameFlags::NOREPLACE) {
+            // The two folders change places, and dropping the draft removes the old one.
+            Err(rustix::io::Errno::EXIST) if self.existing == Existing::Replace && is_ours(&self.place) => {
+                renameat_with(CWD, &self.draft, CWD, &self.place, RenameFlags::EXCHANGE)?;
+            }
+            other => other?,
+        }
+        let parent = self.draft.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        File::open(parent)?.sync_all()
+    }
+
+    /// A failure of the operating system as a sentence.
+    pub(crate) fn failure(&self, source: io::Error) -> ExportError {
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+                ExportError::OutOfSpace(self.place.clone())
+            }
+            _ => ExportError::NotWritten { path: self.place.clone(), source },
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Gone after a plain rename; otherwise what did not come to an end, or what was replaced.
+        let _ = fs::remove_dir_all(&self.draft);
+    }
+}
+
+fn check(place: &Path, existing: Existing) -> Result<(), ExportError> {
+    match (fs::symlink_metadata(place), existing) {
+        (Err(_), _) => Ok(()),
+        (Ok(_), Existing::Refuse) => Err(ExportError::Exists(place.into())),
+        (Ok(_), Existing::Replace) if is_ours(place) => Ok(()),
+        (Ok(_), Existing::Replace) => Err(ExportError::Foreign(place.into())),
+    }
+}
+
+/// Whether a folder holds nothing but exported files: another one is never removed.
+fn is_ours(place: &Path) -> bool {
+    let is_table = |name: &str| TABLES.iter().any(|table| name.strip_suffix(".parquet") == Some(table.name));
+    let is_folder = fs::symlink_metadata(place).is_ok_and(|metadata| metadata.is_dir());
+    let entries = || fs::read_dir(place).into_iter().flatten();
+    is_folder && entries().all(|entry| entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(is_table)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_does_not_come_to_an_end_leaves_nothing() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = Folder::begin(&parent.path().join("events"), Existing::Refuse).unwrap();
+        folder.file("calls.parquet").unwrap();
+        drop(folder);
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_is_there_is_replaced_only_when_asked_and_only_when_it_is_ours() {
+        let parent = tempfile::tempdir().unwrap();
+        let place = parent.path().join("events");
+        let publish = |existing, file: &str| {
+            let folder = Folder::begin(&place, existing)?;
+            folder.file(file)?;
+            folder.publish()
+        };
+        publish(Existing::Refuse, "calls.parquet").unwrap();
+        assert!(matches!(publish(Existing::Refuse, "waits.parquet"), Err(ExportError::Exists(_))));
+        publish(Existing::Replace, "waits.parquet").unwrap();
+        assert!(place.join("waits.parquet").is_file() && !place.join("calls.parquet").exists());
+        fs::write(place.join("thesis.txt"), "years of work").unwrap();
+        assert!(matches!(publish(Existing::Replace, "calls.parquet"), Err(ExportError::Foreign(_))));
+        assert!(place.join("thesis.txt").is_file());
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 1);
+    }
+}

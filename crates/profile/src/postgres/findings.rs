@@ -1,0 +1,69 @@
+//! What a reader of a log's figures has to know, as sentences.
+
+use measure::Finding;
+
+use super::source::{LogSummary, UNKNOWABLE};
+
+/// The findings of logs that were read.
+pub fn findings(logs: &LogSummary) -> Vec<Finding> {
+    let mut found = vec![Finding::info("log-of-plans", UNKNOWABLE)];
+    if logs.plans == 0 {
+        let message = "The log holds no plan in JSON. Set auto_explain.log_min_duration, auto_explain.log_analyze, \
+                       auto_explain.log_buffers, auto_explain.log_format = json and track_io_timing.";
+        found.push(Finding::warning("no-plans", message));
+    }
+    let settings = [
+        (logs.unmeasured, "no-figures", "have no figures: set auto_explain.log_analyze"),
+        (logs.without_blocks, "no-blocks", "count no blocks: set auto_explain.log_buffers"),
+        (logs.without_node_times, "no-node-times", "have no times of nodes: set auto_explain.log_timing"),
+        (
+            logs.without_io_times,
+            "no-io-times",
+            "read blocks and do not say how long it took: set track_io_timing. Their reads are in the time unaccounted \
+             within calls",
+        ),
+        (logs.without_session, "no-sessions", "do not say whose they are: add %p to log_line_prefix"),
+        (logs.without_time, "no-times", "do not say when they were: add %m to log_line_prefix"),
+    ];
+    for (count, id, what) in settings {
+        if count > 0 {
+            found.push(Finding::warning(id, format!("{count} of {} executions {what}.", logs.plans)));
+        }
+    }
+    let notes = [
+        (
+            logs.parallel,
+            "parallel-plans",
+            "ran in several processes: below a Gather, times of nodes and of reads are means of the processes",
+        ),
+        (logs.orphans, "inner-statements", "ran inside a function or procedure whose own call is not in the log"),
+    ];
+    for (count, id, what) in notes {
+        if count > 0 {
+            found.push(Finding::info(id, format!("{count} of {} executions {what}.", logs.plans)));
+        }
+    }
+    if logs.nodes_below_zero > 0 {
+        let message = format!(
+            "{} nodes of plans have own times below zero: a subquery that is listed on one node ran inside another.",
+            logs.nodes_below_zero
+        );
+        found.push(Finding::info("nodes-below-zero", message));
+    }
+    if logs.io_below_zero > 0 {
+        let message = format!(
+            "{} times of I/O came out below zero when inner statements were taken off their callers: left out.",
+            logs.io_below_zero
+        );
+        found.push(Finding::warning("io-below-zero", message));
+    }
+    if let Some(micros) = logs.micros_per_get_at_most() {
+        let message = format!(
+            "Elapsed time less the time of reads is {micros:.2} µs a block got, over {} blocks: an upper bound of the \
+             cost of a logical I/O, because all other work is in it.",
+            logs.gets_of_timed
+        );
+        found.push(Finding::info("time-per-block", message));
+    }
+    found
+}

@@ -1,0 +1,93 @@
+//! In which format a server log is written, from its content.
+
+use super::{csvlog, json, jsonlog, stderr};
+
+/// Formats that plans are read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Plain text with a prefix.
+    Stderr,
+    /// CSV.
+    Csv,
+    /// JSON, one object a line.
+    Json,
+    /// No log, but one plan as `EXPLAIN (ANALYZE, FORMAT JSON)` prints it.
+    Plan,
+}
+
+impl LogFormat {
+    /// Its name as the server's settings spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            LogFormat::Stderr => "stderr",
+            LogFormat::Csv => "csvlog",
+            LogFormat::Json => "jsonlog",
+            LogFormat::Plan => "plan",
+        }
+    }
+}
+
+/// The format of a log that begins with these bytes; `None` for anything else. A few lines are enough; a log may begin
+/// in the middle of a message, so several are looked at.
+pub fn detect(head: &[u8]) -> Option<LogFormat> {
+    if is_plan(head) {
+        return Some(LogFormat::Plan);
+    }
+    for line in head.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)) {
+        if jsonlog::is_entry(line) {
+            return Some(LogFormat::Json);
+        }
+        if csvlog::begins_record(line) && line.iter().filter(|byte| **byte == b',').count() >= 12 {
+            return Some(LogFormat::Csv);
+        }
+        if stderr::is_head(line) {
+            return Some(LogFormat::Stderr);
+        }
+    }
+    None
+}
+
+/// Whether a document with a plan begins here: an object, or an array of one, whose keys are those of a plan.
+fn is_plan(head: &[u8]) -> bool {
+    let mut reader = json::Reader::new(head);
+    let mut key = || loop {
+        match reader.read_token() {
+            Ok(Some(json::Token::ArrayStart | json::Token::ObjectStart)) => {}
+            Ok(Some(json::Token::Key(key))) => return Some(key),
+            _ => return None,
+        }
+    };
+    matches!(key().as_deref(), Some("Plan" | "Query Text" | "Query Identifier" | "Query Parameters"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_is_told_by_its_content() {
+        let json = br#"{"timestamp":"2026-11-21 10:45:53.123 UTC","pid":77,"error_severity":"LOG","message":"x"}"#;
+        assert_eq!(detect(json), Some(LogFormat::Json));
+        let csv =
+            b"half a message\"\n2026-11-21 10:45:53.123 UTC,,,77,,69.4d,1,,2026-11-21 10:45:53 UTC,,0,LOG,00000,\"x\"";
+        assert_eq!(detect(csv), Some(LogFormat::Csv));
+        assert_eq!(detect(b"\t}\n2026-11-21 10:45:53.123 UTC [77] LOG:  x\n"), Some(LogFormat::Stderr));
+        assert_eq!(detect(b" [\n {\"Plan\": {\"Node Type\": \"Result\"}}]"), Some(LogFormat::Plan));
+    }
+
+    #[test]
+    fn other_files_are_no_logs() {
+        for text in [
+            &b""[..],
+            b"\x7fELF\0\0\n\0",
+            b"*** 2007-07-11 10:58:57.903\n=====================\nPARSING IN CURSOR #1 len=5\nLOG:  x\n",
+            b"{\"timestamp\": 5}\n",
+            b"{\"a\": {\"Plan\": 1}}",
+            b"a,b,c\n1,2,3\n",
+        ] {
+            // A severity without any prefix is a log of a server without `log_line_prefix`.
+            let found = detect(text).filter(|format| *format != LogFormat::Stderr);
+            assert_eq!(found, None, "{}", String::from_utf8_lossy(text));
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! `readpath export`: the calls and waits of a profile as Parquet, and the SQL of its tables.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use ::export::ExportError;
+use ::export::events::{EventWriter, Written};
+use ::export::folder::{Existing, Folder};
+use ::export::queries::{QUERIES, query};
+use ::profile::collector::THINK_TIME;
+use ::profile::oracle::read::ReadOptions;
+use ::profile::survey::{Survey, SurveySettings, survey};
+use clap::{ArgMatches, Args, Command};
+
+use super::{CommandRow, Context, arguments};
+use crate::exit::{Exit, Failure};
+use crate::output;
+use crate::signals::Signals;
+
+/// The row of the table of commands.
+pub(super) const COMMAND: CommandRow = CommandRow { name: "export", define, run };
+
+const EXAMPLES: &str = "\
+Examples:
+  readpath export --events orcl_ora_4711.trc --output events     five Parquet files in the folder events
+  readpath export --sql summary                                  the SQL of a profile's summary over them
+  cd events && duckdb -c \"$(readpath export --sql statements)\"
+  readpath export --events traces/ --output events --force       in the place of an earlier export";
+
+/// Complaints about files that are printed one by one.
+const NAMED_MAX: usize = 5;
+
+#[derive(Args)]
+struct Arguments {
+    /// Write every call and every wait of these traces or logs: files, folders, patterns, or - for standard input
+    #[arg(long, num_args = 1.., value_name = "FILE", required_unless_present = "sql", requires = "output")]
+    events: Vec<PathBuf>,
+    /// Folder that is made for the Parquet files
+    #[arg(long, short, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+    /// Replace a folder of an earlier export
+    #[arg(long)]
+    force: bool,
+    /// Print the SQL of a table of the profile over these files
+    #[arg(long, value_name = "NAME", value_parser = names(), conflicts_with_all = ["events", "output", "force"])]
+    sql: Option<String>,
+}
+
+fn names() -> Vec<&'static str> {
+    QUERIES.iter().map(|(name, _)| *name).collect()
+}
+
+fn define(command: Command) -> Command {
+    let about = "Writes the calls and waits of a profile as Parquet, for other programs to go on with";
+    Arguments::augment_args(command.about(about).after_help(EXAMPLES))
+}
+
+fn run(matches: &ArgMatches, _context: &Context) -> Result<Exit, Failure> {
+    let arguments = arguments::<Arguments>(matches)?;
+    if let Some(text) = arguments.sql.as_deref().and_then(query) {
+        output::print(text)?;
+        return Ok(Exit::Done);
+    }
+    let Some(place) = arguments.output else {
+        return Err(Failure::new(Exit::WrongCommandLine, "name the folder of the Parquet files with --output FOLDER."));
+    };
+    let existing = if arguments.force { Existing::Replace } else { Existing::Refuse };
+    let mut writer = EventWriter::new(Folder::begin(&place, existing)?)?;
+    let signals =
+        Signals::install().map_err(|error| Failure::new(Exit::Failed, format!("^C cannot be watched for: {error}")))?;
+    let survey = read(&arguments.events, &mut writer, &signals);
+    if let Some(signal) = signals.received() {
+        return Ok(Exit::Interrupted { signal });
+    }
+    complain(&survey);
+    if survey.files.is_empty() && !survey.is_broken_off {
+        return Err(Failure::new(Exit::Failed, "no trace was read, so nothing was written."));
+    }
+    let written = writer.finish(&survey.profile.context)?;
+    output::print(&sentence(&written, &place))?;
+    Ok(Exit::Done)
+}
+
+fn read(files: &[PathBuf], writer: &mut EventWriter, signals: &Signals) -> Survey {
+    let settings = SurveySettings { think_time: THINK_TIME, unit: None, reading: ReadOptions::of_this_machine() };
+    let (stop, failed) = (signals.stop(), writer.failed());
+    survey(files, &settings, writer, &mut |_, _| {
+        // What cannot be written need not be read.
+        let is_over = stop.requested() || failed.load(Ordering::Relaxed);
+        if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })
+}
+
+/// Says what is in the way of files that are not in the export.
+fn complain(survey: &Survey) {
+    survey.problems.iter().take(NAMED_MAX).for_each(|problem| output::complain(&format!("{problem}.")));
+    if survey.problems.len() > NAMED_MAX {
+        output::complain(&format!("{} further files were left out.", survey.problems.len() - NAMED_MAX));
+    }
+    for file in &survey.files {
+        if let Some(reason) = &file.cut_short {
+            output::complain(&format!("{} was read up to byte {} only: {reason}.", file.name, file.bytes));
+        }
+    }
+}
+
+fn sentence(written: &Written, place: &std::path::Path) -> String {
+    let Written { calls, waits, statements, sessions, plan_lines } = written;
+    format!(
+        "{}: {calls} calls, {waits} waits, {statements} statements, {sessions} sessions, {plan_lines} plan lines\n",
+        place.display()
+    )
+}
+
+impl From<ExportError> for Failure {
+    fn from(error: ExportError) -> Failure {
+        let exit = match error {
+            ExportError::Exists(_) | ExportError::Foreign(_) => Exit::WrongCommandLine,
+            _ => Exit::Failed,
+        };
+        Failure::new(exit, error)
+    }
+}

@@ -1,0 +1,111 @@
+//! `readpath export` and profiles of server logs, as a user would call them.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const TRACE: &str = "\
+*** SESSION ID:(12.345) 2026-11-21 10:00:00.000
+PARSING IN CURSOR #140 len=8 dep=0 uid=83 oct=3 lid=83 tim=1000000 hv=11 ad='7f' sqlid='aaaaaaaaaaaaa'
+select 1
+END OF STMT
+EXEC #140:c=2000,e=5000,p=9,cr=30,cu=1,mis=0,r=0,dep=0,og=1,plh=77,tim=1007000
+WAIT #140: nam='SQL*Net message from client' ela= 90000 driver id=1 #bytes=1 p3=0 obj#=56 tim=1097100
+";
+
+const LOG: &str = "\
+2026-11-21 10:45:01.004 UTC [7] me@shop LOG:  duration: 4.000 ms  plan:
+\t{ \"Query Text\": \"select inner\", \"Plan\": { \"Node Type\": \"Seq Scan\", \"Relation Name\": \"orders\", \
+\"Actual Total Time\": 3.5, \"Actual Rows\": 3, \"Actual Loops\": 1, \"Shared Hit Blocks\": 3, \
+\"Shared Read Blocks\": 2, \"I/O Read Time\": 1.250 } }
+2026-11-21 10:45:01.005 UTC [7] me@shop LOG:  checkpoint starting: time
+";
+
+fn readpath(folder: &Path, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_readpath")).args(words).current_dir(folder).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.trc"), TRACE).unwrap();
+    fs::write(folder.path().join("server.log"), LOG).unwrap();
+    folder
+}
+
+#[test]
+fn an_export_is_made_once_and_replaced_only_when_asked() {
+    let folder = folder();
+    let export = |words: &[&str]| {
+        readpath(folder.path(), &[&["export", "--events", "a.trc", "--output", "events"], words].concat())
+    };
+    let first = export(&[]);
+    assert_eq!(first.status.code(), Some(0), "{}", said(&first));
+    assert!(said(&first).contains("events: 1 calls, 1 waits, 1 statements, 1 sessions"), "{}", said(&first));
+    let again = export(&[]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(said(&again).contains("--force"), "{}", said(&again));
+    assert_eq!(export(&["--force"]).status.code(), Some(0));
+    let names = fs::read_dir(folder.path().join("events")).unwrap().count();
+    assert_eq!((names, fs::read_dir(folder.path()).unwrap().count()), (5, 3));
+}
+
+#[test]
+fn an_export_that_reads_nothing_leaves_nothing() {
+    let folder = folder();
+    for file in ["missing.trc", "/bin/sh"] {
+        let output = readpath(folder.path(), &["export", "--events", file, "--output", "events"]);
+        assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+        assert!(said(&output).contains(file), "{}", said(&output));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+    let output = readpath(folder.path(), &["export", "--events", "a.trc", "--output", "no/such/place"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("no/such/place"), "{}", said(&output));
+}
+
+#[test]
+fn the_sql_is_printed_by_name() {
+    let folder = folder();
+    let output = readpath(folder.path(), &["export", "--sql", "summary"]);
+    assert!(output.status.success() && said(&output).contains("FROM 'calls.parquet'"));
+    let output = readpath(folder.path(), &["export", "--sql", "nothing"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("statements"), "{}", said(&output));
+    assert_eq!(readpath(folder.path(), &["export", "--events", "a.trc"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_server_log_is_profiled_by_its_content_and_says_what_it_cannot_know() {
+    let folder = folder();
+    let output = readpath(folder.path(), &["profile", "server.log", "--no-store", "--format", "json"]);
+    let text = said(&output);
+    assert!(output.status.success(), "{text}");
+    for wanted in ["IO:DataFileRead", "log-of-plans", "Seq Scan on orders", "time-per-block", "messages without a plan"]
+    {
+        assert!(text.contains(wanted), "{wanted} is not in {text}");
+    }
+    let page = readpath(folder.path(), &["profile", "server.log", "--no-store"]);
+    assert!(page.status.success() && said(&page).contains("IO:DataFileRead"), "{}", said(&page));
+}
+
+#[test]
+fn a_log_comes_through_a_pipe_as_well() {
+    let folder = folder();
+    let command = format!("cat server.log | {} profile - --no-store --format csv", env!("CARGO_BIN_EXE_readpath"));
+    let output = Command::new("sh").args(["-c", &command]).current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success() && said(&output).contains("IO:DataFileRead"), "{}", said(&output));
+}
+
+#[test]
+fn a_trace_among_logs_is_named_and_left_out() {
+    let folder = folder();
+    let output = readpath(folder.path(), &["profile", "server.log", "a.trc", "--no-store"]);
+    let text = said(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(output.status.success() && text.contains("profile it apart"), "{text}");
+}
