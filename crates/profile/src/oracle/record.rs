@@ -1,8 +1,8 @@
 //! What one construct of a trace says, in the trace's own units, before anybody knows whose it is.
 //!
 //! A record holds numbers and spans, never text of its own: texts are spans of the batch's bytes, and names of events
-//! are indexes into the batch's dictionary, so that a batch costs no allocation per line. The long records, declarations
-//! and lines of plans, stand in lists of their own, so that the short ones stand close together.
+//! are indexes into the batch's dictionary, so that a batch costs no allocation per line. The long records, those of
+//! declarations and of lines of plans, stand in lists of their own, so that the short ones stand close together.
 
 use std::ops::Range;
 

@@ -322,7 +322,16 @@ mod tests {
         #[test]
         fn the_quick_and_the_careful_reader_of_texts_agree(
             pieces in prop::collection::vec(
-                prop::sample::select(vec!["END OF STMT\n", "END OF STMT", "WAIT\n", "select a", "\n", "b\r\n", "\r", "====\n"]),
+                prop::sample::select(vec![
+                    "END OF STMT\n",
+                    "END OF STMT",
+                    "WAIT\n",
+                    "select a",
+                    "\n",
+                    "b\r\n",
+                    "\r",
+                    "====\n",
+                ]),
                 0..12,
             ),
             shift in -14_i64..14,
