@@ -70,7 +70,7 @@ struct Arguments {
     /// A wait for the client this long is think time, a shorter one a round trip
     #[arg(long, default_value = "1s", value_parser = quantity::parse_time)]
     think_time: ::measure::Nanos,
-    /// Unit of the trace's times
+    /// Unit of the trace's times; centiseconds are found by `auto`
     #[arg(long, value_enum, default_value = "auto")]
     time_scale: TimeScale,
     /// See statements together whose texts differ only in their literals
