@@ -12,7 +12,7 @@ use crate::session_statements::SessionSums;
 use crate::tables::{CallSums, Plan, PlanFigures, PlanRow, Profile, StatementProfile};
 use crate::ticks::Ticks;
 
-/// Most statements with a row of their own; the rest are added up in one row, whose id is [`OTHERS`]. A program that
+/// Most statements with a row of their own; the rest are added up in one row, whose id is `OTHERS`. A program that
 /// writes literals into its texts can have millions.
 pub const STATEMENTS_MAX: usize = 2_000;
 
