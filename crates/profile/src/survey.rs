@@ -9,6 +9,7 @@ use crate::input::{self, Expansion, Given, Problem, foreign};
 use crate::log_survey::{Opened, survey_logs};
 use crate::observer::Observer;
 use crate::oracle::account::Accounting;
+use crate::oracle::line::kind::OUT_OF_RANGE;
 use crate::oracle::probe::{order_segments, probe};
 use crate::oracle::read::{ReadOptions, read_while};
 use crate::oracle::record::{Batch, Unread};
@@ -171,7 +172,12 @@ impl Reader<'_, '_, '_> {
         match outcome {
             Err(error) if file.timed_records == 0 => Err(Problem::unreadable(given, error)),
             Ok(()) if file.timed_records == 0 => {
-                let what = foreign::describe(&head.unwrap_or_default());
+                let is_out_of_range = file.unread.iter().any(|unread| unread.kind == OUT_OF_RANGE);
+                let what = if is_out_of_range {
+                    "it has lines of calls and waits, and each has a number beyond 64 bits: the file is damaged"
+                } else {
+                    foreign::describe(&head.unwrap_or_default())
+                };
                 Err(Problem::NotATrace { name: given.name(), what })
             }
             outcome => {

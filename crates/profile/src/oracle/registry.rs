@@ -187,7 +187,7 @@ impl Registry {
         let kept = &text[..text.len().min(TEXT_BYTES)];
         context.statements.push(Statement { text: shown(kept), text_bytes, ..make() });
         self.statements.insert(key, index);
-        Entry { index, is_shortened: (kept.len() as u64) < text_bytes }
+        Entry { index, is_shortened: text_bytes > TEXT_BYTES as u64 }
     }
 
     /// An event.
