@@ -106,11 +106,11 @@ fn simulated(observed: &Observed, metrics: &mut Metrics) {
     let Some(simulated) = &observed.simulated else { return };
     let counts = [
         ("instructions", simulated.instructions(), ""),
+        ("l1_dcache_loads", simulated.data_reads(), ""),
+        ("l1_dcache_stores", simulated.data_writes(), ""),
         ("branches", simulated.branches(), ", conditional and indirect"),
         ("branch_misses", simulated.mispredictions(), ", simulated prediction"),
-        ("l1_dcache_loads", simulated.data_reads(), ""),
         ("l1_dcache_load_misses", simulated.l1_read_misses(), ", simulated cache"),
-        ("l1_dcache_stores", simulated.data_writes(), ""),
         ("l1_dcache_store_misses", simulated.l1_write_misses(), ", simulated cache"),
         ("cache_references", simulated.last_level_references(), ", simulated cache"),
         ("cache_misses", simulated.last_level_misses(), ", simulated cache"),
