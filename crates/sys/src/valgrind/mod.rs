@@ -157,7 +157,7 @@ fn last_words(folder: &Path) -> String {
     let text: String = logs.filter_map(|path| fs::read(path).ok()).map(|text| lossy(&text)).collect();
     let lines =
         text.lines().map(|line| line.trim_start_matches(|letter: char| letter == '=' || letter.is_ascii_digit()));
-    let last = lines.map(str::trim).filter(|line| !line.is_empty()).next_back().map(String::from);
+    let last = lines.map(str::trim).rfind(|line| !line.is_empty()).map(String::from);
     last.unwrap_or_else(|| "it said nothing".into())
 }
 
