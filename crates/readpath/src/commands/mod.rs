@@ -14,6 +14,7 @@ mod profile;
 mod roundtrip;
 mod runs;
 mod show;
+mod time_scale;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
