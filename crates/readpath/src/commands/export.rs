@@ -40,7 +40,7 @@ struct Arguments {
     /// Folder that is made for the Parquet files
     #[arg(long, short, value_name = "FOLDER")]
     output: Option<PathBuf>,
-    /// Unit of the trace's times
+    /// Unit of the trace's times; centiseconds are found by `auto`
     #[arg(long, value_enum, default_value = "auto")]
     time_scale: TimeScale,
     /// Replace a folder of an earlier export
