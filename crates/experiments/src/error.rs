@@ -52,6 +52,9 @@ pub enum ExperimentError {
         /// The kernel's answer.
         reason: std::io::Error,
     },
+    /// A process could not be waited for.
+    #[error("the command could not be waited for: {0}")]
+    Process(String),
     /// Parameters that cannot be, with what to write instead.
     #[error("{0}")]
     Parameters(String),

@@ -4,6 +4,7 @@
 //! An experiment measures through `device` and `sys`, hands finished cases to a [`journal::Journal`], and says in
 //! findings what its numbers mean. It renders nothing and does not know where runs are kept.
 
+pub mod counters;
 pub mod disk;
 pub mod error;
 pub mod journal;

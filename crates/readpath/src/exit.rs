@@ -16,6 +16,11 @@ pub(crate) enum Exit {
     WrongCommandLine,
     /// The run was measured but could not be kept, or the store cannot be used.
     NotKept,
+    /// The measurement is done, and its command ended with a code of its own, which is passed on.
+    OfCommand {
+        /// The command's exit code.
+        code: u8,
+    },
     /// A signal stopped the run.
     Interrupted {
         /// Number of the signal: 2 for ^C, 15 for a request to end.
@@ -31,13 +36,16 @@ Exit codes:
   2    the command line is wrong, or names a run that is not there
   3    the run was measured but could not be kept, or the store cannot be used
   130  interrupted by ^C; the cases finished so far are kept
-  143  ended by SIGTERM; the cases finished so far are kept";
+  143  ended by SIGTERM; the cases finished so far are kept
+`readpath counters -- COMMAND` ends with the command's own code, 127 where there is no such command, and 126 where it
+cannot be carried out.";
 
 impl Exit {
     /// The process's exit code.
     pub(crate) fn code(self) -> ExitCode {
         ExitCode::from(match self {
             Exit::Done => 0,
+            Exit::OfCommand { code } => code,
             Exit::Failed => 1,
             Exit::WrongCommandLine => 2,
             Exit::NotKept => 3,

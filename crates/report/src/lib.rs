@@ -6,6 +6,7 @@
 mod bar;
 mod cases;
 mod compare;
+mod counters;
 mod disk;
 mod findings;
 mod head;
@@ -39,6 +40,7 @@ const BODIES: &[(&str, Body)] = &[
     ("disk", disk::body),
     ("roundtrip", roundtrip::body),
     ("lio", lio::body),
+    ("counters", counters::body),
     ("profile", profile::body),
 ];
 

@@ -5,9 +5,10 @@
 use std::fs::File;
 use std::hint::black_box;
 use std::io::{self, Read};
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
 use thiserror::Error;
+
+use crate::counters::kernel::{self, EXCLUDE_HYPERVISOR, EXCLUDE_KERNEL, EventAttributes};
 
 /// Why cycles are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -46,57 +47,22 @@ impl CycleCounter {
 
     /// Cycles so far; a system call of about half a microsecond.
     pub fn read(&self) -> Option<u64> {
-        let mut value = [0; 8];
-        (&self.descriptor).read_exact(&mut value).ok()?;
-        Some(u64::from_ne_bytes(value))
+        // The count, and the times for which it was enabled and ran.
+        let mut words = [[0; 8]; 3];
+        (&self.descriptor).read_exact(words.as_flattened_mut()).ok()?;
+        Some(u64::from_ne_bytes(words[0]))
     }
 }
-
-/// The first published version of `struct perf_event_attr`: 64 bytes, all that is needed here, in every kernel.
-#[repr(C)]
-#[derive(Default)]
-struct EventAttributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint_type: u32,
-    config1: u64,
-}
-
-const _: () = assert!(size_of::<EventAttributes>() == 64);
 
 // From include/uapi/linux/perf_event.h.
 const TYPE_HARDWARE: u32 = 0;
 const HARDWARE_CPU_CYCLES: u64 = 0;
-const EXCLUDE_KERNEL: u64 = 1 << 5;
-const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
-const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
 
 /// Opens a counter of this thread's cycles in user mode, which asks for the least permission.
 fn open_cycles() -> io::Result<File> {
-    let attributes = EventAttributes {
-        kind: TYPE_HARDWARE,
-        size: size_of::<EventAttributes>() as u32,
-        config: HARDWARE_CPU_CYCLES,
-        flags: EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
-        ..EventAttributes::default()
-    };
-    let (this_thread, any_cpu, no_group) = (0 as libc::pid_t, -1 as libc::c_int, -1 as libc::c_int);
-    // SAFETY: the kernel reads `size` bytes of the attributes, which live across the call, and writes only their
-    // size field, and only when it does not know that size.
-    let descriptor = unsafe {
-        libc::syscall(libc::SYS_perf_event_open, &raw const attributes, this_thread, any_cpu, no_group, CLOSE_ON_EXEC)
-    };
-    if descriptor < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the kernel just opened this descriptor for us, and nothing else knows it.
-    Ok(File::from(unsafe { OwnedFd::from_raw_fd(descriptor as RawFd) }))
+    let flags = EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR;
+    let attributes = EventAttributes::new(TYPE_HARDWARE, HARDWARE_CPU_CYCLES, flags);
+    kernel::open(&attributes, 0, -1)
 }
 
 #[cfg(test)]

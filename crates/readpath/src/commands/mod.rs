@@ -2,6 +2,7 @@
 
 mod compare;
 mod completions;
+mod counters;
 mod disk;
 mod export;
 mod ladder;
@@ -42,6 +43,7 @@ pub(crate) const COMMANDS: &[CommandRow] = &[
     disk::COMMAND,
     roundtrip::COMMAND,
     lio::COMMAND,
+    counters::COMMAND,
     profile::COMMAND,
     export::COMMAND,
     runs::COMMAND,

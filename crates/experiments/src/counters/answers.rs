@@ -1,0 +1,66 @@
+//! What the counts say, and what could not be counted and why.
+
+use std::collections::BTreeMap;
+
+use measure::quantity::three_digits;
+use measure::{Case, Finding, Metric};
+use sys::counters::{HARDWARE_EVENTS, SOFTWARE_EVENTS};
+
+use super::metrics::Observed;
+use crate::journal::Journal;
+
+/// Instructions a cycle below which a processor of this century mostly waits, and above which it mostly works.
+const IPC_LOW: f64 = 0.7;
+const IPC_HIGH: f64 = 1.5;
+
+/// Adds the answer and the absences to the run.
+pub(super) fn say(case: &Case, observed: &Observed, journal: &mut dyn Journal) {
+    answer(case, journal);
+    absences(case, observed, journal);
+    if let Some(simulated) = &observed.simulated {
+        let caches = simulated.caches().join("; ");
+        journal.find(Finding::info(
+            "valgrind",
+            format!(
+                "Counts under valgrind are of a second run, in user mode only; it knows no AVX-512, so that a program \
+                 that chooses its instructions takes AVX2 there. It simulates caches ({caches}) without prefetching."
+            ),
+        ));
+    }
+}
+
+fn answer(case: &Case, journal: &mut dyn Journal) {
+    let value = |name: &str| case.metric(name).map(Metric::median);
+    let Some(ipc) = value("ipc") else { return };
+    let meaning = match ipc {
+        ipc if ipc < IPC_LOW => "the processor mostly waited, as it does for memory or after wrong guesses",
+        ipc if ipc > IPC_HIGH => "the processor mostly worked",
+        _ => "the processor worked and waited",
+    };
+    let per_miss = value("instructions").zip(value("cache_misses").filter(|misses| *misses > 0.0));
+    let misses = per_miss.map_or(String::new(), |(instructions, misses)| {
+        format!(" It went to memory once in {} instructions.", three_digits(instructions / misses))
+    });
+    let message = format!("{} instructions a cycle: {meaning}.{misses}", three_digits(ipc));
+    journal.find(Finding::info("answer-ipc", message));
+}
+
+/// One finding for each reason, with the counters that are absent for it.
+fn absences(case: &Case, observed: &Observed, journal: &mut dyn Journal) {
+    let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for event in SOFTWARE_EVENTS.iter().chain(HARDWARE_EVENTS) {
+        if let (Err(reason), None) = (observed.tally.of(event.name), case.metric(event.name)) {
+            reasons.entry(reason.to_string()).or_default().push(event.name);
+        }
+    }
+    for (reason, names) in reasons {
+        let advice = if case.metric("instructions").is_none() && case.parameters.contains_key("command") {
+            " With --valgrind the command is run a second time under valgrind, which counts instructions and simulates \
+             caches."
+        } else {
+            ""
+        };
+        let message = format!("Not counted, because {reason}: {}.{advice}", names.join(", ").replace('_', "-"));
+        journal.find(Finding::info("absent-counters", message));
+    }
+}

@@ -1,0 +1,262 @@
+//! counters: what the processor and the kernel counted while a command ran, or over a while of a process.
+
+mod answers;
+mod metrics;
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use measure::quantity::three_digits;
+use measure::{Case, Finding, Nanos, Parameters};
+use serde_json::json;
+use sys::counters::{Counters, Rings};
+use sys::process::{self, Account, Booked, Ending};
+use sys::valgrind::{Callgrind, Part};
+
+use crate::error::ExperimentError;
+use crate::journal::Journal;
+use crate::machine::{Conditions, Machine, Sensitivity};
+use metrics::{Observed, Times};
+
+/// What is counted.
+#[derive(Clone, Debug)]
+pub enum CountersParameters {
+    /// A command from its start to its end, with all that it starts and waits for.
+    Command(CommandParameters),
+    /// A process that runs already, with the threads that it starts.
+    Process {
+        /// Its number.
+        pid: u32,
+        /// For how long.
+        duration: Duration,
+    },
+}
+
+/// A command to count.
+#[derive(Clone, Debug)]
+pub struct CommandParameters {
+    /// Program and arguments; at least one.
+    pub words: Vec<OsString>,
+    /// Where its standard output goes.
+    pub output: CommandOutput,
+    /// Whether it is run a second time under valgrind.
+    pub valgrind: Option<ValgrindRun>,
+}
+
+/// Where the standard output of a command goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommandOutput {
+    /// To this program's standard output.
+    Output,
+    /// To this program's standard error, because its standard output belongs to a document.
+    Error,
+}
+
+/// A run under valgrind.
+#[derive(Clone, Debug)]
+pub struct ValgrindRun {
+    /// Folder for valgrind's files, which are removed.
+    pub scratch: PathBuf,
+    /// Longest time that it may take.
+    pub limit: Duration,
+}
+
+/// How the command ended that was counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It ended with this code; 128 and the signal's number where a signal ended it, as shells have it.
+    Ended(u8),
+    /// There is no such command.
+    NotFound,
+    /// It is there and cannot be carried out.
+    NotExecutable,
+    /// None was run, or it was stopped by the user.
+    None,
+}
+
+/// Counts, keeps the one case and its findings, and says how the command ended.
+pub fn run(
+    parameters: &CountersParameters,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> (Outcome, Result<(), ExperimentError>) {
+    journal.describe_subject("kind", "process".into());
+    match parameters {
+        CountersParameters::Command(command) => count_command(command, machine, journal),
+        CountersParameters::Process { pid, duration } => {
+            (Outcome::None, count_process(*pid, *duration, machine, journal))
+        }
+    }
+}
+
+fn count_command(
+    command: &CommandParameters,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> (Outcome, Result<(), ExperimentError>) {
+    let text = in_words(&command.words);
+    journal.describe_subject("command", text.as_str().into());
+    let conditions = Conditions::now(machine);
+    let counters = Counters::of_commands(Rings::widest());
+    let start = machine.clock.now();
+    let child = match program(command).spawn() {
+        Ok(child) => child,
+        Err(error) => return not_started(&command.words[0].to_string_lossy(), &error),
+    };
+    let ended = match process::wait(&child, machine.stop.flag(), None) {
+        Ok(ended) => ended,
+        Err(error) => return (Outcome::None, Err(ExperimentError::Process(error.to_string()))),
+    };
+    let elapsed = machine.clock.now().since(start);
+    let tally = counters.read();
+    let change = conditions.changed(machine);
+    if ended.ending != Ending::ByItself {
+        return (Outcome::None, Ok(()));
+    }
+    machine.note("the command", &change, Sensitivity::Core);
+    let usage = ended.usage;
+    let booked = Booked {
+        cpu: Some(Nanos(usage.user.0 + usage.system.0)),
+        context_switches: Some(usage.context_switches),
+        page_faults: Some(usage.page_faults),
+        major_faults: Some(usage.major_faults),
+    };
+    let times = Times { elapsed, user: Some((usage.user, usage.system)), booked, account: "wait4" };
+    let mut observed = Observed { tally, rings: counters.rings(), times, change, simulated: None };
+    let outcome = Outcome::Ended(code(ended.status));
+    say_ending("The command", ended.status, journal);
+    if let Some(valgrind) = &command.valgrind {
+        observed.simulated = count_under_valgrind(command, valgrind, machine, journal);
+    }
+    let parameters = Parameters::from_iter([("command".to_string(), json!(text))]);
+    (outcome, keep(parameters, &observed, machine, journal))
+}
+
+/// Runs the command again under valgrind; a failure is a finding, because the rest was counted.
+fn count_under_valgrind(
+    command: &CommandParameters,
+    valgrind: &ValgrindRun,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> Option<sys::valgrind::Simulated> {
+    let callgrind =
+        Callgrind { words: &command.words, part: Part::Whole, scratch: &valgrind.scratch, limit: Some(valgrind.limit) };
+    match callgrind.run(command.output.stdio(), machine.stop.flag()) {
+        Ok(counted) => {
+            say_ending("Under valgrind the command", counted.ended.status, journal);
+            Some(counted.simulated)
+        }
+        Err(error) => {
+            let message = format!("Instructions were not counted under valgrind: {error}.");
+            journal.find(Finding::warning("absent-valgrind", message));
+            None
+        }
+    }
+}
+
+fn count_process(
+    pid: u32,
+    duration: Duration,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    let gone = || ExperimentError::Parameters(format!("there is no process {pid}: see `ps -e` for those that run"));
+    if !process::is_there(pid) {
+        return Err(gone());
+    }
+    journal.describe_subject("pid", pid.into());
+    if let Some(name) = process::name(pid) {
+        journal.describe_subject("command", name.into());
+    }
+    journal.step(&format!("process {pid}"), duration);
+    let conditions = Conditions::now(machine);
+    let counters = Counters::of_process(pid, Rings::widest()).ok_or_else(gone)?;
+    let before = Account::of(pid);
+    let start = machine.clock.now();
+    counters.start();
+    let (_, mut is_there) = process::watch(pid, duration, machine.stop.flag());
+    counters.stop();
+    let elapsed = machine.clock.now().since(start);
+    let booked = Account::of(pid).since(&before);
+    is_there &= booked.cpu.is_some();
+    let tally = counters.read();
+    let change = conditions.changed(machine);
+    machine.note("the process", &change, Sensitivity::Core);
+    if !is_there {
+        let seconds = three_digits(elapsed.as_seconds());
+        let message = format!(
+            "The process ended after {seconds} s; what the kernel had booked on it went with it, and counts are those \
+             up to its end."
+        );
+        journal.find(Finding::warning("process-ended", message));
+    }
+    let times = Times { elapsed, user: None, booked, account: "/proc" };
+    let observed = Observed { tally, rings: counters.rings(), times, change, simulated: None };
+    let parameters = Parameters::from_iter([("pid".to_string(), json!(pid))]);
+    keep(parameters, &observed, machine, journal)
+}
+
+fn keep(
+    parameters: Parameters,
+    observed: &Observed,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    let mut case = Case::new(parameters);
+    case.metrics = metrics::of(observed);
+    answers::say(&case, observed, journal);
+    machine.report_absences(journal);
+    machine.report_disturbances(journal);
+    Ok(journal.keep(case)?)
+}
+
+fn program(command: &CommandParameters) -> Command {
+    let mut program = Command::new(&command.words[0]);
+    program.args(&command.words[1..]).stdout(command.output.stdio());
+    program
+}
+
+impl CommandOutput {
+    fn stdio(self) -> Stdio {
+        match self {
+            CommandOutput::Output => Stdio::inherit(),
+            CommandOutput::Error => io::stderr().into(),
+        }
+    }
+}
+
+fn not_started(name: &str, error: &io::Error) -> (Outcome, Result<(), ExperimentError>) {
+    let (outcome, sentence) = match error.kind() {
+        io::ErrorKind::NotFound => (
+            Outcome::NotFound,
+            format!("there is no command `{name}`: give its path, or a name that is in a folder of PATH"),
+        ),
+        _ => (Outcome::NotExecutable, format!("the command `{name}` cannot be carried out: {error}")),
+    };
+    (outcome, Err(ExperimentError::Parameters(sentence)))
+}
+
+/// The exit code as a shell gives it.
+fn code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(1);
+    u8::try_from(code).unwrap_or(1)
+}
+
+fn say_ending(who: &str, status: ExitStatus, journal: &mut dyn Journal) {
+    let how = match (status.code(), status.signal()) {
+        (Some(0), _) => return,
+        (Some(code), _) => format!("ended with exit code {code}"),
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, None) => "ended in an unknown way".into(),
+    };
+    journal.find(Finding::warning("command-failed", format!("{who} {how}; the counts are those up to there.")));
+}
+
+/// The command line in one line.
+fn in_words(words: &[OsString]) -> String {
+    words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,85 @@
+//! `readpath counters` as a user meets it: exit codes, what is counted, what is absent and why.
+
+// What stands beside the tests of this file is called by them alone.
+#![allow(clippy::unwrap_used)]
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn counters(words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_readpath"));
+    command.args(["counters", "--no-store", "--format", "json"]).args(words).output().unwrap()
+}
+
+fn document(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+fn metric<'a>(run: &'a Value, name: &str) -> Option<&'a Value> {
+    run["cases"][0]["metrics"].as_array().unwrap().iter().find(|metric| metric["name"] == name)
+}
+
+fn complaint(output: &Output) -> String {
+    assert!(output.stdout.is_empty(), "{output:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_commands_output_does_not_spoil_the_document_and_its_code_is_passed_on() {
+    let output = counters(&["--", "sh", "-c", "echo spoken; exit 7"]);
+    assert_eq!(output.status.code(), Some(7));
+    let run = document(&output);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("spoken"));
+    assert_eq!((&run["experiment"], &run["subject"]["kind"]), (&"counters".into(), &"process".into()));
+    assert!(metric(&run, "task_clock").unwrap()["median"].as_f64().unwrap() > 0.0);
+    let findings = run["findings"].as_array().unwrap();
+    assert!(findings.iter().any(|finding| finding["id"] == "command-failed"), "{findings:?}");
+}
+
+#[test]
+fn what_is_not_counted_is_absent_with_a_reason_and_never_zero() {
+    let run = document(&counters(&["--", "true"]));
+    match metric(&run, "instructions") {
+        Some(count) => assert!(count["median"].as_f64().unwrap() > 0.0, "{count}"),
+        None => {
+            let findings = run["findings"].as_array().unwrap();
+            let absent = findings.iter().find(|finding| finding["id"] == "absent-counters").unwrap();
+            assert!(absent["message"].as_str().unwrap().contains("instructions"), "{absent}");
+        }
+    }
+}
+
+#[test]
+fn valgrind_fills_in_for_hidden_counters() {
+    let run = document(&counters(&["--valgrind", "--", "true"]));
+    let findings = run["findings"].as_array().unwrap();
+    if let Some(absent) = findings.iter().find(|finding| finding["id"] == "absent-valgrind") {
+        return println!("skipped: {}", absent["message"]);
+    }
+    for name in ["instructions", "branches", "branch_misses", "cache_misses", "cycles", "ipc"] {
+        assert!(metric(&run, name).unwrap()["median"].as_f64().unwrap() > 0.0, "{name}");
+    }
+}
+
+#[test]
+fn a_process_that_runs_is_counted_and_one_that_is_not_there_is_named() {
+    let mut busy = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+    let output = counters(&["--pid", &busy.id().to_string(), "--duration", "300ms"]);
+    busy.kill().unwrap();
+    busy.wait().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(metric(&document(&output), "task_clock").unwrap()["median"].as_f64().unwrap() > 0.0);
+    let gone = counters(&["--pid", "4194303", "--duration", "100ms"]);
+    assert_eq!(gone.status.code(), Some(2));
+    assert!(complaint(&gone).contains("there is no process 4194303"));
+}
+
+#[test]
+fn a_command_that_cannot_be_run_ends_as_in_a_shell() {
+    let none = counters(&["--", "no-such-command-anywhere"]);
+    assert_eq!(none.status.code(), Some(127));
+    assert!(complaint(&none).contains("there is no command `no-such-command-anywhere`"));
+    assert_eq!(counters(&["--", "/etc/passwd"]).status.code(), Some(126));
+    assert_eq!(counters(&[]).status.code(), Some(2));
+}

@@ -1,0 +1,45 @@
+//! Why an event is not counted.
+
+use thiserror::Error;
+
+/// Why there is no count of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Absence {
+    /// There is no counter, or it opens and stays at zero, as some hypervisors have it.
+    #[error("this machine hides the processor's counters, as most virtual machines do")]
+    Hidden,
+    /// The kernel's settings, another user's process or a sandbox forbid it.
+    #[error(
+        "the kernel forbids it (kernel.perf_event_paranoid, a process of another user, or a sandbox); root or the \
+         capability CAP_PERFMON may count it"
+    )]
+    Forbidden,
+    /// This processor does not know the event, or the kernel has no name for it there.
+    #[error("this processor has no such event")]
+    Unsupported,
+    /// The counter never had its turn while the task ran.
+    #[error("it never had its turn: other programs held the processor's counters, or too little ran")]
+    NeverRan,
+    /// The thread has ended.
+    #[error("the thread had ended")]
+    Gone,
+    /// One file a counter and thread, and the limit is reached.
+    #[error("too many files would be open; raise the limit with `ulimit -n`")]
+    TooManyFiles,
+    /// The kernel refused for another reason.
+    #[error("the kernel refused with error {0}")]
+    Refused(i32),
+}
+
+impl Absence {
+    /// The reason behind an error number of perf_event_open(2).
+    pub(super) fn of(errno: i32) -> Absence {
+        match errno {
+            libc::EACCES | libc::EPERM => Absence::Forbidden,
+            libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::EINVAL | libc::ENOSYS => Absence::Unsupported,
+            libc::ESRCH => Absence::Gone,
+            libc::EMFILE | libc::ENFILE => Absence::TooManyFiles,
+            other => Absence::Refused(other),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What the processor and the kernel count while something runs: for this thread, a command, or a whole process.
+//!
+//! Events go to the performance counters in groups that these can hold at once; where there are more events than
+//! counters, the groups take turns, and each count carries the share of the time in which it was counted. What cannot
+//! be counted is absent with its reason, never zero: most virtual machines hide the processor's counters.
+
+mod absence;
+mod event;
+mod groups;
+pub(crate) mod kernel;
+mod tally;
+
+use std::fs;
+
+pub use absence::Absence;
+pub use event::{Event, HARDWARE_EVENTS, SOFTWARE_EVENTS};
+pub use tally::{Count, Raw, Tally};
+
+use crate::cycles::{CycleCounter, NoCycles};
+use groups::{Counting, Groups, Pmu};
+use kernel::{Kernel, KernelCounter, Life};
+
+/// In whose name the processor has to run for an event to count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rings {
+    /// The program itself; needs the least permission.
+    User,
+    /// The program, and the kernel while it works for it.
+    UserAndKernel,
+}
+
+impl Rings {
+    /// The most that this process may count of its own: both, or user mode alone where the kernel keeps its part to
+    /// itself (`kernel.perf_event_paranoid` of 2 and more, without the capability CAP_PERFMON).
+    pub fn widest() -> Rings {
+        let both = Kernel { thread: 0, life: Life::OneThread, rings: Rings::UserAndKernel };
+        if both.open(SOFTWARE_EVENTS[0], None).is_ok() { Rings::UserAndKernel } else { Rings::User }
+    }
+
+    /// The rings as a source names them.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rings::User => "user mode",
+            Rings::UserAndKernel => "user and kernel mode",
+        }
+    }
+}
+
+/// Counters over one thread, the commands it starts, or several threads.
+#[derive(Debug)]
+pub struct Counters {
+    rings: Rings,
+    of_threads: Vec<Groups<KernelCounter>>,
+}
+
+impl Counters {
+    /// Counters of the calling thread, which stand still until [`Counters::start`].
+    pub fn of_this_thread(rings: Rings) -> Counters {
+        Counters::open(&[0], Life::OneThread, rings)
+    }
+
+    /// Counters of everything that the calling thread starts with `exec` from now on, threads and children of it
+    /// included. They count from the moment at which the command takes the place of the fork, so that nothing of
+    /// this program is in them. A descendant that is still alive when they are read is counted so far.
+    pub fn of_commands(rings: Rings) -> Counters {
+        Counters::open(&[0], Life::FromExec, rings)
+    }
+
+    /// Counters of all threads of a process, and of those that they start, which stand still until
+    /// [`Counters::start`]. `None` where there is no such process.
+    ///
+    /// Threads of which the kernel refuses the counters have them absent.
+    pub fn of_process(pid: u32, rings: Rings) -> Option<Counters> {
+        Some(Counters::of_threads(&threads(pid)?, rings))
+    }
+
+    /// Counters of threads by their numbers, and of those that they start, which stand still until
+    /// [`Counters::start`].
+    pub fn of_threads(threads: &[u32], rings: Rings) -> Counters {
+        Counters::open(threads, Life::WithDescendants, rings)
+    }
+
+    fn open(threads: &[u32], life: Life, rings: Rings) -> Counters {
+        let hidden = hardware_absence();
+        let own = Kernel { thread: 0, life: Life::OneThread, rings };
+        let size = if hidden.is_none() { groups::size_max(&own, HARDWARE_EVENTS) } else { 0 };
+        let open = |thread: &u32| {
+            let kernel = Kernel { thread: *thread, life, rings };
+            let mut groups = Groups::open(&kernel, SOFTWARE_EVENTS, 1);
+            match hidden {
+                Some(reason) => groups.add_absent(HARDWARE_EVENTS, reason),
+                None => groups.add(Groups::open(&kernel, HARDWARE_EVENTS, size)),
+            }
+            groups
+        };
+        Counters { rings, of_threads: threads.iter().map(open).collect() }
+    }
+
+    /// Whose instructions are counted.
+    pub fn rings(&self) -> Rings {
+        self.rings
+    }
+
+    /// Lets the counters run; a system call for each group and thread.
+    pub fn start(&self) {
+        self.leaders().for_each(Counting::start);
+    }
+
+    /// Halts the counters; what they have counted stays, and is added to after another start.
+    pub fn stop(&self) {
+        self.leaders().for_each(Counting::stop);
+    }
+
+    fn leaders(&self) -> impl Iterator<Item = &KernelCounter> {
+        self.of_threads.iter().flat_map(Groups::leaders)
+    }
+
+    /// What was counted so far, over all threads; a system call for each event and thread.
+    pub fn read(&self) -> Tally {
+        let mut tally = Tally::default();
+        self.of_threads.iter().for_each(|groups| groups.read_into(&mut tally));
+        tally
+    }
+}
+
+/// The numbers of a process's threads; `None` where there is no such process.
+pub fn threads(pid: u32) -> Option<Vec<u32>> {
+    let entries = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    Some(numbers.collect())
+}
+
+/// Why the processor counts nothing at all here, proven on this thread: some hypervisors let a counter be opened that
+/// stays at zero.
+fn hardware_absence() -> Option<Absence> {
+    CycleCounter::of_this_thread().err().map(|reason| match reason {
+        NoCycles::Forbidden => Absence::Forbidden,
+        NoCycles::Hidden => Absence::Hidden,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_threads_clock_counts_and_what_is_absent_says_why() {
+        let counters = Counters::of_this_thread(Rings::User);
+        counters.start();
+        let start = crate::account::thread_cpu();
+        while crate::account::thread_cpu().since(start) < measure::Nanos::from_millis(3) {}
+        counters.stop();
+        let tally = counters.read();
+        match tally.of("task_clock") {
+            Ok(count) => assert!(count.value() >= 3e6, "{count:?}"),
+            Err(reason) => println!("skipped: {reason}"),
+        }
+        for event in HARDWARE_EVENTS {
+            match tally.of(event.name) {
+                Ok(count) => assert!(count.share() > 0.0, "{event:?} {count:?}"),
+                Err(reason) => assert!(reason.to_string().len() > 20),
+            }
+        }
+    }
+
+    #[test]
+    fn a_process_that_is_gone_has_no_counters() {
+        assert!(Counters::of_process(u32::MAX - 1, Rings::User).is_none());
+    }
+}

@@ -1,0 +1,117 @@
+//! Counts with the share of the time in which they were counted, and the arithmetic of scaling them.
+
+use super::absence::Absence;
+use super::event::Event;
+
+/// What the kernel gives for one counter: the count, and for how long it was to count and did, in ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Raw {
+    /// Events counted while it ran.
+    pub value: u64,
+    /// Time for which it was to count while the task ran.
+    pub enabled: u64,
+    /// Time for which it held a counter of the processor.
+    pub running: u64,
+}
+
+/// A count of one event over all threads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Count {
+    value: f64,
+    enabled: u64,
+    running: u64,
+}
+
+impl Count {
+    /// Events; where the counter took turns with others, what it saw divided by its share of the time.
+    ///
+    /// Source: perf_event_open(2), "time_enabled and time_running". The scaled count is right as far as what ran was
+    /// the same all the time.
+    pub fn value(&self) -> f64 {
+        self.value
+    }
+
+    /// Share of the time in which it was counted: 1 for an exact count, above 0 otherwise.
+    pub fn share(&self) -> f64 {
+        if self.enabled == 0 { 1.0 } else { (self.running as f64 / self.enabled as f64).min(1.0) }
+    }
+}
+
+/// What was counted, event by event, and what was not.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tally {
+    counts: Vec<(Event, Count)>,
+    absent: Vec<(Event, Absence)>,
+}
+
+impl Tally {
+    /// The count of the event of this name, or why there is none.
+    pub fn of(&self, name: &str) -> Result<Count, Absence> {
+        let counted = self.counts.iter().find(|(event, _)| event.name == name).map(|(_, count)| *count);
+        // One thread of many that was not counted would make the sum too small, and nobody would see it.
+        match self.absent.iter().find(|(event, _)| event.name == name) {
+            Some((_, reason)) => Err(*reason),
+            None => counted.filter(|count| count.running > 0).ok_or(Absence::NeverRan),
+        }
+    }
+
+    /// Adds one thread's count. A thread that did not run while its counter was open has counted nothing, rightly.
+    pub(super) fn add(&mut self, event: Event, raw: Raw) {
+        if raw.enabled > 0 && raw.running == 0 {
+            return self.add_absent(event, Absence::NeverRan);
+        }
+        let scale = if raw.running == 0 { 1.0 } else { raw.enabled.max(raw.running) as f64 / raw.running as f64 };
+        let value = raw.value as f64 * scale;
+        match self.counts.iter_mut().find(|(known, _)| *known == event) {
+            Some((_, count)) => {
+                count.value += value;
+                count.enabled += raw.enabled;
+                count.running += raw.running;
+            }
+            None => self.counts.push((event, Count { value, enabled: raw.enabled, running: raw.running })),
+        }
+    }
+
+    /// Notes that one thread's count could not be had.
+    pub(super) fn add_absent(&mut self, event: Event, reason: Absence) {
+        // A thread that ended before its counter was opened ran in nobody's sight, and for as good as no time.
+        if reason != Absence::Gone || !self.counts.iter().any(|(known, _)| *known == event) {
+            self.absent.push((event, reason));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counters::event::HARDWARE_EVENTS;
+
+    #[test]
+    fn threads_are_scaled_each_by_its_own_share() {
+        let cycles = HARDWARE_EVENTS[0];
+        let mut tally = Tally::default();
+        tally.add(cycles, Raw { value: 100, enabled: 10, running: 10 });
+        tally.add(cycles, Raw { value: 100, enabled: 30, running: 10 });
+        tally.add(cycles, Raw::default());
+        let count = tally.of("cycles").unwrap();
+        assert_eq!((count.value(), count.share()), (400.0, 0.5));
+    }
+
+    #[test]
+    fn one_thread_without_a_counter_spoils_the_sum_and_it_is_absent() {
+        let cycles = HARDWARE_EVENTS[0];
+        let mut tally = Tally::default();
+        tally.add(cycles, Raw { value: 100, enabled: 10, running: 10 });
+        tally.add_absent(cycles, Absence::Forbidden);
+        assert_eq!(tally.of("cycles"), Err(Absence::Forbidden));
+        assert_eq!(tally.of("instructions"), Err(Absence::NeverRan));
+    }
+
+    #[test]
+    fn a_kernel_whose_running_time_exceeds_the_enabled_one_does_not_shrink_a_count() {
+        let mut tally = Tally::default();
+        tally.add(HARDWARE_EVENTS[0], Raw { value: 100, enabled: 10, running: 11 });
+        let count = tally.of("cycles").unwrap();
+        assert_eq!((count.value(), count.share()), (100.0, 1.0));
+    }
+}

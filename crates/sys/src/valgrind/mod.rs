@@ -1,0 +1,195 @@
+//! Counting instructions without the processor's counters: a command in a child under valgrind's tool callgrind.
+//!
+//! Valgrind carries out every instruction of the child itself, some fifty times slower, and counts exactly what ran in
+//! user mode; caches and branch prediction are simulated. It knows no AVX-512: a program that asks the processor what
+//! it can do is told that there is none.
+
+mod output;
+mod request;
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use thiserror::Error;
+
+pub use output::{OutputError, Simulated};
+pub use request::{counted, is_running_on_valgrind, start_instrumentation, stop_instrumentation, toggle_collect};
+pub use request::{dump_stats, zero_stats};
+
+use crate::process::{self, Ended, Ending};
+
+/// The name that sources of metrics give.
+pub const SOURCE: &str = "valgrind (callgrind)";
+
+/// Longest output file that is read: callgrind writes some MiB for a program as large as a browser.
+const OUTPUT_BYTES_MAX: u64 = 256 << 20;
+
+/// Names of folders of one process differ by this.
+static FOLDERS: AtomicU64 = AtomicU64::new(0);
+
+/// Why valgrind gave no counts.
+#[derive(Debug, Error)]
+pub enum ValgrindError {
+    /// It is not there.
+    #[error("valgrind is not installed; install it with `apt install valgrind` or `dnf install valgrind`")]
+    NotInstalled,
+    /// Something on the way to it failed.
+    #[error("valgrind could not be run: {0}")]
+    Io(#[from] io::Error),
+    /// It took too long and was ended.
+    #[error("under valgrind the command had not ended after {} s and was stopped", .0.as_secs())]
+    TimedOut(Duration),
+    /// The user asked to stop.
+    #[error("the count under valgrind was stopped")]
+    Stopped,
+    /// The command ended without having asked for anything to be counted.
+    #[error("the command ended under valgrind before the part that was to be counted")]
+    NothingCounted,
+    /// Valgrind itself gave up; its last words.
+    #[error("valgrind gave up: {0}")]
+    GaveUp(String),
+    /// Its output is not what it should be.
+    #[error("valgrind's output cannot be read: {0}")]
+    Output(#[from] OutputError),
+}
+
+/// Which part of the command is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All of it, from its first instruction, with the commands that it starts.
+    Whole,
+    /// What it does between the client requests of [`counted`].
+    BetweenRequests,
+}
+
+/// A command to run under valgrind.
+#[derive(Debug)]
+pub struct Callgrind<'a> {
+    /// Program and arguments.
+    pub words: &'a [OsString],
+    /// Which part is counted.
+    pub part: Part,
+    /// Folder in which a folder for valgrind's files is made, and removed.
+    pub scratch: &'a Path,
+    /// Time after which it is ended.
+    pub limit: Option<Duration>,
+}
+
+/// What came of a command under valgrind.
+#[derive(Debug)]
+pub struct Counted {
+    /// The counts.
+    pub simulated: Simulated,
+    /// How the command ended.
+    pub ended: Ended,
+}
+
+impl Callgrind<'_> {
+    /// Runs the command to its end, its standard output going to `stdout`, and reads what was counted.
+    pub fn run(&self, stdout: Stdio, stop: &AtomicBool) -> Result<Counted, ValgrindError> {
+        let folder = Folder::new(self.scratch)?;
+        let mut command = self.command(&folder.0);
+        let spawned = command.stdout(stdout).spawn();
+        let child = spawned.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => ValgrindError::NotInstalled,
+            _ => ValgrindError::Io(error),
+        })?;
+        let ended = process::wait(&child, stop, self.limit)?;
+        match ended.ending {
+            Ending::ByItself => {}
+            Ending::Stopped => return Err(ValgrindError::Stopped),
+            Ending::TimedOut => return Err(ValgrindError::TimedOut(self.limit.unwrap_or_default())),
+        }
+        match simulated(&folder.0)? {
+            // A zero here is not a count: no program that was counted ran no instruction.
+            Some(simulated) if simulated.instructions() == Some(0) => Err(ValgrindError::NothingCounted),
+            Some(simulated) => Ok(Counted { simulated, ended }),
+            None => Err(ValgrindError::GaveUp(last_words(&folder.0))),
+        }
+    }
+
+    fn command(&self, folder: &Path) -> Command {
+        let option = |name: &str, file: &str| {
+            let mut text = OsString::from(name);
+            // Valgrind reads a % in these names as the beginning of one of its own fields.
+            text.push(folder.join(file));
+            text
+        };
+        let mut command = Command::new("valgrind");
+        command.args(["--tool=callgrind", "--cache-sim=yes", "--branch-sim=yes"]);
+        command.arg(option("--callgrind-out-file=", "counts.%p")).arg(option("--log-file=", "log.%p"));
+        command.args(match self.part {
+            Part::Whole => ["--trace-children=yes", "--instr-atstart=yes"],
+            Part::BetweenRequests => ["--trace-children=no", "--instr-atstart=no"],
+        });
+        command.arg("--").args(self.words);
+        command
+    }
+}
+
+/// The sum over the processes that left counts in `folder`; `None` where none did.
+fn simulated(folder: &Path) -> Result<Option<Simulated>, ValgrindError> {
+    let mut sum: Option<Simulated> = None;
+    for entry in fs::read_dir(folder)?.flatten() {
+        let is_counts = entry.file_name().as_encoded_bytes().starts_with(b"counts.");
+        // A process that was replaced by another program before it did anything leaves an empty file.
+        if !is_counts || entry.metadata()?.len() == 0 {
+            continue;
+        }
+        if entry.metadata()?.len() > OUTPUT_BYTES_MAX {
+            return Err(OutputError::TooLong.into());
+        }
+        let one = output::parse(&fs::read(entry.path())?)?;
+        sum = Some(sum.map_or(one.clone(), |sum| sum.plus(&one)));
+    }
+    Ok(sum)
+}
+
+/// The last line that valgrind wrote, without its mark.
+fn last_words(folder: &Path) -> String {
+    let logs = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let logs = logs.filter(|path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"log.")));
+    let text: String = logs.filter_map(|path| fs::read(path).ok()).map(|text| lossy(&text)).collect();
+    let lines =
+        text.lines().map(|line| line.trim_start_matches(|letter: char| letter == '=' || letter.is_ascii_digit()));
+    let last = lines.map(str::trim).rfind(|line| !line.is_empty()).map(String::from);
+    last.unwrap_or_else(|| "it said nothing".into())
+}
+
+fn lossy(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).into_owned()
+}
+
+/// A folder of this process alone, removed when it is dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(parent: &Path) -> io::Result<Folder> {
+        // Valgrind puts its own fields in the place of a % in the name.
+        if OsStr::as_encoded_bytes(parent.as_os_str()).contains(&b'%') {
+            return Err(io::Error::other("the folder for temporary files has a % in its name"));
+        }
+        loop {
+            let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+            let path = parent.join(format!("readpath-valgrind-{}-{number}", std::process::id()));
+            match std::os::unix::fs::DirBuilderExt::mode(&mut fs::DirBuilder::new(), 0o700).create(&path) {
+                Ok(()) => return Ok(Folder(path)),
+                // Left by a process of the same number that was killed: another name is free.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What cannot be removed now is in the folder for temporary files, and the system clears that.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
