@@ -300,7 +300,7 @@ fn fold_row(row: RowView<'_>, touch: Touch) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory_pages::MemoryPages;
+    use crate::memory_pages::{FewFrames, MemoryPages};
     use std::sync::atomic::Ordering;
 
     const TOUCHES: [Touch; 4] = [Touch::Directory, Touch::Rows, Touch::Column(1), Touch::Column(5)];
@@ -349,56 +349,16 @@ mod tests {
         assert_eq!(sum, full_scan(&access, &table, Touch::Column(5)).unwrap());
     }
 
-    /// Gives at most so many pages at a time.
-    struct FewFrames<'a> {
-        pages: &'a MemoryPages,
-        free: std::cell::Cell<usize>,
-    }
-
-    struct Frame<'a> {
-        page: <MemoryPages as PageAccess>::Guard<'a>,
-        free: &'a std::cell::Cell<usize>,
-    }
-
-    impl Deref for Frame<'_> {
-        type Target = PageBytes;
-        fn deref(&self) -> &PageBytes {
-            &self.page
-        }
-    }
-
-    impl Drop for Frame<'_> {
-        fn drop(&mut self) {
-            self.free.set(self.free.get() + 1);
-        }
-    }
-
-    impl PageAccess for FewFrames<'_> {
-        type Guard<'a>
-            = Frame<'a>
-        where
-            Self: 'a;
-
-        fn get(&self, page: PageId) -> Result<Frame<'_>, StorageError> {
-            let left = self.free.get().checked_sub(1).ok_or(StorageError::PoolExhausted { frames: 0 })?;
-            let page = self.pages.get(page)?;
-            self.free.set(left);
-            Ok(Frame { page, free: &self.free })
-        }
-
-        fn prefetch(&self, _page: PageId) {}
-    }
-
     #[test]
     fn a_pool_that_is_all_but_pinned_slows_a_scan_and_does_not_stop_it() {
         let (pages, table) = table();
         let expected = full_scan(&pages, &table, Touch::Rows).unwrap();
         for frames in 1..5 {
-            let access = FewFrames { pages: &pages, free: std::cell::Cell::new(frames) };
+            let access = FewFrames::new(&pages, frames);
             assert_eq!(full_scan(&access, &table, Touch::Rows).unwrap(), expected, "{frames} frames");
             assert_eq!(access.free.get(), frames);
         }
-        let access = FewFrames { pages: &pages, free: std::cell::Cell::new(0) };
+        let access = FewFrames::new(&pages, 0);
         assert!(matches!(full_scan(&access, &table, Touch::Rows), Err(StorageError::PoolExhausted { .. })));
     }
 

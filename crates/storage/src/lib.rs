@@ -1,8 +1,9 @@
 //! The embedded storage engine: what reading a database block costs when nothing else is in the way.
 //!
-//! Bottom first: page and row, pool, heap, versions; beside them the columns in memory. It knows no experiment, keeps
-//! no statistics besides the counts of its gate, and prints nothing.
+//! Bottom first: page and row, pool, heap, versions, index, operators; beside them the columns in memory. It knows no
+//! experiment, keeps no statistics besides the counts of its gate, and prints nothing.
 
+pub mod btree;
 pub mod checksum;
 pub mod column;
 pub mod count;

@@ -14,6 +14,7 @@ use rustix::fs::{Advice, OFlags};
 use rustix::io::Errno;
 use sys::fill::{Filling, reserve};
 
+use crate::btree::stored::IndexInfo;
 use crate::error::StorageError;
 use crate::manifest::{DirectoryLock, Manifest, TableInfo, TableSpec, segment_file, sync_directory};
 use crate::page::{PageBytes, PageKind, PageMut, PageView};
@@ -112,7 +113,7 @@ pub fn verifier(segment: SegmentId) -> impl Fn(&PageBytes, u32) -> Result<(), St
     }
 }
 
-fn io_error(file: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> StorageError + use<> {
+pub(crate) fn io_error(file: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> StorageError + use<> {
     let file = file.to_path_buf();
     move |error| StorageError::Io { file, doing, error }
 }
@@ -147,21 +148,27 @@ fn verify_page(file: &File, path: &Path, page: PageId, bytes: &mut PageBytes) ->
     }
 }
 
-/// Takes a table out of the manifest, on the disk too, and then removes its file: never the other way round.
+/// Takes a table and its indexes out of the manifest, on the disk too, and then removes their files: never the other
+/// way round.
 fn remove_table(directory: &Path, manifest: &mut Manifest, name: &str) -> Result<(), StorageError> {
     let Some(table) = manifest.table(name).cloned() else { return Ok(()) };
     manifest.tables.retain(|other| other.spec.name != name);
+    // Without their rows its indexes are worth nothing.
+    let of_the_table = |index: &IndexInfo| index.spec.table == name;
+    let (gone, kept) = std::mem::take(&mut manifest.indexes).into_iter().partition(of_the_table);
+    manifest.indexes = kept;
     manifest.write(directory)?;
+    let gone: Vec<IndexInfo> = gone;
+    gone.iter().try_for_each(|index| remove_file(&index.path(directory)))?;
     remove_file(&table.path(directory))
 }
 
-/// Removes data files that no table names: what a killed load has left.
-fn remove_leftovers(directory: &Path, manifest: &Manifest) -> Result<(), StorageError> {
-    let named = |name: &str| manifest.tables.iter().any(|table| table.file == name);
+/// Removes data files that the manifest does not name: what a killed load has left.
+pub(crate) fn remove_leftovers(directory: &Path, manifest: &Manifest) -> Result<(), StorageError> {
     for entry in fs::read_dir(directory).map_err(io_error(directory, "listing"))? {
         let entry = entry.map_err(io_error(directory, "listing"))?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        if is_segment_file(&name) && !named(&name) {
+        if is_segment_file(&name) && !manifest.names_file(&name) {
             remove_file(&entry.path())?;
         }
     }
@@ -174,7 +181,7 @@ fn is_segment_file(name: &str) -> bool {
     number.and_then(|number| number.parse().ok()).is_some_and(|number| segment_file(SegmentId(number)) == name)
 }
 
-fn remove_file(path: &Path) -> Result<(), StorageError> {
+pub(crate) fn remove_file(path: &Path) -> Result<(), StorageError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error(path, "removing")(error)),
         _ => Ok(()),
@@ -218,7 +225,7 @@ fn named_if_full(directory: &Path, table: &TableInfo, error: StorageError) -> St
 }
 
 /// A full disk has an error of its own; the others name the file.
-fn write_error(directory: &Path, path: &Path, bytes: u64, error: io::Error) -> StorageError {
+pub(crate) fn write_error(directory: &Path, path: &Path, bytes: u64, error: io::Error) -> StorageError {
     match Errno::from_io_error(&error) {
         Some(Errno::NOSPC | Errno::DQUOT) => StorageError::NoSpace {
             directory: directory.into(),
@@ -234,7 +241,7 @@ fn free_bytes(directory: &Path) -> Result<u64, Errno> {
     Ok(space.f_bavail.saturating_mul(space.f_frsize))
 }
 
-fn check_space(directory: &Path, bytes: u64) -> Result<(), StorageError> {
+pub(crate) fn check_space(directory: &Path, bytes: u64) -> Result<(), StorageError> {
     let free = free_bytes(directory).map_err(|errno| io_error(directory, "looking at")(errno.into()))?;
     let needed = bytes.saturating_add(RESERVE_BYTES);
     if needed > free {
@@ -244,7 +251,7 @@ fn check_space(directory: &Path, bytes: u64) -> Result<(), StorageError> {
 }
 
 /// A new file past the page cache where the file system allows it: what was loaded is not to look cached afterwards.
-fn create_direct(path: &Path) -> io::Result<File> {
+pub(crate) fn create_direct(path: &Path) -> io::Result<File> {
     let create = |flags| OpenOptions::new().write(true).create_new(true).custom_flags(flags).open(path);
     match create(OFlags::DIRECT.bits() as i32) {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => {

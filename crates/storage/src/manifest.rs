@@ -1,14 +1,16 @@
-//! The manifest: which tables a data directory holds, with what they were made from.
+//! The manifest: which tables and indexes a data directory holds, with what they were made from.
 //!
-//! A table stands here only when all its pages are on the disk, so whatever interrupts a load leaves no trace here.
-//! The file is written whole or not at all. The format is in docs/formats.md.
+//! A table or index stands here only when all its pages are on the disk, so whatever interrupts a load leaves no trace
+//! here. The file is written whole or not at all. The format is in docs/formats.md.
 
+use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::btree::stored::IndexInfo;
 use crate::customers;
 use crate::error::StorageError;
 use crate::generator::RowShape;
@@ -179,11 +181,14 @@ pub struct Manifest {
     pub format: String,
     /// The tables, in the order of loading.
     pub tables: Vec<TableInfo>,
+    /// The indexes, in the order of building.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub indexes: Vec<IndexInfo>,
 }
 
 impl Default for Manifest {
     fn default() -> Manifest {
-        Manifest { format: MANIFEST_FORMAT.into(), tables: Vec::new() }
+        Manifest { format: MANIFEST_FORMAT.into(), tables: Vec::new(), indexes: Vec::new() }
     }
 }
 
@@ -219,7 +224,8 @@ impl Manifest {
             ));
         }
         let manifest: Manifest = serde_json::from_slice(text).map_err(broken)?;
-        match manifest.tables.iter().find_map(contradiction) {
+        let of_tables = manifest.tables.iter().find_map(contradiction);
+        match of_tables.or_else(|| manifest.contradiction_of_indexes()) {
             Some(reason) => Err(reason),
             None => Ok(manifest),
         }
@@ -253,12 +259,35 @@ impl Manifest {
         self.tables.iter().find(|table| table.spec.name == name)
     }
 
-    /// The lowest number that no table uses. Errors when every number is taken.
+    /// The index of this name.
+    pub fn index(&self, name: &str) -> Option<&IndexInfo> {
+        self.indexes.iter().find(|index| index.spec.name == name)
+    }
+
+    /// Whether a data file of this name belongs to a table or an index.
+    pub fn names_file(&self, name: &str) -> bool {
+        self.tables.iter().any(|table| table.file == name) || self.indexes.iter().any(|index| index.file == name)
+    }
+
+    /// What is wrong with the indexes. An index belongs to one table as it is now: with its table it goes.
+    fn contradiction_of_indexes(&self) -> Option<String> {
+        self.indexes.iter().find_map(|index| {
+            let table = self.table(&index.spec.table).filter(|table| table.segment == index.table_segment);
+            match table {
+                Some(table) => index.contradiction(table.rows),
+                None => Some(format!("index {} belongs to no table of it; remove this directory", index.spec.name)),
+            }
+        })
+    }
+
+    /// The lowest number that no table or index uses. Errors when every number is taken.
     pub fn free_segment(&self) -> Result<SegmentId, StorageError> {
-        let is_free = |number: &u16| self.tables.iter().all(|table| table.segment != *number);
+        let of_tables = self.tables.iter().map(|table| table.segment);
+        let taken: HashSet<u16> = of_tables.chain(self.indexes.iter().map(|index| index.segment)).collect();
+        let is_free = |number: &u16| !taken.contains(number);
         // The last number is left out: with it an undo link could look like none.
         let free = (0..u16::MAX).find(is_free).map(SegmentId);
-        free.ok_or_else(|| StorageError::Parameters("the data directory holds 65535 tables already".into()))
+        free.ok_or_else(|| StorageError::Parameters("the data directory holds 65535 tables and indexes already".into()))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Pages in plain memory behind a lock each: what tests read and change in place of the pool.
 
+use std::cell::Cell;
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -44,6 +46,18 @@ impl MemoryPages {
         (memory, HeapTable::new(&info, TABLE))
     }
 
+    /// Pages of zeros, to be created.
+    pub(crate) fn blank(segment: SegmentId, pages: u32) -> MemoryPages {
+        let mut memory = MemoryPages::default();
+        (0..pages).for_each(|number| memory.add(PageId { segment, number }, [0; PAGE_SIZE]));
+        memory
+    }
+
+    /// One page more.
+    pub(crate) fn add(&mut self, page: PageId, bytes: PageBytes) {
+        self.pages.insert(page, Box::new(RwLock::new(bytes)));
+    }
+
     fn page(&self, page: PageId) -> Result<&RwLock<PageBytes>, StorageError> {
         let found = self.pages.get(&page).map(Box::as_ref);
         found.ok_or_else(|| StorageError::Parameters(format!("there is no {page}")))
@@ -77,4 +91,50 @@ impl PageUpdate for MemoryPages {
     fn create(&self, page: PageId) -> Result<Self::GuardMut<'_>, StorageError> {
         self.get_mut(page)
     }
+}
+
+/// Gives at most so many pages at a time.
+pub(crate) struct FewFrames<'a> {
+    pages: &'a MemoryPages,
+    pub(crate) free: Cell<usize>,
+}
+
+impl<'a> FewFrames<'a> {
+    pub(crate) fn new(pages: &'a MemoryPages, frames: usize) -> FewFrames<'a> {
+        FewFrames { pages, free: Cell::new(frames) }
+    }
+}
+
+pub(crate) struct Frame<'a> {
+    page: <MemoryPages as PageAccess>::Guard<'a>,
+    free: &'a Cell<usize>,
+}
+
+impl Deref for Frame<'_> {
+    type Target = PageBytes;
+    fn deref(&self) -> &PageBytes {
+        &self.page
+    }
+}
+
+impl Drop for Frame<'_> {
+    fn drop(&mut self) {
+        self.free.set(self.free.get() + 1);
+    }
+}
+
+impl PageAccess for FewFrames<'_> {
+    type Guard<'a>
+        = Frame<'a>
+    where
+        Self: 'a;
+
+    fn get(&self, page: PageId) -> Result<Frame<'_>, StorageError> {
+        let left = self.free.get().checked_sub(1).ok_or(StorageError::PoolExhausted { frames: 0 })?;
+        let page = self.pages.get(page)?;
+        self.free.set(left);
+        Ok(Frame { page, free: &self.free })
+    }
+
+    fn prefetch(&self, _page: PageId) {}
 }

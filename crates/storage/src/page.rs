@@ -26,7 +26,7 @@ pub mod field {
     pub const MAGIC: usize = 4;
     /// Version of the format; u16.
     pub const VERSION: usize = 8;
-    /// What the rows are: 1 heap, 2 undo; u8.
+    /// What the page holds: 1 heap, 2 undo, 3 a node of an index; u8.
     pub const KIND: usize = 10;
     /// Zero; u8.
     pub const RESERVED: usize = 11;
@@ -73,13 +73,15 @@ const NO_UNDO: u64 = u64::MAX;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChangeNumber(pub u64);
 
-/// What the rows of a page are.
+/// What a page holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageKind {
     /// Rows of a table.
     Heap,
     /// Undo records; see [`crate::versions`].
     Undo,
+    /// A node of an index, which is no slotted page; see [`crate::btree::node`].
+    Index,
 }
 
 impl PageKind {
@@ -87,11 +89,17 @@ impl PageKind {
         match self {
             PageKind::Heap => 1,
             PageKind::Undo => 2,
+            PageKind::Index => 3,
         }
     }
 
     fn of_code(code: u8) -> Option<PageKind> {
-        [PageKind::Heap, PageKind::Undo].into_iter().find(|kind| kind.code() == code)
+        [PageKind::Heap, PageKind::Undo, PageKind::Index].into_iter().find(|kind| kind.code() == code)
+    }
+
+    /// Whether pages of this kind are a directory and rows.
+    fn has_rows(self) -> bool {
+        matches!(self, PageKind::Heap | PageKind::Undo)
     }
 }
 
@@ -118,8 +126,8 @@ pub enum Damage {
     /// A good page in the wrong place.
     #[error("it says that it is {0}")]
     OtherPage(PageId),
-    /// A kind that is none.
-    #[error("its kind is {0}, which is none")]
+    /// A kind that is none, or not the one that is read here.
+    #[error("its kind is {0}, which is none that is expected here")]
     Kind(u8),
     /// Directory and rows do not lie as they must.
     #[error("its header does not fit its rows")]
@@ -135,14 +143,23 @@ pub enum Damage {
         /// What is wrong.
         damage: RowDamage,
     },
+    /// Header, arrays and keys of a node do not lie as they must.
+    #[error("its header does not fit its entries")]
+    Node,
+    /// An entry of a node that does not come after the one before.
+    #[error("entry {0} of it is not in order")]
+    Entry(u16),
+    /// A leaf that does not come after the leaf that names it as the next one.
+    #[error("it does not come after the leaf that leads to it")]
+    Chain,
 }
 
 /// The two bytes of `page` at `at`, little-endian.
-fn u16_at(page: &PageBytes, at: usize) -> u16 {
+pub(crate) fn u16_at(page: &PageBytes, at: usize) -> u16 {
     u16::from_le_bytes([page[at], page[at + 1]])
 }
 
-fn u32_at(page: &PageBytes, at: usize) -> u32 {
+pub(crate) fn u32_at(page: &PageBytes, at: usize) -> u32 {
     u32::from(u16_at(page, at)) | u32::from(u16_at(page, at + 2)) << 16
 }
 
@@ -150,7 +167,7 @@ fn u64_at(page: &PageBytes, at: usize) -> u64 {
     u64::from(u32_at(page, at)) | u64::from(u32_at(page, at + 4)) << 32
 }
 
-fn put<const N: usize>(page: &mut PageBytes, at: usize, value: [u8; N]) {
+pub(crate) fn put<const N: usize>(page: &mut PageBytes, at: usize, value: [u8; N]) {
     page[at..at + N].copy_from_slice(&value);
 }
 
@@ -207,7 +224,7 @@ impl<'a> PageView<'a> {
         PageId { segment, number: u32_at(self.bytes, field::NUMBER) }
     }
 
-    /// What the rows are; `None` where the page was not verified and its kind is none.
+    /// What the page holds; `None` where the page was not verified and its kind is none.
     pub fn kind(&self) -> Option<PageKind> {
         PageKind::of_code(self.bytes[field::KIND])
     }
@@ -271,7 +288,7 @@ impl<'a> PageView<'a> {
     /// Whether these bytes were written by this engine, in this version, and are still the same.
     ///
     /// Letters and version come before the checksum: they tell a foreign or a newer file from a damaged one.
-    fn check_origin(&self) -> Result<(), Damage> {
+    pub(crate) fn check_origin(&self) -> Result<(), Damage> {
         if self.bytes[field::MAGIC..field::MAGIC + MAGIC.len()] != MAGIC {
             let is_blank = self.bytes.iter().all(|byte| *byte == 0);
             return Err(if is_blank { Damage::NeverWritten } else { Damage::Foreign });
@@ -291,7 +308,7 @@ impl<'a> PageView<'a> {
     /// Whether header, directory and rows agree. The checksum has passed, so only a faulty or a hostile writer can
     /// fail here; it is checked all the same, because later walks rely on it.
     fn check_structure(&self) -> Result<(), Damage> {
-        if self.kind().is_none() {
+        if !self.kind().is_some_and(PageKind::has_rows) {
             return Err(Damage::Kind(self.bytes[field::KIND]));
         }
         let slots = u16_at(self.bytes, field::SLOTS);

@@ -1,8 +1,9 @@
 //! The page of formats and the code must tell the same.
 
+use storage::btree::{Bulk, BulkSettings, KEY_BYTES_MAX, Key, KeyKind, node};
 use storage::page::{FORMAT_VERSION, MAGIC, PageKind, PageMut, PageView, field};
 use storage::row::{LONG_LENGTH, NULL, SHORT_LENGTH_MAX, encode};
-use storage::{PageId, SegmentId};
+use storage::{PageId, RowId, SegmentId};
 
 const FORMATS: &str = include_str!("../../../docs/formats.md");
 
@@ -38,6 +39,73 @@ fn the_documented_offsets_are_those_of_the_code() {
     }
     assert!(cells("Page", "magic")[3].contains(std::str::from_utf8(&MAGIC).expect("letters")));
     assert_eq!(cells("Page", "version")[3], FORMAT_VERSION.to_string());
+}
+
+#[test]
+fn the_documented_offsets_of_a_node_are_those_of_the_code() {
+    let fields = [
+        ("entries", field::SLOTS, "2"),
+        ("end", field::FREE_START, "2"),
+        ("page end", field::FREE_END, "2"),
+        ("level", node::field::LEVEL, "1"),
+        ("keys", node::field::KEYS, "1"),
+        ("prefix length", node::field::PREFIX, "2"),
+        ("link", node::field::LINK, "4"),
+        ("zeros", node::field::RESERVED, "8"),
+        ("heads", node::field::BODY, "4 × n"),
+    ];
+    for (name, offset, size) in fields {
+        assert_eq!(cells("Node of an index", name)[1..3], [offset.to_string().as_str(), size], "{name}");
+    }
+    assert!(FORMATS.contains(&format!("up to {KEY_BYTES_MAX}\nbytes")));
+}
+
+/// What a stranger does with a leaf and a root: no function of the engine reads them here.
+#[test]
+fn a_stranger_can_decode_a_node_from_the_documented_offsets() {
+    let mut pages: Vec<[u8; 8192]> = Vec::new();
+    let settings = BulkSettings { keys: KeyKind::Text, fill_percent: 100, segment: SegmentId(5) };
+    let mut bulk = Bulk::new(settings, |bytes: &[u8; 8192]| {
+        pages.push(*bytes);
+        Ok(())
+    })
+    .expect("a fill that can be");
+    let texts: Vec<String> =
+        (0..1200).map(|number| format!("town {number:04}{}", "!".repeat(number % 3 * 4))).collect();
+    for (text, number) in texts.iter().zip(0..) {
+        let row = RowId { page: PageId { segment: SegmentId(9), number: 70_000 + number }, slot: number as u16 };
+        bulk.add(Key::Text(text.as_bytes()).encode(KeyKind::Text).expect("a short key"), row).expect("keys in order");
+    }
+    let built = bulk.finish().expect("a sink that takes all");
+    assert_eq!((built.height, built.pages as usize), (2, pages.len()));
+    let number = |page: &[u8], at: usize, size: usize| {
+        (0..size).rev().fold(0, |sum, byte| sum << 8 | usize::from(page[at + byte]))
+    };
+    let root = pages.last().expect("a root");
+    assert_eq!((root[10], root[24], root[25]), (3, 1, 2));
+    let children: Vec<usize> =
+        (0..number(root, 14, 2)).map(|at| number(root, 40 + 8 * number(root, 14, 2) + 4 * at, 4)).collect();
+    let (mut leaf, mut found, mut visited) = (number(root, 28, 4), 0, Vec::new());
+    while leaf != 0xFFFF_FFFF {
+        visited.push(leaf);
+        let page = &pages[leaf];
+        let (n, p) = (number(page, 14, 2), number(page, 26, 2));
+        let prefix = &page[40 + 12 * n..][..p];
+        let (tails, mut tail_start) = (40 + 12 * n + p, 0);
+        for at in 0..n {
+            let head = (number(page, 40 + 4 * at, 4) as u32).to_be_bytes();
+            let packed = number(page, 40 + 10 * n + 2 * at, 2);
+            let (tail_end, head_bytes) = (packed & 0x1FFF, packed >> 13);
+            let key = [prefix, &head[..head_bytes], &page[tails + tail_start..tails + tail_end]].concat();
+            assert_eq!(key, texts[found].as_bytes());
+            assert_eq!(number(page, 40 + 4 * n + 4 * at, 4), 70_000 + found);
+            assert_eq!(number(page, 40 + 8 * n + 2 * at, 2), found);
+            (tail_start, found) = (tail_end, found + 1);
+        }
+        assert_eq!(number(page, 20, 2), tails + tail_start);
+        leaf = number(page, 28, 4);
+    }
+    assert_eq!((found, &visited[1..]), (texts.len(), &children[..]));
 }
 
 #[test]

@@ -115,7 +115,8 @@ impl TestFile {
         }
         let errors = Errors { directory };
         check_space(directory, bytes).map_err(|errno| errors.of(errno))??;
-        let file = File::from(create_nameless(directory).map_err(|errno| errors.of(errno))?);
+        // Direct where the file system allows it, because the file is not to be in the page cache afterwards.
+        let file = File::from(create_nameless(directory, OFlags::DIRECT).map_err(|errno| errors.of(errno))?);
         reserve(&file, bytes).map_err(|errno| errors.of(errno))?;
         let make = |offset: u64, buffer: &mut [u8]| expected_block(seed, offset, buffer);
         Filling::new(&file, bytes, make, stop).run(progress).map_err(|error| errors.of_io(error))?;
@@ -176,16 +177,20 @@ fn check_space(directory: &Path, needed: u64) -> Result<Result<(), TestFileError
     Ok(Err(TestFileError::NoSpace { directory: directory.into(), needed, reserve, free }))
 }
 
+/// A file without a name to write and to read back, through the page cache: nothing is left of it when it is closed,
+/// however the process ends. Errors as the kernel does.
+pub fn scratch_file(directory: &Path) -> io::Result<File> {
+    Ok(File::from(create_nameless(directory, OFlags::empty())?))
+}
+
 /// A file without a name: `O_TMPFILE`, or where the file system does not know it, a file whose name is removed at
-/// once.
-///
-/// Direct where the file system allows it, because the file is not to be in the page cache afterwards.
-fn create_nameless(directory: &Path) -> Result<OwnedFd, Errno> {
+/// once. With these flags, or without them where the file system refuses them.
+fn create_nameless(directory: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let writing = OFlags::RDWR | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;
     let directory = rustix::fs::open(directory, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let nameless = |flags| rustix::fs::openat(&directory, ".", writing | OFlags::TMPFILE | flags, mode);
-    match nameless(OFlags::DIRECT).or_else(|_| nameless(OFlags::empty())) {
+    match nameless(flags).or_else(|_| nameless(OFlags::empty())) {
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {
             create_unlinked(&directory, writing, mode)
         }

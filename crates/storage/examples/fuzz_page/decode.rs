@@ -1,7 +1,7 @@
 //! What is done with the bytes of a page that may be anything: shared by the example and the fuzz target.
 
 use storage::page::{Damage, PageBytes, PageMut, PageView};
-use storage::walk::{Touch, prefetch_page, walk, walk_ahead, walk_plain};
+use storage::walk::{Spot, Touch, count_values, prefetch_page, walk, walk_ahead, walk_plain};
 use storage::{PageId, SegmentId};
 
 /// The page that all inputs claim to be.
@@ -32,9 +32,14 @@ fn read(view: PageView<'_>, touch: Touch, is_verified: bool) {
     prefetch_page(view.bytes(), touch);
     let (plain, quick, ahead) = (walk_plain(view, touch), walk(view, touch), walk_ahead(view, view.bytes(), touch));
     assert_eq!(quick, ahead, "{touch:?}");
+    let number = if let Touch::Column(number) = touch { number } else { 0 };
+    let spots: Vec<Spot<'_>> = (0..view.slots()).filter_map(|slot| Spot::of(view, slot)).collect();
+    let values = count_values(&spots, number);
     if !is_verified {
         return;
     }
+    let plain_values = view.rows().filter(|row| row.column(number).flatten().is_some()).count();
+    assert_eq!(values, plain_values as u64, "values of column {number}");
     assert_eq!(plain, quick, "{touch:?}");
     let promised: usize = view.rows().map(|row| usize::from(row.column_count())).sum();
     assert_eq!(columns, promised, "a verified page has a row with fewer columns than it says");

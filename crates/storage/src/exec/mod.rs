@@ -1,4 +1,5 @@
 //! The operators: one file for each way to answer a question.
 
 pub mod full_scan;
+pub mod index_scan;
 pub mod unit_scan;

@@ -1,0 +1,30 @@
+//! The index: a B+tree of keys and row addresses over the pages of the pool.
+//!
+//! | file | what it decides |
+//! | --- | --- |
+//! | `key.rs` | what a key is, and its order as bytes |
+//! | `node.rs` | what a node page looks like, how it is checked and searched |
+//! | `entries.rs` | how a node is written |
+//! | `bulk.rs` | how a whole tree is built from entries in order |
+//! | `sort.rs` | how entries in no order become such |
+//! | `tree.rs` | look-ups and scans in key order |
+//! | `insert.rs` | inserts and splits, in memory |
+//! | `stored.rs` | indexes on the disk: whole or not at all, named in the manifest |
+//!
+//! Readers and readers go on side by side; an insert has the tree for itself.
+
+pub mod bulk;
+mod entries;
+mod insert;
+pub mod key;
+pub mod node;
+pub mod sort;
+pub mod stored;
+pub mod tree;
+
+pub use bulk::{Built, Bulk, BulkSettings};
+pub use key::{KEY_BYTES_MAX, Key, KeyKind};
+pub use tree::{BTree, LeafWalk, TreePlace};
+
+#[cfg(test)]
+mod tests;

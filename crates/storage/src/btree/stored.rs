@@ -1,0 +1,600 @@
+//! Indexes on the disk: built whole or not at all, named in the manifest, verified when they are read.
+//!
+//! The rules are those of the tables ([`crate::loader`]): the manifest names an index only when its pages are on the
+//! disk, so a build that is interrupted or killed leaves at most a file that nothing names, and the next load removes
+//! it. An index goes with its table.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::Advice;
+use serde::{Deserialize, Serialize};
+use sys::arena::Arena;
+
+use super::bulk::{Built, Bulk, BulkSettings, FILL_PERCENT};
+use super::key::{Key, KeyKind};
+use super::node::{LEVEL_MAX, NodeView};
+use super::sort::{KeySorter, SORT_BYTES};
+use super::tree::{BTree, TreePlace};
+use crate::error::StorageError;
+use crate::heap::{HeapTable, PageAccess};
+use crate::loader::{check_space, create_direct, io_error, remove_file, remove_leftovers, write_error};
+use crate::manifest::{DirectoryLock, Manifest, TableState, segment_file, sync_directory};
+use crate::number;
+use crate::page::{self, PageBytes, PageView};
+use crate::page_id::{PAGE_SIZE, PageId, RowId, SegmentId};
+
+/// Pages of one write: 4 MiB, so that a disk's rate counts and not its latency.
+const STRETCH_PAGES: usize = 512;
+
+/// Pages between two words about the progress.
+const PAGES_BETWEEN_WORDS: u32 = 512;
+
+/// The most bytes that an entry takes besides its key, where leaves are full: page, slot, end, and what of the prefix
+/// and of the nodes above comes to it. For the question whether the disk has room.
+const ENTRY_BYTES_ABOUT: u64 = 10;
+
+/// What an index is made from. Over equal tables, indexes of equal specifications are equal, byte by byte.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexSpec {
+    /// Its name in the data directory.
+    pub name: String,
+    /// The name of its table.
+    pub table: String,
+    /// The column of its keys, counted from 1.
+    pub column: u8,
+    /// What the keys are.
+    pub keys: KeyKind,
+    /// How full its leaves are, in percent; see [`FILL_PERCENT`].
+    pub fill_percent: u8,
+}
+
+/// An index of a data directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexInfo {
+    /// What it was made from.
+    #[serde(flatten)]
+    pub spec: IndexSpec,
+    /// The number of the data file of its table.
+    pub table_segment: u16,
+    /// The number of its data file, which every page of it names.
+    pub segment: u16,
+    /// The data file's name in the directory.
+    pub file: String,
+    /// The version of the page format.
+    pub page_format: u16,
+    /// Pages of the file; the last one is the root.
+    pub pages: u32,
+    /// Leaves among them.
+    pub leaves: u32,
+    /// Levels, leaves included.
+    pub height: u8,
+    /// Entries: rows with a key.
+    pub entries: u64,
+    /// See [`Built::clustering_factor`].
+    pub clustering_factor: u64,
+    /// How far it has come.
+    pub state: TableState,
+}
+
+impl IndexInfo {
+    /// Bytes of the data file.
+    pub fn file_bytes(&self) -> u64 {
+        u64::from(self.pages) * PAGE_SIZE as u64
+    }
+
+    /// Where the data file is.
+    pub fn path(&self, directory: &Path) -> PathBuf {
+        directory.join(&self.file)
+    }
+
+    /// The tree, whose data file those who give the pages know as `segment`, and that of its table as `table`.
+    pub fn tree(&self, segment: SegmentId, table: SegmentId) -> BTree {
+        let place = TreePlace { segment, table, name: PathBuf::from(&self.file) };
+        BTree::new(place, self.spec.keys, self.built())
+    }
+
+    fn built(&self) -> Built {
+        Built {
+            pages: self.pages,
+            leaves: self.leaves,
+            height: self.height,
+            entries: self.entries,
+            clustering_factor: self.clustering_factor,
+        }
+    }
+
+    /// Whether its numbers can be those of an index over a table of `rows` rows; what can not was written by somebody
+    /// else.
+    pub(crate) fn contradiction(&self, rows: u64) -> Option<String> {
+        let name = &self.spec.name;
+        if self.page_format != page::FORMAT_VERSION {
+            let (theirs, ours) = (self.page_format, page::FORMAT_VERSION);
+            return Some(format!(
+                "the pages of index {name} have format {theirs} and this program reads format {ours}"
+            ));
+        }
+        let has_levels = (1..=LEVEL_MAX + 1).contains(&self.height) && (self.height == 1) == (self.pages == 1);
+        let fits = has_levels
+            && self.file == segment_file(SegmentId(self.segment))
+            && (1..=self.pages).contains(&self.leaves)
+            && self.entries <= rows
+            && self.clustering_factor <= self.entries
+            && FILL_PERCENT.contains(&self.spec.fill_percent);
+        (!fits).then(|| format!("what it says of index {name} cannot be; remove this directory"))
+    }
+}
+
+/// The keys of a table, as a source for [`load`]: reads all of its pages in order, one get each. Rows without a value
+/// in the column have no key.
+///
+/// Errors as the gets and as [`KeySorter::add`], and for a value that is no number where the keys are numbers.
+pub fn keys_of_table<A: PageAccess>(
+    access: &A,
+    table: &HeapTable,
+    column: u8,
+    sorter: &mut KeySorter<'_>,
+) -> Result<(), StorageError> {
+    for number in 0..table.pages() {
+        let id = table.page(number);
+        let page = access.get(id)?;
+        for (slot, row) in (0_u16..).zip(PageView::verified(&page).rows()) {
+            let Some(value) = row.column(column).flatten() else { continue };
+            let key = match sorter.keys() {
+                KeyKind::Text => Some(Key::Text(value)),
+                KeyKind::Number => number::decode(value).map(Key::Number),
+            };
+            let no_number =
+                || format!("column {column} of row {slot} of {id} holds no number and cannot be indexed as one");
+            sorter.add(key.ok_or_else(|| StorageError::Parameters(no_number()))?, RowId { page: id, slot })?;
+        }
+    }
+    Ok(())
+}
+
+/// How a load is watched and ended.
+pub struct Watch<'a> {
+    /// Hears how many entries stand in finished leaves, from the calling thread.
+    pub progress: &'a mut dyn FnMut(u64),
+    /// Raised, it ends the load with [`StorageError::Stopped`].
+    pub stop: &'a AtomicBool,
+}
+
+/// Makes sure that `directory` holds the index of `spec`, building it when it is absent, when its parameters differ, or
+/// when its file is not whole; an index that is there is reused.
+///
+/// `source` gives the keys in any order; it is not asked when the index is reused. They are sorted in
+/// [`SORT_BYTES`] of memory and a scratch file without a name. Nothing is left of a load that fails or is stopped.
+pub fn load(
+    directory: &Path,
+    spec: &IndexSpec,
+    source: impl FnOnce(&mut KeySorter<'_>) -> Result<(), StorageError>,
+    watch: Watch<'_>,
+) -> Result<IndexInfo, StorageError> {
+    let _lock = DirectoryLock::take(directory)?;
+    let mut manifest = Manifest::read(directory)?;
+    let Some(table) = manifest.table(&spec.table).cloned() else {
+        let reason = format!("it holds no table {} to build index {} on; load it first", spec.table, spec.name);
+        return Err(StorageError::BadFile { file: directory.into(), reason });
+    };
+    if let Some(index) = manifest.index(&spec.name)
+        && index.spec == *spec
+        && check_file(directory, index).is_ok()
+    {
+        return Ok(index.clone());
+    }
+    remove_index(directory, &mut manifest, &spec.name)?;
+    remove_leftovers(directory, &manifest)?;
+    let segment = manifest.free_segment()?;
+    let path = directory.join(segment_file(segment));
+    let discard = |error| {
+        // The load has failed for a reason of its own; a file that cannot be removed now is removed by the next load.
+        let _ = fs::remove_file(&path);
+        error
+    };
+    let mut sorter = KeySorter::new(spec.keys, SORT_BYTES, directory, watch.stop);
+    source(&mut sorter)?;
+    let built = write_index(&path, segment, spec, sorter, watch).map_err(discard)?;
+    let index = IndexInfo {
+        spec: spec.clone(),
+        table_segment: table.segment,
+        segment: segment.0,
+        file: segment_file(segment),
+        page_format: page::FORMAT_VERSION,
+        pages: built.pages,
+        leaves: built.leaves,
+        height: built.height,
+        entries: built.entries,
+        clustering_factor: built.clustering_factor,
+        state: TableState::Loaded,
+    };
+    if let Some(reason) = index.contradiction(table.rows) {
+        return Err(discard(StorageError::Parameters(format!(
+            "the keys are not those of table {}: {reason}",
+            spec.table
+        ))));
+    }
+    manifest.indexes.push(index.clone());
+    manifest.write(directory).map_err(discard)?;
+    Ok(index)
+}
+
+/// The index of this name, its file checked as far as one look goes: length, first page and root.
+///
+/// Errors with [`StorageError::BadFile`] when there is no such index or its file is not whole, with
+/// [`StorageError::BadPage`] when a page is damaged.
+pub fn open(directory: &Path, name: &str) -> Result<IndexInfo, StorageError> {
+    let manifest = Manifest::read(directory)?;
+    let Some(index) = manifest.index(name) else {
+        let reason = format!("it holds no index {name}; build it first");
+        return Err(StorageError::BadFile { file: directory.into(), reason });
+    };
+    check_file(directory, index)?;
+    Ok(index.clone())
+}
+
+/// Removes an index; an absent one is no error.
+pub fn forget(directory: &Path, name: &str) -> Result<(), StorageError> {
+    if !directory.exists() {
+        return Ok(());
+    }
+    let _lock = DirectoryLock::take(directory)?;
+    let mut manifest = Manifest::read(directory)?;
+    remove_index(directory, &mut manifest, name)
+}
+
+/// Verifies every page of an index. Errors name the first bad one.
+pub fn verify(directory: &Path, index: &IndexInfo, stop: &AtomicBool) -> Result<(), StorageError> {
+    let file = open_of_right_length(directory, index)?;
+    for number in 0..index.pages {
+        if stop.load(Ordering::Relaxed) {
+            return Err(StorageError::Stopped);
+        }
+        verify_page(&file, &index.path(directory), page_of(index, number))?;
+    }
+    Ok(())
+}
+
+/// The judge of the pages of one data file, as a buffer pool wants it; as [`crate::loader::verifier`].
+pub fn verifier(segment: SegmentId) -> impl Fn(&PageBytes, u32) -> Result<(), String> + Send + Sync + 'static {
+    move |bytes, number| {
+        let verified = NodeView::verify(bytes, PageId { segment, number });
+        verified.map(drop).map_err(|damage| damage.to_string())
+    }
+}
+
+fn page_of(index: &IndexInfo, number: u32) -> PageId {
+    PageId { segment: SegmentId(index.segment), number }
+}
+
+fn open_of_right_length(directory: &Path, index: &IndexInfo) -> Result<File, StorageError> {
+    let path = index.path(directory);
+    let file = File::open(&path).map_err(io_error(&path, "opening"))?;
+    let length = file.metadata().map_err(io_error(&path, "looking at"))?.len();
+    if length != index.file_bytes() {
+        let expected = index.file_bytes();
+        let reason = format!("it is {length} bytes long and should be {expected}; build the index again");
+        return Err(StorageError::BadFile { file: path, reason });
+    }
+    Ok(file)
+}
+
+fn check_file(directory: &Path, index: &IndexInfo) -> Result<(), StorageError> {
+    let file = open_of_right_length(directory, index)?;
+    let path = index.path(directory);
+    verify_page(&file, &path, page_of(index, 0))?;
+    let root = verify_page(&file, &path, page_of(index, index.pages - 1))?;
+    let (level, keys) = root;
+    if level + 1 != index.height || keys != Some(index.spec.keys) {
+        let reason = "it is not the root of the index that the manifest names".into();
+        return Err(StorageError::BadPage { file: path, page: page_of(index, index.pages - 1), reason });
+    }
+    Ok(())
+}
+
+/// Level and keys of a page that is good.
+fn verify_page(file: &File, path: &Path, page: PageId) -> Result<(u8, Option<KeyKind>), StorageError> {
+    let mut bytes = [0; PAGE_SIZE];
+    file.read_exact_at(&mut bytes, u64::from(page.number) * PAGE_SIZE as u64).map_err(io_error(path, "reading"))?;
+    match NodeView::verify(&bytes, page) {
+        Ok(node) => Ok((node.level(), node.keys())),
+        Err(damage) => Err(StorageError::BadPage { file: path.into(), page, reason: damage.to_string() }),
+    }
+}
+
+/// Takes an index out of the manifest, on the disk too, and then removes its file: never the other way round.
+fn remove_index(directory: &Path, manifest: &mut Manifest, name: &str) -> Result<(), StorageError> {
+    let Some(index) = manifest.index(name).cloned() else { return Ok(()) };
+    manifest.indexes.retain(|other| other.spec.name != name);
+    manifest.write(directory)?;
+    remove_file(&index.path(directory))
+}
+
+/// Writes the data file of sorted keys and puts it on the disk.
+fn write_index(
+    path: &Path,
+    segment: SegmentId,
+    spec: &IndexSpec,
+    sorter: KeySorter<'_>,
+    watch: Watch<'_>,
+) -> Result<Built, StorageError> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let bytes = (sorter.key_bytes() + sorter.entries() * ENTRY_BYTES_ABOUT) * 100 / u64::from(spec.fill_percent.max(1));
+    check_space(directory, bytes)?;
+    let file = create_direct(path).map_err(io_error(path, "creating"))?;
+    let failed = |error| write_error(directory, path, bytes, error);
+    let mut pages = PageFile::new(&file).map_err(failed)?;
+    let settings = BulkSettings { keys: spec.keys, fill_percent: spec.fill_percent, segment };
+    let mut bulk = Bulk::new(settings, |bytes: &PageBytes| pages.push(bytes).map_err(failed))?;
+    let mut finished = 0;
+    sorter.finish(&mut |key, place| {
+        bulk.push(key, place)?;
+        let so_far = bulk.so_far();
+        if so_far.pages >= finished + PAGES_BETWEEN_WORDS {
+            finished = so_far.pages;
+            (watch.progress)(so_far.entries);
+        }
+        Ok(())
+    })?;
+    let built = bulk.finish()?;
+    pages.flush().map_err(failed)?;
+    (watch.progress)(built.entries);
+    file.sync_all().map_err(io_error(path, "writing to the disk"))?;
+    rustix::fs::fadvise(&file, 0, None, Advice::DontNeed).map_err(|errno| failed(errno.into()))?;
+    sync_directory(directory)?;
+    Ok(built)
+}
+
+/// Pages that are written one behind the other, many at once.
+struct PageFile<'a> {
+    file: &'a File,
+    arena: Arena,
+    held: usize,
+    written: u64,
+}
+
+impl PageFile<'_> {
+    fn new(file: &File) -> io::Result<PageFile<'_>> {
+        Ok(PageFile { file, arena: Arena::new(1, STRETCH_PAGES * PAGE_SIZE)?, held: 0, written: 0 })
+    }
+
+    fn push(&mut self, bytes: &PageBytes) -> io::Result<()> {
+        self.arena.slot_mut(0)[self.held..][..PAGE_SIZE].copy_from_slice(bytes);
+        self.held += PAGE_SIZE;
+        if self.held == STRETCH_PAGES * PAGE_SIZE { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.write_all_at(&self.arena.slot(0)[..self.held], self.written)?;
+        self.written += self.held as u64;
+        self.held = 0;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generator::RowShape;
+    use crate::loader;
+    use crate::manifest::{MANIFEST_FILE, TableInfo, TableSpec};
+    use crate::pool::{Pool, PoolSettings, Session};
+    use std::ops::Bound;
+    use sys::target::{Caching, Target};
+
+    static GO_ON: AtomicBool = AtomicBool::new(false);
+
+    fn spec(table: &str) -> IndexSpec {
+        let (name, table) = (format!("{table}_by_2"), table.into());
+        IndexSpec { name, table, column: 2, keys: KeyKind::Text, fill_percent: 90 }
+    }
+
+    fn table(directory: &Path, seed: u64) -> TableInfo {
+        let spec = TableSpec::uniform("t", RowShape { row_length: 250, columns: 5 }, 3 << 20, seed);
+        loader::load(directory, &spec, &mut |_| (), &GO_ON).unwrap()
+    }
+
+    /// A pool with the table, and the table.
+    fn pool_of(directory: &Path, info: &TableInfo) -> (Pool, HeapTable) {
+        let pool = Pool::new(PoolSettings::new(16 << 20)).unwrap();
+        let target = Target::open(&info.path(directory), Caching::Buffered).unwrap();
+        let verify = loader::verifier(SegmentId(info.segment));
+        let segment = pool.add_segment(target, info.pages, move |bytes, page| verify(bytes, page.number)).unwrap();
+        (pool, HeapTable::new(info, segment))
+    }
+
+    /// The tree in the pool.
+    fn opened(directory: &Path, pool: &Pool, table: &HeapTable, info: &IndexInfo) -> BTree {
+        let target = Target::open(&info.path(directory), Caching::Buffered).unwrap();
+        let verify = verifier(SegmentId(info.segment));
+        let segment = pool.add_segment(target, info.pages, move |bytes, page| verify(bytes, page.number)).unwrap();
+        info.tree(segment, table.segment())
+    }
+
+    fn built(directory: &Path, info: &TableInfo, stop: &AtomicBool) -> (Result<IndexInfo, StorageError>, u64) {
+        let (pool, table) = pool_of(directory, info);
+        let session = pool.session();
+        let mut heard = 0;
+        let source = |sorter: &mut KeySorter<'_>| keys_of_table(&session, &table, 2, sorter);
+        let watch = Watch { progress: &mut |entries| heard = entries, stop };
+        let result = load(directory, &spec(&info.spec.name), source, watch);
+        (result, heard)
+    }
+
+    /// A directory with a table and an index.
+    fn indexed() -> (tempfile::TempDir, TableInfo, IndexInfo) {
+        let directory = tempfile::tempdir().unwrap();
+        let table = table(directory.path(), 1);
+        let index = built(directory.path(), &table, &GO_ON).0.unwrap();
+        (directory, table, index)
+    }
+
+    fn change_byte(path: &Path, at: u64) {
+        let file = File::options().read(true).write(true).open(path).unwrap();
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, at).unwrap();
+        file.write_all_at(&[byte[0] ^ 4], at).unwrap();
+    }
+
+    fn rows_in_key_order(session: &Session<'_>, tree: &BTree) -> Result<Vec<(Vec<u8>, RowId)>, StorageError> {
+        let mut found = Vec::new();
+        tree.range(session, (Bound::Unbounded, Bound::Unbounded))?.for_each(|key, row| {
+            let Key::Text(text) = key else { panic!("a number in an index of texts") };
+            found.push((text.to_vec(), row));
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    #[test]
+    fn an_index_on_the_disk_holds_the_column_of_its_table_in_order() {
+        let (directory, info, index) = indexed();
+        verify(directory.path(), &index, &GO_ON).unwrap();
+        assert_eq!(open(directory.path(), &index.spec.name).unwrap(), index);
+        let (pool, table) = pool_of(directory.path(), &info);
+        let tree = opened(directory.path(), &pool, &table, &index);
+        let session = pool.session();
+        let mut expected = Vec::new();
+        for number in 0..table.pages() {
+            let page = session.get(table.page(number)).unwrap();
+            let rows = PageView::verified(&page).rows().map(|row| row.column(2).flatten().unwrap().to_vec());
+            expected.extend(rows.zip(0..).map(|(key, slot)| (key, RowId { page: table.page(number), slot })));
+        }
+        expected.sort();
+        assert_eq!(rows_in_key_order(&session, &tree).unwrap(), expected);
+        assert_eq!((index.entries, tree.clustering_factor()), (info.rows, Some(index.clustering_factor)));
+        let changes = expected.windows(2).filter(|pair| pair[0].1.page != pair[1].1.page).count() as u64;
+        assert_eq!(index.clustering_factor, changes + 1);
+    }
+
+    #[test]
+    fn a_finished_index_is_reused_and_one_of_other_parameters_replaced() {
+        let (directory, table, index) = indexed();
+        let (again, heard) = built(directory.path(), &table, &GO_ON);
+        assert_eq!((again.unwrap(), heard), (index.clone(), 0));
+        let mut other = index.spec.clone();
+        other.fill_percent = 60;
+        let no_rows = |_: &mut KeySorter<'_>| Ok(());
+        let watch = Watch { progress: &mut |_| (), stop: &GO_ON };
+        let replaced = load(directory.path(), &other, no_rows, watch).unwrap();
+        assert_eq!((replaced.entries, replaced.pages, replaced.height), (0, 1, 1));
+        assert_eq!(Manifest::read(directory.path()).unwrap().indexes, [replaced]);
+        forget(directory.path(), &other.name).unwrap();
+        assert!(open(directory.path(), &other.name).unwrap_err().to_string().contains("no index t_by_2"));
+    }
+
+    #[test]
+    fn an_index_goes_when_its_table_is_loaded_anew() {
+        let (directory, _, index) = indexed();
+        table(directory.path(), 2);
+        assert!(open(directory.path(), &index.spec.name).is_err());
+        assert!(Manifest::read(directory.path()).unwrap().indexes.is_empty());
+        let pages = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
+        assert_eq!(pages.filter(|path| path.extension().is_some_and(|ending| ending == "pages")).count(), 1);
+    }
+
+    #[test]
+    fn a_stopped_build_leaves_nothing_and_a_killed_ones_file_is_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let info = table(directory.path(), 1);
+        let leftover = directory.path().join(segment_file(SegmentId(1)));
+        fs::write(&leftover, [7; 100_000]).unwrap();
+        let stopped = built(directory.path(), &info, &AtomicBool::new(true)).0;
+        assert!(matches!(stopped, Err(StorageError::Stopped)));
+        assert!(!leftover.exists() && Manifest::read(directory.path()).unwrap().indexes.is_empty());
+        let index = built(directory.path(), &info, &GO_ON).0.unwrap();
+        verify(directory.path(), &index, &GO_ON).unwrap();
+    }
+
+    #[test]
+    fn an_index_without_its_table_cannot_be() {
+        let (directory, _, index) = indexed();
+        let manifest = directory.path().join(MANIFEST_FILE);
+        let text = fs::read_to_string(&manifest).unwrap();
+        for (from, to, reason) in [
+            ("\"table\":\"t\"", "\"table\":\"u\"", "belongs to no table"),
+            ("\"table_segment\":0", "\"table_segment\":5", "belongs to no table"),
+            ("\"height\":2", "\"height\":0", "cannot be"),
+            ("\"height\":2", "\"height\":1", "cannot be"),
+            ("segment-00001", "../../passwd", "cannot be"),
+            ("\"entries\":12582", "\"entries\":99999", "cannot be"),
+        ] {
+            let compact = text.replace("\": ", "\":");
+            assert!(compact.contains(from), "{compact}");
+            fs::write(&manifest, compact.replace(from, to)).unwrap();
+            let message = open(directory.path(), &index.spec.name).unwrap_err().to_string();
+            assert!(message.contains(reason), "{to}: {message}");
+        }
+        let absent = IndexSpec { table: "u".into(), ..index.spec };
+        fs::write(&manifest, text).unwrap();
+        let error = load(directory.path(), &absent, |_| Ok(()), Watch { progress: &mut |_| (), stop: &GO_ON });
+        assert!(error.unwrap_err().to_string().contains("no table u to build index t_by_2 on"));
+    }
+
+    #[test]
+    fn a_damaged_index_page_is_named_with_file_and_number_and_never_used() {
+        let (directory, info, index) = indexed();
+        let path = index.path(directory.path());
+        change_byte(&path, 2 * PAGE_SIZE as u64 + 4321);
+        let expected = format!("{}: page 2 is damaged (its checksum", path.display());
+        let message = verify(directory.path(), &index, &GO_ON).unwrap_err().to_string();
+        assert!(message.contains(&expected), "{message}");
+        let (pool, table) = pool_of(directory.path(), &info);
+        let tree = opened(directory.path(), &pool, &table, &index);
+        for _ in 0..2 {
+            let message = rows_in_key_order(&pool.session(), &tree).unwrap_err().to_string();
+            assert!(message.contains(&expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_truncated_or_flipped_index_is_built_again() {
+        for spoil in [
+            &(|path: &Path| File::options().write(true).open(path).unwrap().set_len(8192).unwrap()) as &dyn Fn(&Path),
+            &|path| change_byte(path, 100),
+            &|path| fs::remove_file(path).unwrap(),
+        ] {
+            let (directory, table, index) = indexed();
+            spoil(&index.path(directory.path()));
+            assert!(open(directory.path(), &index.spec.name).is_err());
+            let (again, heard) = built(directory.path(), &table, &GO_ON);
+            assert_eq!((again.unwrap(), heard), (index.clone(), index.entries));
+            verify(directory.path(), &index, &GO_ON).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_page_of_the_table_in_the_place_of_a_node_is_refused() {
+        let (directory, table, index) = indexed();
+        let rows = fs::read(table.path(directory.path())).unwrap();
+        let file = File::options().write(true).open(index.path(directory.path())).unwrap();
+        file.write_all_at(&rows[..PAGE_SIZE], 0).unwrap();
+        let message = open(directory.path(), &index.spec.name).unwrap_err().to_string();
+        assert!(message.contains("page 0 is damaged (it says that it is page 0 of segment 0)"), "{message}");
+    }
+
+    #[test]
+    fn a_column_of_texts_cannot_be_indexed_as_numbers_and_one_of_numbers_can() {
+        let directory = tempfile::tempdir().unwrap();
+        let spec = TableSpec::customers("c", 5000, 1);
+        let info = loader::load(directory.path(), &spec, &mut |_| (), &GO_ON).unwrap();
+        let (pool, table) = pool_of(directory.path(), &info);
+        let session = pool.session();
+        let load_by = |column| {
+            let spec =
+                IndexSpec { name: "n".into(), table: "c".into(), column, keys: KeyKind::Number, fill_percent: 90 };
+            let source = |sorter: &mut KeySorter<'_>| keys_of_table(&session, &table, column, sorter);
+            load(directory.path(), &spec, source, Watch { progress: &mut |_| (), stop: &GO_ON })
+        };
+        let message = load_by(17).unwrap_err().to_string();
+        assert!(message.contains("column 17 of row 0 of page 0 of segment 0 holds no number"), "{message}");
+        let by_id = load_by(1).unwrap();
+        assert_eq!((by_id.entries, by_id.clustering_factor), (5000, u64::from(info.pages)));
+        let tree = opened(directory.path(), &pool, &table, &by_id);
+        assert_eq!(tree.look_up(&session, Key::Number(777)).unwrap(), [table.row_id(776)]);
+        assert!(tree.look_up(&session, Key::Number(0)).unwrap().is_empty());
+    }
+}
