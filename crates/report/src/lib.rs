@@ -16,6 +16,7 @@ mod parameters;
 mod profile;
 mod roundtrip;
 mod runs;
+mod scan;
 mod style;
 mod table;
 mod text;
@@ -39,6 +40,7 @@ const BODIES: &[(&str, Body)] = &[
     ("disk", disk::body),
     ("roundtrip", roundtrip::body),
     ("lio", lio::body),
+    ("scan", scan::body),
     ("profile", profile::body),
 ];
 

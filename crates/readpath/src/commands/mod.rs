@@ -12,6 +12,7 @@ mod null;
 mod profile;
 mod roundtrip;
 mod runs;
+mod scan;
 mod show;
 
 use std::ffi::OsString;
@@ -41,6 +42,7 @@ pub(crate) const COMMANDS: &[CommandRow] = &[
     disk::COMMAND,
     roundtrip::COMMAND,
     lio::COMMAND,
+    scan::COMMAND,
     profile::COMMAND,
     export::COMMAND,
     runs::COMMAND,
