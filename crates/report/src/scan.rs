@@ -3,7 +3,7 @@
 use measure::{Case, Metric, Run};
 
 use crate::bar;
-use crate::number::{ABSENT, grouped, nanos_of, three_digits};
+use crate::number::{ABSENT, bytes, grouped, nanos_of, three_digits};
 use crate::parameters::cell;
 use crate::style::Style;
 use crate::table::{Align, Table};
@@ -57,7 +57,13 @@ const PUBLISHED: [Published; 6] = [
 pub(crate) fn body(run: &Run, style: &Style) -> String {
     let cases: Vec<&Case> = run.cases.iter().collect();
     let cells = bar_cells(&cases, style);
-    crate::join_sections(&[paths(&cases, cells, style).render(style), structures(&cases, style), beside(&cases, style)])
+    let sections = [
+        paths(&cases, cells, style).render(style),
+        indexes(&cases, style),
+        sizes(&cases, style),
+        beside(&cases, style),
+    ];
+    crate::join_sections(&sections)
 }
 
 /// Columns that are left for bars beside the rest of the table; 0 where they would be too short to tell anything.
@@ -69,12 +75,8 @@ fn bar_cells(cases: &[&Case], style: &Style) -> usize {
 }
 
 fn paths(cases: &[&Case], cells: usize, style: &Style) -> Table {
-    let has_threads = cases.iter().any(|case| cell(case, "threads") != "1");
-    let mut table = Table::new().column("path", Align::Left);
-    if has_threads {
-        table = table.column("threads", Align::Right);
-    }
-    table = table
+    let mut table = Table::new()
+        .column("path", Align::Left)
         .column("gets", Align::Right)
         .optional_column("ns/get", Align::Decimal)
         .column("ns/row", Align::Decimal)
@@ -87,7 +89,6 @@ fn paths(cases: &[&Case], cells: usize, style: &Style) -> Table {
     let costs = || cases.iter().filter_map(|case| nanos(case, "row_time")).filter(|nanos| *nanos > 0.0);
     let (smallest, largest) = (costs().fold(f64::INFINITY, f64::min), costs().fold(0.0, f64::max));
     for case in cases {
-        let threads = has_threads.then(|| cell(case, "threads"));
         let cost = nanos(case, "row_time");
         let figures = [
             count(case, "gets"),
@@ -99,36 +100,54 @@ fn paths(cases: &[&Case], cells: usize, style: &Style) -> Table {
             cost.map_or(String::new(), |cost| bar::logarithmic(cost, smallest, largest, cells, style)),
         ];
         let shown = if cells > 0 { figures.len() } else { figures.len() - 1 };
-        table.row([label(case)].into_iter().chain(threads).chain(figures.into_iter().take(shown)));
+        table.row([label(case)].into_iter().chain(figures.into_iter().take(shown)));
     }
     table
 }
 
-/// What stands behind a path: its blocks and how often they were visited, its size, its share of the bandwidth.
-fn structures(cases: &[&Case], style: &Style) -> String {
+/// How the indexes lie to the rows, and how often their scans came to a block.
+fn indexes(cases: &[&Case], style: &Style) -> String {
+    let mut table = Table::new()
+        .column("index", Align::Left)
+        .column("clustering factor", Align::Right)
+        .column("leaves", Align::Right)
+        .column("visits/block", Align::Decimal)
+        .optional_column("pinned revisits", Align::Right);
+    let indexes: Vec<&&Case> = cases.iter().filter(|case| case.metric("clustering_factor").is_some()).collect();
+    for case in &indexes {
+        table.row([
+            label(case).trim_start_matches("index, ").into(),
+            count(case, "clustering_factor"),
+            count(case, "leaf_blocks"),
+            number(median(case, "visits_per_block")),
+            count(case, "pinned_revisits"),
+        ]);
+    }
+    if indexes.is_empty() { String::new() } else { table.render(style) }
+}
+
+/// What the scans went through, how small it is, and how fast it went beside a read in sequence.
+fn sizes(cases: &[&Case], style: &Style) -> String {
     let mut table = Table::new()
         .column("what was read", Align::Left)
         .column("blocks", Align::Right)
-        .optional_column("visits/block", Align::Decimal)
-        .optional_column("revisits", Align::Right)
-        .optional_column("clustering", Align::Right)
-        .optional_column("leaves", Align::Right)
         .optional_column("× smaller", Align::Decimal)
-        .optional_column("% bandwidth", Align::Decimal);
-    for case in cases.iter().filter(|case| cell(case, "threads") == "1") {
-        let revisits = median(case, "pinned_revisits").filter(|revisits| *revisits > 0.0);
+        .optional_column("bytes read", Align::Right)
+        .optional_column("GB/s", Align::Decimal)
+        .optional_column("% of sequential", Align::Decimal);
+    let scans: Vec<&&Case> = cases.iter().filter(|case| case.metric("clustering_factor").is_none()).collect();
+    for case in &scans {
+        let rate = median(case, "bandwidth").map(|mebibytes| mebibytes * f64::from(1 << 20) / 1e9);
         table.row([
             label(case),
             count(case, "blocks"),
-            number(median(case, "visits_per_block")),
-            revisits.map_or(String::new(), |revisits| grouped(revisits as u64)),
-            count(case, "clustering_factor"),
-            count(case, "leaf_blocks"),
             number(median(case, "compression_ratio")),
+            median(case, "bytes_touched").map_or(String::new(), bytes),
+            number(rate),
             number(median(case, "bandwidth_share")),
         ]);
     }
-    if cases.iter().all(|case| cell(case, "threads") != "1") { String::new() } else { table.render(style) }
+    if scans.is_empty() { String::new() } else { table.render(style) }
 }
 
 /// The document's figures, for the paths that are here.
@@ -149,11 +168,15 @@ fn beside(cases: &[&Case], style: &Style) -> String {
     if rows.is_empty() { String::new() } else { wrap(title, style.width, 2) + "\n" + &table.render(style) }
 }
 
-/// The path in words; a path that the table does not know stands as it is written.
+/// The path in words, with its threads where there are several; an unknown path stands as it is written.
 fn label(case: &Case) -> String {
     let path = cell(case, "path");
     let known = PUBLISHED.iter().find(|row| row.path == path);
-    known.map_or(path, |row| row.label.into())
+    let label = known.map_or(path, |row| row.label.into());
+    match cell(case, "threads").as_str() {
+        "1" => label,
+        threads => format!("{label}, {threads} threads"),
+    }
 }
 
 fn median(case: &Case, name: &str) -> Option<f64> {

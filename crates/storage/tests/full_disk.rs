@@ -25,7 +25,7 @@ fn loaded(
 }
 
 /// Bytes of the file system: the table, the reserve of the check beforehand, the small table, and a little.
-const DISK_BYTES: u64 = 320 << 20;
+const DISK_BYTES: u64 = 960 << 20;
 
 #[test]
 fn a_disk_that_fills_up_during_a_load_leaves_no_half_table_and_harms_no_other() {
@@ -35,7 +35,8 @@ fn a_disk_that_fills_up_during_a_load_leaves_no_half_table_and_harms_no_other() 
     };
     loaded(&disk, "kept", 4 << 20, &mut |_| ()).unwrap();
     let free = disk.free();
-    // The check beforehand passes; then another process takes the space.
+    // The check beforehand passes; then another process takes the space. What is to be written is many times what it
+    // has to take, so that it comes first also where it is slow.
     let mut is_filled = false;
     let mut fill_once = |_| {
         if !is_filled {
@@ -43,7 +44,7 @@ fn a_disk_that_fills_up_during_a_load_leaves_no_half_table_and_harms_no_other() 
             is_filled = true;
         }
     };
-    let error = loaded(&disk, "large", 200 << 20, &mut fill_once).expect_err("a table that does not fit was loaded");
+    let error = loaded(&disk, "large", 768 << 20, &mut fill_once).expect_err("a table that does not fit was loaded");
     assert!(is_filled && matches!(error, StorageError::NoSpace { .. }), "{error}");
     assert!(error.to_string().contains(disk.mount.to_str().unwrap()), "{error}");
     disk.empty();

@@ -1,7 +1,7 @@
 //! What the numbers say, in sentences.
 
 use measure::Finding;
-use measure::quantity::{format_nanos, size_in_words, three_digits};
+use measure::quantity::{format_nanos, rounded_size, three_digits};
 use subjects::access_paths::{AccessPath, ZoneMaps};
 
 use super::ScanParameters;
@@ -14,9 +14,6 @@ const BOUND_BY_BANDWIDTH: f64 = 0.7;
 
 /// Threads that ran for a smaller share of the time were kept waiting by others.
 const BUSY: f64 = 0.9;
-
-/// Gets and blocks of the document's index with a bad clustering factor: more than so many, of so many.
-const PUBLISHED_GETS: &str = "more than 60 million gets for 1.6 million blocks";
 
 /// All that the cases say.
 pub(super) fn report(found: &[Measured], parameters: &ScanParameters, machine: &Machine, journal: &mut dyn Journal) {
@@ -33,46 +30,39 @@ fn of<'a>(found: &[&'a Measured], path: AccessPath) -> Option<&'a Measured> {
     found.iter().copied().find(|one| one.path == path)
 }
 
-/// How many times dearer the dearest path is.
+/// How many times dearer the dearest path is than the full scan, and than the cheapest that reads anything.
 fn dearest(found: &[&Measured], journal: &mut dyn Journal) {
     let by_cost = |one: &&&Measured, other: &&&Measured| one.row_time.total_cmp(&other.row_time);
-    let (Some(least), Some(most)) = (found.iter().min_by(by_cost), found.iter().max_by(by_cost)) else { return };
-    if least.path == most.path || least.row_time <= 0.0 {
+    let reads = || found.iter().filter(|one| one.row_time > 0.0 && (one.units_unread == 0 || one.units_read > 0));
+    let (Some(least), Some(most)) = (reads().min_by(by_cost), reads().max_by(by_cost)) else { return };
+    let others = of(found, AccessPath::FullScan).into_iter().chain([*least]);
+    let mut clauses: Vec<String> = others
+        .filter(|one| one.path != most.path)
+        .map(|one| format!("{} times {}", three_digits(most.row_time / one.row_time), one.path.name()))
+        .collect();
+    clauses.dedup();
+    if clauses.is_empty() {
         return;
     }
-    let scan = of(found, AccessPath::FullScan).filter(|scan| scan.path != most.path && scan.path != least.path);
-    let against_scan = scan.map_or(String::new(), |scan| {
-        format!(", and {} times as much as by full-scan", three_digits(most.row_time / scan.row_time))
-    });
+    let cycles = most.cycles_per_row.map_or(String::new(), |cycles| format!(" ({} cycles)", three_digits(cycles)));
     journal.find(Finding::info(
         "answer-dearest",
         format!(
-            "A row costs {}{} by {}, {} times as much as by {} ({}){against_scan}.",
+            "A row costs {}{cycles} by {}: {}.",
             format_nanos(most.row_time),
-            most.cycles_per_row.map_or(String::new(), |cycles| format!(" ({} cycles)", three_digits(cycles))),
             most.path.name(),
-            three_digits(most.row_time / least.row_time),
-            least.path.name(),
-            format_nanos(least.row_time)
+            clauses.join(", ")
         ),
     ));
 }
 
 /// How many times a block was visited.
 fn visits(found: &[&Measured], journal: &mut dyn Journal) {
-    let clause = |one: &&Measured| {
-        let visits = one.visits?;
-        Some(format!("{} got each block of the table {} times", one.path.name(), three_digits(visits)))
-    };
+    let clause = |one: &&Measured| Some(format!("{} got each block {} times", one.path.name(), three_digits(one.visits?)));
     let clauses: Vec<String> = found.iter().filter_map(clause).collect();
-    if clauses.is_empty() {
-        return;
+    if !clauses.is_empty() {
+        journal.find(Finding::info("answer-visits", format!("{}.", clauses.join(", "))));
     }
-    let published = match of(found, AccessPath::IndexBadClustering) {
-        Some(_) => format!(" (the document: {PUBLISHED_GETS})"),
-        None => String::new(),
-    };
-    journal.find(Finding::info("answer-visits", format!("{}{published}.", clauses.join(", "))));
 }
 
 /// What the way to blocks elsewhere in memory costs: the same rows by the same code, in two orders.
@@ -86,8 +76,8 @@ fn waits(found: &[&Measured], journal: &mut dyn Journal) {
     journal.find(Finding::info(
         "answer-waits-for-memory",
         format!(
-            "index-bad-clustering visits the rows of index-good-clustering by the same code in another order: {} % of \
-             its time, {} a further get, is the get and the wait for the memory of a block elsewhere.",
+            "index-bad-clustering waits for memory: {} % of its time ({} a further get) goes into getting blocks that \
+             lie elsewhere, as the same rows in the order of the table show.",
             three_digits(time / bad.row_time * 100.0),
             format_nanos(time * bad.rows / gets)
         ),
@@ -100,8 +90,8 @@ fn bandwidth(found: &[Measured], machine: &Machine, journal: &mut dyn Journal) {
     for one in found {
         let (Some((own, best)), Some(bytes)) = (one.bandwidth, one.bytes_touched) else { continue };
         let meaning = if bytes <= cache as f64 {
-            let cached = size_in_words(bytes as u64);
-            format!("its {cached} fit into the processor's cache, and the memory says nothing of it")
+            let cached = rounded_size(bytes as u64);
+            format!("its {cached} fit into the processor's cache, and the memory has no part in it")
         } else if own / best >= BOUND_BY_BANDWIDTH {
             "it waits for the memory".into()
         } else {

@@ -9,7 +9,7 @@ mod measuring;
 
 use std::time::Duration;
 
-use measure::quantity::size_in_words;
+use measure::quantity::rounded_size;
 use measure::{Finding, Parameters};
 use serde_json::json;
 use storage::unit::Level;
@@ -219,14 +219,14 @@ impl Bench<'_> {
             return Err(ExperimentError::Parameters(format!(
                 "{rows} rows need {} of memory at one time ({sentence}, one after the other, and {} to measure the \
                  bandwidth), and {} is what {given}: give fewer --rows, or leave the largest --path out",
-                size_in_words(most),
-                size_in_words(STREAM_BYTES),
-                size_in_words(limit)
+                rounded_size(most),
+                rounded_size(STREAM_BYTES),
+                rounded_size(limit)
             )));
         }
         journal.find(Finding::info(
             "memory-needed",
-            format!("{rows} rows were forecast to take, one after the other, {sentence}."),
+            format!("{rows} rows were forecast to take {sentence}, one after the other."),
         ));
         Ok(())
     }
@@ -273,8 +273,8 @@ impl Bench<'_> {
                     "A buffer pool was to stand on 2 MiB pages, but the system granted {} of {}: every get of a \
                      block elsewhere contains a miss of the page table cache. Set \
                      /sys/kernel/mm/transparent_hugepage/enabled to madvise or always.",
-                    huge.map_or("an unknown part".into(), size_in_words),
-                    size_in_words(bytes)
+                    huge.map_or("an unknown part".into(), rounded_size),
+                    rounded_size(bytes)
                 ),
             ));
         }
@@ -290,7 +290,7 @@ impl Bench<'_> {
 }
 
 fn in_words(need: &MemoryNeed) -> String {
-    format!("{} for {}", size_in_words(need.bytes), need.structure.name())
+    format!("{} for {}", rounded_size(need.bytes), need.structure.name())
 }
 
 /// How each column came out, once in a run.
