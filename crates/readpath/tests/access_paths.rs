@@ -73,7 +73,10 @@ fn all_six_paths_count_the_same_rows() {
     assert_eq!(metric(&found[1], "visits_per_block"), Some(1.0));
     assert!(metric(&found[0], "visits_per_block") > Some(20.0));
     assert_eq!(metric(&found[2], "gets"), Some(f64::from(20_000_u32.div_ceil(43))));
-    assert_eq!((metric(&found[4], "gets"), found[5]["parameters"]["question"].as_str()), (Some(0.0), Some("no-predicate")));
+    assert_eq!(
+        (metric(&found[4], "gets"), found[5]["parameters"]["question"].as_str()),
+        (Some(0.0), Some("no-predicate"))
+    );
     assert!(document["subject"]["columns"].as_array().unwrap().len() == 23);
     assert!(ids(&document).contains(&"absent-instructions") && ids(&document).contains(&"answer-visits"));
 }
@@ -93,8 +96,7 @@ fn a_question_that_half_the_rows_pass_goes_to_the_paths_that_can_answer_it() {
 #[test]
 fn only_what_is_asked_for_is_measured() {
     let document = document("--rows 1 --path column-count,full-scan");
-    let paths: Vec<&str> =
-        cases(&document).iter().map(|case| case["parameters"]["path"].as_str().unwrap()).collect();
+    let paths: Vec<&str> = cases(&document).iter().map(|case| case["parameters"]["path"].as_str().unwrap()).collect();
     assert_eq!(paths, ["full-scan", "column-count"]);
 }
 

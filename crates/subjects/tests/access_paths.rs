@@ -130,17 +130,8 @@ fn an_index_scan_refuses_a_question_about_another_column() {
     engine.prepare(AccessPath::IndexGoodClustering, &GO).unwrap();
     let error = engine.scan(&pass(Asked::HalfPass, 1, ZoneMaps::On)).unwrap_err().to_string();
     assert!(error.contains("compares no other column"), "{error}");
-    let none = AccessSettings {
-        rows: 0,
-        seed: 1,
-        level: Level::QueryLow,
-        paths: vec![],
-        builders: 1,
-        column_bytes_max: 0,
-    };
+    let none =
+        AccessSettings { rows: 0, seed: 1, level: Level::QueryLow, paths: vec![], builders: 1, column_bytes_max: 0 };
     let refused = AccessEngine::new(none, Clock::calibrate());
-    assert!(matches!(
-        refused.err(),
-        Some(subjects::logical_reads::SubjectError::Storage(StorageError::Parameters(_)))
-    ));
+    assert!(matches!(refused.err(), Some(subjects::logical_reads::SubjectError::Storage(StorageError::Parameters(_)))));
 }

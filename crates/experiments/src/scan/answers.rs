@@ -1,7 +1,7 @@
 //! What the numbers say, in sentences.
 
 use measure::Finding;
-use measure::quantity::{format_nanos, rounded_size, three_digits};
+use measure::quantity::{format_nanos, three_digits};
 use subjects::access_paths::{AccessPath, ZoneMaps};
 
 use super::ScanParameters;
@@ -47,18 +47,14 @@ fn dearest(found: &[&Measured], journal: &mut dyn Journal) {
     let cycles = most.cycles_per_row.map_or(String::new(), |cycles| format!(" ({} cycles)", three_digits(cycles)));
     journal.find(Finding::info(
         "answer-dearest",
-        format!(
-            "A row costs {}{cycles} by {}: {}.",
-            format_nanos(most.row_time),
-            most.path.name(),
-            clauses.join(", ")
-        ),
+        format!("A row costs {}{cycles} by {}: {}.", format_nanos(most.row_time), most.path.name(), clauses.join(", ")),
     ));
 }
 
 /// How many times a block was visited.
 fn visits(found: &[&Measured], journal: &mut dyn Journal) {
-    let clause = |one: &&Measured| Some(format!("{} got each block {} times", one.path.name(), three_digits(one.visits?)));
+    let clause =
+        |one: &&Measured| Some(format!("{} got each block {} times", one.path.name(), three_digits(one.visits?)));
     let clauses: Vec<String> = found.iter().filter_map(clause).collect();
     if !clauses.is_empty() {
         journal.find(Finding::info("answer-visits", format!("{}.", clauses.join(", "))));
@@ -90,7 +86,7 @@ fn bandwidth(found: &[Measured], machine: &Machine, journal: &mut dyn Journal) {
     for one in found {
         let (Some((own, best)), Some(bytes)) = (one.bandwidth, one.bytes_touched) else { continue };
         let meaning = if bytes <= cache as f64 {
-            let cached = rounded_size(bytes as u64);
+            let cached = super::whole_mebibytes(bytes as u64);
             format!("its {cached} fit into the processor's cache, and the memory has no part in it")
         } else if own / best >= BOUND_BY_BANDWIDTH {
             "it waits for the memory".into()

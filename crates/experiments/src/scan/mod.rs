@@ -9,7 +9,7 @@ mod measuring;
 
 use std::time::Duration;
 
-use measure::quantity::rounded_size;
+use measure::quantity::size_in_words;
 use measure::{Finding, Parameters};
 use serde_json::json;
 use storage::unit::Level;
@@ -219,9 +219,9 @@ impl Bench<'_> {
             return Err(ExperimentError::Parameters(format!(
                 "{rows} rows need {} of memory at one time ({sentence}, one after the other, and {} to measure the \
                  bandwidth), and {} is what {given}: give fewer --rows, or leave the largest --path out",
-                rounded_size(most),
-                rounded_size(STREAM_BYTES),
-                rounded_size(limit)
+                whole_mebibytes(most),
+                whole_mebibytes(STREAM_BYTES),
+                whole_mebibytes(limit)
             )));
         }
         journal.find(Finding::info(
@@ -273,8 +273,8 @@ impl Bench<'_> {
                     "A buffer pool was to stand on 2 MiB pages, but the system granted {} of {}: every get of a \
                      block elsewhere contains a miss of the page table cache. Set \
                      /sys/kernel/mm/transparent_hugepage/enabled to madvise or always.",
-                    huge.map_or("an unknown part".into(), rounded_size),
-                    rounded_size(bytes)
+                    huge.map_or("an unknown part".into(), whole_mebibytes),
+                    whole_mebibytes(bytes)
                 ),
             ));
         }
@@ -289,8 +289,13 @@ impl Bench<'_> {
     }
 }
 
+/// A size as a sentence writes it, to the mebibyte from one on.
+fn whole_mebibytes(bytes: u64) -> String {
+    size_in_words(if bytes >= 1 << 20 { bytes >> 20 << 20 } else { bytes })
+}
+
 fn in_words(need: &MemoryNeed) -> String {
-    format!("{} for {}", rounded_size(need.bytes), need.structure.name())
+    format!("{} for {}", whole_mebibytes(need.bytes), need.structure.name())
 }
 
 /// How each column came out, once in a run.
