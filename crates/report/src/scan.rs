@@ -78,11 +78,11 @@ fn paths(cases: &[&Case], cells: usize, style: &Style) -> Table {
     let mut table = Table::new()
         .column("path", Align::Left)
         .column("gets", Align::Right)
-        .optional_column("ns/get", Align::Decimal)
         .column("ns/row", Align::Decimal)
         .optional_column("instr/row", Align::Decimal)
         .optional_column("cycles/row", Align::Decimal)
-        .optional_column("IPC", Align::Decimal);
+        .optional_column("IPC", Align::Decimal)
+        .optional_column("ns/get", Align::Decimal);
     if cells > 0 {
         table = table.column(SCALE, Align::Left);
     }
@@ -92,11 +92,11 @@ fn paths(cases: &[&Case], cells: usize, style: &Style) -> Table {
         let cost = nanos(case, "row_time");
         let figures = [
             count(case, "gets"),
-            number(nanos(case, "get_time")),
             cost.map_or(ABSENT.into(), three_digits),
             number(median(case, "instructions_per_row")),
             number(median(case, "cycles_per_row")),
             number(median(case, "ipc")),
+            number(nanos(case, "get_time")),
             cost.map_or(String::new(), |cost| bar::logarithmic(cost, smallest, largest, cells, style)),
         ];
         let shown = if cells > 0 { figures.len() } else { figures.len() - 1 };

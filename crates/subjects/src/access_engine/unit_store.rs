@@ -16,8 +16,7 @@ use super::generated::GeneratedPages;
 use super::{SPARE_PAGES, question, threads};
 use crate::access_paths::{PathFacts, ScanCost, ScanPass};
 
-/// By how much units may be larger than the first one, as one in so many: rows are drawn alike, and units of ten million
-/// rows differed by less than one in a hundred.
+/// By how much units may be larger than the first one, as one in so many: their rows are drawn alike.
 const LARGER_UNITS: u64 = 25;
 
 /// The units in their pool.
