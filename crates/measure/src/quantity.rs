@@ -100,6 +100,27 @@ pub fn three_digits(value: f64) -> String {
     format!("{rounded:.*}", (2 - exponent).max(0) as usize)
 }
 
+/// Separator of thousands: narrow, and no line breaks at it.
+pub const THIN_SPACE: char = '\u{202f}';
+
+/// A whole number with thin separators: `69 642 625`.
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(THIN_SPACE);
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count with its noun, as a sentence writes it: `1 line`, `24 015 reads`.
+pub fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+}
+
 fn split_unit(text: &str) -> (&str, &str) {
     let text = text.trim();
     let end = text.find(|character: char| !(character.is_ascii_digit() || character == '.')).unwrap_or(text.len());
@@ -138,6 +159,15 @@ mod tests {
         assert_eq!(format_nanos(999_700.0), "1.00 ms");
         assert_eq!(format_nanos(1.13), "1.13 ns");
         assert_eq!([8192, 1000].map(size_in_words), ["8 KiB", "1000 bytes"]);
+    }
+
+    #[test]
+    fn counts_have_thin_separators_and_their_noun_its_number() {
+        let shown = |count| counted(count, "read", "reads").replace(THIN_SPACE, "'");
+        assert_eq!(
+            [0, 1, 2, 999, 24_015, 69_642_625].map(shown),
+            ["0 reads", "1 read", "2 reads", "999 reads", "24'015 reads", "69'642'625 reads"]
+        );
     }
 
     proptest! {

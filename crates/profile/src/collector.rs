@@ -264,13 +264,15 @@ impl Observer for Collector {
     fn wait(&mut self, context: &Context, wait: &Wait) {
         let shape = self.shape(context, wait.event);
         let blocks = self.blocks(shape, wait);
-        entry(&mut self.session(wait.session).events, wait.event.0 as usize).add(wait, blocks);
+        let bucket = bucket_of(wait.elapsed);
+        let sums = entry(&mut self.session(wait.session).events, wait.event.0 as usize);
+        sums.add_to_bucket(wait, blocks, bucket);
         let statement = self.statement(wait.statement);
         match statement.waits.iter_mut().find(|(event, _)| *event == wait.event) {
-            Some((_, sums)) => sums.add(wait, blocks),
+            Some((_, sums)) => sums.add_to_bucket(wait, blocks, bucket),
             None => {
                 let mut sums = EventSums::default();
-                sums.add(wait, blocks);
+                sums.add_to_bucket(wait, blocks, bucket);
                 statement.waits.push((wait.event, sums));
             }
         }
@@ -422,6 +424,11 @@ impl ThinkTime {
 impl EventSums {
     /// Adds a wait that moved so many blocks.
     pub fn add(&mut self, wait: &Wait, blocks: u64) {
+        self.add_to_bucket(wait, blocks, bucket_of(wait.elapsed));
+    }
+
+    /// Adds a wait whose bucket of the histogram is known.
+    fn add_to_bucket(&mut self, wait: &Wait, blocks: u64, bucket: usize) {
         let elapsed = wait.elapsed;
         self.min = if self.count == 0 { elapsed } else { self.min.min(elapsed) };
         self.max = if self.count == 0 { elapsed } else { self.max.max(elapsed) };
@@ -438,7 +445,7 @@ impl EventSums {
                 self.between += elapsed;
             }
         }
-        let bucket = entry(&mut self.histogram, bucket_of(elapsed));
+        let bucket = entry(&mut self.histogram, bucket);
         bucket.count += 1;
         bucket.time += elapsed;
         bucket.blocks += blocks;

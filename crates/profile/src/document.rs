@@ -14,6 +14,7 @@ use crate::class_sums::{ClassSums, class_sums, work};
 use crate::observer::{Cost, EventIndex, SessionIndex};
 use crate::tables::{CallSums, EventSums, FileSums, Profile, SessionProfile, ThinkTime};
 use crate::ticks::Ticks;
+pub(crate) use statement::session_statement;
 pub use statement::{Order, STATEMENTS_MAX, Selection, find_statement, ranked};
 
 /// How the metrics of a trace were obtained.
@@ -38,7 +39,7 @@ pub fn cases(profile: &Profile, selection: &Selection) -> Vec<Case> {
 }
 
 /// The names of the sessions that have a profile, made different where two have the same.
-fn session_names(profile: &Profile) -> HashMap<SessionIndex, String> {
+pub(crate) fn session_names(profile: &Profile) -> HashMap<SessionIndex, String> {
     let mut names: HashMap<SessionIndex, String> = HashMap::new();
     let mut uses: HashMap<&str, u32> = HashMap::new();
     for index in profile.sessions.iter().filter_map(|session| session.session) {

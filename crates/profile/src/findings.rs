@@ -4,12 +4,13 @@
 mod caveat;
 
 use measure::Finding;
-use measure::quantity::{format_nanos, three_digits};
+use measure::quantity::{format_nanos, grouped, three_digits};
 
 use crate::class_sums::{ClassSums, class_sums, work};
 use crate::classes::Class;
 use crate::document::{Order, STATEMENTS_MAX, ranked};
 use crate::observer::StatementKind;
+use crate::readings::{logical_io, statement_works};
 use crate::tables::{Profile, StatementProfile};
 use crate::ticks::Ticks;
 
@@ -43,10 +44,10 @@ pub fn findings(profile: &Profile, order: Order, files: &[String]) -> Vec<Findin
     }
     findings.extend(logical_read(profile, &served));
     let mut known = served.clone();
-    // Without traced waits these two are no class of their own but hold the others.
-    known.retain(|(class, _)| {
-        profile.whole.waits_are_traced || !matches!(class, Class::UnaccountedWithin | Class::UnaccountedBetween)
-    });
+    // Without traced waits, or without known CPU, these two are no class of their own but hold the others.
+    let holds_no_others = profile.whole.waits_are_traced && work(&profile.whole).cpu.is_some();
+    known
+        .retain(|(class, _)| holds_no_others || !matches!(class, Class::UnaccountedWithin | Class::UnaccountedBetween));
     findings.extend(practices(&known, total));
     findings.extend(caveat::findings(profile, files));
     findings.extend(added_up(profile));
@@ -91,7 +92,8 @@ fn few_statements(profile: &Profile, order: Order, id: &str) -> Option<Finding> 
         Order::LogicalReads => "logical reads",
         Order::Cpu => "CPU time",
     };
-    let mut text = format!("{few} of {of_all} statements {verb} {} % of the {what}", percent(sum, total));
+    let (shown, of_all) = (grouped(few as u64), grouped(of_all as u64));
+    let mut text = format!("{shown} of {of_all} statements {verb} {} % of the {what}", percent(sum, total));
     if few == 1 {
         text += &format!(": {}", name(profile, ranked[0]));
     }
@@ -102,9 +104,11 @@ fn few_statements(profile: &Profile, order: Order, id: &str) -> Option<Finding> 
 fn added_up(profile: &Profile) -> Option<Finding> {
     let others = profile.statements.len().checked_sub(STATEMENTS_MAX).filter(|others| *others > 0)?;
     let message = format!(
-        "{others} of {} statements are added up in one row, (others): the first {STATEMENTS_MAX} have their own. Where \
-         texts differ only in their literals, --fold-literals makes them few.",
-        profile.statements.len()
+        "{} of {} statements are added up in one row, (others): the first {} have their own. Where texts differ only \
+         in their literals, --fold-literals makes them few.",
+        grouped(others as u64),
+        grouped(profile.statements.len() as u64),
+        grouped(STATEMENTS_MAX as u64)
     );
     Some(Finding::info("statements-added-up", message))
 }
@@ -113,7 +117,7 @@ fn added_up(profile: &Profile) -> Option<Finding> {
 fn name(profile: &Profile, statement: &StatementProfile) -> String {
     let Some(known) = profile.context.statements.get(statement.statement.0 as usize) else { return String::new() };
     let words: Vec<&str> = known.text.split_whitespace().take(8).collect();
-    let text: String = words.join(" ").chars().take(48).collect();
+    let text: String = words.join(" ").chars().take(48).collect::<String>().trim_end().into();
     let is_whole = text.len() == known.text.split_whitespace().collect::<Vec<_>>().join(" ").len();
     let rest = if is_whole { "" } else { " …" };
     match known.kind {
@@ -124,14 +128,14 @@ fn name(profile: &Profile, statement: &StatementProfile) -> String {
 
 /// What a logical read costs, where CPU matters.
 fn logical_read(profile: &Profile, served: &[(Class, &ClassSums)]) -> Option<Finding> {
-    let work = work(&profile.whole);
-    let gets = work.consistent_gets.saturating_add(work.current_gets);
+    // The same cost that the table of statements has in its first line.
+    let of_gets = logical_io(&statement_works(profile))?;
     let cpu = served.iter().find(|(class, _)| *class == Class::Cpu).map(|(_, sums)| sums.total)?;
     let total: Ticks = served.iter().map(|(_, sums)| sums.total).sum();
-    if gets < GETS_MIN || (cpu.0 as f64) < CLASS_MATTERS * total.0 as f64 {
+    if of_gets.gets < GETS_MIN || (cpu.0 as f64) < CLASS_MATTERS * total.0 as f64 {
         return None;
     }
-    let cost = nanos(cpu) / gets as f64;
+    let cost = 1e3 * of_gets.micros_per_get();
     let shown = format_nanos(cost);
     let meaning = match cost {
         cost if cost > 2.0 * LIO_USUAL_NANOS.1 => {
@@ -165,7 +169,8 @@ fn title(class: Class) -> String {
         Class::MultiBlockReads => "multi-block reads".into(),
         Class::TemporaryIo => "temporary I/O".into(),
         Class::SessionIo => "other I/O of the session".into(),
-        Class::SystemIo => "I/O of background processes".into(),
+        Class::SystemIo => "background I/O".into(),
+        Class::Application => "application locks".into(),
         Class::UnaccountedWithin => "unaccounted for within calls".into(),
         Class::UnaccountedBetween => "unaccounted for between calls".into(),
         other => other.name().replace('-', " "),

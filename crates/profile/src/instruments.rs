@@ -1,5 +1,5 @@
-//! The observers that stand beside the tables of every profile, as one: readings, the miss curve, and a breakdown
-//! where one was asked for.
+//! The observers that stand beside the tables of every profile, as one: readings, the miss curve, statements by
+//! session, and a breakdown where one was asked for.
 
 use measure::{Case, Finding};
 
@@ -7,6 +7,7 @@ use crate::block_wait::BlockWaits;
 use crate::miss_curve::MissCurve;
 use crate::observer::{Call, Context, Observer, Wait};
 use crate::readings::{LogicalIo, Readings, logical_io, statement_works};
+use crate::session_statements::SessionStatements;
 use crate::skew::Skew;
 use crate::tables::Profile;
 
@@ -17,6 +18,7 @@ pub struct Instruments {
     readings: Readings,
     curve: MissCurve,
     skew: Option<Skew>,
+    sessions: SessionStatements,
 }
 
 impl Instruments {
@@ -28,6 +30,7 @@ impl Instruments {
     /// What they heard, as cases of a run document; `profile` is the profile of the same trace.
     pub fn cases(&self, profile: &Profile) -> Vec<Case> {
         let mut cases: Vec<Case> = self.skew.iter().flat_map(|skew| skew.breakdown().cases()).collect();
+        cases.extend(self.sessions.cases(profile));
         cases.extend(self.readings.cases());
         cases.extend(self.logical_io(profile).iter().flat_map(|cost| cost.cases(&profile.context)));
         cases.extend(self.curve.cases(self.readings.block_bytes()));
@@ -50,12 +53,14 @@ impl Instruments {
 
 impl Observer for Instruments {
     fn call(&mut self, context: &Context, call: &Call) {
+        self.sessions.call(context, call);
         if let Some(skew) = &mut self.skew {
             skew.call(context, call);
         }
     }
 
     fn wait(&mut self, context: &Context, wait: &Wait) {
+        self.sessions.wait(context, wait);
         if let Some(block_wait) = self.waits.read(context, wait) {
             self.readings.add(&block_wait, wait.elapsed);
             self.curve.add(&block_wait, wait.elapsed);

@@ -21,6 +21,7 @@ pub mod oracle;
 mod plan;
 pub mod postgres;
 pub mod readings;
+mod session_statements;
 pub mod skew;
 pub mod survey;
 pub mod synthetic;

@@ -20,38 +20,41 @@ const LINES: usize = 1 << 14;
 #[derive(Debug, Default)]
 pub(crate) struct Plans {
     plans: Vec<Plan>,
-    /// The block that is being read.
+    /// The block that is being read. Its room stays from block to block.
     block: Plan,
+    /// So many lines of it were read; what stands behind is of the block before.
+    block_lines: usize,
     left_out: u64,
 }
 
 impl Plans {
     /// Takes the next line; a line with number 1 begins another block.
     pub(crate) fn add(&mut self, line: &PlanLine) {
-        let is_next = self.block.lines.last().is_none_or(|last| line.id > last.id);
-        if line.id <= 1 || !is_next || self.block.lines.len() >= LINES {
+        let is_next = self.block.lines[..self.block_lines].last().is_none_or(|last| line.id > last.id);
+        if line.id <= 1 || !is_next || self.block_lines >= LINES {
             self.close();
         }
-        if self.block.lines.is_empty() {
+        if self.block_lines == 0 {
             self.block.plan_hash = line.plan_hash;
             self.block.blocks = 1;
         }
-        self.block.lines.push(PlanRow {
-            id: line.id,
-            parent: line.parent,
-            level: 0,
-            operation: line.operation.clone(),
-            object: line.object,
-            rows: line.rows,
-            starts: line.figures.and_then(|figures| figures.starts),
-            inclusive: line.figures.map(|figures| PlanFigures {
-                gets: i64::try_from(figures.gets).unwrap_or(i64::MAX),
-                physical_reads: i64::try_from(figures.physical_reads).unwrap_or(i64::MAX),
-                physical_writes: i64::try_from(figures.physical_writes).unwrap_or(i64::MAX),
-                time: figures.time,
-                read_time: figures.read_time,
-            }),
-            own: None,
+        if self.block_lines == self.block.lines.len() {
+            self.block.lines.push(PlanRow::default());
+        }
+        let row = &mut self.block.lines[self.block_lines];
+        self.block_lines += 1;
+        row.id = line.id;
+        row.parent = line.parent;
+        row.operation.clone_from(&line.operation);
+        row.object = line.object;
+        row.rows = line.rows;
+        row.starts = line.figures.and_then(|figures| figures.starts);
+        row.inclusive = line.figures.map(|figures| PlanFigures {
+            gets: i64::try_from(figures.gets).unwrap_or(i64::MAX),
+            physical_reads: i64::try_from(figures.physical_reads).unwrap_or(i64::MAX),
+            physical_writes: i64::try_from(figures.physical_writes).unwrap_or(i64::MAX),
+            time: figures.time,
+            read_time: figures.read_time,
         });
     }
 
@@ -64,33 +67,36 @@ impl Plans {
 
     /// Ends the block: adds it to the plan of its shape.
     fn close(&mut self) {
-        let block = std::mem::take(&mut self.block);
-        if block.lines.is_empty() {
+        let lines = std::mem::take(&mut self.block_lines);
+        let (plan_hash, read) = (self.block.plan_hash, &self.block.lines[..lines]);
+        if read.is_empty() {
             return;
         }
-        match self.plans.iter().position(|plan| is_same_shape(plan, &block)) {
-            Some(place) => merge(&mut self.plans[place], &block),
-            None if self.plans.len() < SHAPES => self.plans.push(block),
+        match self.plans.iter().position(|plan| is_same_shape(plan, plan_hash, read)) {
+            Some(place) => merge(&mut self.plans[place], read),
+            None if self.plans.len() < SHAPES => {
+                self.block.lines.truncate(lines);
+                self.plans.push(std::mem::take(&mut self.block));
+            }
             None => self.left_out += 1,
         }
     }
 }
 
-fn is_same_shape(plan: &Plan, block: &Plan) -> bool {
+fn is_same_shape(plan: &Plan, plan_hash: u64, block: &[PlanRow]) -> bool {
     let same = |(one, other): (&PlanRow, &PlanRow)| {
         one.id == other.id
             && one.parent == other.parent
             && one.object == other.object
             && one.operation == other.operation
     };
-    plan.plan_hash == block.plan_hash
-        && plan.lines.len() == block.lines.len()
-        && plan.lines.iter().zip(&block.lines).all(same)
+    plan.plan_hash == plan_hash && plan.lines.len() == block.len() && plan.lines.iter().zip(block).all(same)
 }
 
-fn merge(plan: &mut Plan, block: &Plan) {
-    plan.blocks += block.blocks;
-    for (row, more) in plan.lines.iter_mut().zip(&block.lines) {
+/// Adds one more block.
+fn merge(plan: &mut Plan, block: &[PlanRow]) {
+    plan.blocks += 1;
+    for (row, more) in plan.lines.iter_mut().zip(block) {
         row.rows = row.rows.saturating_add(more.rows);
         row.starts = row.starts.zip(more.starts).map(|(one, other)| one.saturating_add(other));
         row.inclusive = row.inclusive.zip(more.inclusive).map(|(one, other)| plus(one, other, 1));

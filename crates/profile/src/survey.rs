@@ -9,9 +9,10 @@ use crate::input::{self, Expansion, Given, Problem, foreign};
 use crate::log_survey::{Opened, survey_logs};
 use crate::observer::Observer;
 use crate::oracle::account::Accounting;
+use crate::oracle::line::kind::OUT_OF_RANGE;
 use crate::oracle::probe::{order_segments, probe};
-use crate::oracle::read::{ReadOptions, read};
-use crate::oracle::record::{Batch, Body, Mark, Unread};
+use crate::oracle::read::{ReadOptions, read_while};
+use crate::oracle::record::{Batch, Unread};
 use crate::oracle::time_scale::{TimeScale, TimeScaleProbe, Unit};
 use crate::postgres::source::LogSummary;
 use crate::tables::Profile;
@@ -153,7 +154,7 @@ impl Reader<'_, '_, '_> {
         let source = source.map_or_else(|| input::open(given), Ok)?;
         let mut is_begun = false;
         let reading = self.settings.reading;
-        let outcome = read(source, reading, &mut |batch: &Batch| {
+        let outcome = read_while(source, reading, &mut |batch: &Batch| {
             if !is_begun {
                 head.get_or_insert_with(|| batch.bytes.clone());
                 file.scale = scale.unwrap_or_else(|| found(batch));
@@ -162,15 +163,21 @@ impl Reader<'_, '_, '_> {
                 self.begun.push(file.name.clone());
                 is_begun = true;
             }
-            self.batch(&mut file, batch);
+            self.batch(&mut file, batch)
         });
         if is_begun {
+            file.version = self.accounting.version().map(str::to_owned);
             self.accounting.end_file(&mut self.observers);
         }
         match outcome {
             Err(error) if file.timed_records == 0 => Err(Problem::unreadable(given, error)),
             Ok(()) if file.timed_records == 0 => {
-                let what = foreign::describe(&head.unwrap_or_default());
+                let is_out_of_range = file.unread.iter().any(|unread| unread.kind == OUT_OF_RANGE);
+                let what = if is_out_of_range {
+                    "it has lines of calls and waits, and each has a number beyond 64 bits: the file is damaged"
+                } else {
+                    foreign::describe(&head.unwrap_or_default())
+                };
                 Err(Problem::NotATrace { name: given.name(), what })
             }
             outcome => {
@@ -180,13 +187,13 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    fn batch(&mut self, file: &mut SurveyedFile, batch: &Batch) {
-        if self.is_broken_off {
-            return;
-        }
+    fn batch(&mut self, file: &mut SurveyedFile, batch: &Batch) -> ControlFlow<()> {
         note(file, batch);
         self.accounting.batch(batch, &mut self.observers);
-        self.is_broken_off = (self.tell)(&file.name, file.bytes).is_break();
+        file.timed_records = self.accounting.timed_records();
+        let answer = (self.tell)(&file.name, file.bytes);
+        self.is_broken_off = answer.is_break();
+        answer
     }
 }
 
@@ -200,17 +207,6 @@ fn found(batch: &Batch) -> TimeScale {
 /// Counts what the report says of a file.
 fn note(file: &mut SurveyedFile, batch: &Batch) {
     file.bytes = batch.offset + batch.bytes.len() as u64;
-    for record in &batch.records {
-        match &record.body {
-            Body::Call(_) | Body::Wait(_) => file.timed_records += 1,
-            Body::Mark(mark, _) => {
-                if let (Mark::Version(span), None) = (mark.as_ref(), &file.version) {
-                    file.version = Some(batch.text(span).into_owned());
-                }
-            }
-            _ => {}
-        }
-    }
     for unread in &batch.unread {
         match file.unread.iter_mut().find(|known| known.kind == unread.kind) {
             Some(known) => {

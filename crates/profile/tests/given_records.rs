@@ -1,5 +1,8 @@
 //! The records of the given traces, counted by an independent script, are the records that are read.
 
+// What stands beside the tests of this file is called by them alone.
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,8 +31,8 @@ fn count(batch: &Batch, counts: &mut BTreeMap<String, u64>) {
                 CallKind::Unmap | CallKind::SortUnmap | CallKind::Rpc => "other",
             },
             Body::Wait(_) => "WAIT",
-            Body::Declaration(declaration) => {
-                assert!(!declaration.is_cut);
+            Body::Declaration(index) => {
+                assert!(!batch.declarations[*index as usize].is_cut);
                 "PARSING IN CURSOR"
             }
             Body::PlanLine(_) => "STAT",

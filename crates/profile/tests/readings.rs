@@ -142,13 +142,15 @@ fn a_scan_reads_as_many_blocks_a_request_as_its_lines_say() {
 }
 
 #[test]
-fn the_cost_of_a_logical_read_is_all_cpu_over_all_gets() {
+fn the_cost_of_a_logical_read_is_cpu_over_gets_without_parse_calls() {
     let Some(folder) = support::traces() else { return println!("skipped: the real traces are not here") };
     let bytes = support::read(&folder.join("11203_ora_28030.trc.gz"));
     let profile = support::profile_in(Unit::Microsecond, &[&bytes]);
     let cost = logical_io(&profile::readings::statement_works(&profile)).expect("a cost");
-    assert_eq!((cost.cpu.micros(), cost.gets), (6_968_939.0, 39_058 + 8));
-    assert!((cost.micros_per_get() - 178.4).abs() < 0.1);
+    assert_eq!(cost.gets, 39_058 + 8);
+    // Of 6.969 s of CPU, 0.010 s parsed.
+    assert!((6_958_900.0..6_959_900.0).contains(&cost.cpu.micros()), "{}", cost.cpu.micros());
+    assert!((cost.micros_per_get() - 178.1).abs() < 0.1);
 }
 
 #[test]

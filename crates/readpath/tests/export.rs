@@ -70,6 +70,17 @@ fn an_export_that_reads_nothing_leaves_nothing() {
 }
 
 #[test]
+fn an_export_takes_the_unit_of_time_that_it_is_given() {
+    let folder = folder();
+    let words = ["export", "--events", "a.trc", "--output", "events", "--time-scale"];
+    assert_eq!(readpath(folder.path(), &[&words[..], &["2"]].concat()).status.code(), Some(2));
+    assert_eq!(readpath(folder.path(), &[&words[..], &["1"]].concat()).status.code(), Some(0));
+    let plain = fs::read(folder.path().join("events/waits.parquet")).unwrap();
+    assert_eq!(readpath(folder.path(), &[&words[..], &["1.024", "--force"]].concat()).status.code(), Some(0));
+    assert_ne!(fs::read(folder.path().join("events/waits.parquet")).unwrap(), plain, "times are in other units");
+}
+
+#[test]
 fn the_sql_is_printed_by_name() {
     let folder = folder();
     let output = readpath(folder.path(), &["export", "--sql", "summary"]);
@@ -108,4 +119,15 @@ fn a_trace_among_logs_is_named_and_left_out() {
     let output = readpath(folder.path(), &["profile", "server.log", "a.trc", "--no-store"]);
     let text = said(&output).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(output.status.success() && text.contains("profile it apart"), "{text}");
+}
+
+#[test]
+fn a_file_that_is_left_out_is_named_as_it_is_written() {
+    let folder = folder();
+    let output = readpath(folder.path(), &["profile", "a.trc", "missing.trc", "--no-store"]);
+    assert!(
+        output.status.success() && said(&output).contains("warning: missing.trc could not be"),
+        "{}",
+        said(&output)
+    );
 }

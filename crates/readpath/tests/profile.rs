@@ -8,7 +8,10 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// A trace made for these tests: two pages of a shop, 3.4 s, of it 2.3 s of a person thinking.
@@ -327,5 +330,27 @@ fn check_expected(run: &Value, expected: &Value, trace: &str) {
             near(value(ours, metric), &theirs["self_c_e_p_cr_cu"][place], name);
             near(value(ours, &format!("inclusive_{metric}")), &theirs["incl_c_e_p_cr_cu"][place], name);
         }
+    }
+}
+
+#[test]
+fn an_interrupted_profile_of_an_endless_trace_ends_at_once() {
+    for workers in ["1", "2"] {
+        let user = User::new();
+        let mut command = user.command(&["profile", "-", "--no-store", "--workers", workers]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let trace = fs::read(TRACE).unwrap();
+        // It writes until nobody reads.
+        let writer = thread::spawn(move || while stdin.write_all(&trace).is_ok() {});
+        thread::sleep(Duration::from_millis(500));
+        kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+        let ends = (0..100).find_map(|_| {
+            thread::sleep(Duration::from_millis(100));
+            child.try_wait().unwrap()
+        });
+        child.kill().unwrap();
+        writer.join().unwrap();
+        assert_eq!(ends.and_then(|status| status.code()), Some(130), "{workers} threads");
     }
 }

@@ -134,5 +134,5 @@ fn a_plain_profile_tells_tiers_the_cost_of_a_get_and_what_a_larger_cache_saves()
     assert!(user.table("skew", &[]).is_empty());
     let page = user.ok(&[]);
     assert!(page.contains("answered as fast as memory"), "{page}");
-    assert!(page.contains("more cache"), "{page}");
+    assert!(page.contains("more cache") && page.contains("A block has 8 KiB, which is assumed"), "{page}");
 }

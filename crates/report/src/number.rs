@@ -1,12 +1,10 @@
 //! Numbers as people read them: three significant digits, thin separators, a unit that keeps the digits few.
 
 use measure::Unit;
+pub(crate) use measure::quantity::grouped;
 
 /// What stands where there is no number.
 pub(crate) const ABSENT: &str = "–";
-
-/// Separator of thousands: narrow, and no line breaks at it.
-const THIN_SPACE: char = '\u{202f}';
 
 /// Units of time with their length in ns, ascending.
 const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
@@ -15,19 +13,6 @@ const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("
 /// value gets its own unit: beyond, one of them has too many digits or the column too much air.
 const COLUMN_VALUE_MAX: f64 = 10_000.0;
 const COLUMN_RATIO_MAX: f64 = 1_000.0;
-
-/// A whole number with thin separators: `69 642 625`.
-pub(crate) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(THIN_SPACE);
-        }
-        text.push(digit);
-    }
-    text
-}
 
 /// Three significant digits, all digits before the point: `1.13`, `17.0`, `447`, `16 949`.
 pub(crate) fn three_digits(value: f64) -> String {
@@ -72,7 +57,7 @@ pub(crate) fn time(nanos: f64) -> String {
 
 /// The symbol and the length in ns of the unit in which `nanos` reads best.
 pub(crate) fn unit_for(nanos: f64) -> (&'static str, f64) {
-    let largest = TIME_UNITS.iter().rev().find(|(_, length)| rounded(nanos) >= *length);
+    let largest = TIME_UNITS.iter().rev().find(|(_, length)| rounded(nanos).abs() >= *length);
     *largest.unwrap_or(&TIME_UNITS[0])
 }
 
@@ -134,6 +119,7 @@ fn rounded(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use measure::quantity::THIN_SPACE;
     use proptest::prelude::*;
 
     #[test]
@@ -150,6 +136,7 @@ mod tests {
         assert_eq!(time(999.6), "1.00 µs");
         assert_eq!(time(0.28), "0.280 ns");
         assert_eq!(time(63_100.0), "63.1 µs");
+        assert_eq!(time(-4_090_000.0), "-4.09 ms");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use measure::Finding;
-use measure::quantity::{format_nanos, three_digits};
+use measure::quantity::{counted, format_nanos, grouped, three_digits};
 
 use super::{name, nanos};
 use crate::classes::is_known;
@@ -76,7 +76,7 @@ fn negative(profile: &Profile) -> Vec<Finding> {
 /// What the accounting had to decide or to leave out.
 fn problem(problem: &Problem, files: &[String]) -> Finding {
     let file = files.get(problem.first_file as usize).map_or("a file", String::as_str);
-    let at = format!("first in {file}, byte {}", problem.first_offset);
+    let at = format!("first in {file}, byte {}", grouped(problem.first_offset));
     let (id, is_warning, text) = match problem.kind {
         ProblemKind::TooLarge
         | ProblemKind::NegativeElapsed
@@ -91,41 +91,52 @@ fn problem(problem: &Problem, files: &[String]) -> Finding {
     if is_warning { Finding::warning(id, text) } else { Finding::info(id, text) }
 }
 
-fn lines(count: u64) -> String {
-    if count == 1 { "1 line".into() } else { format!("{count} lines") }
+/// One of two wordings, by a count.
+fn by_number<'a>(count: u64, one: &'a str, many: &'a str) -> &'a str {
+    if count == 1 { one } else { many }
 }
 
 /// Numbers that are wrong in the trace, and sums that are not exact for it.
 fn wrong_number(problem: &Problem, at: &str) -> (&'static str, bool, String) {
     let count = problem.count;
-    let some = lines(count);
+    let some = counted(count, "line", "lines");
+    let was = by_number(count, "was", "were");
     match problem.kind {
         ProblemKind::TooLarge => (
             "number-too-large",
             true,
             format!(
-                "{some} with numbers too large to be added were left out of every sum ({at}): the file is damaged."
+                "{some} with numbers too large to be added {was} left out of every sum ({at}): the file is damaged."
             ),
         ),
         ProblemKind::NegativeElapsed => (
             "negative-elapsed",
             true,
-            format!("{some} with an elapsed time below zero ({at}) were added as they stand: a clock was set back."),
+            format!("{some} with an elapsed time below zero ({at}) {was} added as written: a clock was set back."),
         ),
         ProblemKind::ClockWentBack => (
             "clock-went-back",
             true,
-            format!("The clock went back by over a second, {count} times ({at}): the interval leaves these holes out."),
+            format!(
+                "The clock went back by over a second, {} ({at}): the interval leaves that out.",
+                counted(count, "time", "times")
+            ),
         ),
         ProblemKind::FoldStraddled => (
             "fold-straddled",
             true,
-            format!("Children of {count} calls may be attributed inexactly ({at}): too many calls awaited a parent."),
+            format!(
+                "Children of {} may be attributed inexactly ({at}): too many calls awaited a parent.",
+                counted(count, "call", "calls")
+            ),
         ),
         _ => (
             "placed-by-name",
             true,
-            format!("{some} of waits were put inside or between calls by the event's name and not by time ({at})."),
+            format!(
+                "{} {was} put inside or between calls by the event's name and not by time ({at}).",
+                counted(count, "wait", "waits")
+            ),
         ),
     }
 }
@@ -147,15 +158,22 @@ fn cut(problem: &Problem, at: &str) -> (&'static str, bool, String) {
             true,
             format!("The trace was removed and begun again ({at}): what stood before is not in it."),
         ),
-        ProblemKind::TextCut => {
-            ("text-cut", true, format!("{count} texts of statements end early ({at}): the file was cut there."))
-        }
+        ProblemKind::TextCut => (
+            "text-cut",
+            true,
+            format!(
+                "{} early ({at}): the file was cut there.",
+                counted(count, "text of a statement ends", "texts of statements end")
+            ),
+        ),
         _ => (
             "undeclared-cursors",
             false,
             format!(
-                "{count} cursors are not declared in the trace ({at}): it was switched on later, or its beginning is \
-                 missing. Their calls are kept under `unknown cursor`; other profilers drop or double them."
+                "{} not declared in the trace ({at}): it was switched on later, or its beginning is missing. Calls of \
+                 {} are kept under `unknown cursor`; other profilers drop or double them.",
+                counted(count, "cursor is", "cursors are"),
+                by_number(count, "that cursor", "such cursors")
             ),
         ),
     }
@@ -168,25 +186,35 @@ fn beyond_limit(problem: &Problem, at: &str) -> (&'static str, bool, String) {
         ProblemKind::UnknownCursorsShared => (
             "undeclared-cursors-shared",
             true,
-            format!("So many cursors are undeclared that {count} of them share one row ({at})."),
+            format!("So many cursors are undeclared that {} of them share one row ({at}).", grouped(count)),
         ),
         ProblemKind::TextShortened => {
-            ("text-shortened", false, format!("{count} texts of statements are longer than is kept ({at})."))
+            let some = counted(count, "text of a statement is", "texts of statements are");
+            ("text-shortened", false, format!("{some} longer than is kept ({at})."))
         }
         ProblemKind::BlocksRefused => (
             "blocks-refused",
             true,
-            format!("{count} waits name a number of blocks that no read has; their blocks are not counted."),
+            format!(
+                "{} a number of blocks that no read has; these blocks are not counted.",
+                counted(count, "wait names", "waits name")
+            ),
         ),
         ProblemKind::PlansLeftOut => (
             "plans-left-out",
             false,
-            format!("{count} executions are missing in the plans: their statements had more plans than are kept."),
+            format!(
+                "{} missing in the plans: more plans of a statement were in the trace than are kept.",
+                counted(count, "execution is", "executions are")
+            ),
         ),
         _ => (
             "files-shared",
             false,
-            format!("{count} waits are missing in the table of data files: there were more files than are kept apart."),
+            format!(
+                "{} missing in the table of data files: there were more files than are kept apart.",
+                counted(count, "wait is", "waits are")
+            ),
         ),
     }
 }
@@ -195,8 +223,9 @@ fn overlapping_sessions(profile: &Profile) -> Option<Finding> {
     let count = profile.sessions.len();
     (count > 1).then(|| {
         let message = format!(
-            "{count} sessions are added up: the interval of the whole is the sum of theirs, and can be longer than \
-             the time by the clock on the wall."
+            "{} sessions are added up: the interval of the whole is the sum of theirs, and can be longer than \
+             the time by the clock on the wall.",
+            grouped(count as u64)
         );
         Finding::info("several-sessions", message)
     })
@@ -206,8 +235,16 @@ fn orphans(profile: &Profile) -> Option<Finding> {
     let (orphans, roots) = (profile.whole.orphans, profile.whole.roots);
     (orphans > 0).then(|| {
         let message = format!(
-            "{orphans} of {roots} outermost calls are recursive ones whose parent is not in the trace: a job, or \
-             tracing that began or ended inside a call. They count as calls of their own."
+            "{} of {} {}: a job, or tracing that began or ended inside a call. {} of {} own.",
+            grouped(orphans),
+            counted(roots, "outermost call", "outermost calls"),
+            by_number(
+                orphans,
+                "is a recursive one whose parent is not in the trace",
+                "are recursive ones whose parent is not in the trace"
+            ),
+            by_number(orphans, "It counts as a call", "They count as calls"),
+            by_number(orphans, "its", "their"),
         );
         Finding::info("orphan-calls", message)
     })
@@ -231,11 +268,13 @@ fn parsed_every_time(profile: &Profile) -> Option<Finding> {
     let others = match repeated.len() - 1 {
         0 => String::new(),
         1 => ", and so is one other statement".into(),
-        count => format!(", and so are {count} other statements"),
+        count => format!(", and so are {} other statements", grouped(count as u64)),
     };
     let message = format!(
-        "A statement is parsed at every execution ({parses} parses, {executions} executions: {}){others}. Prepare it \
+        "A statement is parsed at every execution ({}, {}: {}){others}. Prepare it \
          once, or let the session cache its cursor.",
+        counted(*parses, "parse", "parses"),
+        counted(*executions, "execution", "executions"),
         name(profile, first)
     );
     Some(Finding::warning("parsed-at-every-execution", message))
@@ -253,8 +292,10 @@ fn executed_once(profile: &Profile) -> Option<Finding> {
     }
     (all >= STATEMENTS_MIN && once * 10 >= all * 9).then(|| {
         let message = format!(
-            "{once} of {all} statements were executed once: texts may differ only in their literals. See them \
-             together with --fold-literals; use bind variables if so."
+            "{} of {} statements were executed once: texts may differ only in their literals. See them \
+             together with --fold-literals; use bind variables if so.",
+            grouped(once as u64),
+            grouped(all as u64)
         );
         Finding::warning("executed-once", message)
     })
@@ -272,8 +313,9 @@ fn row_by_row(profile: &Profile) -> Option<Finding> {
     });
     let (statement, fetches, rows) = slow.max_by_key(|(_, fetches, _)| *fetches)?;
     let message = format!(
-        "Rows are fetched almost one by one ({fetches} fetches, {} rows each: {}): each fetch is a round trip. Fetch \
+        "Rows are fetched almost one by one ({} fetches, {} rows each: {}): each fetch is a round trip. Fetch \
          arrays of 100 or more.",
+        grouped(fetches),
         three_digits(rows),
         name(profile, statement)
     );
@@ -285,8 +327,10 @@ fn unknown_events(profile: &Profile) -> Option<Finding> {
     let unknown: BTreeSet<&str> = names.map(|event| event.name.as_str()).filter(|name| !is_known(name)).collect();
     let first = unknown.iter().take(5).copied().collect::<Vec<_>>().join(", ");
     (!unknown.is_empty()).then(|| {
-        let count = unknown.len();
-        let message = format!("{count} events have no class in this version and are under `other`: {first}.");
+        let count = unknown.len() as u64;
+        let some = counted(count, "event has", "events have");
+        let are = by_number(count, "is", "are");
+        let message = format!("{some} no class in this version and {are} under `other`: {first}.");
         Finding::info("events-without-class", message)
     })
 }
@@ -295,11 +339,12 @@ fn errors(profile: &Profile) -> Option<Finding> {
     let total = profile.errors.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
     let mut codes: Vec<(&i64, &u64)> = profile.errors.iter().collect();
     codes.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let first: Vec<String> = codes.iter().take(3).map(|(code, count)| format!("error {code}: {count}")).collect();
+    let first: Vec<String> =
+        codes.iter().take(3).map(|(code, count)| format!("error {code}: {}", grouped(**count))).collect();
     (total > 0).then(|| {
         Finding::info(
             "failed-calls",
-            format!("{total} calls failed ({}); their time is in the profile.", first.join(", ")),
+            format!("{} failed ({}); the time is in the profile.", counted(total, "call", "calls"), first.join(", ")),
         )
     })
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::input::{Given, Problem};
@@ -88,7 +89,15 @@ impl Found {
                 self.walk(&path, depth_left - 1, is_any);
             } else if !is_folder && is_trace_name(&path) {
                 *is_any = true;
-                self.add(Given::File(path));
+                // A pipe that nobody writes to would be waited for without end. One that is named itself is read.
+                match fs::metadata(&path) {
+                    Ok(data) if !data.is_file() => {
+                        let name = path.display().to_string();
+                        let error = io::Error::other("it is a pipe or a device, which is read only if it is named");
+                        self.expansion.problems.push(Problem::Unreadable { name, error });
+                    }
+                    _ => self.add(Given::File(path)),
+                }
             }
         }
     }
@@ -156,6 +165,15 @@ mod tests {
         let folder = folder();
         let expansion = expand(&[folder.path().join("*.tr[cm]"), folder.path().join("notes.txt")]);
         assert_eq!(names(&expansion), ["b.trc", "d.trm", "notes.txt"]);
+    }
+
+    #[test]
+    fn a_pipe_in_a_folder_is_named_and_not_waited_for() {
+        let folder = folder();
+        let _socket = std::os::unix::net::UnixListener::bind(folder.path().join("z.trc")).unwrap();
+        let expansion = expand(&[folder.path().to_path_buf()]);
+        assert_eq!(names(&expansion), ["a.TRC.gz", "b.trc", "c.trc.zst"]);
+        assert!(expansion.problems[0].to_string().contains("z.trc could not be read: it is a pipe"));
     }
 
     #[test]

@@ -30,7 +30,10 @@ pub enum Problem {
         pattern: String,
     },
     /// A folder without a trace.
-    #[error("the folder {name} holds no file named *.trc, *.trc.gz or *.trc.zst")]
+    #[error(
+        "the folder {name} holds no file named *.trc, *.trc.gz or *.trc.zst; name server logs by a pattern, such as \
+         '{name}/*.log'"
+    )]
     NoTraces {
         /// The folder.
         name: String,

@@ -1,6 +1,6 @@
 //! The miss curve as cases and findings of a run document.
 
-use measure::quantity::{format_nanos, size_in_words};
+use measure::quantity::{counted, format_nanos, grouped, size_in_words, three_digits};
 use measure::{Case, Finding, Metric, Parameters, Unit};
 use serde_json::Value;
 
@@ -30,6 +30,8 @@ impl MissCurve {
             single("share_of_blocks", Unit::Percent, 100.0 * self.share_read_again()),
         ];
         let bytes = block_bytes.unwrap_or(BLOCK_BYTES_ASSUMED);
+        let known = if block_bytes.is_some() { "lines of single-block reads" } else { "assumed: no line tells it" };
+        reread.metrics.push(Metric::single("block_size", Unit::Bytes, known, bytes as f64));
         let row = |row: &Avoided| {
             let mut case = Case::new(parameters("miss_curve"));
             case.parameters.insert("extra_blocks".into(), Value::from(row.blocks));
@@ -60,10 +62,15 @@ impl MissCurve {
         let assumed = if block_bytes.is_none() { ", in blocks of 8 KiB: assumed" } else { "" };
         let rows = self.rows();
         let Some(row) = rows.iter().find(|row| row.share >= MOST * again.share && again.share >= WORTH_SHARE) else {
-            let message = format!(
-                "{:.1} % of the block reads read a block again: a larger buffer cache would avoid few of these reads.",
-                100.0 * again.share
-            );
+            let message = match again.share {
+                share if share <= 0.0 => {
+                    "No block was read a second time: a larger buffer cache would avoid none of these reads.".into()
+                }
+                share => format!(
+                    "{} % of the block reads read a block again: a larger buffer cache would avoid few of these reads.",
+                    three_digits(100.0 * share)
+                ),
+            };
             return Some(Finding::info("larger-cache-gains-little", message));
         };
         let bytes = row.blocks.saturating_mul(block_bytes.unwrap_or(BLOCK_BYTES_ASSUMED));
@@ -71,7 +78,7 @@ impl MissCurve {
             "{:.0} % of the block reads read a block again. {} more blocks of buffer cache ({}{assumed}) would have \
              avoided {:.0} % of the block reads and {} of waiting, if this trace had them for itself.",
             100.0 * again.share,
-            row.blocks,
+            grouped(row.blocks),
             size_in_words(bytes),
             100.0 * row.share,
             format_nanos(1e3 * row.time.micros()),
@@ -84,7 +91,7 @@ impl MissCurve {
         let message = format!(
             "The miss curve rests on a sample of {} blocks, {:.2} % of those read; its shares are within the given \
              error 19 of 20 times.",
-            self.sampled_blocks(),
+            grouped(self.sampled_blocks() as u64),
             100.0 * share
         );
         (share < 1.0).then(|| Finding::info("miss-curve-sampled", message))
@@ -94,10 +101,10 @@ impl MissCurve {
         let (past, unnamed) = (self.past_cache(), self.without_address());
         let mut parts = Vec::new();
         if past.requests > 0 {
-            parts.push(format!("{} reads past the buffer cache", past.requests));
+            parts.push(counted(past.requests, "read", "reads") + " past the buffer cache");
         }
         if unnamed.requests > 0 {
-            parts.push(format!("{} reads whose lines name no block", unnamed.requests));
+            parts.push(counted(unnamed.requests, "read whose line names", "reads whose lines name") + " no block");
         }
         let message = format!("The miss curve leaves out {}.", parts.join(" and "));
         (!parts.is_empty()).then(|| Finding::info("miss-curve-leaves-out", message))

@@ -37,6 +37,22 @@ impl Budget {
         Some(value)
     }
 
+    /// Numbers of things of one line; `None` where the sum of all could overflow.
+    pub(crate) fn counts(&mut self, values: [u64; 5]) -> Option<[i64; 5]> {
+        // The sum of five such numbers fits, so that one step spends them all.
+        if values.iter().all(|value| *value < 1 << 56) {
+            let sum: i64 = values.iter().map(|value| *value as i64).sum();
+            if Budget::spend(&mut self.count, sum).is_some() {
+                return Some(values.map(|value| value as i64));
+            }
+        }
+        let mut counts = [0; 5];
+        for (count, value) in counts.iter_mut().zip(values) {
+            *count = self.count(value)?;
+        }
+        Some(counts)
+    }
+
     /// Whether a session's stretch of this length can be added to the others.
     pub(crate) fn interval(&mut self, length: Ticks) -> bool {
         length.0 >= 0 && Budget::spend(&mut self.interval, length.0).is_some()
@@ -68,6 +84,10 @@ mod tests {
         assert_eq!(budget.time(1, 1), None, "the whole budget is spent, the negative number included");
         assert_eq!(budget.count(u64::MAX), None);
         assert_eq!(budget.count(7), Some(7));
+        assert_eq!(budget.counts([1, 2, 3, 4, u64::MAX]), None);
+        assert_eq!(budget.counts([1 << 55, 2, 3, 4, 5]), Some([1 << 55, 2, 3, 4, 5]));
+        assert_eq!(budget.counts([1 << 58, 1 << 58, 1 << 58, 1 << 58, 1]), None, "each fits, and all do not");
+        assert_eq!(budget.counts([(1 << 56) - 1; 5]), None, "what is left is less than the sum");
         assert_eq!(point(i64::MAX, 1), None);
         assert_eq!(point(-5, 125), Some(Ticks(-625)));
     }

@@ -42,7 +42,7 @@ pub(crate) enum Line<'a> {
     /// A line that is a wait or begins like one: the dictionary of events reads it.
     Wait,
     /// A line of a plan.
-    Plan(Box<PlanLineRecord>),
+    Plan(PlanLineRecord),
     /// A header whose text follows.
     Header(Header),
     /// The first line of a block of bind values.
@@ -129,7 +129,7 @@ fn capital(line: &[u8]) -> Line<'_> {
         return Line::Wait;
     }
     if let Some(answer) = plan::read(line) {
-        return answer.map_or_else(fault, |plan| Line::Plan(Box::new(plan)));
+        return answer.map_or_else(fault, Line::Plan);
     }
     if let Some(answer) = statement::header(line) {
         return answer.map_or_else(fault, Line::Header);

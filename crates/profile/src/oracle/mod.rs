@@ -7,7 +7,7 @@ mod chunk;
 mod clock;
 mod cursor;
 mod fields;
-mod line;
+pub(crate) mod line;
 mod mark;
 mod plan;
 pub mod probe;

@@ -7,7 +7,62 @@ use crate::oracle::fields::Fields;
 use crate::oracle::record::{PlanFigures, PlanLineRecord};
 
 /// How a plan line begins.
-const BEGINNING: &[u8] = b"STAT #";
+pub(crate) const BEGINNING: &[u8; 6] = b"STAT #";
+
+/// Most bytes of an operation with its figures that the quick reader looks through.
+const QUICK_MAX: usize = 1024;
+
+/// A plan line of the usual form, its line end included. `fields` stands behind the `#`; the span of the operation is
+/// of all bytes.
+pub(crate) fn quick(mut fields: Fields<'_>) -> Option<(PlanLineRecord, usize)> {
+    let cursor = fields.quick()?;
+    fields.eat(b" id=")?;
+    let id = u32::try_from(fields.quick()?).ok()?;
+    fields.eat(b" cnt=")?;
+    let rows = fields.quick()?;
+    fields.eat(b" pid=")?;
+    let parent = u32::try_from(fields.quick()?).ok()?;
+    fields.eat(b" pos=")?;
+    let position = u32::try_from(fields.quick()?).ok()?;
+    fields.eat(b" obj=")?;
+    let object = fields.quick_signed()?;
+    fields.eat(b" op='")?;
+    let begin = fields.at;
+    let rest = fields.rest();
+    let length = memchr::memchr(b'\n', &rest[..rest.len().min(QUICK_MAX)])?;
+    let figures_begin = memchr::memrchr(b'(', &rest[..length])?;
+    fields.at += figures_begin;
+    let figures = Some(quick_figures(&mut fields)?);
+    if fields.at != begin + length {
+        return None;
+    }
+    let operation = begin..begin + trimmed(&rest[..figures_begin]);
+    Some((PlanLineRecord { cursor, id, parent, position, rows, object, operation, figures }, fields.at + 1))
+}
+
+/// Figures with the usual keys, in parentheses, and the apostrophe behind.
+fn quick_figures(fields: &mut Fields<'_>) -> Option<PlanFigures> {
+    fields.eat(b"(cr=")?;
+    let consistent_gets = fields.quick()?;
+    fields.eat(b" pr=")?;
+    let physical_reads = fields.quick()?;
+    fields.eat(b" pw=")?;
+    let physical_writes = fields.quick()?;
+    let starts = if fields.eat(b" str=").is_some() { Some(fields.quick()?) } else { None };
+    fields.eat(b" time=")?;
+    let time = fields.quick_signed()?;
+    fields.eat(b" us")?;
+    let (mut cost, mut cardinality) = (None, None);
+    if fields.eat(b" cost=").is_some() {
+        cost = Some(fields.quick()?);
+        fields.eat(b" size=")?;
+        fields.quick()?;
+        fields.eat(b" card=")?;
+        cardinality = Some(fields.quick()?);
+    }
+    fields.eat(b")'")?;
+    Some(PlanFigures { consistent_gets, physical_reads, physical_writes, starts, time, cost, cardinality })
+}
 
 /// Reads a plan line without its line end; `None` when it does not begin like one. The span of the operation is within
 /// the line.
@@ -119,10 +174,37 @@ mod tests {
     }
 
     #[test]
+    fn the_quick_and_the_careful_reader_of_plan_lines_agree() {
+        let begin = "STAT #140 id=2 cnt=5 pid=1 pos=3 obj=-1 op='";
+        for (figures, is_quick) in [
+            ("X (FULL) Y (cr=3 pr=1 pw=2 str=4 time=60 us cost=7 size=8 card=9)'", true),
+            ("X (cr=3 pr=1 pw=2 time=60 us cost=7 size=8 card=9)'", true),
+            ("FAST DUAL  (cr=0 pr=0 pw=0 time=-3 us)'", true),
+            ("(cr=0 pr=0 pw=0 time=3 us)'", true),
+            ("X (cr=0 pr=0 pw=0 time=3 us)' ", false),
+            ("X (cr=0 pr=0 pw=0 time=3 us cost=7)'", false),
+            ("X (cr=3 r=1 w=2 time=60 us)'", false),
+            ("X (cr=3 pr=1 pw=2 time=60 us) (Y)'", false),
+            ("TABLE ACCESS FULL IT'S '", false),
+        ] {
+            let line = format!("{begin}{figures}");
+            let padded = format!("{line}\nWAIT #0: padding");
+            let quick = quick(Fields::new(padded.as_bytes(), BEGINNING.len()));
+            assert_eq!(quick.is_some(), is_quick, "{line}");
+            if let Some((plan, next)) = quick {
+                assert_eq!(next, line.len() + 1);
+                assert_eq!(plan, read(&line));
+            }
+        }
+    }
+
+    #[test]
     fn a_cut_plan_line_is_malformed() {
         let whole = "STAT #2 id=1 cnt=1 pid=0 pos=1 obj=0 op='FAST DUAL  (cr=0 pr=0 pw=0 time=3 us)'";
         for length in BEGINNING.len()..whole.len() {
             assert!(super::read(&whole.as_bytes()[..length]).unwrap().is_err(), "{}", &whole[..length]);
+            let cut = format!("{}\nWAIT #0: padding", &whole[..length]);
+            assert_eq!(quick(Fields::new(cut.as_bytes(), BEGINNING.len())), None, "{cut}");
         }
         let long = whole.replace("id=1", "id=99999999999999999999999");
         assert_eq!(super::read(long.as_bytes()), Some(Err(Fault::OutOfRange)));

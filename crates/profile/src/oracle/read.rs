@@ -7,6 +7,7 @@
 
 use std::io;
 use std::mem;
+use std::ops::ControlFlow;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -40,6 +41,18 @@ impl ReadOptions {
 /// A batch may have bytes behind its last record that come again in the next one. An error of the source ends the
 /// reading; what was read before it was consumed.
 pub fn read(source: Bytes, options: ReadOptions, consumer: &mut (dyn FnMut(&Batch) + Send)) -> io::Result<()> {
+    read_while(source, options, &mut |batch| {
+        consumer(batch);
+        ControlFlow::Continue(())
+    })
+}
+
+/// Who takes batches, and says whether it wants another one.
+pub type Consumer<'a> = dyn FnMut(&Batch) -> ControlFlow<()> + Send + 'a;
+
+/// Reads one file like [`read`], as long as `consumer` wants more: what comes behind the batch at which it breaks off
+/// is not read.
+pub fn read_while(source: Bytes, options: ReadOptions, consumer: &mut Consumer<'_>) -> io::Result<()> {
     let mut chunks = Chunks::new(source, options.chunk_bytes);
     let mut worker = Worker::default();
     let first = chunks.next(&mut worker.batch.bytes)?;
@@ -48,6 +61,9 @@ pub fn read(source: Bytes, options: ReadOptions, consumer: &mut (dyn FnMut(&Batc
     if let Some(chunk) = first {
         let outcome = worker.scan(chunk);
         worker.take_turn(chunk, outcome, &mut turn);
+    }
+    if turn.is_over {
+        return Ok(());
     }
     let shared = Shared { numbered: Mutex::new((0, chunks)), turn: Mutex::new(turn), passed_on: Condvar::new() };
     if is_small || options.workers <= 1 {
@@ -86,7 +102,7 @@ struct Turn<'a> {
     failure: Option<io::Error>,
     /// Nothing more is consumed.
     is_over: bool,
-    consumer: &'a mut (dyn FnMut(&Batch) + Send),
+    consumer: &'a mut Consumer<'a>,
 }
 
 /// What a thread has of its own.
@@ -108,7 +124,7 @@ impl Worker {
     /// Hands the batch on, scanned once more where the chunk begins within a construct.
     fn take_turn(&mut self, chunk: Chunk, ahead: Outcome, turn: &mut Turn<'_>) {
         let outcome = if turn.entry.is_between() { ahead } else { self.scan_again(chunk, &mut turn.entry) };
-        (turn.consumer)(&self.batch);
+        turn.is_over |= (turn.consumer)(&self.batch).is_break();
         turn.entry.begun.clear();
         turn.entry.begun.extend_from_slice(&self.batch.bytes[outcome.consumed..]);
         turn.entry.state = outcome.state;
@@ -147,8 +163,12 @@ impl<'a> Shared<'a> {
                 }
             }
             turn.next += 1;
+            let is_over = turn.is_over;
             drop(turn);
             self.passed_on.notify_all();
+            if is_over {
+                return;
+            }
         }
     }
 

@@ -1,7 +1,8 @@
 //! What one construct of a trace says, in the trace's own units, before anybody knows whose it is.
 //!
 //! A record holds numbers and spans, never text of its own: texts are spans of the batch's bytes, and names of events
-//! are indexes into the batch's dictionary, so that a batch costs no allocation per line.
+//! are indexes into the batch's dictionary, so that a batch costs no allocation per line. The long records, those of
+//! declarations and of lines of plans, stand in lists of their own, so that the short ones stand close together.
 
 use std::ops::Range;
 
@@ -105,7 +106,7 @@ pub struct DeclarationRecord {
 }
 
 /// A `STAT` line: one line of a plan as it was executed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlanLineRecord {
     /// The cursor's number.
     pub cursor: u64,
@@ -182,12 +183,12 @@ pub enum Body {
     Call(CallRecord),
     /// A wait.
     Wait(WaitRecord),
-    /// A cursor is declared.
-    Declaration(Box<DeclarationRecord>),
-    /// A line of a plan.
-    PlanLine(Box<PlanLineRecord>),
+    /// A cursor is declared: index into [`Batch::declarations`].
+    Declaration(u32),
+    /// A line of a plan: index into [`Batch::plan_lines`].
+    PlanLine(u32),
     /// A mark, with the wall clock in microseconds since 1970 as if it were UTC, where the line has one.
-    Mark(Box<Mark>, Option<i64>),
+    Mark(Mark, Option<i64>),
     /// End of a transaction.
     TransactionEnd {
         /// Whether it was rolled back.
@@ -255,6 +256,10 @@ pub struct Batch {
     pub bytes: Vec<u8>,
     /// The records.
     pub records: Vec<Record>,
+    /// The declarations that records name by index.
+    pub declarations: Vec<DeclarationRecord>,
+    /// The lines of plans that records name by index.
+    pub plan_lines: Vec<PlanLineRecord>,
     /// The events that its waits name by index.
     pub events: Vec<EventName>,
     /// The names that its calls name by index; index 0 is the empty name.
@@ -276,6 +281,8 @@ impl Batch {
     /// Takes back what was read out of the bytes, and leaves the bytes.
     pub fn clear_records(&mut self) {
         self.records.clear();
+        self.declarations.clear();
+        self.plan_lines.clear();
         self.events.clear();
         self.names.clear();
         self.names.push(String::new());
@@ -286,6 +293,16 @@ impl Batch {
     /// The text of a span, with other letters than those of ASCII shown as well as they can be.
     pub fn text(&self, span: &Range<usize>) -> std::borrow::Cow<'_, str> {
         String::from_utf8_lossy(self.bytes.get(span.clone()).unwrap_or_default())
+    }
+
+    /// The declaration of this index.
+    pub fn declaration(&self, index: u32) -> Option<&DeclarationRecord> {
+        self.declarations.get(index as usize)
+    }
+
+    /// The line of a plan of this index.
+    pub fn plan_line(&self, index: u32) -> Option<&PlanLineRecord> {
+        self.plan_lines.get(index as usize)
     }
 
     /// Counts a line that was not read.

@@ -38,9 +38,6 @@ enum StatementKey {
         cursor: u64,
     },
     UnknownShared,
-    NoCursor,
-    LargeObjects,
-    ClientCalls,
     ParseError {
         text: u64,
         bytes: usize,
@@ -59,10 +56,14 @@ pub(crate) struct Entry<T> {
 pub(crate) struct Registry {
     hasher: RandomState,
     statements: HashMap<StatementKey, StatementIndex, RandomState>,
-    events: HashMap<Event, EventIndex, RandomState>,
+    events: HashMap<EventName, EventIndex, RandomState>,
     scopes: HashMap<Scope, ScopeIndex, RandomState>,
     call_names: HashMap<String, u16, RandomState>,
     unknown_cursors: usize,
+    /// The pseudo statements that were asked for: nearly every second line asks.
+    no_cursor: Option<StatementIndex>,
+    large_objects: Option<StatementIndex>,
+    client_calls: Option<StatementIndex>,
 }
 
 /// Names of the calls that every trace has, at the index of their kind.
@@ -148,17 +149,21 @@ impl Registry {
 
     /// The pseudo statement of a kind that has only one.
     pub(crate) fn pseudo(&mut self, context: &mut Context, kind: StatementKind) -> StatementIndex {
-        let (key, id) = match kind {
-            StatementKind::LargeObjects => (StatementKey::LargeObjects, "LOB operations"),
-            StatementKind::ClientCalls => (StatementKey::ClientCalls, "RPC calls"),
-            _ => (StatementKey::NoCursor, "cursor #0"),
+        let (known, id) = match kind {
+            StatementKind::LargeObjects => (&mut self.large_objects, "LOB operations"),
+            StatementKind::ClientCalls => (&mut self.client_calls, "RPC calls"),
+            _ => (&mut self.no_cursor, "cursor #0"),
         };
-        self.statement(context, key, (&[], 0), || Statement { id: id.to_owned(), kind, ..Statement::default() }).index
+        *known.get_or_insert_with(|| {
+            let index = StatementIndex(index_of(context.statements.len()));
+            context.statements.push(Statement { id: id.to_owned(), kind, ..Statement::default() });
+            index
+        })
     }
 
     /// A text that could not be parsed.
     pub(crate) fn parse_error(&mut self, context: &mut Context, text: &[u8], depth: u16) -> Entry<StatementIndex> {
-        let number = self.statements.len();
+        let number = context.statements.len();
         let key = StatementKey::ParseError { text: self.hasher.hash_one(text), bytes: text.len() };
         self.statement(context, key, (text, text.len() as u64), || Statement {
             id: format!("parse error {number}"),
@@ -182,19 +187,18 @@ impl Registry {
         let kept = &text[..text.len().min(TEXT_BYTES)];
         context.statements.push(Statement { text: shown(kept), text_bytes, ..make() });
         self.statements.insert(key, index);
-        Entry { index, is_shortened: (kept.len() as u64) < text_bytes }
+        Entry { index, is_shortened: text_bytes > TEXT_BYTES as u64 }
     }
 
     /// An event.
     pub(crate) fn event(&mut self, context: &mut Context, name: &EventName) -> EventIndex {
-        let event = Event { name: name.event.clone(), parameters: name.parameters.clone() };
-        if let Some(&index) = self.events.get(&event) {
+        if let Some(&index) = self.events.get(name) {
             return index;
         }
         let index = EventIndex(index_of(context.events.len().min(EVENTS)));
         if context.events.len() < EVENTS {
-            context.events.push(event.clone());
-            self.events.insert(event, index);
+            context.events.push(Event { name: name.event.clone(), parameters: name.parameters.clone() });
+            self.events.insert(name.clone(), index);
         } else if context.events.len() == EVENTS {
             context.events.push(Event { name: "other events".into(), parameters: Vec::new() });
         }
@@ -236,6 +240,15 @@ impl Registry {
 pub(crate) fn shown(bytes: &[u8]) -> String {
     // Nearly all texts are sound, and checking first is many times faster than looking for what is not.
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes).into_owned(), str::to_owned)
+}
+
+/// Puts the same in place of what a text holds, in the room that it has.
+pub(crate) fn show(bytes: &[u8], into: &mut String) {
+    into.clear();
+    match std::str::from_utf8(bytes) {
+        Ok(text) => into.push_str(text),
+        Err(_) => into.push_str(&String::from_utf8_lossy(bytes)),
+    }
 }
 
 /// An index of 32 bits; four thousand million statements do not fit in memory.

@@ -9,12 +9,16 @@ use std::ops::Range;
 
 use crate::oracle::fields::Fields;
 use crate::oracle::line::{self, Line, kind};
-use crate::oracle::record::{Batch, Body, CallKind, CallRecord, DeclarationRecord, Mark, Record};
+use crate::oracle::plan;
+use crate::oracle::record::{Batch, Body, CallKind, CallRecord, DeclarationRecord, Mark, PlanLineRecord, Record};
 use crate::oracle::statement::{self, Header, Rest, TEXT_MAX, TextEnd, TextKind, strip_return};
 use crate::oracle::wait::{self, EventDictionary};
 
 /// Longest line that is held in memory whole; a longer one is no record.
 pub const LINE_MAX: usize = TEXT_MAX;
+
+/// The line before a declaration, as every release writes it.
+const SEPARATOR: &[u8; 22] = b"=====================\n";
 
 /// What the bytes of a chunk end with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +153,7 @@ impl Pass<'_> {
         State::Between
     }
 
-    /// Reads a call or a wait of the usual form; says whether it did.
+    /// Reads a call, a wait, a line of a plan, a separator or a declaration of the usual form; says whether it did.
     #[inline(always)]
     fn quick_line(&mut self) -> bool {
         let mut fields = Fields::new(self.bytes, self.at);
@@ -163,10 +167,35 @@ impl Pass<'_> {
             Some(b'E') if fields.eat(b"EXEC #").is_some() => crate::oracle::call::quick(fields, CallKind::Exec),
             Some(b'P') if fields.eat(b"PARSE #").is_some() => crate::oracle::call::quick(fields, CallKind::Parse),
             Some(b'C') if fields.eat(b"CLOSE #").is_some() => crate::oracle::call::quick_close(fields),
+            Some(b'S') if fields.eat(plan::BEGINNING).is_some() => return self.quick_plan_line(fields),
+            Some(b'P') if fields.eat(statement::DECLARATION).is_some() => return self.quick_declaration(fields),
+            Some(b'=') if fields.eat(SEPARATOR).is_some() => {
+                self.pass_over(fields.at);
+                return true;
+            }
             _ => return false,
         };
         let Some((call, next)) = call else { return false };
         self.push(Body::Call(call), next);
+        true
+    }
+
+    /// Reads a line of a plan of the usual form; `fields` stands behind the `#`.
+    #[inline]
+    fn quick_plan_line(&mut self, fields: Fields<'_>) -> bool {
+        let Some((plan, next)) = plan::quick(fields) else { return false };
+        let body = self.plan_line(plan);
+        self.push(body, next);
+        true
+    }
+
+    /// Reads a declaration of the usual form with its text; `fields` stands behind the `#`.
+    #[inline]
+    fn quick_declaration(&mut self, fields: Fields<'_>) -> bool {
+        let Some((header, begin)) = statement::quick_header(fields, self.at) else { return false };
+        let Some((length, next)) = statement::quick_text(&self.bytes[begin..], header.length) else { return false };
+        let body = self.statement(header, begin..begin + length, length as u64, false);
+        self.push(body, begin + next);
         true
     }
 
@@ -261,17 +290,17 @@ impl Pass<'_> {
             Line::Call(call, name) => Body::Call(self.named(call, name)),
             Line::Plan(mut plan) => {
                 plan.operation = shifted(&plan.operation, at);
-                Body::PlanLine(plan)
+                self.plan_line(plan)
             }
             Line::TransactionEnd { is_rollback, is_read_only, time } => {
                 Body::TransactionEnd { is_rollback, is_read_only, time }
             }
             Line::Error { cursor, code, time } => Body::Error { cursor, code, time },
-            Line::Mark(mark, clock) => Body::Mark(Box::new(shifted_mark(mark, at)), clock),
+            Line::Mark(mark, clock) => Body::Mark(shifted_mark(mark, at), clock),
             Line::Application(module, action) => {
-                let module = Body::Mark(Box::new(Mark::Module(shifted(&module, at))), None);
+                let module = Body::Mark(Mark::Module(shifted(&module, at)), None);
                 self.push(module, at);
-                Body::Mark(Box::new(Mark::Action(shifted(&action, at))), None)
+                Body::Mark(Mark::Action(shifted(&action, at)), None)
             }
             Line::Wait | Line::Header(_) | Line::Binds(_) | Line::Quiet | Line::Unread(_) => return,
         };
@@ -313,13 +342,16 @@ impl Pass<'_> {
         is_too_long.then_some(State::Text(TextRest { kind, missing }))
     }
 
-    fn statement(&self, header: Header, text: Range<usize>, text_bytes: u64, is_cut: bool) -> Body {
+    fn statement(&mut self, header: Header, text: Range<usize>, text_bytes: u64, is_cut: bool) -> Body {
         let Header { cursor, depth, user, command, time, hash, error: code, .. } = header;
         if header.kind == TextKind::ParseError {
             return Body::ParseError { cursor, depth, code, time, text };
         }
         let sql_id = shifted(&header.sql_id, self.at);
-        Body::Declaration(Box::new(DeclarationRecord {
+        let declarations = &mut self.batch.declarations;
+        // A chunk of so many declarations would have more bytes than fit into memory.
+        let index = u32::try_from(declarations.len()).unwrap_or(u32::MAX);
+        declarations.push(DeclarationRecord {
             cursor,
             depth,
             user,
@@ -330,7 +362,16 @@ impl Pass<'_> {
             text,
             text_bytes,
             is_cut,
-        }))
+        });
+        Body::Declaration(index)
+    }
+
+    /// Keeps a line of a plan in the list of its kind.
+    #[inline]
+    fn plan_line(&mut self, plan: PlanLineRecord) -> Body {
+        let index = u32::try_from(self.batch.plan_lines.len()).unwrap_or(u32::MAX);
+        self.batch.plan_lines.push(plan);
+        Body::PlanLine(index)
     }
 
     /// A line within a text that is too long to be held: only its end is looked for. A line of the text that looks like

@@ -15,7 +15,7 @@ pub(crate) const TEXT_MAX: usize = 256 << 10;
 pub(crate) const END_OF_STATEMENT: &[u8] = b"END OF STMT";
 
 /// How a declaration begins.
-const DECLARATION: &[u8] = b"PARSING IN CURSOR #";
+pub(crate) const DECLARATION: &[u8; 19] = b"PARSING IN CURSOR #";
 
 /// How the record of a statement that could not be parsed begins.
 const PARSE_ERROR: &[u8] = b"PARSE ERROR #";
@@ -58,6 +58,65 @@ pub(crate) fn header(line: &[u8]) -> Option<Answer<Header>> {
         return Some(header);
     }
     line.starts_with(PARSE_ERROR).then(|| header_after(Fields::new(line, PARSE_ERROR.len()), TextKind::ParseError))
+}
+
+/// Longest value in apostrophes that the quick reader looks through.
+const QUOTED_MAX: usize = 32;
+
+/// Shortest text that the quick reader takes: a shorter one could lie within the line that ends it.
+const QUICK_TEXT_MIN: u64 = 16;
+
+/// The header of a declaration with the usual keys, and where its text begins. `fields` stands behind the `#` of
+/// the line that begins at `begin`; the span is within the line.
+pub(crate) fn quick_header(mut fields: Fields<'_>, begin: usize) -> Option<(Header, usize)> {
+    let cursor = fields.quick()?;
+    fields.eat(b" len=")?;
+    let length = fields.quick()?;
+    fields.eat(b" dep=")?;
+    let depth = u16::try_from(fields.quick()?).ok()?;
+    fields.eat(b" uid=")?;
+    let user = fields.quick_signed()?;
+    fields.eat(b" oct=")?;
+    let command = fields.quick_signed()?;
+    fields.eat(b" lid=")?;
+    fields.quick_signed()?;
+    fields.eat(b" tim=")?;
+    let time = Some(fields.quick_signed()?);
+    fields.eat(b" hv=")?;
+    let hash = fields.quick()?;
+    fields.eat(b" ad='")?;
+    quick_quoted(&mut fields)?;
+    let mut sql_id = 0..0;
+    if fields.eat(b" sqlid='").is_some() {
+        let span = quick_quoted(&mut fields)?;
+        sql_id = span.start - begin..span.end - begin;
+    }
+    fields.eat(b"\n")?;
+    let kind = TextKind::Statement;
+    Some((Header { kind, cursor, length, depth, user, command, time, hash, sql_id, error: 0 }, fields.at))
+}
+
+/// Steps over a short value and the apostrophe behind it: its span.
+fn quick_quoted(fields: &mut Fields<'_>) -> Option<Range<usize>> {
+    let begin = fields.at;
+    let rest = fields.rest();
+    let length = rest[..rest.len().min(QUOTED_MAX)].iter().position(|byte| matches!(byte, b'\'' | b'\n'))?;
+    fields.at += length;
+    fields.eat(b"'")?;
+    Some(begin..begin + length)
+}
+
+/// A text that is exactly as long as declared: its length, and that with the line that ends it. The text has no
+/// carriage return, which the declared length may count or not; then no line within it can be taken for its end.
+pub(crate) fn quick_text(bytes: &[u8], length: u64) -> Option<(usize, usize)> {
+    const END: &[u8; 13] = b"\nEND OF STMT\n";
+    if !(QUICK_TEXT_MIN..=TEXT_MAX as u64 / 2).contains(&length) {
+        return None;
+    }
+    let length = length as usize;
+    let (text, rest) = bytes.split_at_checked(length)?;
+    let is_plain = rest.starts_with(END) && memchr::memchr(b'\r', text).is_none();
+    is_plain.then_some((length, length + END.len()))
 }
 
 fn header_after(mut fields: Fields<'_>, kind: TextKind) -> Answer<Header> {
@@ -244,6 +303,7 @@ pub(crate) fn strip_return(line: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn declared(length: u64) -> Header {
         let line = format!("PARSING IN CURSOR #7 len={length} dep=1 uid=5 oct=3 lid=5 tim=9 hv=8 ad='a' sqlid='x'");
@@ -256,6 +316,51 @@ mod tests {
 
     fn end(text: &str, length: u64, rest: Rest) -> TextEnd {
         text_end(text.as_bytes(), &declared(length), rest, is_record)
+    }
+
+    proptest! {
+        #[test]
+        fn the_quick_and_the_careful_reader_of_texts_agree(
+            pieces in prop::collection::vec(
+                prop::sample::select(vec![
+                    "END OF STMT\n",
+                    "END OF STMT",
+                    "WAIT\n",
+                    "select a",
+                    "\n",
+                    "b\r\n",
+                    "\r",
+                    "====\n",
+                ]),
+                0..12,
+            ),
+            shift in -14_i64..14,
+        ) {
+            let text = pieces.concat();
+            let bytes = format!("{text}\nEND OF STMT\nWAIT\n");
+            let length = (text.len() as i64 + shift).max(0) as u64;
+            if let Some((quick, next)) = quick_text(bytes.as_bytes(), length) {
+                prop_assert_eq!(end(&bytes, length, Rest::More), TextEnd::Whole(quick, next));
+            } else {
+                prop_assert!(shift != 0 || text.len() < QUICK_TEXT_MIN as usize || text.contains('\r'));
+            }
+        }
+    }
+
+    #[test]
+    fn the_quick_and_the_careful_reader_of_headers_agree() {
+        let begin = "PARSING IN CURSOR #140 len=47 dep=2 uid=29 oct=47 lid=29 tim=-5 hv=77 ad='6b'";
+        for (rest, is_quick) in [(" sqlid='0sbbcuruzd66f'", true), ("", true), (" sqlid=''", true), (" new=5", false)] {
+            let line = format!("{begin}{rest}");
+            let before = "WAIT #0:\n";
+            let padded = format!("{before}{line}\nselect 1 from dual");
+            let quick = quick_header(Fields::new(padded.as_bytes(), before.len() + DECLARATION.len()), before.len());
+            assert_eq!(quick.is_some(), is_quick, "{line}");
+            if let Some((quick, next)) = quick {
+                assert_eq!(next, before.len() + line.len() + 1);
+                assert_eq!(quick, header(line.as_bytes()).unwrap().unwrap());
+            }
+        }
     }
 
     #[test]

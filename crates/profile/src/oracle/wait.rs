@@ -26,13 +26,53 @@ const BLANKS_MAX: usize = 16;
 /// Most events that are remembered from one batch to the next; beyond, the file is no trace that a database wrote.
 const REMEMBERED_MAX: usize = 512;
 
+/// Bytes to step over, compared in words of 16 where there are no more of these than `WORDS`.
+#[derive(Debug)]
+struct Pattern<const WORDS: usize> {
+    bytes: Box<[u8]>,
+    words: [u128; WORDS],
+    /// Which bits of a word count: none behind the last of the bytes.
+    masks: [u128; WORDS],
+    /// Whether all bytes are in the words.
+    is_short: bool,
+}
+
+impl<const WORDS: usize> Pattern<WORDS> {
+    fn of(bytes: Box<[u8]>) -> Pattern<WORDS> {
+        let (mut words, mut masks) = ([0; WORDS], [0; WORDS]);
+        for (place, byte) in bytes.iter().enumerate().take(16 * WORDS) {
+            let bits = 8 * (place % 16);
+            words[place / 16] |= u128::from(*byte) << bits;
+            masks[place / 16] |= 0xFF_u128 << bits;
+        }
+        let is_short = bytes.len() <= 16 * WORDS;
+        Pattern { bytes, words, masks, is_short }
+    }
+
+    /// Steps over the bytes if they stand here.
+    #[inline(always)]
+    fn eat(&self, fields: &mut Fields<'_>) -> Option<()> {
+        match fields.bytes.get(fields.at..fields.at + 16 * WORDS) {
+            Some(window) if self.is_short => {
+                let mut difference = 0;
+                for (place, word) in window.as_chunks::<16>().0.iter().enumerate() {
+                    difference |= (u128::from_le_bytes(*word) ^ self.words[place]) & self.masks[place];
+                }
+                fields.at += self.bytes.len();
+                (difference == 0).then_some(())
+            }
+            _ => fields.eat_slice(&self.bytes),
+        }
+    }
+}
+
 /// An event as lines spell it, ready to be compared.
 #[derive(Debug)]
 struct Spelling {
     /// The event's name with what ends it.
-    head: Box<[u8]>,
+    head: Pattern<3>,
     /// The parameters with the blank before and the `=` after.
-    parameters: [Box<[u8]>; 3],
+    parameters: [Pattern<1>; 3],
     /// How many parameters there are.
     parameter_count: usize,
     /// Its index in the batch of that turn.
@@ -68,7 +108,7 @@ impl EventDictionary {
         let cursor = fields.quick()?;
         fields.eat(NAME_BEGIN)?;
         let guess = self.spellings.get(self.last).map_or(0, |spelling| spelling.follower);
-        let is_right = self.spellings.get(guess).is_some_and(|spelling| fields.eat_slice(&spelling.head).is_some());
+        let is_right = self.spellings.get(guess).is_some_and(|spelling| spelling.is_next(&mut fields));
         let number = if is_right { guess } else { self.search(&mut fields)? };
         let spelling = &self.spellings[number];
         let blanks = fields.rest().iter().take(BLANKS_MAX).take_while(|byte| **byte == b' ').count();
@@ -76,7 +116,7 @@ impl EventDictionary {
         let elapsed = fields.quick_signed()?;
         let mut parameters = [0; 3];
         for (value, name) in parameters.iter_mut().zip(&spelling.parameters).take(spelling.parameter_count) {
-            fields.eat_slice(name)?;
+            name.eat(&mut fields)?;
             *value = fields.quick_signed()?;
         }
         let object = if fields.eat(b" obj#=").is_some() { Some(fields.quick_signed()?) } else { None };
@@ -95,7 +135,7 @@ impl EventDictionary {
 
     /// The spelling whose event stands here, past which it steps.
     fn search(&self, fields: &mut Fields<'_>) -> Option<usize> {
-        self.spellings.iter().position(|spelling| fields.eat_slice(&spelling.head).is_some())
+        self.spellings.iter().position(|spelling| spelling.is_next(fields))
     }
 
     /// The index of a spelling in this batch; `None` when the batch has too many events to number.
@@ -138,9 +178,9 @@ impl EventDictionary {
 
 impl Spelling {
     fn of(parts: &Parts<'_>) -> Spelling {
-        let spell = |index: usize| -> Box<[u8]> { [b" ", parts.names[index], b"="].concat().into() };
+        let spell = |index: usize| Pattern::of([b" ", parts.names[index], b"="].concat().into());
         Spelling {
-            head: [parts.event, NAME_END].concat().into(),
+            head: Pattern::of([parts.event, NAME_END].concat().into()),
             parameters: [spell(0), spell(1), spell(2)],
             parameter_count: parts.name_count,
             index: 0,
@@ -149,19 +189,30 @@ impl Spelling {
         }
     }
 
+    /// Steps over the event's name if it stands here.
+    #[inline(always)]
+    fn is_next(&self, fields: &mut Fields<'_>) -> bool {
+        let begin = fields.at;
+        let is_next = self.head.eat(fields).is_some();
+        if !is_next {
+            fields.at = begin;
+        }
+        is_next
+    }
+
     fn is_of(&self, parts: &Parts<'_>) -> bool {
-        self.head.strip_suffix(NAME_END) == Some(parts.event)
+        self.head.bytes.strip_suffix(NAME_END) == Some(parts.event)
             && self.parameter_count == parts.name_count
             && self.parameter_names().eq(parts.names.into_iter().take(parts.name_count))
     }
 
     fn parameter_names(&self) -> impl Iterator<Item = &[u8]> {
-        self.parameters.iter().take(self.parameter_count).map(|name| &name[1..name.len() - 1])
+        self.parameters.iter().take(self.parameter_count).map(|name| &name.bytes[1..name.bytes.len() - 1])
     }
 
     fn name(&self) -> EventName {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let event = text(&self.head[..self.head.len() - NAME_END.len()]);
+        let event = text(&self.head.bytes[..self.head.bytes.len() - NAME_END.len()]);
         EventName { event, parameters: self.parameter_names().map(text).collect() }
     }
 }

@@ -1,6 +1,7 @@
 //! What a reader of a log's figures has to know, as sentences.
 
 use measure::Finding;
+use measure::quantity::{counted, grouped};
 
 use super::source::{LogSummary, UNKNOWABLE};
 
@@ -12,6 +13,7 @@ pub fn findings(logs: &LogSummary) -> Vec<Finding> {
                        auto_explain.log_buffers, auto_explain.log_format = json and track_io_timing.";
         found.push(Finding::warning("no-plans", message));
     }
+    let executions = counted(logs.plans, "execution", "executions");
     let settings = [
         (logs.unmeasured, "no-figures", "have no figures: set auto_explain.log_analyze"),
         (logs.without_blocks, "no-blocks", "count no blocks: set auto_explain.log_buffers"),
@@ -27,7 +29,7 @@ pub fn findings(logs: &LogSummary) -> Vec<Finding> {
     ];
     for (count, id, what) in settings {
         if count > 0 {
-            found.push(Finding::warning(id, format!("{count} of {} executions {what}.", logs.plans)));
+            found.push(Finding::warning(id, format!("{} of {} {what}.", grouped(count), executions)));
         }
     }
     let notes = [
@@ -40,20 +42,20 @@ pub fn findings(logs: &LogSummary) -> Vec<Finding> {
     ];
     for (count, id, what) in notes {
         if count > 0 {
-            found.push(Finding::info(id, format!("{count} of {} executions {what}.", logs.plans)));
+            found.push(Finding::info(id, format!("{} of {} {what}.", grouped(count), executions)));
         }
     }
     if logs.nodes_below_zero > 0 {
         let message = format!(
-            "{} nodes of plans have own times below zero: a subquery that is listed on one node ran inside another.",
-            logs.nodes_below_zero
+            "{} below zero: a subquery that is listed on one node ran inside another.",
+            counted(logs.nodes_below_zero, "node of a plan has an own time", "nodes of plans have own times")
         );
         found.push(Finding::info("nodes-below-zero", message));
     }
     if logs.io_below_zero > 0 {
         let message = format!(
-            "{} times of I/O came out below zero when inner statements were taken off their callers: left out.",
-            logs.io_below_zero
+            "{} of I/O came out below zero when inner statements were taken off their callers: left out.",
+            counted(logs.io_below_zero, "time", "times")
         );
         found.push(Finding::warning("io-below-zero", message));
     }
@@ -61,7 +63,7 @@ pub fn findings(logs: &LogSummary) -> Vec<Finding> {
         let message = format!(
             "Elapsed time less the time of reads is {micros:.2} µs a block got, over {} blocks: an upper bound of the \
              cost of a logical I/O, because all other work is in it.",
-            logs.gets_of_timed
+            grouped(logs.gets_of_timed.unsigned_abs())
         );
         found.push(Finding::info("time-per-block", message));
     }

@@ -1,5 +1,6 @@
 //! Readings as cases and findings of a run document.
 
+use measure::quantity::{counted, grouped};
 use measure::{Case, Finding, Metric, Parameters, Unit};
 use serde_json::Value;
 
@@ -18,7 +19,7 @@ const READS_MIN: u64 = 40;
 
 /// Where the numbers come from.
 const WAIT_LINES: &str = "wait lines of the trace";
-const CALL_LINES: &str = "call lines of the trace, recursive children taken off";
+const CALL_LINES: &str = "call lines of the trace but parses, recursive children taken off";
 const LEAST_SQUARES: &str = "least squares over statements, CPU = a × gets + b × rows";
 const HILLS: &str = "hills of the latency on a logarithmic scale";
 
@@ -68,7 +69,8 @@ impl Readings {
     fn clock_set_back(&self) -> Option<Finding> {
         let below_zero: u64 = self.accesses.iter().map(|accesses| accesses.latency.below_zero()).sum();
         let message = format!(
-            "{below_zero} waits for blocks have a time below zero: the clock was set back. They are in no latency."
+            "{} a time below zero: the clock was set back. No latency counts that.",
+            counted(below_zero, "wait for blocks has", "waits for blocks have")
         );
         (below_zero > 0).then(|| Finding::warning("latency-below-zero", message))
     }
@@ -108,7 +110,7 @@ impl LogicalIo {
         let Ok(fit) = self.fit else { return Vec::new() };
         let message = format!(
             "Over {} statements a get takes {} and a row {} of CPU (least squares, R² {:.2}).",
-            fit.statements,
+            grouped(fit.statements as u64),
             with_error(fit.per_get),
             with_error(fit.per_row),
             fit.r_squared,

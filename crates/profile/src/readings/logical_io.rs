@@ -18,7 +18,7 @@ const STATEMENTS_MIN: usize = 8;
 /// Gets and rows that go together this closely (1 less the squared cosine between them) cannot be told apart.
 const INDEPENDENCE_MIN: f64 = 1e-3;
 
-/// What a statement did by itself, recursive children left out.
+/// What a statement did by itself, recursive children and parse calls left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatementWork {
     /// Which.
@@ -46,11 +46,11 @@ impl StatementWork {
 /// The cost of a logical I/O of a whole trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogicalIo {
-    /// CPU time of all calls.
+    /// CPU time of all calls but those that parse.
     pub cpu: Ticks,
-    /// Gets of all calls.
+    /// Their gets.
     pub gets: i64,
-    /// Rows of all calls.
+    /// Their rows.
     pub rows: u64,
     /// CPU a get in µs over the statements that have enough of both; `None` where there is none.
     pub statements: Option<Statistics>,

@@ -9,7 +9,7 @@ mod request_size;
 mod tiers;
 
 use crate::block_wait::{BlockWait, BlockWaitKind, BlockWaits};
-use crate::observer::{Context, Observer, Wait};
+use crate::observer::{Context, Cost, Observer, Wait};
 use crate::tables::{Profile, StatementProfile};
 use crate::ticks::Ticks;
 
@@ -95,15 +95,20 @@ impl Observer for Readings {
     }
 }
 
-/// What the statements of a profile did by themselves. Empty where the source does not know CPU time.
+/// What the statements of a profile did by themselves, parse calls left out: their CPU goes into finding a plan, and
+/// would make a get look dear where a program parses often. Empty where the source does not know CPU time.
 pub fn statement_works(profile: &Profile) -> Vec<StatementWork> {
+    let is_parse = |name: u16| profile.context.call_names.get(usize::from(name)).is_some_and(|name| name == "PARSE");
     let work = |statement: &StatementProfile| {
-        Some(StatementWork {
-            statement: statement.statement,
-            cpu: statement.own.cpu?,
-            gets: statement.logical_reads(),
-            rows: statement.calls.values().fold(0, |rows: u64, sums| rows.saturating_add(sums.rows)),
-        })
+        statement.own.cpu?;
+        let mut own = Cost::default();
+        let mut rows = 0_u64;
+        for (_, sums) in statement.calls.iter().filter(|(name, _)| !is_parse(**name)) {
+            own += sums.own;
+            rows = rows.saturating_add(sums.rows);
+        }
+        let gets = own.consistent_gets.saturating_add(own.current_gets);
+        Some(StatementWork { statement: statement.statement, cpu: own.cpu.unwrap_or_default(), gets, rows })
     };
     profile.statements.iter().filter_map(work).collect()
 }

@@ -1,6 +1,6 @@
 //! A breakdown as cases and findings of a run document.
 
-use measure::quantity::format_nanos;
+use measure::quantity::{counted, format_nanos, grouped};
 use measure::{Case, Finding, Metric, Parameters, Unit};
 use serde_json::Value;
 
@@ -32,14 +32,14 @@ impl Breakdown {
             let message = format!(
                 "There were too many values to keep apart: {} of them, the smallest at the time, were merged. The sum \
                  is whole; a row may be short by {} at most.",
-                merged.keys,
+                grouped(merged.keys),
                 format_nanos(1e3 * merged.shortfall_max.micros())
             );
             Finding::warning("skew-merged", message)
         });
         let without_cpu = (self.calls_without_cpu > 0).then(|| {
-            let calls = self.calls_without_cpu;
-            let message = format!("{calls} calls are not in the breakdown: the source does not know their CPU time.");
+            let calls = counted(self.calls_without_cpu, "call is", "calls are");
+            let message = format!("{calls} not in the breakdown: the source does not know its CPU time.");
             Finding::info("skew-without-cpu", message)
         });
         let nothing = (self.all.count == 0).then(|| {

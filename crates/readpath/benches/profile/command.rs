@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use measure::Statistics;
-use measure::quantity::format_size;
+use measure::quantity::size_in_words;
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
@@ -78,7 +78,14 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
 }
 
 fn heading(arguments: &Arguments, trace: &TraceFile) -> String {
-    let mut heading = format!("readpath profile on {}: {}\n", format_size(trace.bytes), trace.origin);
+    let size = match trace.bytes {
+        bytes if bytes >= 1 << 20 => size_in_words(bytes >> 20 << 20),
+        bytes => size_in_words(bytes),
+    };
+    let mut heading = format!("readpath profile on {size}: {}\n", trace.origin);
+    if let Some(cpu) = &sys::host::describe().cpu {
+        heading += &format!("Processor: {cpu}\n");
+    }
     if arguments.rounds < ROUNDS_OF_A_RESULT {
         heading += &format!("Fewer than {ROUNDS_OF_A_RESULT} rounds: a trial, not a result.\n");
     }
@@ -89,7 +96,16 @@ fn heading(arguments: &Arguments, trace: &TraceFile) -> String {
 fn run_document(arguments: &Arguments, path: &Path) -> Result<Value, String> {
     progress("reading the trace once");
     let output = output_of(&profile_command(arguments, path, None))?;
-    serde_json::from_str(&output).map_err(|error| format!("readpath printed no run document: {error}"))
+    let document = serde_json::from_str(&output).map_err(|error| format!("readpath printed no run document: {error}"));
+    document.map(with_host)
+}
+
+/// A profile says nothing of the machine that it was made on, and its speed is nothing without: the facts are put in.
+fn with_host(mut document: Value) -> Value {
+    if document["host"]["cpu"].is_null() {
+        document["host"] = serde_json::to_value(sys::host::describe()).unwrap_or_default();
+    }
+    document
 }
 
 fn profile_command(arguments: &Arguments, path: &Path, workers: Option<u32>) -> Vec<String> {

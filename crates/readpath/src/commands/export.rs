@@ -13,6 +13,7 @@ use ::profile::oracle::read::ReadOptions;
 use ::profile::survey::{Survey, SurveySettings, survey};
 use clap::{ArgMatches, Args, Command};
 
+use super::time_scale::TimeScale;
 use super::{CommandRow, Context, arguments};
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -39,6 +40,9 @@ struct Arguments {
     /// Folder that is made for the Parquet files
     #[arg(long, short, value_name = "FOLDER")]
     output: Option<PathBuf>,
+    /// Unit of the trace's times
+    #[arg(long, value_enum, default_value = "auto")]
+    time_scale: TimeScale,
     /// Replace a folder of an earlier export
     #[arg(long)]
     force: bool,
@@ -69,7 +73,7 @@ fn run(matches: &ArgMatches, _context: &Context) -> Result<Exit, Failure> {
     let mut writer = EventWriter::new(Folder::begin(&place, existing)?)?;
     let signals =
         Signals::install().map_err(|error| Failure::new(Exit::Failed, format!("^C cannot be watched for: {error}")))?;
-    let survey = read(&arguments.events, &mut writer, &signals);
+    let survey = read(&arguments.events, arguments.time_scale, &mut writer, &signals);
     if let Some(signal) = signals.received() {
         return Ok(Exit::Interrupted { signal });
     }
@@ -82,8 +86,9 @@ fn run(matches: &ArgMatches, _context: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn read(files: &[PathBuf], writer: &mut EventWriter, signals: &Signals) -> Survey {
-    let settings = SurveySettings { think_time: THINK_TIME, unit: None, reading: ReadOptions::of_this_machine() };
+fn read(files: &[PathBuf], scale: TimeScale, writer: &mut EventWriter, signals: &Signals) -> Survey {
+    let settings =
+        SurveySettings { think_time: THINK_TIME, unit: scale.unit(), reading: ReadOptions::of_this_machine() };
     let (stop, failed) = (signals.stop(), writer.failed());
     survey(files, &settings, writer, &mut |_, _| {
         // What cannot be written need not be read.

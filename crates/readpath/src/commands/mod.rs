@@ -14,6 +14,7 @@ mod roundtrip;
 mod runs;
 mod scan;
 mod show;
+mod time_scale;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

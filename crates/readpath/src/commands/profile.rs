@@ -12,7 +12,6 @@ use ::profile::document::{self, Order, Selection, find_statement};
 use ::profile::instruments::Instruments;
 use ::profile::observer::StatementIndex;
 use ::profile::oracle::read::ReadOptions;
-use ::profile::oracle::time_scale::Unit;
 use ::profile::survey::{Survey, SurveySettings, survey};
 use ::profile::tables::Profile;
 use ::profile::ticks::Ticks;
@@ -20,6 +19,7 @@ use clap::{ArgMatches, Args, Command, ValueEnum};
 use experiments::{Journal, Stop};
 
 use super::measure::examine;
+use super::time_scale::TimeScale;
 use super::{CommandRow, Context, arguments};
 use crate::exit::{Exit, Failure};
 use crate::run_journal::RunJournal;
@@ -53,18 +53,6 @@ enum Sort {
     Cpu,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Scale {
-    /// Found out for each file
-    Auto,
-    /// True microseconds
-    #[value(name = "1")]
-    Microseconds,
-    /// Units of 1024 ns, as old ports write
-    #[value(name = "1.024")]
-    Shifted,
-}
-
 #[derive(Args)]
 struct Arguments {
     /// Traces (event 10046, compressed or not), folders of them, patterns, or - for standard input
@@ -82,9 +70,9 @@ struct Arguments {
     /// A wait for the client this long is think time, a shorter one a round trip
     #[arg(long, default_value = "1s", value_parser = quantity::parse_time)]
     think_time: ::measure::Nanos,
-    /// Unit of the trace's times
+    /// Unit of the trace's times; centiseconds are found by `auto`
     #[arg(long, value_enum, default_value = "auto")]
-    time_scale: Scale,
+    time_scale: TimeScale,
     /// See statements together whose texts differ only in their literals
     #[arg(long)]
     fold_literals: bool,
@@ -147,11 +135,7 @@ fn profile(arguments: &Arguments, journal: &mut RunJournal, stop: &Stop) -> Resu
 fn read(arguments: &Arguments, instruments: &mut Instruments, journal: &mut RunJournal, stop: &Stop) -> Survey {
     let mut reading = ReadOptions::of_this_machine();
     reading.workers = arguments.workers.map_or(reading.workers, usize::from);
-    let unit = match arguments.time_scale {
-        Scale::Auto => None,
-        Scale::Microseconds => Some(Unit::Microsecond),
-        Scale::Shifted => Some(Unit::Shifted),
-    };
+    let unit = arguments.time_scale.unit();
     let settings = SurveySettings { think_time: think_time(arguments), unit, reading };
     let mut told = Told { start: Instant::now(), last: None, name: String::new() };
     survey(&arguments.files, &settings, instruments, &mut |name, bytes| {

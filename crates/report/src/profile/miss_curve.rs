@@ -45,8 +45,18 @@ pub(super) fn table(run: &Run, style: &Style) -> String {
         cells.push(avoided.map_or(String::new(), |micros| time(micros * 1e3)));
         table.row(cells);
     }
-    let note = "For this trace alone, as a further cache that keeps the blocks read last; other sessions share it.";
-    format!("{}\n{}", table.render(style), style.dim(&wrap(note, style.width, 0)))
+    let mut note = "For this trace alone, as a further cache that keeps the blocks read last; other sessions share it."
+        .to_string();
+    note.extend(block_size(run));
+    format!("{}\n{}", table.render(style), style.dim(&wrap(&note, style.width, 0)))
+}
+
+/// How large a block is, and how that is known: sizes in bytes rest on it.
+fn block_size(run: &Run) -> Option<String> {
+    let reread = rows(run, "reading").find(|row| row.text("reading") == "re-read-blocks")?;
+    let size = reread.metric("block_size")?;
+    let how = if size.source.starts_with("assumed") { ", which is assumed: no line tells it" } else { "" };
+    Some(format!(" A block has {}{how}.", bytes(size.median())))
 }
 
 /// The largest size, and the others at equal steps down from it.

@@ -41,11 +41,10 @@ fn head(id: &str, row: &Row, summary: &Row, style: &Style) -> String {
     let inclusive = row.value("inclusive_elapsed").unwrap_or(0.0);
     let between = row.value("outside").unwrap_or(0.0);
     let mut text = format!(
-        "statement {id}: {} own ({} % of the interval), of it {} between its calls; its calls with recursive \
-         children take {}",
+        "statement {id}: {} own ({} % of the interval){}; its calls with recursive children take {}",
         exact_time(own),
         share(own, interval),
-        time(between * 1e3),
+        if between > 0.0 { format!(", of it {} between its calls", time(between * 1e3)) } else { String::new() },
         exact_time(inclusive),
     );
     let counted = [

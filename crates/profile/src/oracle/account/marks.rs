@@ -5,8 +5,8 @@ use crate::observer::{
 };
 use crate::oracle::account::Accounting;
 use crate::oracle::budget::point;
-use crate::oracle::record::{Body, DeclarationRecord, Mark, PlanFigures, PlanLineRecord};
-use crate::oracle::registry::shown;
+use crate::oracle::record::{Batch, Body, DeclarationRecord, Mark, PlanFigures, PlanLineRecord};
+use crate::oracle::registry::{show, shown};
 use crate::tables::ProblemKind;
 use crate::ticks::Ticks;
 
@@ -71,7 +71,11 @@ impl Accounting {
             }
             Mark::SizeLimit => return self.problem(ProblemKind::SizeLimit, 1, offset),
             Mark::Recreated => return self.problem(ProblemKind::Recreated, 1, offset),
-            Mark::Driver(_) | Mark::Version(_) | Mark::Clock => return,
+            Mark::Version(span) => {
+                self.version.get_or_insert_with(|| text(span));
+                return;
+            }
+            Mark::Driver(_) | Mark::Clock => return,
         };
         if self.changes.len() >= MARKS {
             self.changes.remove(0);
@@ -132,10 +136,19 @@ impl Accounting {
     }
 
     /// Lines other than calls, waits and marks.
-    pub(super) fn seldom<O: Observer + ?Sized>(&mut self, body: &Body, bytes: &[u8], offset: u64, observer: &mut O) {
+    pub(super) fn seldom<O: Observer + ?Sized>(&mut self, body: &Body, batch: &Batch, offset: u64, observer: &mut O) {
+        let bytes = batch.bytes.as_slice();
         match body {
-            Body::Declaration(declaration) => self.declaration(declaration, bytes, offset),
-            Body::PlanLine(line) => self.plan_line(line, bytes, offset, observer),
+            Body::Declaration(index) => {
+                if let Some(declaration) = batch.declaration(*index) {
+                    self.declaration(declaration, bytes, offset);
+                }
+            }
+            Body::PlanLine(index) => {
+                if let Some(line) = batch.plan_line(*index) {
+                    self.plan_line(line, bytes, offset, observer);
+                }
+            }
             Body::TransactionEnd { is_rollback, is_read_only, time } => {
                 let place = self.current_session();
                 let time = time.and_then(|time| point(time, self.scale.calls.ticks()));
@@ -212,18 +225,20 @@ impl Accounting {
         let (Some(_), false) = (self.budget.count(record.rows), figures == Some(None)) else {
             return self.problem(ProblemKind::TooLarge, 1, offset);
         };
-        let operation = bytes.get(record.operation.clone()).unwrap_or_default();
+        let mut operation = std::mem::take(&mut self.operation);
+        show(bytes.get(record.operation.clone()).unwrap_or_default(), &mut operation);
         let line = PlanLine {
             statement,
             plan_hash,
             id: record.id,
             parent: record.parent,
-            operation: shown(operation),
+            operation,
             object: record.object,
             rows: record.rows,
             figures: figures.flatten(),
         };
         observer.plan_line(&self.context, &line);
+        self.operation = line.operation;
     }
 
     /// The figures of a plan line; `None` where one is too large.

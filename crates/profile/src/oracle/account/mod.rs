@@ -2,7 +2,7 @@
 //!
 //! Records come in the file's order, one batch after the other, and are handed on to an observer at once; what has
 //! to wait is bounded. A call's cost includes the calls it made, so its children are taken off
-//! ([`crate::oracle::recursion`]); a wait belongs to the next call of its cursor if it lies within that call's time,
+//! (`oracle::recursion`); a wait belongs to the next call of its cursor if it lies within that call's time,
 //! and else between calls. Times become exact ticks here, and every number passes the budget that keeps all sums
 //! behind from overflowing.
 
@@ -80,6 +80,10 @@ pub struct Accounting {
     clocks: Option<(i64, i64)>,
     /// Files begun.
     files: u32,
+    /// The release that wrote the current file, where it says so.
+    version: Option<String>,
+    /// Calls and waits of the current file.
+    timed_records: u64,
     /// Sessions of the current file, and of the one before where it goes on in this one.
     sessions: Vec<SessionState>,
     by_key: HashMap<String, usize, foldhash::fast::RandomState>,
@@ -97,6 +101,8 @@ pub struct Accounting {
     pending_waits: usize,
     batch_events: Vec<BatchEvent>,
     batch_names: Vec<u16>,
+    /// Room for the operation of a line of a plan.
+    operation: String,
 }
 
 /// Whether a file goes on where another one ended.
@@ -130,6 +136,8 @@ impl Accounting {
             unread: Vec::new(),
             clocks: None,
             files: 0,
+            version: None,
+            timed_records: 0,
             sessions: Vec::new(),
             by_key: HashMap::default(),
             by_process: HashMap::default(),
@@ -143,6 +151,7 @@ impl Accounting {
             pending_waits: 0,
             batch_events: Vec::new(),
             batch_names: Vec::new(),
+            operation: String::new(),
         }
     }
 
@@ -151,11 +160,23 @@ impl Accounting {
         &self.context
     }
 
+    /// The release that wrote the current file, as its first mark of that kind says.
+    pub fn version(&self) -> Option<&str> {
+        self.version.as_deref()
+    }
+
+    /// Calls and waits of the current file so far.
+    pub fn timed_records(&self) -> u64 {
+        self.timed_records
+    }
+
     /// Begins a file, whose times are in this unit. Files of one session that was traced over several files are read
     /// in the order of their times.
     pub fn begin_file(&mut self, scale: TimeScale) {
         self.scale = scale;
         self.files += 1;
+        self.version = None;
+        self.timed_records = 0;
         self.continuation.came_from = false;
         self.continuation.is_begun = false;
     }
@@ -167,17 +188,19 @@ impl Accounting {
             let offset = record.offset;
             match &record.body {
                 Body::Call(call) => {
+                    self.timed_records += 1;
                     self.begin_line(observer);
                     self.call(call, offset, observer);
                 }
                 Body::Wait(wait) => {
+                    self.timed_records += 1;
                     self.begin_line(observer);
                     self.wait(wait, offset, observer);
                 }
                 Body::Mark(mark, clock) => self.mark(mark, *clock, &batch.bytes, offset),
                 other => {
                     self.begin_line(observer);
-                    self.seldom(other, &batch.bytes, offset, observer);
+                    self.seldom(other, batch, offset, observer);
                 }
             }
         }
@@ -363,15 +386,12 @@ impl Accounting {
             Some(end) => Some(point(end, unit.ticks())?),
             None => None,
         };
-        let inclusive = Cost {
-            cpu: Some(budget.time(record.cpu, unit.cpu_ticks())?),
-            elapsed: budget.time(record.elapsed, unit.ticks())?,
-            physical_reads: budget.count(record.physical_reads)?,
-            consistent_gets: budget.count(record.consistent_gets)?,
-            current_gets: budget.count(record.current_gets)?,
-        };
-        budget.count(record.misses)?;
-        budget.count(record.rows)?;
+        let cpu = Some(budget.time(record.cpu, unit.cpu_ticks())?);
+        let elapsed = budget.time(record.elapsed, unit.ticks())?;
+        let CallRecord { physical_reads, consistent_gets, current_gets, misses, rows, .. } = *record;
+        let counts = budget.counts([physical_reads, consistent_gets, current_gets, misses, rows])?;
+        let [physical_reads, consistent_gets, current_gets, ..] = counts;
+        let inclusive = Cost { cpu, elapsed, physical_reads, consistent_gets, current_gets };
         Some(CallFigures { inclusive, end, misses: record.misses, rows: record.rows })
     }
 

@@ -46,12 +46,14 @@ fn tell(batch: &Batch, body: &Body) -> String {
             let event = &batch.events[usize::from(wait.event)];
             format!("{event:?} {:?}", crate::oracle::record::WaitRecord { event: 0, ..*wait })
         }
-        Body::Declaration(declaration) => {
+        Body::Declaration(index) => {
+            let declaration = batch.declaration(*index).unwrap();
             let mut rest = declaration.clone();
             (rest.text, rest.sql_id) = (0..0, 0..0);
             format!("{:?} {:?} {rest:?}", batch.text(&declaration.text), batch.text(&declaration.sql_id))
         }
-        Body::PlanLine(line) => {
+        Body::PlanLine(index) => {
+            let line = batch.plan_line(*index).unwrap();
             let mut rest = line.clone();
             rest.operation = 0..0;
             format!("{:?} {rest:?}", batch.text(&line.operation))
@@ -206,6 +208,27 @@ fn a_consumer_that_panics_stops_all_threads() {
     let options = ReadOptions { workers: 3, chunk_bytes: 1000 };
     let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| read(source, options, &mut consumer)));
     assert!(answer.is_err());
+}
+
+#[test]
+fn a_consumer_that_has_enough_stops_a_source_without_an_end() {
+    struct Endless;
+    impl io::Read for Endless {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            into[..EXEC.len()].copy_from_slice(EXEC.as_bytes());
+            Ok(EXEC.len())
+        }
+    }
+    for (workers, enough) in [(1, 1), (1, 5), (2, 1), (3, 7)] {
+        let mut batches = 0;
+        let options = ReadOptions { workers, chunk_bytes: EXEC.len() };
+        let answer = read_while(Bytes::from_reader(Endless), options, &mut |_| {
+            batches += 1;
+            if batches < enough { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        assert!(answer.is_ok());
+        assert_eq!(batches, enough, "{workers} threads");
+    }
 }
 
 #[test]

@@ -17,9 +17,11 @@ fn kinds(batch: &Batch) -> Vec<String> {
     let name = |record: &Record| match &record.body {
         Body::Call(call) => format!("{:?} {}", call.kind, call.cursor),
         Body::Wait(wait) => format!("Wait {}", batch.events[usize::from(wait.event)].event),
-        Body::Declaration(declaration) => format!("Declaration {:?}", batch.text(&declaration.text)),
-        Body::PlanLine(line) => format!("PlanLine {}", batch.text(&line.operation)),
-        Body::Mark(mark, _) => match &**mark {
+        Body::Declaration(index) => {
+            format!("Declaration {:?}", batch.text(&batch.declaration(*index).unwrap().text))
+        }
+        Body::PlanLine(index) => format!("PlanLine {}", batch.text(&batch.plan_line(*index).unwrap().operation)),
+        Body::Mark(mark, _) => match mark {
             Mark::Session(range) => format!("Session {}", batch.text(range)),
             Mark::Module(range) => format!("Module {}", batch.text(range)),
             Mark::Version(range) => format!("Version {}", batch.text(range)),
@@ -123,7 +125,7 @@ fn a_parse_error_takes_its_length_and_no_more() {
 fn a_text_whose_end_is_lost_is_said_to_be_cut() {
     let batch = scan(&format!("{}{EXEC}", declaration(8, "select 1")));
     assert_eq!(kinds(&batch), ["Declaration \"select 1\"", "Exec 5"]);
-    assert!(matches!(&batch.records[0].body, Body::Declaration(declaration) if declaration.is_cut));
+    assert!(batch.declarations[0].is_cut);
     let ends = scan(&declaration(800, "select 1"));
     assert_eq!(kinds(&ends), ["Declaration \"select 1\""]);
 }
@@ -174,7 +176,7 @@ fn an_operation_on_a_large_object_is_named_by_the_batch() {
 fn a_long_text_is_shortened_and_its_end_is_found() {
     let text = "x".repeat(TEXT_MAX + 5000) + "\nmore";
     let batch = scan(&format!("{}END OF STMT\n{EXEC}", declaration(text.len(), &text)));
-    let Body::Declaration(declaration) = &batch.records[0].body else { panic!("no declaration") };
+    let declaration = &batch.declarations[0];
     assert_eq!((declaration.text.len(), declaration.text_bytes), (TEXT_MAX, text.len() as u64));
     assert_eq!(kinds(&batch)[1], "Exec 5");
 }

@@ -1,6 +1,8 @@
 //! What a run document says of the files that a profile was made of.
 
+use ::measure::quantity::{counted, grouped};
 use ::measure::{Case, Finding, Metric, Parameters, Unit};
+use ::profile::input::Problem;
 use ::profile::oracle::time_scale::{self, Evidence, TimeScale};
 use ::profile::survey::{Survey, SurveyedFile};
 use experiments::Journal;
@@ -70,14 +72,15 @@ pub(super) fn unread(survey: &Survey) -> Vec<Case> {
 pub(super) fn findings(survey: &Survey) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     let lost = survey.problems.iter().take(NAMED_MAX);
-    findings.extend(lost.map(|problem| Finding::warning("file-left-out", capital(&format!("{problem}.")))));
+    findings.extend(lost.map(|problem| Finding::warning("file-left-out", sentence(problem))));
     if survey.problems.len() > NAMED_MAX {
-        let message = format!("{} further files were left out.", survey.problems.len() - NAMED_MAX);
+        let more = (survey.problems.len() - NAMED_MAX) as u64;
+        let message = counted(more, "further file was", "further files were") + " left out.";
         findings.push(Finding::warning("files-left-out", message));
     }
     for file in survey.files.iter().filter(|file| file.cut_short.is_some()) {
         let reason = file.cut_short.as_deref().unwrap_or_default();
-        let message = format!("{} was read up to byte {} only: {reason}.", file.name, file.bytes);
+        let message = format!("{} was read up to byte {} only: {reason}.", file.name, grouped(file.bytes));
         findings.push(Finding::warning("file-cut-short", message));
     }
     findings.extend(unit(&survey.files));
@@ -108,7 +111,7 @@ fn unit_of(of: &str, files: &[&SurveyedFile]) -> Finding {
     let first = files[0];
     let what = match files {
         [_] => first.name.clone(),
-        _ => format!("{} files (the first is {})", files.len(), first.name),
+        _ => format!("{} files (the first is {})", grouped(files.len() as u64), first.name),
     };
     let message = format!(
         "Times in {what} are in units of {of} ({}) and were converted. CPU time has a clock of its own. Other \
@@ -128,7 +131,9 @@ fn evidence(scale: &TimeScale) -> String {
         Evidence::Slope { seconds, ratio } => {
             format!("against the wall clock a unit lasts {ratio:.4} µs, over {seconds:.0} s")
         }
-        Evidence::LockTimer { waits, mean } => format!("{waits} sleeps of whole seconds last {mean:.0} units each"),
+        Evidence::LockTimer { waits, mean } => {
+            format!("{waits} sleeps of whole seconds last {} units each", grouped(mean as u64))
+        }
     }
 }
 
@@ -157,12 +162,21 @@ fn unread_lines(files: &[SurveyedFile]) -> Option<Finding> {
         }
     }
     kinds.sort_by_key(|(_, lines)| std::cmp::Reverse(*lines));
-    let some: Vec<String> = kinds.iter().take(3).map(|(kind, lines)| format!("{kind}: {lines}")).collect();
+    let some: Vec<String> = kinds.iter().take(3).map(|(kind, lines)| format!("{kind}: {}", grouped(*lines))).collect();
     (lines > 0).then(|| {
-        let noun = if lines == 1 { "line was" } else { "lines were" };
-        let message = format!("{lines} {noun} not read ({}). --explain-unread lists them by file.", some.join(", "));
+        let lines = counted(lines, "line was", "lines were");
+        let message = format!("{lines} not read ({}). --explain-unread lists them by file.", some.join(", "));
         Finding::info("unread-lines", message)
     })
+}
+
+/// What is in the way of a file, as a sentence. One that begins with the file's name keeps it as it is written.
+fn sentence(problem: &Problem) -> String {
+    let text = format!("{problem}.");
+    match problem {
+        Problem::Unreadable { .. } | Problem::NotATrace { .. } => text,
+        Problem::Unlisted { .. } | Problem::NoMatch { .. } | Problem::NoTraces { .. } => capital(&text),
+    }
 }
 
 fn capital(sentence: &str) -> String {

@@ -1,0 +1,28 @@
+//! The flag that says in which unit the times of a trace are: the same for all commands that read traces.
+
+use ::profile::oracle::time_scale::Unit;
+use clap::ValueEnum;
+
+/// The unit as a user names it.
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum TimeScale {
+    /// Found out for each file, the centiseconds of releases before 9i among them
+    Auto,
+    /// True microseconds
+    #[value(name = "1")]
+    Microseconds,
+    /// Units of 1024 ns, as old ports write
+    #[value(name = "1.024")]
+    Shifted,
+}
+
+impl TimeScale {
+    /// The unit; none where it is to be found out.
+    pub(super) fn unit(self) -> Option<Unit> {
+        match self {
+            TimeScale::Auto => None,
+            TimeScale::Microseconds => Some(Unit::Microsecond),
+            TimeScale::Shifted => Some(Unit::Shifted),
+        }
+    }
+}
