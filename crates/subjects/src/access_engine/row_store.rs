@@ -31,6 +31,9 @@ pub(super) const SORTED_ENTRY_BYTES: u64 = size_of::<(u64, u32, u16)>() as u64;
 /// Most leading bytes of a text that order its entries; a postal code has five.
 const HEAD_BYTES: usize = size_of::<u64>();
 
+/// Takes a value and the address of its row.
+type EachValue<'a> = dyn FnMut(&[u8], RowId) -> Result<(), StorageError> + 'a;
+
 /// The table in its pool.
 pub(super) struct RowStore {
     pool: Pool,
@@ -154,7 +157,7 @@ fn each_value(
     table: &HeapTable,
     column: u8,
     stop: &AtomicBool,
-    each: &mut dyn FnMut(&[u8], RowId) -> Result<(), StorageError>,
+    each: &mut EachValue<'_>,
 ) -> Result<(), StorageError> {
     for number in 0..table.pages() {
         if stop.load(Ordering::Relaxed) {

@@ -8,7 +8,7 @@ use storage::manifest::TableSpec;
 use storage::page_id::PAGE_SIZE;
 use storage::pool::{Pool, PoolSettings};
 use storage::unit::Level;
-use storage::unit::table::{UnitPlan, UnitTable, fill_block};
+use storage::unit::table::{BlockSink, UnitPlan, UnitTable, fill_block};
 use storage::{PageId, SegmentId, StorageError};
 use sys::clock::Clock;
 
@@ -39,7 +39,7 @@ fn built(
     segment: SegmentId,
     level: Level,
     stop: &AtomicBool,
-    sink: &mut dyn FnMut(u32, &[u8]) -> Result<(), StorageError>,
+    sink: &mut BlockSink<'_>,
 ) -> Result<UnitTable, StorageError> {
     let columns = SCHEMA.map(|column| column.kind);
     let rows = GeneratedPages::new(spec, stop)?;
