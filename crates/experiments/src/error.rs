@@ -58,6 +58,17 @@ pub enum ExperimentError {
     /// Parameters that cannot be, with what to write instead.
     #[error("{0}")]
     Parameters(String),
+    /// Two access paths answered the same question differently.
+    #[error(
+        "{} and {} differ, {} and {}: one of them is wrong, and so may be its figures; please report this with the run \
+         document", paths[0], paths[1], counts[0], counts[1]
+    )]
+    PathsDisagree {
+        /// Who counted.
+        paths: [&'static str; 2],
+        /// What each counted.
+        counts: [u64; 2],
+    },
     /// The engine could not do it.
     #[error(transparent)]
     Storage(#[from] StorageError),

@@ -15,6 +15,7 @@ pub mod own_cost;
 pub mod reading;
 pub mod region;
 pub mod roundtrip;
+pub mod scan;
 
 pub use error::ExperimentError;
 pub use journal::{Journal, Stop};

@@ -18,6 +18,7 @@ Examples:
   readpath roundtrip PATH        the way to the storage, and who answered
   readpath lio                   the cost of a block that is cached
   readpath counters -- COMMAND   what the processor did for a command
+  readpath scan                  one question to the same rows by six access paths
   readpath profile FILE          where the time of a traced program went
   readpath runs                  the runs that are kept, newest first
   readpath show last             the newest run again

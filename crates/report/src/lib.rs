@@ -17,6 +17,7 @@ mod parameters;
 mod profile;
 mod roundtrip;
 mod runs;
+mod scan;
 mod style;
 mod table;
 mod text;
@@ -41,6 +42,7 @@ const BODIES: &[(&str, Body)] = &[
     ("roundtrip", roundtrip::body),
     ("lio", lio::body),
     ("counters", counters::body),
+    ("scan", scan::body),
     ("profile", profile::body),
 ];
 

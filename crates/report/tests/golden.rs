@@ -69,6 +69,12 @@ fn logical_reads_stand_beside_the_published_ones() {
 }
 
 #[test]
+fn access_paths_stand_beside_the_published_ones() {
+    check_run("scan", &documents::scan());
+    check_run("scan-counted", &documents::scan_counted());
+}
+
+#[test]
 fn a_profile_says_where_the_time_went() {
     check_run("profile", &documents::profile());
     check_run("profile-sessions", &documents::profile_sessions());
@@ -206,6 +212,8 @@ fn narrow_terminals_get_narrow_pages() {
             report::render(&documents::roundtrip(), &style),
             report::render(&documents::lio(), &style),
             report::render(&documents::lio_axes(), &style),
+            report::render(&documents::scan(), &style),
+            report::render(&documents::scan_counted(), &style),
             report::render(&documents::profile(), &style),
             report::render(&documents::profile_sessions(), &style),
             report::render(&documents::profile_readings(), &style),

@@ -2,7 +2,10 @@
 //!
 //! A subject does what an experiment asks of it and tells what that took; it judges nothing and prints nothing.
 
+pub mod access_engine;
+pub mod access_paths;
 pub mod engine;
 pub mod logical_reads;
 
+pub use access_paths::AccessPaths;
 pub use logical_reads::LogicalReads;

@@ -13,6 +13,7 @@ mod null;
 mod profile;
 mod roundtrip;
 mod runs;
+mod scan;
 mod show;
 mod time_scale;
 
@@ -44,6 +45,7 @@ pub(crate) const COMMANDS: &[CommandRow] = &[
     roundtrip::COMMAND,
     lio::COMMAND,
     counters::COMMAND,
+    scan::COMMAND,
     profile::COMMAND,
     export::COMMAND,
     runs::COMMAND,

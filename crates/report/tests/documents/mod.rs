@@ -2,6 +2,7 @@
 
 mod profile;
 mod profile_readings;
+mod scan;
 
 use measure::run::SCHEMA;
 use measure::{Case, Finding, Host, Metric, Parameters, Run, Statistics, Unit};
@@ -9,6 +10,7 @@ use serde_json::{Value, json};
 
 pub(crate) use profile::{profile, profile_sessions, profile_statement};
 pub(crate) use profile_readings::profile_readings;
+pub(crate) use scan::{scan, scan_counted};
 
 /// A finished run without cases.
 pub(crate) fn run(experiment: &str, subject: Value) -> Run {

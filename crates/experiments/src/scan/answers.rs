@@ -1,0 +1,157 @@
+//! What the numbers say, in sentences.
+
+use measure::Finding;
+use measure::quantity::{format_nanos, three_digits};
+use subjects::access_paths::{AccessPath, ZoneMaps};
+
+use super::ScanParameters;
+use super::measuring::Measured;
+use crate::journal::Journal;
+use crate::machine::Machine;
+
+/// From this share of the sequential bandwidth on, a scan waits for the memory.
+const BOUND_BY_BANDWIDTH: f64 = 0.7;
+
+/// Threads that ran for a smaller share of the time were kept waiting by others.
+const BUSY: f64 = 0.9;
+
+/// All that the cases say.
+pub(super) fn report(found: &[Measured], parameters: &ScanParameters, machine: &Machine, journal: &mut dyn Journal) {
+    let alone: Vec<&Measured> = found.iter().filter(|one| one.threads == 1).collect();
+    dearest(&alone, journal);
+    visits(&alone, journal);
+    waits(&alone, journal);
+    bandwidth(found, machine, journal);
+    threads(found, journal);
+    unread(&alone, parameters, journal);
+}
+
+fn of<'a>(found: &[&'a Measured], path: AccessPath) -> Option<&'a Measured> {
+    found.iter().copied().find(|one| one.path == path)
+}
+
+/// How many times dearer the dearest path is than the full scan, and than the cheapest that reads anything.
+fn dearest(found: &[&Measured], journal: &mut dyn Journal) {
+    let by_cost = |one: &&&Measured, other: &&&Measured| one.row_time.total_cmp(&other.row_time);
+    let reads = || found.iter().filter(|one| one.row_time > 0.0 && (one.units_unread == 0 || one.units_read > 0));
+    let (Some(least), Some(most)) = (reads().min_by(by_cost), reads().max_by(by_cost)) else { return };
+    let others = of(found, AccessPath::FullScan).into_iter().chain([*least]);
+    let mut clauses: Vec<String> = others
+        .filter(|one| one.path != most.path)
+        .map(|one| format!("{} times {}", three_digits(most.row_time / one.row_time), one.path.name()))
+        .collect();
+    clauses.dedup();
+    if clauses.is_empty() {
+        return;
+    }
+    let cycles = most.cycles_per_row.map_or(String::new(), |cycles| format!(" ({} cycles)", three_digits(cycles)));
+    journal.find(Finding::info(
+        "answer-dearest",
+        format!("A row costs {}{cycles} by {}: {}.", format_nanos(most.row_time), most.path.name(), clauses.join(", ")),
+    ));
+}
+
+/// How many times a block was visited.
+fn visits(found: &[&Measured], journal: &mut dyn Journal) {
+    let clause =
+        |one: &&Measured| Some(format!("{} got each block {} times", one.path.name(), three_digits(one.visits?)));
+    let clauses: Vec<String> = found.iter().filter_map(clause).collect();
+    if !clauses.is_empty() {
+        journal.find(Finding::info("answer-visits", format!("{}.", clauses.join(", "))));
+    }
+}
+
+/// What the way to blocks elsewhere in memory costs: the same rows by the same code, in two orders.
+fn waits(found: &[&Measured], journal: &mut dyn Journal) {
+    let bad = of(found, AccessPath::IndexBadClustering);
+    let Some((bad, good)) = bad.zip(of(found, AccessPath::IndexGoodClustering)) else { return };
+    let (gets, time) = (bad.table_gets - good.table_gets, bad.row_time - good.row_time);
+    if gets < bad.rows / 10.0 || time <= 0.0 {
+        return;
+    }
+    journal.find(Finding::info(
+        "answer-waits-for-memory",
+        format!(
+            "index-bad-clustering waits for memory: {} % of its time ({} a further get) goes into getting blocks that \
+             lie elsewhere, as the same rows in the order of the table show.",
+            three_digits(time / bad.row_time * 100.0),
+            format_nanos(time * bad.rows / gets)
+        ),
+    ));
+}
+
+/// Which scan is held up by the bandwidth of the memory, and which by its own work.
+fn bandwidth(found: &[Measured], machine: &Machine, journal: &mut dyn Journal) {
+    let cache = machine.host.caches.iter().map(|cache| cache.bytes).max().unwrap_or(0);
+    for one in found {
+        let (Some((own, best)), Some(bytes)) = (one.bandwidth, one.bytes_touched) else { continue };
+        let meaning = if bytes <= cache as f64 {
+            let cached = super::whole_mebibytes(bytes as u64);
+            format!("its {cached} fit into the processor's cache, and the memory has no part in it")
+        } else if own / best >= BOUND_BY_BANDWIDTH {
+            "it waits for the memory".into()
+        } else {
+            "its own work takes longer than the memory".into()
+        };
+        journal.find(Finding::info(
+            "answer-bandwidth",
+            format!(
+                "{}{} reads {} GB/s, {} % of what reading in sequence reached just before: {meaning}.",
+                one.path.name(),
+                by_threads(one),
+                three_digits(own / 1e9),
+                three_digits(own / best * 100.0)
+            ),
+        ));
+    }
+}
+
+fn by_threads(one: &Measured) -> String {
+    if one.threads > 1 { format!(" by {} threads", one.threads) } else { String::new() }
+}
+
+/// What more threads bring.
+fn threads(found: &[Measured], journal: &mut dyn Journal) {
+    for many in found.iter().filter(|one| one.threads > 1) {
+        let Some(alone) = found.iter().find(|one| one.threads == 1 && one.path == many.path) else { continue };
+        let waited = if alone.busy.min(many.busy) < BUSY {
+            " Its threads waited for a processor: repeat the run on a quiet machine."
+        } else {
+            ""
+        };
+        journal.find(Finding::info(
+            "answer-threads",
+            format!(
+                "{} is {} times as fast by {} threads as by one.{waited}",
+                many.path.name(),
+                three_digits(alone.elapsed / many.elapsed),
+                many.threads
+            ),
+        ));
+    }
+}
+
+/// Answers that were given without reading.
+fn unread(found: &[&Measured], parameters: &ScanParameters, journal: &mut dyn Journal) {
+    if let Some(count) = of(found, AccessPath::ColumnCount) {
+        journal.find(Finding::info(
+            "nothing-read",
+            format!(
+                "column-count read no column: each of its {} units knows how many of its values are null.",
+                count.units_unread
+            ),
+        ));
+    }
+    let skipped = of(found, AccessPath::ColumnScan).filter(|scan| scan.units_unread > 0);
+    if let Some(scan) = skipped.filter(|_| parameters.zone_maps == ZoneMaps::On) {
+        journal.find(Finding::info(
+            "zone-maps-answered",
+            format!(
+                "The least and greatest values answered for {} of {} units of column-scan, and their codes were not \
+                 read: --no-zone-maps shows the scan itself.",
+                scan.units_unread,
+                scan.units_unread + scan.units_read
+            ),
+        ));
+    }
+}

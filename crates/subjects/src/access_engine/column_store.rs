@@ -1,0 +1,113 @@
+//! The columns in memory, all of the table's.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use storage::StorageError;
+use storage::column::{Budget, ColumnSpec, ColumnSummary, ColumnTable, Kernel, Question, Scan, Scanned, UNIT_ROWS};
+use storage::customers::SCHEMA;
+use storage::manifest::TableSpec;
+use sys::account::{process_cpu, thread_cpu};
+use sys::clock::Clock;
+use sys::cycles::CycleCounter;
+
+use super::generated::GeneratedPages;
+use super::question;
+use crate::access_paths::{ColumnFacts, PathFacts, ScanCost, ScanPass, ZoneMaps};
+
+/// What a forecast may be wrong by, as one in so many.
+const FORECAST_ERROR: u64 = 25;
+
+/// The columns and who scans them.
+pub(super) struct ColumnStore {
+    table: ColumnTable,
+    kernel: Kernel,
+}
+
+/// Bytes that the columns of a table take while they are built, at most: by its first unit.
+pub(super) fn forecast(spec: &TableSpec, builders: usize, stop: &AtomicBool) -> Result<u64, StorageError> {
+    let sample = TableSpec::customers(&spec.name, spec.rows().min(UNIT_ROWS as u64), spec.seed);
+    let table = built(&sample, 1, u64::MAX, stop)?;
+    let none = || StorageError::Parameters("a table without rows has no columns".into());
+    let forecast = table.forecast(spec.rows()).ok_or_else(none)?;
+    let bytes = forecast.table_bytes + builders.max(1) as u64 * forecast.building_bytes;
+    Ok(bytes + bytes / FORECAST_ERROR)
+}
+
+fn built(spec: &TableSpec, builders: usize, limit: u64, stop: &AtomicBool) -> Result<ColumnTable, StorageError> {
+    let specs: Vec<ColumnSpec> = SCHEMA.iter().map(ColumnSpec::from).collect();
+    let rows = GeneratedPages::new(spec, stop)?;
+    ColumnTable::of_heap(&rows, &rows.table(), &specs, builders.max(1), &Arc::new(Budget::new(limit)))
+}
+
+impl ColumnStore {
+    /// Builds the columns with so many threads, in at most `limit` bytes.
+    pub(super) fn build(
+        spec: &TableSpec,
+        builders: usize,
+        limit: u64,
+        stop: &AtomicBool,
+    ) -> Result<ColumnStore, StorageError> {
+        // A part of less than a unit would have its own dictionary for nothing.
+        let builders = builders.min(spec.rows().div_ceil(UNIT_ROWS as u64) as usize);
+        Ok(ColumnStore { table: built(spec, builders, limit, stop)?, kernel: Kernel::best() })
+    }
+
+    /// What is known of the columns.
+    pub(super) fn facts(&self) -> PathFacts {
+        let summary = self.table.summary();
+        let plain: u64 = summary.iter().map(|column| column.plain_bytes).sum();
+        let bytes: u64 = summary.iter().map(|column| column.bytes).sum();
+        PathFacts {
+            bytes: self.table.bytes(),
+            compression_ratio: (bytes > 0).then(|| plain as f64 / bytes as f64),
+            columns: summary.iter().map(column_facts).collect(),
+            kernel: Some(self.kernel.name()),
+            ..PathFacts::default()
+        }
+    }
+
+    /// Scans the columns that the question is about.
+    pub(super) fn scan(&self, pass: &ScanPass, clock: &Clock) -> Result<ScanCost, StorageError> {
+        let zone_maps = match pass.zone_maps {
+            ZoneMaps::On => storage::column::ZoneMaps::On,
+            ZoneMaps::Off => storage::column::ZoneMaps::Off,
+        };
+        let threads = pass.threads.max(1);
+        let scan = Scan { kernel: self.kernel, zone_maps, threads };
+        let question = Question::from(&question(pass.asked));
+        self.table.with_crew(threads, |crew| {
+            // One thread's own clock and counter; of several, all of the process's: nothing else runs in it.
+            let counter = if threads == 1 { CycleCounter::of_this_thread().ok() } else { None };
+            let cycles = || counter.as_ref().and_then(CycleCounter::read);
+            let cpu = || if threads == 1 { thread_cpu() } else { process_cpu() };
+            // The first scan wakes the crew.
+            let mut found: Scanned = crew.scan(&question, scan)?;
+            let (start, cpu_before, cycles_before) = (clock.now(), cpu(), cycles());
+            for _ in 0..pass.laps {
+                found = std::hint::black_box(crew.scan(&question, scan)?);
+            }
+            let (cycles_after, cpu_after, end) = (cycles(), cpu(), clock.now());
+            Ok(ScanCost {
+                cpu: cpu_after.since(cpu_before),
+                elapsed: end.since(start),
+                cycles: cycles_after.zip(cycles_before).map(|(after, before)| after - before),
+                rows: found.rows,
+                count: found.count,
+                column_bytes: Some(found.bytes * u64::from(pass.laps)),
+                units_unread: found.units_skipped + found.units_counted,
+                units_read: found.units_read,
+                ..ScanCost::default()
+            })
+        })
+    }
+}
+
+fn column_facts(column: &ColumnSummary) -> ColumnFacts {
+    ColumnFacts {
+        name: column.name.clone(),
+        encodings: column.encodings.iter().map(|share| (share.to_string(), share.units)).collect(),
+        bytes: column.bytes,
+        compression_ratio: column.compression_ratio(),
+    }
+}

@@ -1,0 +1,118 @@
+//! One pass over blocks by several threads: who does which part, and what it took.
+
+use std::ops::Range;
+use std::sync::Barrier;
+use std::thread;
+
+use measure::Nanos;
+use storage::StorageError;
+use storage::pool::{Pool, Session};
+use storage::question::Answer;
+use sys::account::thread_cpu;
+use sys::affinity::pin;
+use sys::clock::Clock;
+use sys::cycles::CycleCounter;
+use sys::host::allowed_cpus;
+
+use crate::access_paths::{ScanCost, ScanPass};
+
+/// What is done to a part, and what it answers.
+pub(super) type Work<'a> = dyn Fn(&Session<'_>, Range<u32>) -> Result<Answer, StorageError> + Sync + 'a;
+
+/// What one thread took.
+struct Taken {
+    start: Nanos,
+    end: Nanos,
+    cpu: Nanos,
+    cycles: Option<u64>,
+    answer: Answer,
+}
+
+/// Does `work` to `count` blocks or units, divided among threads that begin together. With more than one, each keeps to
+/// a processor.
+pub(super) fn run(
+    pool: &Pool,
+    clock: &Clock,
+    pass: &ScanPass,
+    count: u32,
+    work: &Work<'_>,
+) -> Result<ScanCost, StorageError> {
+    let threads = pass.threads.max(1);
+    let (cpus, ready) = (allowed_cpus(), Barrier::new(threads));
+    let before = pool.counts();
+    let taken = thread::scope(|scope| {
+        let (cpus, ready) = (&cpus, &ready);
+        let begin = |index: usize| {
+            scope.spawn(move || {
+                if threads > 1 && !cpus.is_empty() {
+                    pin(cpus[index % cpus.len()]);
+                }
+                laps(pool, clock, pass, part(count, index, threads), work, ready)
+            })
+        };
+        let begun: Vec<_> = (0..threads).map(begin).collect();
+        begun.into_iter().map(|thread| thread.join().map_err(|_| lost())?).collect::<Result<Vec<_>, _>>()
+    })?;
+    let counts = pool.counts().since(before);
+    let start = taken.iter().map(|one| one.start).min().unwrap_or_default();
+    let end = taken.iter().map(|one| one.end).max().unwrap_or_default();
+    let mut answer = Answer::default();
+    taken.iter().for_each(|one| answer += one.answer);
+    Ok(ScanCost {
+        cpu: taken.iter().fold(Nanos::ZERO, |sum, one| sum + one.cpu),
+        elapsed: end.since(start),
+        cycles: taken.iter().map(|one| one.cycles).sum(),
+        gets: counts.gets,
+        pinned_revisits: counts.pinned_revisits,
+        physical_reads: counts.physical_reads,
+        rows: answer.rows,
+        count: answer.count,
+        ..ScanCost::default()
+    })
+}
+
+/// The part of a thread; all together are the whole.
+fn part(count: u32, index: usize, threads: usize) -> Range<u32> {
+    let start = |index: usize| (u64::from(count) * index as u64 / threads as u64) as u32;
+    start(index)..start(index + 1)
+}
+
+fn lost() -> StorageError {
+    StorageError::Parameters("a thread that scanned ended before its time".into())
+}
+
+fn laps(
+    pool: &Pool,
+    clock: &Clock,
+    pass: &ScanPass,
+    part: Range<u32>,
+    work: &Work<'_>,
+    ready: &Barrier,
+) -> Result<Taken, StorageError> {
+    let session = pool.session();
+    let counter = CycleCounter::of_this_thread().ok();
+    let cycles = || counter.as_ref().and_then(CycleCounter::read);
+    ready.wait();
+    let (start, cpu, cycles_before) = (clock.now(), thread_cpu(), cycles());
+    let mut answer = Answer::default();
+    for _ in 0..pass.laps {
+        answer = work(&session, part.clone())?;
+    }
+    let (cycles_after, cpu_after, end) = (cycles(), thread_cpu(), clock.now());
+    let cycles = cycles_after.zip(cycles_before).map(|(after, before)| after - before);
+    Ok(Taken { start, end, cpu: cpu_after.since(cpu), cycles, answer })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_leave_no_block_out_and_take_none_twice() {
+        for (count, threads) in [(0, 3), (1, 2), (10, 3), (u32::MAX, 7)] {
+            let parts: Vec<_> = (0..threads).map(|index| part(count, index, threads)).collect();
+            assert_eq!((parts[0].start, parts[threads - 1].end), (0, count));
+            assert!(parts.windows(2).all(|pair| pair[0].end == pair[1].start));
+        }
+    }
+}
