@@ -251,10 +251,16 @@ fn switches(pid: u32, thread: u32) -> Option<u64> {
 }
 
 #[cfg(test)]
+#[allow(clippy::zombie_processes, reason = "`wait` of this file reaps them, which is what is tested")]
 mod tests {
-    use std::process::Command;
+    use std::process::{Child, Command};
 
     use super::*;
+
+    /// A child that would run for a minute.
+    fn sleeper() -> Child {
+        Command::new("sleep").arg("60").spawn().unwrap()
+    }
 
     #[test]
     fn a_child_is_reaped_with_its_code_and_its_time() {
@@ -266,14 +272,14 @@ mod tests {
 
     #[test]
     fn a_child_that_takes_too_long_is_killed() {
-        let child = Command::new("sleep").arg("60").spawn().unwrap();
+        let child = sleeper();
         let ended = wait(&child, &AtomicBool::new(false), Some(Duration::from_millis(100))).unwrap();
         assert_eq!((ended.status.signal(), ended.ending), (Some(libc::SIGKILL), Ending::TimedOut));
     }
 
     #[test]
     fn a_stopped_run_does_not_leave_its_child_behind() {
-        let child = Command::new("sleep").arg("60").spawn().unwrap();
+        let child = sleeper();
         let ended = wait(&child, &AtomicBool::new(true), None).unwrap();
         assert_eq!((ended.status.signal(), ended.ending), (Some(libc::SIGTERM), Ending::Stopped));
     }
