@@ -88,6 +88,8 @@ fn bandwidth(found: &[Measured], machine: &Machine, journal: &mut dyn Journal) {
         let meaning = if bytes <= cache as f64 {
             let cached = super::whole_mebibytes(bytes as u64);
             format!("its {cached} fit into the processor's cache, and the memory has no part in it")
+        } else if own > best {
+            "the reading in sequence was disturbed, so repeat the run on a quiet machine".into()
         } else if own / best >= BOUND_BY_BANDWIDTH {
             "it waits for the memory".into()
         } else {
