@@ -121,8 +121,8 @@ pub(super) fn cases(profile: &Profile, selection: &Selection) -> Vec<Case> {
 
 /// What the row of several statements together needs.
 fn add(sum: &mut StatementProfile, one: &StatementProfile) {
-    for (name, calls) in &one.calls {
-        let entry = sum.calls.entry(*name).or_default();
+    for (name, calls) in one.calls.iter() {
+        let entry = sum.calls.entry_or_default(*name);
         entry.calls += calls.calls;
         entry.rows = entry.rows.saturating_add(calls.rows);
         entry.misses = entry.misses.saturating_add(calls.misses);
@@ -180,11 +180,11 @@ pub(crate) fn session_statement(session: &str, id: &str, sums: &SessionSums) -> 
 fn details(profile: &Profile, one: &StatementProfile, is_asked_for: bool) -> Vec<Case> {
     let id = id(profile, one.statement);
     let mut cases = vec![text(profile, one, is_asked_for)];
-    for (name, sums) in &one.calls {
+    for (name, sums) in one.calls.iter() {
         let parameters = [("table", "statement_call".into()), ("id", id.into()), ("call", call_name(profile, *name))];
         cases.push(case(parameters, call_metrics(sums)));
     }
-    for (event, sums) in events_by_name(profile, &one.waits) {
+    for (event, sums) in events_by_name(profile, one.waits.iter()) {
         let parameters = [("table", "statement_event".into()), ("id", id.into()), ("event", event.into())];
         cases.push(case(parameters, event_metrics(&sums)));
         for (from, metrics) in histogram(&sums).filter(|_| is_asked_for) {
@@ -198,7 +198,8 @@ fn details(profile: &Profile, one: &StatementProfile, is_asked_for: bool) -> Vec
         }
     }
     for (index, plan) in one.plans.iter().enumerate() {
-        cases.extend(plan.lines.iter().map(|line| plan_line(id, index + 1, plan, line)));
+        let lines = plan.lines.iter().zip(plan.own());
+        cases.extend(lines.map(|(line, own)| plan_line(id, index + 1, plan, (line, own))));
     }
     cases
 }
@@ -222,7 +223,7 @@ fn text(profile: &Profile, one: &StatementProfile, is_whole: bool) -> Case {
     case(parameters, metrics)
 }
 
-fn plan_line(id: &str, number: usize, plan: &Plan, line: &PlanRow) -> Case {
+fn plan_line(id: &str, number: usize, plan: &Plan, (line, own): (&PlanRow, Option<PlanFigures>)) -> Case {
     let parameters = [
         ("table", "plan_line".into()),
         ("id", id.into()),
@@ -231,13 +232,13 @@ fn plan_line(id: &str, number: usize, plan: &Plan, line: &PlanRow) -> Case {
         ("line", line.id.into()),
         ("parent", line.parent.into()),
         ("level", line.level.into()),
-        ("operation", line.operation.as_str().into()),
+        ("operation", (*line.operation).into()),
         ("object", line.object.into()),
     ];
     let mut metrics = vec![count("blocks_of_lines", FROM_PLANS, plan.blocks), count("rows", FROM_PLANS, line.rows)];
     metrics.extend(line.starts.map(|starts| count("starts", FROM_PLANS, starts)));
     metrics.extend(line.inclusive.iter().flat_map(|figures| figure_metrics("inclusive_", figures)));
-    metrics.extend(line.own.iter().flat_map(|figures| figure_metrics("", figures)));
+    metrics.extend(own.iter().flat_map(|figures| figure_metrics("", figures)));
     case(parameters, metrics)
 }
 

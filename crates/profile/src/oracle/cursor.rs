@@ -31,7 +31,7 @@ pub(crate) struct Cursor {
     pub(crate) plan_hash: u64,
     /// Depth of its last call.
     pub(crate) depth: u16,
-    /// Waits since its last call.
+    /// Waits since its last call, see [`Cursors::push`].
     pub(crate) pending: Vec<PendingWait>,
     /// Time of waits that were placed inside its next call ahead of it.
     pub(crate) placed: Ticks,
@@ -48,9 +48,37 @@ pub(crate) struct Cursors {
     pub(crate) all: Vec<Cursor>,
     /// The last one looked for: nine lines of ten repeat it.
     last: Option<(u64, usize)>,
+    /// Room for waits that no cursor needs now: there are tens of thousands of cursors, and waits of a few.
+    spare: Vec<Vec<PendingWait>>,
 }
 
+/// So many spare rooms are kept, and each of them only up to so many waits.
+const SPARE_ROOMS: usize = 64;
+const SPARE_WAITS: usize = 1 << 10;
+
 impl Cursors {
+    /// Lets a wait wait for the next call of the cursor that stands at `place`.
+    #[inline]
+    pub(crate) fn push(&mut self, place: usize, wait: PendingWait) {
+        let pending = &mut self.all[place].pending;
+        if pending.capacity() == 0
+            && let Some(room) = self.spare.pop()
+        {
+            *pending = room;
+        }
+        pending.push(wait);
+    }
+
+    /// Takes back the room of a cursor whose waits have all been placed.
+    #[inline]
+    pub(crate) fn give_back(&mut self, place: usize) {
+        let room = std::mem::take(&mut self.all[place].pending);
+        debug_assert!(room.is_empty());
+        if room.capacity() > 0 && room.capacity() <= SPARE_WAITS && self.spare.len() < SPARE_ROOMS {
+            self.spare.push(room);
+        }
+    }
+
     /// Where the cursor of this number stands in [`Cursors::all`].
     pub(crate) fn find(&mut self, number: u64) -> Option<usize> {
         match self.last {

@@ -486,7 +486,7 @@ impl Accounting {
             is_between_by_name: event.is_between_by_name,
         };
         match cursor {
-            Some(cursor) => session.cursors.all[cursor].pending.push(pending),
+            Some(cursor) => session.cursors.push(cursor, pending),
             None => session.loose.push(pending),
         }
         self.pending_waits += 1;

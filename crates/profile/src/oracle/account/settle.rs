@@ -54,13 +54,15 @@ impl Accounting {
             let call = (is_lob && within.holds(&wait)).then_some(within);
             inside += hand_on(context, index, &wait, call, observer);
         }
-        if let Some(cursor) = cursor.and_then(|cursor| session.cursors.all.get_mut(cursor)) {
+        if let Some(place) = cursor {
+            let cursor = &mut session.cursors.all[place];
             inside += std::mem::take(&mut cursor.placed);
             *pending_waits -= cursor.pending.len();
             for wait in cursor.pending.drain(..) {
                 let is_inside = if wait.end.is_some() { within.holds(&wait) } else { !wait.is_between_by_name };
                 inside += hand_on(context, index, &wait, is_inside.then_some(within), observer);
             }
+            session.cursors.give_back(place);
         } else if is_lob && let Some(cursor) = session.cursors.last() {
             // The line of a large object's operation names no cursor, but its waits name the one that is open.
             let before = cursor.pending.len();
@@ -88,7 +90,7 @@ impl Accounting {
         for cursor in &mut session.cursors.all {
             placed += cursor.pending.len();
             *pending_waits -= cursor.pending.len();
-            for wait in cursor.pending.drain(..) {
+            for wait in std::mem::take(&mut cursor.pending) {
                 let statement = context.statements.get(wait.statement.0 as usize);
                 let is_query = statement.is_some_and(|statement| statement.command == SELECT);
                 let within = Within {
