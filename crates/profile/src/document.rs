@@ -71,7 +71,7 @@ fn set(profile: &Profile, of: &SessionProfile, think_time: &ThinkTime, session: 
             cases.push(case("class_event", parameters, metrics));
         }
     }
-    for (event, sums) in events_by_name(profile, of.events.iter()) {
+    for (event, sums) in events_by_name(profile, &of.events) {
         cases.push(case("event", vec![("event", event.into())], event_metrics(&sums)));
         for (from, metrics) in histogram(&sums) {
             cases.push(case("histogram", vec![("event", event.into()), ("from_us", from.into())], metrics));
@@ -103,7 +103,7 @@ fn class_events<'a>(profile: &'a Profile, sums: &ClassSums) -> BTreeMap<&'a str,
 /// The sums of events by name.
 fn events_by_name<'a, 'b>(
     profile: &'a Profile,
-    events: impl Iterator<Item = (&'b EventIndex, &'b EventSums)>,
+    events: impl IntoIterator<Item = (&'b EventIndex, &'b EventSums)>,
 ) -> BTreeMap<&'a str, EventSums> {
     let mut named: BTreeMap<&str, EventSums> = BTreeMap::new();
     for (index, sums) in events {

@@ -44,10 +44,10 @@ impl Profile {
 impl StatementProfile {
     /// Adds another statement's sums; its plans stay where they are.
     pub fn merge(&mut self, other: &StatementProfile) {
-        for (name, sums) in other.calls.iter() {
+        for (name, sums) in &other.calls {
             self.calls.entry_or_default(*name).merge(sums);
         }
-        for (event, sums) in other.waits.iter() {
+        for (event, sums) in &other.waits {
             self.waits.entry_or_default(*event).merge(sums);
         }
         for (code, count) in &other.errors {

@@ -33,7 +33,7 @@ impl<K: Ord + Copy, V> SortedList<K, V> {
 
     /// All entries, by key.
     pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
-        self.entries.iter().map(|(key, value)| (key, value))
+        self.into_iter()
     }
 
     /// All values, by key.
@@ -90,6 +90,15 @@ impl<K: Ord + Copy, V: Default> FromIterator<(K, V)> for SortedList<K, V> {
 impl<K: Ord + Copy, V: Default, const N: usize> From<[(K, V); N]> for SortedList<K, V> {
     fn from(entries: [(K, V); N]) -> SortedList<K, V> {
         entries.into_iter().collect()
+    }
+}
+
+impl<'a, K, V> IntoIterator for &'a SortedList<K, V> {
+    type Item = (&'a K, &'a V);
+    type IntoIter = std::iter::Map<std::slice::Iter<'a, (K, V)>, fn(&'a (K, V)) -> (&'a K, &'a V)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.iter().map(|(key, value)| (key, value))
     }
 }
 

@@ -428,8 +428,7 @@ fn plan_lines_keep_their_own_time_under_their_statement() {
     let profile = one(&text);
     let plans = &statement(&profile, "11").plans;
     assert_eq!(plans.len(), 1);
-    let own: Vec<_> =
-        plans[0].lines.iter().map(|row| (row.own.expect("known").time, row.own.expect("known").gets)).collect();
+    let own: Vec<_> = plans[0].own().iter().map(|own| (own.expect("known").time, own.expect("known").gets)).collect();
     assert_eq!(own, [(micros(80), 0), (micros(420), 9)]);
     assert_eq!((plans[0].lines[1].object, &*plans[0].lines[1].operation), (77, "TABLE ACCESS FULL T"));
 }

@@ -121,7 +121,7 @@ pub(super) fn cases(profile: &Profile, selection: &Selection) -> Vec<Case> {
 
 /// What the row of several statements together needs.
 fn add(sum: &mut StatementProfile, one: &StatementProfile) {
-    for (name, calls) in one.calls.iter() {
+    for (name, calls) in &one.calls {
         let entry = sum.calls.entry_or_default(*name);
         entry.calls += calls.calls;
         entry.rows = entry.rows.saturating_add(calls.rows);
@@ -180,11 +180,11 @@ pub(crate) fn session_statement(session: &str, id: &str, sums: &SessionSums) -> 
 fn details(profile: &Profile, one: &StatementProfile, is_asked_for: bool) -> Vec<Case> {
     let id = id(profile, one.statement);
     let mut cases = vec![text(profile, one, is_asked_for)];
-    for (name, sums) in one.calls.iter() {
+    for (name, sums) in &one.calls {
         let parameters = [("table", "statement_call".into()), ("id", id.into()), ("call", call_name(profile, *name))];
         cases.push(case(parameters, call_metrics(sums)));
     }
-    for (event, sums) in events_by_name(profile, one.waits.iter()) {
+    for (event, sums) in events_by_name(profile, &one.waits) {
         let parameters = [("table", "statement_event".into()), ("id", id.into()), ("event", event.into())];
         cases.push(case(parameters, event_metrics(&sums)));
         for (from, metrics) in histogram(&sums).filter(|_| is_asked_for) {
