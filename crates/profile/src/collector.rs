@@ -57,7 +57,10 @@ impl EventShape {
 struct SessionSums {
     /// By twice the index of the name, plus one for recursive calls.
     calls: Vec<CallSums>,
-    events: Vec<EventSums>,
+    /// By the places that `event_places` gives: a session waits for a few of all events.
+    events: Vec<(EventIndex, EventSums)>,
+    /// By the index of the event, one more than its place; 0 where it has none.
+    event_places: Vec<u16>,
     think_time: ThinkTime,
     interval: Ticks,
     segments: u64,
@@ -154,8 +157,13 @@ impl Collector {
         let unplaced = |kind, count| Problem { kind, count, first_file: 0, first_offset: 0 };
         problems.extend((self.files_shared > 0).then(|| unplaced(ProblemKind::FilesShared, self.files_shared)));
         problems.extend((self.blocks_refused > 0).then(|| unplaced(ProblemKind::BlocksRefused, self.blocks_refused)));
-        let sessions: Vec<SessionProfile> =
-            self.sessions.into_iter().enumerate().filter_map(|(place, sums)| sums.finish(place)).collect();
+        let finished = self.sessions.into_iter().enumerate().filter_map(|(place, sums)| sums.finish(place));
+        let mut sessions: Vec<SessionProfile> = finished.collect();
+        for session in &mut sessions {
+            let holes = session.session.and_then(|index| accounted.holes.get(&index)).copied().unwrap_or_default();
+            // What calls and waits were told to have taken cannot be unrecorded, however the clocks stand.
+            session.unrecorded = holes.min(session.unaccounted_between).max(Ticks::ZERO);
+        }
         let mut statements = Vec::with_capacity(self.statements.len());
         let mut plans_left_out = 0;
         for (place, sums) in self.statements.into_iter().enumerate() {
@@ -270,8 +278,7 @@ impl Observer for Collector {
         let shape = self.shape(context, wait.event);
         let blocks = self.blocks(shape, wait);
         let bucket = bucket_of(wait.elapsed);
-        let sums = entry(&mut self.session(wait.session).events, wait.event.0 as usize);
-        sums.add_to_bucket(wait, blocks, bucket);
+        self.session(wait.session).event(wait.event).add_to_bucket(wait, blocks, bucket);
         let statement = self.statement(wait.statement);
         statement.waits.entry_or_default(wait.event).add_to_bucket(wait, blocks, bucket);
         let scope = entry(&mut self.scopes, wait.scope.0 as usize);
@@ -324,6 +331,18 @@ impl Observer for Collector {
 }
 
 impl SessionSums {
+    /// The sums of an event.
+    #[inline]
+    fn event(&mut self, index: EventIndex) -> &mut EventSums {
+        let place = entry(&mut self.event_places, index.0 as usize);
+        if *place == 0 {
+            self.events.push((index, EventSums::default()));
+            // There are fewer events than 2^16: the registry sees to it.
+            *place = u16::try_from(self.events.len()).unwrap_or(u16::MAX);
+        }
+        &mut self.events[usize::from(*place) - 1].1
+    }
+
     /// The profile of a session; `None` where it has neither a call nor a wait.
     fn finish(self, place: usize) -> Option<SessionProfile> {
         let mut profile = SessionProfile {
@@ -340,10 +359,10 @@ impl SessionSums {
             profile.cpu += sums.own.cpu.unwrap_or_default();
         }
         let mut between = Ticks::ZERO;
-        for (place, sums) in self.events.into_iter().enumerate().filter(|(_, sums)| sums.count > 0) {
+        for (event, sums) in self.events {
             profile.waits += sums.total;
             between += sums.between;
-            profile.events.insert(EventIndex(place as u32), sums);
+            profile.events.insert(event, sums);
         }
         profile.waits_are_traced = !profile.events.is_empty();
         profile.response_time = self.roots_elapsed + between;
@@ -364,6 +383,7 @@ fn whole(sessions: &[SessionProfile]) -> SessionProfile {
         whole.waits += session.waits;
         whole.unaccounted_within += session.unaccounted_within;
         whole.unaccounted_between += session.unaccounted_between;
+        whole.unrecorded += session.unrecorded;
         whole.waits_are_traced |= session.waits_are_traced;
         whole.roots += session.roots;
         whole.orphans += session.orphans;

@@ -62,6 +62,8 @@ pub struct SessionProfile {
     pub unaccounted_within: Ticks,
     /// Interval less response time.
     pub unaccounted_between: Ticks,
+    /// The part of it that lies between one file of the session and the next, where nothing was recorded.
+    pub unrecorded: Ticks,
     /// Whether there is any wait at all: without one, the unaccounted time holds the waits.
     pub waits_are_traced: bool,
     /// Calls without a traced parent: depth 0, or a parent that was not traced.
@@ -285,6 +287,12 @@ pub enum ProblemKind {
     UnknownCursor,
     /// So many unknown cursors that the rest share one statement.
     UnknownCursorsShared,
+    /// Declarations of statements beyond those that have a row of their own: they share one.
+    StatementsShared,
+    /// Lines of cursors beyond those that are kept apart: they are under the shared row of unknown cursors.
+    CursorsShared,
+    /// Sessions beyond those that are kept apart: they share one.
+    SessionsShared,
     /// The text of a statement was longer than is kept.
     TextShortened,
     /// The text of a statement ended early.

@@ -71,6 +71,15 @@ impl ReuseStack {
         self.places.len()
     }
 
+    /// Bytes that are held. Room that was once taken is kept, so that this is the most that ever was.
+    pub(crate) fn bytes(&self) -> usize {
+        // The table is a power of two and at most seven eighths full, with a byte of control beside each entry.
+        let entries = (self.places.capacity() * 8 / 7).next_power_of_two();
+        entries * (size_of::<(BlockAddress, Place)>() + 1)
+            + self.slots.capacity() * size_of::<Option<BlockAddress>>()
+            + self.sums.sums.capacity() * size_of::<u32>()
+    }
+
     /// How many of them were read more than once.
     pub(crate) fn blocks_read_again(&self) -> usize {
         self.places.values().filter(|place| place.is_read_again).count()

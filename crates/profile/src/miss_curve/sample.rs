@@ -145,6 +145,12 @@ impl Sample {
         self.stack.blocks()
     }
 
+    /// Bytes that are held.
+    pub(crate) fn bytes(&self) -> usize {
+        let again: usize = self.groups.iter().map(|group| group.again.capacity()).sum();
+        self.stack.bytes() + again * size_of::<Reads>()
+    }
+
     /// Share of the blocks of the sample that were read more than once.
     pub(crate) fn share_read_again(&self) -> f64 {
         self.stack.blocks_read_again() as f64 / self.stack.blocks().max(1) as f64

@@ -48,6 +48,7 @@ pub(crate) struct Cursors {
     pub(crate) all: Vec<Cursor>,
     /// The last one looked for: nine lines of ten repeat it.
     last: Option<(u64, usize)>,
+    shared: Option<usize>,
     /// Room for waits that no cursor needs now: there are tens of thousands of cursors, and waits of a few.
     spare: Vec<Vec<PendingWait>>,
 }
@@ -101,8 +102,7 @@ impl Cursors {
         let place = match self.find(number) {
             Some(place) => place,
             None => {
-                let place = self.all.len();
-                self.all.push(Cursor { statement, plan_hash: 0, depth: 0, pending: Vec::new(), placed: Ticks::ZERO });
+                let place = self.make(statement);
                 self.by_number.insert(number, place);
                 self.last = Some((number, place));
                 place
@@ -111,5 +111,22 @@ impl Cursors {
         self.all[place].statement = statement;
         self.all[place].plan_hash = 0;
         place
+    }
+
+    /// The one cursor of all numbers for which there is no room.
+    pub(crate) fn shared(&mut self, statement: StatementIndex) -> usize {
+        self.last = None;
+        match self.shared {
+            Some(place) => place,
+            None => {
+                let place = self.make(statement);
+                *self.shared.insert(place)
+            }
+        }
+    }
+
+    fn make(&mut self, statement: StatementIndex) -> usize {
+        self.all.push(Cursor { statement, plan_hash: 0, depth: 0, pending: Vec::new(), placed: Ticks::ZERO });
+        self.all.len() - 1
     }
 }

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ::measure::quantity;
+use ::measure::{Finding, quantity};
 use ::profile::document::{self, Order, Selection, find_statement};
 use ::profile::instruments::Instruments;
 use ::profile::observer::StatementIndex;
@@ -107,6 +107,11 @@ fn profile(arguments: &Arguments, journal: &mut RunJournal, stop: &Stop) -> Resu
     }
     if arguments.fold_literals {
         let folded = ::profile::folding::fold(&mut survey.profile);
+        if folded > 0 {
+            let message = "Where a statement calls another one that is seen together with it, time with recursive \
+                           children counts the call twice; own figures do not.";
+            journal.find(Finding::info("folded-inclusive", message));
+        }
         journal.describe_subject("folded_statements", folded.into());
     }
     let selection = selection(arguments, &survey.profile)?;

@@ -110,7 +110,7 @@ impl Accounting {
 
     /// Settles everything of a session up to here: no later call can be the parent, or hold the waits.
     pub(super) fn settle_session<O: Observer + ?Sized>(&mut self, place: usize, observer: &mut O) {
-        let Accounting { context, sessions, pending_waits, budget, .. } = self;
+        let Accounting { context, sessions, pending_waits, budget, holes, .. } = self;
         let session = &mut sessions[place];
         let index = session.index;
         *pending_waits -= session.loose.len();
@@ -126,8 +126,11 @@ impl Accounting {
         for waiting in session.recursion.drain() {
             observer.root(context, &root_of(index, &waiting));
         }
-        if let Some((first, last)) = session.stretch.take() {
+        if let Some((first, last, unrecorded)) = session.end_stretch() {
             if budget.interval(last - first) {
+                if unrecorded > Ticks::ZERO {
+                    *holes.entry(index).or_default() += unrecorded;
+                }
                 observer.segment(context, &Segment { session: index, first, last });
             } else {
                 self.problem(ProblemKind::TooLarge, 1, 0);
@@ -139,6 +142,7 @@ impl Accounting {
     pub(super) fn settle_sessions<O: Observer + ?Sized>(&mut self, observer: &mut O) {
         (0..self.sessions.len()).for_each(|place| self.settle_session(place, observer));
         self.sessions.clear();
+        self.cursors = 0;
         self.by_key.clear();
         self.by_process.clear();
         self.current = None;
