@@ -152,14 +152,16 @@ impl Reader<'_, '_, '_> {
             clocks.batch(&ends.head);
             ends.tail.iter().for_each(|tail| clocks.batch(tail));
             scale = scale.or_else(|| Some(clocks.decide()));
-            head = Some(ends.head.bytes);
+            // What a file is that is no trace can be told from less than a probe, which is held until the end.
+            let bytes = &ends.head.bytes;
+            head = Some(bytes[..bytes.len().min(foreign::HEAD_BYTES)].to_vec());
         }
         let source = source.map_or_else(|| input::open(given), Ok)?;
         let mut is_begun = false;
         let reading = self.settings.reading;
         let outcome = read_while(source, reading, &mut |batch: &Batch| {
             if !is_begun {
-                head.get_or_insert_with(|| batch.bytes.clone());
+                head.get_or_insert_with(|| batch.bytes[..batch.bytes.len().min(foreign::HEAD_BYTES)].to_vec());
                 file.scale = scale.unwrap_or_else(|| found(batch));
                 self.accounting.begin_file(file.scale);
                 self.observers.begin_file(&file.name);

@@ -286,7 +286,7 @@ mod tests {
         assert!(said.problems[0].to_string().contains("*.xyz"));
         assert_eq!(names(&said), ["c.trc.zst"]);
         fs::create_dir(folder.path().join("empty")).unwrap();
-        assert!(expand(&[folder.path().join("empty")]).problems[0].to_string().contains("*.trc.gz"));
+        assert!(expand(&[folder.path().join("empty")]).problems[0].to_string().contains("(*.trc)"));
         let missing = &expand(&[folder.path().join("gone.trc")]).given[0];
         assert!(crate::input::open(missing).unwrap_err().to_string().contains("gone.trc"));
     }

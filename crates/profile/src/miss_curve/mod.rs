@@ -112,9 +112,9 @@ impl MissCurve {
         self.sample.blocks()
     }
 
-    /// Bytes of memory that the curve takes.
+    /// The most bytes of memory that the curve ever took: a sample that has become small gives room back.
     pub fn memory_bytes(&self) -> u64 {
-        self.sample.bytes() as u64
+        self.sample.bytes_max() as u64
     }
 
     /// How many different blocks were read; an estimate where distances are.

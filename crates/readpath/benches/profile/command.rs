@@ -117,7 +117,7 @@ impl Needs {
 
     fn sentence(&self) -> String {
         format!(
-            "Of the memory, {:.1} MiB are texts of statements and {:.1} MiB the miss curve: the bar is for the rest.\n\n",
+            "Of the memory, texts are {:.1} MiB and the miss curve {:.1} MiB: the bar is for the rest.\n\n",
             mebibytes(self.texts),
             mebibytes(self.curve)
         )

@@ -55,7 +55,8 @@ enum Sort {
 
 #[derive(Args)]
 struct Arguments {
-    /// Traces (event 10046, compressed or not), folders of them, patterns, or - for standard input
+    /// Traces (event 10046) or server logs of PostgreSQL, packed or not, folders of them, patterns, or - for standard
+    /// input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Show the whole story of one statement: its identifier or the beginning of it
