@@ -151,7 +151,7 @@ fn one_statement_has_its_story_and_an_unknown_one_is_refused() {
     let page = user.ok(&["profile", TRACE, "--statement", "9QF3"]);
     assert!(page.contains("statement 9qf3hs81ntb6d") && page.contains("join products p"), "{page}");
     assert!(page.contains("NESTED LOOPS") && page.contains("db file sequential read from"), "{page}");
-    let notes = page.find("note:").or(page.find("warning:")).unwrap();
+    let notes = ["note:", "warning:"].iter().filter_map(|word| page.find(word)).min().unwrap();
     assert!(page[..notes].trim_end().ends_with("Of the whole trace:"), "{page}");
     assert!(user.refused(&["profile", TRACE, "--statement", "nothing"], 2).contains("no statement 'nothing'"));
     assert_eq!(user.json(&["runs"])["runs"].as_array().unwrap().len(), 1, "a refused profile is not kept");
