@@ -39,6 +39,7 @@ impl Align {
     }
 }
 
+#[derive(Clone)]
 struct Column {
     heading: String,
     align: Align,
@@ -109,6 +110,14 @@ impl Table {
             rendered.push(if index == 0 { style.bold(&line) } else { line });
         }
         rendered.join("\n")
+    }
+
+    /// Columns of the terminal that the table takes where there is room for all of it, decimal points aligned.
+    pub(crate) fn width_rendered(&self) -> usize {
+        let mut table = Table { columns: self.columns.clone(), rows: self.rows.clone(), titles: Vec::new() };
+        table.drop_empty_columns();
+        table.align_decimals();
+        table.width()
     }
 
     /// Takes one column of the terminal from the widest text column; false when all are at their least.

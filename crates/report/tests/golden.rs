@@ -72,6 +72,7 @@ fn logical_reads_stand_beside_the_published_ones() {
 fn access_paths_stand_beside_the_published_ones() {
     check_run("scan", &documents::scan());
     check_run("scan-counted", &documents::scan_counted());
+    check_run("scan-counted-in-turns", &documents::scan_counted_in_turns());
 }
 
 #[test]

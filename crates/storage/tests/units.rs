@@ -65,7 +65,7 @@ impl Blocks {
     /// Builds the units and puts their blocks beside the rows.
     fn with_units(mut self, table: &HeapTable, columns: &[ColumnType], level: Level) -> (Blocks, UnitTable) {
         let mut made = Vec::new();
-        let plan = UnitPlan { segment: UNITS, columns, level };
+        let plan = UnitPlan { segment: UNITS, first_block: 0, columns, level };
         let units = UnitTable::build(&self, table, &plan, &mut |number, part| {
             let mut bytes = Box::new([0; PAGE_SIZE]);
             fill_block(&mut bytes, PageId { segment: UNITS, number }, part);

@@ -14,7 +14,7 @@ use storage::table_rows::TableRows;
 use storage::{SegmentId, StorageError};
 use subjects::AccessPaths;
 use subjects::access_engine::{AccessEngine, AccessSettings};
-use subjects::access_paths::{AccessPath, Asked, Level, ScanPass, Structure, ZoneMaps};
+use subjects::access_paths::{AccessPath, Asked, Level, ScanPass, Structure, Watch, ZoneMaps};
 use sys::clock::Clock;
 
 static GO: AtomicBool = AtomicBool::new(false);
@@ -47,7 +47,7 @@ fn counted(rows: u64, seed: u64, asked: Asked) -> u64 {
 }
 
 fn pass(asked: Asked, threads: usize, zone_maps: ZoneMaps) -> ScanPass {
-    ScanPass { asked, threads, laps: 2, zone_maps }
+    ScanPass { asked, threads, laps: 2, zone_maps, kernel: None, watch: Watch::Counters }
 }
 
 #[test]

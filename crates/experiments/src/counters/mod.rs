@@ -143,8 +143,13 @@ fn count_under_valgrind(
     machine: &Machine,
     journal: &mut dyn Journal,
 ) -> Option<sys::valgrind::Simulated> {
-    let callgrind =
-        Callgrind { words: &command.words, part: Part::Whole, scratch: &valgrind.scratch, limit: Some(valgrind.limit) };
+    let callgrind = Callgrind {
+        words: &command.words,
+        part: Part::Whole,
+        scratch: &valgrind.scratch,
+        limit: Some(valgrind.limit),
+        last_cache: None,
+    };
     match callgrind.run(command.output.stdio(), machine.stop.flag()) {
         Ok(counted) => {
             say_ending("Under valgrind the command", counted.ended.status, journal);

@@ -15,14 +15,21 @@ const BOUND_BY_BANDWIDTH: f64 = 0.7;
 /// Threads that ran for a smaller share of the time were kept waiting by others.
 const BUSY: f64 = 0.9;
 
+/// Share of as many times the speed below which several threads are held up by something.
+const TIMES_WORTH_IT: f64 = 0.9;
+
+/// Instructions a cycle below which a processor of this century waits more than it works.
+const IPC_OF_WAITING: f64 = 0.7;
+
 /// All that the cases say.
 pub(super) fn report(found: &[Measured], parameters: &ScanParameters, machine: &Machine, journal: &mut dyn Journal) {
     let alone: Vec<&Measured> = found.iter().filter(|one| one.threads == 1).collect();
     dearest(&alone, journal);
     visits(&alone, journal);
     waits(&alone, journal);
+    instructions(&alone, journal);
     bandwidth(found, machine, journal);
-    threads(found, journal);
+    threads(found, machine, journal);
     unread(&alone, parameters, journal);
 }
 
@@ -80,12 +87,40 @@ fn waits(found: &[&Measured], journal: &mut dyn Journal) {
     ));
 }
 
+/// Who gets least done in a cycle and who most, and how often each goes to memory for a row.
+fn instructions(found: &[&Measured], journal: &mut dyn Journal) {
+    let counted: Vec<(&Measured, f64)> = found.iter().filter_map(|one| Some((*one, one.ipc?))).collect();
+    let least = counted.iter().min_by(|one, other| one.1.total_cmp(&other.1));
+    let most = counted.iter().max_by(|one, other| one.1.total_cmp(&other.1));
+    let Some(((slow, low), (fast, high))) = least.zip(most).filter(|((slow, _), (fast, _))| slow.path != fast.path)
+    else {
+        return;
+    };
+    let memory = |one: &Measured| {
+        let accesses = one.memory_per_row.map(three_digits);
+        accesses.map_or(String::new(), |accesses| format!(", and {accesses} accesses a row that no cache answers"))
+    };
+    let meaning = if *low < IPC_OF_WAITING { "waits more than it works" } else { "gets least done in a cycle" };
+    journal.find(Finding::info(
+        "answer-ipc",
+        format!(
+            "{} {meaning}: {} instructions a cycle{}; {} gets most done, with {}{}.",
+            slow.path.name(),
+            three_digits(*low),
+            memory(slow),
+            fast.path.name(),
+            three_digits(*high),
+            memory(fast)
+        ),
+    ));
+}
+
 /// Which scan is held up by the bandwidth of the memory, and which by its own work.
 fn bandwidth(found: &[Measured], machine: &Machine, journal: &mut dyn Journal) {
-    let cache = machine.host.caches.iter().map(|cache| cache.bytes).max().unwrap_or(0);
+    let cache = last_cache(machine);
     for one in found {
         let (Some((own, best)), Some(bytes)) = (one.bandwidth, one.bytes_touched) else { continue };
-        let meaning = if bytes <= cache as f64 {
+        let meaning = if bytes <= cache {
             let cached = super::whole_mebibytes(bytes as u64);
             format!("its {cached} fit into the processor's cache, and the memory has no part in it")
         } else if own > best {
@@ -112,25 +147,45 @@ fn by_threads(one: &Measured) -> String {
     if one.threads > 1 { format!(" by {} threads", one.threads) } else { String::new() }
 }
 
-/// What more threads bring.
-fn threads(found: &[Measured], journal: &mut dyn Journal) {
+/// What more threads bring, and what keeps them from bringing more.
+fn threads(found: &[Measured], machine: &Machine, journal: &mut dyn Journal) {
     for many in found.iter().filter(|one| one.threads > 1) {
         let Some(alone) = found.iter().find(|one| one.threads == 1 && one.path == many.path) else { continue };
-        let waited = if alone.busy.min(many.busy) < BUSY {
-            " Its threads waited for a processor: repeat the run on a quiet machine."
+        let times = alone.elapsed / many.elapsed;
+        let limit = if alone.busy.min(many.busy) < BUSY {
+            " Its threads waited for a processor: repeat the run on a quiet machine.".into()
+        } else if times < TIMES_WORTH_IT * many.threads as f64 {
+            limit(many, machine).unwrap_or_default()
         } else {
-            ""
+            String::new()
         };
         journal.find(Finding::info(
             "answer-threads",
             format!(
-                "{} is {} times as fast by {} threads as by one.{waited}",
+                "{} is {} times as fast by {} threads as by one.{limit}",
                 many.path.name(),
-                three_digits(alone.elapsed / many.elapsed),
+                three_digits(times),
                 many.threads
             ),
         ));
     }
+}
+
+/// The bandwidth of the memory as what more threads cannot exceed; `None` where they are far from it.
+fn limit(many: &Measured, machine: &Machine) -> Option<String> {
+    let (own, best) = many.bandwidth.filter(|(own, best)| own / best >= BOUND_BY_BANDWIDTH)?;
+    (many.bytes_touched? > last_cache(machine)).then(|| {
+        format!(
+            " The memory is the limit: they read {} GB/s, and {} threads that only read in sequence {} GB/s.",
+            three_digits(own / 1e9),
+            many.threads,
+            three_digits(best / 1e9)
+        )
+    })
+}
+
+fn last_cache(machine: &Machine) -> f64 {
+    machine.host.caches.iter().map(|cache| cache.bytes).max().unwrap_or(0) as f64
 }
 
 /// Answers that were given without reading.

@@ -4,6 +4,7 @@
 //! same count: a run in which they do not ends with an error.
 
 mod answers;
+mod counted;
 mod counters;
 mod measuring;
 
@@ -18,13 +19,15 @@ use subjects::access_engine::{AccessEngine, AccessSettings};
 use subjects::access_paths::{AccessPath, Asked, MemoryNeed, PathFacts, Structure, ZoneMaps};
 use subjects::logical_reads::SubjectError;
 use sys::bandwidth::Stream;
-use sys::host;
 use sys::region::Pages;
+use sys::{counters as machine_counters, host};
 
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
 use crate::own_cost;
+use counted::CountedPaths;
+pub use counted::{COUNTED_ROWS, CountedChild, CountedPass, scan_counted};
 use measuring::Measured;
 
 /// Rows unless the user says otherwise, and rows of the published table.
@@ -65,6 +68,8 @@ pub struct ScanParameters {
     pub memory: Option<u64>,
     /// What the rows depend on.
     pub seed: u64,
+    /// The same scan under valgrind, for machines whose processor counts nothing; `None`: instructions are absent there.
+    pub child: Option<CountedChild>,
 }
 
 impl ScanParameters {
@@ -124,6 +129,8 @@ struct Bench<'a> {
     stream: Option<Stream>,
     /// The answer that all paths must give, and the path that gave it.
     expected: Option<(AccessPath, u64)>,
+    /// What valgrind counted; nothing where the processor counts.
+    counted: CountedPaths,
 }
 
 /// Runs the experiment. ^C ends it after the pass under way; what was kept is kept.
@@ -140,7 +147,9 @@ pub fn run(parameters: &ScanParameters, machine: &Machine, journal: &mut dyn Jou
         builders: (machine.host.cores as usize).clamp(1, BUILDERS_MAX),
         column_bytes_max: limit.unwrap_or(u64::MAX),
     };
-    let mut bench = Bench { parameters, machine, engine: engine(settings, machine)?, stream: None, expected: None };
+    let engine = engine(settings, machine)?;
+    let counted = CountedPaths::default();
+    let mut bench = Bench { parameters, machine, engine, stream: None, expected: None, counted };
     let mut found = Vec::new();
     match bench.measure_all(&paths, limit, &mut found, journal) {
         Err(ExperimentError::Subject(error)) if error.is_stop() => return Ok(()),
@@ -148,7 +157,6 @@ pub fn run(parameters: &ScanParameters, machine: &Machine, journal: &mut dyn Jou
     }
     if !machine.stop.requested() {
         answers::report(&found, parameters, machine, journal);
-        counters::report_absences(&found, journal);
         machine.report_disturbances(journal);
     }
     Ok(())
@@ -181,6 +189,10 @@ impl Bench<'_> {
         self.describe(paths, journal);
         self.machine.report_absences(journal);
         own_cost::measure(self.machine, journal);
+        if let (Some(child), Some(_)) = (&self.parameters.child, machine_counters::hardware_absence()) {
+            self.counted = counted::under_valgrind(self.parameters, child, self.machine, journal);
+            self.check_stop()?;
+        }
         self.stream = Stream::new(STREAM_BYTES as usize, Pages::Huge).ok();
         for path in paths {
             let facts = self.prepare(*path, journal)?;

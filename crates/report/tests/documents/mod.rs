@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 pub(crate) use profile::{profile, profile_sessions, profile_statement};
 pub(crate) use profile_readings::profile_readings;
-pub(crate) use scan::{scan, scan_counted};
+pub(crate) use scan::{scan, scan_counted, scan_counted_in_turns};
 
 /// A finished run without cases.
 pub(crate) fn run(experiment: &str, subject: Value) -> Run {
