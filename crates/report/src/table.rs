@@ -240,7 +240,12 @@ fn split_number(cell: &str) -> [&str; 3] {
     let (whole, rest) = cell.split_at(point);
     let is_fraction = |character: char| character.is_ascii_digit() || character == '.';
     let end = if rest.starts_with('.') { rest.find(|character| !is_fraction(character)) } else { Some(0) };
-    let (fraction, unit) = rest.split_at(end.unwrap_or(rest.len()));
+    let mut end = end.unwrap_or(rest.len());
+    // The exponent of a very small number is no unit.
+    if let Some(exponent) = rest[end..].strip_prefix("e-") {
+        end += 2 + exponent.find(|character: char| !character.is_ascii_digit()).unwrap_or(exponent.len());
+    }
+    let (fraction, unit) = rest.split_at(end);
     [whole, fraction, unit]
 }
 
@@ -250,6 +255,10 @@ mod tests {
 
     #[test]
     fn decimal_points_and_units_stand_under_each_other() {
+        assert_eq!(
+            align_points(&["1.81e-7", "12.5", "3 e-mails"]),
+            [" 1.81e-7        ", "12.5            ", " 3       e-mails"]
+        );
         let cells = align_points(&["1.13 ns", "17.0 ns", "447 ns", "290 ns / block", "–"]);
         assert_eq!(
             cells,

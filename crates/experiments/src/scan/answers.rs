@@ -26,8 +26,8 @@ pub(super) fn report(found: &[Measured], parameters: &ScanParameters, machine: &
     let alone: Vec<&Measured> = found.iter().filter(|one| one.threads == 1).collect();
     dearest(&alone, journal);
     visits(&alone, journal);
-    waits(&alone, journal);
     instructions(&alone, journal);
+    waits(&alone, journal);
     bandwidth(found, machine, journal);
     threads(found, machine, journal);
     unread(&alone, parameters, journal);
@@ -60,11 +60,10 @@ fn dearest(found: &[&Measured], journal: &mut dyn Journal) {
 
 /// How many times a block was visited.
 fn visits(found: &[&Measured], journal: &mut dyn Journal) {
-    let clause =
-        |one: &&Measured| Some(format!("{} got each block {} times", one.path.name(), three_digits(one.visits?)));
+    let clause = |one: &&Measured| Some(format!("{} {}", one.path.name(), three_digits(one.visits?)));
     let clauses: Vec<String> = found.iter().filter_map(clause).collect();
     if !clauses.is_empty() {
-        journal.find(Finding::info("answer-visits", format!("{}.", clauses.join(", "))));
+        journal.find(Finding::info("answer-visits", format!("Visits to a block: {}.", clauses.join(", "))));
     }
 }
 
@@ -87,30 +86,29 @@ fn waits(found: &[&Measured], journal: &mut dyn Journal) {
     ));
 }
 
-/// Who gets least done in a cycle and who most, and how often each goes to memory for a row.
+/// Who gets least done in a cycle, and how often it goes to memory for a row, beside the full scan.
 fn instructions(found: &[&Measured], journal: &mut dyn Journal) {
-    let counted: Vec<(&Measured, f64)> = found.iter().filter_map(|one| Some((*one, one.ipc?))).collect();
-    let least = counted.iter().min_by(|one, other| one.1.total_cmp(&other.1));
-    let most = counted.iter().max_by(|one, other| one.1.total_cmp(&other.1));
-    let Some(((slow, low), (fast, high))) = least.zip(most).filter(|((slow, _), (fast, _))| slow.path != fast.path)
-    else {
-        return;
-    };
-    let memory = |one: &Measured| {
+    let counted = || found.iter().filter_map(|one| Some((*one, one.ipc?)));
+    let Some((slow, low)) = counted().min_by(|one, other| one.1.total_cmp(&other.1)) else { return };
+    // Where that is the least itself, the one that gets most done.
+    let full = counted().find(|(one, _)| one.path == AccessPath::FullScan && slow.path != AccessPath::FullScan);
+    let most = || counted().max_by(|one, other| one.1.total_cmp(&other.1));
+    let Some((other, ipc)) = full.or_else(most).filter(|(other, _)| other.path != slow.path) else { return };
+    let memory = |one: &Measured, words: &str| {
         let accesses = one.memory_per_row.map(three_digits);
-        accesses.map_or(String::new(), |accesses| format!(", and {accesses} accesses a row that no cache answers"))
+        accesses.map_or(String::new(), |accesses| format!(" and {accesses}{words}"))
     };
-    let meaning = if *low < IPC_OF_WAITING { "waits more than it works" } else { "gets least done in a cycle" };
+    let meaning = if low < IPC_OF_WAITING { "waits more than it works" } else { "gets least done in a cycle" };
     journal.find(Finding::info(
         "answer-ipc",
         format!(
-            "{} {meaning}: {} instructions a cycle{}; {} gets most done, with {}{}.",
+            "{} {meaning}: {} instructions a cycle{}; {} {}{}.",
             slow.path.name(),
-            three_digits(*low),
-            memory(slow),
-            fast.path.name(),
-            three_digits(*high),
-            memory(fast)
+            three_digits(low),
+            memory(slow, " reads of memory a row"),
+            other.path.name(),
+            three_digits(ipc),
+            memory(other, "")
         ),
     ));
 }

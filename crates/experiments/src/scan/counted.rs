@@ -1,9 +1,10 @@
 //! The same scan in a child under valgrind: what it executed, where the processor does not tell.
 //!
 //! The child has a smaller table, because valgrind takes some fifty times as long: what a row costs in instructions
-//! does not depend on the number of rows, but for what a scan or a unit costs once. Only the passes are counted, not
-//! the making of the table. Their simulated caches are cold, as they are to a table that is larger than any cache, and
-//! the last one is as much smaller than the processor's as the table is.
+//! does not depend on the number of rows. A pass that reads no column costs something for each unit and nothing for a
+//! row: it is counted with few units and with many, and what lies between is for units. Only passes are counted, not
+//! the making of the table. The simulated last cache is as much smaller than the processor's as the table is, and
+//! holds what a pass before left in it.
 
 use std::ffi::{CString, OsString};
 use std::process::Stdio;
@@ -24,8 +25,15 @@ use crate::journal::{Journal, Stop};
 use crate::machine::Machine;
 
 /// Rows of the table that is scanned under valgrind, at most. Making it and six passes take 10 s, on a busy machine 25;
-/// what a pass or a unit of columns costs once, some hundred instructions, is a thousandth of one a row.
+/// what a pass costs once, some hundred instructions, is a thousandth of one a row.
 pub const COUNTED_ROWS: u64 = 1 << 18;
+
+/// Units of columns, and rows in all, of the table that shows what a unit costs.
+const UNITS: usize = 32;
+const ROWS_OF_UNITS: u64 = 1 << 12;
+
+/// What stands behind a path's name where it was scanned over that table.
+const MANY_UNITS: &str = " by many units";
 
 /// About how long the child takes for each row, in all: for the progress line.
 const CHILD_TIME_PER_ROW: Duration = Duration::from_micros(60);
@@ -51,6 +59,8 @@ pub struct CountedPass {
     pub gets: u64,
     /// The machine instructions that scanned columns, where codes of columns were read.
     pub kernel: Option<String>,
+    /// Units of columns that were answered for, where none was read.
+    pub units: Option<u64>,
 }
 
 /// What valgrind counted of one path.
@@ -59,6 +69,15 @@ pub(super) struct Counted {
     pub(super) rows: u64,
     pub(super) gets: u64,
     pub(super) kernel: Option<Kernel>,
+    pub(super) events: Simulated,
+    /// Where no column was read: how many units were answered for, and the same over a table of more of them.
+    pub(super) units: Option<(u64, ManyUnits)>,
+}
+
+/// A pass that answered for units and read none.
+#[derive(Clone, Debug)]
+pub(super) struct ManyUnits {
+    pub(super) units: u64,
     pub(super) events: Simulated,
 }
 
@@ -91,40 +110,61 @@ impl ScanParameters {
 /// Errors as the engine, and where two paths answer differently.
 pub fn scan_counted(parameters: &ScanParameters, stop: &Stop) -> Result<Vec<CountedPass>, ExperimentError> {
     let paths = parameters.chosen();
-    let settings = AccessSettings {
-        rows: parameters.rows,
-        seed: parameters.seed,
-        level: parameters.level,
-        paths: paths.clone(),
-        builders: 1,
-        column_bytes_max: u64::MAX,
-    };
-    let mut engine = AccessEngine::new(settings, Clock::calibrate())?;
-    let pass = ScanPass {
+    let mut engine = engine(parameters, parameters.rows, &paths, 1)?;
+    let mut expected = None;
+    let mut passes = Vec::new();
+    for path in paths {
+        let (pass, count) = count_pass(parameters, &mut engine, path, "", stop)?;
+        let (other, known) = *expected.get_or_insert((path, count));
+        if known != count {
+            let paths = [other.name(), path.name()];
+            return Err(ExperimentError::PathsDisagree { paths, counts: [known, count] });
+        }
+        let is_of_units = pass.units.is_some();
+        passes.push(pass);
+        if is_of_units {
+            let mut engine = self::engine(parameters, ROWS_OF_UNITS, &[path], UNITS)?;
+            passes.push(count_pass(parameters, &mut engine, path, MANY_UNITS, stop)?.0);
+        }
+    }
+    Ok(passes)
+}
+
+fn engine(
+    parameters: &ScanParameters,
+    rows: u64,
+    paths: &[AccessPath],
+    builders: usize,
+) -> Result<AccessEngine, ExperimentError> {
+    let (seed, level, paths) = (parameters.seed, parameters.level, paths.to_vec());
+    let settings = AccessSettings { rows, seed, level, paths, builders, column_bytes_max: u64::MAX };
+    Ok(AccessEngine::new(settings, Clock::calibrate())?)
+}
+
+/// One pass that is counted under the path's name and what stands behind it, and its answer.
+fn count_pass(
+    parameters: &ScanParameters,
+    engine: &mut AccessEngine,
+    path: AccessPath,
+    behind: &str,
+    stop: &Stop,
+) -> Result<(CountedPass, u64), ExperimentError> {
+    let facts = engine.prepare(path, stop.flag())?;
+    let cost = engine.scan(&ScanPass {
         asked: parameters.asked,
         threads: 1,
         laps: 1,
         zone_maps: parameters.zone_maps,
         kernel: None,
         watch: Watch::Valgrind,
-    };
-    let mut expected = None;
-    let mut passes = Vec::new();
-    for path in paths {
-        let facts = engine.prepare(path, stop.flag())?;
-        let cost = engine.scan(&pass)?;
-        let name = CString::new(path.name()).map_err(|error| ExperimentError::Process(error.to_string()))?;
-        valgrind::dump_stats_as(&name);
-        let (other, count) = *expected.get_or_insert((path, cost.count));
-        if count != cost.count {
-            let paths = [other.name(), path.name()];
-            return Err(ExperimentError::PathsDisagree { paths, counts: [count, cost.count] });
-        }
-        // A count without a predicate reads no code.
-        let kernel = facts.kernel.filter(|_| path == AccessPath::ColumnScan).map(|kernel| kernel.name().to_string());
-        passes.push(CountedPass { path: path.name().into(), rows: cost.rows, gets: cost.gets, kernel });
-    }
-    Ok(passes)
+    })?;
+    let name = format!("{}{behind}", path.name());
+    let part = CString::new(name.as_str()).map_err(|error| ExperimentError::Process(error.to_string()))?;
+    valgrind::dump_stats_as(&part);
+    let is_of_units = cost.units_read == 0 && cost.units_unread > 0;
+    let kernel = facts.kernel.filter(|_| !is_of_units).map(|kernel| kernel.name().to_string());
+    let units = is_of_units.then_some(cost.units_unread);
+    Ok((CountedPass { path: name, rows: cost.rows, gets: cost.gets, kernel, units }, cost.count))
 }
 
 /// Runs the child. What it did not count is a finding, because everything else can still be measured.
@@ -171,15 +211,24 @@ fn paths_of(counted: &valgrind::Counted) -> Result<CountedPaths, String> {
     }
     let passes: Vec<CountedPass> =
         serde_json::from_slice(&counted.output).map_err(|error| format!("what it scanned cannot be read: {error}"))?;
+    let events = |name: &str| {
+        let part = counted.parts.iter().find(|part| part.name() == Some(name));
+        part.cloned().ok_or_else(|| format!("it counted nothing of {name}"))
+    };
     let mut paths = Vec::new();
-    for pass in passes {
-        let path = AccessPath::ALL.into_iter().find(|path| path.name() == pass.path);
-        let events = counted.parts.iter().find(|part| part.name() == Some(&pass.path));
-        let Some((path, events)) = path.zip(events).filter(|_| pass.rows > 0) else {
-            return Err(format!("it counted nothing of {}", pass.path));
+    for pass in &passes {
+        let Some(path) = AccessPath::ALL.into_iter().find(|path| path.name() == pass.path) else { continue };
+        let many = passes.iter().find(|other| other.path == format!("{}{MANY_UNITS}", pass.path));
+        let units = match many.and_then(|many| Some((many, pass.units?, many.units?))) {
+            Some((many, few, units)) if units > few => Some((few, ManyUnits { units, events: events(&many.path)? })),
+            _ => None,
         };
+        if pass.rows == 0 {
+            return Err(format!("{} scanned no row there", pass.path));
+        }
         let kernel = pass.kernel.as_deref().and_then(Kernel::named);
-        paths.push((path, Counted { rows: pass.rows, gets: pass.gets, kernel, events: events.clone() }));
+        let (rows, gets) = (pass.rows, pass.gets);
+        paths.push((path, Counted { rows, gets, kernel, events: events(&pass.path)?, units }));
     }
     Ok(CountedPaths(paths))
 }
@@ -199,8 +248,8 @@ fn tell(counted: &CountedPaths, rows: u64, journal: &mut dyn Journal) {
         "valgrind",
         format!(
             "Instructions are of the same scan of {rows} rows by one thread in a child under valgrind, in user mode; \
-             cycles are CPU time at the core's measured frequency.{kernel} It simulates branch prediction and cold \
-             caches without prefetching ({}); the last one is as much smaller than the processor's as the table.",
+             cycles are CPU time at the core's measured frequency.{kernel} It simulates branch prediction and caches \
+             without prefetching ({}); the last one is as much smaller than the processor's as the table.",
             first.events.caches().join("; ")
         ),
     ));

@@ -8,8 +8,8 @@ use subjects::access_paths::{Kernel, ScanCost};
 use sys::counters::{HARDWARE_EVENTS, Rings};
 use sys::valgrind;
 
-use super::counted::Counted;
-use crate::events;
+use super::counted::{Counted, ManyUnits};
+use crate::events::{self, SimulatedEvent};
 use crate::journal::Journal;
 
 /// Below this share of the time a count is marked as scaled; the kernel's own bookkeeping is some ns off.
@@ -100,11 +100,16 @@ fn simulated(seen: &Seen<'_>) -> Vec<Metric> {
     let kernel = counted.kernel.map_or(String::new(), |kernel| format!(", {} kernel", kernel.name()));
     let mut metrics = Vec::new();
     for event in events::simulated(&counted.events) {
-        let source = format!("{}{}, {} rows, one thread{kernel}", valgrind::SOURCE, event.how, counted.rows);
+        let (mut count, mut rows) = (event.count as f64, counted.rows as f64);
+        let mut source = format!("{}{}, {rows} rows, one thread{kernel}", valgrind::SOURCE, event.how);
+        if let Some(units) = &counted.units {
+            (count, rows) = (of_units(&event, units, cost.units_unread), cost.rows as f64);
+            source = format!("{}{}, by the number of units, one thread", valgrind::SOURCE, event.how);
+        }
         let mut add = |name: String, source: String, value: f64| {
             metrics.push(Metric::single(&name, Unit::Count, &source, value));
         };
-        let (count, per_row) = (event.count as f64, event.count as f64 / counted.rows as f64);
+        let per_row = count / rows;
         add(event.name.into(), format!("{source}, for as many rows as here"), per_row * cost.rows as f64);
         add(format!("{}_per_row", event.name), format!("{source}, over rows"), per_row);
         if counted.gets > 0 {
@@ -112,6 +117,14 @@ fn simulated(seen: &Seen<'_>) -> Vec<Metric> {
         }
     }
     metrics
+}
+
+/// What a pass does that answers for `here` units and reads none, from passes over fewer and over more.
+fn of_units(event: &SimulatedEvent, (few, many): &(u64, ManyUnits), here: u64) -> f64 {
+    let more = events::simulated(&many.events).into_iter().find(|other| other.name == event.name);
+    let more = more.map_or(event.count, |more| more.count) as f64;
+    let of_a_unit = (more - event.count as f64).max(0.0) / (many.units - few) as f64;
+    event.count as f64 + of_a_unit * (here as f64 - *few as f64)
 }
 
 /// Instructions a cycle: sample by sample where each has both, else the one count over each sample's cycles.
@@ -148,5 +161,77 @@ pub(super) fn report_absences(case: &Case, costs: &[ScanCost], journal: &mut dyn
     for (reason, names) in events::absences(&cost.tally, is_known) {
         let message = format!("Not counted, because {reason}: {}.", events::in_words(&names));
         journal.find(Finding::info("absent-counters", message));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::Nanos;
+    use sys::counters::{Raw, SOFTWARE_EVENTS, Tally};
+
+    use super::*;
+
+    /// A pass of two laps over 100 rows and 10 gets on a made-up processor, whose `names` are all counted `value` times,
+    /// in a quarter of the time.
+    fn cost(names: &[(&str, u64)]) -> ScanCost {
+        let mut tally = Tally::default();
+        for (name, value) in names {
+            let event = HARDWARE_EVENTS.iter().chain(SOFTWARE_EVENTS).find(|event| event.name == *name).unwrap();
+            tally.add(*event, Raw { value: *value, enabled: 400, running: 100 });
+        }
+        ScanCost { cpu: Nanos(1000), rows: 100, gets: 10, tally, ..ScanCost::default() }
+    }
+
+    fn seen(costs: &[ScanCost]) -> Seen<'_> {
+        Seen { costs, laps: 2.0, core_ghz: Some((3.0, 5.0)), counted: None, by_counted_kernel: None }
+    }
+
+    fn of<'a>(metrics: &'a [Metric], name: &str) -> Option<&'a Metric> {
+        metrics.iter().find(|metric| metric.name == name)
+    }
+
+    #[test]
+    fn counts_of_a_processor_are_scaled_marked_and_divided() {
+        let costs = [cost(&[("cycles", 500), ("instructions", 250)]), cost(&[("cycles", 500), ("instructions", 750)])];
+        let metrics = metrics(&seen(&costs));
+        let median = |name: &str| of(&metrics, name).map(Metric::median);
+        assert_eq!(median("cycles"), Some(1000.0), "of one pass of two");
+        assert_eq!((median("cycles_per_row"), median("cycles_per_get")), (Some(10.0), Some(200.0)));
+        assert_eq!(median("cycles_counted"), Some(25.0));
+        assert_eq!(of(&metrics, "ipc").map(|ipc| ipc.samples.clone()), Some(vec![0.5, 1.5]));
+        assert!(of(&metrics, "cycles").is_some_and(|cycles| cycles.source.starts_with("processor's counter")));
+        assert!(of(&metrics, "branches").is_none(), "what was not counted is absent");
+    }
+
+    #[test]
+    fn an_event_that_one_sample_lacks_is_absent_from_all() {
+        let costs = [cost(&[("branches", 5)]), cost(&[])];
+        assert!(of(&metrics(&seen(&costs)), "branches").is_none());
+    }
+
+    #[test]
+    fn cycles_without_counters_are_processor_time_and_of_the_kernel_that_valgrind_counts() {
+        let costs = [cost(&[])];
+        let metrics_of_best = metrics(&seen(&costs));
+        assert_eq!(of(&metrics_of_best, "cycles_per_row").map(Metric::median), Some(20.0), "1000 ns at 4 GHz");
+        let slower = [ScanCost { cpu: Nanos(3000), ..cost(&[]) }];
+        let metrics = metrics(&Seen { by_counted_kernel: Some((Kernel::Avx2, &slower)), ..seen(&costs) });
+        let cycles = of(&metrics, "cycles_per_row").unwrap();
+        assert_eq!((cycles.median(), cycles.source.contains("avx2 kernel")), (60.0, true));
+        assert_eq!(of(&metrics, "counted_row_time").map(Metric::median), Some(15.0));
+        assert!(of(&metrics, "ipc").is_none() && of(&metrics, "instructions").is_none());
+    }
+
+    #[test]
+    fn what_a_column_scan_does_for_a_get_is_absent_because_it_gets_nothing() {
+        let costs = [ScanCost { gets: 0, ..cost(&[("cycles", 500)]) }];
+        let metrics = metrics(&seen(&costs));
+        assert!(of(&metrics, "cycles_per_row").is_some() && of(&metrics, "cycles_per_get").is_none());
+    }
+
+    #[test]
+    fn software_events_of_the_kernel_are_counted_in_a_pass() {
+        let costs = [cost(&[("page_faults", 3)])];
+        assert_eq!(of(&metrics(&seen(&costs)), "page_faults").map(Metric::median), Some(6.0));
     }
 }

@@ -9,7 +9,7 @@ use subjects::AccessPaths;
 use subjects::access_paths::{AccessPath, Kernel, PathFacts, ScanCost, ScanPass, Structure, Watch};
 
 use super::counters::Seen;
-use super::{Bench, case_parameters, counters};
+use super::{Bench, Prepared, case_parameters, counters};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::{Conditions, Sensitivity};
@@ -70,10 +70,11 @@ struct Samples {
 pub(super) fn case(
     bench: &mut Bench<'_>,
     path: AccessPath,
-    facts: &PathFacts,
+    prepared: &Prepared,
     threads: usize,
     journal: &mut dyn Journal,
 ) -> Result<Measured, ExperimentError> {
+    let facts = &prepared.facts;
     let what = if threads > 1 { format!("{} by {threads} threads", path.name()) } else { path.name().to_string() };
     journal.step(&what, Duration::from_millis(100 * bench.parameters.repeat as u64));
     let conditions = Conditions::now(bench.machine);
@@ -98,6 +99,8 @@ pub(super) fn case(
     }));
     case.metrics.extend(bytes(&samples, path));
     case.metrics.extend(structure(facts, path));
+    let source = "wall clock; what another path made before is there already";
+    case.metrics.push(Metric::single("preparation", Unit::Seconds, source, prepared.time.as_seconds()));
     case.metrics.extend(change.metric());
     counters::report_absences(&case, &samples.costs, journal);
     let measured = measured(&case, path, threads, &samples);

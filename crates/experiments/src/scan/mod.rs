@@ -11,8 +11,9 @@ mod measuring;
 use std::time::Duration;
 
 use measure::quantity::size_in_words;
-use measure::{Finding, Parameters};
+use measure::{Finding, Nanos, Parameters};
 use serde_json::json;
+use storage::column::UNIT_ROWS;
 use storage::unit::Level;
 use subjects::AccessPaths;
 use subjects::access_engine::{AccessEngine, AccessSettings};
@@ -120,6 +121,13 @@ fn unfit(path: AccessPath, asked: Asked) -> Option<&'static str> {
     }
 }
 
+/// A path whose structure is in memory.
+struct Prepared {
+    facts: PathFacts,
+    /// What making it took; hardly anything where another path had made it.
+    time: Nanos,
+}
+
 /// What every step is given.
 struct Bench<'a> {
     parameters: &'a ScanParameters,
@@ -144,7 +152,7 @@ pub fn run(parameters: &ScanParameters, machine: &Machine, journal: &mut dyn Jou
         seed: parameters.seed,
         level: parameters.level,
         paths: paths.clone(),
-        builders: (machine.host.cores as usize).clamp(1, BUILDERS_MAX),
+        builders: builders(parameters.rows, machine),
         column_bytes_max: limit.unwrap_or(u64::MAX),
     };
     let engine = engine(settings, machine)?;
@@ -160,6 +168,12 @@ pub fn run(parameters: &ScanParameters, machine: &Machine, journal: &mut dyn Jou
         machine.report_disturbances(journal);
     }
     Ok(())
+}
+
+/// Threads that make the structures. A part of less than a unit of columns would have its own dictionaries for nothing.
+fn builders(rows: u64, machine: &Machine) -> usize {
+    let units = usize::try_from(rows.div_ceil(UNIT_ROWS as u64)).unwrap_or(usize::MAX);
+    (machine.host.cores as usize).clamp(1, BUILDERS_MAX).min(units.max(1))
 }
 
 fn engine(settings: AccessSettings, machine: &Machine) -> Result<AccessEngine, ExperimentError> {
@@ -195,10 +209,10 @@ impl Bench<'_> {
         }
         self.stream = Stream::new(STREAM_BYTES as usize, Pages::Huge).ok();
         for path in paths {
-            let facts = self.prepare(*path, journal)?;
-            describe_columns(&facts, journal);
+            let prepared = self.prepare(*path, journal)?;
+            describe_columns(&prepared.facts, journal);
             for threads in self.thread_numbers(*path) {
-                found.push(measuring::case(self, *path, &facts, threads, journal)?);
+                found.push(measuring::case(self, *path, &prepared, threads, journal)?);
             }
         }
         Ok(())
@@ -260,7 +274,7 @@ impl Bench<'_> {
     }
 
     /// Brings the structure of a path into memory.
-    fn prepare(&mut self, path: AccessPath, journal: &mut dyn Journal) -> Result<PathFacts, ExperimentError> {
+    fn prepare(&mut self, path: AccessPath, journal: &mut dyn Journal) -> Result<Prepared, ExperimentError> {
         let rows = self.parameters.rows;
         // Nanoseconds a row, as measured on one core of an EPYC.
         let expected = match path.structure() {
@@ -269,12 +283,14 @@ impl Bench<'_> {
             Structure::Columns => Duration::from_nanos(rows * 1500),
         };
         journal.step(&format!("making {} for {}", path.structure().name(), path.name()), expected);
+        let start = self.machine.clock.now();
         let facts = self.engine.prepare(path, self.machine.stop.flag())?;
+        let time = self.machine.clock.now().since(start);
         self.check_stop()?;
         if let Some(pool) = self.engine.pool() {
             self.report_huge_pages(pool.settings().bytes as u64, pool.huge_bytes(), journal);
         }
-        Ok(facts)
+        Ok(Prepared { facts, time })
     }
 
     fn report_huge_pages(&self, bytes: u64, huge: Option<u64>, journal: &mut dyn Journal) {

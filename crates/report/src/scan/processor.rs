@@ -12,13 +12,11 @@ use crate::table::{Align, Table};
 const CHARTED: [(&str, &str); 2] = [("instructions_per_row", "instructions"), ("cycles_per_row", "cycles")];
 
 /// Further counts: heading and metric, without the end of its name that says for what.
-const COUNTS: [(&str, &str); 6] = [
+const COUNTS: [(&str, &str); 4] = [
     ("branches", "branches"),
     ("mispred.", "branch_misses"),
     ("L1 misses", "l1_dcache_load_misses"),
     ("memory", "cache_misses"),
-    ("stalled, front", "stalled_cycles_frontend"),
-    ("stalled, back", "stalled_cycles_backend"),
 ];
 
 /// The tables, and the chart where there is room for bars.
@@ -33,7 +31,13 @@ pub(super) fn sections(cases: &[&Case], style: &Style) -> Vec<String> {
     if counted.is_empty() {
         return Vec::new();
     }
-    vec![beside(&counted, style), chart(&counted, style), a_row(&counted, style), a_get(&counted, style)]
+    vec![
+        beside(&counted, style),
+        chart(&counted, style),
+        a_row(&counted, style),
+        a_get(&counted, style),
+        stalls(&counted, style),
+    ]
 }
 
 /// Instructions, cycles and instructions a cycle, and the document's.
@@ -42,8 +46,7 @@ fn beside(cases: &[&Case], style: &Style) -> String {
         .column("here | published", Align::Left)
         .column("instr/row", Align::Decimal)
         .column("cycles/row", Align::Decimal)
-        .column("IPC", Align::Decimal)
-        .optional_column("least counted", Align::Right);
+        .column("IPC", Align::Decimal);
     for case in cases {
         let published = published_of(case);
         let pair = |name: &str, published: Option<&str>| {
@@ -59,16 +62,9 @@ fn beside(cases: &[&Case], style: &Style) -> String {
             pair("instructions_per_row", of(|row| row.instructions)),
             pair("cycles_per_row", of(|row| row.cycles)),
             pair("ipc", of(|row| row.ipc)),
-            least_counted(case),
         ]);
     }
     table.render(style)
-}
-
-/// The least share of the time in which one of the counts was counted, where they took turns.
-fn least_counted(case: &Case) -> String {
-    let shares = case.metrics.iter().filter(|metric| metric.name.ends_with("_counted")).map(|metric| metric.median());
-    shares.min_by(f64::total_cmp).map_or(String::new(), |share| format!("{} %", three_digits(share)))
 }
 
 /// Instructions and cycles of each path, one over the other.
@@ -119,4 +115,32 @@ fn counts(cases: &[&Case], title: &str, of: &str, shown: &[(&str, &str)], style:
         table.row([label(case)].into_iter().chain(cells));
     }
     table.render(style)
+}
+
+/// In which share of the cycles the processor stood still, where it tells, and how much of the time was counted.
+fn stalls(cases: &[&Case], style: &Style) -> String {
+    let mut table = Table::new()
+        .column("% of cycles", Align::Left)
+        .optional_column("stalled, front end", Align::Decimal)
+        .optional_column("stalled, back end", Align::Decimal)
+        .optional_column("least counted", Align::Right);
+    let mut is_empty = true;
+    for case in cases {
+        let share = |name: &str| {
+            let (stalled, cycles) =
+                (median(case, name)?, median(case, "cycles_per_row").filter(|cycles| *cycles > 0.0)?);
+            Some(stalled / cycles * 100.0)
+        };
+        let [front, back] = ["stalled_cycles_frontend_per_row", "stalled_cycles_backend_per_row"].map(share);
+        let counted = least_counted(case);
+        is_empty &= front.is_none() && back.is_none() && counted.is_empty();
+        table.row([label(case), number(front), number(back), counted]);
+    }
+    if is_empty { String::new() } else { table.render(style) }
+}
+
+/// The least share of the time in which one of the counts was counted, where they took turns.
+fn least_counted(case: &Case) -> String {
+    let shares = case.metrics.iter().filter(|metric| metric.name.ends_with("_counted")).map(|metric| metric.median());
+    shares.min_by(f64::total_cmp).map_or(String::new(), |share| format!("{} %", three_digits(share)))
 }

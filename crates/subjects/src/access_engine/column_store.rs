@@ -40,15 +40,13 @@ fn built(spec: &TableSpec, builders: usize, limit: u64, stop: &AtomicBool) -> Re
 }
 
 impl ColumnStore {
-    /// Builds the columns with so many threads, in at most `limit` bytes.
+    /// Builds the columns in at most `limit` bytes with so many threads, each of which ends with a unit of its own.
     pub(super) fn build(
         spec: &TableSpec,
         builders: usize,
         limit: u64,
         stop: &AtomicBool,
     ) -> Result<ColumnStore, StorageError> {
-        // A part of less than a unit would have its own dictionary for nothing.
-        let builders = builders.min(spec.rows().div_ceil(UNIT_ROWS as u64) as usize);
         Ok(ColumnStore { table: built(spec, builders, limit, stop)?, kernel: Kernel::best() })
     }
 

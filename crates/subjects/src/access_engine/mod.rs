@@ -53,7 +53,8 @@ pub struct AccessSettings {
     pub level: Level,
     /// All paths that will be asked for.
     pub paths: Vec<AccessPath>,
-    /// Threads that make blocks, units or columns.
+    /// Threads that make blocks, units or columns. Each makes a part of the table, and its last unit of columns is not
+    /// full: more threads than there are whole units make smaller units.
     pub builders: usize,
     /// Bytes that columns may take.
     pub column_bytes_max: u64,

@@ -108,6 +108,19 @@ mod tests {
     }
 
     #[test]
+    fn tallies_of_threads_add_up_with_their_absences() {
+        let [cycles, instructions] = [HARDWARE_EVENTS[0], HARDWARE_EVENTS[1]];
+        let (mut sum, mut other) = (Tally::default(), Tally::default());
+        sum.add(cycles, Raw { value: 100, enabled: 10, running: 10 });
+        sum.add(instructions, Raw { value: 5, enabled: 10, running: 10 });
+        other.add(cycles, Raw { value: 100, enabled: 30, running: 10 });
+        other.add_absent(instructions, Absence::Forbidden);
+        sum.add_all(&other);
+        assert_eq!(sum.of("cycles").map(|count| (count.value(), count.share())), Ok((400.0, 0.5)));
+        assert_eq!(sum.of("instructions"), Err(Absence::Forbidden));
+    }
+
+    #[test]
     fn one_thread_without_a_counter_spoils_the_sum_and_it_is_absent() {
         let cycles = HARDWARE_EVENTS[0];
         let mut tally = Tally::default();
