@@ -76,6 +76,23 @@ fn access_paths_stand_beside_the_published_ones() {
 }
 
 #[test]
+fn counters_stand_under_their_source_with_the_share_of_the_time() {
+    check_run("counters", &documents::counters());
+    check_run("counters-valgrind", &documents::counters_under_valgrind());
+}
+
+#[test]
+fn a_narrow_page_of_access_paths_keeps_every_name_and_number() {
+    let page = report::render(&documents::scan_counted(), &Style { width: 40, ..WIDE });
+    assert!(page.lines().all(|line| line.width() <= 40), "{page}");
+    for text in
+        ["index, bad clustering", "in memory, no predicate", "818", "0.0648", "12\u{202f}499", "88.2", "for a get:"]
+    {
+        assert!(page.contains(text), "{text} is lost:\n{page}");
+    }
+}
+
+#[test]
 fn a_profile_says_where_the_time_went() {
     check_run("profile", &documents::profile());
     check_run("profile-sessions", &documents::profile_sessions());

@@ -183,8 +183,19 @@ pub struct ScanPass {
 pub enum Watch {
     /// The counters of the processor and the kernel, as far as they can be had.
     Counters,
-    /// Valgrind, under which this process runs: it counts the pass and nothing around it.
+    /// Valgrind, under which this process runs: it counts the pass and nothing around it, after one like it that leaves
+    /// its lines in the simulated caches.
     Valgrind,
+}
+
+impl Watch {
+    /// How often the laps of a pass are gone through, those that nobody looks at included.
+    pub(crate) fn rounds(self) -> u64 {
+        match self {
+            Watch::Counters => 1,
+            Watch::Valgrind => 2,
+        }
+    }
 }
 
 /// Whether zone maps are looked at.

@@ -14,7 +14,7 @@ use storage::table_rows::TableRows;
 use storage::{SegmentId, StorageError};
 use subjects::AccessPaths;
 use subjects::access_engine::{AccessEngine, AccessSettings};
-use subjects::access_paths::{AccessPath, Asked, Level, ScanPass, Structure, Watch, ZoneMaps};
+use subjects::access_paths::{AccessPath, Asked, Level, ScanCost, ScanPass, Structure, Watch, ZoneMaps};
 use sys::clock::Clock;
 
 static GO: AtomicBool = AtomicBool::new(false);
@@ -88,6 +88,40 @@ fn an_index_whose_order_is_not_the_rows_gets_a_block_again_and_again() {
     assert_eq!(gets(AccessPath::IndexGoodClustering), blocks);
     engine.prepare(AccessPath::FullScan, &GO).unwrap();
     assert_eq!(engine.scan(&pass(Asked::AllPass, 2, ZoneMaps::On)).unwrap().gets, 2 * blocks);
+}
+
+#[test]
+fn a_pass_that_valgrind_watches_costs_as_many_gets_as_any_other() {
+    let mut engine = engine(ROWS, 1, Level::QueryLow);
+    for path in AccessPath::ALL {
+        engine.prepare(path, &GO).unwrap();
+        let usual = pass(Asked::AllPass, 1, ZoneMaps::Off);
+        let cost = engine.scan(&usual).unwrap();
+        let watched = engine.scan(&ScanPass { watch: Watch::Valgrind, ..usual }).unwrap();
+        let work = |cost: &ScanCost| (cost.gets, cost.table_gets, cost.pinned_revisits, cost.rows, cost.count);
+        assert_eq!(work(&watched), work(&cost), "{path:?}");
+    }
+}
+
+#[test]
+fn software_events_are_counted_around_a_pass_and_what_is_not_counted_has_its_reason() {
+    let mut engine = engine(ROWS, 1, Level::QueryLow);
+    for path in [AccessPath::FullScan, AccessPath::ColumnScan] {
+        engine.prepare(path, &GO).unwrap();
+        for threads in [1, 2] {
+            let cost = engine.scan(&ScanPass { laps: 50, ..pass(Asked::AllPass, threads, ZoneMaps::Off) }).unwrap();
+            match cost.tally.of("task_clock") {
+                Ok(clock) => {
+                    let share = clock.value() / cost.cpu.0 as f64;
+                    assert!((0.5..2.0).contains(&share), "{path:?} {threads}: {share} of the CPU time");
+                }
+                Err(reason) => println!("skipped: {reason}"),
+            }
+            if let Err(reason) = cost.tally.of("instructions") {
+                assert!(reason.to_string().len() > 20, "{reason}");
+            }
+        }
+    }
 }
 
 #[test]

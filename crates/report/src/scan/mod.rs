@@ -41,7 +41,7 @@ const PUBLISHED: [Published; 6] = [
         cpu: "about 120",
         gets: "> 60 M",
         row_time: "1723",
-        instructions: "thousands",
+        instructions: "> 1000",
         ..published("index-bad-clustering", "index, bad clustering")
     },
     Published { cpu: "about 40", row_time: "574", ..published("index-good-clustering", "index, good clustering") },
@@ -139,20 +139,20 @@ fn sizes(cases: &[&Case], style: &Style) -> String {
     let mut table = Table::new()
         .column("what was read", Align::Left)
         .column("blocks", Align::Right)
-        .optional_column("× smaller", Align::Decimal)
         .optional_column("bytes read", Align::Right)
         .optional_column("GB/s", Align::Decimal)
-        .optional_column("% of sequential", Align::Decimal);
+        .optional_column("% of sequential", Align::Decimal)
+        .optional_column("× smaller", Align::Decimal);
     let scans: Vec<&&Case> = cases.iter().filter(|case| case.metric("clustering_factor").is_none()).collect();
     for case in &scans {
         let rate = median(case, "bandwidth").map(|mebibytes| mebibytes * f64::from(1 << 20) / 1e9);
         table.row([
             label(case),
             count(case, "blocks"),
-            number(median(case, "compression_ratio")),
             median(case, "bytes_touched").map_or(String::new(), bytes),
             number(rate),
             number(median(case, "bandwidth_share")),
+            number(median(case, "compression_ratio")),
         ]);
     }
     if scans.is_empty() { String::new() } else { table.render(style) }

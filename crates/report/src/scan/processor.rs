@@ -8,6 +8,9 @@ use crate::parameters::cell;
 use crate::style::Style;
 use crate::table::{Align, Table};
 
+/// Heading of the table with the published figures.
+const BESIDE: &str = "here | published";
+
 /// What is charted: metric and name.
 const CHARTED: [(&str, &str); 2] = [("instructions_per_row", "instructions"), ("cycles_per_row", "cycles")];
 
@@ -43,7 +46,7 @@ pub(super) fn sections(cases: &[&Case], style: &Style) -> Vec<String> {
 /// Instructions, cycles and instructions a cycle, and the document's.
 fn beside(cases: &[&Case], style: &Style) -> String {
     let mut table = Table::new()
-        .column("here | published", Align::Left)
+        .column(BESIDE, Align::Left)
         .column("instr/row", Align::Decimal)
         .column("cycles/row", Align::Decimal)
         .column("IPC", Align::Decimal);
@@ -64,7 +67,7 @@ fn beside(cases: &[&Case], style: &Style) -> String {
             pair("ipc", of(|row| row.ipc)),
         ]);
     }
-    table.render(style)
+    headed(BESIDE, table.render(style))
 }
 
 /// Instructions and cycles of each path, one over the other.
@@ -106,15 +109,24 @@ fn a_get(cases: &[&Case], style: &Style) -> String {
 }
 
 fn counts(cases: &[&Case], title: &str, of: &str, shown: &[(&str, &str)], style: &Style) -> String {
+    let metric = |name: &str| format!("{name}{of}");
+    let is_counted = |name: &str| cases.iter().any(|case| case.metric(&metric(name)).is_some());
+    let shown: Vec<_> = shown.iter().filter(|(_, name)| is_counted(name)).collect();
     let mut table = Table::new().column(title, Align::Left);
-    for (heading, _) in shown {
-        table = table.optional_column(heading, Align::Decimal);
+    for (heading, _) in &shown {
+        table = table.column(heading, Align::Decimal);
     }
     for case in cases {
-        let cells = shown.iter().map(|(_, name)| number(median(case, &format!("{name}{of}"))));
+        let cells = shown.iter().map(|(_, name)| number(median(case, &metric(name))));
         table.row([label(case)].into_iter().chain(cells));
     }
-    table.render(style)
+    headed(title, table.render(style))
+}
+
+/// Where a page is too narrow for a table, its headings stand at every number, and the first one nowhere.
+fn headed(title: &str, rendered: String) -> String {
+    let has_title = rendered.lines().next().is_some_and(|line| line.contains(title));
+    if has_title { rendered } else { format!("{title}:\n{rendered}") }
 }
 
 /// In which share of the cycles the processor stood still, where it tells, and how much of the time was counted.

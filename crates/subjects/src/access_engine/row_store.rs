@@ -148,7 +148,7 @@ impl RowStore {
             table_gets.fetch_add(found.table_gets, Ordering::Relaxed);
             Ok(Answer { rows: found.rows, count: found.values })
         })?;
-        Ok(ScanCost { table_gets: Some(table_gets.into_inner()), ..cost })
+        Ok(ScanCost { table_gets: Some(table_gets.into_inner() / pass.watch.rounds()), ..cost })
     }
 
     /// The pool, for what it says about itself.
