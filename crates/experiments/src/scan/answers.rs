@@ -30,6 +30,7 @@ pub(super) fn report(found: &[Measured], parameters: &ScanParameters, machine: &
     waits(&alone, journal);
     bandwidth(found, machine, journal);
     threads(found, machine, journal);
+    kernels(&alone, journal);
     unread(&alone, parameters, journal);
 }
 
@@ -184,6 +185,24 @@ fn limit(many: &Measured, machine: &Machine) -> Option<String> {
 
 fn last_cache(machine: &Machine) -> f64 {
     machine.host.caches.iter().map(|cache| cache.bytes).max().unwrap_or(0) as f64
+}
+
+/// What wider vectors bring, where two kernels were measured.
+fn kernels(found: &[&Measured], journal: &mut dyn Journal) {
+    for one in found {
+        let Some((best, counted, row_time)) = one.kernels else { continue };
+        journal.find(Finding::info(
+            "answer-kernels",
+            format!(
+                "A row of {} costs {} by the {} kernel and {} by the {} kernel, whose instructions valgrind counts.",
+                one.path.name(),
+                format_nanos(one.row_time),
+                best.name(),
+                format_nanos(row_time),
+                counted.name()
+            ),
+        ));
+    }
 }
 
 /// Answers that were given without reading.

@@ -47,6 +47,8 @@ pub(super) struct Measured {
     pub(super) table_gets: f64,
     pub(super) cycles_per_row: Option<f64>,
     pub(super) ipc: Option<f64>,
+    /// The kernel of the samples, and the one that valgrind counted with what a row costs by it, where it is another.
+    pub(super) kernels: Option<(Kernel, Kernel, f64)>,
     /// Accesses a row that no cache answered.
     pub(super) memory_per_row: Option<f64>,
     pub(super) bytes_touched: Option<f64>,
@@ -103,7 +105,10 @@ pub(super) fn case(
     case.metrics.push(Metric::single("preparation", Unit::Seconds, source, prepared.time.as_seconds()));
     case.metrics.extend(change.metric());
     counters::report_absences(&case, &samples.costs, journal);
-    let measured = measured(&case, path, threads, &samples);
+    let kernels = facts.kernel.zip(samples.by_counted_kernel.as_ref().map(|(kernel, _)| *kernel));
+    let kernels = kernels.zip(case.metric("counted_row_time").map(Metric::median));
+    let kernels = kernels.map(|((best, counted), row_time)| (best, counted, row_time));
+    let measured = Measured { kernels, ..measured(&case, path, threads, &samples) };
     journal.keep(case)?;
     Ok(measured)
 }
@@ -301,6 +306,7 @@ fn measured(case: &Case, path: AccessPath, threads: usize, samples: &Samples) ->
         table_gets: value("table_gets"),
         cycles_per_row: median("cycles_per_row"),
         ipc: median("ipc"),
+        kernels: None,
         memory_per_row: median("cache_misses_per_row"),
         bytes_touched: median("bytes_touched"),
         bandwidth: bandwidth.map(|(own, best)| (own * mebibyte, best * mebibyte)),

@@ -189,7 +189,12 @@ fn published_of(case: &Case) -> Option<&'static Published> {
 /// The path in words, with its threads where there are several; an unknown path stands as it is written.
 fn label(case: &Case) -> String {
     let path = cell(case, "path");
-    let label = published_of(case).map_or(path, |row| row.label.into());
+    // A scan that read no code is another thing than one that did, and has another name.
+    let is_unread = path == "column-scan" && median(case, "units_read") == Some(0.0);
+    let label = match published_of(case) {
+        Some(_) if is_unread => "in memory, zone maps".into(),
+        known => known.map_or(path, |row| row.label.into()),
+    };
     match cell(case, "threads").as_str() {
         "1" => label,
         threads => format!("{label}, {threads} threads"),

@@ -50,6 +50,9 @@ pub(crate) fn scan_counted_in_turns() -> Run {
     for case in &mut run.cases {
         count(case, &COUNTED);
         count(case, &[("stalled_cycles_frontend", 0.02), ("stalled_cycles_backend", 0.6)]);
+        if case.parameter("path").as_deref() == Some("column-scan") {
+            case.metrics.push(Metric::single("units_read", Unit::Count, "reader", 0.0));
+        }
         for (name, share) in [("cycles_counted", 66.7), ("l1_dcache_prefetches_counted", 33.3)] {
             case.metrics.push(Metric::single(name, Unit::Percent, "share of the time", share));
         }
