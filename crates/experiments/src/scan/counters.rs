@@ -171,8 +171,8 @@ mod tests {
 
     use super::*;
 
-    /// A pass of two laps over 100 rows and 10 gets on a made-up processor, whose `names` are all counted `value` times,
-    /// in a quarter of the time.
+    /// Two laps over 100 rows and 10 gets on a made-up processor, whose events are counted as `names` says, in a quarter
+    /// of the time.
     fn cost(names: &[(&str, u64)]) -> ScanCost {
         let mut tally = Tally::default();
         for (name, value) in names {

@@ -23,8 +23,8 @@ const LONG_PASS: Nanos = Nanos::from_millis(500);
 /// Most laps of a sample. A count of columns takes well under a microsecond.
 const LAPS_MAX: u64 = 1 << 17;
 
-/// After so long a case takes no further sample, if it has [`SAMPLES_MIN`]: seven passes by an index with bad clustering
-/// would take minutes where the table is large, and three say as much.
+/// After so long a case takes no further sample, if it has [`SAMPLES_MIN`]: seven passes by an index with bad
+/// clustering would take minutes where the table is large, and three say as much.
 const CASE_TIME_MAX: Duration = Duration::from_secs(20);
 
 /// Fewest samples of a case, unless fewer are asked for.

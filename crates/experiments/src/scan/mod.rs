@@ -69,7 +69,7 @@ pub struct ScanParameters {
     pub memory: Option<u64>,
     /// What the rows depend on.
     pub seed: u64,
-    /// The same scan under valgrind, for machines whose processor counts nothing; `None`: instructions are absent there.
+    /// The same scan under valgrind, for machines whose processor counts nothing; `None`: no instructions there.
     pub child: Option<CountedChild>,
 }
 

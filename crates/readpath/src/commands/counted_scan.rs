@@ -1,5 +1,5 @@
-//! `readpath counted-scan`: what `readpath scan` starts under valgrind to learn its instructions. It takes the arguments
-//! of a scan, scans each path once, and prints what it scanned as JSON.
+//! `readpath counted-scan`: what `readpath scan` starts under valgrind to learn its instructions. It takes the
+//! arguments of a scan, scans each path once, and prints what it scanned as JSON.
 
 use clap::{ArgMatches, Args, Command};
 use experiments::Stop;
