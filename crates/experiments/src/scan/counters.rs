@@ -171,8 +171,8 @@ mod tests {
 
     use super::*;
 
-    /// Two laps over 100 rows and 10 gets on a made-up processor, whose events are counted as `names` says, in a quarter
-    /// of the time.
+    /// Two laps over 100 rows and 10 gets on a made-up processor, with counts of events by their names, each counted
+    /// for a quarter of the time.
     fn cost(names: &[(&str, u64)]) -> ScanCost {
         let mut tally = Tally::default();
         for (name, value) in names {
