@@ -148,7 +148,8 @@ fn count_under_valgrind(
         part: Part::Whole,
         scratch: &valgrind.scratch,
         limit: Some(valgrind.limit),
-        last_cache: None,
+        // Valgrind's own reading of a virtual processor has been a direct-mapped cache of 256 MiB.
+        last_cache: machine.host.caches.iter().map(|cache| cache.bytes).max(),
     };
     match callgrind.run(command.output.stdio(), machine.stop.flag()) {
         Ok(counted) => {
