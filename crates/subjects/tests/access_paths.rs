@@ -106,20 +106,20 @@ fn a_pass_that_valgrind_watches_costs_as_many_gets_as_any_other() {
 #[test]
 fn software_events_are_counted_around_a_pass_and_what_is_not_counted_has_its_reason() {
     let mut engine = engine(ROWS, 1, Level::QueryLow);
-    for path in [AccessPath::FullScan, AccessPath::ColumnScan] {
+    // Columns by several threads are counted over the whole process, in which other tests run too.
+    for (path, threads) in [(AccessPath::FullScan, 1), (AccessPath::FullScan, 2), (AccessPath::ColumnScan, 1)] {
         engine.prepare(path, &GO).unwrap();
-        for threads in [1, 2] {
-            let cost = engine.scan(&ScanPass { laps: 50, ..pass(Asked::AllPass, threads, ZoneMaps::Off) }).unwrap();
-            match cost.tally.of("task_clock") {
-                Ok(clock) => {
-                    let share = clock.value() / cost.cpu.0 as f64;
-                    assert!((0.5..2.0).contains(&share), "{path:?} {threads}: {share} of the CPU time");
-                }
-                Err(reason) => println!("skipped: {reason}"),
+        let cost = engine.scan(&ScanPass { laps: 50, ..pass(Asked::AllPass, threads, ZoneMaps::Off) }).unwrap();
+        match cost.tally.of("task_clock") {
+            Ok(clock) => {
+                // The counters run from just before the clock is read until just after.
+                let (cpu, clock) = (cost.cpu.0 as f64, clock.value());
+                assert!((cpu * 0.9..cpu * 2.0 + 1e6).contains(&clock), "{path:?} {threads}: {clock} of {cpu} ns");
             }
-            if let Err(reason) = cost.tally.of("instructions") {
-                assert!(reason.to_string().len() > 20, "{reason}");
-            }
+            Err(reason) => println!("skipped: {reason}"),
+        }
+        if let Err(reason) = cost.tally.of("instructions") {
+            assert!(reason.to_string().len() > 20, "{reason}");
         }
     }
 }
