@@ -5,9 +5,10 @@ use storage::manifest::TableSpec;
 use storage::row::RowView;
 
 use crate::cell::{BLOCK_BYTES, Cell, TOUCHES};
-use crate::interruption::Interruption;
-use crate::plan::Buffers;
-use crate::wire::Session;
+use crate::contest::interruption::Interruption;
+use crate::contest::postgres::backend::number;
+use crate::contest::postgres::plan::Buffers;
+use crate::contest::postgres::wire::Session;
 
 /// Rows are sent in messages of about this size.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -123,12 +124,6 @@ fn check(session: &mut Session, table: &Table) -> Result<(), String> {
         return refused(format!("{moved} bytes of values were moved out of their rows"));
     }
     Buffers::of(session, &format!("SELECT count(*) FROM {name}"))?.expect_cached(blocks)
-}
-
-/// The whole number that a statement gives.
-pub(crate) fn number(session: &mut Session, statement: &str) -> Result<u64, String> {
-    let value = session.value(statement)?;
-    value.parse().map_err(|_| format!("`{statement}` gave `{value}`, no whole number"))
 }
 
 #[cfg(test)]
