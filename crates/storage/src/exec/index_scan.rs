@@ -353,6 +353,18 @@ mod tests {
     }
 
     #[test]
+    fn a_damaged_leaf_in_the_middle_ends_an_index_scan_without_an_answer() {
+        let keys: Vec<i64> = (0..3000).collect();
+        for leaf in 1..3 {
+            let (access, tree, _) = indexed(&plain_rows(3000), &keys);
+            assert!(tree.leaves() > 3);
+            access.get_mut(PageId { segment: UNDO, number: leaf }).unwrap().fill(0);
+            let message = count_by_index(&access, &tree, &whole(2, LOOK_AHEAD)).unwrap_err().to_string();
+            assert!(message.contains(&format!("test.index: page {leaf} is damaged")), "{message}");
+        }
+    }
+
+    #[test]
     fn an_entry_that_leads_to_no_row_is_an_error_that_names_it() {
         let (access, mut tree, places) = indexed(&plain_rows(100), &(0..100).collect::<Vec<i64>>());
         tree.insert(&access, Key::Number(50), RowId { slot: 999, ..places[0] }).unwrap();
