@@ -1,5 +1,5 @@
-//! The benchmark of scans, tested without a benchmark's time: that everybody counts alike, and that who is absent is said
-//! to be.
+//! The benchmark of scans, tested without a benchmark's time: that everybody counts alike, and that who is absent is
+//! said to be.
 //!
 //! The modules are those of `benches/scan`; their unit tests run here, as cargo runs none inside a bench.
 

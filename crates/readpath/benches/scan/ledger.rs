@@ -106,7 +106,10 @@ impl Ledger {
 
     /// For the JSON report.
     pub(crate) fn to_json(&self) -> Value {
-        let reading = |entry: &Entry| json!({ "contender": entry.contender, "question": entry.asked.name(), "row_ns": entry.samples });
+        let reading = |entry: &Entry| {
+            let Entry { contender, asked, samples } = entry;
+            json!({ "contender": contender, "question": asked.name(), "row_ns": samples })
+        };
         let answer = |(asked, _, count): &(Asked, String, u64)| json!({ "question": asked.name(), "count": count });
         json!({
             "readings": self.entries.iter().map(reading).collect::<Vec<Value>>(),

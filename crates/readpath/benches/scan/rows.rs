@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use storage::SegmentId;
-use storage::customers::{SCHEMA, column_index};
+use storage::customers::{ColumnType, SCHEMA, column_index};
 use storage::loader::build_page;
 use storage::manifest::{TableInfo, TableSpec};
 use storage::number;
@@ -83,7 +83,6 @@ impl Blocks {
 }
 
 fn push_line(row: RowView<'_>, chunk: &mut Vec<u8>) {
-    use storage::customers::ColumnType;
     for (column, value) in SCHEMA.iter().zip(row.columns()) {
         match (value, column.kind) {
             (None, _) => chunk.extend_from_slice(b"\\N"),

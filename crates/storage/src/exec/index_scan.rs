@@ -239,6 +239,7 @@ mod tests {
     use crate::page::{PageKind, PageMut};
     use crate::page_id::{PAGE_SIZE, RowId};
     use crate::row::{self, Value};
+    use crate::versions::PageUpdate;
     use measure::random::SplitMix64;
     use proptest::collection::vec;
     use proptest::prelude::*;
