@@ -6,7 +6,7 @@ use storage::customers::{ColumnType, SCHEMA};
 use subjects::access_paths::{AccessPath, Asked};
 
 use crate::contest::interruption::Interruption;
-use crate::contest::postgres::backend::{number, statement_ns};
+use crate::contest::postgres::backend::{number, statement_ns, visible_blocks};
 use crate::contest::postgres::installation::Installation;
 use crate::contest::postgres::plan::Buffers;
 use crate::contest::postgres::server::Server;
@@ -144,6 +144,7 @@ fn load(session: &mut Session, rows: u64, interruption: &Interruption) -> Result
     session.rows("VACUUM (FREEZE, ANALYZE) customers")?;
     // Whatever loading left to be written is written now and not while somebody is measured.
     session.rows("CHECKPOINT")?;
+    visible_blocks(session, "customers")?;
     let found = number(session, "SELECT count(*) FROM customers")?;
     if found == rows { Ok(()) } else { Err(format!("PostgreSQL has {found} rows of {rows}")) }
 }

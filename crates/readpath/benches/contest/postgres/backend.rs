@@ -26,6 +26,15 @@ pub(crate) fn number(session: &mut Session, statement: &str) -> Result<u64, Stri
     value.parse().map_err(|_| format!("`{statement}` gave `{value}`, no whole number"))
 }
 
+/// Blocks of a table. Errors unless every one of them is all-visible: otherwise a scan looks at each row's own history.
+pub(crate) fn visible_blocks(session: &mut Session, table: &str) -> Result<u64, String> {
+    let size = format!("SELECT pg_relation_size('{table}') / current_setting('block_size')::integer");
+    let blocks = number(session, &size)?;
+    let visible = format!("SELECT relallvisible FROM pg_class WHERE oid = '{table}'::regclass");
+    let visible = number(session, &visible)?;
+    if visible == blocks { Ok(blocks) } else { Err(format!("{visible} of {blocks} blocks of {table} are all-visible")) }
+}
+
 /// The processor time of a process with one thread, in ns, from the scheduler.
 ///
 /// `/proc/PID/stat` counts in ticks of 10 ms, as long as a whole scan. The count moves when the backend goes to sleep,
