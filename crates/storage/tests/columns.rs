@@ -243,7 +243,8 @@ fn numbers_kept_as(encoding: &str) -> Vec<Option<i64>> {
         "dictionary" => edges[(mix(row) % 7) as usize],
         _ => edges[(row / 500) as usize],
     };
-    let mut numbers: Vec<Option<i64>> = (0..rows).map(|row| (mix(row ^ 77) % 9 > 0).then(|| number(row))).collect();
+    let mut numbers: Vec<Option<i64>> =
+        (0..rows).map(|row| (!mix(row ^ 77).is_multiple_of(9)).then(|| number(row))).collect();
     match encoding {
         "bit-packing" => [numbers[1], numbers[2999]] = [Some(0), Some(i64::MAX)],
         "frame of reference" => [numbers[1], numbers[2999]] = [Some(i64::MIN), Some(i64::MAX)],

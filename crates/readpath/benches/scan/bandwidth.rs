@@ -13,7 +13,7 @@ use sys::region::Pages;
 use crate::contest::interruption::Interruption;
 use crate::contest::report::progress;
 use crate::contest::turn_order::order;
-use crate::engine::{access_engine, sample};
+use crate::engine::{SAMPLE_TIME, access_engine, sample};
 
 /// What is read in sequence to learn the bandwidth, as the ladder reads it: far beyond any cache.
 const STREAM_BYTES: usize = 1 << 30;
@@ -65,7 +65,7 @@ pub(crate) fn compare(rows: u64, pairs: u64, interruption: &Interruption) -> Res
             let (mut scanned, mut streamed) = (None, None);
             for contender in order(index, 2) {
                 if contender == 0 {
-                    scanned = Some(sample(&mut engine, case.asked, case.threads)?);
+                    scanned = Some(sample(&mut engine, case.asked, case.threads, SAMPLE_TIME)?);
                 } else {
                     streamed = median(&stream.measure(&clock, case.threads, STREAM_TIME).bytes_per_second);
                 }
