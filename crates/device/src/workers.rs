@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Barrier;
 use std::sync::atomic::AtomicBool;
+use std::thread::ScopedJoinHandle;
 
 use measure::Nanos;
 use sys::account;
@@ -11,10 +12,10 @@ use sys::read::{MethodError, MethodRow, ReadMethod, Setup};
 use sys::target::{Caching, Target, TargetError};
 
 use crate::meter::Meter;
-use crate::model::ModelRow;
+use crate::model::Model;
+use crate::model::shared::{Client, SharedModel};
 use crate::plan::ReadPlan;
 use crate::read_loop::{self, LoopOutcome, ReadFailure};
-use crate::time_source::VirtualClock;
 
 /// Why a reading could not be begun.
 #[derive(Debug, thiserror::Error)]
@@ -75,11 +76,7 @@ impl Team<'_> {
             let workers: Vec<_> = plans.iter().zip(methods).map(start_worker).collect();
             let cpu_before = account::process_cpu();
             barrier.wait();
-            let join = |worker: std::thread::ScopedJoinHandle<'_, LoopOutcome>| match worker.join() {
-                Ok(outcome) => outcome,
-                Err(panic) => std::panic::resume_unwind(panic),
-            };
-            let outcomes: Vec<LoopOutcome> = workers.into_iter().map(join).collect();
+            let outcomes: Vec<LoopOutcome> = workers.into_iter().map(joined).collect();
             (outcomes, account::process_cpu().since(cpu_before))
         });
         Ok(Reading { fallbacks, ..merge(outcomes, cpu) })
@@ -92,11 +89,27 @@ impl Team<'_> {
     }
 }
 
-/// Reads a model in virtual time with one worker. There is no CPU time to tell: the model is not a device.
-pub fn read_model(model: &ModelRow, plan: &ReadPlan, stop: &AtomicBool) -> LoopOutcome {
-    let clock = VirtualClock::default();
-    let mut method = (model.open)(&clock, plan.depth, plan.block_size);
-    read_loop::run(method.as_mut(), &clock, plan, stop)
+/// Reads a model in virtual time, one worker for each plan. There is no CPU time to tell: the model is no device.
+pub fn read_model(model: &Model, plans: &[ReadPlan], stop: &AtomicBool) -> Reading {
+    let shared = SharedModel::new(model.timing(), plans.len());
+    // All clients are there before the first one waits: the time waits for all.
+    let clients = plans.iter().enumerate();
+    let clients: Vec<_> =
+        clients.map(|(index, plan)| (plan, shared.client(index, plan.depth, plan.block_size, None))).collect();
+    let outcomes = std::thread::scope(|scope| {
+        let start_worker = |(plan, mut client): (&ReadPlan, Client)| {
+            let (clock, plan) = (shared.clock().clone(), *plan);
+            scope.spawn(move || read_loop::run(&mut client, &clock, &plan, stop))
+        };
+        let workers: Vec<_> = clients.into_iter().map(start_worker).collect();
+        workers.into_iter().map(joined).collect()
+    });
+    merge(outcomes, Nanos::ZERO)
+}
+
+/// What a worker measured; its panic goes on to the caller.
+fn joined(worker: ScopedJoinHandle<'_, LoopOutcome>) -> LoopOutcome {
+    worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 fn merge(outcomes: Vec<LoopOutcome>, cpu: Nanos) -> Reading {

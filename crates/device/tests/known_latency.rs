@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use device::model::fixed_latency::FixedLatency;
 use device::model::null::Null;
+use device::model::shared::{Client, SharedModel};
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
 use device::read_loop::{self, LoopOutcome, ReadFailure};
@@ -28,9 +29,13 @@ fn plan(depth: usize, stop_after: StopAfter) -> ReadPlan {
     }
 }
 
+fn known(depth: usize) -> (Client, VirtualClock) {
+    let shared = SharedModel::new(Box::new(FixedLatency::new(LATENCY)), 1);
+    (shared.client(0, depth, 8192, None), shared.clock().clone())
+}
+
 fn run(plan: &ReadPlan) -> LoopOutcome {
-    let clock = VirtualClock::default();
-    let mut method = FixedLatency::new(clock.clone(), LATENCY, plan.depth, plan.block_size);
+    let (mut method, clock) = known(plan.depth);
     read_loop::run(&mut method, &clock, plan, &AtomicBool::new(false))
 }
 
@@ -82,8 +87,7 @@ fn an_open_loop_below_capacity_keeps_its_rate_and_its_latency() {
 
 #[test]
 fn a_raised_stop_flag_ends_the_loop_with_what_it_has() {
-    let clock = VirtualClock::default();
-    let mut method = FixedLatency::new(clock.clone(), LATENCY, 4, 8192);
+    let (mut method, clock) = known(4);
     let stopped = AtomicBool::new(true);
     let outcome = read_loop::run(&mut method, &clock, &plan(4, StopAfter::Time(Nanos::from_millis(10_000))), &stopped);
     assert_eq!((outcome.issued, outcome.latency.reads()), (0, 0));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use device::audit::{Audit, AuditCounts};
 use device::meter::Meter;
-use device::model::ModelRow;
+use device::model::Model;
 use device::plan::ReadPlan;
 use device::read_loop::LoopOutcome;
 use device::tier::{Evidence, Tier, Verdict};
@@ -46,7 +46,7 @@ pub enum Place<'a> {
         never_written: f64,
     },
     /// A model in virtual time.
-    Model(&'static ModelRow),
+    Model(&'a Model),
 }
 
 /// One reading to be done.
@@ -159,29 +159,30 @@ fn read_device(
     Ok(Answer { cases, verdict: Some(verdict), interrupted })
 }
 
-fn read_model(machine: &Machine, model: &ModelRow, job: Job<'_>) -> Answer {
-    let outcome = workers::read_model(model, &job.plans[0], machine.stop.flag());
-    let source = Source { clock: "virtual clock of the model".into(), method: model.name };
-    let mut cases = cases_of(&outcome, &job, &source);
+fn read_model(machine: &Machine, model: &Model, job: Job<'_>) -> Answer {
+    let reading = workers::read_model(model, &job.plans, machine.stop.flag());
+    let source = Source { clock: "virtual clock of the model".into(), method: &model.name };
+    let mut cases = cases_of(&reading.outcome, &job, &source);
     if let Some(case) = cases.last_mut() {
-        case.metrics.push(reads_metric("reads", outcome.latency.reads()));
+        case.metrics.push(reads_metric("reads", reading.outcome.latency.reads()));
+        case.metrics.extend(worker_elapsed(&reading));
     }
     Answer { cases, verdict: None, interrupted: machine.stop.requested() }
 }
 
 /// How latencies were obtained.
-struct Source {
+struct Source<'a> {
     clock: String,
-    method: &'static str,
+    method: &'a str,
 }
 
-impl Source {
+impl Source<'_> {
     fn says(&self, from: &str) -> String {
         format!("{}, {} to completion, {}", self.clock, from, self.method)
     }
 }
 
-fn cases_of(outcome: &LoopOutcome, job: &Job<'_>, source: &Source) -> Vec<Case> {
+fn cases_of(outcome: &LoopOutcome, job: &Job<'_>, source: &Source<'_>) -> Vec<Case> {
     let windows = outcome.latency.windows();
     let stretches = change_point::stretches(&windows.rates());
     if stretches.len() > 1 && job.rate_changes == RateChanges::Split {
@@ -204,7 +205,14 @@ fn cases_of(outcome: &LoopOutcome, job: &Job<'_>, source: &Source) -> Vec<Case> 
 }
 
 /// The case of one stretch between lasting changes: no average is drawn across a change.
-fn stretch_case(windows: &Windows, stretch: &Stretch, index: usize, of: usize, job: &Job<'_>, source: &Source) -> Case {
+fn stretch_case(
+    windows: &Windows,
+    stretch: &Stretch,
+    index: usize,
+    of: usize,
+    job: &Job<'_>,
+    source: &Source<'_>,
+) -> Case {
     let mut parameters = job.parameters.clone();
     let name = match (index, of) {
         (0, 2) => "before-change".to_string(),
@@ -255,10 +263,7 @@ fn whole_run_metrics(reading: &Reading, job: &Job<'_>, counts: AuditCounts, chan
         reads_metric("warm_up_reads", outcome.warm_up.reads()),
     ];
     metrics.extend(outcome.warm_up.metric("warm_up_latency", "as read_latency, before the measurement"));
-    if job.plans.len() > 1 {
-        let elapsed: Vec<f64> = reading.worker_elapsed.iter().map(|elapsed| elapsed.as_seconds()).collect();
-        metrics.extend(Metric::of_samples("worker_elapsed", Unit::Seconds, "one value a worker", &elapsed));
-    }
+    metrics.extend(worker_elapsed(reading));
     let count = |name: &str, unit: Unit, source: &str, value: Option<u64>| {
         value.map(|value| Metric::single(name, unit, source, value as f64))
     };
@@ -278,6 +283,13 @@ fn whole_run_metrics(reading: &Reading, job: &Job<'_>, counts: AuditCounts, chan
     metrics.extend(count("device_reads", Unit::Count, "the block device's stat, all processes", counts.device_reads));
     metrics.extend(change.metric());
     metrics
+}
+
+/// How long each worker took, where there are several.
+fn worker_elapsed(reading: &Reading) -> Option<Metric> {
+    let elapsed: Vec<f64> = reading.worker_elapsed.iter().map(|elapsed| elapsed.as_seconds()).collect();
+    let several = || Metric::of_samples("worker_elapsed", Unit::Seconds, "one value a worker", &elapsed);
+    (elapsed.len() > 1).then(several).flatten()
 }
 
 fn reads_metric(name: &str, reads: u64) -> Metric {

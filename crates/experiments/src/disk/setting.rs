@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use device::model::{self, ModelRow};
+use device::model::hard_disk::HardDiskParameters;
+use device::model::{self, Device, Model};
 use device::pattern::{Offsets, Pattern, Span};
 use serde_json::json;
 use sys::block_device::BlockDevice;
@@ -33,15 +34,15 @@ pub(super) struct Setting<'a> {
 
 enum Subject {
     Device { target: Target, block_device: Option<BlockDevice> },
-    Model(&'static ModelRow),
+    Model(Model),
 }
 
 impl<'a> Setting<'a> {
     /// Opens the path and refuses what cannot be measured, before anything is.
     pub(super) fn open(path: &'a Path, parameters: &'a DiskParameters) -> Result<Setting<'a>, ExperimentError> {
         let subject = match model::named(&path.to_string_lossy()) {
-            Some(Ok(row)) => Subject::Model(row),
-            Some(Err(sentence)) => return Err(ExperimentError::Parameters(sentence)),
+            Some(Ok(model)) => Subject::Model(model),
+            Some(Err(error)) => return Err(ExperimentError::Parameters(error.to_string())),
             None => {
                 let target = Target::open(path, parameters.caching)?;
                 target.check_block_size(parameters.block_size as u64)?;
@@ -61,10 +62,11 @@ impl<'a> Setting<'a> {
 
     fn check(&self) -> Result<(), ExperimentError> {
         let span = self.span(self.parameters)?;
-        if let Subject::Model(row) = self.subject
+        if let Subject::Model(model) = &self.subject
             && self.parameters.workers > 1
+            && self.parameters.rate.is_some()
         {
-            let sentence = format!("the model {} is read by one worker: leave --workers at 1", row.name);
+            let sentence = format!("--rate on the model {} works with one worker: leave --workers at 1", model.name);
             return Err(ExperimentError::Parameters(sentence));
         }
         let alignment = match &self.subject {
@@ -84,7 +86,15 @@ impl<'a> Setting<'a> {
     pub(super) fn size(&self) -> u64 {
         match &self.subject {
             Subject::Device { target, .. } => target.size(),
-            Subject::Model(row) => row.size,
+            Subject::Model(model) => model.size(),
+        }
+    }
+
+    /// The modelled hard disk that is read, if it is one.
+    pub(super) fn hard_disk(&self) -> Option<&HardDiskParameters> {
+        match &self.subject {
+            Subject::Model(Model { device: Device::HardDisk(parameters), .. }) => Some(parameters),
+            _ => None,
         }
     }
 
@@ -115,7 +125,7 @@ impl<'a> Setting<'a> {
     /// Where the reads go, for the reading.
     pub(super) fn place(&self, depth: usize) -> Place<'_> {
         match &self.subject {
-            Subject::Model(row) => Place::Model(row),
+            Subject::Model(model) => Place::Model(model),
             Subject::Device { block_device, .. } => Place::Device {
                 path: self.path,
                 block_device: block_device.as_ref(),
@@ -157,10 +167,7 @@ impl<'a> Setting<'a> {
     /// Tells the run what it is about.
     pub(super) fn describe(&self, journal: &mut dyn Journal) {
         match &self.subject {
-            Subject::Model(row) => {
-                journal.describe_subject("kind", json!("model"));
-                journal.describe_subject("name", json!(row.name));
-            }
+            Subject::Model(model) => describe_model(model, journal),
             Subject::Device { target, block_device } => describe_device(target, block_device.as_ref(), journal),
         }
     }
@@ -182,6 +189,19 @@ impl<'a> Setting<'a> {
             witness::evict(target, region_span.offset, region_span.length).map_err(refused)?;
         }
         Ok(())
+    }
+}
+
+/// Tells the run about a model: its parameters, and where they are from; shared with the other experiments on devices.
+pub(crate) fn describe_model(model: &Model, journal: &mut dyn Journal) {
+    journal.describe_subject("kind", json!("model"));
+    journal.describe_subject("name", json!(model.name));
+    journal.describe_subject("size", json!(model.size()));
+    journal.describe_subject("parameters", json!(model.device));
+    if !model.origins.is_empty() {
+        let origins: serde_json::Map<_, _> =
+            model.origins.iter().map(|(field, origin)| ((*field).to_string(), json!(origin))).collect();
+        journal.describe_subject("origins", json!(origins));
     }
 }
 

@@ -1,0 +1,299 @@
+//! A hard disk: an arm that seeks, platters that turn, zones of tracks, a command queue, and a buffer that reads ahead.
+//!
+//! What it leaves out: remapped sectors, errors and their repetition, heat and vibration, the time of the host's
+//! adapter, and all that a controller's firmware does beside the queue.
+
+mod buffer;
+mod geometry;
+mod seek;
+
+use measure::Nanos;
+use serde::{Deserialize, Serialize};
+
+use self::buffer::Buffer;
+use self::geometry::{Geometry, Place};
+use self::seek::SeekCurve;
+use super::bound::{Bound, Bounds};
+use super::timing::{Request, Timing, transfer};
+
+/// Bytes of a sector.
+const SECTOR: u64 = 512;
+
+/// Nanoseconds in a millisecond.
+const MILLI: f64 = 1e6;
+
+/// What a data sheet says of a hard disk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HardDiskParameters {
+    /// Bytes.
+    pub capacity: u64,
+    /// Revolutions a minute.
+    pub rpm: f64,
+    /// Surfaces with a head.
+    pub heads: u32,
+    /// Bands of cylinders with as many sectors a track.
+    pub zones: u32,
+    /// Sectors of 512 bytes on an outermost track.
+    pub outer_sectors_per_track: u32,
+    /// Sectors of 512 bytes on an innermost track.
+    pub inner_sectors_per_track: u32,
+    /// Shortest seek, settling included, in ms.
+    pub track_to_track_ms: f64,
+    /// Mean over all pairs of cylinders, in ms.
+    pub average_seek_ms: f64,
+    /// From the first cylinder to the last, in ms.
+    pub full_stroke_ms: f64,
+    /// Change to the next track, in ms; tracks begin as much later.
+    pub track_switch_ms: f64,
+    /// From a command to the start of the arm, in ms.
+    pub command_overhead_ms: f64,
+    /// The same where the buffer answers, in ms.
+    pub buffer_overhead_ms: f64,
+    /// Commands that the disk chooses among.
+    pub queue_depth: u32,
+    /// Bytes of the buffer.
+    pub buffer_bytes: u64,
+    /// Segments that it is divided into.
+    pub buffer_segments: u32,
+    /// The interface, in million bytes a second.
+    pub interface_mb_s: f64,
+}
+
+impl HardDiskParameters {
+    /// The Deskstar 7K250 of 2003 with 250 GB, a disk of 7200 revolutions a minute of the years in which its
+    /// predecessors were measured.
+    pub fn deskstar_7k250() -> HardDiskParameters {
+        HardDiskParameters {
+            capacity: 488_397_168 * SECTOR,
+            rpm: 7200.0,
+            heads: 6,
+            zones: 30,
+            outer_sectors_per_track: 1170,
+            inner_sectors_per_track: 567,
+            track_to_track_ms: 1.1,
+            average_seek_ms: 8.5,
+            full_stroke_ms: 15.1,
+            track_switch_ms: 1.42,
+            command_overhead_ms: 0.5,
+            buffer_overhead_ms: 0.1,
+            queue_depth: 32,
+            buffer_bytes: 8 << 20,
+            buffer_segments: 16,
+            interface_mb_s: 100.0,
+        }
+    }
+
+    /// Where the figures of [`deskstar_7k250`](HardDiskParameters::deskstar_7k250) are from, by field.
+    pub const ORIGINS: &'static [(&'static str, &'static str)] = &[
+        ("capacity", "data sheet: 488 397 168 sectors"),
+        ("rpm", "data sheet"),
+        ("heads", "data sheet: 3 disks"),
+        ("zones", "data sheet: zones 0 to 29"),
+        ("outer_sectors_per_track", "OEM specification, sectors per track"),
+        ("inner_sectors_per_track", "OEM specification, sectors per track"),
+        ("track_to_track_ms", "data sheet, typical read"),
+        ("average_seek_ms", "data sheet, typical read"),
+        ("full_stroke_ms", "data sheet, typical read"),
+        (
+            "track_switch_ms",
+            "from the data sheet's sustained 61.4 MB/s and the 71.9 MB/s of 1170 sectors a revolution: what is lost \
+             at the end of each track",
+        ),
+        ("command_overhead_ms", "OEM specification, read, buffer not hit, typical"),
+        ("buffer_overhead_ms", "OEM specification, read, buffer hit, typical"),
+        ("queue_depth", "ATA: 32 tagged commands"),
+        ("buffer_bytes", "data sheet"),
+        ("buffer_segments", "assumed: no data sheet says it, and random reads do not depend on it"),
+        ("interface_mb_s", "data sheet: Ultra ATA/100"),
+    ];
+
+    fn revolution_ms(&self) -> f64 {
+        60_000.0 / self.rpm
+    }
+
+    /// Says which field breaks which bound, if one does.
+    pub fn check(&self) -> Result<(), Bound> {
+        let mut bounds = Bounds::default();
+        bounds.within("capacity", self.capacity as f64, 1e6, 1e15);
+        bounds.within("rpm", self.rpm, 60.0, 1e6);
+        bounds.within("heads", f64::from(self.heads), 1.0, 256.0);
+        bounds.within("zones", f64::from(self.zones), 1.0, 10_000.0);
+        bounds.within("outer_sectors_per_track", f64::from(self.outer_sectors_per_track), 1.0, 1e6);
+        let outer = f64::from(self.outer_sectors_per_track);
+        bounds.within("inner_sectors_per_track", f64::from(self.inner_sectors_per_track), 1.0, outer);
+        bounds.within("full_stroke_ms", self.full_stroke_ms, 0.0, 10_000.0);
+        bounds.within("average_seek_ms", self.average_seek_ms, 0.0, self.full_stroke_ms);
+        bounds.within("track_to_track_ms", self.track_to_track_ms, 0.0, self.average_seek_ms);
+        bounds.within("track_switch_ms", self.track_switch_ms, 0.0, self.revolution_ms());
+        bounds.within("command_overhead_ms", self.command_overhead_ms, 0.0, 1000.0);
+        bounds.within("buffer_overhead_ms", self.buffer_overhead_ms, 0.0, 1000.0);
+        bounds.within("queue_depth", f64::from(self.queue_depth), 1.0, 65_536.0);
+        bounds.within("buffer_bytes", self.buffer_bytes as f64, 0.0, 1e12);
+        bounds.within("buffer_segments", f64::from(self.buffer_segments), 1.0, 65_536.0);
+        bounds.within("interface_mb_s", self.interface_mb_s, 0.001, 1e6);
+        bounds.finish()?;
+        let cylinders = Geometry::new(self).cylinders();
+        if SeekCurve::new(self, cylinders).rises(cylinders) {
+            return Ok(());
+        }
+        Err(Bound::new(
+            "average_seek_ms",
+            "does not fit between track_to_track_ms and full_stroke_ms: a longer seek would take less time",
+        ))
+    }
+
+    /// What using only the outer part of the disk is worth: `share` is the part of the capacity, from 0 to 1.
+    pub fn outer_part(&self, share: f64) -> OuterPart {
+        let geometry = Geometry::new(self);
+        let curve = SeekCurve::new(self, geometry.cylinders());
+        let last = (self.capacity as f64 * share / SECTOR as f64) as u64;
+        let cylinders = geometry.place(last.saturating_sub(1)).cylinder + 1;
+        let rest = self.command_overhead_ms + self.revolution_ms() / 2.0;
+        let read_ms = |cylinders: u64| curve.mean_within(cylinders) + rest;
+        OuterPart {
+            share,
+            cylinders: cylinders as f64 / geometry.cylinders() as f64,
+            seek_ms: curve.mean_within(cylinders),
+            whole_seek_ms: curve.mean_within(geometry.cylinders()),
+            rate_gain: read_ms(geometry.cylinders()) / read_ms(cylinders),
+        }
+    }
+}
+
+/// The outer part of a disk against the whole of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OuterPart {
+    /// Part of the capacity that is used, from 0 to 1.
+    pub share: f64,
+    /// Part of the cylinders that it lies on.
+    pub cylinders: f64,
+    /// Mean seek within it, in ms.
+    pub seek_ms: f64,
+    /// Mean seek over the whole disk, in ms.
+    pub whole_seek_ms: f64,
+    /// Random reads a second against those over the whole disk, with one read at a time.
+    pub rate_gain: f64,
+}
+
+/// The disk at work.
+#[derive(Debug)]
+pub struct HardDisk {
+    parameters: HardDiskParameters,
+    geometry: Geometry,
+    curve: SeekCurve,
+    buffer: Buffer,
+    /// One revolution in nanoseconds.
+    revolution: f64,
+    /// Where the arm is.
+    arm: Place,
+    /// Idle since.
+    free: Nanos,
+    queue: Vec<(Nanos, Request)>,
+    in_service: Option<(Nanos, Request)>,
+}
+
+/// A read as the disk would do it.
+#[derive(Clone, Copy, Debug)]
+struct Access {
+    /// When its first sector comes under the head, or is in the buffer: what the queue is ordered by.
+    begins: f64,
+    ends: f64,
+    from_buffer: bool,
+}
+
+impl HardDisk {
+    /// A disk with its arm at the outermost cylinder. The parameters have been checked.
+    pub fn new(parameters: HardDiskParameters) -> HardDisk {
+        let geometry = Geometry::new(&parameters);
+        let revolution = parameters.revolution_ms() * MILLI;
+        let sectors = parameters.capacity / SECTOR;
+        HardDisk {
+            curve: SeekCurve::new(&parameters, geometry.cylinders()),
+            buffer: Buffer::new(parameters.buffer_bytes, parameters.buffer_segments, revolution, sectors),
+            revolution,
+            arm: geometry.place(0),
+            free: Nanos::ZERO,
+            queue: Vec::new(),
+            in_service: None,
+            geometry,
+            parameters,
+        }
+    }
+
+    fn sectors(request: &Request) -> (u64, u64) {
+        (request.offset / SECTOR, (request.offset + request.length).div_ceil(SECTOR))
+    }
+
+    /// What a read would take that is begun at `now`, in nanoseconds.
+    fn access(&self, request: &Request, now: f64) -> Access {
+        let (first, end) = HardDisk::sectors(request);
+        let cached = now + self.parameters.buffer_overhead_ms * MILLI;
+        if let Some(ready) = self.buffer.ready(&self.geometry, first, end, cached) {
+            let bus = transfer(request.length, self.parameters.interface_mb_s).0 as f64;
+            return Access { begins: ready, ends: ready + bus, from_buffer: true };
+        }
+        let place = self.geometry.place(first);
+        let seek = match place.cylinder.abs_diff(self.arm.cylinder) {
+            0 if place.track != self.arm.track => self.parameters.track_switch_ms,
+            distance => self.curve.millis(distance),
+        };
+        let there = now + (self.parameters.command_overhead_ms + seek) * MILLI;
+        let turn = there / self.revolution;
+        let wait = (self.geometry.angle(&place) - turn).rem_euclid(1.0);
+        let begins = there + wait * self.revolution;
+        let ends = begins + self.geometry.revolutions(first, end) * self.revolution;
+        Access { begins, ends, from_buffer: false }
+    }
+
+    /// Begins the read of the queue whose data comes first (shortest access time first, over what the disk's own queue
+    /// holds).
+    fn start(&mut self) {
+        let Some(oldest) = self.queue.iter().map(|(submitted, _)| *submitted).min() else { return };
+        let now = self.free.max(oldest);
+        let known = self.queue.iter().take(self.parameters.queue_depth as usize).enumerate();
+        let chosen = known
+            .filter(|(_, (submitted, _))| *submitted <= now)
+            .map(|(index, (_, request))| (index, self.access(request, now.0 as f64)))
+            .min_by(|(_, one), (_, other)| one.begins.total_cmp(&other.begins));
+        let Some((index, access)) = chosen else { return };
+        let (_, request) = self.queue.remove(index);
+        let (first, end) = HardDisk::sectors(&request);
+        if access.from_buffer {
+            self.buffer.consume(&self.geometry, end, access.ends);
+        } else {
+            self.buffer.interrupt(&self.geometry, now.0 as f64);
+            self.buffer.read(first, end, access.ends);
+            self.arm = self.geometry.place(end.max(first + 1) - 1);
+        }
+        self.in_service = Some((Nanos(access.ends.ceil() as u64), request));
+    }
+}
+
+impl Timing for HardDisk {
+    fn submit(&mut self, now: Nanos, request: Request) {
+        self.queue.push((now, request));
+    }
+
+    fn next_event(&mut self) -> Option<Nanos> {
+        if self.in_service.is_none() {
+            self.start();
+        }
+        self.in_service.map(|(end, _)| end)
+    }
+
+    fn advance(&mut self, now: Nanos, done: &mut Vec<u64>) {
+        while let Some((end, request)) = self.in_service
+            && end <= now
+        {
+            done.push(request.id);
+            self.free = end;
+            self.in_service = None;
+            // The disk goes on with what it has: the host's answer to this read comes too late to be chosen next.
+            self.start();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

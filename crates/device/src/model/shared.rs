@@ -1,0 +1,225 @@
+//! A model behind the interface of an I/O method, for one worker or for several in the same virtual time.
+//!
+//! The time stands still while any worker does something, and moves when all of them wait: then it goes to the next
+//! event, and at most one worker is let on at a time, always in the same order. So a run repeats itself exactly,
+//! however the threads are scheduled.
+
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use measure::Nanos;
+use sys::read::{Completion, ReadMethod, ReadRequest, Wait};
+
+use super::timing::{Request, Timing};
+use crate::time_source::{TimeSource, VirtualClock};
+
+/// What fills a slot with the bytes that lie at an offset.
+pub type Content = dyn Fn(u64, &mut [u8]) -> io::Result<()> + Send + Sync;
+
+/// Bits of a request's id that number the slot; the bits above number the client.
+const SLOT_BITS: u32 = 32;
+
+/// A model and the clock that it moves.
+#[derive(Clone, Debug)]
+pub struct SharedModel {
+    state: Arc<State>,
+    clock: VirtualClock,
+}
+
+#[derive(Debug)]
+struct State {
+    inner: Mutex<Inner>,
+    moved: Condvar,
+}
+
+#[derive(Debug)]
+struct Inner {
+    timing: Box<dyn Timing>,
+    clients: Vec<ClientState>,
+    /// Who was let on last: the next one has its turn first.
+    last: usize,
+}
+
+#[derive(Debug, Default)]
+enum Doing {
+    /// Something of its own; the time stands still.
+    #[default]
+    Working,
+    /// It waits for so many of its reads, or for a moment.
+    Waiting { at_least: usize, until: Option<Nanos> },
+    /// It has gone.
+    Gone,
+}
+
+#[derive(Debug, Default)]
+struct ClientState {
+    doing: Doing,
+    /// Reads that reach the model when all wait, so that their order does not depend on the threads.
+    handed: Vec<Request>,
+    in_flight: usize,
+    done: Vec<usize>,
+}
+
+impl ClientState {
+    fn is_satisfied(&self, now: Nanos) -> bool {
+        match self.doing {
+            Doing::Waiting { at_least, until } => {
+                self.done.len() >= at_least.min(self.in_flight) || until.is_some_and(|until| until <= now)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl SharedModel {
+    /// A model for so many clients. Each of them has to be taken by [`client`](SharedModel::client): the time waits
+    /// for all.
+    pub fn new(timing: Box<dyn Timing>, clients: usize) -> SharedModel {
+        let clients = (0..clients).map(|_| ClientState::default()).collect();
+        let inner = Mutex::new(Inner { timing, clients, last: 0 });
+        SharedModel { state: Arc::new(State { inner, moved: Condvar::new() }), clock: VirtualClock::default() }
+    }
+
+    /// The clock that the model moves.
+    pub fn clock(&self) -> &VirtualClock {
+        &self.clock
+    }
+
+    /// Client number `index` with `depth` slots of `slot_bytes`. What its reads return is what `content` says, or
+    /// zeros.
+    pub fn client(&self, index: usize, depth: usize, slot_bytes: usize, content: Option<Arc<Content>>) -> Client {
+        let slots = if content.is_some() { depth } else { 1 };
+        Client {
+            model: self.clone(),
+            index,
+            depth,
+            slots: vec![vec![0; slot_bytes]; slots],
+            queued: Vec::with_capacity(depth),
+            requests: vec![ReadRequest { offset: 0, length: 0, slot: 0 }; depth],
+            content,
+        }
+    }
+}
+
+impl State {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// Lets the time pass until a client may go on, when all of them wait; then lets that one on.
+    fn let_one_on(&mut self, clock: &VirtualClock) {
+        let is_working = |client: &ClientState| matches!(client.doing, Doing::Working);
+        if self.clients.iter().any(is_working) {
+            return;
+        }
+        for client in &mut self.clients {
+            for request in client.handed.drain(..) {
+                client.in_flight += 1;
+                self.timing.submit(clock.now(), request);
+            }
+        }
+        loop {
+            let now = clock.now();
+            let count = self.clients.len();
+            let next = (1..=count).map(|step| (self.last + step) % count);
+            if let Some(index) = next.into_iter().find(|index| self.clients[*index].is_satisfied(now)) {
+                self.last = index;
+                self.clients[index].doing = Doing::Working;
+                return;
+            }
+            let Some(moment) = self.next_moment() else { return };
+            clock.advance_to(moment);
+            self.pass_to(moment);
+        }
+    }
+
+    /// The model's next event, or the end of somebody's patience.
+    fn next_moment(&mut self) -> Option<Nanos> {
+        let patience = self.clients.iter().filter_map(|client| match client.doing {
+            Doing::Waiting { until, .. } => until,
+            _ => None,
+        });
+        patience.chain(self.timing.next_event()).min()
+    }
+
+    fn pass_to(&mut self, now: Nanos) {
+        let mut ended = Vec::new();
+        self.timing.advance(now, &mut ended);
+        for id in ended {
+            let client = &mut self.clients[(id >> SLOT_BITS) as usize];
+            client.done.push((id & ((1 << SLOT_BITS) - 1)) as usize);
+        }
+    }
+}
+
+/// One worker's way to the model.
+pub struct Client {
+    model: SharedModel,
+    index: usize,
+    depth: usize,
+    slots: Vec<Vec<u8>>,
+    queued: Vec<ReadRequest>,
+    /// The last request of each slot.
+    requests: Vec<ReadRequest>,
+    content: Option<Arc<Content>>,
+}
+
+impl Client {
+    fn complete(&mut self, slot: usize) -> Completion {
+        let ReadRequest { offset, length, .. } = self.requests[slot];
+        let filled = self.content.as_ref().map_or(Ok(()), |content| content(offset, &mut self.slots[slot][..length]));
+        Completion { slot, result: filled.map(|()| length) }
+    }
+}
+
+impl ReadMethod for Client {
+    fn depth(&self) -> usize {
+        self.depth
+    }
+
+    fn queue(&mut self, request: ReadRequest) {
+        self.queued.push(request);
+    }
+
+    fn reap(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {
+        let model = self.model.clone();
+        let mut inner = model.state.lock();
+        let now = model.clock.now();
+        let client = &mut inner.clients[self.index];
+        for request in self.queued.drain(..) {
+            self.requests[request.slot] = request;
+            let id = (self.index as u64) << SLOT_BITS | request.slot as u64;
+            client.handed.push(Request { id, offset: request.offset, length: request.length as u64 });
+        }
+        let until = wait.timeout.map(|timeout| now + Nanos::from(timeout));
+        client.doing = Doing::Waiting { at_least: wait.at_least, until };
+        inner.let_one_on(&model.clock);
+        model.state.moved.notify_all();
+        while matches!(inner.clients[self.index].doing, Doing::Waiting { .. }) {
+            inner = model.state.moved.wait(inner).unwrap_or_else(PoisonError::into_inner);
+        }
+        let client = &mut inner.clients[self.index];
+        client.in_flight -= client.done.len();
+        let ended = std::mem::take(&mut client.done);
+        drop(inner);
+        done.extend(ended.into_iter().map(|slot| self.complete(slot)));
+        Ok(())
+    }
+
+    fn data(&self, slot: usize) -> &[u8] {
+        &self.slots[slot.min(self.slots.len() - 1)]
+    }
+}
+
+impl Drop for Client {
+    /// The others go on without this one.
+    fn drop(&mut self) {
+        let mut inner = self.model.state.lock();
+        inner.clients[self.index].doing = Doing::Gone;
+        inner.let_one_on(&self.model.clock);
+        drop(inner);
+        self.model.state.moved.notify_all();
+    }
+}

@@ -1,0 +1,133 @@
+//! Every row of the table of models: repeatable, ordered, and nothing lost.
+
+use std::io::Write;
+use std::sync::atomic::AtomicBool;
+
+use device::model::{self, Device, MODELS, Model};
+use device::pattern::{Pattern, Span};
+use device::plan::{ReadPlan, StopAfter};
+use device::workers::{self, Reading};
+use measure::Nanos;
+
+fn plan(seed: u64, depth: usize, reads: u64) -> ReadPlan {
+    ReadPlan {
+        pattern: Pattern::Random,
+        block_size: 8192,
+        span: Span { offset: 0, length: 64 << 30 },
+        seed,
+        working_set: None,
+        depth,
+        reap_batch: 1,
+        warm_up: StopAfter::Reads(0),
+        stop_after: StopAfter::Reads(reads),
+        rate: None,
+    }
+}
+
+fn models() -> impl Iterator<Item = Model> {
+    MODELS.iter().map(|row| model::named(&format!("model:{}", row.name)).unwrap().unwrap())
+}
+
+fn read(model: &Model, plans: &[ReadPlan]) -> Reading {
+    workers::read_model(model, plans, &AtomicBool::new(false))
+}
+
+fn mean_micros(reading: &Reading) -> f64 {
+    reading.outcome.latency.metric("read_latency", "test").unwrap().statistics.mean
+}
+
+#[test]
+fn a_run_repeats_itself_whatever_the_threads_do() {
+    for model in models() {
+        let plans: Vec<ReadPlan> = (0..3).map(|seed| plan(seed, 4, 300)).collect();
+        let of = |reading: Reading| (reading.outcome.elapsed, reading.worker_elapsed.clone(), mean_micros(&reading));
+        let first = of(read(&model, &plans));
+        for _ in 0..5 {
+            assert_eq!(of(read(&model, &plans)), first, "{}", model.name);
+        }
+    }
+}
+
+#[test]
+fn a_deeper_queue_never_makes_the_whole_take_longer() {
+    for model in models() {
+        let elapsed = |depth| read(&model, &[plan(5, depth, 2000)]).outcome.elapsed;
+        let times: Vec<Nanos> = [1, 2, 4, 8, 16, 32].map(elapsed).to_vec();
+        assert!(times.windows(2).all(|pair| pair[1].0 <= pair[0].0 * 101 / 100), "{}: {times:?}", model.name);
+    }
+}
+
+#[test]
+fn every_read_is_answered_by_every_model() {
+    for model in models() {
+        let reading = read(&model, &[plan(1, 8, 500), plan(2, 1, 100)]);
+        assert_eq!((reading.outcome.latency.reads(), reading.outcome.issued), (600, 600), "{}", model.name);
+    }
+}
+
+#[test]
+fn the_ssd_answers_as_its_parts_add_up() {
+    let ssd = model::named("model:ssd").unwrap().unwrap();
+    // 75 us to the register, 8 KiB over 200 MB/s and over 600 MB/s.
+    let alone = mean_micros(&read(&ssd, &[plan(1, 1, 500)]));
+    assert!((alone - (75.0 + 40.96 + 13.65)).abs() < 0.02, "{alone}");
+    // With 32 in flight the interface is what limits, but for the dies that have two pages to read.
+    let reading = read(&ssd, &[plan(1, 32, 20_000)]);
+    let per_read = reading.outcome.elapsed.as_micros() / 20_000.0;
+    assert!((13.65..16.5).contains(&per_read), "{per_read}");
+}
+
+#[test]
+fn the_array_answers_from_its_cache_what_was_read_before() {
+    let Device::NetworkArray(mut parameters) = model::named("model:network-array").unwrap().unwrap().device else {
+        panic!("an array");
+    };
+    parameters.cache_hit_rate = 0.0;
+    let array = Model { name: "cold".into(), device: Device::NetworkArray(parameters.clone()), origins: &[] };
+    let twice = ReadPlan { working_set: Some(200), stop_after: StopAfter::Reads(400), ..plan(3, 1, 0) };
+    let statistics = read(&array, &[twice]).outcome.latency.metric("read_latency", "test").unwrap().statistics;
+    // The round trip, the array's own time, and 8 KiB over 400 MB/s.
+    let cached = 200.0 + 50.0 + 20.48;
+    assert!(statistics.min >= cached - 50.0 && statistics.min < cached + 1.0, "{statistics:?}");
+    assert!(statistics.max > 5_000.0, "a disk was asked: {statistics:?}");
+    parameters.cache_hit_rate = 1.0;
+    let array = Model { name: "warm".into(), device: Device::NetworkArray(parameters), origins: &[] };
+    assert!((mean_micros(&read(&array, &[plan(3, 1, 100)])) - cached).abs() < 0.1);
+}
+
+fn described(text: &str) -> Result<Model, String> {
+    let mut file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    model::named(&format!("model:{}", file.path().display())).unwrap().map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_model_of_a_file_is_the_one_that_it_describes() {
+    for model in models() {
+        let text = toml::to_string(&model.device).unwrap();
+        let again = described(&format!("name = \"mine\"\n{text}")).unwrap();
+        assert_eq!((again.name.as_str(), &again.device), ("mine", &model.device));
+    }
+}
+
+#[test]
+fn nonsense_in_a_file_is_refused_by_the_name_of_the_field() {
+    let disk = toml::to_string(&model::named("model:hdd-7200").unwrap().unwrap().device).unwrap();
+    let array = toml::to_string(&model::named("model:network-array").unwrap().unwrap().device).unwrap();
+    for (text, expected) in [
+        (disk.replace("rpm = 7200.0", "rpm = 0.0"), "rpm is 0: it must lie between 60 and 1000000"),
+        (disk.replace("rpm = 7200.0", "rpm = nan"), "rpm is NaN"),
+        (disk.replace("heads = 6", "heads = -6"), "heads"),
+        (disk.replace("heads = 6", "haeds = 6"), "haeds"),
+        (array.replace("cache_hit_rate = 0.9", "cache_hit_rate = 1.5"), "cache_hit_rate is 1.5"),
+        (array.replace("zones = 30", "zones = 0"), "disk.zones is 0"),
+        ("kind = \"tape\"".into(), "tape"),
+        (String::new(), "kind"),
+        ("kind =".into(), "describes no model"),
+    ] {
+        let error = described(&text).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+    assert!(model::named("model:/nowhere/x.toml").unwrap().unwrap_err().to_string().contains("/nowhere/x.toml"));
+    assert!(model::named("model:floppy").unwrap().unwrap_err().to_string().contains("hdd-7200"));
+}
