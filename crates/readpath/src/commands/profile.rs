@@ -98,6 +98,8 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
 }
 
 fn profile(arguments: &Arguments, journal: &mut RunJournal, stop: &Stop) -> Result<(), Failure> {
+    // Without it, it takes some more memory, and nothing else.
+    let _ = sys::allocator::use_one_arena();
     let mut instruments = Instruments::new(arguments.skew.skew(think_time(arguments)));
     let mut survey = read(arguments, &mut instruments, journal, stop);
     if survey.is_broken_off {
