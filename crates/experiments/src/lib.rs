@@ -7,6 +7,7 @@
 pub mod counters;
 pub mod disk;
 pub mod error;
+pub mod join;
 pub mod journal;
 pub mod ladder;
 pub mod lio;

@@ -46,8 +46,6 @@ pub struct JoinPass {
 pub struct ReadCost {
     /// Time spent waiting for reads, handing them over included.
     pub time: Nanos,
-    /// Times that something was waited for until nothing was in flight: a vectored request is one.
-    pub requests: u64,
     /// Reads of the operating system or device.
     pub reads: u64,
     /// Blocks that were read.

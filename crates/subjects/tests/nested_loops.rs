@@ -16,14 +16,14 @@ use tempfile::TempDir;
 const METHODS: [Method; 4] =
     [Method::OneAtATime, Method::Prefetch(Distance::UpTo(64)), Method::Batch(128), Method::BatchedRowid(512)];
 
-const TABLE: InnerTable = InnerTable { rows: 20_000, pad: 1000, rand: 100 };
+const TABLE: InnerTable = InnerTable { rows: 60_000, pad: 1000, rand: 100 };
 
 fn engine(directory: &TempDir, io: Io, on: Option<&str>) -> JoinEngine {
     let settings = JoinSettings {
         directory: directory.path().into(),
         pool_bytes: 8 << 20,
         io,
-        depth: 32,
+        depth: 64,
         caching: Caching::Buffered,
         model: on.map(|name| model::named(name).unwrap().unwrap()),
         reload: false,
@@ -37,17 +37,17 @@ fn directory() -> TempDir {
     TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-fn costs(engine: &mut JoinEngine) -> Vec<JoinCost> {
-    METHODS.map(|method| engine.join(&JoinPass { method, first_key: 100, outer_rows: 1000 }).unwrap()).to_vec()
+fn costs(engine: &mut JoinEngine, outer_rows: u64) -> Vec<JoinCost> {
+    METHODS.map(|method| engine.join(&JoinPass { method, first_key: 100, outer_rows }).unwrap()).to_vec()
 }
 
 #[test]
 fn what_is_metered_below_the_pool_is_what_the_pool_counts() {
     let directory = directory();
-    for cost in costs(&mut engine(&directory, Io::Async, None)) {
+    for cost in costs(&mut engine(&directory, Io::Async, None), 1000) {
         assert_eq!((cost.found.rows, cost.found.unmatched), (1000, 0));
         assert_eq!(cost.table.blocks + cost.index.blocks, cost.found.blocks);
-        assert_eq!(cost.table.requests + cost.index.requests, cost.found.requests, "{cost:?}");
+        assert_eq!(cost.index.blocks, cost.found.index_blocks);
         assert!(cost.elapsed >= cost.table.time + cost.index.time, "{cost:?}");
         assert!(cost.table.blocks > 700 && cost.table.reads <= cost.table.blocks, "{cost:?}");
     }
@@ -57,12 +57,12 @@ fn what_is_metered_below_the_pool_is_what_the_pool_counts() {
 fn a_second_join_finds_everything_cached_and_a_scan_finds_every_row() {
     let directory = directory();
     let mut engine = engine(&directory, Io::Async, None);
-    let pass = JoinPass { method: Method::Batch(128), first_key: 19_900, outer_rows: 500 };
+    let pass = JoinPass { method: Method::Batch(128), first_key: 59_900, outer_rows: 500 };
     let cost = engine.join_again(&pass).unwrap();
     assert_eq!((cost.found.rows, cost.found.blocks, cost.table.reads), (500, 0, 0), "the keys go on from the first");
     let scanned = engine.scan().unwrap();
-    assert_eq!((scanned.found.rows, scanned.table.blocks), (20_000, 20_000_u64.div_ceil(7)));
-    let all = engine.join(&JoinPass { method: Method::BatchedRowid(4096), first_key: 1, outer_rows: 20_000 }).unwrap();
+    assert_eq!((scanned.found.rows, scanned.table.blocks), (60_000, 60_000_u64.div_ceil(7)));
+    let all = engine.join(&JoinPass { method: Method::BatchedRowid(4096), first_key: 1, outer_rows: 60_000 }).unwrap();
     assert_eq!(all.found.sum, scanned.found.sum);
 }
 
@@ -73,8 +73,8 @@ fn a_model_is_repeatable_and_ranks_the_methods_as_the_published_disks_did() {
     for (name, least, most) in [("model:hdd-7200", 2.0, 10.0), ("model:ssd", 8.0, 30.0)] {
         let mut engine = engine(&directory, Io::Async, Some(name));
         let times = |costs: &[JoinCost]| costs.iter().map(|cost| cost.elapsed.as_millis()).collect::<Vec<f64>>();
-        let first = times(&costs(&mut engine));
-        assert_eq!(first, times(&costs(&mut engine)), "{name} repeats itself");
+        let first = times(&costs(&mut engine, 2000));
+        assert_eq!(first, times(&costs(&mut engine, 2000)), "{name} repeats itself");
         let [alone, prefetch, batch, rowid] = first[..] else { panic!("four methods") };
         assert!(rowid <= batch && batch <= prefetch && prefetch < alone, "{name}: {first:?}");
         for gathered in [prefetch, batch, rowid] {
@@ -87,7 +87,8 @@ fn a_model_is_repeatable_and_ranks_the_methods_as_the_published_disks_did() {
 fn reads_that_go_one_after_the_other_gain_nothing_by_being_gathered() {
     let directory = directory();
     let mut engine = engine(&directory, Io::Sync, Some("model:ssd"));
-    let costs = costs(&mut engine);
+    // So few that hardly two blocks are neighbours: those are read together, whatever the way of reading is.
+    let costs = costs(&mut engine, 150);
     for cost in &costs {
         let ratio = costs[0].elapsed.as_millis() / cost.elapsed.as_millis();
         assert!((0.9..1.1).contains(&ratio), "{costs:?}");

@@ -5,6 +5,7 @@ mod completions;
 mod counters;
 mod disk;
 mod export;
+mod join;
 mod ladder;
 mod lio;
 mod man;
@@ -46,6 +47,7 @@ pub(crate) const COMMANDS: &[CommandRow] = &[
     lio::COMMAND,
     counters::COMMAND,
     scan::COMMAND,
+    join::COMMAND,
     profile::COMMAND,
     export::COMMAND,
     runs::COMMAND,

@@ -1,5 +1,6 @@
 //! Run documents made by hand, in the shape that the experiments give them.
 
+mod join;
 mod profile;
 mod profile_readings;
 mod scan;
@@ -8,6 +9,7 @@ use measure::run::SCHEMA;
 use measure::{Case, Finding, Host, Metric, Parameters, Run, Statistics, Unit};
 use serde_json::{Value, json};
 
+pub(crate) use join::{join_methods, join_sweep};
 pub(crate) use profile::{profile, profile_sessions, profile_statement};
 pub(crate) use profile_readings::profile_readings;
 pub(crate) use scan::{scan, scan_counted};

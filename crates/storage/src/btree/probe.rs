@@ -38,6 +38,11 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
+    /// Requests that were waited for, where `blocks` came in all: the others came one by one.
+    pub(crate) fn requests_for(&self, blocks: u64) -> u64 {
+        self.requests + (blocks - self.blocks)
+    }
+
     /// Brings the pages that are not cached, at most `at_once` in one request.
     pub(crate) fn load<A: PageAccess>(
         &mut self,
@@ -72,6 +77,8 @@ pub(crate) struct Probe<'a, A: PageAccess + 'a> {
     pub(crate) unmatched: u64,
     /// Nodes that were read many at once.
     pub(crate) gathered: Gathered,
+    /// Nodes that were read, those included.
+    pub(crate) blocks: u64,
     /// The node of each key at the level that is being searched.
     nodes: Vec<u32>,
     missing: Vec<PageId>,
@@ -90,6 +97,7 @@ impl<'a, A: PageAccess> Probe<'a, A> {
             revisits: 0,
             unmatched: 0,
             gathered: Gathered::default(),
+            blocks: 0,
             nodes: Vec::new(),
             missing: Vec::new(),
         })
@@ -106,7 +114,9 @@ impl<'a, A: PageAccess> Probe<'a, A> {
             push_hits(leaf, leaf.entries_before(&wanted.key, Place::FIRST), &wanted, hits);
             self.leaf = Some((number, page));
         } else {
+            let before = self.access.blocks_read();
             self.descend(wanted, hits)?;
+            self.blocks += self.access.blocks_read() - before;
         }
         self.unmatched += u64::from(hits.len() == found);
         Ok(())
@@ -135,6 +145,7 @@ impl<'a, A: PageAccess> Probe<'a, A> {
 
     /// Appends the rows of each key to `hits`, in the order of the keys and of the table.
     pub(crate) fn look_up_many(&mut self, wanted: &[Wanted], hits: &mut Vec<Hit>) -> Result<(), StorageError> {
+        let before = self.access.blocks_read();
         self.nodes.clear();
         self.nodes.resize(wanted.len(), self.tree.root);
         for level in (0..self.tree.height).rev() {
@@ -154,6 +165,7 @@ impl<'a, A: PageAccess> Probe<'a, A> {
                 self.leaf = held.pages.pop().map(|page| (number, page));
             }
         }
+        self.blocks += self.access.blocks_read() - before;
         Ok(())
     }
 

@@ -41,7 +41,6 @@ impl DeviceClock {
 #[derive(Debug, Default)]
 pub(super) struct Meter {
     nanos: AtomicU64,
-    requests: AtomicU64,
     reads: AtomicU64,
     bytes: AtomicU64,
     /// Nanoseconds times reads in flight.
@@ -51,11 +50,10 @@ pub(super) struct Meter {
 impl Meter {
     /// Everything since the last time, in blocks of so many bytes.
     pub(super) fn take(&self, block: usize) -> ReadCost {
-        let [nanos, requests, reads, bytes, flights] =
-            [&self.nanos, &self.requests, &self.reads, &self.bytes, &self.flights]
-                .map(|counter| counter.swap(0, Ordering::Relaxed));
+        let counters = [&self.nanos, &self.reads, &self.bytes, &self.flights];
+        let [nanos, reads, bytes, flights] = counters.map(|counter| counter.swap(0, Ordering::Relaxed));
         let in_flight = (nanos > 0).then(|| flights as f64 / nanos as f64);
-        ReadCost { time: Nanos(nanos), requests, reads, blocks: bytes / block as u64, in_flight }
+        ReadCost { time: Nanos(nanos), reads, blocks: bytes / block as u64, in_flight }
     }
 }
 
@@ -163,9 +161,7 @@ impl ReadMethod for MeteredMethod {
         let waited = self.clock.now().since(begun);
         self.meter.nanos.fetch_add(waited.0, Ordering::Relaxed);
         self.meter.flights.fetch_add(waited.0 * self.in_flight, Ordering::Relaxed);
-        let was_waiting = self.in_flight > 0;
         self.in_flight -= (done.len() - before) as u64;
-        self.meter.requests.fetch_add(u64::from(was_waiting && self.in_flight == 0), Ordering::Relaxed);
         outcome
     }
 

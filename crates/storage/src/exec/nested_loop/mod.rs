@@ -82,6 +82,10 @@ pub struct JoinResult {
     pub requests: u64,
     /// Blocks that these brought.
     pub blocks: u64,
+    /// Requests for the index among them.
+    pub index_requests: u64,
+    /// Blocks of the index among them.
+    pub index_blocks: u64,
 }
 
 /// Hears of each pair: the number of the outer row, from 0, and the inner row.
@@ -205,9 +209,8 @@ impl<'a, 'e, A: PageAccess> Work<'a, 'e, A> {
     }
 
     fn result(self, blocks: u64) -> JoinResult {
-        let gathered = [self.gathered, self.probe.gathered];
-        let requests: u64 = gathered.iter().map(|gathered| gathered.requests).sum();
-        let together: u64 = gathered.iter().map(|gathered| gathered.blocks).sum();
+        let index_blocks = self.probe.blocks;
+        let index_requests = self.probe.gathered.requests_for(index_blocks);
         JoinResult {
             rows: self.rows.sink.rows,
             unmatched: self.probe.unmatched + self.nulls,
@@ -215,8 +218,10 @@ impl<'a, 'e, A: PageAccess> Work<'a, 'e, A> {
             index_gets: self.probe.gets,
             table_gets: self.rows.gets,
             pinned_revisits: self.probe.revisits + self.rows.revisits,
-            requests: requests + (blocks - together),
+            requests: self.gathered.requests_for(blocks - index_blocks) + index_requests,
             blocks,
+            index_requests,
+            index_blocks,
         }
     }
 }
