@@ -127,7 +127,9 @@ fn zero_outer_rows_and_more_than_the_table_has_are_joined() {
         assert_eq!((metric(case, "blocks_per_request"), metric(case, "random_block")), (None, None), "{case}");
     }
     let words = "--rows 500 --pool 1MiB --outer-rows 3000 --method batch --batch-size 100000 --look-ahead 1";
-    assert_eq!(metric(joins(&user.document(&format!("--on model:ssd {words}")), "")[0], "table_gets"), Some(3000.0));
+    // Every row six times, and seven rows a block: now and then the next row is in the same one.
+    let gets = metric(joins(&user.document(&format!("--on model:ssd {words}")), "")[0], "table_gets").unwrap();
+    assert!((2500.0..=3000.0).contains(&gets), "{gets}");
 }
 
 #[test]
@@ -145,7 +147,7 @@ fn what_cannot_be_is_refused_as_wrong_words() {
     let user = User::new();
     for (words, says) in [
         ("--rand 101", "percentage"),
-        ("--rand -1", "percentage"),
+        ("--rand=-1", "whole percentage"),
         ("--rand 0.5", "whole percentage"),
         ("--pad 9000", "does not fit into a page"),
         ("--rows 0", "--rows"),

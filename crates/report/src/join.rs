@@ -2,7 +2,7 @@
 
 use measure::{Case, Metric, Run};
 
-use crate::number::{ABSENT, nanos_of, three_digits, time};
+use crate::number::{ABSENT, nanos_of, three_digits, time, time_column};
 use crate::parameters::{cell, heading, varying};
 use crate::style::Style;
 use crate::table::{Align, Table};
@@ -29,7 +29,8 @@ pub(crate) fn body(run: &Run, style: &Style) -> String {
         run.cases.iter().partition(|case| case.parameters.contains_key("method"));
     let mut sections = Vec::new();
     if !joins.is_empty() {
-        sections.extend([times(&joins, style), requests(&joins, style), published(&joins, style)]);
+        sections.extend([times(&joins, style), published(&joins, style), requests(&joins, style)]);
+        sections.push(planner(&joins, &others, style));
     }
     sections.push(costs(&others, style));
     crate::join_sections(&sections)
@@ -43,7 +44,7 @@ fn axes(cases: &[&Case]) -> (Table, Vec<String>) {
     for name in &names {
         table = table.column(&heading(name), Align::Right);
     }
-    (table.column("method", Align::Left).optional_column("rows at once", Align::Right), names)
+    (table.column("method", Align::Left).optional_column("at once", Align::Right), names)
 }
 
 fn axis_cells(case: &Case, names: &[String]) -> Vec<String> {
@@ -72,7 +73,8 @@ fn times(cases: &[&Case], style: &Style) -> String {
         cells.push(case.metric("elapsed").map_or(ABSENT.into(), |metric| three_digits(metric.median())));
         table.row(cells);
     }
-    let title = "Milliseconds of waiting for reads of table and index, and how many times less than one at a time:";
+    let title = "Milliseconds of waiting for reads of table and index, and how many times less than one at a time \
+                 (medians):";
     wrap(title, style.width, 2) + "\n" + &table.render(style)
 }
 
@@ -83,22 +85,45 @@ fn requests(cases: &[&Case], style: &Style) -> String {
         .column("requests", Align::Right)
         .column("blocks/request", Align::Decimal)
         .optional_column("in flight", Align::Decimal)
-        .optional_column("µs/block", Align::Decimal)
-        .optional_column("index blocks", Align::Right)
-        .optional_column("pays up to", Align::Decimal)
-        .optional_column("CPU/look-up", Align::Decimal);
+        .optional_column("index blocks", Align::Right);
     let whole = |case: &Case, name: &str| median(case, name).map_or(ABSENT.into(), |count| format!("{count:.0}"));
     let digits = |case: &Case, name: &str| median(case, name).map_or(ABSENT.into(), three_digits);
     for case in cases {
         let mut cells = axis_cells(case, &names);
         cells.extend(["table_blocks", "requests"].map(|name| whole(case, name)));
-        cells.extend(["blocks_per_request", "in_flight", "random_block"].map(|name| digits(case, name)));
+        cells.extend(["blocks_per_request", "in_flight"].map(|name| digits(case, name)));
         cells.push(whole(case, "index_blocks"));
-        cells.push(median(case, "break_even").map_or(String::new(), |share| format!("{} %", three_digits(share))));
-        cells.push(median(case, "cpu_per_lookup").map_or(String::new(), |micros| time(micros * 1e3)));
         table.row(cells);
     }
-    let title = "Blocks of the table, and the part of its rows up to which the join is faster than a full scan:";
+    let title = "Blocks of the table, and the requests that were waited for:";
+    wrap(title, style.width, 2) + "\n" + &table.render(style)
+}
+
+/// What a block costs a planner, beside one of a full scan, and up to where the join is worth it.
+fn planner(joins: &[&Case], others: &[&Case], style: &Style) -> String {
+    let (table, names) = axes(joins);
+    let mut table = table
+        .column("a block", Align::Decimal)
+        .column("sequential ones", Align::Decimal)
+        .column("pays up to", Align::Decimal)
+        .optional_column("CPU/look-up", Align::Decimal);
+    let sequential = others.iter().find_map(|case| median(case, "sequential_block")).filter(|micros| *micros > 0.0);
+    let nanos = |case: &&Case, name: &str| median(case, name).map(|micros| micros * 1e3);
+    let blocks = time_column(&joins.iter().map(|case| nanos(case, "random_block")).collect::<Vec<_>>());
+    let lookups = joins.iter().map(|case| nanos(case, "cpu_per_lookup")).collect::<Vec<_>>();
+    let has_lookups = lookups.iter().any(Option::is_some);
+    let lookups = if has_lookups { time_column(&lookups) } else { vec![String::new(); joins.len()] };
+    for ((case, block), lookup) in joins.iter().zip(blocks).zip(lookups) {
+        let ratio = median(case, "random_block").zip(sequential).map(|(random, sequential)| random / sequential);
+        let mut cells = axis_cells(case, &names);
+        cells.push(block);
+        cells.push(ratio.map_or(ABSENT.into(), three_digits));
+        let share = median(case, "break_even").map(|share| format!("{} %", three_digits(share)));
+        cells.extend([share.unwrap_or_else(|| ABSENT.into()), lookup]);
+        table.row(cells);
+    }
+    let title = "What a planner would have to know: the wait for a random block, how many blocks of a full scan take as \
+                 long, and up to which part of the rows the join is faster than that scan:";
     wrap(title, style.width, 2) + "\n" + &table.render(style)
 }
 
@@ -157,14 +182,13 @@ fn costs(cases: &[&Case], style: &Style) -> String {
     if rows == 0 { String::new() } else { table.render(style) }
 }
 
-/// How many times less than one at a time, by means, among the cases of the same table.
+/// How many times less than one at a time, by medians, among the cases of the same table.
 fn gain(case: &Case, cases: &[&Case], name: &str) -> Option<f64> {
     let same =
         |other: &&&Case| ["rand", "pad", "io", "direct"].iter().all(|axis| cell(other, axis) == cell(case, axis));
     let alone = cases.iter().filter(same).find(|other| cell(other, "method") == PUBLISHED[0].0)?;
-    let mean = |case: &Case| case.metric(name).map(|metric| metric.statistics.mean);
-    let own = mean(case)?;
-    (own > 0.0).then_some(mean(alone)? / own)
+    let own = median(case, name)?;
+    (own > 0.0).then_some(median(alone, name)? / own)
 }
 
 fn median(case: &Case, name: &str) -> Option<f64> {

@@ -14,7 +14,7 @@ use sys::target::Caching;
 use tempfile::TempDir;
 
 const METHODS: [Method; 4] =
-    [Method::OneAtATime, Method::Prefetch(Distance::UpTo(64)), Method::Batch(128), Method::BatchedRowid(512)];
+    [Method::OneAtATime, Method::Prefetch(Distance::UpTo(128)), Method::Batch(256), Method::BatchedRowid(1024)];
 
 const TABLE: InnerTable = InnerTable { rows: 60_000, pad: 1000, rand: 100 };
 

@@ -34,14 +34,18 @@ pub const ROWS: u64 = 200_000;
 /// Bytes of filler of a row, as published.
 pub const PAD: u32 = 1000;
 
-/// Rows that prefetching looks ahead at most.
-pub const LOOK_AHEAD: usize = 64;
+/// Reads in flight where nobody asks for another number.
+pub const DEPTH: usize = 64;
+
+/// Rows that prefetching looks ahead at most: twice what is in flight, because the end of each request waits for the
+/// last of its reads with fewer and fewer beside it.
+pub const LOOK_AHEAD: usize = 2 * DEPTH;
 
 /// Outer rows of a batch.
-pub const BATCH_SIZE: usize = 128;
+pub const BATCH_SIZE: usize = 2 * LOOK_AHEAD;
 
 /// Rows of a batch that is sorted: larger, because its order is not that of the outer rows anyway.
-pub const ROWID_BATCH_SIZE: usize = 512;
+pub const ROWID_BATCH_SIZE: usize = 4 * BATCH_SIZE;
 
 /// Most reads in flight.
 const DEPTH_MAX: usize = 4096;
@@ -142,15 +146,15 @@ impl JoinParameters {
     /// Every method with every size.
     fn plans(&self) -> Vec<Plan> {
         let sizes = |usual: usize| if self.batch_sizes.is_empty() { vec![usual] } else { self.batch_sizes.clone() };
-        let of = |method: &JoinMethod| match *method {
+        let of = |method: JoinMethod| match method {
             JoinMethod::OneAtATime => vec![Method::OneAtATime],
             JoinMethod::Prefetch => vec![Method::Prefetch(self.look_ahead)],
             JoinMethod::Batch => sizes(BATCH_SIZE).into_iter().map(Method::Batch).collect(),
             JoinMethod::BatchedRowid => sizes(ROWID_BATCH_SIZE).into_iter().map(Method::BatchedRowid).collect(),
         };
-        let is_chosen = |method: &&JoinMethod| self.methods.is_empty() || self.methods.contains(method);
-        let plans = |name: &JoinMethod| of(name).into_iter().map(move |method| Plan { name: *name, method });
-        JoinMethod::ALL.iter().filter(is_chosen).flat_map(plans).collect()
+        let is_chosen = |method: &JoinMethod| self.methods.is_empty() || self.methods.contains(method);
+        let plans = |name: JoinMethod| of(name).into_iter().map(move |method| Plan { name, method });
+        JoinMethod::ALL.into_iter().filter(is_chosen).flat_map(plans).collect()
     }
 }
 

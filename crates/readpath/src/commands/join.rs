@@ -6,7 +6,7 @@ use ::measure::quantity::parse_size;
 use clap::{ArgMatches, Args, Command, ValueEnum};
 use device::model::{self, Model};
 use experiments::ExperimentError;
-use experiments::join::{self, Distance, JoinMethod, JoinParameters, LOOK_AHEAD, PAD, ROWS};
+use experiments::join::{self, DEPTH, Distance, JoinMethod, JoinParameters, LOOK_AHEAD, PAD, ROWS};
 use subjects::join_engine::Io;
 use sys::target::Caching;
 
@@ -64,7 +64,7 @@ struct Arguments {
     /// How the inner rows are gathered [default: all]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "METHOD,...")]
     method: Vec<MethodName>,
-    /// Rows of a batch [default: 128 for batch, 512 for batched-rowid]
+    /// Rows of a batch [default: 256 for batch, 1024 for batched-rowid]
     #[arg(long, value_delimiter = ',', value_name = "ROWS,...")]
     batch_size: Vec<usize>,
     /// Rows that prefetch looks ahead at most
@@ -86,7 +86,7 @@ struct Arguments {
     #[arg(long, value_name = "SIZE", default_value = "32MiB", value_parser = parse_size)]
     pool: u64,
     /// Reads in flight at most
-    #[arg(long, default_value_t = 64)]
+    #[arg(long, default_value_t = DEPTH)]
     depth: usize,
     /// Joins of each case; 100 is the published number
     #[arg(long, default_value_t = 20)]
