@@ -4,8 +4,8 @@
 //! get past the checksum.
 #![no_main]
 
-#[path = "../../crates/storage/examples/fuzz_node/decode.rs"]
-mod decode;
+#[path = "../../crates/storage/examples/fuzz/node.rs"]
+mod node;
 
 use libfuzzer_sys::fuzz_target;
 
@@ -14,7 +14,7 @@ fuzz_target!(|input: &[u8]| {
     let input = &input[..input.len().min(bytes.len())];
     bytes[..input.len()].copy_from_slice(input);
     let turn = input.iter().map(|byte| u64::from(*byte)).sum();
-    let _ = decode::decode(&bytes, turn);
-    decode::legitimise(&mut bytes);
-    let _ = decode::decode(&bytes, turn);
+    let _ = node::decode(&bytes, turn);
+    node::legitimise(&mut bytes);
+    let _ = node::decode(&bytes, turn);
 });

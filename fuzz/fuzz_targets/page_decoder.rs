@@ -4,8 +4,8 @@
 //! get past the checksum.
 #![no_main]
 
-#[path = "../../crates/storage/examples/fuzz_page/decode.rs"]
-mod decode;
+#[path = "../../crates/storage/examples/fuzz/page.rs"]
+mod page;
 
 use libfuzzer_sys::fuzz_target;
 
@@ -18,7 +18,7 @@ fuzz_target!(|input: &[u8]| {
     let back_start = bytes.len() - back.len();
     bytes[back_start..].copy_from_slice(back);
     let turn = input.iter().map(|byte| u64::from(*byte)).sum();
-    let _ = decode::decode(&bytes, turn);
-    decode::legitimise(&mut bytes);
-    let _ = decode::decode(&bytes, turn);
+    let _ = page::decode(&bytes, turn);
+    page::legitimise(&mut bytes);
+    let _ = page::decode(&bytes, turn);
 });

@@ -7,6 +7,7 @@
 pub mod counters;
 pub mod disk;
 pub mod error;
+mod events;
 pub mod join;
 pub mod journal;
 pub mod ladder;

@@ -55,17 +55,48 @@ impl SessionSums {
     }
 }
 
+/// A session, and one of its statements.
+type Key = (SessionIndex, StatementIndex);
+
 /// Listens to calls and waits.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SessionStatements {
     first: Option<SessionIndex>,
-    others: HashMap<(SessionIndex, StatementIndex), SessionSums, RandomState>,
+    /// The sums of all sessions but the first.
+    others: Vec<(Key, SessionSums)>,
+    places: HashMap<Key, u32, RandomState>,
+    /// By statement, the place that was looked for last: a statement seldom changes its session, so that this saves
+    /// nearly all searches in the map.
+    recent: Vec<u32>,
 }
 
 impl SessionStatements {
+    #[inline]
     fn sums(&mut self, session: SessionIndex, statement: StatementIndex) -> Option<&mut SessionSums> {
         let first = *self.first.get_or_insert(session);
-        (session != first).then(|| self.others.entry((session, statement)).or_default())
+        if session == first {
+            return None;
+        }
+        let key = (session, statement);
+        let recent = self.recent.get(statement.0 as usize).map_or(0, |place| *place as usize);
+        let is_it = self.others.get(recent).is_some_and(|(known, _)| *known == key);
+        let place = if is_it { recent } else { self.search(key) };
+        self.others.get_mut(place).map(|(_, sums)| sums)
+    }
+
+    #[cold]
+    fn search(&mut self, key: Key) -> usize {
+        let next = self.others.len();
+        let place = *self.places.entry(key).or_insert(next as u32);
+        if place as usize == next {
+            self.others.push((key, SessionSums::default()));
+        }
+        let statement = key.1.0 as usize;
+        if self.recent.len() <= statement {
+            self.recent.resize(statement + 1, 0);
+        }
+        self.recent[statement] = place;
+        place as usize
     }
 
     /// One case a session and statement, and one for the further statements of a session; none where one session is

@@ -3,8 +3,11 @@
 // What stands beside the tests of this file is called by them alone.
 #![allow(clippy::unwrap_used)]
 
-use std::process::{Command, Output};
+mod children;
 
+use std::process::{Command, Output, Stdio};
+
+use children::{first_child, interrupt, is_running};
 use serde_json::Value;
 
 fn counters(words: &[&str]) -> Output {
@@ -82,4 +85,16 @@ fn a_command_that_cannot_be_run_ends_as_in_a_shell() {
     assert!(complaint(&none).contains("there is no command `no-such-command-anywhere`"));
     assert_eq!(counters(&["--", "/etc/passwd"]).status.code(), Some(126));
     assert_eq!(counters(&[]).status.code(), Some(2));
+}
+
+#[test]
+fn an_interrupt_ends_the_command_too() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_readpath"));
+    command.args(["counters", "--no-store", "--", "sleep", "100"]);
+    let counters = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let child = first_child(counters.id()).unwrap();
+    interrupt(counters.id());
+    let output = counters.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    assert!(!is_running(child), "the command of number {child} is left behind");
 }

@@ -4,10 +4,11 @@
 
 #[path = "../benches/fio/arguments.rs"]
 mod arguments;
-#[path = "../benches/contest/bars.rs"]
-mod bars;
 #[path = "../benches/fio/command.rs"]
 mod command;
+#[path = "../benches/contest/mod.rs"]
+#[allow(dead_code, reason = "each benchmark has contenders and bars of some kinds only")]
+mod contest;
 #[path = "../benches/fio/dram.rs"]
 mod dram;
 #[path = "../benches/fio/fio.rs"]
@@ -18,20 +19,12 @@ mod own_cost;
 mod page;
 #[path = "../benches/fio/pairs.rs"]
 mod pairs;
-#[path = "../benches/contest/program.rs"]
-mod program;
 #[path = "../benches/fio/reader.rs"]
 mod reader;
-#[path = "../benches/contest/report.rs"]
-mod report;
 #[path = "../benches/fio/resident.rs"]
 mod resident;
-#[path = "../benches/contest/run_document.rs"]
-mod run_document;
 #[path = "../benches/fio/test_file.rs"]
 mod test_file;
-#[path = "../benches/contest/turn_order.rs"]
-mod turn_order;
 #[path = "../benches/fio/wanted.rs"]
 mod wanted;
 #[path = "../benches/fio/workload.rs"]

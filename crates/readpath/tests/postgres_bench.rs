@@ -5,25 +5,19 @@
 
 #[path = "../benches/postgres/arguments.rs"]
 mod arguments;
-#[path = "../benches/contest/bars.rs"]
-#[allow(dead_code, reason = "each benchmark has bars of some kinds only")]
-mod bars;
 #[path = "../benches/postgres/cell.rs"]
 mod cell;
 #[path = "../benches/postgres/command.rs"]
 mod command;
+#[path = "../benches/contest/mod.rs"]
+#[allow(dead_code, reason = "each benchmark has contenders and bars of some kinds only")]
+mod contest;
 #[path = "../benches/postgres/engine.rs"]
 mod engine;
-#[path = "../benches/postgres/installation.rs"]
-mod installation;
-#[path = "../benches/postgres/interruption.rs"]
-mod interruption;
 #[path = "../benches/postgres/judgement.rs"]
 mod judgement;
 #[path = "../benches/postgres/page.rs"]
 mod page;
-#[path = "../benches/postgres/plan.rs"]
-mod plan;
 #[path = "../benches/postgres/pool.rs"]
 mod pool;
 #[path = "../../storage/examples/pool_speed/cases.rs"]
@@ -31,20 +25,8 @@ mod pool;
 mod pool_cases;
 #[path = "../benches/postgres/postgres.rs"]
 mod postgres;
-#[path = "../benches/contest/program.rs"]
-mod program;
-#[path = "../benches/contest/report.rs"]
-mod report;
-#[path = "../benches/contest/run_document.rs"]
-mod run_document;
-#[path = "../benches/postgres/server.rs"]
-mod server;
 #[path = "../benches/postgres/tables.rs"]
 mod tables;
-#[path = "../benches/contest/turn_order.rs"]
-mod turn_order;
-#[path = "../benches/postgres/wire.rs"]
-mod wire;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -55,7 +37,7 @@ use serde_json::{Value, json};
 
 use arguments::Arguments;
 use cell::{Cell, TOUCHES};
-use installation::Installation;
+use contest::postgres::installation::Installation;
 
 /// One short pair of two small tables, of which one has rows too long for PostgreSQL to leave them whole by itself.
 const SHORT: [&str; 8] = [

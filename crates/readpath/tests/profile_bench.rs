@@ -4,29 +4,23 @@
 
 #[path = "../benches/profile/arguments.rs"]
 mod arguments;
-#[path = "../benches/contest/bars.rs"]
-#[allow(dead_code, reason = "each benchmark has bars of some kinds only")]
-mod bars;
 #[path = "../benches/profile/command.rs"]
 mod command;
 #[path = "../benches/profile/compressed.rs"]
 mod compressed;
 #[path = "../benches/profile/contender.rs"]
 mod contender;
+#[path = "../benches/contest/mod.rs"]
+#[allow(dead_code, reason = "each benchmark has contenders and bars of some kinds only")]
+mod contest;
 #[path = "../benches/profile/cpu_profile.rs"]
 mod cpu_profile;
 #[path = "../benches/profile/page.rs"]
 mod page;
-#[path = "../benches/contest/program.rs"]
-mod program;
-#[path = "../benches/contest/report.rs"]
-mod report;
 #[path = "../benches/profile/scanner.rs"]
 mod scanner;
 #[path = "../benches/profile/trace_file.rs"]
 mod trace_file;
-#[path = "../benches/contest/turn_order.rs"]
-mod turn_order;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

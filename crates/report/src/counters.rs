@@ -47,7 +47,7 @@ fn table(case: &Case, style: &Style) -> String {
     let mut table = Table::new()
         .column("counter", Align::Word)
         .column("count", Align::Right)
-        .optional_column("a CPU second", Align::Right)
+        .optional_column("a CPU s", Align::Right)
         .column("that is", Align::Left)
         .optional_column("counted", Align::Right);
     let counts = case.metrics.iter().filter(|metric| is_row(metric));

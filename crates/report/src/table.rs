@@ -1,5 +1,7 @@
 //! Tables without borders, with decimal points aligned: a thin layer over comfy-table.
 
+use std::collections::HashSet;
+
 use comfy_table::{CellAlignment, presets};
 
 use crate::style::Style;
@@ -39,6 +41,7 @@ impl Align {
     }
 }
 
+#[derive(Clone)]
 struct Column {
     heading: String,
     align: Align,
@@ -88,8 +91,8 @@ impl Table {
     }
 
     /// The table in lines of at most the style's width, one a row: optional columns go first, then texts are shortened.
-    /// Where that does not suffice, each row becomes several lines, one a column, and nothing is left out: a number
-    /// without its middle is another number.
+    /// Where that does not suffice, or two rows would have the same name, each row becomes several lines, one a column,
+    /// and nothing more is left out: a number without its middle is another number.
     pub(crate) fn render(mut self, style: &Style) -> String {
         self.drop_empty_columns();
         self.align_decimals();
@@ -100,7 +103,13 @@ impl Table {
             let Some(last) = self.columns.iter().rposition(|column| column.is_optional) else { break };
             self.remove_column(last);
         }
+        let names = self.names();
+        let whole = self.rows.clone();
         while self.width() > style.width && self.shorten_widest_text() {}
+        if self.names() < names {
+            self.rows = whole;
+            return self.records(style);
+        }
         let lines = self.lines().into_iter().map(|line| shorten(&line, style.width));
         let mut rendered = Vec::new();
         for (index, line) in lines.enumerate() {
@@ -109,6 +118,19 @@ impl Table {
             rendered.push(if index == 0 { style.bold(&line) } else { line });
         }
         rendered.join("\n")
+    }
+
+    /// How many different texts the first column has: rows that were told apart by it must stay so.
+    fn names(&self) -> usize {
+        self.rows.iter().filter_map(|row| row.first()).collect::<HashSet<_>>().len()
+    }
+
+    /// Columns of the terminal that the table takes where there is room for all of it, decimal points aligned.
+    pub(crate) fn width_rendered(&self) -> usize {
+        let mut table = Table { columns: self.columns.clone(), rows: self.rows.clone(), titles: Vec::new() };
+        table.drop_empty_columns();
+        table.align_decimals();
+        table.width()
     }
 
     /// Takes one column of the terminal from the widest text column; false when all are at their least.
@@ -231,7 +253,12 @@ fn split_number(cell: &str) -> [&str; 3] {
     let (whole, rest) = cell.split_at(point);
     let is_fraction = |character: char| character.is_ascii_digit() || character == '.';
     let end = if rest.starts_with('.') { rest.find(|character| !is_fraction(character)) } else { Some(0) };
-    let (fraction, unit) = rest.split_at(end.unwrap_or(rest.len()));
+    let mut end = end.unwrap_or(rest.len());
+    // The exponent of a very small number is no unit.
+    if let Some(exponent) = rest[end..].strip_prefix("e-") {
+        end += 2 + exponent.find(|character: char| !character.is_ascii_digit()).unwrap_or(exponent.len());
+    }
+    let (fraction, unit) = rest.split_at(end);
     [whole, fraction, unit]
 }
 
@@ -241,6 +268,10 @@ mod tests {
 
     #[test]
     fn decimal_points_and_units_stand_under_each_other() {
+        assert_eq!(
+            align_points(&["1.81e-7", "12.5", "3 e-mails"]),
+            [" 1.81e-7        ", "12.5            ", " 3       e-mails"]
+        );
         let cells = align_points(&["1.13 ns", "17.0 ns", "447 ns", "290 ns / block", "–"]);
         assert_eq!(
             cells,
@@ -267,6 +298,15 @@ mod tests {
         let expected = "bytes 2500\n  5 columns    0.0611 | 1.44\n  range of it  58.0–91.7 ns\n  3 warnings\n\
                         bytes 25\n  5 columns    0.716 | 5.52";
         assert_eq!(rendered, expected);
+    }
+
+    #[test]
+    fn rows_whose_names_would_become_the_same_are_told_apart() {
+        let mut table = Table::new().column("path", Align::Left).column("gets", Align::Right);
+        table.row(["index, bad clustering", "67 446 318"].map(String::from));
+        table.row(["index, good clustering", "1 714 609"].map(String::from));
+        let rendered = table.render(&Style { width: 24, ..Style::default() });
+        assert_eq!(rendered, "index, bad clustering\n  gets  67 446 318\nindex, good clustering\n  gets  1 714 609");
     }
 
     #[test]

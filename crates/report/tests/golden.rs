@@ -72,6 +72,24 @@ fn logical_reads_stand_beside_the_published_ones() {
 fn access_paths_stand_beside_the_published_ones() {
     check_run("scan", &documents::scan());
     check_run("scan-counted", &documents::scan_counted());
+    check_run("scan-counted-in-turns", &documents::scan_counted_in_turns());
+}
+
+#[test]
+fn counters_stand_under_their_source_with_the_share_of_the_time() {
+    check_run("counters", &documents::counters());
+    check_run("counters-valgrind", &documents::counters_under_valgrind());
+}
+
+#[test]
+fn a_narrow_page_of_access_paths_keeps_every_name_and_number() {
+    let page = report::render(&documents::scan_counted(), &Style { width: 40, ..WIDE });
+    assert!(page.lines().all(|line| line.width() <= 40), "{page}");
+    for text in
+        ["index, bad clustering", "in memory, no predicate", "818", "0.0648", "12\u{202f}499", "88.2", "for a get:"]
+    {
+        assert!(page.contains(text), "{text} is lost:\n{page}");
+    }
 }
 
 #[test]

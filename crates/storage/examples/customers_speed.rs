@@ -81,7 +81,7 @@ fn units(pool: &Pool, table: &HeapTable, level: Level) -> Result<(), StorageErro
     let columns = SCHEMA.map(|column| column.kind);
     let segment = pool.add_volatile_segment(level.name(), table.pages())?;
     let start = process_cpu();
-    let plan = UnitPlan { segment, columns: &columns, level };
+    let plan = UnitPlan { segment, first_block: 0, columns: &columns, level };
     let units = UnitTable::build(&session, table, &plan, &mut |number, part| {
         let id = PageId { segment, number };
         fill_block(&mut *session.create(id)?, id, part);

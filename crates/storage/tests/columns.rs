@@ -233,6 +233,57 @@ fn a_table_without_rows_and_columns_without_values_answer_zero() {
     assert_eq!(nulls.summary()[0].compression_ratio(), None);
 }
 
+/// Numbers that make a unit of the encoding with this name, with nulls among them and the type's edges where it can
+/// hold them.
+fn numbers_kept_as(encoding: &str) -> Vec<Option<i64>> {
+    let (rows, edges) = (3000, [i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX - 1, i64::MAX]);
+    let number = |row: u64| match encoding {
+        "bit-packing" => (mix(row) >> 1) as i64,
+        "frame of reference" => mix(row) as i64,
+        "dictionary" => edges[(mix(row) % 7) as usize],
+        _ => edges[(row / 500) as usize],
+    };
+    let mut numbers: Vec<Option<i64>> =
+        (0..rows).map(|row| (!mix(row ^ 77).is_multiple_of(9)).then(|| number(row))).collect();
+    match encoding {
+        "bit-packing" => [numbers[1], numbers[2999]] = [Some(0), Some(i64::MAX)],
+        "frame of reference" => [numbers[1], numbers[2999]] = [Some(i64::MIN), Some(i64::MAX)],
+        _ => {}
+    }
+    numbers
+}
+
+#[test]
+fn the_edges_of_the_type_are_compared_right_in_every_encoding_and_by_every_kernel() {
+    for encoding in ["bit-packing", "frame of reference", "dictionary", "run-length"] {
+        let numbers = numbers_kept_as(encoding);
+        let table = table(&numbers, &vec![None; numbers.len()]);
+        assert_eq!(table.units_of(0)[0].encoding().name(), encoding);
+        for constant in [i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX - 1, i64::MAX] {
+            for range in ranges(&constant, &constant.saturating_add(1)) {
+                let expected = numbers.iter().flatten().filter(|number| range.passes(number)).count();
+                let predicate = Some((0, Predicate::Integers(range)));
+                assert_answers(&table, &Question { counted: 0, predicate }, expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn columns_of_one_value_or_of_none_answer_with_that_and_nothing_else() {
+    let texts = vec![Some(b"A".to_vec()); 2000];
+    for value in [None, Some(i64::MIN), Some(0), Some(i64::MAX)] {
+        let table = table(&vec![value; 2000], &texts);
+        for constant in [i64::MIN, -1, 0, 1, i64::MAX] {
+            for range in ranges(&constant, &constant.saturating_add(1)) {
+                let expected = if value.is_some_and(|value| range.passes(&value)) { 2000 } else { 0 };
+                let predicate = Some((0, Predicate::Integers(range)));
+                assert_answers(&table, &Question { counted: 1, predicate }, expected);
+            }
+        }
+    }
+}
+
 #[test]
 fn parts_that_were_built_apart_answer_as_one_table() {
     let whole = customers(2 * UNIT_ROWS, &budget()).unwrap();

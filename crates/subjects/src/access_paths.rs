@@ -5,8 +5,11 @@ use std::sync::atomic::AtomicBool;
 
 use measure::Nanos;
 
+/// The machine instructions that scan columns.
+pub use storage::column::Kernel;
 /// How hard columnar units are compressed.
 pub use storage::unit::Level;
+use sys::counters::Tally;
 
 use crate::logical_reads::SubjectError;
 
@@ -154,8 +157,8 @@ pub struct PathFacts {
     pub compression_ratio: Option<f64>,
     /// Columns in memory.
     pub columns: Vec<ColumnFacts>,
-    /// Name of the machine instructions that scan columns.
-    pub kernel: Option<&'static str>,
+    /// The machine instructions that scan columns where a pass names no others: the widest that this processor has.
+    pub kernel: Option<Kernel>,
 }
 
 /// One pass over the path that was prepared.
@@ -169,6 +172,30 @@ pub struct ScanPass {
     pub laps: u32,
     /// Whether units of columns may be answered from their least and greatest value.
     pub zone_maps: ZoneMaps,
+    /// The machine instructions that scan columns; `None`: those of [`PathFacts`].
+    pub kernel: Option<Kernel>,
+    /// What watches it besides the clocks.
+    pub watch: Watch,
+}
+
+/// What watches a pass besides the clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watch {
+    /// The counters of the processor and the kernel, as far as they can be had.
+    Counters,
+    /// Valgrind, under which this process runs: it counts the pass and nothing around it, after one like it that leaves
+    /// its lines in the simulated caches.
+    Valgrind,
+}
+
+impl Watch {
+    /// How often the laps of a pass are gone through, those that nobody looks at included.
+    pub(crate) fn rounds(self) -> u64 {
+        match self {
+            Watch::Counters => 1,
+            Watch::Valgrind => 2,
+        }
+    }
 }
 
 /// Whether zone maps are looked at.
@@ -181,14 +208,14 @@ pub enum ZoneMaps {
 }
 
 /// What a pass found and took, all laps and threads together but for the answer, which is that of one lap.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScanCost {
     /// Processor time, summed over the threads.
     pub cpu: Nanos,
     /// From the first thread's start to the last one's end.
     pub elapsed: Nanos,
-    /// Core cycles in user mode, summed over the threads; `None` where the machine hides them.
-    pub cycles: Option<u64>,
+    /// What the processor and the kernel counted, summed over the threads.
+    pub tally: Tally,
     /// Logical I/Os, by the count of the buffer pool's gate.
     pub gets: u64,
     /// Gets of blocks of the table among them; `None` where all are.

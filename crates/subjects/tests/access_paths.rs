@@ -14,7 +14,7 @@ use storage::table_rows::TableRows;
 use storage::{SegmentId, StorageError};
 use subjects::AccessPaths;
 use subjects::access_engine::{AccessEngine, AccessSettings};
-use subjects::access_paths::{AccessPath, Asked, Level, ScanPass, Structure, ZoneMaps};
+use subjects::access_paths::{AccessPath, Asked, Level, ScanCost, ScanPass, Structure, Watch, ZoneMaps};
 use sys::clock::Clock;
 
 static GO: AtomicBool = AtomicBool::new(false);
@@ -47,7 +47,7 @@ fn counted(rows: u64, seed: u64, asked: Asked) -> u64 {
 }
 
 fn pass(asked: Asked, threads: usize, zone_maps: ZoneMaps) -> ScanPass {
-    ScanPass { asked, threads, laps: 2, zone_maps }
+    ScanPass { asked, threads, laps: 2, zone_maps, kernel: None, watch: Watch::Counters }
 }
 
 #[test]
@@ -88,6 +88,40 @@ fn an_index_whose_order_is_not_the_rows_gets_a_block_again_and_again() {
     assert_eq!(gets(AccessPath::IndexGoodClustering), blocks);
     engine.prepare(AccessPath::FullScan, &GO).unwrap();
     assert_eq!(engine.scan(&pass(Asked::AllPass, 2, ZoneMaps::On)).unwrap().gets, 2 * blocks);
+}
+
+#[test]
+fn a_pass_that_valgrind_watches_costs_as_many_gets_as_any_other() {
+    let mut engine = engine(ROWS, 1, Level::QueryLow);
+    for path in AccessPath::ALL {
+        engine.prepare(path, &GO).unwrap();
+        let usual = pass(Asked::AllPass, 1, ZoneMaps::Off);
+        let cost = engine.scan(&usual).unwrap();
+        let watched = engine.scan(&ScanPass { watch: Watch::Valgrind, ..usual }).unwrap();
+        let work = |cost: &ScanCost| (cost.gets, cost.table_gets, cost.pinned_revisits, cost.rows, cost.count);
+        assert_eq!(work(&watched), work(&cost), "{path:?}");
+    }
+}
+
+#[test]
+fn software_events_are_counted_around_a_pass_and_what_is_not_counted_has_its_reason() {
+    let mut engine = engine(ROWS, 1, Level::QueryLow);
+    // Columns by several threads are counted over the whole process, in which other tests run too.
+    for (path, threads) in [(AccessPath::FullScan, 1), (AccessPath::FullScan, 2), (AccessPath::ColumnScan, 1)] {
+        engine.prepare(path, &GO).unwrap();
+        let cost = engine.scan(&ScanPass { laps: 50, ..pass(Asked::AllPass, threads, ZoneMaps::Off) }).unwrap();
+        match cost.tally.of("task_clock") {
+            Ok(clock) => {
+                // The counters run from just before the clock is read until just after.
+                let (cpu, clock) = (cost.cpu.0 as f64, clock.value());
+                assert!((cpu * 0.9..cpu * 2.0 + 1e6).contains(&clock), "{path:?} {threads}: {clock} of {cpu} ns");
+            }
+            Err(reason) => println!("skipped: {reason}"),
+        }
+        if let Err(reason) = cost.tally.of("instructions") {
+            assert!(reason.to_string().len() > 20, "{reason}");
+        }
+    }
 }
 
 #[test]

@@ -40,7 +40,10 @@ fn known_loop(rounds: u64) {
 #[test]
 #[ignore = "not a test: the child that `valgrind_counts_a_known_loop_as_arithmetic_does` starts under valgrind"]
 fn child_that_runs_the_known_loop() {
-    valgrind::counted(|| {}, || known_loop(ROUNDS));
+    for (name, rounds) in [(c"once", ROUNDS), (c"twice", 2 * ROUNDS)] {
+        valgrind::counted(|| {}, || known_loop(rounds));
+        valgrind::dump_stats_as(name);
+    }
 }
 
 #[test]
@@ -52,8 +55,9 @@ fn under_valgrind(child: &str) -> Result<valgrind::Counted, ValgrindError> {
     let words: Vec<OsString> =
         [env::current_exe().unwrap().into(), "--exact".into(), child.into(), "--ignored".into()].into();
     let limit = Some(Duration::from_secs(120));
-    let callgrind = Callgrind { words: &words, part: Part::BetweenRequests, scratch: scratch.path(), limit };
-    let counted = callgrind.run(Stdio::null(), &AtomicBool::new(false));
+    let callgrind =
+        Callgrind { words: &words, part: Part::BetweenRequests, scratch: scratch.path(), limit, last_cache: Some(1) };
+    let counted = callgrind.run(Stdio::piped(), &AtomicBool::new(false));
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0, "files of valgrind are left over");
     counted
 }
@@ -65,12 +69,17 @@ fn valgrind_counts_a_known_loop_as_arithmetic_does() {
         other => other.unwrap(),
     };
     assert!(counted.ended.status.success(), "{counted:?}");
-    let expected = (ROUNDS * INSTRUCTIONS_PER_ROUND) as f64;
-    let instructions = counted.simulated.instructions().unwrap() as f64;
-    assert!((instructions / expected - 1.0).abs() < 0.01, "{instructions} instead of {expected}");
-    let branches = counted.simulated.branches().unwrap() as f64;
-    assert!((branches / ROUNDS as f64 - 1.0).abs() < 0.01, "{branches} branches of {ROUNDS}");
-    assert!(counted.simulated.mispredictions().unwrap() < 100, "{counted:?}");
+    for (name, times) in [("once", 1), ("twice", 2)] {
+        let part = counted.parts.iter().find(|part| part.name() == Some(name)).unwrap();
+        let expected = (times * ROUNDS * INSTRUCTIONS_PER_ROUND) as f64;
+        let instructions = part.instructions().unwrap() as f64;
+        assert!((instructions / expected - 1.0).abs() < 0.01, "{instructions} instead of {expected}");
+        let branches = part.branches().unwrap() as f64;
+        assert!((branches / (times * ROUNDS) as f64 - 1.0).abs() < 0.01, "{branches} branches, {name}");
+        assert!(part.mispredictions().unwrap() < 100, "{part:?}");
+    }
+    assert!(counted.simulated.caches().iter().any(|cache| cache.starts_with("LL cache: 262144 B")), "{counted:?}");
+    assert!(String::from_utf8_lossy(&counted.output).contains("1 passed"), "{counted:?}");
 }
 
 #[test]

@@ -1,12 +1,10 @@
 //! What the counts say, and what could not be counted and why.
 
-use std::collections::BTreeMap;
-
 use measure::quantity::three_digits;
 use measure::{Case, Finding, Metric};
-use sys::counters::{HARDWARE_EVENTS, SOFTWARE_EVENTS};
 
 use super::metrics::Observed;
+use crate::events;
 use crate::journal::Journal;
 
 /// Instructions a cycle below which a processor of this century mostly waits, and above which it mostly works.
@@ -47,20 +45,14 @@ fn answer(case: &Case, journal: &mut dyn Journal) {
 
 /// One finding for each reason, with the counters that are absent for it.
 fn absences(case: &Case, observed: &Observed, journal: &mut dyn Journal) {
-    let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for event in SOFTWARE_EVENTS.iter().chain(HARDWARE_EVENTS) {
-        if let (Err(reason), None) = (observed.tally.of(event.name), case.metric(event.name)) {
-            reasons.entry(reason.to_string()).or_default().push(event.name);
-        }
-    }
-    for (reason, names) in reasons {
+    for (reason, names) in events::absences(&observed.tally, |name| case.metric(name).is_some()) {
         let advice = if case.metric("instructions").is_none() && case.parameters.contains_key("command") {
             " With --valgrind the command is run a second time under valgrind, which counts instructions and simulates \
              caches."
         } else {
             ""
         };
-        let message = format!("Not counted, because {reason}: {}.{advice}", names.join(", ").replace('_', "-"));
+        let message = format!("Not counted, because {reason}: {}.{advice}", events::in_words(&names));
         journal.find(Finding::info("absent-counters", message));
     }
 }

@@ -5,6 +5,7 @@ use sys::counters::{HARDWARE_EVENTS, Rings, SOFTWARE_EVENTS, Tally};
 use sys::process::Booked;
 use sys::valgrind::{self, Simulated};
 
+use crate::events;
 use crate::machine::Change;
 
 /// Below this share of the time a count is marked as scaled; the kernel's own bookkeeping is some ns off.
@@ -104,25 +105,9 @@ fn processor(observed: &Observed, metrics: &mut Metrics) {
 /// Counts under valgrind stand where the processor's are absent: it counts a second run, in user mode only.
 fn simulated(observed: &Observed, metrics: &mut Metrics) {
     let Some(simulated) = &observed.simulated else { return };
-    let counts = [
-        ("instructions", simulated.instructions(), ""),
-        ("l1_dcache_loads", simulated.data_reads(), ""),
-        ("l1_dcache_stores", simulated.data_writes(), ""),
-        ("branches", simulated.branches(), ", conditional and indirect"),
-        ("branch_misses", simulated.mispredictions(), ", simulated prediction"),
-        ("l1_dcache_load_misses", simulated.l1_read_misses(), ", simulated cache"),
-        ("l1_dcache_store_misses", simulated.l1_write_misses(), ", simulated cache"),
-        ("cache_references", simulated.last_level_references(), ", simulated cache"),
-        ("cache_misses", simulated.last_level_misses(), ", simulated cache"),
-        ("llc_loads", simulated.l1_read_misses(), ", simulated cache"),
-        ("llc_load_misses", simulated.last_level_read_misses(), ", simulated cache"),
-        ("llc_stores", simulated.l1_write_misses(), ", simulated cache"),
-        ("llc_store_misses", simulated.last_level_write_misses(), ", simulated cache"),
-    ];
-    for (name, count, how) in counts {
-        if let Some(count) = count {
-            metrics.add(name, Unit::Count, &format!("{}{how}, second run", valgrind::SOURCE), count as f64);
-        }
+    for event in events::simulated(simulated) {
+        let source = format!("{}{}, second run", valgrind::SOURCE, event.how);
+        metrics.add(event.name, Unit::Count, &source, event.count as f64);
     }
 }
 

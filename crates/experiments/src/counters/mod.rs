@@ -143,8 +143,14 @@ fn count_under_valgrind(
     machine: &Machine,
     journal: &mut dyn Journal,
 ) -> Option<sys::valgrind::Simulated> {
-    let callgrind =
-        Callgrind { words: &command.words, part: Part::Whole, scratch: &valgrind.scratch, limit: Some(valgrind.limit) };
+    let callgrind = Callgrind {
+        words: &command.words,
+        part: Part::Whole,
+        scratch: &valgrind.scratch,
+        limit: Some(valgrind.limit),
+        // Valgrind's own reading of a virtual processor has been a direct-mapped cache of 256 MiB.
+        last_cache: machine.host.caches.iter().map(|cache| cache.bytes).max(),
+    };
     match callgrind.run(command.output.stdio(), machine.stop.flag()) {
         Ok(counted) => {
             say_ending("Under valgrind the command", counted.ended.status, journal);

@@ -15,14 +15,22 @@ const BOUND_BY_BANDWIDTH: f64 = 0.7;
 /// Threads that ran for a smaller share of the time were kept waiting by others.
 const BUSY: f64 = 0.9;
 
+/// Share of as many times the speed below which several threads are held up by something.
+const TIMES_WORTH_IT: f64 = 0.9;
+
+/// Instructions a cycle below which a processor of this century waits more than it works.
+const IPC_OF_WAITING: f64 = 0.7;
+
 /// All that the cases say.
 pub(super) fn report(found: &[Measured], parameters: &ScanParameters, machine: &Machine, journal: &mut dyn Journal) {
     let alone: Vec<&Measured> = found.iter().filter(|one| one.threads == 1).collect();
     dearest(&alone, journal);
     visits(&alone, journal);
+    instructions(&alone, journal);
     waits(&alone, journal);
     bandwidth(found, machine, journal);
-    threads(found, journal);
+    threads(found, machine, journal);
+    kernels(&alone, journal);
     unread(&alone, parameters, journal);
 }
 
@@ -53,11 +61,10 @@ fn dearest(found: &[&Measured], journal: &mut dyn Journal) {
 
 /// How many times a block was visited.
 fn visits(found: &[&Measured], journal: &mut dyn Journal) {
-    let clause =
-        |one: &&Measured| Some(format!("{} got each block {} times", one.path.name(), three_digits(one.visits?)));
+    let clause = |one: &&Measured| Some(format!("{} {}", one.path.name(), three_digits(one.visits?)));
     let clauses: Vec<String> = found.iter().filter_map(clause).collect();
     if !clauses.is_empty() {
-        journal.find(Finding::info("answer-visits", format!("{}.", clauses.join(", "))));
+        journal.find(Finding::info("answer-visits", format!("Visits to a block: {}.", clauses.join(", "))));
     }
 }
 
@@ -80,12 +87,39 @@ fn waits(found: &[&Measured], journal: &mut dyn Journal) {
     ));
 }
 
+/// Who gets least done in a cycle, and how often it goes to memory for a row, beside the full scan.
+fn instructions(found: &[&Measured], journal: &mut dyn Journal) {
+    let counted = || found.iter().filter_map(|one| Some((*one, one.ipc?)));
+    let Some((slow, low)) = counted().min_by(|one, other| one.1.total_cmp(&other.1)) else { return };
+    // Where that is the least itself, the one that gets most done.
+    let full = counted().find(|(one, _)| one.path == AccessPath::FullScan && slow.path != AccessPath::FullScan);
+    let most = || counted().max_by(|one, other| one.1.total_cmp(&other.1));
+    let Some((other, ipc)) = full.or_else(most).filter(|(other, _)| other.path != slow.path) else { return };
+    let memory = |one: &Measured, words: &str| {
+        let accesses = one.memory_per_row.map(three_digits);
+        accesses.map_or(String::new(), |accesses| format!(" and {accesses}{words}"))
+    };
+    let meaning = if low < IPC_OF_WAITING { "waits more than it works" } else { "gets least done in a cycle" };
+    journal.find(Finding::info(
+        "answer-ipc",
+        format!(
+            "{} {meaning}: {} instructions a cycle{}; {} {}{}.",
+            slow.path.name(),
+            three_digits(low),
+            memory(slow, " reads of memory a row"),
+            other.path.name(),
+            three_digits(ipc),
+            memory(other, "")
+        ),
+    ));
+}
+
 /// Which scan is held up by the bandwidth of the memory, and which by its own work.
 fn bandwidth(found: &[Measured], machine: &Machine, journal: &mut dyn Journal) {
-    let cache = machine.host.caches.iter().map(|cache| cache.bytes).max().unwrap_or(0);
+    let cache = last_cache(machine);
     for one in found {
         let (Some((own, best)), Some(bytes)) = (one.bandwidth, one.bytes_touched) else { continue };
-        let meaning = if bytes <= cache as f64 {
+        let meaning = if bytes <= cache {
             let cached = super::whole_mebibytes(bytes as u64);
             format!("its {cached} fit into the processor's cache, and the memory has no part in it")
         } else if own > best {
@@ -112,22 +146,60 @@ fn by_threads(one: &Measured) -> String {
     if one.threads > 1 { format!(" by {} threads", one.threads) } else { String::new() }
 }
 
-/// What more threads bring.
-fn threads(found: &[Measured], journal: &mut dyn Journal) {
+/// What more threads bring, and what keeps them from bringing more.
+fn threads(found: &[Measured], machine: &Machine, journal: &mut dyn Journal) {
     for many in found.iter().filter(|one| one.threads > 1) {
         let Some(alone) = found.iter().find(|one| one.threads == 1 && one.path == many.path) else { continue };
-        let waited = if alone.busy.min(many.busy) < BUSY {
-            " Its threads waited for a processor: repeat the run on a quiet machine."
+        let times = alone.elapsed / many.elapsed;
+        let limit = if alone.busy.min(many.busy) < BUSY {
+            " Its threads waited for a processor: repeat the run on a quiet machine.".into()
+        } else if times < TIMES_WORTH_IT * many.threads as f64 {
+            limit(many, machine).unwrap_or_default()
         } else {
-            ""
+            String::new()
         };
         journal.find(Finding::info(
             "answer-threads",
             format!(
-                "{} is {} times as fast by {} threads as by one.{waited}",
+                "{} is {} times as fast by {} threads as by one.{limit}",
                 many.path.name(),
-                three_digits(alone.elapsed / many.elapsed),
+                three_digits(times),
                 many.threads
+            ),
+        ));
+    }
+}
+
+/// The bandwidth of the memory as what more threads cannot exceed; `None` where they are far from it.
+fn limit(many: &Measured, machine: &Machine) -> Option<String> {
+    let (own, best) = many.bandwidth.filter(|(own, best)| own / best >= BOUND_BY_BANDWIDTH)?;
+    (many.bytes_touched? > last_cache(machine)).then(|| {
+        format!(
+            " The memory is the limit: they read {} GB/s, and {} threads that only read in sequence {} GB/s.",
+            three_digits(own / 1e9),
+            many.threads,
+            three_digits(best / 1e9)
+        )
+    })
+}
+
+fn last_cache(machine: &Machine) -> f64 {
+    machine.host.caches.iter().map(|cache| cache.bytes).max().unwrap_or(0) as f64
+}
+
+/// What wider vectors bring, where two kernels were measured.
+fn kernels(found: &[&Measured], journal: &mut dyn Journal) {
+    for one in found {
+        let Some((best, counted, row_time)) = one.kernels else { continue };
+        journal.find(Finding::info(
+            "answer-kernels",
+            format!(
+                "A row of {} costs {} by the {} kernel and {} by the {} kernel, whose instructions valgrind counts.",
+                one.path.name(),
+                format_nanos(one.row_time),
+                best.name(),
+                format_nanos(row_time),
+                counted.name()
             ),
         ));
     }

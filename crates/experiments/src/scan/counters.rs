@@ -1,47 +1,237 @@
 //! What the processor did: the one place where its counters come into the experiment.
 //!
-//! Cycles are counted where the machine lets one count them, and are else the processor time at the core's measured
-//! frequency. Instructions can only be counted.
+//! Counts are the processor's own where the machine lets one count; else those of the same scan under valgrind, and
+//! cycles are the processor time at the core's measured frequency.
 
-use measure::{Finding, Metric, Unit};
-use subjects::access_paths::ScanCost;
-use sys::cycles::CycleCounter;
+use measure::{Case, Finding, Metric, Unit};
+use subjects::access_paths::{Kernel, ScanCost};
+use sys::counters::{HARDWARE_EVENTS, Rings};
+use sys::valgrind;
 
-use super::measuring::Measured;
+use super::counted::{Counted, ManyUnits};
+use crate::events::{self, SimulatedEvent};
 use crate::journal::Journal;
 
-/// Cycles a row of each sample, and how they were had; `None` where neither counter nor frequency is there.
-pub(super) fn metrics(costs: &[ScanCost], laps: f64, ghz: Option<(f64, f64)>) -> Vec<Metric> {
-    let per_row = |cycles: f64, cost: &ScanCost| cycles / laps / cost.rows.max(1) as f64;
-    let counted: Option<Vec<f64>> = costs.iter().map(|cost| Some(per_row(cost.cycles? as f64, cost))).collect();
-    let (source, cycles) = match (counted, ghz) {
-        (Some(counted), _) => ("processor's cycle counter, user mode, over rows".to_string(), counted),
-        (None, Some((before, after))) => {
-            let middle = (before + after) / 2.0;
-            let source = format!(
-                "CPU clock over rows at {middle:.3} GHz (chain of dependent additions, mean of before and after)"
-            );
-            (source, costs.iter().map(|cost| per_row(cost.cpu.0 as f64 * middle, cost)).collect())
-        }
-        (None, None) => return Vec::new(),
+/// Below this share of the time a count is marked as scaled; the kernel's own bookkeeping is some ns off.
+const WHOLE_SHARE: f64 = 0.9995;
+
+/// What is known of one case.
+pub(super) struct Seen<'a> {
+    /// Its samples.
+    pub(super) costs: &'a [ScanCost],
+    /// Passes of a sample.
+    pub(super) laps: f64,
+    /// Frequency of the core before and after, in GHz.
+    pub(super) core_ghz: Option<(f64, f64)>,
+    /// The path under valgrind.
+    pub(super) counted: Option<&'a Counted>,
+    /// Samples by the kernel that valgrind counted, where that is another one than the samples'.
+    pub(super) by_counted_kernel: Option<(Kernel, &'a [ScanCost])>,
+}
+
+/// All that was counted, in a pass, for a row and for a get.
+pub(super) fn metrics(seen: &Seen<'_>) -> Vec<Metric> {
+    let mut metrics = processor(seen);
+    if !metrics.iter().any(|metric| metric.name == "cycles") {
+        metrics.extend(cycles_by_frequency(seen));
+    }
+    if !metrics.iter().any(|metric| metric.name == "instructions") {
+        metrics.extend(simulated(seen));
+    }
+    metrics.extend(instructions_a_cycle(&metrics));
+    metrics.extend(kernel(seen));
+    metrics
+}
+
+/// One value a sample for a pass, a row and a get. `values` are those of all laps.
+fn spread(seen: &Seen<'_>, costs: &[ScanCost], name: &str, source: &str, values: &[f64]) -> Vec<Metric> {
+    let of = |name: String, source: String, divisor: &dyn Fn(&ScanCost) -> f64| {
+        let parts: Vec<f64> = values.iter().zip(costs).map(|(value, cost)| value / divisor(cost)).collect();
+        Metric::of_samples(&name, Unit::Count, &source, &parts).filter(|_| parts.iter().all(|part| part.is_finite()))
     };
-    Metric::of_samples("cycles_per_row", Unit::Count, &source, &cycles).into_iter().collect()
+    let metrics = [
+        of(name.into(), format!("{source}, one pass"), &|_| seen.laps),
+        of(format!("{name}_per_row"), format!("{source}, over rows"), &|cost| seen.laps * cost.rows as f64),
+        of(format!("{name}_per_get"), format!("{source}, over gets"), &|cost| cost.gets as f64),
+    ];
+    metrics.into_iter().flatten().collect()
+}
+
+fn processor(seen: &Seen<'_>) -> Vec<Metric> {
+    let mut metrics = Vec::new();
+    let source = format!("processor's counter, {}", Rings::widest().name());
+    for event in HARDWARE_EVENTS {
+        let counts: Result<Vec<_>, _> = seen.costs.iter().map(|cost| cost.tally.of(event.name)).collect();
+        let Ok(counts) = counts else { continue };
+        let values: Vec<f64> = counts.iter().map(|count| count.value()).collect();
+        metrics.extend(spread(seen, seen.costs, event.name, &source, &values));
+        let shares: Vec<f64> = counts.iter().map(|count| count.share() * 100.0).collect();
+        if shares.iter().any(|share| *share < WHOLE_SHARE * 100.0) {
+            let what = "share of the time in which it was counted; the count is scaled by it";
+            metrics.extend(Metric::of_samples(&format!("{}_counted", event.name), Unit::Percent, what, &shares));
+        }
+    }
+    metrics
+}
+
+/// Processor time at the core's frequency, of the kernel that valgrind counted where one was.
+fn cycles_by_frequency(seen: &Seen<'_>) -> Vec<Metric> {
+    let Some((before, after)) = seen.core_ghz else { return Vec::new() };
+    let middle = (before + after) / 2.0;
+    let mut source = format!("CPU clock at {middle:.3} GHz (chain of dependent additions, mean of before and after)");
+    let costs = seen.by_counted_kernel.map_or(seen.costs, |(kernel, costs)| {
+        source = format!("{source}, {} kernel", kernel.name());
+        costs
+    });
+    let values: Vec<f64> = costs.iter().map(|cost| cost.cpu.0 as f64 * middle).collect();
+    let mut metrics = spread(seen, costs, "cycles", &source, &values);
+    if let Some((kernel, costs)) = seen.by_counted_kernel {
+        let source = format!("CPU clock of the threads over rows, {} kernel, which valgrind counts", kernel.name());
+        let row_time = |cost: &ScanCost| cost.cpu.0 as f64 / seen.laps / cost.rows.max(1) as f64;
+        let values: Vec<f64> = costs.iter().map(row_time).collect();
+        metrics.extend(Metric::of_samples("counted_row_time", Unit::Nanoseconds, &source, &values));
+    }
+    metrics
+}
+
+/// What the child did, for as many rows and gets as are here.
+fn simulated(seen: &Seen<'_>) -> Vec<Metric> {
+    let Some((counted, cost)) = seen.counted.zip(seen.costs.last()) else { return Vec::new() };
+    let kernel = counted.kernel.map_or(String::new(), |kernel| format!(", {} kernel", kernel.name()));
+    let mut metrics = Vec::new();
+    for event in events::simulated(&counted.events) {
+        let (mut count, mut rows) = (event.count as f64, counted.rows as f64);
+        let mut source = format!("{}{}, {rows} rows, one thread{kernel}", valgrind::SOURCE, event.how);
+        if let Some(units) = &counted.units {
+            (count, rows) = (of_units(&event, units, cost.units_unread), cost.rows as f64);
+            source = format!("{}{}, by the number of units, one thread", valgrind::SOURCE, event.how);
+        }
+        let mut add = |name: String, source: String, value: f64| {
+            metrics.push(Metric::single(&name, Unit::Count, &source, value));
+        };
+        let per_row = count / rows;
+        add(event.name.into(), format!("{source}, for as many rows as here"), per_row * cost.rows as f64);
+        add(format!("{}_per_row", event.name), format!("{source}, over rows"), per_row);
+        if counted.gets > 0 {
+            add(format!("{}_per_get", event.name), format!("{source}, over gets"), count / counted.gets as f64);
+        }
+    }
+    metrics
+}
+
+/// What a pass does that answers for `here` units and reads none, from passes over fewer and over more.
+fn of_units(event: &SimulatedEvent, (few, many): &(u64, ManyUnits), here: u64) -> f64 {
+    let more = events::simulated(&many.events).into_iter().find(|other| other.name == event.name);
+    let more = more.map_or(event.count, |more| more.count) as f64;
+    let of_a_unit = (more - event.count as f64).max(0.0) / (many.units - few) as f64;
+    event.count as f64 + of_a_unit * (here as f64 - *few as f64)
+}
+
+/// Instructions a cycle: sample by sample where each has both, else the one count over each sample's cycles.
+fn instructions_a_cycle(metrics: &[Metric]) -> Option<Metric> {
+    let of = |name: &str| metrics.iter().find(|metric| metric.name == name);
+    let (instructions, cycles) = of("instructions_per_row").zip(of("cycles_per_row"))?;
+    let samples =
+        |metric: &Metric| if metric.samples.is_empty() { vec![metric.median()] } else { metric.samples.clone() };
+    let (instructions, cycles) = (samples(instructions), samples(cycles));
+    let ratio = |(index, cycles): (usize, &f64)| instructions[index.min(instructions.len() - 1)] / cycles;
+    let ratios: Vec<f64> = cycles.iter().enumerate().map(ratio).filter(|ratio| ratio.is_finite()).collect();
+    Metric::of_samples("ipc", Unit::Ratio, "instructions over cycles", &ratios)
+}
+
+/// What the operating system counted; a scan that faults in pages or is sent away measures something else too.
+fn kernel(seen: &Seen<'_>) -> Vec<Metric> {
+    let mut metrics = Vec::new();
+    for name in ["page_faults", "context_switches"] {
+        let counts: Result<Vec<f64>, _> =
+            seen.costs.iter().map(|cost| Ok(cost.tally.of(name)?.value() / seen.laps)).collect();
+        let counts: Result<Vec<f64>, sys::counters::Absence> = counts;
+        if let Ok(counts) = counts {
+            metrics.extend(Metric::of_samples(name, Unit::Count, "kernel's software event, one pass", &counts));
+        }
+    }
+    metrics
 }
 
 /// Says what is not there, and why.
-pub(super) fn report_absences(found: &[Measured], journal: &mut dyn Journal) {
-    if found.is_empty() {
-        return;
+pub(super) fn report_absences(case: &Case, costs: &[ScanCost], journal: &mut dyn Journal) {
+    let Some(cost) = costs.last() else { return };
+    let is_known =
+        |name: &str| matches!(name, "task_clock" | "cpu_migrations" | "major_faults") || case.metric(name).is_some();
+    for (reason, names) in events::absences(&cost.tally, is_known) {
+        let message = format!("Not counted, because {reason}: {}.", events::in_words(&names));
+        journal.find(Finding::info("absent-counters", message));
     }
-    let reason = match CycleCounter::of_this_thread() {
-        Err(reason) => format!("{reason}; cycles are the CPU time at the core's measured frequency"),
-        Ok(_) => "only cycles are taken from the processor's counters here".into(),
-    };
-    journal.find(Finding::info(
-        "absent-instructions",
-        format!(
-            "Instructions and instructions per cycle are absent: {reason}. Where `perf stat` or `valgrind` is \
-             installed, it counts the instructions of a run with one --path, its loading included."
-        ),
-    ));
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::Nanos;
+    use sys::counters::{Raw, SOFTWARE_EVENTS, Tally};
+
+    use super::*;
+
+    /// Two laps over 100 rows and 10 gets on a made-up processor, with counts of events by their names, each counted
+    /// for a quarter of the time.
+    fn cost(names: &[(&str, u64)]) -> ScanCost {
+        let mut tally = Tally::default();
+        for (name, value) in names {
+            let event = HARDWARE_EVENTS.iter().chain(SOFTWARE_EVENTS).find(|event| event.name == *name).unwrap();
+            tally.add(*event, Raw { value: *value, enabled: 400, running: 100 });
+        }
+        ScanCost { cpu: Nanos(1000), rows: 100, gets: 10, tally, ..ScanCost::default() }
+    }
+
+    fn seen(costs: &[ScanCost]) -> Seen<'_> {
+        Seen { costs, laps: 2.0, core_ghz: Some((3.0, 5.0)), counted: None, by_counted_kernel: None }
+    }
+
+    fn of<'a>(metrics: &'a [Metric], name: &str) -> Option<&'a Metric> {
+        metrics.iter().find(|metric| metric.name == name)
+    }
+
+    #[test]
+    fn counts_of_a_processor_are_scaled_marked_and_divided() {
+        let costs = [cost(&[("cycles", 500), ("instructions", 250)]), cost(&[("cycles", 500), ("instructions", 750)])];
+        let metrics = metrics(&seen(&costs));
+        let median = |name: &str| of(&metrics, name).map(Metric::median);
+        assert_eq!(median("cycles"), Some(1000.0), "of one pass of two");
+        assert_eq!((median("cycles_per_row"), median("cycles_per_get")), (Some(10.0), Some(200.0)));
+        assert_eq!(median("cycles_counted"), Some(25.0));
+        assert_eq!(of(&metrics, "ipc").map(|ipc| ipc.samples.clone()), Some(vec![0.5, 1.5]));
+        assert!(of(&metrics, "cycles").is_some_and(|cycles| cycles.source.starts_with("processor's counter")));
+        assert!(of(&metrics, "branches").is_none(), "what was not counted is absent");
+    }
+
+    #[test]
+    fn an_event_that_one_sample_lacks_is_absent_from_all() {
+        let costs = [cost(&[("branches", 5)]), cost(&[])];
+        assert!(of(&metrics(&seen(&costs)), "branches").is_none());
+    }
+
+    #[test]
+    fn cycles_without_counters_are_processor_time_and_of_the_kernel_that_valgrind_counts() {
+        let costs = [cost(&[])];
+        let metrics_of_best = metrics(&seen(&costs));
+        assert_eq!(of(&metrics_of_best, "cycles_per_row").map(Metric::median), Some(20.0), "1000 ns at 4 GHz");
+        let slower = [ScanCost { cpu: Nanos(3000), ..cost(&[]) }];
+        let metrics = metrics(&Seen { by_counted_kernel: Some((Kernel::Avx2, &slower)), ..seen(&costs) });
+        let cycles = of(&metrics, "cycles_per_row").unwrap();
+        assert_eq!((cycles.median(), cycles.source.contains("avx2 kernel")), (60.0, true));
+        assert_eq!(of(&metrics, "counted_row_time").map(Metric::median), Some(15.0));
+        assert!(of(&metrics, "ipc").is_none() && of(&metrics, "instructions").is_none());
+    }
+
+    #[test]
+    fn what_a_column_scan_does_for_a_get_is_absent_because_it_gets_nothing() {
+        let costs = [ScanCost { gets: 0, ..cost(&[("cycles", 500)]) }];
+        let metrics = metrics(&seen(&costs));
+        assert!(of(&metrics, "cycles_per_row").is_some() && of(&metrics, "cycles_per_get").is_none());
+    }
+
+    #[test]
+    fn software_events_of_the_kernel_are_counted_in_a_pass() {
+        let costs = [cost(&[("page_faults", 3)])];
+        assert_eq!(of(&metrics(&seen(&costs)), "page_faults").map(Metric::median), Some(6.0));
+    }
 }

@@ -1,14 +1,15 @@
 //! One case: passes over one path, and what they say.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use measure::{Case, Finding, Metric, Nanos, Unit};
 use serde_json::json;
 use storage::page_id::PAGE_SIZE;
 use subjects::AccessPaths;
-use subjects::access_paths::{AccessPath, PathFacts, ScanCost, ScanPass, Structure};
+use subjects::access_paths::{AccessPath, Kernel, PathFacts, ScanCost, ScanPass, Structure, Watch};
 
-use super::{Bench, case_parameters, counters};
+use super::counters::Seen;
+use super::{Bench, Prepared, case_parameters, counters};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::{Conditions, Sensitivity};
@@ -16,8 +17,18 @@ use crate::machine::{Conditions, Sensitivity};
 /// A sample lasts at least this long: two readings of the CPU clock of half a microsecond vanish in it.
 const SAMPLE_TIME: Nanos = Nanos::from_millis(20);
 
+/// A first pass of this length tells how long the next ones are: no cache holds what it went through.
+const LONG_PASS: Nanos = Nanos::from_millis(500);
+
 /// Most laps of a sample. A count of columns takes well under a microsecond.
 const LAPS_MAX: u64 = 1 << 17;
+
+/// After so long a case takes no further sample, if it has [`SAMPLES_MIN`]: seven passes by an index with bad
+/// clustering would take minutes where the table is large, and three say as much.
+const CASE_TIME_MAX: Duration = Duration::from_secs(20);
+
+/// Fewest samples of a case, unless fewer are asked for.
+const SAMPLES_MIN: usize = 3;
 
 /// A case that was measured, as far as the answers need it. Medians.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +46,11 @@ pub(super) struct Measured {
     pub(super) visits: Option<f64>,
     pub(super) table_gets: f64,
     pub(super) cycles_per_row: Option<f64>,
+    pub(super) ipc: Option<f64>,
+    /// The kernel of the samples, and the one that valgrind counted with what a row costs by it, where it is another.
+    pub(super) kernels: Option<(Kernel, Kernel, f64)>,
+    /// Accesses a row that no cache answered.
+    pub(super) memory_per_row: Option<f64>,
     pub(super) bytes_touched: Option<f64>,
     /// Bytes a second, and of a read in sequence by as many threads.
     pub(super) bandwidth: Option<(f64, f64)>,
@@ -48,56 +64,90 @@ struct Samples {
     laps: f64,
     /// Bytes a second of memory that is read in sequence by as many threads, just before.
     ceiling: Vec<f64>,
+    /// The same by the kernel that valgrind counted, where that is another one.
+    by_counted_kernel: Option<(Kernel, Vec<ScanCost>)>,
 }
 
 /// Measures a case and keeps it. Errors when its answer is another one than that of the path before.
 pub(super) fn case(
     bench: &mut Bench<'_>,
     path: AccessPath,
-    facts: &PathFacts,
+    prepared: &Prepared,
     threads: usize,
     journal: &mut dyn Journal,
 ) -> Result<Measured, ExperimentError> {
+    let facts = &prepared.facts;
     let what = if threads > 1 { format!("{} by {threads} threads", path.name()) } else { path.name().to_string() };
     journal.step(&what, Duration::from_millis(100 * bench.parameters.repeat as u64));
     let conditions = Conditions::now(bench.machine);
-    let samples = samples(bench, threads)?;
+    let counted_kernel = bench.counted.of(path).and_then(|counted| counted.kernel);
+    let samples = samples(bench, threads, counted_kernel.filter(|kernel| facts.kernel != Some(*kernel)))?;
     let change = conditions.changed(bench.machine);
     bench.machine.note(&what, &change, Sensitivity::Core);
     check_answer(bench, path, &samples)?;
     report_misses(&samples, &what, journal);
     let mut case = Case::new(case_parameters(bench, path, threads));
     if let Some(kernel) = facts.kernel {
-        case.parameters.insert("kernel".into(), json!(kernel));
+        case.parameters.insert("kernel".into(), json!(kernel.name()));
     }
     case.metrics = times(&samples);
     case.metrics.extend(counts(&samples, facts));
-    case.metrics.extend(counters::metrics(&samples.costs, samples.laps, change.core_ghz));
+    case.metrics.extend(counters::metrics(&Seen {
+        costs: &samples.costs,
+        laps: samples.laps,
+        core_ghz: change.core_ghz,
+        counted: bench.counted.of(path),
+        by_counted_kernel: samples.by_counted_kernel.as_ref().map(|(kernel, costs)| (*kernel, costs.as_slice())),
+    }));
     case.metrics.extend(bytes(&samples, path));
     case.metrics.extend(structure(facts, path));
+    let source = "wall clock; what another path made before is there already";
+    case.metrics.push(Metric::single("preparation", Unit::Seconds, source, prepared.time.as_seconds()));
     case.metrics.extend(change.metric());
-    let measured = measured(&case, path, threads, &samples);
+    counters::report_absences(&case, &samples.costs, journal);
+    let kernels = facts.kernel.zip(samples.by_counted_kernel.as_ref().map(|(kernel, _)| *kernel));
+    let kernels = kernels.zip(case.metric("counted_row_time").map(Metric::median));
+    let kernels = kernels.map(|((best, counted), row_time)| (best, counted, row_time));
+    let measured = Measured { kernels, ..measured(&case, path, threads, &samples) };
     journal.keep(case)?;
     Ok(measured)
 }
 
-fn samples(bench: &mut Bench<'_>, threads: usize) -> Result<Samples, ExperimentError> {
-    let once = ScanPass { asked: bench.parameters.asked, threads, laps: 1, zone_maps: bench.parameters.zone_maps };
-    // The first pass warms the caches and is not looked at.
-    bench.engine.scan(&once)?;
+fn samples(bench: &mut Bench<'_>, threads: usize, counted_kernel: Option<Kernel>) -> Result<Samples, ExperimentError> {
+    let begun = Instant::now();
+    let once = ScanPass {
+        asked: bench.parameters.asked,
+        threads,
+        laps: 1,
+        zone_maps: bench.parameters.zone_maps,
+        kernel: None,
+        watch: Watch::Counters,
+    };
+    // The first pass warms the caches; it tells how long a pass is only where that is no matter of caches.
+    let mut elapsed = bench.engine.scan(&once)?.elapsed;
     bench.check_stop()?;
-    let elapsed = bench.engine.scan(&once)?.elapsed.0.max(1);
-    let laps = SAMPLE_TIME.0.div_ceil(elapsed).clamp(1, LAPS_MAX);
+    if elapsed < LONG_PASS {
+        elapsed = bench.engine.scan(&once)?.elapsed;
+    }
+    let laps = SAMPLE_TIME.0.div_ceil(elapsed.0.max(1)).clamp(1, LAPS_MAX);
     let pass = ScanPass { laps: laps as u32, ..once };
     let ceiling = bench.stream.as_ref().map(|stream| stream.measure(&bench.machine.clock, threads, Nanos::ZERO));
     let mut samples = Samples {
         costs: Vec::new(),
         laps: laps as f64,
         ceiling: ceiling.map(|result| result.bytes_per_second).unwrap_or_default(),
+        by_counted_kernel: counted_kernel.map(|kernel| (kernel, Vec::new())),
     };
-    for _ in 0..bench.parameters.repeat {
+    while samples.costs.len() < bench.parameters.repeat {
         bench.check_stop()?;
         samples.costs.push(bench.engine.scan(&pass)?);
+        // In turn, so that both see the same machine.
+        if let Some((kernel, costs)) = &mut samples.by_counted_kernel {
+            costs.push(bench.engine.scan(&ScanPass { kernel: Some(*kernel), ..pass })?);
+        }
+        if samples.costs.len() >= SAMPLES_MIN && begun.elapsed() >= CASE_TIME_MAX {
+            break;
+        }
     }
     Ok(samples)
 }
@@ -242,7 +292,7 @@ fn measured(case: &Case, path: AccessPath, threads: usize, samples: &Samples) ->
     let median = |name: &str| case.metric(name).map(Metric::median);
     let value = |name: &str| median(name).unwrap_or(0.0);
     let (elapsed, cpu) = (value("elapsed"), value("cpu"));
-    let last = samples.costs.last().copied().unwrap_or_default();
+    let last = samples.costs.last().cloned().unwrap_or_default();
     let mebibyte = f64::from(1 << 20);
     let bandwidth = median("bandwidth").zip(case.metric("sequential_bandwidth").map(|metric| metric.statistics.max));
     Measured {
@@ -255,6 +305,9 @@ fn measured(case: &Case, path: AccessPath, threads: usize, samples: &Samples) ->
         visits: median("visits_per_block"),
         table_gets: value("table_gets"),
         cycles_per_row: median("cycles_per_row"),
+        ipc: median("ipc"),
+        kernels: None,
+        memory_per_row: median("cache_misses_per_row"),
         bytes_touched: median("bytes_touched"),
         bandwidth: bandwidth.map(|(own, best)| (own * mebibyte, best * mebibyte)),
         units_unread: last.units_unread,

@@ -4,27 +4,31 @@
 //! same count: a run in which they do not ends with an error.
 
 mod answers;
+mod counted;
 mod counters;
 mod measuring;
 
 use std::time::Duration;
 
 use measure::quantity::size_in_words;
-use measure::{Finding, Parameters};
+use measure::{Finding, Nanos, Parameters};
 use serde_json::json;
+use storage::column::UNIT_ROWS;
 use storage::unit::Level;
 use subjects::AccessPaths;
 use subjects::access_engine::{AccessEngine, AccessSettings};
 use subjects::access_paths::{AccessPath, Asked, MemoryNeed, PathFacts, Structure, ZoneMaps};
 use subjects::logical_reads::SubjectError;
 use sys::bandwidth::Stream;
-use sys::host;
 use sys::region::Pages;
+use sys::{counters as machine_counters, host};
 
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
 use crate::own_cost;
+use counted::CountedPaths;
+pub use counted::{COUNTED_ROWS, CountedChild, CountedPass, scan_counted};
 use measuring::Measured;
 
 /// Rows unless the user says otherwise, and rows of the published table.
@@ -65,6 +69,8 @@ pub struct ScanParameters {
     pub memory: Option<u64>,
     /// What the rows depend on.
     pub seed: u64,
+    /// The same scan under valgrind, for machines whose processor counts nothing; `None`: no instructions there.
+    pub child: Option<CountedChild>,
 }
 
 impl ScanParameters {
@@ -115,6 +121,13 @@ fn unfit(path: AccessPath, asked: Asked) -> Option<&'static str> {
     }
 }
 
+/// A path whose structure is in memory.
+struct Prepared {
+    facts: PathFacts,
+    /// What making it took; hardly anything where another path had made it.
+    time: Nanos,
+}
+
 /// What every step is given.
 struct Bench<'a> {
     parameters: &'a ScanParameters,
@@ -124,6 +137,8 @@ struct Bench<'a> {
     stream: Option<Stream>,
     /// The answer that all paths must give, and the path that gave it.
     expected: Option<(AccessPath, u64)>,
+    /// What valgrind counted; nothing where the processor counts.
+    counted: CountedPaths,
 }
 
 /// Runs the experiment. ^C ends it after the pass under way; what was kept is kept.
@@ -137,10 +152,12 @@ pub fn run(parameters: &ScanParameters, machine: &Machine, journal: &mut dyn Jou
         seed: parameters.seed,
         level: parameters.level,
         paths: paths.clone(),
-        builders: (machine.host.cores as usize).clamp(1, BUILDERS_MAX),
+        builders: builders(parameters.rows, machine),
         column_bytes_max: limit.unwrap_or(u64::MAX),
     };
-    let mut bench = Bench { parameters, machine, engine: engine(settings, machine)?, stream: None, expected: None };
+    let engine = engine(settings, machine)?;
+    let counted = CountedPaths::default();
+    let mut bench = Bench { parameters, machine, engine, stream: None, expected: None, counted };
     let mut found = Vec::new();
     match bench.measure_all(&paths, limit, &mut found, journal) {
         Err(ExperimentError::Subject(error)) if error.is_stop() => return Ok(()),
@@ -148,10 +165,15 @@ pub fn run(parameters: &ScanParameters, machine: &Machine, journal: &mut dyn Jou
     }
     if !machine.stop.requested() {
         answers::report(&found, parameters, machine, journal);
-        counters::report_absences(&found, journal);
         machine.report_disturbances(journal);
     }
     Ok(())
+}
+
+/// Threads that make the structures. A part of less than a unit of columns would have its own dictionaries for nothing.
+fn builders(rows: u64, machine: &Machine) -> usize {
+    let units = usize::try_from(rows.div_ceil(UNIT_ROWS as u64)).unwrap_or(usize::MAX);
+    (machine.host.cores as usize).clamp(1, BUILDERS_MAX).min(units.max(1))
 }
 
 fn engine(settings: AccessSettings, machine: &Machine) -> Result<AccessEngine, ExperimentError> {
@@ -181,12 +203,16 @@ impl Bench<'_> {
         self.describe(paths, journal);
         self.machine.report_absences(journal);
         own_cost::measure(self.machine, journal);
+        if let (Some(child), Some(_)) = (&self.parameters.child, machine_counters::hardware_absence()) {
+            self.counted = counted::under_valgrind(self.parameters, child, self.machine, journal);
+            self.check_stop()?;
+        }
         self.stream = Stream::new(STREAM_BYTES as usize, Pages::Huge).ok();
         for path in paths {
-            let facts = self.prepare(*path, journal)?;
-            describe_columns(&facts, journal);
+            let prepared = self.prepare(*path, journal)?;
+            describe_columns(&prepared.facts, journal);
             for threads in self.thread_numbers(*path) {
-                found.push(measuring::case(self, *path, &facts, threads, journal)?);
+                found.push(measuring::case(self, *path, &prepared, threads, journal)?);
             }
         }
         Ok(())
@@ -248,7 +274,7 @@ impl Bench<'_> {
     }
 
     /// Brings the structure of a path into memory.
-    fn prepare(&mut self, path: AccessPath, journal: &mut dyn Journal) -> Result<PathFacts, ExperimentError> {
+    fn prepare(&mut self, path: AccessPath, journal: &mut dyn Journal) -> Result<Prepared, ExperimentError> {
         let rows = self.parameters.rows;
         // Nanoseconds a row, as measured on one core of an EPYC.
         let expected = match path.structure() {
@@ -257,12 +283,14 @@ impl Bench<'_> {
             Structure::Columns => Duration::from_nanos(rows * 1500),
         };
         journal.step(&format!("making {} for {}", path.structure().name(), path.name()), expected);
+        let start = self.machine.clock.now();
         let facts = self.engine.prepare(path, self.machine.stop.flag())?;
+        let time = self.machine.clock.now().since(start);
         self.check_stop()?;
         if let Some(pool) = self.engine.pool() {
             self.report_huge_pages(pool.settings().bytes as u64, pool.huge_bytes(), journal);
         }
-        Ok(facts)
+        Ok(Prepared { facts, time })
     }
 
     fn report_huge_pages(&self, bytes: u64, huge: Option<u64>, journal: &mut dyn Journal) {

@@ -25,6 +25,11 @@ impl Bytes {
         Bytes(Origin::Stream(Box::new(reader)))
     }
 
+    /// Whether they can only be read from the beginning: unpacked, or from a pipe.
+    pub(crate) fn is_stream(&self) -> bool {
+        matches!(self.0, Origin::Stream(_))
+    }
+
     /// Adds up to `most` bytes to `into`, and says how many; 0 at the end.
     pub fn append(&mut self, into: &mut Vec<u8>, most: usize) -> io::Result<usize> {
         match &mut self.0 {

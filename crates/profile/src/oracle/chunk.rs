@@ -52,6 +52,11 @@ impl Chunks {
         self.is_over
     }
 
+    /// Whether the bytes come as a stream.
+    pub(crate) fn is_stream(&self) -> bool {
+        self.source.is_stream()
+    }
+
     /// Puts the next chunk's bytes in place of what `bytes` holds; `None` after the last. The last one may be empty.
     pub(crate) fn next(&mut self, bytes: &mut Vec<u8>) -> io::Result<Option<Chunk>> {
         if self.is_over {

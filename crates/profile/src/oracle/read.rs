@@ -1,18 +1,19 @@
 //! Reads a trace in parallel: chunks are scanned on several processors, and their records are taken in order.
 //!
-//! Each worker takes the next chunk, scans it as if it began between constructs, and waits for its turn. If the chunk
-//! before it ended within a construct, it scans once more with what is known then. In its turn it hands the batch to
-//! the consumer; meanwhile the others scan. Nothing travels between threads but the turn, and nothing is held but one
-//! chunk a worker.
+//! A worker reads the next chunk and scans it as if it began between constructs, or takes the turn and hands the next
+//! batch to the consumer; the queue says which. If the chunk before ended within a construct, the batch is scanned once
+//! more in its turn, with what is known then. Nothing is held but a few chunks.
+
+mod queue;
 
 use std::io;
 use std::mem;
 use std::ops::ControlFlow;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::input::bytes::Bytes;
 use crate::oracle::chunk::{Chunk, Chunks};
+use crate::oracle::read::queue::{Queue, Scanned, Task};
 use crate::oracle::record::Batch;
 use crate::oracle::scan::{Outcome, Scanner, State};
 
@@ -29,9 +30,12 @@ impl ReadOptions {
     /// Bytes of a chunk and its records that stay in a processor's own cache: measured, half and double are slower.
     pub const CHUNK_BYTES: usize = 256 << 10;
 
-    /// Threads for all processors of the machine that this process may use.
+    /// Most threads that are of use: to consume takes about as long as to scan, and one does it at a time.
+    const WORKERS_MAX: usize = 4;
+
+    /// Threads for the processors of the machine that this process may use, as far as they are of use.
     pub fn of_this_machine() -> ReadOptions {
-        let workers = thread::available_parallelism().map_or(1, usize::from);
+        let workers = thread::available_parallelism().map_or(1, usize::from).min(ReadOptions::WORKERS_MAX);
         ReadOptions { workers, chunk_bytes: ReadOptions::CHUNK_BYTES }
     }
 }
@@ -53,31 +57,27 @@ pub type Consumer<'a> = dyn FnMut(&Batch) -> ControlFlow<()> + Send + 'a;
 /// Reads one file like [`read`], as long as `consumer` wants more: what comes behind the batch at which it breaks off
 /// is not read.
 pub fn read_while(source: Bytes, options: ReadOptions, consumer: &mut Consumer<'_>) -> io::Result<()> {
-    let mut chunks = Chunks::new(source, options.chunk_bytes);
+    let mut source = Chunks::new(source, options.chunk_bytes);
     let mut worker = Worker::default();
-    let first = chunks.next(&mut worker.batch.bytes)?;
-    let is_small = chunks.is_over();
-    let mut turn = Turn { next: 0, entry: Entry::default(), failure: None, is_over: false, consumer };
-    if let Some(chunk) = first {
-        let outcome = worker.scan(chunk);
-        worker.take_turn(chunk, outcome, &mut turn);
+    let mut turn = Turn { entry: Entry::default(), failure: None, is_over: false, consumer };
+    let mut batch = Batch::default();
+    if let Some(chunk) = source.next(&mut batch.bytes)? {
+        let scanned = worker.scan(batch, chunk);
+        batch = worker.consume(scanned, &mut turn);
     }
     if turn.is_over {
         return Ok(());
     }
-    let shared = Shared { numbered: Mutex::new((0, chunks)), turn: Mutex::new(turn), passed_on: Condvar::new() };
-    if is_small || options.workers <= 1 {
-        shared.work(&mut worker);
-    } else {
-        thread::scope(|scope| {
-            for _ in 1..options.workers {
-                scope.spawn(|| shared.work(&mut Worker::default()));
-            }
-            shared.work(&mut worker);
-        });
-    }
-    let turn = shared.turn.into_inner().unwrap_or_else(PoisonError::into_inner);
-    turn.failure.map_or(Ok(()), Err)
+    let workers = if source.is_over() { 1 } else { options.workers.max(1) };
+    let queue = Queue::new(source, turn, batch, workers);
+    thread::scope(|scope| {
+        for number in 1..workers {
+            let queue = &queue;
+            scope.spawn(move || Worker::default().work(number, queue));
+        }
+        worker.work(0, &queue);
+    });
+    queue.into_turn().and_then(|turn| turn.failure).map_or(Ok(()), Err)
 }
 
 /// What a chunk begins with.
@@ -96,8 +96,6 @@ impl Entry {
 
 /// What is handed from chunk to chunk.
 struct Turn<'a> {
-    /// The number of the chunk whose turn it is, counted from the second.
-    next: u64,
     entry: Entry,
     failure: Option<io::Error>,
     /// Nothing more is consumed.
@@ -109,102 +107,74 @@ struct Turn<'a> {
 #[derive(Default)]
 struct Worker {
     scanner: Scanner,
-    batch: Batch,
     /// Room to put what is left of a chunk before the next one.
     joined: Vec<u8>,
 }
 
 impl Worker {
-    /// Scans the chunk in the batch as if it began between constructs.
-    fn scan(&mut self, chunk: Chunk) -> Outcome {
-        self.batch.offset = chunk.offset;
-        self.scanner.scan(&mut self.batch, State::Between, chunk.end)
+    /// Does what the queue says until there is nothing more to do.
+    fn work(&mut self, number: usize, queue: &Queue<'_>) {
+        let _alarm = Alarm { queue };
+        loop {
+            match queue.task(number) {
+                Task::Read(mut source, mut batch) => {
+                    let chunk = source.next(&mut batch.bytes);
+                    if let Some((place, chunk, batch)) = queue.end_reading(source, chunk, batch) {
+                        queue.end_scanning(number, place, self.scan(batch, chunk));
+                    }
+                }
+                Task::Scan(place, chunk, batch) => queue.end_scanning(number, place, self.scan(batch, chunk)),
+                Task::Consume(mut turn, Ok(scanned)) => {
+                    let batch = self.consume(scanned, &mut turn);
+                    queue.end_turn(number, turn, Some(batch));
+                }
+                Task::Consume(turn, Err(error)) => {
+                    queue.end_turn(number, Turn { failure: Some(error), is_over: true, ..turn }, None);
+                }
+                Task::Leave => return,
+            }
+        }
     }
 
-    /// Hands the batch on, scanned once more where the chunk begins within a construct.
-    fn take_turn(&mut self, chunk: Chunk, ahead: Outcome, turn: &mut Turn<'_>) {
-        let outcome = if turn.entry.is_between() { ahead } else { self.scan_again(chunk, &mut turn.entry) };
-        turn.is_over |= (turn.consumer)(&self.batch).is_break();
+    /// Scans the chunk in a batch as if it began between constructs.
+    fn scan(&mut self, mut batch: Batch, chunk: Chunk) -> Scanned {
+        batch.offset = chunk.offset;
+        let outcome = self.scanner.scan(&mut batch, State::Between, chunk.end);
+        Scanned { batch, chunk, outcome }
+    }
+
+    /// Hands a batch on, scanned once more where its chunk begins within a construct.
+    fn consume(&mut self, scanned: Scanned, turn: &mut Turn<'_>) -> Batch {
+        let Scanned { mut batch, chunk, mut outcome } = scanned;
+        if !turn.entry.is_between() {
+            outcome = self.scan_again(&mut batch, chunk, &mut turn.entry);
+        }
+        turn.is_over |= (turn.consumer)(&batch).is_break();
         turn.entry.begun.clear();
-        turn.entry.begun.extend_from_slice(&self.batch.bytes[outcome.consumed..]);
+        turn.entry.begun.extend_from_slice(&batch.bytes[outcome.consumed..]);
         turn.entry.state = outcome.state;
+        batch
     }
 
-    fn scan_again(&mut self, chunk: Chunk, entry: &mut Entry) -> Outcome {
+    fn scan_again(&mut self, batch: &mut Batch, chunk: Chunk, entry: &mut Entry) -> Outcome {
         self.joined.clear();
         self.joined.extend_from_slice(&entry.begun);
-        self.joined.extend_from_slice(&self.batch.bytes);
-        mem::swap(&mut self.joined, &mut self.batch.bytes);
-        self.batch.offset = chunk.offset - entry.begun.len() as u64;
-        self.scanner.scan(&mut self.batch, mem::take(&mut entry.state), chunk.end)
+        self.joined.extend_from_slice(&batch.bytes);
+        mem::swap(&mut self.joined, &mut batch.bytes);
+        batch.offset = chunk.offset - entry.begun.len() as u64;
+        self.scanner.scan(batch, mem::take(&mut entry.state), chunk.end)
     }
 }
 
-/// What the threads share.
-struct Shared<'a> {
-    /// The number of the next chunk, counted from the second, and where chunks come from.
-    numbered: Mutex<(u64, Chunks)>,
-    turn: Mutex<Turn<'a>>,
-    passed_on: Condvar,
-}
-
-impl<'a> Shared<'a> {
-    /// Takes chunk after chunk until there are no more.
-    fn work(&self, worker: &mut Worker) {
-        let _alarm = Alarm { shared: self };
-        while let Some((number, chunk)) = self.take(&mut worker.batch.bytes) {
-            let scanned = chunk.map(|chunk| (chunk, worker.scan(chunk)));
-            let Some(mut turn) = self.wait_for(number) else { return };
-            match scanned {
-                Ok((chunk, outcome)) => worker.take_turn(chunk, outcome, &mut turn),
-                Err(error) => {
-                    turn.failure = Some(error);
-                    turn.is_over = true;
-                }
-            }
-            turn.next += 1;
-            let is_over = turn.is_over;
-            drop(turn);
-            self.passed_on.notify_all();
-            if is_over {
-                return;
-            }
-        }
-    }
-
-    /// The next chunk with its number; `None` after the last, and after an error.
-    fn take(&self, bytes: &mut Vec<u8>) -> Option<(u64, io::Result<Chunk>)> {
-        let mut numbered = lock(&self.numbered);
-        let chunk = numbered.1.next(bytes).transpose()?;
-        numbered.0 += 1;
-        Some((numbered.0 - 1, chunk))
-    }
-
-    /// Waits for the turn of a chunk; `None` when nothing more is consumed.
-    fn wait_for(&self, number: u64) -> Option<MutexGuard<'_, Turn<'a>>> {
-        let mut turn = lock(&self.turn);
-        while turn.next != number && !turn.is_over {
-            turn = self.passed_on.wait(turn).unwrap_or_else(PoisonError::into_inner);
-        }
-        (!turn.is_over).then_some(turn)
-    }
-}
-
-/// A panic poisons the lock and goes on to the caller; whoever sees the lock meanwhile only has to stop.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Wakes the others when a thread panics in its turn: they would wait for ever.
-struct Alarm<'shared, 'a> {
-    shared: &'shared Shared<'a>,
+/// Lets the others go when a thread panics: they would wait for ever for what it has in its hands.
+struct Alarm<'q, 'a> {
+    queue: &'q Queue<'a>,
 }
 
 impl Drop for Alarm<'_, '_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            lock(&self.shared.turn).is_over = true;
-            self.shared.passed_on.notify_all();
+            self.queue.break_off();
         }
     }
 }

@@ -127,10 +127,11 @@ pub(crate) fn lines(bars: &[Bar]) -> String {
     bars.iter().map(|bar| format!("{}\n", bar.sentence())).collect()
 }
 
-/// A number with three significant digits, as far as it has them.
+/// A number with three significant digits, as far as it has them; from 0.01 down, with two.
 pub(crate) fn figure(value: f64) -> String {
     let magnitude = value.abs();
     let decimals = match magnitude {
+        _ if magnitude > 0.0 && magnitude < 0.01 => (1.0 - magnitude.log10().floor()).min(12.0) as usize,
         _ if magnitude >= 100.0 => 0,
         _ if magnitude >= 10.0 => 1,
         _ if magnitude >= 1.0 => 2,
@@ -178,6 +179,12 @@ mod tests {
         assert_eq!(bar.verdict(), Verdict::Unanswered);
         assert_eq!(bar.sentence(), "IOPS: not judged, there is no fio");
         assert_eq!(overall(&[bar]), "verdict: not judged (0 of 1 bars met)");
+    }
+
+    #[test]
+    fn a_figure_near_nothing_is_not_nothing() {
+        let written = [123.4, 1.234, 0.1234, 0.0123, 0.00987, 0.000_123, 0.0].map(figure);
+        assert_eq!(written, ["123", "1.23", "0.123", "0.012", "0.0099", "0.00012", "0.000"]);
     }
 
     #[test]

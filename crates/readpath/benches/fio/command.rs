@@ -7,18 +7,15 @@ use measure::quantity::format_size;
 use serde_json::Value;
 
 use crate::arguments::Arguments;
-use crate::bars::{Bar, Verdict, lines, overall};
+use crate::contest::bars::{Bar, lines};
+use crate::contest::report::{Report, progress};
+use crate::contest::turn_order::order;
 use crate::pairs::{Best, Pair, spread};
 use crate::reader::ReaderTurn;
-use crate::report::{Report, keep, progress};
 use crate::test_file::TestFile;
-use crate::turn_order::order;
 use crate::wanted::{CPU, IOPS, LATENCY};
 use crate::workload::{Pattern, Turn, Workload};
 use crate::{dram, fio, own_cost, page, reader, resident};
-
-/// Fewest pairs that make a result.
-const PAIRS_OF_A_RESULT: u64 = 5;
 
 /// How long fio's null engine runs.
 const NULL_ENGINE_MILLISECONDS: u64 = 2000;
@@ -46,8 +43,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     let others = other_bars(arguments, file.path(), &turns.own_costs);
     report.write(&lines(&others))?;
     bars.extend(others);
-    report.write(&format!("{}\n", overall(&bars)))?;
-    if let Some(folder) = &arguments.results {
+    let findings = || {
         let findings = page::Findings {
             fio_version: &fio_version,
             milliseconds: arguments.milliseconds(),
@@ -56,11 +52,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
             workloads: &compared,
             bars: &bars,
         };
-        let kept = keep(folder, "fio", &turns.last_document, report.text(), &findings.to_json())?;
-        report.write(&format!("kept in {}\n", kept.display()))?;
-    }
-    let all_met = bars.iter().all(|bar| bar.verdict() == Verdict::Met);
-    Ok(u8::from(arguments.fail_on_miss && !all_met))
+        findings.to_json()
+    };
+    arguments.options.conclude(&mut report, "fio", &bars, &turns.last_document, findings)
 }
 
 /// The contenders' turns on one file, and what the reader's documents said beside the readings.
@@ -73,7 +67,7 @@ struct Turns<'a> {
 
 impl Turns<'_> {
     fn pairs(&mut self, workload: &Workload) -> Result<Vec<Pair>, String> {
-        let pairs = self.arguments.pairs;
+        let pairs = self.arguments.options.pairs;
         (0..pairs)
             .map(|index| {
                 progress(&format!("{}: pair {} of {pairs}", workload.title, index + 1));
@@ -142,9 +136,7 @@ fn heading(arguments: &Arguments, fio_version: &str) -> String {
     if !arguments.reader_arguments.is_empty() {
         heading += &format!("The reader was given: {}\n", arguments.reader_arguments);
     }
-    if arguments.pairs < PAIRS_OF_A_RESULT {
-        heading += &format!("Fewer than {PAIRS_OF_A_RESULT} pairs: a trial, not a result.\n");
-    }
+    heading += &arguments.options.trial_notice();
     heading + "\n"
 }
 

@@ -6,9 +6,9 @@ use measure::Statistics;
 use serde_json::Value;
 
 use crate::arguments::Arguments;
-use crate::bars::Bar;
-use crate::program::{argv, output_of};
-use crate::run_document::{metric, parse};
+use crate::contest::bars::Bar;
+use crate::contest::program::{argv, output_of};
+use crate::contest::run_document::{metric, parse};
 use crate::wanted::LATENCY;
 
 /// Bytes that the chase walks when the ladder does not say how many it walked. Far beyond any cache, and small enough
@@ -64,7 +64,7 @@ fn compile(folder: &Path) -> Result<PathBuf, String> {
 }
 
 fn ladder(arguments: &Arguments) -> Result<Value, String> {
-    let readpath = arguments.readpath.display().to_string();
+    let readpath = arguments.options.readpath.display().to_string();
     let folder = env!("CARGO_TARGET_TMPDIR");
     let command = [readpath.as_str(), "ladder", "--dir", folder, "--format=json", "--no-store", "--quiet"];
     parse(&output_of(&argv(command))?)

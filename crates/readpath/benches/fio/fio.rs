@@ -13,7 +13,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::program::{argv, output_of};
+use crate::contest::program::{argv, output_of};
 use crate::workload::{Pattern, Reading, Turn, Workload};
 
 /// One way in which fio can read.

@@ -13,45 +13,27 @@
 //!
 //! It is not part of `cargo test`: it takes minutes and wants a quiet machine. What it computes is tested by
 //! `tests/fio_bench.rs`, and so is that it notices a reader that was slowed down.
-#![allow(clippy::print_stderr, reason = "a benchmark is a program for people")]
 // Cargo sets `test` for a bench when it checks all targets, and then runs no test of it.
 #![cfg_attr(test, allow(dead_code, unused_imports))]
 
 mod arguments;
-#[path = "../contest/bars.rs"]
-mod bars;
 mod command;
+#[path = "../contest/mod.rs"]
+#[allow(dead_code, reason = "each benchmark has contenders and bars of some kinds only")]
+mod contest;
 mod dram;
 mod fio;
 mod own_cost;
 mod page;
 mod pairs;
-#[path = "../contest/program.rs"]
-mod program;
 mod reader;
-#[path = "../contest/report.rs"]
-mod report;
 mod resident;
-#[path = "../contest/run_document.rs"]
-mod run_document;
 mod test_file;
-#[path = "../contest/turn_order.rs"]
-mod turn_order;
 mod wanted;
 mod workload;
 
-use std::io;
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    let arguments = arguments::Arguments::parse();
-    match command::run(&arguments, &mut io::stdout()) {
-        Ok(status) => ExitCode::from(status),
-        Err(sentence) => {
-            eprintln!("{sentence}");
-            ExitCode::from(2)
-        }
-    }
+    contest::main(command::run)
 }

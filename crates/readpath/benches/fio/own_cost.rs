@@ -3,8 +3,8 @@
 use measure::Statistics;
 use serde_json::Value;
 
-use crate::bars::Bar;
-use crate::run_document::metric;
+use crate::contest::bars::Bar;
+use crate::contest::run_document::metric;
 use crate::wanted::NULL_READ_NS;
 
 /// The metric of the run document's `own_cost`.
@@ -26,7 +26,7 @@ pub(crate) fn of_document(document: &Value) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bars::Verdict;
+    use crate::contest::bars::Verdict;
     use serde_json::json;
 
     #[test]

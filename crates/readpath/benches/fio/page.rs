@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use crate::bars::{Bar, figure};
+use crate::contest::bars::{Bar, figure};
 use crate::pairs::{Best, Pair};
 use crate::workload::Workload;
 

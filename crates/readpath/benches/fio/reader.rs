@@ -6,8 +6,8 @@ use measure::quantity::format_size;
 use serde_json::Value;
 
 use crate::arguments::Arguments;
-use crate::program::{argv, output_of};
-use crate::run_document::{metric, parse};
+use crate::contest::program::{argv, output_of};
+use crate::contest::run_document::{metric, parse};
 use crate::workload::{Pattern, Reading, Turn, Workload};
 
 /// One turn: what was read, and the whole document for those who want more of it.
@@ -23,7 +23,7 @@ pub(crate) fn command(arguments: &Arguments, workload: &Workload, file: &Path, t
         Pattern::Sequential => "sequential",
     };
     let mut command = argv([
-        arguments.readpath.display().to_string(),
+        arguments.options.readpath.display().to_string(),
         "disk".into(),
         file.display().to_string(),
         format!("--pattern={pattern}"),

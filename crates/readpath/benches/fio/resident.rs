@@ -10,7 +10,7 @@ use std::time::Duration;
 use measure::Statistics;
 
 use crate::arguments::Arguments;
-use crate::bars::Bar;
+use crate::contest::bars::Bar;
 use crate::reader;
 use crate::wanted::RESIDENT;
 use crate::workload::{Turn, WORKLOADS};

@@ -1,6 +1,6 @@
 //! How high the bars of the reader are.
 
-use crate::bars::Wanted;
+use crate::contest::bars::Wanted;
 
 /// Reads per second, in fio's: a run-to-run spread of 3 % is allowed for, no more.
 pub(crate) const IOPS: Wanted = Wanted::AtLeast(0.97);

@@ -6,26 +6,24 @@ use clap::Parser;
 use measure::quantity::parse_size;
 
 use crate::cell::Cell;
+use crate::contest::options::Options;
 
 /// Holds the engine's logical reads against PostgreSQL's, in turn, on the same rows.
 #[derive(Debug, Parser)]
 #[command(name = "cargo bench -p readpath --bench postgres --")]
 pub(crate) struct Arguments {
+    /// What every benchmark can be told.
+    #[command(flatten)]
+    pub(crate) options: Options,
     /// Bytes of all columns of all rows of each table.
     #[arg(long, default_value = "256MiB", value_parser = parse_size)]
     pub(crate) payload: u64,
-    /// How often both contenders run in turn; fewer than 5 make a trial, not a result.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) pairs: u64,
     /// Bytes of a row, one table for each.
     #[arg(long, value_delimiter = ',', default_value = "2500,250,25")]
     pub(crate) row_length: Vec<u32>,
     /// Columns of a row, one table for each.
     #[arg(long, value_delimiter = ',', default_value = "1,5,25")]
     pub(crate) columns: Vec<u32>,
-    /// Where to keep the report, in a folder named by date and processor.
-    #[arg(long)]
-    pub(crate) results: Option<PathBuf>,
     /// The directory that holds `postgres` and `initdb`; the newest installed ones when not given.
     #[arg(long)]
     pub(crate) postgres: Option<PathBuf>,
@@ -36,18 +34,9 @@ pub(crate) struct Arguments {
     /// More arguments for `readpath lio`, separated by blanks.
     #[arg(long, default_value = "", allow_hyphen_values = true)]
     pub(crate) lio_arguments: String,
-    /// The binary that has the engine; the one that cargo built when not given.
-    #[arg(long, default_value = env!("CARGO_BIN_EXE_readpath"))]
-    pub(crate) readpath: PathBuf,
     /// Leave out the bars of the buffer pool alone.
     #[arg(long)]
     pub(crate) without_pool: bool,
-    /// Exit with 1 when a bar is missed or could not be judged.
-    #[arg(long)]
-    pub(crate) fail_on_miss: bool,
-    /// Given by cargo.
-    #[arg(long, hide = true)]
-    pub(crate) bench: bool,
 }
 
 impl Arguments {

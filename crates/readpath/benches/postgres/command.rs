@@ -11,23 +11,20 @@ use sys::clock::Clock;
 use sys::region::Pages;
 
 use crate::arguments::Arguments;
-use crate::bars::{Bar, Verdict, lines, overall};
 use crate::cell::{BLOCK_BYTES, Cell, TOUCHES};
+use crate::contest::bars::{Bar, lines};
+use crate::contest::interruption::Interruption;
+use crate::contest::postgres::installation::Installation;
+use crate::contest::postgres::server::Server;
+use crate::contest::postgres::wire::Session;
+use crate::contest::report::{Report, progress};
+use crate::contest::turn_order::order;
 use crate::engine::{self, EngineTurn};
-use crate::installation::Installation;
-use crate::interruption::Interruption;
 use crate::judgement::{Comparison, Pair, RowsPerBlock};
 use crate::page::{self, Findings};
 use crate::pool;
 use crate::postgres::{self, Reading};
-use crate::report::{Report, keep, progress};
-use crate::server::Server;
 use crate::tables::{self, Table};
-use crate::turn_order::order;
-use crate::wire::Session;
-
-/// Fewest pairs that make a result.
-const PAIRS_OF_A_RESULT: u64 = 5;
 
 /// What is streamed to learn the memory's bandwidth: far beyond any cache, where the payload is not that of a trial.
 const STREAM_BYTES_MAX: u64 = 1 << 30;
@@ -51,8 +48,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
         report.write(&format!("{}{}\n", of_pool.page, lines(&of_pool.bars)))?;
         bars.extend(of_pool.bars);
     }
-    report.write(&format!("{}\n", overall(&bars)))?;
-    if let Some(folder) = &arguments.results {
+    let findings = || {
         let findings = Findings {
             postgres: &installation.name,
             compiler_flags: &compared.compiler_flags,
@@ -62,11 +58,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
             comparisons: &compared.comparisons,
             bars: &bars,
         };
-        let kept = keep(folder, "postgres", &compared.last_document, report.text(), &findings.to_json())?;
-        report.write(&format!("kept in {}\n", kept.display()))?;
-    }
-    let all_met = bars.iter().all(|bar| bar.verdict() == Verdict::Met);
-    Ok(u8::from(arguments.fail_on_miss && !all_met))
+        findings.to_json()
+    };
+    arguments.options.conclude(&mut report, "postgres", &bars, &compared.last_document, findings)
 }
 
 /// What the pairs gave, when the server is gone.
@@ -95,8 +89,8 @@ fn compare(
         Turns { arguments, cells, tables: &tables, session, interruption, stream, clock: Clock::calibrate() };
     let mut comparisons: Vec<Comparison> = tables.iter().flat_map(|table| no_pairs(table, arguments.payload)).collect();
     let mut last_document = Value::Null;
-    for index in 0..arguments.pairs {
-        progress(&format!("pair {} of {}", index + 1, arguments.pairs));
+    for index in 0..arguments.options.pairs {
+        progress(&format!("pair {} of {}", index + 1, arguments.options.pairs));
         let turn = turns.pair(index)?;
         comparisons.iter_mut().zip(turn.pairs).for_each(|(comparison, pair)| comparison.pairs.push(pair));
         last_document = turn.document;
@@ -183,8 +177,6 @@ fn heading(arguments: &Arguments, installation: &Installation, compiler_flags: &
     if !arguments.lio_arguments.is_empty() {
         heading += &format!("readpath lio was given: {}\n", arguments.lio_arguments);
     }
-    if arguments.pairs < PAIRS_OF_A_RESULT {
-        heading += &format!("Fewer than {PAIRS_OF_A_RESULT} pairs: a trial, not a result.\n");
-    }
+    heading += &arguments.options.trial_notice();
     heading + "\n"
 }

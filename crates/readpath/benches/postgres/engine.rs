@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::arguments::Arguments;
 use crate::cell::{Cell, TOUCHES, Touch};
-use crate::program::{argv, output_of};
-use crate::run_document::{metric, parse};
+use crate::contest::program::{argv, output_of};
+use crate::contest::run_document::{metric, parse};
 
 /// How often the engine scans each table in one turn; the median counts.
 const REPEATS: usize = 7;
@@ -24,7 +24,7 @@ pub(crate) struct EngineTurn {
 pub(crate) fn command(arguments: &Arguments) -> Vec<String> {
     let list = |numbers: &[u32]| argv(numbers).join(",");
     let mut command = argv([
-        arguments.readpath.display().to_string(),
+        arguments.options.readpath.display().to_string(),
         "lio".into(),
         format!("--payload={}", format_size(arguments.payload)),
         format!("--row-length={}", list(&arguments.row_length)),

@@ -4,8 +4,8 @@ use measure::Statistics;
 use measure::statistics::median;
 use serde_json::{Value, json};
 
-use crate::bars::{Bar, Wanted, figure};
 use crate::cell::{Cell, Touch};
+use crate::contest::bars::{Bar, Wanted, figure};
 use crate::postgres::Reading;
 
 /// A block's time, in PostgreSQL's.
@@ -111,7 +111,7 @@ impl Comparison {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::bars::Verdict;
+    use crate::contest::bars::Verdict;
 
     pub(crate) fn comparison(postgres_us: f64, engine_us: &[f64], stream_us: f64) -> Comparison {
         let postgres = Reading { lio_us: postgres_us, explained_us: 2.0 * postgres_us };

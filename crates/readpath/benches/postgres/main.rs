@@ -18,51 +18,27 @@
 //!
 //! It is not part of `cargo test`: it takes minutes and wants a quiet machine. What it computes is tested by
 //! `tests/postgres_bench.rs`.
-#![allow(clippy::print_stderr, reason = "a benchmark is a program for people")]
 // Cargo sets `test` for a bench when it checks all targets, and then runs no test of it.
 #![cfg_attr(test, allow(dead_code, unused_imports))]
 
 mod arguments;
-#[path = "../contest/bars.rs"]
-#[allow(dead_code, reason = "each benchmark has bars of some kinds only")]
-mod bars;
 mod cell;
 mod command;
+#[path = "../contest/mod.rs"]
+#[allow(dead_code, reason = "each benchmark has contenders and bars of some kinds only")]
+mod contest;
 mod engine;
-mod installation;
-mod interruption;
 mod judgement;
 mod page;
-mod plan;
 mod pool;
 #[path = "../../../storage/examples/pool_speed/cases.rs"]
 #[allow(dead_code, reason = "the example prints more than the benchmark judges")]
 mod pool_cases;
 mod postgres;
-#[path = "../contest/program.rs"]
-mod program;
-#[path = "../contest/report.rs"]
-mod report;
-#[path = "../contest/run_document.rs"]
-mod run_document;
-mod server;
 mod tables;
-#[path = "../contest/turn_order.rs"]
-mod turn_order;
-mod wire;
 
-use std::io;
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    let arguments = arguments::Arguments::parse();
-    match command::run(&arguments, &mut io::stdout()) {
-        Ok(status) => ExitCode::from(status),
-        Err(sentence) => {
-            eprintln!("{sentence}");
-            ExitCode::from(2)
-        }
-    }
+    contest::main(command::run)
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use crate::bars::{Bar, figure};
+use crate::contest::bars::{Bar, figure};
 use crate::judgement::Comparison;
 
 /// All cells as a table of medians.

@@ -5,7 +5,7 @@ use std::path::Path;
 use measure::Statistics;
 use measure::statistics::median;
 
-use crate::bars::{Bar, Wanted, figure};
+use crate::contest::bars::{Bar, Wanted, figure};
 use crate::pool_cases::{
     DEPENDENT_LOAD, IN_ORDER, IN_ORDER_PREFETCHED, ONE_CPU, ONE_WALL, PoolSpeed, RANDOM, RANDOM_DEPENDENT,
     RANDOM_TOUCHED, TWO_CPU, TWO_WALL, measure,

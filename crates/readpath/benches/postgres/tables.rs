@@ -5,9 +5,10 @@ use storage::manifest::TableSpec;
 use storage::row::RowView;
 
 use crate::cell::{BLOCK_BYTES, Cell, TOUCHES};
-use crate::interruption::Interruption;
-use crate::plan::Buffers;
-use crate::wire::Session;
+use crate::contest::interruption::Interruption;
+use crate::contest::postgres::backend::{number, visible_blocks};
+use crate::contest::postgres::plan::Buffers;
+use crate::contest::postgres::wire::Session;
 
 /// Rows are sent in messages of about this size.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -65,7 +66,7 @@ pub(crate) fn load(
     for touch in TOUCHES {
         session.rows(&format!("SELECT {} FROM {name}", touch.counted(cell)))?;
     }
-    let blocks = number(session, &format!("SELECT pg_relation_size('{name}') / {BLOCK_BYTES}"))?;
+    let blocks = visible_blocks(session, &name)?;
     let table = Table { cell, rows: spec.rows(), blocks };
     check(session, &table)?;
     Ok(table)
@@ -101,12 +102,11 @@ fn chunks(spec: &TableSpec) -> Result<impl Iterator<Item = Vec<u8>> + use<>, Str
     }))
 }
 
-/// What the comparison takes for granted: every row is there and in its block, every block is all-visible and cached.
+/// What the comparison takes for granted: every row is there and in its block, every block is cached.
 fn check(session: &mut Session, table: &Table) -> Result<(), String> {
     let Table { cell, rows, blocks } = *table;
     let name = cell.table();
     let found = number(session, &format!("SELECT count(*) FROM {name}"))?;
-    let visible = number(session, &format!("SELECT relallvisible FROM pg_class WHERE oid = '{name}'::regclass"))?;
     let moved = format!(
         "SELECT coalesce(sum(pg_relation_size(reltoastrelid)), 0) FROM pg_class \
          WHERE oid = '{name}'::regclass AND reltoastrelid <> 0"
@@ -116,19 +116,10 @@ fn check(session: &mut Session, table: &Table) -> Result<(), String> {
     if found != rows {
         return refused(format!("{found} rows instead of {rows}"));
     }
-    if visible != blocks {
-        return refused(format!("{visible} of {blocks} blocks are all-visible"));
-    }
     if moved != 0 {
         return refused(format!("{moved} bytes of values were moved out of their rows"));
     }
     Buffers::of(session, &format!("SELECT count(*) FROM {name}"))?.expect_cached(blocks)
-}
-
-/// The whole number that a statement gives.
-pub(crate) fn number(session: &mut Session, statement: &str) -> Result<u64, String> {
-    let value = session.value(statement)?;
-    value.parse().map_err(|_| format!("`{statement}` gave `{value}`, no whole number"))
 }
 
 #[cfg(test)]

@@ -9,18 +9,15 @@ use measure::quantity::size_in_words;
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
-use crate::bars::{Bar, Verdict, Wanted, lines, overall};
 use crate::compressed::PACKINGS;
 use crate::contender::take_turn;
+use crate::contest::bars::{Bar, Wanted, lines};
+use crate::contest::program::{argv, output_of};
+use crate::contest::report::{Report, progress};
+use crate::contest::turn_order::order;
 use crate::page::{self, Row};
-use crate::program::{argv, output_of};
-use crate::report::{Report, keep, progress};
 use crate::trace_file::TraceFile;
-use crate::turn_order::order;
 use crate::{cpu_profile, scanner};
-
-/// Fewest rounds that make a result.
-const ROUNDS_OF_A_RESULT: u64 = 5;
 
 /// GB/s on one core and on two, as the profiler was asked to reach.
 const RATES: [Wanted; 2] = [Wanted::AtLeast(0.8), Wanted::AtLeast(1.5)];
@@ -62,19 +59,15 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
         report.write(&format!("Processor time of `readpath profile` on one core, by function:\n{said}\n"))?;
     }
     report.write(&lines(&bars))?;
-    report.write(&format!("{}\n", overall(&bars)))?;
-    if let Some(folder) = &arguments.results {
-        let findings = json!({
+    let findings = || {
+        json!({
             "trace": { "bytes": trace.bytes, "origin": trace.origin },
             "host": document["host"],
             "contenders": rows.iter().map(Row::to_json).collect::<Vec<_>>(),
             "bars": bars.iter().map(Bar::to_json).collect::<Vec<_>>(),
-        });
-        let kept = keep(folder, "profile", &document, report.text(), &findings)?;
-        report.write(&format!("kept in {}\n", kept.display()))?;
-    }
-    let all_met = bars.iter().all(|bar| bar.verdict() == Verdict::Met);
-    Ok(u8::from(arguments.fail_on_miss && !all_met))
+        })
+    };
+    arguments.options.conclude(&mut report, "profile", &bars, &document, findings)
 }
 
 fn heading(arguments: &Arguments, trace: &TraceFile) -> String {
@@ -86,9 +79,7 @@ fn heading(arguments: &Arguments, trace: &TraceFile) -> String {
     if let Some(cpu) = &sys::host::describe().cpu {
         heading += &format!("Processor: {cpu}\n");
     }
-    if arguments.rounds < ROUNDS_OF_A_RESULT {
-        heading += &format!("Fewer than {ROUNDS_OF_A_RESULT} rounds: a trial, not a result.\n");
-    }
+    heading += &arguments.options.trial_notice();
     heading + "\n"
 }
 
@@ -109,7 +100,7 @@ fn with_host(mut document: Value) -> Value {
 }
 
 fn profile_command(arguments: &Arguments, path: &Path, workers: Option<u32>) -> Vec<String> {
-    let (readpath, path) = (arguments.readpath.display().to_string(), path.display().to_string());
+    let (readpath, path) = (arguments.options.readpath.display().to_string(), path.display().to_string());
     let mut command = argv([readpath.as_str(), "profile", &path, "--format=json", "--no-store", "--quiet"]);
     command.extend(workers.map(|workers| format!("--workers={workers}")));
     command
@@ -143,8 +134,8 @@ fn plain_rows(arguments: &Arguments, trace: &TraceFile) -> Result<Vec<Row>, Stri
         peak_bytes: None,
     };
     let mut rows: Vec<Row> = contenders.iter().map(row).collect();
-    for round in 0..arguments.rounds {
-        progress(&format!("round {} of {}", round + 1, arguments.rounds));
+    for round in 0..arguments.options.pairs {
+        progress(&format!("round {} of {}", round + 1, arguments.options.pairs));
         for place in order(round, contenders.len()) {
             match &contenders[place] {
                 Contender::Program(_, command) => add_turn(&mut rows[place], command)?,
@@ -195,7 +186,7 @@ fn compressed_rows(arguments: &Arguments, trace: &TraceFile, folder: &tempfile::
         let commands = [argv([packing.program, "-dc", shown.as_str()]), profile_command(arguments, &path, None)];
         let names = [format!("{} -dc", packing.program), format!("readpath profile of {}", packing.program)];
         let mut pair = names.map(|name| Row { name, bytes, seconds: Vec::new(), peak_bytes: None });
-        for round in 0..arguments.rounds {
+        for round in 0..arguments.options.pairs {
             for place in order(round, 2) {
                 add_turn(&mut pair[place], &commands[place])?;
             }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::program::{argv, output_of};
+use crate::contest::program::{argv, output_of};
 
 /// Functions that are named.
 const FUNCTIONS: usize = 16;

@@ -16,40 +16,23 @@
 //! Where `perf` works, one more run says where the processor's time goes, function by function; that run is not timed.
 //!
 //! It is not part of `cargo test`: it takes minutes and wants a quiet machine.
-#![allow(clippy::print_stderr, reason = "a benchmark is a program for people")]
 // Cargo sets `test` for a bench when it checks all targets, and then runs no test of it.
 #![cfg_attr(test, allow(dead_code, unused_imports))]
 
 mod arguments;
-#[path = "../contest/bars.rs"]
-#[allow(dead_code, reason = "each benchmark has bars of some kinds only")]
-mod bars;
 mod command;
 mod compressed;
 mod contender;
+#[path = "../contest/mod.rs"]
+#[allow(dead_code, reason = "each benchmark has contenders and bars of some kinds only")]
+mod contest;
 mod cpu_profile;
 mod page;
-#[path = "../contest/program.rs"]
-mod program;
-#[path = "../contest/report.rs"]
-mod report;
 mod scanner;
 mod trace_file;
-#[path = "../contest/turn_order.rs"]
-mod turn_order;
 
-use std::io;
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    let arguments = arguments::Arguments::parse();
-    match command::run(&arguments, &mut io::stdout()) {
-        Ok(status) => ExitCode::from(status),
-        Err(sentence) => {
-            eprintln!("{sentence}");
-            ExitCode::from(2)
-        }
-    }
+    contest::main(command::run)
 }

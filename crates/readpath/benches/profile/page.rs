@@ -3,7 +3,7 @@
 use measure::Statistics;
 use serde_json::{Value, json};
 
-use crate::bars::figure;
+use crate::contest::bars::figure;
 
 /// What one contender did in all rounds.
 #[derive(Clone, Debug)]

@@ -2,6 +2,7 @@
 
 mod compare;
 mod completions;
+mod counted_scan;
 mod counters;
 mod disk;
 mod export;
@@ -56,6 +57,7 @@ pub(crate) const COMMANDS: &[CommandRow] = &[
     completions::COMMAND,
     man::COMMAND,
     null::COMMAND,
+    counted_scan::COMMAND,
 ];
 
 /// What every command gets.

@@ -81,7 +81,7 @@ struct Arguments {
     explain_unread: bool,
     #[command(flatten)]
     skew: skew::SkewArguments,
-    /// Threads that read [default: one a processor]
+    /// Threads that read [default: one a processor, 4 at most]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     workers: Option<u16>,
 }

@@ -1,11 +1,17 @@
 //! `readpath scan`: the same question by six access paths.
 
-use ::measure::quantity::parse_size;
+use std::env;
+use std::ffi::OsString;
+
+use ::measure::Nanos;
+use ::measure::quantity::{parse_size, parse_time};
 use clap::{ArgAction, ArgMatches, Args, Command, ValueEnum};
 use experiments::ExperimentError;
-use experiments::scan::{self, ROWS, ScanParameters};
+use experiments::counters::ValgrindRun;
+use experiments::scan::{self, CountedChild, ROWS, ScanParameters};
 use subjects::access_paths::{AccessPath, Asked, Level, ZoneMaps};
 
+use super::counted_scan;
 use super::measure::measure;
 use super::{CommandRow, Context, arguments};
 use crate::exit::{Exit, Failure};
@@ -48,8 +54,9 @@ enum QuestionName {
     HalfPass,
 }
 
+/// The arguments of a scan, which `counted-scan` takes too.
 #[derive(Args)]
-struct Arguments {
+pub(super) struct Arguments {
     /// Rows of the table; 69642625 is the published size
     #[arg(long, default_value_t = ROWS)]
     rows: u64,
@@ -77,6 +84,12 @@ struct Arguments {
     /// What the rows depend on
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Leave instructions out where the processor does not count them, instead of scanning once more under valgrind
+    #[arg(long, action = ArgAction::SetTrue)]
+    no_valgrind: bool,
+    /// Longest time that the scan under valgrind may take
+    #[arg(long, default_value = "300s", value_parser = parse_time, conflicts_with = "no_valgrind")]
+    valgrind_limit: Nanos,
 }
 
 fn define(command: Command) -> Command {
@@ -85,15 +98,44 @@ fn define(command: Command) -> Command {
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
-    let parameters = arguments::<Arguments>(matches)?.parameters()?;
+    let arguments = arguments::<Arguments>(matches)?;
+    let (is_counted, limit) = (!arguments.no_valgrind, arguments.valgrind_limit);
+    let mut parameters = arguments.parameters()?;
+    if is_counted {
+        parameters.child = Some(child(&parameters, limit)?);
+    }
     measure(context, COMMAND.name, |journal, machine| {
         scan::run(&parameters, machine, journal)?;
         Ok::<(), ExperimentError>(())
     })
 }
 
+/// The same scan of a smaller table by this program, for valgrind to count.
+fn child(parameters: &ScanParameters, limit: Nanos) -> Result<CountedChild, Failure> {
+    let nowhere = |error| Failure::new(Exit::Failed, format!("this program does not find itself: {error}"));
+    let program = env::current_exe().map_err(nowhere)?;
+    let words = [program.into(), counted_scan::COMMAND.name.into()].into_iter();
+    let words = words.chain(words_of(&parameters.counted()).into_iter().map(OsString::from)).collect();
+    Ok(CountedChild { words, valgrind: ValgrindRun { scratch: env::temp_dir(), limit: limit.into() } })
+}
+
+/// The command line of parameters, as far as they change what one pass by one thread does.
+fn words_of(parameters: &ScanParameters) -> Vec<String> {
+    let paths: Vec<&str> = parameters.paths.iter().map(|path| path.name()).collect();
+    let options = [
+        ("--rows", parameters.rows.to_string()),
+        ("--path", paths.join(",")),
+        ("--question", parameters.asked.name().into()),
+        ("--level", parameters.level.name().into()),
+        ("--seed", parameters.seed.to_string()),
+    ];
+    let words = options.into_iter().flat_map(|(name, value)| [name.to_string(), value]);
+    let zone_maps = (parameters.zone_maps == ZoneMaps::Off).then(|| "--no-zone-maps".to_string());
+    words.chain(zone_maps).collect()
+}
+
 impl Arguments {
-    fn parameters(self) -> Result<ScanParameters, Failure> {
+    pub(super) fn parameters(self) -> Result<ScanParameters, Failure> {
         let parameters = ScanParameters {
             rows: self.rows,
             paths: self.path.into_iter().map(PathName::path).collect(),
@@ -104,6 +146,7 @@ impl Arguments {
             repeat: self.repeat,
             memory: self.memory,
             seed: self.seed,
+            child: None,
         };
         parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
         Ok(parameters)
@@ -141,10 +184,27 @@ fn parse_level(word: &str) -> Result<Level, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::FromArgMatches;
     use experiments::scan::PUBLISHED_ROWS;
 
     #[test]
     fn the_published_size_stands_in_the_help() {
         assert!(EXAMPLES.contains(&PUBLISHED_ROWS.to_string()));
+    }
+    fn parsed<'a>(words: impl IntoIterator<Item = &'a str>) -> ScanParameters {
+        let command = define(Command::new("scan").no_binary_name(true));
+        Arguments::from_arg_matches(&command.get_matches_from(words)).unwrap().parameters().unwrap()
+    }
+
+    #[test]
+    fn the_child_is_asked_what_the_parent_was_of_fewer_rows() {
+        let line = "--rows 9000000 --question half-pass --no-zone-maps --level archive-low --seed 7 --threads 1,2";
+        let counted = parsed(line.split(' ')).counted();
+        let words = words_of(&counted);
+        let child = parsed(words.iter().map(String::as_str));
+        assert_eq!((child.rows, child.asked, child.zone_maps), (counted.rows, Asked::HalfPass, ZoneMaps::Off));
+        assert_eq!((child.level, child.seed, child.threads), (counted.level, 7, vec![1]));
+        assert_eq!(child.paths, [AccessPath::FullScan, AccessPath::FullScanCompressed, AccessPath::ColumnScan]);
+        assert!(child.rows < 9_000_000);
     }
 }

@@ -1,5 +1,6 @@
 //! Run documents made by hand, in the shape that the experiments give them.
 
+mod counters;
 mod join;
 mod profile;
 mod profile_readings;
@@ -9,10 +10,11 @@ use measure::run::SCHEMA;
 use measure::{Case, Finding, Host, Metric, Parameters, Run, Statistics, Unit};
 use serde_json::{Value, json};
 
+pub(crate) use counters::{counters, counters_under_valgrind};
 pub(crate) use join::{join_methods, join_sweep};
 pub(crate) use profile::{profile, profile_sessions, profile_statement};
 pub(crate) use profile_readings::profile_readings;
-pub(crate) use scan::{scan, scan_counted};
+pub(crate) use scan::{scan, scan_counted, scan_counted_in_turns};
 
 /// A finished run without cases.
 pub(crate) fn run(experiment: &str, subject: Value) -> Run {

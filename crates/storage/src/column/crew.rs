@@ -3,10 +3,15 @@
 //! A scan of some million rows takes less time than to start a thread. So threads are started once, and wait for
 //! scans. The caller works too, and waits for no thread that has not begun: it waits for the units, each of which is
 //! being scanned by somebody. A thread that wakes late finds none left.
+//!
+//! Each thread keeps to a processor of its own. Left to the scheduler, on a busy machine a thread was begun on the
+//! processor of the caller, who needs it all, and came to no work for many scans.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+
+use sys::affinity::{beside_this_thread, pin};
 
 use super::scan::{Plan, Question, Scan, Scanned};
 use super::table::ColumnTable;
@@ -31,6 +36,8 @@ pub struct Crew<'t> {
 struct Board {
     /// Number of scans so far; lets a thread look without the lock.
     announced: AtomicUsize,
+    /// Threads that have begun.
+    begun: AtomicUsize,
     is_over: AtomicBool,
     job: Mutex<Option<Arc<Job>>>,
     news: Condvar,
@@ -48,18 +55,35 @@ struct Job {
 }
 
 impl ColumnTable {
-    /// Starts `threads - 1` threads that scan together with the caller, for as long as `work` runs.
+    /// Starts `threads - 1` threads that scan together with the caller, for as long as `work` runs, which begins when
+    /// all of them are there.
     ///
     /// With one thread, or none, nothing is started.
     pub fn with_crew<R>(&self, threads: usize, work: impl FnOnce(&Crew<'_>) -> R) -> R {
+        self.with_crew_on_its_way(threads, |crew| {
+            crew.gather();
+            work(crew)
+        })
+    }
+
+    /// As [`with_crew`](ColumnTable::with_crew), but `work` begins at once: a single scan is over before a thread that
+    /// is slow to start.
+    pub(super) fn with_crew_on_its_way<R>(&self, threads: usize, work: impl FnOnce(&Crew<'_>) -> R) -> R {
         let crew = Crew { table: self, threads, board: Board::default() };
+        let cpus = if threads > 1 { beside_this_thread() } else { Vec::new() };
         thread::scope(|scope| {
-            for _ in 1..threads {
-                scope.spawn(|| crew.serve());
+            let (crew, cpus) = (&crew, &cpus);
+            for index in 1..threads {
+                scope.spawn(move || {
+                    if !cpus.is_empty() {
+                        pin(cpus[(index - 1) % cpus.len()]);
+                    }
+                    crew.serve();
+                });
             }
             // The threads are sent home even where `work` panics: the scope would wait for them for ever.
             let _home = SendHome(&crew.board);
-            work(&crew)
+            work(crew)
         })
     }
 }
@@ -84,8 +108,16 @@ impl Crew<'_> {
         job.result()
     }
 
+    /// Waits until all threads are there.
+    fn gather(&self) {
+        while self.board.begun.load(Ordering::Acquire) + 1 < self.threads {
+            thread::yield_now();
+        }
+    }
+
     /// What a thread does until it is sent home.
     fn serve(&self) {
+        self.board.begun.fetch_add(1, Ordering::Release);
         let mut seen = 0;
         while let Some(job) = self.board.wait(&mut seen) {
             if let Ok(plan) = Plan::new(self.table, &job.question, job.scan) {

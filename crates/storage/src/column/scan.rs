@@ -94,7 +94,7 @@ impl ColumnTable {
     /// no thread or no such kernel on this processor.
     pub fn scan(&self, question: &Question, scan: Scan) -> Result<Scanned, StorageError> {
         let threads = if question.predicate.is_some() { scan.threads.min(self.units()) } else { scan.threads.min(1) };
-        self.with_crew(threads, |crew| crew.scan(question, scan))
+        self.with_crew_on_its_way(threads, |crew| crew.scan(question, scan))
     }
 
     /// Answers the question for one unit, from 0: for those who hand out the units themselves, to threads that they

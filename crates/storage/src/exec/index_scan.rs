@@ -90,6 +90,7 @@ mod tests {
     use crate::page::{PageKind, PageMut};
     use crate::page_id::{PAGE_SIZE, PageId, RowId};
     use crate::row::{self, Value};
+    use crate::versions::PageUpdate;
     use measure::random::SplitMix64;
     use proptest::collection::vec;
     use proptest::prelude::*;
@@ -201,6 +202,18 @@ mod tests {
         }
         let error = count_by_index(&FewFrames::new(&pages, 1), &tree, &whole(2, LOOK_AHEAD));
         assert!(matches!(error, Err(StorageError::PoolExhausted { .. })));
+    }
+
+    #[test]
+    fn a_damaged_leaf_in_the_middle_ends_an_index_scan_without_an_answer() {
+        let keys: Vec<i64> = (0..3000).collect();
+        for leaf in 1..3 {
+            let (access, tree, _) = indexed(&plain_rows(3000), &keys);
+            assert!(tree.leaves() > 3);
+            access.get_mut(PageId { segment: UNDO, number: leaf }).unwrap().fill(0);
+            let message = count_by_index(&access, &tree, &whole(2, LOOK_AHEAD)).unwrap_err().to_string();
+            assert!(message.contains(&format!("test.index: page {leaf} is damaged")), "{message}");
+        }
     }
 
     #[test]

@@ -89,7 +89,7 @@ pub struct Numbers<'a> {
 
 impl<'a> Numbers<'a> {
     /// Looks at a raw section of so many rows.
-    pub(crate) fn parse(raw: &'a [u8], rows: usize) -> Result<Numbers<'a>, &'static str> {
+    pub fn parse(raw: &'a [u8], rows: usize) -> Result<Numbers<'a>, &'static str> {
         let head = raw.get(..NUMBERS_HEAD).ok_or("its numbers have no head")?;
         let (width, offsets) = (usize::from(head[0]), &raw[NUMBERS_HEAD..]);
         if !matches!(width, 1 | 2 | 4 | 8) {
@@ -99,7 +99,13 @@ impl<'a> Numbers<'a> {
             return Err("it has not as many numbers as rows");
         }
         let least = head[1..].first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes));
-        Ok(Numbers { width, least, offsets })
+        let numbers = Numbers { width, least, offsets };
+        // Only a hostile writer goes beyond the greatest number there is, and only near it has one to look.
+        let room = i64::MAX.wrapping_sub(least) as u64;
+        if u64::MAX >> (64 - 8 * width) > room && (0..rows).any(|row| numbers.offset(row) > room) {
+            return Err("it has a number that is greater than any");
+        }
+        Ok(numbers)
     }
 
     /// Sets bit `i % 64` of word `i / 64` where number `i` lies within the range, ends included. `words` has a word
@@ -135,9 +141,14 @@ impl<'a> Numbers<'a> {
 
     /// Number `row`, whether or not it is a null's place.
     pub fn value(&self, row: usize) -> i64 {
+        self.least.wrapping_add(self.offset(row) as i64)
+    }
+
+    /// What number `row` is greater by than the smallest.
+    fn offset(&self, row: usize) -> u64 {
         let mut whole = [0; 8];
         whole[..self.width].copy_from_slice(&self.offsets[row * self.width..][..self.width]);
-        self.least.wrapping_add(u64::from_le_bytes(whole) as i64)
+        u64::from_le_bytes(whole)
     }
 }
 
@@ -167,5 +178,21 @@ impl<'a> Texts<'a> {
             rest = behind;
             text
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_beyond_the_greatest_is_refused_and_does_not_become_a_negative_one() {
+        let edge = numbers(&[Some(i64::MAX - 3), None, Some(i64::MAX)]);
+        assert_eq!(Numbers::parse(&edge, 3).unwrap().value(2), i64::MAX);
+        let mut beyond = edge.clone();
+        beyond[NUMBERS_HEAD + 2] += 1;
+        assert_eq!(Numbers::parse(&beyond, 3).unwrap_err(), "it has a number that is greater than any");
+        let both_ends = numbers(&[Some(i64::MIN), Some(i64::MAX)]);
+        assert_eq!(Numbers::parse(&both_ends, 2).unwrap().value(1), i64::MAX);
     }
 }

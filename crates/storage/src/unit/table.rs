@@ -34,10 +34,12 @@ pub struct UnitTable {
     columns: Vec<ColumnType>,
     level: Level,
     units: Vec<Place>,
+    /// Number of the block behind the last unit.
+    next: u32,
     bytes: u64,
 }
 
-/// Takes the number of a block, counted from 0, and the part of a unit that it is to hold.
+/// Takes the number of a block, and the part of a unit that it is to hold.
 pub type BlockSink<'a> = dyn FnMut(u32, &[u8]) -> Result<(), StorageError> + 'a;
 
 impl UnitTable {
@@ -51,15 +53,28 @@ impl UnitTable {
         plan: &UnitPlan<'_>,
         sink: &mut BlockSink<'_>,
     ) -> Result<UnitTable, StorageError> {
+        UnitTable::build_part(access, rows, 0..rows.pages(), plan, sink)
+    }
+
+    /// As [`build`](UnitTable::build) from a range of the pages, for several threads that each make a part. A part ends
+    /// with a unit that may not be full.
+    pub fn build_part<A: PageAccess>(
+        access: &A,
+        rows: &HeapTable,
+        pages: Range<u32>,
+        plan: &UnitPlan<'_>,
+        sink: &mut BlockSink<'_>,
+    ) -> Result<UnitTable, StorageError> {
         let mut table = UnitTable {
             segment: plan.segment,
             columns: plan.columns.to_vec(),
             level: plan.level,
             units: Vec::new(),
+            next: plan.first_block,
             bytes: 0,
         };
         let mut builder = UnitBuilder::new(plan.level, plan.columns)?;
-        for number in 0..rows.pages() {
+        for number in pages {
             let page = access.get(rows.page(number))?;
             for row in PageView::verified(&page).rows() {
                 builder.append(row)?;
@@ -76,10 +91,10 @@ impl UnitTable {
     fn lay(&mut self, builder: &mut UnitBuilder, sink: &mut BlockSink<'_>) -> Result<(), StorageError> {
         let rows = builder.rows();
         let Some(unit) = builder.finish()? else { return Ok(()) };
-        let first = self.blocks();
+        let first = self.next;
         let full = || StorageError::Parameters("a table of units has more blocks than a segment can number".into());
         let blocks = u32::try_from(unit.len().div_ceil(BLOCK_BYTES)).map_err(|_| full())?;
-        first.checked_add(blocks).ok_or_else(full)?;
+        self.next = first.checked_add(blocks).ok_or_else(full)?;
         for (number, part) in (first..).zip(unit.chunks(BLOCK_BYTES)) {
             sink(number, part)?;
         }
@@ -88,9 +103,28 @@ impl UnitTable {
         Ok(())
     }
 
+    /// The units of all parts, in their order, as one table.
+    ///
+    /// Errors with [`StorageError::Parameters`] for none, and for parts of several tables.
+    pub fn join(parts: Vec<UnitTable>) -> Result<UnitTable, StorageError> {
+        let one_table = |sum: UnitTable, part: UnitTable| {
+            let is_same = (sum.segment, sum.level) == (part.segment, part.level) && sum.columns == part.columns;
+            is_same.then(|| UnitTable {
+                units: [sum.units, part.units].concat(),
+                next: part.next,
+                bytes: sum.bytes + part.bytes,
+                ..sum
+            })
+        };
+        let mut parts = parts.into_iter();
+        let first = parts.next();
+        let table = first.and_then(|first| parts.try_fold(first, one_table));
+        table.ok_or_else(|| StorageError::Parameters("these units are not parts of one table".into()))
+    }
+
     /// Blocks of all units.
     pub fn blocks(&self) -> u32 {
-        self.units.last().map_or(0, |last| last.first + last.blocks)
+        self.units.iter().map(|unit| unit.blocks).sum()
     }
 
     /// Number of units.
@@ -142,6 +176,8 @@ impl UnitTable {
 pub struct UnitPlan<'a> {
     /// The segment that will hold the blocks.
     pub segment: SegmentId,
+    /// Number of the first block in it.
+    pub first_block: u32,
     /// What the columns of the rows hold.
     pub columns: &'a [ColumnType],
     /// How hard to compress.

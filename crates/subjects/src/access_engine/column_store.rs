@@ -7,11 +7,10 @@ use storage::StorageError;
 use storage::column::{Budget, ColumnSpec, ColumnSummary, ColumnTable, Kernel, Question, Scan, Scanned, UNIT_ROWS};
 use storage::customers::SCHEMA;
 use storage::manifest::TableSpec;
-use sys::account::{process_cpu, thread_cpu};
 use sys::clock::Clock;
-use sys::cycles::CycleCounter;
 
 use super::generated::GeneratedPages;
+use super::meter::{Meter, Scope};
 use super::question;
 use crate::access_paths::{ColumnFacts, PathFacts, ScanCost, ScanPass, ZoneMaps};
 
@@ -41,15 +40,13 @@ fn built(spec: &TableSpec, builders: usize, limit: u64, stop: &AtomicBool) -> Re
 }
 
 impl ColumnStore {
-    /// Builds the columns with so many threads, in at most `limit` bytes.
+    /// Builds the columns in at most `limit` bytes with so many threads, each of which ends with a unit of its own.
     pub(super) fn build(
         spec: &TableSpec,
         builders: usize,
         limit: u64,
         stop: &AtomicBool,
     ) -> Result<ColumnStore, StorageError> {
-        // A part of less than a unit would have its own dictionary for nothing.
-        let builders = builders.min(spec.rows().div_ceil(UNIT_ROWS as u64) as usize);
         Ok(ColumnStore { table: built(spec, builders, limit, stop)?, kernel: Kernel::best() })
     }
 
@@ -62,7 +59,7 @@ impl ColumnStore {
             bytes: self.table.bytes(),
             compression_ratio: (bytes > 0).then(|| plain as f64 / bytes as f64),
             columns: summary.iter().map(column_facts).collect(),
-            kernel: Some(self.kernel.name()),
+            kernel: Some(self.kernel),
             ..PathFacts::default()
         }
     }
@@ -74,24 +71,23 @@ impl ColumnStore {
             ZoneMaps::Off => storage::column::ZoneMaps::Off,
         };
         let threads = pass.threads.max(1);
-        let scan = Scan { kernel: self.kernel, zone_maps, threads };
+        let scan = Scan { kernel: pass.kernel.unwrap_or(self.kernel), zone_maps, threads };
         let question = Question::from(&question(pass.asked));
         self.table.with_crew(threads, |crew| {
-            // One thread's own clock and counter; of several, all of the process's: nothing else runs in it.
-            let counter = if threads == 1 { CycleCounter::of_this_thread().ok() } else { None };
-            let cycles = || counter.as_ref().and_then(CycleCounter::read);
-            let cpu = || if threads == 1 { thread_cpu() } else { process_cpu() };
             // The first scan wakes the crew.
-            let mut found: Scanned = crew.scan(&question, scan)?;
-            let (start, cpu_before, cycles_before) = (clock.now(), cpu(), cycles());
-            for _ in 0..pass.laps {
-                found = std::hint::black_box(crew.scan(&question, scan)?);
-            }
-            let (cycles_after, cpu_after, end) = (cycles(), cpu(), clock.now());
+            crew.scan(&question, scan)?;
+            // Of several threads all of the process's work is taken: nothing else runs in it.
+            let scope = if threads == 1 { Scope::Thread } else { Scope::Process };
+            let scans = || {
+                let once = |_: Scanned, _| crew.scan(&question, scan).map(std::hint::black_box);
+                (0..pass.laps).try_fold(Scanned::default(), once)
+            };
+            let (found, taken) = Meter::new(clock, scope, pass.watch).watch(scans);
+            let found = found?;
             Ok(ScanCost {
-                cpu: cpu_after.since(cpu_before),
-                elapsed: end.since(start),
-                cycles: cycles_after.zip(cycles_before).map(|(after, before)| after - before),
+                cpu: taken.cpu,
+                elapsed: taken.end.since(taken.start),
+                tally: taken.tally,
                 rows: found.rows,
                 count: found.count,
                 column_bytes: Some(found.bytes * u64::from(pass.laps)),

@@ -5,6 +5,7 @@
 
 mod column_store;
 mod generated;
+mod meter;
 mod row_store;
 mod threads;
 mod unit_store;
@@ -52,7 +53,8 @@ pub struct AccessSettings {
     pub level: Level,
     /// All paths that will be asked for.
     pub paths: Vec<AccessPath>,
-    /// Threads that build columns.
+    /// Threads that make blocks, units or columns. Each makes a part of the table, and its last unit of columns is not
+    /// full: more threads than there are whole units make smaller units.
     pub builders: usize,
     /// Bytes that columns may take.
     pub column_bytes_max: u64,
@@ -126,9 +128,10 @@ impl AccessEngine {
         let AccessSettings { level, paths, builders, column_bytes_max, .. } = &self.settings;
         Ok(match structure {
             Structure::Rows => {
-                Store::Rows(RowStore::build(&self.spec, paths.iter().any(|path| path.is_index()), stop)?)
+                let has_index = paths.iter().any(|path| path.is_index());
+                Store::Rows(RowStore::build(&self.spec, has_index, *builders, stop)?)
             }
-            Structure::Units => Store::Units(UnitStore::build(&self.spec, *level, stop)?),
+            Structure::Units => Store::Units(UnitStore::build(&self.spec, *level, *builders, stop)?),
             Structure::Columns => Store::Columns(ColumnStore::build(&self.spec, *builders, *column_bytes_max, stop)?),
         })
     }
@@ -143,7 +146,10 @@ impl AccessEngine {
                 let index = if has_index { row_store::index_pages(rows) } else { 0 };
                 blocks(self.row_blocks()? + index + SPARE_PAGES) + sorted * row_store::SORTED_ENTRY_BYTES
             }
-            Structure::Units => blocks(unit_store::forecast(&self.spec, self.settings.level, stop)? + SPARE_PAGES),
+            Structure::Units => {
+                let AccessSettings { level, builders, .. } = self.settings;
+                blocks(unit_store::forecast(&self.spec, level, builders, stop)?.blocks() + SPARE_PAGES)
+            }
             Structure::Columns => column_store::forecast(&self.spec, self.settings.builders, stop)?,
         })
     }

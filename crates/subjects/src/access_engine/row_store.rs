@@ -47,20 +47,26 @@ pub(super) fn index_pages(rows: u64) -> u64 {
 }
 
 impl RowStore {
-    /// Makes the table in a pool with room for it, and for an index where `has_index`.
-    pub(super) fn build(spec: &TableSpec, has_index: bool, stop: &AtomicBool) -> Result<RowStore, StorageError> {
+    /// Makes the table with so many threads in a pool with room for it, and for an index where `has_index`.
+    pub(super) fn build(
+        spec: &TableSpec,
+        has_index: bool,
+        builders: usize,
+        stop: &AtomicBool,
+    ) -> Result<RowStore, StorageError> {
         let pages = spec.pages()?;
         let beside = if has_index { index_pages(spec.rows()) } else { 0 };
         let bytes = (u64::from(pages) + beside + SPARE_PAGES) * PAGE_SIZE as u64;
         let pool = Pool::new(PoolSettings::new(bytes as usize))?;
         let segment = pool.add_volatile_segment("customers", pages)?;
         let rows = GeneratedPages::new(spec, stop)?;
-        let session = pool.session();
-        for number in 0..pages {
-            // The block names the segment of whoever makes it, and nobody reads that in memory.
-            rows.make(number, &mut *session.create(PageId { segment, number })?)?;
-        }
-        drop(session);
+        threads::make_parts(pages, builders.max(1), &|_, part| {
+            let session = pool.session();
+            part.into_iter().try_for_each(|number| {
+                // The block names the segment of whoever makes it, and nobody reads that in memory.
+                rows.make(number, &mut *session.create(PageId { segment, number })?)
+            })
+        })?;
         let table = HeapTable::new(&TableInfo::planned(spec, segment)?, segment);
         Ok(RowStore { pool, table, index: None })
     }
@@ -142,7 +148,7 @@ impl RowStore {
             table_gets.fetch_add(found.table_gets, Ordering::Relaxed);
             Ok(Answer { rows: found.rows, count: found.values })
         })?;
-        Ok(ScanCost { table_gets: Some(table_gets.into_inner()), ..cost })
+        Ok(ScanCost { table_gets: Some(table_gets.into_inner() / pass.watch.rounds()), ..cost })
     }
 
     /// The pool, for what it says about itself.

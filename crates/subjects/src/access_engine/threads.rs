@@ -8,25 +8,16 @@ use measure::Nanos;
 use storage::StorageError;
 use storage::pool::{Pool, Session};
 use storage::question::Answer;
-use sys::account::thread_cpu;
 use sys::affinity::pin;
 use sys::clock::Clock;
-use sys::cycles::CycleCounter;
+use sys::counters::Tally;
 use sys::host::allowed_cpus;
 
+use super::meter::{Meter, Scope, Taken};
 use crate::access_paths::{ScanCost, ScanPass};
 
 /// What is done to a part, and what it answers.
 pub(super) type Work<'a> = dyn Fn(&Session<'_>, Range<u32>) -> Result<Answer, StorageError> + Sync + 'a;
-
-/// What one thread took.
-struct Taken {
-    start: Nanos,
-    end: Nanos,
-    cpu: Nanos,
-    cycles: Option<u64>,
-    answer: Answer,
-}
 
 /// Does `work` to `count` blocks or units, divided among threads that begin together. With more than one, each keeps to
 /// a processor.
@@ -54,20 +45,36 @@ pub(super) fn run(
         begun.into_iter().map(|thread| thread.join().map_err(|_| lost())?).collect::<Result<Vec<_>, _>>()
     })?;
     let counts = pool.counts().since(before);
-    let start = taken.iter().map(|one| one.start).min().unwrap_or_default();
-    let end = taken.iter().map(|one| one.end).max().unwrap_or_default();
-    let mut answer = Answer::default();
-    taken.iter().for_each(|one| answer += one.answer);
+    let start = taken.iter().map(|(_, one)| one.start).min().unwrap_or_default();
+    let end = taken.iter().map(|(_, one)| one.end).max().unwrap_or_default();
+    let (mut answer, mut tally) = (Answer::default(), Tally::default());
+    for (one, taken) in &taken {
+        answer += *one;
+        tally.add_all(&taken.tally);
+    }
     Ok(ScanCost {
-        cpu: taken.iter().fold(Nanos::ZERO, |sum, one| sum + one.cpu),
+        cpu: taken.iter().fold(Nanos::ZERO, |sum, (_, one)| sum + one.cpu),
         elapsed: end.since(start),
-        cycles: taken.iter().map(|one| one.cycles).sum(),
-        gets: counts.gets,
-        pinned_revisits: counts.pinned_revisits,
+        tally,
+        gets: counts.gets / pass.watch.rounds(),
+        pinned_revisits: counts.pinned_revisits / pass.watch.rounds(),
         physical_reads: counts.physical_reads,
         rows: answer.rows,
         count: answer.count,
         ..ScanCost::default()
+    })
+}
+
+/// What each of `threads` threads makes of its part of `count` blocks, in the order of the parts.
+pub(super) fn make_parts<T: Send>(
+    count: u32,
+    threads: usize,
+    make: &(dyn Fn(usize, Range<u32>) -> Result<T, StorageError> + Sync),
+) -> Result<Vec<T>, StorageError> {
+    thread::scope(|scope| {
+        let begin = |index: usize| scope.spawn(move || make(index, part(count, index, threads)));
+        let begun: Vec<_> = (0..threads).map(begin).collect();
+        begun.into_iter().map(|thread| thread.join().map_err(|_| lost())?).collect()
     })
 }
 
@@ -78,7 +85,7 @@ fn part(count: u32, index: usize, threads: usize) -> Range<u32> {
 }
 
 fn lost() -> StorageError {
-    StorageError::Parameters("a thread that scanned ended before its time".into())
+    StorageError::Parameters("a thread ended before its time".into())
 }
 
 fn laps(
@@ -88,19 +95,14 @@ fn laps(
     part: Range<u32>,
     work: &Work<'_>,
     ready: &Barrier,
-) -> Result<Taken, StorageError> {
+) -> Result<(Answer, Taken), StorageError> {
     let session = pool.session();
-    let counter = CycleCounter::of_this_thread().ok();
-    let cycles = || counter.as_ref().and_then(CycleCounter::read);
+    let meter = Meter::new(clock, Scope::Thread, pass.watch);
     ready.wait();
-    let (start, cpu, cycles_before) = (clock.now(), thread_cpu(), cycles());
-    let mut answer = Answer::default();
-    for _ in 0..pass.laps {
-        answer = work(&session, part.clone())?;
-    }
-    let (cycles_after, cpu_after, end) = (cycles(), thread_cpu(), clock.now());
-    let cycles = cycles_after.zip(cycles_before).map(|(after, before)| after - before);
-    Ok(Taken { start, end, cpu: cpu_after.since(cpu), cycles, answer })
+    let all_laps =
+        || (0..pass.laps).try_fold(Answer::default(), |_, _| std::hint::black_box(work(&session, part.clone())));
+    let (answer, taken) = meter.watch(all_laps);
+    Ok((answer?, taken))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use storage::manifest::TableSpec;
 use storage::page_id::PAGE_SIZE;
 use storage::pool::{Pool, PoolSettings};
 use storage::unit::Level;
-use storage::unit::table::{BlockSink, UnitPlan, UnitTable, fill_block};
+use storage::unit::table::{UnitPlan, UnitTable, fill_block};
 use storage::{PageId, SegmentId, StorageError};
 use sys::clock::Clock;
 
@@ -25,42 +25,66 @@ pub(super) struct UnitStore {
     units: UnitTable,
 }
 
-/// Blocks that the units of a table take, at most: by its first unit.
-pub(super) fn forecast(spec: &TableSpec, level: Level, stop: &AtomicBool) -> Result<u64, StorageError> {
-    let rows_per_unit = u64::from(level.rows_per_unit());
-    let sample = TableSpec::customers(&spec.name, spec.rows().min(rows_per_unit), spec.seed);
-    let units = built(&sample, SegmentId(0), level, stop, &mut |_, _| Ok(()))?;
-    let blocks = spec.rows().div_ceil(rows_per_unit) * u64::from(units.blocks());
-    Ok(blocks + blocks / LARGER_UNITS + 1)
+/// Into how many parts a table of units is made, and how large each may become.
+pub(super) struct Forecast {
+    parts: usize,
+    blocks_of_part: u64,
 }
 
-fn built(
+impl Forecast {
+    /// Blocks of all parts, at most.
+    pub(super) fn blocks(&self) -> u64 {
+        self.parts as u64 * self.blocks_of_part
+    }
+}
+
+/// What the units of a table take, made by so many threads, at most: by its first unit.
+pub(super) fn forecast(
     spec: &TableSpec,
-    segment: SegmentId,
     level: Level,
+    builders: usize,
     stop: &AtomicBool,
-    sink: &mut BlockSink<'_>,
-) -> Result<UnitTable, StorageError> {
+) -> Result<Forecast, StorageError> {
+    let rows_per_unit = u64::from(level.rows_per_unit());
+    let sample = TableSpec::customers(&spec.name, spec.rows().min(rows_per_unit), spec.seed);
     let columns = SCHEMA.map(|column| column.kind);
-    let rows = GeneratedPages::new(spec, stop)?;
-    UnitTable::build(&rows, &rows.table(), &UnitPlan { segment, columns: &columns, level }, sink)
+    let rows = GeneratedPages::new(&sample, stop)?;
+    let plan = UnitPlan { segment: SegmentId(0), first_block: 0, columns: &columns, level };
+    let unit = UnitTable::build(&rows, &rows.table(), &plan, &mut |_, _| Ok(()))?;
+    // A part of less than a unit would have a unit that is not full for nothing.
+    let parts = (builders.max(1) as u64).min(spec.rows().div_ceil(rows_per_unit)).max(1);
+    // The first page of a part and the last one may have the more rows.
+    let rows_of_part = spec.rows().div_ceil(parts) + 2 * u64::from(spec.rows_per_page());
+    let blocks = rows_of_part.div_ceil(rows_per_unit) * u64::from(unit.blocks());
+    Ok(Forecast { parts: parts as usize, blocks_of_part: blocks + blocks / LARGER_UNITS + 1 })
 }
 
 impl UnitStore {
-    /// Makes the units of a table.
-    pub(super) fn build(spec: &TableSpec, level: Level, stop: &AtomicBool) -> Result<UnitStore, StorageError> {
-        let blocks = forecast(spec, level, stop)?;
-        let pool = Pool::new(PoolSettings::new((blocks + SPARE_PAGES) as usize * PAGE_SIZE))?;
-        let pages_max = u32::try_from(blocks + SPARE_PAGES / 2);
-        let pages_max = pages_max.map_err(|_| StorageError::Parameters("units have more blocks than can be".into()))?;
-        let segment = pool.add_volatile_segment(level.name(), pages_max)?;
-        let session = pool.session();
-        let units = built(spec, segment, level, stop, &mut |number, part| {
-            let id = PageId { segment, number };
-            fill_block(&mut *session.create(id)?, id, part);
-            Ok(())
+    /// Makes the units of a table with so many threads.
+    pub(super) fn build(
+        spec: &TableSpec,
+        level: Level,
+        builders: usize,
+        stop: &AtomicBool,
+    ) -> Result<UnitStore, StorageError> {
+        let forecast = forecast(spec, level, builders, stop)?;
+        let pool = Pool::new(PoolSettings::new((forecast.blocks() + SPARE_PAGES) as usize * PAGE_SIZE))?;
+        let too_many = |_| StorageError::Parameters("units have more blocks than can be".into());
+        let blocks_of_part = u32::try_from(forecast.blocks_of_part).map_err(too_many)?;
+        let segment = pool.add_volatile_segment(level.name(), u32::try_from(forecast.blocks()).map_err(too_many)?)?;
+        let columns = SCHEMA.map(|column| column.kind);
+        let rows = GeneratedPages::new(spec, stop)?;
+        let table = rows.table();
+        let parts = threads::make_parts(table.pages(), forecast.parts, &|index, pages| {
+            let session = pool.session();
+            let plan = UnitPlan { segment, first_block: index as u32 * blocks_of_part, columns: &columns, level };
+            UnitTable::build_part(&rows, &table, pages, &plan, &mut |number, part| {
+                let id = PageId { segment, number };
+                fill_block(&mut *session.create(id)?, id, part);
+                Ok(())
+            })
         })?;
-        drop(session);
+        let units = UnitTable::join(parts)?;
         Ok(UnitStore { pool, units })
     }
 

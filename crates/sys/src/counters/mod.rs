@@ -131,8 +131,8 @@ pub fn threads(pid: u32) -> Option<Vec<u32>> {
 }
 
 /// Why the processor counts nothing at all here, proven on this thread: some hypervisors let a counter be opened that
-/// stays at zero.
-fn hardware_absence() -> Option<Absence> {
+/// stays at zero. `None` where it counts cycles.
+pub fn hardware_absence() -> Option<Absence> {
     CycleCounter::of_this_thread().err().map(|reason| match reason {
         NoCycles::Forbidden => Absence::Forbidden,
         NoCycles::Hidden => Absence::Hidden,

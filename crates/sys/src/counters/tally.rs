@@ -55,25 +55,35 @@ impl Tally {
         }
     }
 
+    /// Adds all counts and absences of other threads.
+    pub fn add_all(&mut self, other: &Tally) {
+        other.counts.iter().for_each(|(event, count)| self.add_count(*event, *count));
+        other.absent.iter().for_each(|(event, reason)| self.add_absent(*event, *reason));
+    }
+
     /// Adds one thread's count. A thread that did not run while its counter was open has counted nothing, rightly.
-    pub(super) fn add(&mut self, event: Event, raw: Raw) {
+    pub fn add(&mut self, event: Event, raw: Raw) {
         if raw.enabled > 0 && raw.running == 0 {
             return self.add_absent(event, Absence::NeverRan);
         }
         let scale = if raw.running == 0 { 1.0 } else { raw.enabled.max(raw.running) as f64 / raw.running as f64 };
-        let value = raw.value as f64 * scale;
+        let count = Count { value: raw.value as f64 * scale, enabled: raw.enabled, running: raw.running };
+        self.add_count(event, count);
+    }
+
+    fn add_count(&mut self, event: Event, count: Count) {
         match self.counts.iter_mut().find(|(known, _)| *known == event) {
-            Some((_, count)) => {
-                count.value += value;
-                count.enabled += raw.enabled;
-                count.running += raw.running;
+            Some((_, sum)) => {
+                sum.value += count.value;
+                sum.enabled += count.enabled;
+                sum.running += count.running;
             }
-            None => self.counts.push((event, Count { value, enabled: raw.enabled, running: raw.running })),
+            None => self.counts.push((event, count)),
         }
     }
 
     /// Notes that one thread's count could not be had.
-    pub(super) fn add_absent(&mut self, event: Event, reason: Absence) {
+    pub fn add_absent(&mut self, event: Event, reason: Absence) {
         // A thread that ended before its counter was opened ran in nobody's sight, and for as good as no time.
         if reason != Absence::Gone || !self.counts.iter().any(|(known, _)| *known == event) {
             self.absent.push((event, reason));
@@ -95,6 +105,19 @@ mod tests {
         tally.add(cycles, Raw::default());
         let count = tally.of("cycles").unwrap();
         assert_eq!((count.value(), count.share()), (400.0, 0.5));
+    }
+
+    #[test]
+    fn tallies_of_threads_add_up_with_their_absences() {
+        let [cycles, instructions] = [HARDWARE_EVENTS[0], HARDWARE_EVENTS[1]];
+        let (mut sum, mut other) = (Tally::default(), Tally::default());
+        sum.add(cycles, Raw { value: 100, enabled: 10, running: 10 });
+        sum.add(instructions, Raw { value: 5, enabled: 10, running: 10 });
+        other.add(cycles, Raw { value: 100, enabled: 30, running: 10 });
+        other.add_absent(instructions, Absence::Forbidden);
+        sum.add_all(&other);
+        assert_eq!(sum.of("cycles").map(|count| (count.value(), count.share())), Ok((400.0, 0.5)));
+        assert_eq!(sum.of("instructions"), Err(Absence::Forbidden));
     }
 
     #[test]

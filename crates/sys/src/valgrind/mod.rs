@@ -9,7 +9,7 @@ mod request;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,7 +19,7 @@ use thiserror::Error;
 
 pub use output::{OutputError, Simulated};
 pub use request::{counted, is_running_on_valgrind, start_instrumentation, stop_instrumentation, toggle_collect};
-pub use request::{dump_stats, zero_stats};
+pub use request::{dump_stats, dump_stats_as, zero_stats};
 
 use crate::process::{self, Ended, Ending};
 
@@ -28,6 +28,15 @@ pub const SOURCE: &str = "valgrind (callgrind)";
 
 /// Longest output file that is read: callgrind writes some MiB for a program as large as a browser.
 const OUTPUT_BYTES_MAX: u64 = 256 << 20;
+
+/// Most of a command's output that is kept, where it is kept: what a pipe holds. Nobody reads it before the end.
+const PIPE_BYTES: u64 = 1 << 16;
+
+/// Ways of the simulated last cache, where its size is given.
+const LAST_CACHE_WAYS: u64 = 16;
+
+/// Least bytes of the simulated last cache: a multiple of what first caches have.
+const LAST_CACHE_MIN: u64 = 256 << 10;
 
 /// Names of folders of one process differ by this.
 static FOLDERS: AtomicU64 = AtomicU64::new(0);
@@ -78,13 +87,20 @@ pub struct Callgrind<'a> {
     pub scratch: &'a Path,
     /// Time after which it is ended.
     pub limit: Option<Duration>,
+    /// Bytes of the simulated last cache, rounded down to a power of two; `None`: what valgrind reads from the
+    /// processor, which on a virtual machine may be anything.
+    pub last_cache: Option<u64>,
 }
 
 /// What came of a command under valgrind.
 #[derive(Debug)]
 pub struct Counted {
-    /// The counts.
+    /// The counts, all processes and parts together.
     pub simulated: Simulated,
+    /// The counts of the parts that [`dump_stats_as`] gave a name.
+    pub parts: Vec<Simulated>,
+    /// The command's standard output, where it was sent into a pipe: at most 64 KiB, and more would block it.
+    pub output: Vec<u8>,
     /// How the command ended.
     pub ended: Ended,
 }
@@ -95,7 +111,7 @@ impl Callgrind<'_> {
         let folder = Folder::new(self.scratch)?;
         let mut command = self.command(&folder.0);
         let spawned = command.stdout(stdout).spawn();
-        let child = spawned.map_err(|error| match error.kind() {
+        let mut child = spawned.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => ValgrindError::NotInstalled,
             _ => ValgrindError::Io(error),
         })?;
@@ -105,10 +121,19 @@ impl Callgrind<'_> {
             Ending::Stopped => return Err(ValgrindError::Stopped),
             Ending::TimedOut => return Err(ValgrindError::TimedOut(self.limit.unwrap_or_default())),
         }
-        match simulated(&folder.0)? {
+        let mut output = Vec::new();
+        if let Some(pipe) = child.stdout.take() {
+            pipe.take(PIPE_BYTES).read_to_end(&mut output)?;
+        }
+        let counts = counts(&folder.0)?;
+        let sum = counts.iter().cloned().reduce(|sum, one| sum.plus(&one));
+        match sum {
             // A zero here is not a count: no program that was counted ran no instruction.
             Some(simulated) if simulated.instructions() == Some(0) => Err(ValgrindError::NothingCounted),
-            Some(simulated) => Ok(Counted { simulated, ended }),
+            Some(simulated) => {
+                let parts = counts.into_iter().filter(|part| part.name().is_some()).collect();
+                Ok(Counted { simulated, parts, output, ended })
+            }
             None => Err(ValgrindError::GaveUp(last_words(&folder.0))),
         }
     }
@@ -127,14 +152,19 @@ impl Callgrind<'_> {
             Part::Whole => ["--trace-children=yes", "--instr-atstart=yes"],
             Part::BetweenRequests => ["--trace-children=no", "--instr-atstart=no"],
         });
+        if let Some(bytes) = self.last_cache {
+            // Sets must be a power of two, and the least size keeps the cache above the level before.
+            let bytes = 1_u64 << bytes.clamp(LAST_CACHE_MIN, 1 << 40).ilog2();
+            command.arg(format!("--LL={bytes},{LAST_CACHE_WAYS},64"));
+        }
         command.arg("--").args(self.words);
         command
     }
 }
 
-/// The sum over the processes that left counts in `folder`; `None` where none did.
-fn simulated(folder: &Path) -> Result<Option<Simulated>, ValgrindError> {
-    let mut sum: Option<Simulated> = None;
+/// The counts that processes left in `folder`, a file for each part of each.
+fn counts(folder: &Path) -> Result<Vec<Simulated>, ValgrindError> {
+    let mut counts = Vec::new();
     for entry in fs::read_dir(folder)?.flatten() {
         let is_counts = entry.file_name().as_encoded_bytes().starts_with(b"counts.");
         // A process that was replaced by another program before it did anything leaves an empty file.
@@ -144,10 +174,9 @@ fn simulated(folder: &Path) -> Result<Option<Simulated>, ValgrindError> {
         if entry.metadata()?.len() > OUTPUT_BYTES_MAX {
             return Err(OutputError::TooLong.into());
         }
-        let one = output::parse(&fs::read(entry.path())?)?;
-        sum = Some(sum.map_or(one.clone(), |sum| sum.plus(&one)));
+        counts.push(output::parse(&fs::read(entry.path())?)?);
     }
-    Ok(sum)
+    Ok(counts)
 }
 
 /// The last line that valgrind wrote, without its mark.

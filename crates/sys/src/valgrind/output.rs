@@ -34,6 +34,8 @@ pub struct Simulated {
     counts: Vec<(String, u64)>,
     /// The simulated caches in callgrind's words: I1, D1, LL.
     caches: Vec<String>,
+    /// The name that the program gave to what was counted.
+    name: Option<String>,
 }
 
 impl Simulated {
@@ -97,10 +99,15 @@ impl Simulated {
         &self.caches
     }
 
-    /// The counts of two processes together; an event that one of them lacks is absent.
+    /// The name under which the program asked for these counts with a client request.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The counts of two processes or parts together; an event that one of them lacks is absent.
     pub fn plus(&self, other: &Simulated) -> Simulated {
         let both = |(name, count): &(String, u64)| Some((name.clone(), count.saturating_add(other.sum(&[name])?)));
-        Simulated { counts: self.counts.iter().filter_map(both).collect(), caches: self.caches.clone() }
+        Simulated { counts: self.counts.iter().filter_map(both).collect(), caches: self.caches.clone(), name: None }
     }
 
     fn sum(&self, names: &[&str]) -> Option<u64> {
@@ -109,6 +116,9 @@ impl Simulated {
     }
 }
 
+/// What stands before the name of a part.
+const REQUEST: &str = "desc: Trigger: Client Request:";
+
 /// Reads the events, the simulated caches and the totals of one file.
 ///
 /// Source: "Callgrind Format Specification" in valgrind's manual. Counts that are missing at the end of a line are
@@ -116,12 +126,14 @@ impl Simulated {
 pub(super) fn parse(file: &[u8]) -> Result<Simulated, OutputError> {
     let mut events: Option<Vec<String>> = None;
     let mut totals: Option<Vec<u64>> = None;
-    let mut caches = Vec::new();
+    let (mut caches, mut name) = (Vec::new(), None);
     for line in file.split(|byte| *byte == b'\n') {
         if let Some(names) = after(line, "events:") {
             events.get_or_insert_with(|| names.split_whitespace().map(String::from).collect());
         } else if let Some(cache) = after(line, "desc:").filter(|text| text.contains(" cache: ")) {
             caches.push(cache.trim().to_string());
+        } else if let Some(given) = after(line, REQUEST) {
+            name = Some(given.trim().to_string());
         } else if let Some(counts) = after(line, "totals:") {
             add(totals.get_or_insert_default(), &counts)?;
         }
@@ -133,7 +145,7 @@ pub(super) fn parse(file: &[u8]) -> Result<Simulated, OutputError> {
     }
     totals.resize(events.len(), 0);
     caches.truncate(3);
-    Ok(Simulated { counts: events.into_iter().zip(totals).collect(), caches })
+    Ok(Simulated { counts: events.into_iter().zip(totals).collect(), caches, name })
 }
 
 fn after(line: &[u8], name: &str) -> Option<String> {

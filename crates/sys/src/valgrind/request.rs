@@ -3,12 +3,15 @@
 //! A request is a documented sequence of instructions that changes no register; valgrind knows it when it sees it.
 //! Source: valgrind.h ("The following defines the macros that put the magic instruction sequence") and callgrind.h.
 
+use std::ffi::CStr;
+
 /// `RUNNING_ON_VALGRIND` of valgrind.h.
 const RUNNING_ON_VALGRIND: u64 = 0x1001;
 
 /// First of callgrind's requests: the letters C and T in the upper half.
 const CALLGRIND: u64 = (b'C' as u64) << 24 | (b'T' as u64) << 16;
 const DUMP_STATS: u64 = CALLGRIND;
+const DUMP_STATS_AT: u64 = CALLGRIND + 3;
 const ZERO_STATS: u64 = CALLGRIND + 1;
 const TOGGLE_COLLECT: u64 = CALLGRIND + 2;
 const START_INSTRUMENTATION: u64 = CALLGRIND + 4;
@@ -16,32 +19,37 @@ const STOP_INSTRUMENTATION: u64 = CALLGRIND + 5;
 
 /// Whether this program runs under valgrind, whichever of its tools.
 pub fn is_running_on_valgrind() -> bool {
-    request(RUNNING_ON_VALGRIND) > 0
+    request(RUNNING_ON_VALGRIND, 0) > 0
 }
 
 /// Begins to instrument: callgrind counts from here on, with cold caches. Slows the program down.
 pub fn start_instrumentation() {
-    request(START_INSTRUMENTATION);
+    request(START_INSTRUMENTATION, 0);
 }
 
 /// Ends the instrumentation: nothing is counted, and the program runs at valgrind's least slow speed.
 pub fn stop_instrumentation() {
-    request(STOP_INSTRUMENTATION);
+    request(STOP_INSTRUMENTATION, 0);
 }
 
 /// Turns counting of this thread off or on again, while the simulated caches go on.
 pub fn toggle_collect() {
-    request(TOGGLE_COLLECT);
+    request(TOGGLE_COLLECT, 0);
 }
 
 /// Sets all counts to zero.
 pub fn zero_stats() {
-    request(ZERO_STATS);
+    request(ZERO_STATS, 0);
 }
 
 /// Writes the counts so far to a file of their own, and sets them to zero.
 pub fn dump_stats() {
-    request(DUMP_STATS);
+    request(DUMP_STATS, 0);
+}
+
+/// As [`dump_stats`], under a name that stands in the file.
+pub fn dump_stats_as(name: &CStr) {
+    request(DUMP_STATS_AT, name.as_ptr() as u64);
 }
 
 /// Does `work` counted. `warm_up` goes before it, uncounted, but fills the simulated caches and teaches the simulated
@@ -57,10 +65,11 @@ pub fn counted<R>(warm_up: impl FnOnce(), work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Makes a request without arguments; 0 outside of valgrind.
+/// Makes a request with one argument, a number or the address of a text that lives across the call; 0 outside of
+/// valgrind.
 #[cfg(target_arch = "x86_64")]
-fn request(code: u64) -> u64 {
-    let block: [u64; 6] = [code, 0, 0, 0, 0, 0];
+fn request(code: u64, argument: u64) -> u64 {
+    let block: [u64; 6] = [code, argument, 0, 0, 0, 0];
     let mut answer: u64 = 0;
     // SAFETY: the four rotations add up to two full turns of `rdi`, and the exchange of a register with itself changes
     // nothing, so that outside of valgrind the sequence does nothing but set flags. Valgrind reads the block, which
@@ -80,10 +89,11 @@ fn request(code: u64) -> u64 {
     answer
 }
 
-/// Makes a request without arguments; 0 outside of valgrind.
+/// Makes a request with one argument, a number or the address of a text that lives across the call; 0 outside of
+/// valgrind.
 #[cfg(target_arch = "aarch64")]
-fn request(code: u64) -> u64 {
-    let block: [u64; 6] = [code, 0, 0, 0, 0, 0];
+fn request(code: u64, argument: u64) -> u64 {
+    let block: [u64; 6] = [code, argument, 0, 0, 0, 0];
     let mut answer: u64 = 0;
     // SAFETY: the four rotations add up to two full turns of `x12`, and a register's union with itself changes nothing,
     // so that outside of valgrind the sequence does nothing. Valgrind reads the block, which lives across it, and
@@ -105,7 +115,7 @@ fn request(code: u64) -> u64 {
 
 /// Never anything: no sequence is written down here for this architecture.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-fn request(_code: u64) -> u64 {
+fn request(_code: u64, _argument: u64) -> u64 {
     0
 }
 
@@ -119,5 +129,6 @@ mod tests {
         assert_eq!(counted(|| {}, || 7), 7);
         toggle_collect();
         dump_stats();
+        dump_stats_as(c"nothing");
     }
 }

@@ -380,6 +380,7 @@ impl Accounting {
     }
 
     /// The numbers of a call; `None` where one is too large.
+    #[inline(always)]
     fn figures(&mut self, record: &CallRecord) -> Option<CallFigures> {
         let (unit, budget) = (self.scale.calls, &mut self.budget);
         let end = match record.end {

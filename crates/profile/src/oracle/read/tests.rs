@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use measure::random::SplitMix64;
+
 use super::*;
 use crate::input::{self, Given};
 use crate::oracle::record::{Body, Unread};
@@ -249,5 +251,104 @@ fn an_error_of_the_source_comes_after_what_was_read() {
         let options = ReadOptions { workers, chunk_bytes: EXEC.len() };
         let answer = read(Bytes::from_reader(Broken(0)), options, &mut |batch| calls += batch.records.len());
         assert_eq!((answer.unwrap_err().to_string().as_str(), calls), ("broken", 10));
+    }
+}
+
+/// What goes wrong in a round, if anything, and after so many batches or reads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Trouble {
+    None,
+    SourceFails(u64),
+    SourcePanics(u64),
+    ConsumerHasEnough(u64),
+    ConsumerPanics(u64),
+}
+
+/// Gives a text in pieces of any length, with a pause now and then, until its trouble comes.
+struct Moody {
+    text: &'static [u8],
+    reads: u64,
+    trouble: Trouble,
+    random: SplitMix64,
+}
+
+impl io::Read for Moody {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.reads += 1;
+        match self.trouble {
+            Trouble::SourceFails(after) if self.reads > after => return Err(io::Error::other("broken")),
+            Trouble::SourcePanics(after) => assert!(self.reads <= after, "the source panics"),
+            _ => {}
+        }
+        dawdle(&mut self.random);
+        let most = into.len().min(self.text.len());
+        let count = if most == 0 { 0 } else { 1 + self.random.below(most as u64) as usize };
+        let (piece, rest) = self.text.split_at(count);
+        into[..count].copy_from_slice(piece);
+        self.text = rest;
+        Ok(count)
+    }
+}
+
+/// Lets the others get ahead now and then.
+fn dawdle(random: &mut SplitMix64) {
+    match random.below(40) {
+        0 => thread::sleep(std::time::Duration::from_micros(200)),
+        1..5 => thread::yield_now(),
+        _ => {}
+    }
+}
+
+/// What a round came to: what was consumed, and its end; `None` for a panic.
+fn round(text: &'static [u8], options: ReadOptions, trouble: Trouble, seed: u64) -> (Story, Option<io::Result<()>>) {
+    let mut random = SplitMix64::new(seed);
+    let source = if matches!(trouble, Trouble::SourceFails(_) | Trouble::SourcePanics(_)) || seed.is_multiple_of(2) {
+        Bytes::from_reader(Moody { text, reads: 0, trouble, random: SplitMix64::new(!seed) })
+    } else {
+        let mut file = tempfile::tempfile().unwrap();
+        io::Write::write_all(&mut file, text).unwrap();
+        Bytes::from_file(file, 0, text.len() as u64)
+    };
+    let (mut story, mut batches) = (Story::default(), 0);
+    let mut consumer = |batch: &Batch| {
+        dawdle(&mut random);
+        batches += 1;
+        assert!(trouble != Trouble::ConsumerPanics(batches), "the consumer panics");
+        story.add(batch);
+        if trouble == Trouble::ConsumerHasEnough(batches) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let read = std::panic::AssertUnwindSafe(|| read_while(source, options, &mut consumer));
+    let end = std::panic::catch_unwind(read).ok();
+    (story, end)
+}
+
+#[test]
+fn however_the_threads_take_turns_the_records_come_in_order_and_all_threads_end() {
+    let text: &'static [u8] = hostile().repeat(6).leak().as_bytes();
+    let whole = story(text, 1, usize::MAX / 4);
+    let mut random = SplitMix64::new(7);
+    for seed in 0..400 {
+        let after = 1 + random.below(30);
+        let trouble = match random.below(8) {
+            0 => Trouble::SourceFails(after),
+            1 => Trouble::SourcePanics(after),
+            2 => Trouble::ConsumerHasEnough(after),
+            3 => Trouble::ConsumerPanics(after),
+            _ => Trouble::None,
+        };
+        let most = [200, 4000][random.below(2) as usize];
+        let options =
+            ReadOptions { workers: 1 + random.below(8) as usize, chunk_bytes: 1 + random.below(most) as usize };
+        let (story, end) = round(text, options, trouble, seed);
+        let said = format!("round {seed}: {options:?}, {trouble:?}");
+        assert!(story == whole || trouble != Trouble::None, "{said}");
+        assert!(whole.records.starts_with(&story.records), "{said}");
+        let is_as_wanted = match end {
+            None => matches!(trouble, Trouble::SourcePanics(_) | Trouble::ConsumerPanics(_)),
+            Some(Err(error)) => matches!(trouble, Trouble::SourceFails(_)) && error.to_string() == "broken",
+            // The file may end before the trouble comes.
+            Some(Ok(())) => story == whole || matches!(trouble, Trouble::ConsumerHasEnough(_)),
+        };
+        assert!(is_as_wanted, "{said}");
     }
 }

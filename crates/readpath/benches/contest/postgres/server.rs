@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use tempfile::TempDir;
 
-use crate::installation::Installation;
-use crate::program::{argv, output_of};
-use crate::wire::Session;
+use crate::contest::postgres::installation::Installation;
+use crate::contest::postgres::wire::Session;
+use crate::contest::program::{argv, output_of};
 
 /// How long a server may take to start.
 const START_TIMEOUT: Duration = Duration::from_secs(60);

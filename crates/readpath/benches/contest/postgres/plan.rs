@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::wire::Session;
+use crate::contest::postgres::wire::Session;
 
 /// Blocks that a statement asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::program::{argv, output_of};
+use crate::contest::program::{argv, output_of};
 
 /// What to do where there is none.
 const ADVICE: &str = "PostgreSQL's server is needed to compare with: install it, for example with apt-get install \

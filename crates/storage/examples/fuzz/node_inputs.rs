@@ -1,21 +1,14 @@
-//! Feeds index nodes that are wrong in many ways to their decoder; needs no nightly compiler and no fuzzer.
-//!
-//! `cargo run --release -p storage --example fuzz_node [-- INPUTS [SEED]]`: ten million inputs by default. A broken
-//! promise ends it with a panic that names the seed of the input. The same checks run under a coverage-guided fuzzer in
-//! the `fuzz` folder.
-#![allow(clippy::print_stdout, reason = "an example prints what it found")]
+//! Makes index nodes: those of real trees with bytes, fields or stretches changed, and random ones.
 
-mod decode;
-
-use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-
-use decode::{ID, decode, legitimise};
 use measure::random::{SplitMix64, mix};
 use storage::btree::{Bulk, BulkSettings, Key, KeyKind};
 use storage::page::PageBytes;
 use storage::page_id::PAGE_SIZE;
 use storage::{PageId, RowId, SegmentId};
+
+use crate::bytes::{any, fill};
+use crate::node::{ID, decode, legitimise};
+use crate::{Fuzzed, name_of};
 
 /// Trees from whose pages the inputs are made.
 const TREES: u64 = 24;
@@ -23,32 +16,27 @@ const TREES: u64 = 24;
 /// Pages that are taken of one tree: some leaves, and the last ones, which are above the leaves.
 const PAGES_OF_A_TREE: usize = 4;
 
-fn main() {
-    let mut arguments = std::env::args().skip(1).map(|text| text.parse::<u64>().expect("a whole number"));
-    let (inputs, seed) = (arguments.next().unwrap_or(10_000_000), arguments.next().unwrap_or(1));
-    let samples: Vec<PageBytes> = (0..TREES).flat_map(|number| tree(&mut SplitMix64::new(mix(number)))).collect();
-    let mut answers: BTreeMap<String, u64> = BTreeMap::new();
-    let mut bytes = [0; PAGE_SIZE];
-    for input in 0..inputs {
-        let input_seed = mix(seed).wrapping_add(input);
-        spoil(&mut bytes, &samples, &mut SplitMix64::new(input_seed));
-        match catch_unwind(AssertUnwindSafe(|| decode(&bytes, input))) {
-            Ok(answer) => *answers.entry(name_of(answer)).or_default() += 1,
-            Err(panic) => {
-                println!("input {input} of seed {seed} broke a promise");
-                resume_unwind(panic);
-            }
-        }
-    }
-    println!("{inputs} inputs of seed {seed}: no promise was broken");
-    answers.iter().for_each(|(answer, count)| println!("{count:12} {answer}"));
+/// Nodes of trees and the input that is made of them.
+pub(crate) struct Nodes {
+    samples: Vec<PageBytes>,
+    bytes: PageBytes,
 }
 
-/// The kind of an answer, without its numbers.
-fn name_of(answer: Result<(), storage::page::Damage>) -> String {
-    match answer {
-        Ok(()) => "accepted".into(),
-        Err(damage) => format!("{damage:?}").split([' ', '(']).next().unwrap_or_default().to_string(),
+impl Nodes {
+    /// Makes the samples.
+    pub(crate) fn new() -> Nodes {
+        let samples = (0..TREES).flat_map(|number| tree(&mut SplitMix64::new(mix(number)))).collect();
+        Nodes { samples, bytes: [0; PAGE_SIZE] }
+    }
+}
+
+impl Fuzzed for Nodes {
+    fn spoil(&mut self, random: &mut SplitMix64) {
+        spoil(&mut self.bytes, &self.samples, random);
+    }
+
+    fn judge(&mut self, turn: u64) -> String {
+        name_of(decode(&self.bytes, turn))
     }
 }
 
@@ -93,17 +81,10 @@ fn spoil(bytes: &mut PageBytes, samples: &[PageBytes], random: &mut SplitMix64) 
     // The header is where a wrong byte leads far, so it is hit as often as all the rest.
     for _ in 0..random.below(4) {
         let at = if random.below(3) == 0 { 10 + random.below(24) } else { random.below(PAGE_SIZE as u64) };
-        bytes[at as usize] = match random.below(4) {
-            0 => bytes[at as usize] ^ 1 << random.below(8),
-            1 => bytes[at as usize].wrapping_add([1, 255][random.below(2) as usize]),
-            _ => random.next_u64() as u8,
-        };
+        let byte = bytes[at as usize];
+        bytes[at as usize] = any(byte, &[byte.wrapping_add(1), byte.wrapping_sub(1)], random);
     }
     if random.below(8) > 0 {
         legitimise(bytes);
     }
-}
-
-fn fill(bytes: &mut [u8], random: &mut SplitMix64) {
-    bytes.chunks_mut(8).for_each(|chunk| chunk.copy_from_slice(&random.next_u64().to_le_bytes()[..chunk.len()]));
 }

@@ -1,0 +1,54 @@
+//! Events that are counted, by the names of their metrics: what valgrind gives for them, and why others are absent.
+
+use std::collections::BTreeMap;
+
+use sys::counters::{HARDWARE_EVENTS, SOFTWARE_EVENTS, Tally};
+use sys::valgrind::Simulated;
+
+/// An event under valgrind.
+pub(crate) struct SimulatedEvent {
+    /// Name of the metric.
+    pub(crate) name: &'static str,
+    /// What of it is not counted but simulated; empty, or begins with a comma.
+    pub(crate) how: &'static str,
+    /// The count.
+    pub(crate) count: u64,
+}
+
+/// Everything that valgrind counted or simulated, under the names that the processor's own counters have.
+pub(crate) fn simulated(simulated: &Simulated) -> Vec<SimulatedEvent> {
+    let cache = ", simulated cache";
+    let events = [
+        ("instructions", "", simulated.instructions()),
+        ("l1_dcache_loads", "", simulated.data_reads()),
+        ("l1_dcache_stores", "", simulated.data_writes()),
+        ("branches", ", conditional and indirect", simulated.branches()),
+        ("branch_misses", ", simulated prediction", simulated.mispredictions()),
+        ("l1_dcache_load_misses", cache, simulated.l1_read_misses()),
+        ("l1_dcache_store_misses", cache, simulated.l1_write_misses()),
+        ("cache_references", cache, simulated.last_level_references()),
+        ("cache_misses", cache, simulated.last_level_misses()),
+        ("llc_loads", cache, simulated.l1_read_misses()),
+        ("llc_load_misses", cache, simulated.last_level_read_misses()),
+        ("llc_stores", cache, simulated.l1_write_misses()),
+        ("llc_store_misses", cache, simulated.last_level_write_misses()),
+    ];
+    let events = events.into_iter();
+    events.filter_map(|(name, how, count)| Some(SimulatedEvent { name, how, count: count? })).collect()
+}
+
+/// The events that are absent, under the reason for it, but for those that `is_known` from elsewhere.
+pub(crate) fn absences(tally: &Tally, is_known: impl Fn(&str) -> bool) -> BTreeMap<String, Vec<&'static str>> {
+    let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for event in SOFTWARE_EVENTS.iter().chain(HARDWARE_EVENTS) {
+        if let (Err(reason), false) = (tally.of(event.name), is_known(event.name)) {
+            reasons.entry(reason.to_string()).or_default().push(event.name);
+        }
+    }
+    reasons
+}
+
+/// Names of metrics as a sentence lists them.
+pub(crate) fn in_words(names: &[&str]) -> String {
+    names.join(", ").replace('_', "-")
+}

@@ -1,0 +1,29 @@
+//! `readpath counted-scan`: what `readpath scan` starts under valgrind to learn its instructions. It takes the
+//! arguments of a scan, scans each path once, and prints what it scanned as JSON.
+
+use clap::{ArgMatches, Args, Command};
+use experiments::Stop;
+use experiments::scan::scan_counted;
+
+use super::scan::Arguments;
+use super::{CommandRow, Context, arguments};
+use crate::exit::{Exit, Failure};
+use crate::output;
+
+/// The row of the table of commands.
+pub(super) const COMMAND: CommandRow = CommandRow { name: "counted-scan", define, run };
+
+fn define(command: Command) -> Command {
+    let about = "Scans once by each path, to be counted by the valgrind that it runs under";
+    Arguments::augment_args(command.about(about).hide(true))
+        .after_help("Examples:\n  valgrind --tool=callgrind --instr-atstart=no readpath counted-scan --rows 100000")
+}
+
+fn run(matches: &ArgMatches, _context: &Context) -> Result<Exit, Failure> {
+    let parameters = arguments::<Arguments>(matches)?.parameters()?;
+    // A signal ends it at once: it keeps nothing.
+    let passes = scan_counted(&parameters, &Stop::default()).map_err(|error| Failure::new(Exit::Failed, error))?;
+    let text = serde_json::to_string(&passes).map_err(|error| Failure::new(Exit::Failed, error))?;
+    output::print(&text)?;
+    Ok(Exit::Done)
+}
