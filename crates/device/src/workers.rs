@@ -13,7 +13,7 @@ use sys::target::{Caching, Target, TargetError};
 
 use crate::meter::Meter;
 use crate::model::Model;
-use crate::model::shared::{Client, SharedModel};
+use crate::model::clients::{Client, SharedModel};
 use crate::plan::ReadPlan;
 use crate::read_loop::{self, LoopOutcome, ReadFailure};
 

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
+use device::model::clients::{Client, SharedModel};
 use device::model::fixed_latency::FixedLatency;
 use device::model::null::Null;
-use device::model::shared::{Client, SharedModel};
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
 use device::read_loop::{self, LoopOutcome, ReadFailure};

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
+use device::model::clients::SharedModel;
 use device::model::fixed_latency::FixedLatency;
-use device::model::shared::SharedModel;
 use device::model::{self, Device, MODELS, Model};
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};

@@ -122,8 +122,8 @@ fn planner(joins: &[&Case], others: &[&Case], style: &Style) -> String {
         cells.extend([share.unwrap_or_else(|| ABSENT.into()), lookup]);
         table.row(cells);
     }
-    let title = "What a planner would have to know: the wait for a random block, how many blocks of a full scan take as \
-                 long, and up to which part of the rows the join is faster than that scan:";
+    let title = "What a planner would have to know: the wait for a random block, how many blocks of a full scan take \
+                 as long, and up to which part of the rows the join is faster than that scan:";
     wrap(title, style.width, 2) + "\n" + &table.render(style)
 }
 

@@ -1,4 +1,4 @@
-//! Rows for a join: a key each, from 1 on, a value, and filler; a chosen part of them lies out of the order of the keys.
+//! Rows for a join: a key each, from 1 on, a value, and filler; a chosen part of them lies out of the keys' order.
 //!
 //! Which rows are out of order is drawn for each row by itself, and these rows hold each other's keys. So every key
 //! stands there once, whatever the part, and any page can be made without those before it.

@@ -134,6 +134,20 @@ fn neighbours_that_are_asked_for_together_are_one_read_up_to_the_limit() {
 }
 
 #[test]
+fn pages_that_are_asked_for_ahead_are_there_when_they_are_used_however_full_the_pool_is() {
+    let (pool, segment) = pool(200);
+    let session = pool.session();
+    let numbers: Vec<u32> = (14..2000).collect();
+    assert_eq!(pool.pages_ahead(), 20);
+    for ahead in numbers.chunks(pool.pages_ahead()) {
+        let pages: Vec<PageId> = ahead.iter().map(|number| at(segment, *number)).collect();
+        session.load_many(&pages).unwrap();
+        pages.iter().for_each(|page| drop(session.get(*page).unwrap()));
+    }
+    assert_eq!(session.counts().blocks_read, numbers.len() as u64, "none was read a second time");
+}
+
+#[test]
 fn a_scan_of_ten_times_the_pool_leaves_the_hot_pages_where_they_are() {
     let (pool, segment) = pool(200);
     let session = pool.session();

@@ -19,9 +19,13 @@ const METHODS: [Method; 4] =
 const TABLE: InnerTable = InnerTable { rows: 60_000, pad: 1000, rand: 100 };
 
 fn engine(directory: &TempDir, io: Io, on: Option<&str>) -> JoinEngine {
+    engine_with(directory, io, on, (TABLE, 8 << 20))
+}
+
+fn engine_with(directory: &TempDir, io: Io, on: Option<&str>, (table, pool_bytes): (InnerTable, usize)) -> JoinEngine {
     let settings = JoinSettings {
         directory: directory.path().into(),
-        pool_bytes: 8 << 20,
+        pool_bytes,
         io,
         depth: 64,
         caching: Caching::Buffered,
@@ -29,7 +33,7 @@ fn engine(directory: &TempDir, io: Io, on: Option<&str>) -> JoinEngine {
         reload: false,
     };
     let mut engine = JoinEngine::new(settings, Clock::calibrate()).unwrap();
-    engine.prepare(TABLE, &mut |_, _| (), &AtomicBool::new(false)).unwrap();
+    engine.prepare(table, &mut |_, _| (), &AtomicBool::new(false)).unwrap();
     engine
 }
 
@@ -70,8 +74,10 @@ fn a_second_join_finds_everything_cached_and_a_scan_finds_every_row() {
 fn a_model_is_repeatable_and_ranks_the_methods_as_the_published_disks_did() {
     let directory = directory();
     // The published speed-ups are 4.5 to 6.2 on the disk, and 12.5 to 17.7 on the solid-state disk.
+    // Table and pool as the command has them where nobody asks for others.
+    let usual = (InnerTable { rows: 200_000, ..TABLE }, 32 << 20);
     for (name, least, most) in [("model:hdd-7200", 2.0, 10.0), ("model:ssd", 8.0, 30.0)] {
-        let mut engine = engine(&directory, Io::Async, Some(name));
+        let mut engine = engine_with(&directory, Io::Async, Some(name), usual);
         let times = |costs: &[JoinCost]| costs.iter().map(|cost| cost.elapsed.as_millis()).collect::<Vec<f64>>();
         let first = times(&costs(&mut engine, 2000));
         assert_eq!(first, times(&costs(&mut engine, 2000)), "{name} repeats itself");

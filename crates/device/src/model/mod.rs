@@ -3,11 +3,11 @@
 mod agenda;
 pub mod array;
 pub mod bound;
+pub mod clients;
 mod description;
 pub mod fixed_latency;
 pub mod hard_disk;
 pub mod null;
-pub mod shared;
 pub mod ssd;
 pub mod timing;
 

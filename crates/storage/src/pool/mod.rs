@@ -94,10 +94,15 @@ impl PoolSettings {
         PoolSettings { bytes, segments_max: 64, io_method, read_depth, blocks_per_read, blocks_per_gather: 1 }
     }
 
+    /// Most blocks of reads under way.
+    fn at_once(&self) -> usize {
+        self.read_depth.saturating_mul(self.blocks_per_gather).max(self.blocks_per_read)
+    }
+
     /// The number of frames, or what is wrong with the settings.
     fn frames(&self) -> Result<u32, StorageError> {
         let count = self.bytes / PAGE_SIZE;
-        let at_once = self.read_depth.saturating_mul(self.blocks_per_gather).max(self.blocks_per_read);
+        let at_once = self.at_once();
         let needed = FRAMES_MIN.max(at_once.saturating_mul(2));
         if [self.read_depth, self.blocks_per_read, self.blocks_per_gather, self.segments_max].contains(&0) {
             let reason = "a buffer pool needs a read depth, blocks per read and a number of segments of at least 1";
@@ -142,7 +147,7 @@ impl Pool {
         let frames = Frames::new(count).map_err(|error| {
             StorageError::Parameters(format!("no memory for a buffer pool of {} bytes: {error}", settings.bytes))
         })?;
-        let replacement = Replacement::new(frames.all(), 2 * settings.read_depth.max(settings.blocks_per_read));
+        let replacement = Replacement::new(frames.all(), 2 * settings.at_once());
         Ok(Pool {
             settings,
             frames,
@@ -189,6 +194,11 @@ impl Pool {
     /// Number of frames.
     pub fn frames(&self) -> usize {
         self.frames.count() as usize
+    }
+
+    /// Pages that one can ask for ahead of their use without the last pushing out the first.
+    pub fn pages_ahead(&self) -> usize {
+        self.replacement().probation_frames()
     }
 
     /// Bytes of the frames that really stand on huge pages; `None` where the kernel does not tell.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use device::model::shared::{Content, SharedModel};
+use device::model::clients::{Content, SharedModel};
 use device::time_source::{TimeSource, VirtualClock};
 use measure::Nanos;
 use storage::pool::PageSource;

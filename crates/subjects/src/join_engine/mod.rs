@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use device::model::Model;
-use device::model::shared::SharedModel;
+use device::model::clients::SharedModel;
 use rustix::fs::{Advice, fadvise};
 use storage::btree::sort::KeySorter;
 use storage::btree::stored::{self, IndexInfo, IndexSpec, Watch};
@@ -248,7 +248,7 @@ impl Opened {
     }
 
     fn join(&self, session: &Session<'_>, outer: &[Option<i64>], pass: &JoinPass) -> Result<JoinResult, StorageError> {
-        let pages_at_once = self.pool.frames() / 4;
+        let pages_at_once = self.pool.pages_ahead();
         let join = Join { outer, column: VALUE, pages_at_once, method: pass.method };
         nested_loop::run(session, &self.tree, &join, None)
     }

@@ -56,7 +56,7 @@ pub struct Join<'q> {
     pub outer: &'q [Option<i64>],
     /// The column of the inner table that is summed, from 1: whole numbers.
     pub column: u8,
-    /// Most pages that are asked for at once; a quarter of the pool is safe.
+    /// Most pages that are asked for at once; see [`Pool::pages_ahead`](crate::pool::Pool::pages_ahead).
     pub pages_at_once: usize,
     /// How.
     pub method: Method,

@@ -1,9 +1,9 @@
 //! Looks ahead in the addresses of the rows to come: when the next row has to be read, what is missing of those behind
 //! it is read in the same request.
 //!
-//! How far it looks follows what it meets, as a read stream's distance does in PostgreSQL: twice as far after a row that
-//! had to be read, one row less after a row that was cached. So a join whose rows are all cached asks for nothing that
-//! it may not need, and one whose rows are all missing comes to the cap within a few requests.
+//! How far it looks follows what it meets, as a read stream's distance does in PostgreSQL: twice as far after a row
+//! that had to be read, one row less after a row that was cached. So a join whose rows are all cached asks for nothing
+//! that it may not need, and one whose rows are all missing comes to the cap within a few requests.
 
 use super::{Distance, Work};
 use crate::btree::probe::Hit;
