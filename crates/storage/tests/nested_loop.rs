@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -411,7 +410,6 @@ fn a_block_that_cannot_be_read_is_named_and_fails_the_join_without_a_wrong_row()
 #[test]
 fn an_index_that_leads_nowhere_is_an_error_and_no_row() {
     let files = Files::of(&scattered(2000, 100));
-    let mut opened = files.open(settings(64, 4, 1));
     let outer: Vec<Option<i64>> = (0..2000).map(|key| Some(key << 20)).collect();
     // The index of one table over another, which has fewer pages and rows.
     let other = Files::of(&scattered(50, 900));
@@ -421,7 +419,7 @@ fn an_index_that_leads_nowhere_is_an_error_and_no_row() {
     let segment =
         pool.pool.add_segment(target, files.built.pages, move |bytes, page| nodes(bytes, page.number)).unwrap();
     let place = TreePlace { segment, table: pool.tree.table(), name: PathBuf::from("index") };
-    opened = Opened { tree: BTree::new(place, KeyKind::Number, files.built), ..pool };
+    let opened = Opened { tree: BTree::new(place, KeyKind::Number, files.built), ..pool };
     for method in METHODS {
         let (error, _) = opened.join(&outer, method).unwrap_err();
         let message = error.to_string();

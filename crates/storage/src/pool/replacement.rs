@@ -107,8 +107,8 @@ impl Replacement {
         admission.mark != 0 && admission.purpose == Purpose::Random && age < self.owners.len()
     }
 
-    /// Sweeps probation down to its share, then main, then all of probation, then main again: what the sweep of probation
-    /// has moved there was not looked at yet.
+    /// Sweeps probation down to its share, then main, then all of probation, then main again: what the sweep of
+    /// probation has moved there was not looked at yet.
     ///
     /// Down to its share and no farther: behind the pages that were used, and move on, stand those that somebody has
     /// just asked for ahead of their use.
