@@ -200,6 +200,9 @@ fn what_cannot_be_read_is_refused_with_a_sentence() {
     );
     assert!(user.refused(&["roundtrip", text(&path)], 2).contains("too small"));
     assert!(user.refused(&["disk", "model:nothing"], 2).contains("fixed-latency"));
+    assert!(user.refused(&["disk", "model:/nowhere/at/all.toml"], 2).contains("/nowhere/at/all.toml"));
+    let rated = ["disk", "model:ssd", "--workers", "2", "--rate", "100"];
+    assert!(user.refused(&rated, 2).contains("--workers at 1"));
 }
 
 #[test]
@@ -356,4 +359,30 @@ fn a_model_of_known_latency_is_reported_as_it_is() {
     let latency = metrics.iter().find(|metric| metric["name"] == "read_latency").unwrap();
     assert_eq!((latency["min"].as_f64(), latency["max"].as_f64()), (Some(100.0), Some(100.0)));
     assert_eq!(document["subject"]["kind"], "model");
+}
+
+#[test]
+fn a_modelled_disk_repeats_itself_and_says_where_its_figures_are_from() {
+    let user = User::new();
+    let words = ["disk", "model:hdd-7200", "--zones", "outer,inner,both", "--count", "300", "--seed", "13"];
+    let (first, again) = (user.document(&words), user.document(&words));
+    let metrics = |document: &serde_json::Value| -> Vec<serde_json::Value> {
+        document["cases"].as_array().unwrap().iter().map(|case| case["metrics"].clone()).collect()
+    };
+    assert_eq!(metrics(&first), metrics(&again));
+    assert_eq!(first["cases"].as_array().unwrap().len(), 3);
+    assert!(first["subject"]["origins"]["full_stroke_ms"].as_str().unwrap().contains("data sheet"));
+    let findings = first["findings"].to_string();
+    assert!(findings.contains("answer-model-published") && findings.contains("answer-outer-half"), "{findings}");
+}
+
+#[test]
+fn a_round_trip_to_a_modelled_array_has_the_passes_that_a_model_has() {
+    let user = User::new();
+    let document = user.document(&["roundtrip", "model:network-array"]);
+    let passes: Vec<&str> =
+        document["cases"].as_array().unwrap().iter().map(|case| case["parameters"]["pass"].as_str().unwrap()).collect();
+    assert_eq!(passes, ["first-touch", "storage-cached"].repeat(3));
+    assert_eq!(document["cases"][1]["parameters"]["tier"], "model");
+    assert!(document["findings"].to_string().contains("absent-page-cached"));
 }

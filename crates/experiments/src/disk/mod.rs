@@ -21,7 +21,7 @@ use crate::machine::Machine;
 use crate::own_cost;
 use crate::reading::{self, Answer, Job, RateChanges};
 use setting::Setting;
-pub(crate) use setting::describe_device;
+pub(crate) use setting::{describe_device, describe_model};
 
 /// Most workers: each holds histograms of about a mebibyte.
 const WORKERS_MAX: usize = 256;

@@ -54,6 +54,10 @@ pub(super) fn zones(
         answered.push((*zone, answer));
     }
     answers::zones(&answered, journal);
+    if let Some(disk) = setting.hard_disk() {
+        answers::model_against_published(&answered, journal);
+        answers::outer_half(disk, journal);
+    }
     Ok(())
 }
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use device::model::{self, Model};
+use device::model::hard_disk::HardDiskParameters;
+use device::model::{self, Device, Model};
 use device::pattern::{Offsets, Pattern, Span};
 use serde_json::json;
 use sys::block_device::BlockDevice;
@@ -86,6 +87,14 @@ impl<'a> Setting<'a> {
         match &self.subject {
             Subject::Device { target, .. } => target.size(),
             Subject::Model(model) => model.size(),
+        }
+    }
+
+    /// The modelled hard disk that is read, if it is one.
+    pub(super) fn hard_disk(&self) -> Option<&HardDiskParameters> {
+        match &self.subject {
+            Subject::Model(Model { device: Device::HardDisk(parameters), .. }) => Some(parameters),
+            _ => None,
         }
     }
 

@@ -2,16 +2,19 @@
 //! blocks", whose own trap is the point: the tool must prove who answered).
 
 mod answers;
+mod layout;
+mod model;
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use device::content;
-use device::pattern::{Pattern, Span};
-use device::plan::{ReadPlan, StopAfter};
+use device::model::Model;
+use device::pattern::Span;
+use layout::{Layout, Requests};
+use measure::Finding;
 use measure::quantity::size_in_words;
-use measure::{Finding, Parameters};
 use serde_json::json;
 use sys::block_device::BlockDevice;
 use sys::read::{self, MethodRow};
@@ -38,7 +41,7 @@ const MEASURED_ROUNDS: u64 = 4;
 /// Parameters of the experiment.
 #[derive(Clone, Debug)]
 pub struct RoundtripParameters {
-    /// Files or block devices.
+    /// Files, block devices or models (`model:NAME`).
     pub paths: Vec<PathBuf>,
     /// Blocks read singly; the multi-block passes read as many in fewer requests, but at least 16 of them.
     pub blocks: u64,
@@ -83,19 +86,49 @@ pub fn run(
             "nothing is to be read: give --blocks and --block-size above 0".into(),
         ));
     }
-    let trips =
-        parameters.paths.iter().map(|path| Trip::open(path, parameters, machine)).collect::<Result<Vec<_>, _>>()?;
+    let ways =
+        parameters.paths.iter().map(|path| Way::open(path, parameters, machine)).collect::<Result<Vec<_>, _>>()?;
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
-    for trip in &trips {
-        trip.run(journal)?;
+    for way in &ways {
+        match way {
+            Way::Device(trip) => trip.run(journal)?,
+            Way::Model(model, layout) => model::run(model, *layout, machine, journal)?,
+        }
     }
     machine.report_disturbances(journal);
     Ok(())
 }
 
+/// One path, opened and checked.
+enum Way<'a> {
+    /// A file or block device.
+    Device(Trip<'a>),
+    /// A model in virtual time.
+    Model(Model, Layout<'a>),
+}
+
+impl<'a> Way<'a> {
+    fn open(
+        path: &'a Path,
+        parameters: &'a RoundtripParameters,
+        machine: &'a Machine,
+    ) -> Result<Way<'a>, ExperimentError> {
+        match device::model::named(&path.to_string_lossy()) {
+            None => Trip::open(path, parameters, machine).map(Way::Device),
+            Some(Err(error)) => Err(ExperimentError::Parameters(error.to_string())),
+            Some(Ok(model)) => {
+                let layout = Layout { path, parameters, size: model.size() };
+                check_size(&layout)?;
+                Ok(Way::Model(model, layout))
+            }
+        }
+    }
+}
+
 /// Refuses blocks that cannot be read, and files that hold too few of them for passes that do not disturb each other.
-fn check_block(target: &Target, block_size: usize) -> Result<(), ExperimentError> {
+fn check_block(target: &Target, layout: &Layout<'_>) -> Result<(), ExperimentError> {
+    let block_size = layout.parameters.block_size;
     let multiple = u64::from(target.alignment().offset.max(1));
     let path = target.path().display();
     if !(block_size as u64).is_multiple_of(multiple) {
@@ -103,8 +136,14 @@ fn check_block(target: &Target, block_size: usize) -> Result<(), ExperimentError
             format!("direct reads of {path} start and end at multiples of {multiple} bytes: give such a --block-size");
         return Err(ExperimentError::Parameters(sentence));
     }
+    check_size(layout)
+}
+
+/// Refuses what holds too few blocks.
+fn check_size(layout: &Layout<'_>) -> Result<(), ExperimentError> {
+    let (path, block_size) = (layout.path.display(), layout.parameters.block_size);
     let needed = BLOCKS_PER_READ[2] * BLOCKS_PER_READ.len() as u64 * block_size as u64;
-    if target.size() < needed {
+    if layout.size < needed {
         let sentence = format!(
             "{path} is too small: a round trip reads single blocks, 8 and {} at a time from three parts of a file, and \
              needs {} for blocks of {}",
@@ -119,22 +158,12 @@ fn check_block(target: &Target, block_size: usize) -> Result<(), ExperimentError
 
 /// The experiment on one path.
 struct Trip<'a> {
-    path: &'a Path,
-    parameters: &'a RoundtripParameters,
+    layout: Layout<'a>,
     machine: &'a Machine,
     target: Target,
     block_device: Option<BlockDevice>,
     method: &'static MethodRow,
     never_written: Cell<f64>,
-}
-
-/// The requests of one size: where they go and how many there are.
-#[derive(Clone, Copy)]
-struct Requests {
-    blocks_per_read: u64,
-    bytes: usize,
-    span: Span,
-    count: u64,
 }
 
 impl<'a> Trip<'a> {
@@ -148,16 +177,17 @@ impl<'a> Trip<'a> {
             Err(TargetError::DirectRefused { .. }) => Target::open(path, Caching::Buffered)?,
             opened => opened?,
         };
-        check_block(&target, parameters.block_size)?;
+        let layout = Layout { path, parameters, size: target.size() };
+        check_block(&target, &layout)?;
         let block_device = BlockDevice::under(&target).ok();
         let method = read::method("sync").expect("the plainest method is always in the table");
-        Ok(Trip { path, parameters, machine, target, block_device, method, never_written: Cell::new(0.0) })
+        Ok(Trip { layout, machine, target, block_device, method, never_written: Cell::new(0.0) })
     }
 
     fn run(&self, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
-        if self.parameters.paths.len() > 1 {
+        if self.layout.parameters.paths.len() > 1 {
             journal.describe_subject("kind", json!("device"));
-            journal.describe_subject("path", json!(format!("{} paths", self.parameters.paths.len())));
+            journal.describe_subject("path", json!(format!("{} paths", self.layout.parameters.paths.len())));
         } else {
             describe_device(&self.target, self.block_device.as_ref(), journal);
         }
@@ -168,7 +198,7 @@ impl<'a> Trip<'a> {
         }
         let mut answered = Vec::new();
         for (index, blocks_per_read) in BLOCKS_PER_READ.into_iter().enumerate() {
-            let requests = self.requests(index, blocks_per_read);
+            let requests = self.layout.requests(index, blocks_per_read);
             self.report_fewer(requests, journal);
             for (pass, answer) in self.passes(requests, journal)? {
                 if answer.interrupted {
@@ -178,28 +208,13 @@ impl<'a> Trip<'a> {
             }
         }
         self.check_content(journal)?;
-        answers::report(&self.path.display().to_string(), &answered, journal);
+        answers::report(&self.layout.path.display().to_string(), &answered, journal);
         Ok(())
-    }
-
-    /// Each size of request has its own third of the file, so that one does not touch the blocks of the next first.
-    fn requests(&self, index: usize, blocks_per_read: u64) -> Requests {
-        let bytes = self.parameters.block_size * blocks_per_read as usize;
-        let whole = Span { offset: 0, length: self.target.size() };
-        let largest = BLOCKS_PER_READ[2] as usize * self.parameters.block_size;
-        let span = whole.part(index as u64, BLOCKS_PER_READ.len() as u64, largest);
-        let wanted = self.wanted(blocks_per_read);
-        Requests { blocks_per_read, bytes, span, count: wanted.min(span.blocks(bytes)) }
-    }
-
-    /// Requests of this size that were asked for.
-    fn wanted(&self, blocks_per_read: u64) -> u64 {
-        (self.parameters.blocks / blocks_per_read).max(READS_MIN.min(self.parameters.blocks))
     }
 
     fn passes(&self, requests: Requests, journal: &mut dyn Journal) -> Result<Vec<(Pass, Answer)>, ExperimentError> {
         let mut answers = Vec::new();
-        let beyond_the_host = self.target.caching() == Caching::Direct || self.parameters.evict;
+        let beyond_the_host = self.target.caching() == Caching::Direct || self.layout.parameters.evict;
         if beyond_the_host {
             self.evict_if_buffered(requests)?;
             answers.push((Pass::FirstTouch, self.pass(Pass::FirstTouch, requests, journal)?));
@@ -214,17 +229,16 @@ impl<'a> Trip<'a> {
     }
 
     fn pass(&self, pass: Pass, requests: Requests, journal: &mut dyn Journal) -> Result<Answer, ExperimentError> {
-        let what =
-            format!("the {} reads of {} blocks of {}", pass.name(), requests.blocks_per_read, self.path.display());
+        let what = self.layout.what(pass, requests);
         journal.step(&what, Duration::from_secs(1));
         let caching = if pass == Pass::PageCached { Caching::Buffered } else { self.target.caching() };
         let evicted = self.target.caching() == Caching::Buffered && pass != Pass::PageCached;
         let rounds = if pass == Pass::FirstTouch || evicted { 1 } else { MEASURED_ROUNDS };
-        let plans = vec![self.plan(requests, requests.count * rounds)];
+        let plans = vec![self.layout.plan(requests, 0, requests.count * rounds)];
         let job = Job {
             place: self.place(caching),
             plans,
-            parameters: self.case(pass, requests),
+            parameters: self.layout.case(pass, requests),
             what,
             rate_changes: RateChanges::Keep,
         };
@@ -241,37 +255,22 @@ impl<'a> Trip<'a> {
     /// Reads the requests a few times, unmeasured.
     fn warm(&self, requests: Requests, caching: Caching) -> Result<(), ExperimentError> {
         let team = device::workers::Team {
-            path: self.path,
+            path: self.layout.path,
             caching,
             method: self.method,
             clock: self.machine.clock,
             stop: self.machine.stop.flag(),
         };
-        let mut reading = team.read(&[self.plan(requests, requests.count * WARMING_ROUNDS)])?;
+        let mut reading = team.read(&[self.layout.plan(requests, 0, requests.count * WARMING_ROUNDS)])?;
         match reading.outcome.failure.take() {
-            Some(failure) => Err(ExperimentError::ReadFailed { path: self.path.into(), failure }),
+            Some(failure) => Err(ExperimentError::ReadFailed { path: self.layout.path.into(), failure }),
             None => Ok(()),
-        }
-    }
-
-    fn plan(&self, requests: Requests, reads: u64) -> ReadPlan {
-        ReadPlan {
-            pattern: Pattern::Random,
-            block_size: requests.bytes,
-            span: requests.span,
-            seed: self.parameters.seed,
-            working_set: Some(requests.count),
-            depth: 1,
-            reap_batch: 1,
-            warm_up: StopAfter::Reads(0),
-            stop_after: StopAfter::Reads(reads),
-            rate: None,
         }
     }
 
     fn place(&self, caching: Caching) -> Place<'_> {
         Place::Device {
-            path: self.path,
+            path: self.layout.path,
             block_device: self.block_device.as_ref(),
             caching,
             method: self.method,
@@ -279,31 +278,20 @@ impl<'a> Trip<'a> {
         }
     }
 
-    fn case(&self, pass: Pass, requests: Requests) -> Parameters {
-        let mut case = Parameters::new();
-        case.insert("path".into(), json!(self.path.display().to_string()));
-        case.insert("pass".into(), json!(pass.name()));
-        case.insert("blocks_per_read".into(), json!(requests.blocks_per_read));
-        case.insert("block_size".into(), json!(self.parameters.block_size));
-        case.insert("blocks".into(), json!(requests.count * requests.blocks_per_read));
-        case.insert("seed".into(), json!(self.parameters.seed));
-        case
-    }
-
     fn evict_if_buffered(&self, requests: Requests) -> Result<(), ExperimentError> {
         if self.target.caching() == Caching::Direct {
             return Ok(());
         }
         let refused =
-            |reason| ExperimentError::Parameters(format!("{} cannot be evicted: {reason}", self.path.display()));
+            |reason| ExperimentError::Parameters(format!("{} cannot be evicted: {reason}", self.layout.path.display()));
         witness::evict(&self.target, requests.span.offset, requests.span.length).map_err(refused)
     }
 
     /// Looks at blocks that were just read, so that no block is touched only by the check.
     fn check_content(&self, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
-        let single = self.requests(0, BLOCKS_PER_READ[0]);
+        let single = self.layout.requests(0, BLOCKS_PER_READ[0]);
         if !self.machine.stop.requested() {
-            let seed = self.parameters.seed;
+            let seed = self.layout.parameters.seed;
             let sample = content::sample(&self.target, single.span, single.bytes, single.count.min(64), seed)?;
             region::report_sample(&self.target, sample, journal);
         }
@@ -311,7 +299,7 @@ impl<'a> Trip<'a> {
     }
 
     fn report_no_direct_io(&self, journal: &mut dyn Journal) {
-        let consequence = if self.parameters.evict {
+        let consequence = if self.layout.parameters.evict {
             "Its blocks were evicted before each pass instead, and read through the page cache."
         } else {
             "The first-touch and storage-cached passes are absent. With --evict, on a file of your own, its blocks \
@@ -319,18 +307,18 @@ impl<'a> Trip<'a> {
         };
         let message = format!(
             "{} cannot be read past the page cache: its file system refuses direct I/O. {consequence}",
-            self.path.display()
+            self.layout.path.display()
         );
         journal.find(Finding::warning("no-direct-io", message));
     }
 
     fn report_fewer(&self, requests: Requests, journal: &mut dyn Journal) {
         let Requests { blocks_per_read, count, .. } = requests;
-        if count < self.wanted(blocks_per_read) {
+        if count < self.layout.wanted(blocks_per_read) {
             let message = format!(
                 "{} has room for {count} requests of {blocks_per_read} blocks in a part of its own, {} were asked for.",
-                self.path.display(),
-                self.wanted(blocks_per_read)
+                self.layout.path.display(),
+                self.layout.wanted(blocks_per_read)
             );
             journal.find(Finding::info("fewer-blocks", message));
         }

@@ -26,7 +26,8 @@ Examples:
   readpath disk /dev/sdb --zones outer,inner,both --count 1000
   readpath disk /dev/sdb --sweep 32                          32 places, first byte to last
   readpath disk /data/old.dbf --rate 2000 --depth 32         open loop, from the intended start
-  readpath disk /data/old.dbf --buffered                     through the page cache";
+  readpath disk /data/old.dbf --buffered                     through the page cache
+  readpath disk model:hdd-7200 --zones outer,inner,both --count 1000     a modelled disk";
 
 #[derive(Clone, Copy, ValueEnum)]
 enum PatternName {
@@ -63,7 +64,8 @@ enum MethodName {
 #[derive(Args)]
 #[command(group = ArgGroup::new("view").args(["zones", "sweep", "seek_distances"]))]
 struct Arguments {
-    /// Files or block devices, opened for reading only, or a model (model:fixed-latency)
+    /// Files or block devices, opened for reading only, or a model:
+    /// model:hdd-7200, model:ssd, model:network-array, model:fixed-latency, model:FILE.toml
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Order of the reads

@@ -17,11 +17,12 @@ const EXAMPLES: &str = "\
 Examples:
   readpath roundtrip /data/old.dbf               single blocks and requests of 8 and 128
   readpath roundtrip /data/old.dbf --blocks 1024 more of them
-  sudo readpath roundtrip /dev/sdb               a block device, never written";
+  sudo readpath roundtrip /dev/sdb               a block device, never written
+  readpath roundtrip model:network-array         a modelled array behind a network";
 
 #[derive(Args)]
 struct Arguments {
-    /// Files or block devices, opened for reading only
+    /// Files or block devices, opened for reading only, or a model as in `readpath disk`
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Blocks read singly; the passes of 8 and 128 blocks a request read as many, in at least 16 requests
