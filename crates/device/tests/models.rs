@@ -1,5 +1,7 @@
 //! Every row of the table of models: repeatable, ordered, and nothing lost.
 
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
