@@ -28,11 +28,13 @@ pub enum BlockWaitKind {
     DirectWriteTemporary,
     /// A wait for a block that another session or instance has: no read of its own.
     Buffer,
+    /// A wait for another instance's leave to read or change a block: no block comes with it.
+    Grant,
 }
 
 impl BlockWaitKind {
     /// Every kind, in the order of tables.
-    pub const ALL: [BlockWaitKind; 8] = [
+    pub const ALL: [BlockWaitKind; 9] = [
         BlockWaitKind::SingleBlock,
         BlockWaitKind::MultiBlock,
         BlockWaitKind::ParallelRead,
@@ -41,6 +43,7 @@ impl BlockWaitKind {
         BlockWaitKind::DirectWrite,
         BlockWaitKind::DirectWriteTemporary,
         BlockWaitKind::Buffer,
+        BlockWaitKind::Grant,
     ];
 
     /// The name in run documents.
@@ -54,6 +57,7 @@ impl BlockWaitKind {
             BlockWaitKind::DirectWrite => "direct-write",
             BlockWaitKind::DirectWriteTemporary => "direct-write-temporary",
             BlockWaitKind::Buffer => "buffer-wait",
+            BlockWaitKind::Grant => "grant",
         }
     }
 
@@ -71,6 +75,7 @@ impl BlockWaitKind {
             // Later releases say after a colon which cache of the storage cell answered.
             _ if event.starts_with("cell single block physical read") => BlockWaitKind::SingleBlock,
             _ if event.starts_with("cell multiblock physical read") => BlockWaitKind::MultiBlock,
+            _ if event.starts_with("gc ") && event.contains(" grant") => BlockWaitKind::Grant,
             _ if ["gc cr ", "gc current ", "gc buffer busy"].iter().any(|start| event.starts_with(start)) => {
                 BlockWaitKind::Buffer
             }
@@ -158,7 +163,7 @@ fn layout(event: &str, parameters: &[String]) -> Option<Layout> {
     let in_order = |position| (is_nameless && !event.starts_with("cell ")).then_some(position);
     let is_parallel = kind == BlockWaitKind::ParallelRead;
     let has_address = !is_parallel;
-    let has_blocks = kind != BlockWaitKind::Buffer;
+    let has_blocks = !matches!(kind, BlockWaitKind::Buffer | BlockWaitKind::Grant);
     let blocks_position = if is_parallel { 1 } else { 2 };
     Some(Layout {
         kind,
@@ -201,8 +206,12 @@ mod tests {
 
     #[test]
     fn the_third_parameter_of_a_buffer_wait_is_no_number_of_blocks() {
-        let busy = read("gc cr grant 2-way", [7, 29, 1], &["p1", "p2", "p3"]).unwrap();
+        let busy = read("gc cr block 2-way", [7, 29, 1], &["p1", "p2", "p3"]).unwrap();
         assert_eq!((busy.kind, busy.blocks), (BlockWaitKind::Buffer, None));
+        for event in ["gc cr grant 2-way", "gc current grant busy", "gc cr grant congested"] {
+            let grant = read(event, [7, 29, 1], &["p1", "p2", "p3"]).unwrap();
+            assert_eq!((grant.kind, grant.blocks), (BlockWaitKind::Grant, None), "{event} brings no block");
+        }
         assert_eq!(busy.address, Some(BlockAddress { file: 7, block: 29 }));
     }
 

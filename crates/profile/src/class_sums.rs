@@ -36,9 +36,12 @@ pub fn class_sums(profile: &SessionProfile, think_time: &ThinkTime, context: &Co
             parse.total += sums.own.cpu.unwrap_or_default();
         }
     }
-    let rest = ClassSums { calls: calls - parse.calls, total: profile.cpu - parse.total, events: Vec::new() };
-    classes.insert(Class::Cpu, rest);
-    classes.insert(Class::CpuParse, parse);
+    // A source that does not know CPU time has no such class: it is in what is unaccounted for, and is told there.
+    if calls == 0 || work(profile).cpu.is_some() {
+        let rest = ClassSums { calls: calls - parse.calls, total: profile.cpu - parse.total, events: Vec::new() };
+        classes.insert(Class::Cpu, rest);
+        classes.insert(Class::CpuParse, parse);
+    }
     for (index, sums) in &profile.events {
         let name = context.events.get(index.0 as usize).map_or("", |event| event.name.as_str());
         if is_client(name) {
@@ -50,7 +53,9 @@ pub fn class_sums(profile: &SessionProfile, think_time: &ThinkTime, context: &Co
         }
     }
     classes.insert(Class::UnaccountedWithin, ClassSums { total: profile.unaccounted_within, ..ClassSums::default() });
-    classes.insert(Class::UnaccountedBetween, ClassSums { total: profile.unaccounted_between, ..ClassSums::default() });
+    let between = profile.unaccounted_between - profile.unrecorded;
+    classes.insert(Class::UnaccountedBetween, ClassSums { total: between, ..ClassSums::default() });
+    classes.insert(Class::Unrecorded, ClassSums { total: profile.unrecorded, ..ClassSums::default() });
     classes.retain(|_, sums| sums.calls > 0 || sums.total != Ticks::ZERO);
     classes
 }
@@ -123,6 +128,15 @@ mod tests {
         assert_eq!((classes[&Class::ThinkTime].calls, classes[&Class::Network].calls), (1, 4));
         assert_eq!(classes[&Class::Network].total, micros(40));
         assert_eq!(classes[&Class::Other].events, [(EventIndex(2), 1, micros(10))]);
+    }
+
+    #[test]
+    fn cpu_that_the_source_does_not_know_is_absent_and_not_zero() {
+        let (mut profile, context) = sample();
+        profile.cpu = Ticks::ZERO;
+        profile.calls.values_mut().for_each(|sums| sums.own.cpu = None);
+        let classes = class_sums(&profile, &ThinkTime::default(), &context);
+        assert!(!classes.contains_key(&Class::Cpu) && !classes.contains_key(&Class::CpuParse));
     }
 
     #[test]

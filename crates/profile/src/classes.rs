@@ -54,6 +54,8 @@ pub enum Class {
     UnaccountedWithin,
     /// Time between calls that no line tells of.
     UnaccountedBetween,
+    /// Time between one file of a session and the next: there is no trace of it.
+    Unrecorded,
 }
 
 /// What is to be known of a class.
@@ -147,7 +149,7 @@ mod tests {
         for (index, row) in ROWS.iter().enumerate() {
             assert_eq!(row.class as usize, index, "{}", row.name);
         }
-        assert_eq!(ROWS.len(), Class::UnaccountedBetween as usize + 1);
+        assert_eq!(ROWS.len(), Class::Unrecorded as usize + 1);
     }
 
     #[test]

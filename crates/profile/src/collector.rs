@@ -7,15 +7,17 @@ use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
 
+use crate::histogram::{HISTOGRAM_BUCKETS, HistogramBucket};
 use crate::observer::{
     Call, Context, Event, EventIndex, Failure, Observer, Placement, PlanLine, Root, ScopeIndex, Segment, SessionIndex,
     StatementIndex, Transaction, Wait,
 };
 use crate::oracle::account::Accounted;
-use crate::plan::Plans;
+use crate::plan::{Block, Plans};
+use crate::sorted_list::SortedList;
 use crate::tables::{
-    CallSums, EventSums, FileSums, HISTOGRAM_BUCKETS, Problem, ProblemKind, Profile, ScopeSums, SessionProfile,
-    StatementProfile, ThinkTime, Transactions,
+    CallSums, EventSums, FileSums, Problem, ProblemKind, Profile, ScopeSums, SessionProfile, StatementProfile,
+    ThinkTime, Transactions,
 };
 use crate::ticks::Ticks;
 
@@ -55,7 +57,10 @@ impl EventShape {
 struct SessionSums {
     /// By twice the index of the name, plus one for recursive calls.
     calls: Vec<CallSums>,
-    events: Vec<EventSums>,
+    /// By the places that `event_places` gives: a session waits for a few of all events.
+    events: Vec<(EventIndex, EventSums)>,
+    /// By the index of the event, one more than its place; 0 where it has none.
+    event_places: Vec<u16>,
     think_time: ThinkTime,
     interval: Ticks,
     segments: u64,
@@ -67,9 +72,8 @@ struct SessionSums {
 /// Sums of a statement. There can be as many statements as calls, so that it is kept small.
 #[derive(Debug, Default)]
 struct StatementSums {
-    /// Few names a statement: a list is faster than a map.
-    calls: Vec<(u16, CallSums)>,
-    waits: Vec<(EventIndex, EventSums)>,
+    calls: SortedList<u16, CallSums>,
+    waits: SortedList<EventIndex, EventSums>,
     plans: Option<Box<Plans>>,
     errors: BTreeMap<i64, u64>,
     think_time: Option<Box<ThinkTime>>,
@@ -83,8 +87,8 @@ impl StatementSums {
         let (plans, left_out) = self.plans.map(|plans| plans.finish()).unwrap_or_default();
         let mut profile = StatementProfile {
             statement: StatementIndex(place as u32),
-            calls: self.calls.into_iter().collect(),
-            waits: self.waits.into_iter().collect(),
+            calls: self.calls,
+            waits: self.waits,
             errors: self.errors,
             plans,
             think_time: self.think_time.map(|think_time| *think_time).unwrap_or_default(),
@@ -114,6 +118,8 @@ pub struct Collector {
     think_time: ThinkTime,
     transactions: Transactions,
     errors: BTreeMap<i64, u64>,
+    /// The lines of a plan that are being read.
+    block: Block,
     files_shared: u64,
     blocks_refused: u64,
 }
@@ -138,20 +144,27 @@ impl Collector {
             think_time: ThinkTime { threshold, ..ThinkTime::default() },
             transactions: Transactions::default(),
             errors: BTreeMap::new(),
+            block: Block::default(),
             files_shared: 0,
             blocks_refused: 0,
         }
     }
 
     /// The profile, with what the accounting knows.
-    pub fn finish(self, accounted: Accounted) -> Profile {
+    pub fn finish(mut self, accounted: Accounted) -> Profile {
+        self.close_block();
         let mut problems = accounted.problems;
         let unplaced = |kind, count| Problem { kind, count, first_file: 0, first_offset: 0 };
         problems.extend((self.files_shared > 0).then(|| unplaced(ProblemKind::FilesShared, self.files_shared)));
         problems.extend((self.blocks_refused > 0).then(|| unplaced(ProblemKind::BlocksRefused, self.blocks_refused)));
-        let sessions: Vec<SessionProfile> =
-            self.sessions.into_iter().enumerate().filter_map(|(place, sums)| sums.finish(place)).collect();
-        let mut statements = Vec::new();
+        let finished = self.sessions.into_iter().enumerate().filter_map(|(place, sums)| sums.finish(place));
+        let mut sessions: Vec<SessionProfile> = finished.collect();
+        for session in &mut sessions {
+            let holes = session.session.and_then(|index| accounted.holes.get(&index)).copied().unwrap_or_default();
+            // What calls and waits were told to have taken cannot be unrecorded, however the clocks stand.
+            session.unrecorded = holes.min(session.unaccounted_between).max(Ticks::ZERO);
+        }
+        let mut statements = Vec::with_capacity(self.statements.len());
         let mut plans_left_out = 0;
         for (place, sums) in self.statements.into_iter().enumerate() {
             if let Some((profile, left_out)) = sums.finish(place) {
@@ -227,6 +240,13 @@ impl Collector {
         sums.blocks += blocks;
     }
 
+    /// Adds the block of plan lines that is open to the plans of its statement.
+    fn close_block(&mut self) {
+        if let Some(statement) = self.block.statement() {
+            entry(&mut self.statements, statement.0 as usize).plans.get_or_insert_default().close(&mut self.block);
+        }
+    }
+
     fn add_think_time(&mut self, wait: &Wait) {
         let threshold = self.think_time.threshold;
         self.think_time.add(wait.elapsed, threshold);
@@ -248,14 +268,7 @@ impl Observer for Collector {
         let place = 2 * usize::from(call.name) + usize::from(call.depth > 0);
         entry(&mut self.session(call.session).calls, place).add(call);
         let statement = self.statement(call.statement);
-        match statement.calls.iter_mut().find(|(name, _)| *name == call.name) {
-            Some((_, sums)) => sums.add(call),
-            None => {
-                let mut sums = CallSums::default();
-                sums.add(call);
-                statement.calls.push((call.name, sums));
-            }
-        }
+        statement.calls.entry_or_default(call.name).add(call);
         let scope = entry(&mut self.scopes, call.scope.0 as usize);
         scope.calls += 1;
         scope.own += call.own;
@@ -265,17 +278,9 @@ impl Observer for Collector {
         let shape = self.shape(context, wait.event);
         let blocks = self.blocks(shape, wait);
         let bucket = bucket_of(wait.elapsed);
-        let sums = entry(&mut self.session(wait.session).events, wait.event.0 as usize);
-        sums.add_to_bucket(wait, blocks, bucket);
+        self.session(wait.session).event(wait.event).add_to_bucket(wait, blocks, bucket);
         let statement = self.statement(wait.statement);
-        match statement.waits.iter_mut().find(|(event, _)| *event == wait.event) {
-            Some((_, sums)) => sums.add_to_bucket(wait, blocks, bucket),
-            None => {
-                let mut sums = EventSums::default();
-                sums.add_to_bucket(wait, blocks, bucket);
-                statement.waits.push((wait.event, sums));
-            }
-        }
+        statement.waits.entry_or_default(wait.event).add_to_bucket(wait, blocks, bucket);
         let scope = entry(&mut self.scopes, wait.scope.0 as usize);
         scope.waits += 1;
         match wait.placement {
@@ -298,7 +303,10 @@ impl Observer for Collector {
     }
 
     fn plan_line(&mut self, _context: &Context, line: &PlanLine) {
-        self.statement(line.statement).plans.get_or_insert_default().add(line);
+        if self.block.ends_before(line) {
+            self.close_block();
+        }
+        self.block.add(line);
     }
 
     fn failure(&mut self, _context: &Context, failure: &Failure) {
@@ -323,6 +331,18 @@ impl Observer for Collector {
 }
 
 impl SessionSums {
+    /// The sums of an event.
+    #[inline]
+    fn event(&mut self, index: EventIndex) -> &mut EventSums {
+        let place = entry(&mut self.event_places, index.0 as usize);
+        if *place == 0 {
+            self.events.push((index, EventSums::default()));
+            // There are fewer events than 2^16: the registry sees to it.
+            *place = u16::try_from(self.events.len()).unwrap_or(u16::MAX);
+        }
+        &mut self.events[usize::from(*place) - 1].1
+    }
+
     /// The profile of a session; `None` where it has neither a call nor a wait.
     fn finish(self, place: usize) -> Option<SessionProfile> {
         let mut profile = SessionProfile {
@@ -339,10 +359,10 @@ impl SessionSums {
             profile.cpu += sums.own.cpu.unwrap_or_default();
         }
         let mut between = Ticks::ZERO;
-        for (place, sums) in self.events.into_iter().enumerate().filter(|(_, sums)| sums.count > 0) {
+        for (event, sums) in self.events {
             profile.waits += sums.total;
             between += sums.between;
-            profile.events.insert(EventIndex(place as u32), sums);
+            profile.events.insert(event, sums);
         }
         profile.waits_are_traced = !profile.events.is_empty();
         profile.response_time = self.roots_elapsed + between;
@@ -363,6 +383,7 @@ fn whole(sessions: &[SessionProfile]) -> SessionProfile {
         whole.waits += session.waits;
         whole.unaccounted_within += session.unaccounted_within;
         whole.unaccounted_between += session.unaccounted_between;
+        whole.unrecorded += session.unrecorded;
         whole.waits_are_traced |= session.waits_are_traced;
         whole.roots += session.roots;
         whole.orphans += session.orphans;
@@ -445,10 +466,7 @@ impl EventSums {
                 self.between += elapsed;
             }
         }
-        let bucket = entry(&mut self.histogram, bucket);
-        bucket.count += 1;
-        bucket.time += elapsed;
-        bucket.blocks += blocks;
+        self.histogram.add(bucket, &HistogramBucket { count: 1, time: elapsed, blocks });
     }
 
     /// Adds the waits of another sum.
@@ -465,12 +483,7 @@ impl EventSums {
         self.inside += other.inside;
         self.between_count += other.between_count;
         self.between += other.between;
-        for (place, more) in other.histogram.iter().enumerate() {
-            let bucket = entry(&mut self.histogram, place);
-            bucket.count += more.count;
-            bucket.time += more.time;
-            bucket.blocks += more.blocks;
-        }
+        other.histogram.iter().for_each(|(bucket, more)| self.histogram.add(bucket, more));
     }
 }
 

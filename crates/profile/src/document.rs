@@ -101,7 +101,10 @@ fn class_events<'a>(profile: &'a Profile, sums: &ClassSums) -> BTreeMap<&'a str,
 }
 
 /// The sums of events by name.
-fn events_by_name<'a>(profile: &'a Profile, events: &BTreeMap<EventIndex, EventSums>) -> BTreeMap<&'a str, EventSums> {
+fn events_by_name<'a, 'b>(
+    profile: &'a Profile,
+    events: impl IntoIterator<Item = (&'b EventIndex, &'b EventSums)>,
+) -> BTreeMap<&'a str, EventSums> {
     let mut named: BTreeMap<&str, EventSums> = BTreeMap::new();
     for (index, sums) in events {
         named.entry(event_name(profile, *index)).or_default().merge(sums);
@@ -111,8 +114,7 @@ fn events_by_name<'a>(profile: &'a Profile, events: &BTreeMap<EventIndex, EventS
 
 /// The filled buckets of an event: lower edge in microseconds, and what is in them.
 fn histogram(sums: &EventSums) -> impl Iterator<Item = (u64, Vec<Metric>)> {
-    let filled = sums.histogram.iter().enumerate().filter(|(_, bucket)| bucket.count > 0);
-    filled.map(|(bucket, filled)| {
+    sums.histogram.iter().map(|(bucket, filled)| {
         let metrics = vec![
             count("calls", FROM_WAITS, filled.count),
             time("total", FROM_WAITS, filled.time),
@@ -250,7 +252,9 @@ fn call_name(profile: &Profile, name: u16) -> Value {
     profile.context.call_names.get(usize::from(name)).map_or("", String::as_str).into()
 }
 
-fn case<'a>(parameters: impl IntoIterator<Item = (&'a str, Value)>, metrics: Vec<Metric>) -> Case {
+/// A case, which takes no more room than it needs: there are thousands.
+fn case<'a>(parameters: impl IntoIterator<Item = (&'a str, Value)>, mut metrics: Vec<Metric>) -> Case {
+    metrics.shrink_to_fit();
     let parameters: Parameters = parameters.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
     Case { parameters, metrics, timeline: None }
 }

@@ -45,10 +45,10 @@ impl StatementProfile {
     /// Adds another statement's sums; its plans stay where they are.
     pub fn merge(&mut self, other: &StatementProfile) {
         for (name, sums) in &other.calls {
-            self.calls.entry(*name).or_default().merge(sums);
+            self.calls.entry_or_default(*name).merge(sums);
         }
         for (event, sums) in &other.waits {
-            self.waits.entry(*event).or_default().merge(sums);
+            self.waits.entry_or_default(*event).merge(sums);
         }
         for (code, count) in &other.errors {
             *self.errors.entry(*code).or_default() += count;

@@ -1,7 +1,8 @@
 //! The observers that stand beside the tables of every profile, as one: readings, the miss curve, statements by
 //! session, and a breakdown where one was asked for.
 
-use measure::{Case, Finding};
+use measure::quantity::grouped;
+use measure::{Case, Finding, Metric, Unit};
 
 use crate::block_wait::BlockWaits;
 use crate::miss_curve::MissCurve;
@@ -19,6 +20,7 @@ pub struct Instruments {
     curve: MissCurve,
     skew: Option<Skew>,
     sessions: SessionStatements,
+    files: u32,
 }
 
 impl Instruments {
@@ -34,7 +36,19 @@ impl Instruments {
         cases.extend(self.readings.cases());
         cases.extend(self.logical_io(profile).iter().flat_map(|cost| cost.cases(&profile.context)));
         cases.extend(self.curve.cases(self.readings.block_bytes()));
+        cases.push(self.memory(profile));
         cases
+    }
+
+    /// What of the profile's memory depends on the trace's statements and blocks: all else stays as it is however long
+    /// a trace is.
+    fn memory(&self, profile: &Profile) -> Case {
+        let texts: usize = profile.context.statements.iter().map(|statement| statement.text.capacity()).sum();
+        let mut case = Case::new([("table".to_owned(), "memory".into())].into_iter().collect());
+        let bytes = |name: &str, bytes: u64| Metric::single(name, Unit::Bytes, "room that was taken", bytes as f64);
+        case.metrics =
+            vec![bytes("statement_text", texts as u64), bytes("miss_curve_memory", self.curve.memory_bytes())];
+        case
     }
 
     /// What they heard, in sentences.
@@ -42,7 +56,16 @@ impl Instruments {
         let mut findings: Vec<Finding> = self.skew.iter().flat_map(|skew| skew.breakdown().findings()).collect();
         findings.extend(self.readings.findings());
         findings.extend(self.logical_io(profile).iter().flat_map(LogicalIo::findings));
-        findings.extend(self.curve.findings(self.readings.block_bytes()));
+        let of_curve = self.curve.findings(self.readings.block_bytes());
+        if self.files > 1 && !of_curve.is_empty() {
+            let message = format!(
+                "The miss curve takes the blocks of all {} files as those of one database: give the traces of each \
+                 database apart.",
+                grouped(self.files.into())
+            );
+            findings.push(Finding::info("miss-curve-of-several-files", message));
+        }
+        findings.extend(of_curve);
         findings
     }
 
@@ -52,6 +75,10 @@ impl Instruments {
 }
 
 impl Observer for Instruments {
+    fn begin_file(&mut self, _name: &str) {
+        self.files += 1;
+    }
+
     fn call(&mut self, context: &Context, call: &Call) {
         self.sessions.call(context, call);
         if let Some(skew) = &mut self.skew {

@@ -3,6 +3,7 @@
 //! A log is known by its content. Logs and traces count different things, so they are never in one profile: where both
 //! are given, the traces are left out, each with its sentence.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read};
 
 use crate::collector::Collector;
@@ -19,6 +20,9 @@ const HEAD_BYTES: usize = 64 << 10;
 /// What is said of a trace among logs.
 const NOT_A_LOG: &str = "it is no server log, and others that were given are; profile it apart";
 
+/// What is said of a log in a folder of traces.
+const A_LOG: &str = "it is a server log, and traces were given; profile it apart";
+
 /// Something to read whose first bytes have been looked at.
 #[derive(Debug)]
 pub(crate) struct Opened {
@@ -26,19 +30,47 @@ pub(crate) struct Opened {
     /// Its bytes from the first one on, where it can be read once only.
     pub(crate) source: Option<Bytes>,
     pub(crate) is_log: bool,
+    /// Of its first bytes, where they could be read.
+    pub(crate) head_hash: Option<u64>,
 }
 
 impl Opened {
     /// Looks at the beginning. What cannot be read is no log: whoever reads it as a trace says why.
     pub(crate) fn of(given: Given) -> Opened {
         let is_plain = matches!(&given, Given::File(path) if path.is_file());
-        let Ok(mut source) = input::open(&given) else { return Opened { given, source: None, is_log: false } };
+        let Ok(mut source) = input::open(&given) else {
+            return Opened { given, source: None, is_log: false, head_hash: None };
+        };
         let mut head = Vec::new();
         while head.len() < HEAD_BYTES && matches!(source.append(&mut head, HEAD_BYTES), Ok(count) if count > 0) {}
         let is_log = detect(&head).is_some();
+        let head_hash = Some(hash_of_head(&head));
         let again = || Bytes::from_reader(io::Cursor::new(head).chain(Reading { source, room: Vec::new(), at: 0 }));
-        Opened { given, source: (!is_plain).then(again), is_log }
+        Opened { given, source: (!is_plain).then(again), is_log, head_hash }
     }
+}
+
+/// A hash of a file's first bytes, of which there may be more than are looked at.
+pub(crate) fn hash_of_head(head: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    head[..head.len().min(HEAD_BYTES)].hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Adds the files of folders that are named like logs and are some, but not to traces: a trace's folder may well hold
+/// a log, and the traces are what was meant.
+pub(crate) fn choose_logs(candidates: Vec<Given>, given: &mut Vec<Opened>, problems: &mut Vec<Problem>) {
+    let (count, first) = (candidates.len(), candidates.first().map(Given::name));
+    let mut logs: Vec<Opened> = candidates.into_iter().map(Opened::of).filter(|opened| opened.is_log).collect();
+    if given.iter().any(|opened| !opened.is_log) {
+        let left_out = logs.iter().map(|log| Problem::NotATrace { name: log.given.name(), what: A_LOG });
+        problems.extend(left_out);
+        return;
+    }
+    if let (true, true, Some(first)) = (given.is_empty(), logs.is_empty(), first) {
+        problems.push(Problem::NoLogs { count, first });
+    }
+    given.append(&mut logs);
 }
 
 /// Reads logs into one profile. `more` sees every call and every wait too.
@@ -66,7 +98,8 @@ pub(crate) fn survey_logs(
                 let reading = Reading { source, room: Vec::new(), at: 0 };
                 let told = Told { reading, name: &name, read: 0, tell: &mut *tell, is_broken_off: &mut is_broken_off };
                 more.begin_file(&name);
-                files.push(file(&mut logs, &name, told, &mut (&mut collector, &mut *more)));
+                let read = file(&mut logs, &name, told, &mut (&mut collector, &mut *more));
+                files.push(SurveyedFile { head_hash: opened.head_hash, ..read });
             }
         }
         if is_broken_off {

@@ -3,9 +3,12 @@
 //! A line's figures include its children's; its own are what is left. Executions of the same shape are added up, so
 //! that a statement has one plan a shape, however often it ran.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use crate::observer::PlanLine;
+use foldhash::fast::RandomState;
+
+use crate::observer::{PlanLine, StatementIndex};
 use crate::tables::{Plan, PlanFigures, PlanRow};
 use crate::ticks::Ticks;
 
@@ -16,36 +19,42 @@ const SHAPES: usize = 64;
 /// So many lines of a block are kept: no plan is longer.
 const LINES: usize = 1 << 14;
 
-/// The plans of one statement.
+/// The block that is being read: the lines of one execution of one statement. A trace writes them in one go, so that
+/// one block is open at a time, whatever the number of statements. Its room stays from block to block.
 #[derive(Debug, Default)]
-pub(crate) struct Plans {
-    plans: Vec<Plan>,
-    /// The block that is being read. Its room stays from block to block.
-    block: Plan,
+pub(crate) struct Block {
+    statement: StatementIndex,
+    plan_hash: u64,
+    rows: Vec<PlanRow>,
     /// So many lines of it were read; what stands behind is of the block before.
-    block_lines: usize,
-    left_out: u64,
+    lines: usize,
+    /// Every operation that a plan has, once.
+    operations: HashSet<Arc<str>, RandomState>,
 }
 
-impl Plans {
-    /// Takes the next line; a line with number 1 begins another block.
+impl Block {
+    /// Whether a line is not the next one of this block: it is another statement's, or its number does not rise.
+    pub(crate) fn ends_before(&self, line: &PlanLine) -> bool {
+        let is_next = self.read().last().is_none_or(|last| line.id > last.id);
+        line.statement != self.statement || line.id <= 1 || !is_next || self.lines >= LINES
+    }
+
+    /// Takes the next line.
     pub(crate) fn add(&mut self, line: &PlanLine) {
-        let is_next = self.block.lines[..self.block_lines].last().is_none_or(|last| line.id > last.id);
-        if line.id <= 1 || !is_next || self.block_lines >= LINES {
-            self.close();
+        if self.lines == 0 {
+            self.statement = line.statement;
+            self.plan_hash = line.plan_hash;
         }
-        if self.block_lines == 0 {
-            self.block.plan_hash = line.plan_hash;
-            self.block.blocks = 1;
+        if self.lines == self.rows.len() {
+            self.rows.push(PlanRow::default());
         }
-        if self.block_lines == self.block.lines.len() {
-            self.block.lines.push(PlanRow::default());
+        let row = &mut self.rows[self.lines];
+        self.lines += 1;
+        if *row.operation != *line.operation {
+            row.operation = kept(&mut self.operations, &line.operation);
         }
-        let row = &mut self.block.lines[self.block_lines];
-        self.block_lines += 1;
         row.id = line.id;
         row.parent = line.parent;
-        row.operation.clone_from(&line.operation);
         row.object = line.object;
         row.rows = line.rows;
         row.starts = line.figures.and_then(|figures| figures.starts);
@@ -58,28 +67,54 @@ impl Plans {
         });
     }
 
-    /// The plans, with their own figures, and how many blocks were left out.
-    pub(crate) fn finish(mut self) -> (Vec<Plan>, u64) {
-        self.close();
-        self.plans.iter_mut().for_each(complete);
-        (self.plans, self.left_out)
+    /// Whose lines it holds; `None` where it holds none.
+    pub(crate) fn statement(&self) -> Option<StatementIndex> {
+        (self.lines > 0).then_some(self.statement)
     }
 
+    /// The lines that were read.
+    fn read(&self) -> &[PlanRow] {
+        &self.rows[..self.lines]
+    }
+}
+
+/// The one copy of an operation.
+fn kept(operations: &mut HashSet<Arc<str>, RandomState>, operation: &str) -> Arc<str> {
+    if let Some(known) = operations.get(operation) {
+        return known.clone();
+    }
+    let operation: Arc<str> = operation.into();
+    operations.insert(operation.clone());
+    operation
+}
+
+/// The plans of one statement.
+#[derive(Debug, Default)]
+pub(crate) struct Plans {
+    plans: Vec<Plan>,
+    left_out: u64,
+}
+
+impl Plans {
     /// Ends the block: adds it to the plan of its shape.
-    fn close(&mut self) {
-        let lines = std::mem::take(&mut self.block_lines);
-        let (plan_hash, read) = (self.block.plan_hash, &self.block.lines[..lines]);
-        if read.is_empty() {
-            return;
-        }
+    pub(crate) fn close(&mut self, block: &mut Block) {
+        let (plan_hash, read) = (block.plan_hash, block.read());
         match self.plans.iter().position(|plan| is_same_shape(plan, plan_hash, read)) {
             Some(place) => merge(&mut self.plans[place], read),
             None if self.plans.len() < SHAPES => {
-                self.block.lines.truncate(lines);
-                self.plans.push(std::mem::take(&mut self.block));
+                // Most statements have one plan.
+                self.plans.reserve_exact(1);
+                self.plans.push(Plan { plan_hash, blocks: 1, lines: read.to_vec() });
             }
             None => self.left_out += 1,
         }
+        block.lines = 0;
+    }
+
+    /// The plans, with the levels of their lines, and how many blocks were left out.
+    pub(crate) fn finish(mut self) -> (Vec<Plan>, u64) {
+        self.plans.iter_mut().for_each(find_levels);
+        (self.plans, self.left_out)
     }
 }
 
@@ -115,27 +150,42 @@ fn plus(one: PlanFigures, other: PlanFigures, sign: i64) -> PlanFigures {
     }
 }
 
-/// Levels and own figures. A parent stands before its children; a line whose parent is missing counts as a root.
-fn complete(plan: &mut Plan) {
+/// Where the parent of each line stands. A parent stands before its children; a line whose parent is missing counts as
+/// a root.
+fn parents(lines: &[PlanRow]) -> impl Iterator<Item = Option<usize>> + '_ {
     let mut places: HashMap<u32, usize> = HashMap::new();
-    for place in 0..plan.lines.len() {
-        let row = &plan.lines[place];
-        let (id, inclusive) = (row.id, row.inclusive);
+    lines.iter().enumerate().map(move |(place, row)| {
         let parent = places.get(&row.parent).copied();
-        plan.lines[place].own = inclusive;
-        if let Some(parent) = parent {
-            plan.lines[place].level = plan.lines[parent].level + 1;
-            let own = plan.lines[parent].own;
-            plan.lines[parent].own = own.map(|own| inclusive.map_or(own, |child| plus(own, child, -1)));
+        places.insert(row.id, place);
+        parent
+    })
+}
+
+fn find_levels(plan: &mut Plan) {
+    let parents: Vec<Option<usize>> = parents(&plan.lines).collect();
+    for (place, parent) in parents.into_iter().enumerate() {
+        plan.lines[place].level = parent.map_or(0, |parent| plan.lines[parent].level + 1);
+    }
+}
+
+impl Plan {
+    /// The figures of each line without its children's. Below zero where a child reports more than its parent; `None`
+    /// where the source has none.
+    pub fn own(&self) -> Vec<Option<PlanFigures>> {
+        let mut own: Vec<Option<PlanFigures>> = self.lines.iter().map(|row| row.inclusive).collect();
+        for (row, parent) in self.lines.iter().zip(parents(&self.lines)) {
+            if let Some(parent) = parent {
+                own[parent] = own[parent].map(|own| row.inclusive.map_or(own, |child| plus(own, child, -1)));
+            }
         }
-        places.insert(id, place);
+        own
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observer::{PlanLineFigures, StatementIndex};
+    use crate::observer::PlanLineFigures;
 
     fn line(id: u32, parent: u32, micros: i64, gets: u64) -> PlanLine {
         PlanLine {
@@ -150,17 +200,25 @@ mod tests {
         }
     }
 
+    /// Reads lines as they come.
+    fn read(lines: impl IntoIterator<Item = PlanLine>) -> (Vec<Plan>, u64) {
+        let (mut block, mut plans) = (Block::default(), Plans::default());
+        for line in lines {
+            if block.statement().is_some() && block.ends_before(&line) {
+                plans.close(&mut block);
+            }
+            block.add(&line);
+        }
+        plans.close(&mut block);
+        plans.finish()
+    }
+
     #[test]
     fn own_time_is_what_the_children_leave() {
-        let mut plans = Plans::default();
-        for _ in 0..2 {
-            for line in [line(1, 0, 100, 50), line(2, 1, 60, 30), line(3, 2, 25, 10), line(4, 1, 30, 20)] {
-                plans.add(&line);
-            }
-        }
-        let (plans, _) = plans.finish();
+        let lines = || [line(1, 0, 100, 50), line(2, 1, 60, 30), line(3, 2, 25, 10), line(4, 1, 30, 20)];
+        let (plans, _) = read(lines().into_iter().chain(lines()));
         assert_eq!((plans.len(), plans[0].blocks), (1, 2));
-        let own: Vec<_> = plans[0].lines.iter().map(|row| row.own.map(|own| (own.time.micros(), own.gets))).collect();
+        let own: Vec<_> = plans[0].own().iter().map(|own| own.map(|own| (own.time.micros(), own.gets))).collect();
         assert_eq!(own, [Some((20.0, 0)), Some((70.0, 40)), Some((50.0, 20)), Some((60.0, 40))]);
         assert_eq!(plans[0].lines.iter().map(|row| row.level).collect::<Vec<_>>(), [0, 1, 2, 1]);
         assert_eq!(plans[0].lines[0].rows, 20);
@@ -168,19 +226,13 @@ mod tests {
 
     #[test]
     fn a_new_shape_in_every_block_fills_no_memory() {
-        let mut plans = Plans::default();
-        (0..1000).for_each(|parent| plans.add(&line(1, parent, 5, 5)));
-        let (plans, left_out) = plans.finish();
+        let (plans, left_out) = read((0..1000).map(|parent| line(1, parent, 5, 5)));
         assert_eq!((plans.len(), left_out), (SHAPES, 1000 - SHAPES as u64));
     }
 
     #[test]
     fn lines_without_a_parent_or_in_disorder_hurt_nobody() {
-        let mut plans = Plans::default();
-        for line in [line(3, 2, 5, 5), line(2, 7, 9, 9), line(2, 2, 1, 1), line(1, 1, 4, 4)] {
-            plans.add(&line);
-        }
-        let (plans, _) = plans.finish();
+        let (plans, _) = read([line(3, 2, 5, 5), line(2, 7, 9, 9), line(2, 2, 1, 1), line(1, 1, 4, 4)]);
         assert_eq!(plans.len(), 4, "a number that does not rise begins another block");
         assert!(plans.iter().all(|plan| plan.lines[0].level == 0));
     }

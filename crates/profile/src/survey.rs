@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::collector::Collector;
 use crate::input::bytes::Bytes;
 use crate::input::{self, Expansion, Given, Problem, foreign};
-use crate::log_survey::{Opened, survey_logs};
+use crate::log_survey::{Opened, choose_logs, hash_of_head, survey_logs};
 use crate::observer::Observer;
 use crate::oracle::account::Accounting;
 use crate::oracle::line::kind::OUT_OF_RANGE;
@@ -46,6 +46,8 @@ pub struct SurveyedFile {
     pub unread: Vec<Unread>,
     /// Why it was not read to its end; absent where it was.
     pub cut_short: Option<String>,
+    /// A hash of its first bytes: files with the same hash and as many bytes are most probably the same.
+    pub head_hash: Option<u64>,
 }
 
 /// A profile with what it was made of.
@@ -78,8 +80,9 @@ pub fn survey(
     more: &mut (dyn Observer + Send),
     tell: &mut Tell,
 ) -> Survey {
-    let Expansion { given, problems } = input::expand(arguments);
-    let given: Vec<Opened> = given.into_iter().map(Opened::of).collect();
+    let Expansion { given, candidates, mut problems } = input::expand(arguments);
+    let mut given: Vec<Opened> = given.into_iter().map(Opened::of).collect();
+    choose_logs(candidates, &mut given, &mut problems);
     if given.iter().any(|opened| opened.is_log) {
         return survey_logs(given, settings, problems, more, tell);
     }
@@ -92,7 +95,7 @@ pub fn survey(
         begun: Vec::new(),
         is_broken_off: false,
     };
-    let (mut files, mut problems) = (Vec::new(), problems);
+    let mut files = Vec::new();
     for Opened { given, source, .. } in in_order_of_time(given) {
         match reader.file(&given, source) {
             Ok(file) => files.push(file),
@@ -149,14 +152,16 @@ impl Reader<'_, '_, '_> {
             clocks.batch(&ends.head);
             ends.tail.iter().for_each(|tail| clocks.batch(tail));
             scale = scale.or_else(|| Some(clocks.decide()));
-            head = Some(ends.head.bytes);
+            // What a file is that is no trace can be told from less than a probe, which is held until the end.
+            let bytes = &ends.head.bytes;
+            head = Some(bytes[..bytes.len().min(foreign::HEAD_BYTES)].to_vec());
         }
         let source = source.map_or_else(|| input::open(given), Ok)?;
         let mut is_begun = false;
         let reading = self.settings.reading;
         let outcome = read_while(source, reading, &mut |batch: &Batch| {
             if !is_begun {
-                head.get_or_insert_with(|| batch.bytes.clone());
+                head.get_or_insert_with(|| batch.bytes[..batch.bytes.len().min(foreign::HEAD_BYTES)].to_vec());
                 file.scale = scale.unwrap_or_else(|| found(batch));
                 self.accounting.begin_file(file.scale);
                 self.observers.begin_file(&file.name);
@@ -165,6 +170,7 @@ impl Reader<'_, '_, '_> {
             }
             self.batch(&mut file, batch)
         });
+        file.head_hash = head.as_deref().map(hash_of_head);
         if is_begun {
             file.version = self.accounting.version().map(str::to_owned);
             self.accounting.end_file(&mut self.observers);

@@ -5,9 +5,12 @@
 //! for the whole. Nothing here knows a trace file; nothing here renders.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use crate::histogram::Histogram;
 use crate::observer::{Context, Cost, EventIndex, ScopeIndex, SessionIndex, StatementIndex};
 use crate::oracle::record::Unread;
+use crate::sorted_list::SortedList;
 use crate::ticks::Ticks;
 
 /// A profile: the whole, its sessions, its statements.
@@ -59,6 +62,8 @@ pub struct SessionProfile {
     pub unaccounted_within: Ticks,
     /// Interval less response time.
     pub unaccounted_between: Ticks,
+    /// The part of it that lies between one file of the session and the next, where nothing was recorded.
+    pub unrecorded: Ticks,
     /// Whether there is any wait at all: without one, the unaccounted time holds the waits.
     pub waits_are_traced: bool,
     /// Calls without a traced parent: depth 0, or a parent that was not traced.
@@ -90,9 +95,6 @@ pub struct CallSums {
     pub inclusive: Cost,
 }
 
-/// Buckets of a histogram of waits: below 1 µs, then one a power of two up to 2^62 µs.
-pub const HISTOGRAM_BUCKETS: usize = 64;
-
 /// Sums over the waits for one event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventSums {
@@ -114,20 +116,8 @@ pub struct EventSums {
     pub between: Ticks,
     /// Blocks moved, where the event has such a parameter.
     pub blocks: u64,
-    /// Bucket 0 holds waits below 1 µs, bucket `n` those from 2^(n-1) µs up to, and without, 2^n µs. As long as its
-    /// last filled bucket.
-    pub histogram: Vec<HistogramBucket>,
-}
-
-/// One bucket of a histogram of waits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HistogramBucket {
-    /// How many waits.
-    pub count: u64,
-    /// Their time.
-    pub time: Ticks,
-    /// Blocks they moved, where the event has such a parameter.
-    pub blocks: u64,
+    /// Them by length.
+    pub histogram: Histogram,
 }
 
 /// Waits that moved blocks of one file.
@@ -188,13 +178,13 @@ pub struct StatementProfile {
     /// Which statement.
     pub statement: StatementIndex,
     /// Sums by name of call: index into [`Context::call_names`].
-    pub calls: BTreeMap<u16, CallSums>,
+    pub calls: SortedList<u16, CallSums>,
     /// Work and time of its calls without recursive children.
     pub own: Cost,
     /// With them; the difference to `own` is the recursive children's. Not to be summed over statements.
     pub inclusive: Cost,
     /// Its waits by event.
-    pub waits: BTreeMap<EventIndex, EventSums>,
+    pub waits: SortedList<EventIndex, EventSums>,
     /// Time of the waits inside its own calls, which is part of `own.elapsed`.
     pub inside: Ticks,
     /// Time of the waits between calls that came after its own. Its response time is `own.elapsed` plus this.
@@ -240,17 +230,15 @@ pub struct PlanRow {
     /// Distance from the root, from 0.
     pub level: u32,
     /// The operation.
-    pub operation: String,
+    pub operation: Arc<str>,
     /// The object; 0 for none.
     pub object: i64,
     /// Rows that came out.
     pub rows: u64,
     /// How often it was started, where the source knows it.
     pub starts: Option<u64>,
-    /// Figures with children included; `None` where the source has none.
+    /// Figures with children included, see [`Plan::own`]; `None` where the source has none.
     pub inclusive: Option<PlanFigures>,
-    /// Figures without children. Below zero where a child reports more than its parent.
-    pub own: Option<PlanFigures>,
 }
 
 /// Figures of a plan line.
@@ -299,6 +287,12 @@ pub enum ProblemKind {
     UnknownCursor,
     /// So many unknown cursors that the rest share one statement.
     UnknownCursorsShared,
+    /// Declarations of statements beyond those that have a row of their own: they share one.
+    StatementsShared,
+    /// Lines of cursors beyond those that are kept apart: they are under the shared row of unknown cursors.
+    CursorsShared,
+    /// Sessions beyond those that are kept apart: they share one.
+    SessionsShared,
     /// The text of a statement was longer than is kept.
     TextShortened,
     /// The text of a statement ended early.

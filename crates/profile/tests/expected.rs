@@ -36,7 +36,7 @@ fn calls(sums: &CallSums) -> Value {
 
 fn event(sums: &EventSums) -> Value {
     let mut histogram = serde_json::Map::new();
-    for (place, bucket) in sums.histogram.iter().enumerate().filter(|(_, bucket)| bucket.count > 0) {
+    for (place, bucket) in sums.histogram.iter() {
         let edge = if place == 0 { 0 } else { 1_u64 << (place - 1) };
         histogram.insert(edge.to_string(), json!([bucket.count, micros(bucket.time), bucket.blocks]));
     }

@@ -234,6 +234,32 @@ fn a_session_whose_file_goes_on_in_another_goes_on() {
 }
 
 #[test]
+fn time_between_two_files_that_nothing_tells_of_is_no_time_between_calls() {
+    let first = [
+        "*** SESSION ID:(1.1) 2020-02-02 02:02:02.000\n",
+        &*line("EXEC", 1, 0, (10, 100), 1_000_000),
+        "*** TRACE CONTINUES IN FILE /oracle/trace/two.trc ***\n",
+    ]
+    .concat();
+    let second = |calls: &[String]| {
+        let mark = "*** TRACE CONTINUED FROM FILE /oracle/trace/one.trc ***\n*** SESSION ID:(1.1) 2020-02-02 \
+                    02:02:02.000\n";
+        mark.to_owned() + &calls.concat()
+    };
+    let of = |calls: &[String]| {
+        let profile = support::profile_in(US, &[first.as_bytes(), second(calls).as_bytes()]).whole;
+        (profile.unrecorded, profile.unaccounted_between, profile.interval)
+    };
+    // The next call begins 5 s after the last one ended, and another 1 ms after that.
+    let calls = [line("EXEC", 1, 0, (10, 100), 6_000_100), line("EXEC", 1, 0, (10, 100), 6_001_200)];
+    assert_eq!(of(&calls), (micros(5_000_000), micros(5_001_000), micros(5_001_300)));
+    let outer = [line("EXEC", 1, 1, (10, 100), 6_000_100), line("EXEC", 1, 0, (10, 5_500_000), 6_001_200)];
+    assert_eq!(of(&outer).0, Ticks::ZERO, "a call was running all the time");
+    let soon = [line("EXEC", 1, 0, (10, 100), 1_900_000)];
+    assert_eq!(of(&soon).0, Ticks::ZERO, "less than a second is a pause as any other");
+}
+
+#[test]
 fn a_file_cut_at_both_ends_loses_nothing() {
     let text = [
         "c=1,e=2,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=1,tim=5\n",
@@ -428,8 +454,7 @@ fn plan_lines_keep_their_own_time_under_their_statement() {
     let profile = one(&text);
     let plans = &statement(&profile, "11").plans;
     assert_eq!(plans.len(), 1);
-    let own: Vec<_> =
-        plans[0].lines.iter().map(|row| (row.own.expect("known").time, row.own.expect("known").gets)).collect();
+    let own: Vec<_> = plans[0].own().iter().map(|own| (own.expect("known").time, own.expect("known").gets)).collect();
     assert_eq!(own, [(micros(80), 0), (micros(420), 9)]);
     assert_eq!((plans[0].lines[1].object, &*plans[0].lines[1].operation), (77, "TABLE ACCESS FULL T"));
 }

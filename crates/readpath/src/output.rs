@@ -1,6 +1,6 @@
 //! Standard output for results, standard error for complaints. A reader that went away is no failure.
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
 use measure::Run;
 use serde::Serialize;
@@ -20,7 +20,9 @@ pub(crate) fn print_run(run: &Run, context: &Context) -> Result<(), Failure> {
 
 /// Prints a document as JSON.
 pub(crate) fn print_json(document: &impl Serialize) -> Result<(), Failure> {
-    print(&report::json::render(document).map_err(not_printed)?)
+    let mut stdout = BufWriter::new(io::stdout().lock());
+    let written = report::json::write(document, &mut stdout).map_err(io::Error::from);
+    reached(written.and_then(|()| stdout.flush()))
 }
 
 /// Prints what one of the CSV renderings gave.
@@ -31,7 +33,11 @@ pub(crate) fn print_csv<E: std::fmt::Display>(text: Result<String, E>) -> Result
 /// Prints text as it is. `| head -1` closes the pipe early and has what it wanted.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    reached(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
+}
+
+fn reached(outcome: io::Result<()>) -> Result<(), Failure> {
+    match outcome {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other.map_err(not_printed),
     }

@@ -68,9 +68,7 @@ impl RunJournal {
     /// Takes a metric out that is not a number and leaves a finding in its place: one spoilt value must not cost
     /// the run.
     fn drop_spoilt_metrics(&mut self, case: &mut Case) {
-        let (sound, spoilt): (Vec<Metric>, Vec<Metric>) = case.metrics.drain(..).partition(is_finite);
-        case.metrics = sound;
-        for metric in spoilt {
+        for metric in case.metrics.extract_if(.., |metric| !is_finite(metric)) {
             let name = &metric.name;
             let message = format!("{name} came out as something that is not a number and is left out of its case.");
             self.find(Finding::warning("not-a-number", message));

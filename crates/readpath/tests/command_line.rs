@@ -207,12 +207,28 @@ fn a_store_that_cannot_be_written_is_refused_before_measuring() {
 }
 
 #[test]
-fn without_a_home_a_run_needs_a_store_or_none() {
+fn without_a_home_a_run_is_shown_and_says_that_it_is_not_kept() {
     let user = User::new();
     let homeless = |words: &str| user.command(words).env_remove("HOME").output().unwrap();
-    assert_eq!(homeless("null").status.code(), Some(3));
-    assert_eq!(homeless("null --no-store").status.code(), Some(0));
+    let output = homeless("null");
+    let page = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(output.status.code(), Some(0), "{page}");
+    assert!(page.contains("warning: This run is shown here and not kept") && page.contains("--store DIR"), "{page}");
+    let quiet = homeless("null --no-store");
+    assert_eq!(quiet.status.code(), Some(0));
+    assert!(!String::from_utf8_lossy(&quiet.stdout).contains("not kept"));
     assert_eq!(user.kept(), Vec::<String>::new());
+}
+
+#[test]
+fn a_home_that_cannot_be_written_costs_no_report() {
+    let user = User::new();
+    // A file where the folder would be: not even root can make one there.
+    fs::write(user.home.path().join(".local"), "").unwrap();
+    let output = user.command("null --cases 1").env_remove("XDG_DATA_HOME").output().unwrap();
+    let page = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(output.status.code(), Some(0), "{page}");
+    assert!(page.contains("clock_read") && page.contains("warning: This run is shown here and not kept"), "{page}");
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn an_export_is_made_once_and_replaced_only_when_asked() {
     };
     let first = export(&[]);
     assert_eq!(first.status.code(), Some(0), "{}", said(&first));
-    assert!(said(&first).contains("events: 1 calls, 1 waits, 1 statements, 1 sessions"), "{}", said(&first));
+    assert!(said(&first).contains("events: 1 call, 1 wait, 1 statement, 1 session, 0 plan lines"), "{}", said(&first));
     let again = export(&[]);
     assert_eq!(again.status.code(), Some(2));
     assert!(said(&again).contains("--force"), "{}", said(&again));
@@ -103,6 +103,41 @@ fn a_server_log_is_profiled_by_its_content_and_says_what_it_cannot_know() {
     }
     let page = readpath(folder.path(), &["profile", "server.log", "--no-store"]);
     assert!(page.status.success() && said(&page).contains("IO:DataFileRead"), "{}", said(&page));
+}
+
+#[test]
+fn the_cpu_time_that_a_log_does_not_know_is_not_shown_as_zero() {
+    let folder = folder();
+    let page = said(&readpath(folder.path(), &["profile", "server.log", "--no-store"]));
+    assert!(!page.lines().any(|line| line.starts_with("CPU")), "{page}");
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("CPU, locks and all other waits are in the time unaccounted"), "no reason: {page}");
+}
+
+#[test]
+fn a_folder_of_server_logs_is_read_with_what_is_rotated_and_packed() {
+    let folder = folder();
+    let logs = folder.path().join("logs");
+    fs::create_dir(&logs).unwrap();
+    fs::write(logs.join("postgresql.log.1"), LOG).unwrap();
+    let later = LOG.replace("10:45", "10:46");
+    fs::write(logs.join("postgresql.log"), &later).unwrap();
+    fs::write(logs.join("other.json"), "{\"not\": \"a log\"}").unwrap();
+    let run = readpath(folder.path(), &["profile", "logs", "--no-store", "--format", "json"]);
+    let run: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    let files: Vec<&str> =
+        run["subject"]["files"].as_array().unwrap().iter().filter_map(|name| name.as_str()).collect();
+    assert_eq!(files, ["logs/postgresql.log.1", "logs/postgresql.log"]);
+    fs::write(logs.join("a.trc"), TRACE).unwrap();
+    let mixed = said(&readpath(folder.path(), &["profile", "logs", "--no-store"]));
+    assert!(mixed.contains("a.trc") || mixed.contains("1 session"), "{mixed}");
+    let words = mixed.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("it is a server log, and traces were given"), "{mixed}");
+    fs::remove_file(logs.join("a.trc")).unwrap();
+    fs::remove_file(logs.join("postgresql.log")).unwrap();
+    fs::remove_file(logs.join("postgresql.log.1")).unwrap();
+    let none = readpath(folder.path(), &["profile", "logs", "--no-store"]);
+    assert!(!none.status.success() && said(&none).contains("logs/other.json"), "{}", said(&none));
 }
 
 #[test]

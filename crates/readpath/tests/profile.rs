@@ -151,6 +151,8 @@ fn one_statement_has_its_story_and_an_unknown_one_is_refused() {
     let page = user.ok(&["profile", TRACE, "--statement", "9QF3"]);
     assert!(page.contains("statement 9qf3hs81ntb6d") && page.contains("join products p"), "{page}");
     assert!(page.contains("NESTED LOOPS") && page.contains("db file sequential read from"), "{page}");
+    let notes = ["note:", "warning:"].iter().filter_map(|word| page.find(word)).min().unwrap();
+    assert!(page[..notes].trim_end().ends_with("Of the whole trace:"), "{page}");
     assert!(user.refused(&["profile", TRACE, "--statement", "nothing"], 2).contains("no statement 'nothing'"));
     assert_eq!(user.json(&["runs"])["runs"].as_array().unwrap().len(), 1, "a refused profile is not kept");
 }
@@ -215,6 +217,26 @@ fn a_folder_is_read_without_what_cannot_be_read_and_says_so() {
     let names: BTreeSet<&str> =
         rows(&run, "summary", true).iter().map(|row| row["parameters"]["session"].as_str().unwrap()).collect();
     assert_eq!(names.len(), 2, "sessions of one name are told apart");
+}
+
+#[test]
+fn what_is_given_twice_is_said() {
+    let user = User::new();
+    let trace = fs::read(TRACE).unwrap();
+    let first = user.file("a.trc", &trace);
+    let linked = first.replace("a.trc", "linked.trc");
+    fs::hard_link(&first, &linked).unwrap();
+    let run = user.json(&["profile", &first, &linked]);
+    assert_eq!(run["subject"]["files"].as_array().unwrap().len(), 1, "one file by two names is read once");
+    assert!(run.to_string().contains("which was named before: it is read once"), "{run}");
+    let packed = format!("{first}.gz");
+    let status = Command::new("sh").args(["-c", &format!("gzip -c '{first}' > '{packed}'")]).status().unwrap();
+    assert!(status.success());
+    let run = user.json(&["profile", &first, &packed]);
+    let said = run["findings"].as_array().unwrap().iter().find(|finding| finding["id"] == "same-content").unwrap();
+    let message = said["message"].as_str().unwrap();
+    assert!(message.contains(&first) && message.contains(&packed), "{message}");
+    assert!(!findings(&user.json(&["profile", &first])).contains("same-content"));
 }
 
 #[test]

@@ -29,7 +29,15 @@ pub(crate) fn findings(run: &Run, style: &Style) -> String {
     let answers: Vec<String> = first.into_iter().map(|answer| sentence(answer, style)).collect();
     let unfinished = unfinished(run).map(|finding| labelled(&finding, style));
     let others = unfinished.into_iter().chain(late.into_iter().chain(others).map(|finding| labelled(finding, style)));
-    crate::join_sections(&[answers.join("\n"), others.collect::<Vec<_>>().join("\n")])
+    let others: Vec<String> = others.collect();
+    // On the page of one statement a reader would take them for that statement's.
+    let heading = if is_of_one_statement(run) && !others.is_empty() { "Of the whole trace:\n" } else { "" };
+    crate::join_sections(&[answers.join("\n"), format!("{heading}{}", others.join("\n"))])
+}
+
+/// Whether the page tells the story of one statement alone.
+fn is_of_one_statement(run: &Run) -> bool {
+    run.experiment == "profile" && run.subject.contains_key("statement")
 }
 
 /// A word about a run that ended without saying so, as one that was killed does.

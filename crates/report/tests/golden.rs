@@ -212,7 +212,9 @@ fn csv_has_one_row_a_metric_and_quotes_what_needs_it() {
 #[test]
 fn json_is_the_document_itself() {
     let run = documents::ladder();
-    let text = report::json::render(&run).unwrap();
+    let mut text = Vec::new();
+    report::json::write(&run, &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
     assert_eq!(serde_json::from_str::<Run>(&text).unwrap(), run);
 }
 

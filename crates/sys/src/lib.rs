@@ -7,6 +7,7 @@
 pub mod account;
 pub mod affinity;
 mod alignment;
+pub mod allocator;
 pub mod arena;
 pub mod bandwidth;
 pub mod block_device;

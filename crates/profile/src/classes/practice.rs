@@ -109,6 +109,8 @@ pub const ROWS: &[ClassRow] = &[
         practices: &[
             "Send work on the same data to the same node: services by application, partitions by node.",
             "Fewer blocks touched are fewer blocks transferred: tune the statements with most gets.",
+            "A grant is another node's leave to read a block from disk or to change it: with fewer reads and changes \
+             there are fewer, and a block that only one node uses gets them without asking.",
             "Check the interconnect's latency and lost blocks.",
         ],
     },
@@ -173,8 +175,9 @@ pub const ROWS: &[ClassRow] = &[
         name: "unaccounted-between",
         is_idle: false,
         practices: &[
-            "Nothing was traced between these calls: look at the machine, at holes between trace files, and at a \
-             shared server, which does not trace its client's pauses.",
+            "Nothing was traced between these calls: look at the machine, and at a shared server, which does not trace \
+             its client's pauses.",
         ],
     },
+    ClassRow { class: Class::Unrecorded, name: "unrecorded", is_idle: true, practices: &[] },
 ];

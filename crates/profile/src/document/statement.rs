@@ -122,7 +122,7 @@ pub(super) fn cases(profile: &Profile, selection: &Selection) -> Vec<Case> {
 /// What the row of several statements together needs.
 fn add(sum: &mut StatementProfile, one: &StatementProfile) {
     for (name, calls) in &one.calls {
-        let entry = sum.calls.entry(*name).or_default();
+        let entry = sum.calls.entry_or_default(*name);
         entry.calls += calls.calls;
         entry.rows = entry.rows.saturating_add(calls.rows);
         entry.misses = entry.misses.saturating_add(calls.misses);
@@ -198,7 +198,8 @@ fn details(profile: &Profile, one: &StatementProfile, is_asked_for: bool) -> Vec
         }
     }
     for (index, plan) in one.plans.iter().enumerate() {
-        cases.extend(plan.lines.iter().map(|line| plan_line(id, index + 1, plan, line)));
+        let lines = plan.lines.iter().zip(plan.own());
+        cases.extend(lines.map(|(line, own)| plan_line(id, index + 1, plan, (line, own))));
     }
     cases
 }
@@ -222,7 +223,7 @@ fn text(profile: &Profile, one: &StatementProfile, is_whole: bool) -> Case {
     case(parameters, metrics)
 }
 
-fn plan_line(id: &str, number: usize, plan: &Plan, line: &PlanRow) -> Case {
+fn plan_line(id: &str, number: usize, plan: &Plan, (line, own): (&PlanRow, Option<PlanFigures>)) -> Case {
     let parameters = [
         ("table", "plan_line".into()),
         ("id", id.into()),
@@ -231,13 +232,13 @@ fn plan_line(id: &str, number: usize, plan: &Plan, line: &PlanRow) -> Case {
         ("line", line.id.into()),
         ("parent", line.parent.into()),
         ("level", line.level.into()),
-        ("operation", line.operation.as_str().into()),
+        ("operation", (*line.operation).into()),
         ("object", line.object.into()),
     ];
     let mut metrics = vec![count("blocks_of_lines", FROM_PLANS, plan.blocks), count("rows", FROM_PLANS, line.rows)];
     metrics.extend(line.starts.map(|starts| count("starts", FROM_PLANS, starts)));
     metrics.extend(line.inclusive.iter().flat_map(|figures| figure_metrics("inclusive_", figures)));
-    metrics.extend(line.own.iter().flat_map(|figures| figure_metrics("", figures)));
+    metrics.extend(own.iter().flat_map(|figures| figure_metrics("", figures)));
     case(parameters, metrics)
 }
 

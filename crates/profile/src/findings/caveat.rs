@@ -27,6 +27,7 @@ const NEGATIVE_SHARE: f64 = 0.005;
 pub(super) fn findings(profile: &Profile, files: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(waits_not_traced(profile));
+    findings.extend(unrecorded(profile));
     findings.extend(negative(profile));
     findings.extend(profile.problems.iter().map(|one| problem(one, files)));
     findings.extend(overlapping_sessions(profile));
@@ -46,6 +47,18 @@ fn waits_not_traced(profile: &Profile) -> Option<Finding> {
         let message = "Waits were not traced: what is unaccounted for holds them, reads included. Trace again with \
                        waits (level 8 or 12).";
         Finding::warning("waits-not-traced", message)
+    })
+}
+
+fn unrecorded(profile: &Profile) -> Option<Finding> {
+    let unrecorded = profile.whole.unrecorded;
+    (unrecorded > Ticks::ZERO).then(|| {
+        let message = format!(
+            "{} lie between the end of one file and the beginning of the next of the same session: a file in between \
+             is missing, or tracing was off. They have a row of their own and are no part of the response time.",
+            format_nanos(nanos(unrecorded))
+        );
+        Finding::warning("unrecorded", message)
     })
 }
 
@@ -187,6 +200,31 @@ fn beyond_limit(problem: &Problem, at: &str) -> (&'static str, bool, String) {
             "undeclared-cursors-shared",
             true,
             format!("So many cursors are undeclared that {} of them share one row ({at}).", grouped(count)),
+        ),
+        ProblemKind::StatementsShared => (
+            "statements-shared",
+            true,
+            format!(
+                "There are so many statements that {} share the row `other statements` ({at}).",
+                counted(count, "declaration of a further one", "declarations of further ones")
+            ),
+        ),
+        ProblemKind::CursorsShared => (
+            "cursors-shared",
+            true,
+            format!(
+                "So many cursors were named that {} of further ones {} under `other unknown cursors` ({at}).",
+                counted(count, "line", "lines"),
+                by_number(count, "is", "are")
+            ),
+        ),
+        ProblemKind::SessionsShared => (
+            "sessions-shared",
+            true,
+            format!(
+                "There are so many sessions that further ones, entered {}, share the session `other sessions`.",
+                counted(count, "time", "times")
+            ),
         ),
         ProblemKind::TextShortened => {
             let some = counted(count, "text of a statement is", "texts of statements are");

@@ -1,8 +1,10 @@
 //! From what a person names to files: folders are walked, patterns are matched.
 
-use std::collections::HashSet;
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::input::{Given, Problem};
@@ -13,11 +15,20 @@ const DEPTH_MAX: usize = 64;
 /// Endings of names by which traces are found in folders. A file that is named itself is read whatever its name.
 const ENDINGS: [&str; 3] = [".trc", ".trc.gz", ".trc.zst"];
 
+/// Endings of names by which server logs are found in folders; many other files have them too.
+const LOG_ENDINGS: [&str; 3] = [".log", ".csv", ".json"];
+
+/// Endings that tell how a log is packed.
+const PACKED: [&str; 2] = [".gz", ".zst"];
+
 /// What was found.
 #[derive(Debug, Default)]
 pub struct Expansion {
     /// What to read, each once; a folder's and a pattern's files by name.
     pub given: Vec<Given>,
+    /// Files of folders that are named like server logs: they are to be read if they are some, and else passed over.
+    /// Of a log that is rotated by numbers the oldest is the first.
+    pub candidates: Vec<Given>,
     /// What is in the way of the rest.
     pub problems: Vec<Problem>,
 }
@@ -44,26 +55,53 @@ pub fn expand(arguments: &[PathBuf]) -> Expansion {
 #[derive(Default)]
 struct Found {
     expansion: Expansion,
-    known: HashSet<PathBuf>,
+    known: HashMap<Identity, String>,
+}
+
+/// What makes two names one file: device and inode; the name itself where there is no such file.
+#[derive(PartialEq, Eq, Hash)]
+enum Identity {
+    Inode(u64, u64),
+    Name(PathBuf),
+}
+
+impl Identity {
+    fn of(path: &Path) -> Identity {
+        match fs::metadata(path) {
+            Ok(data) if data.is_file() => Identity::Inode(data.dev(), data.ino()),
+            _ => Identity::Name(path.canonicalize().unwrap_or_else(|_| path.to_path_buf())),
+        }
+    }
 }
 
 impl Found {
     fn add(&mut self, given: Given) {
-        let is_new = match &given {
-            Given::StandardInput => !self.expansion.given.contains(&given),
-            Given::File(path) => self.known.insert(path.canonicalize().unwrap_or_else(|_| path.clone())),
-        };
-        if is_new {
+        if self.is_new(&given) {
             self.expansion.given.push(given);
         }
     }
 
+    /// Whether it was not named before. A file that was, under whatever name, is told.
+    fn is_new(&mut self, given: &Given) -> bool {
+        let Given::File(path) = given else { return !self.expansion.given.contains(given) };
+        let name = given.name();
+        match self.known.get(&Identity::of(path)) {
+            Some(first) => {
+                self.expansion.problems.push(Problem::Repeated { name, first: first.clone() });
+                false
+            }
+            None => {
+                self.known.insert(Identity::of(path), name);
+                true
+            }
+        }
+    }
+
     fn folder(&mut self, folder: &Path) {
-        let before = (self.expansion.given.len(), self.expansion.problems.len());
-        let mut is_any_known = false;
-        self.walk(folder, DEPTH_MAX, &mut is_any_known);
-        let after = (self.expansion.given.len(), self.expansion.problems.len());
-        if before == after && !is_any_known {
+        let before = self.expansion.problems.len();
+        let mut is_any = false;
+        self.walk(folder, DEPTH_MAX, &mut is_any);
+        if before == self.expansion.problems.len() && !is_any {
             self.expansion.problems.push(Problem::NoTraces { name: folder.display().to_string() });
         }
     }
@@ -81,12 +119,18 @@ impl Found {
                 Err(error) => self.expansion.problems.push(unlisted(error)),
             }
         }
-        paths.sort();
+        paths.sort_by_cached_key(|path| age(path));
         for path in paths {
             // A link to a folder is not followed: its files are found where they stand, and it may lead back here.
             let is_folder = path.is_dir() && !path.is_symlink();
             if is_folder && depth_left > 0 {
                 self.walk(&path, depth_left - 1, is_any);
+            } else if !is_folder && is_log_name(&path) && path.is_file() {
+                *is_any = true;
+                let given = Given::File(path);
+                if self.is_new(&given) {
+                    self.expansion.candidates.push(given);
+                }
             } else if !is_folder && is_trace_name(&path) {
                 *is_any = true;
                 // A pipe that nobody writes to would be waited for without end. One that is named itself is read.
@@ -133,6 +177,40 @@ fn is_trace_name(path: &Path) -> bool {
     ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
+/// A name without the ending of its packing, in small letters.
+fn unpacked_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    PACKED.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name).to_owned()
+}
+
+/// The name without the number that rotation put behind it, and the number: `a.log.2` is older than `a.log.1`, and
+/// that older than `a.log`.
+fn rotated(name: &str) -> (&str, u64) {
+    match name.rsplit_once('.') {
+        Some((base, digits)) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            (base, digits.parse().unwrap_or(u64::MAX))
+        }
+        _ => (name, 0),
+    }
+}
+
+/// Files by name, but of those that were rotated by numbers the oldest first.
+fn age(path: &Path) -> (PathBuf, Reverse<u64>, PathBuf) {
+    let name = unpacked_name(path);
+    let (base, number) = if is_log_name(path) { rotated(&name) } else { (&*name, 0) };
+    let base = if is_log_name(path) { path.with_file_name(base) } else { path.to_path_buf() };
+    (base, Reverse(number), path.to_path_buf())
+}
+
+/// Whether a name is that of a log, rotated (`a.log.3`, `a.log-20260101`) and packed or not.
+fn is_log_name(path: &Path) -> bool {
+    let name = unpacked_name(path);
+    let (name, _) = rotated(&name);
+    let undated = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    let name = undated.strip_suffix('-').unwrap_or(name);
+    LOG_ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,7 +235,32 @@ mod tests {
         let arguments = [folder.path().to_path_buf(), folder.path().join("b.trc"), "-".into(), "-".into()];
         let expansion = expand(&arguments);
         assert_eq!(names(&expansion), ["a.TRC.gz", "b.trc", "c.trc.zst", "standard input"]);
-        assert!(expansion.problems.is_empty());
+        let said: Vec<String> = expansion.problems.iter().map(ToString::to_string).collect();
+        assert!(said.len() == 1 && said[0].contains("b.trc") && said[0].contains("read once"), "{said:?}");
+    }
+
+    #[test]
+    fn one_file_under_two_names_is_read_once() {
+        let folder = folder();
+        fs::hard_link(folder.path().join("b.trc"), folder.path().join("z.trc")).unwrap();
+        std::os::unix::fs::symlink("b.trc", folder.path().join("y.trc")).unwrap();
+        let expansion = expand(&[folder.path().join("[byz].trc")]);
+        assert_eq!(names(&expansion), ["b.trc"]);
+        let said = expansion.problems[1].to_string();
+        assert!(said.contains("z.trc is ") && said.contains("b.trc"), "{said}");
+    }
+
+    #[test]
+    fn a_folder_gives_its_server_logs_oldest_first() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.log", "a.log.1", "a.log.10.gz", "a.log.2.zst", "b-2026.csv", "c.log-20260101", "d.txt", "e.1"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        let expansion = expand(&[folder.path().to_path_buf()]);
+        assert!(expansion.given.is_empty() && expansion.problems.is_empty());
+        let candidates = Expansion { given: expansion.candidates, ..Expansion::default() };
+        let oldest_first = ["a.log.10.gz", "a.log.2.zst", "a.log.1", "a.log", "b-2026.csv", "c.log-20260101"];
+        assert_eq!(names(&candidates), oldest_first);
     }
 
     #[test]
@@ -183,7 +286,7 @@ mod tests {
         assert!(said.problems[0].to_string().contains("*.xyz"));
         assert_eq!(names(&said), ["c.trc.zst"]);
         fs::create_dir(folder.path().join("empty")).unwrap();
-        assert!(expand(&[folder.path().join("empty")]).problems[0].to_string().contains("*.trc.gz"));
+        assert!(expand(&[folder.path().join("empty")]).problems[0].to_string().contains("(*.trc)"));
         let missing = &expand(&[folder.path().join("gone.trc")]).given[0];
         assert!(crate::input::open(missing).unwrap_err().to_string().contains("gone.trc"));
     }

@@ -23,6 +23,22 @@ pub enum Problem {
         /// Why.
         error: io::Error,
     },
+    /// A file that was named before, by this or another name.
+    #[error("{name} is {first}, which was named before: it is read once")]
+    Repeated {
+        /// The file.
+        name: String,
+        /// How it was named before.
+        first: String,
+    },
+    /// A folder's files that are named like server logs, and none is one.
+    #[error("none of the {count} files that are named like server logs is one; {first} is the first of them")]
+    NoLogs {
+        /// How many.
+        count: usize,
+        /// One of them.
+        first: String,
+    },
     /// A pattern that no file has.
     #[error("no file is named like {pattern}")]
     NoMatch {
@@ -31,8 +47,8 @@ pub enum Problem {
     },
     /// A folder without a trace.
     #[error(
-        "the folder {name} holds no file named *.trc, *.trc.gz or *.trc.zst; name server logs by a pattern, such as \
-         '{name}/*.log'"
+        "the folder {name} holds no file named like a trace (*.trc) or a server log (*.log, *.csv, *.json), packed or \
+         not"
     )]
     NoTraces {
         /// The folder.

@@ -14,7 +14,7 @@ use crate::observer::{Context, Observer, Wait};
 use crate::ticks::Ticks;
 
 /// Blocks of which distances are exact, as long as they are read less than half a million times; beyond, a sample
-/// stands for them. They take about 12 MiB.
+/// stands for them. They take about 16 MiB.
 pub const BLOCKS_EXACT: usize = 1 << 17;
 
 /// The size of a block where no line tells it.
@@ -112,6 +112,11 @@ impl MissCurve {
         self.sample.blocks()
     }
 
+    /// The most bytes of memory that the curve ever took: a sample that has become small gives room back.
+    pub fn memory_bytes(&self) -> u64 {
+        self.sample.bytes_max() as u64
+    }
+
     /// How many different blocks were read; an estimate where distances are.
     pub fn distinct_blocks(&self) -> f64 {
         self.missed(f64::INFINITY).count
@@ -187,7 +192,8 @@ impl MissCurve {
         match block_wait.kind {
             BlockWaitKind::SingleBlock | BlockWaitKind::MultiBlock | BlockWaitKind::ParallelRead => {}
             BlockWaitKind::DirectRead | BlockWaitKind::DirectReadTemporary => return self.past_cache.add(block_wait),
-            BlockWaitKind::DirectWrite | BlockWaitKind::DirectWriteTemporary | BlockWaitKind::Buffer => return,
+            BlockWaitKind::DirectWrite | BlockWaitKind::DirectWriteTemporary => return,
+            BlockWaitKind::Buffer | BlockWaitKind::Grant => return,
         }
         let (Some(first), Some(blocks)) = (block_wait.address, block_wait.blocks) else {
             return self.without_address.add(block_wait);

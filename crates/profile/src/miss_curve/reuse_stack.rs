@@ -18,6 +18,9 @@ const SLOTS_PER_BLOCK: usize = 2;
 /// Fewest slots.
 const SLOTS_MIN: usize = 1024;
 
+/// Room for so many times what is needed is kept.
+const ROOM_KEPT: usize = 4;
+
 /// What is known of a block.
 #[derive(Clone, Copy, Debug)]
 struct Place {
@@ -34,6 +37,7 @@ pub(crate) struct ReuseStack {
     slots: Vec<Option<BlockAddress>>,
     sums: PartialSums,
     next: usize,
+    bytes_max: usize,
 }
 
 impl ReuseStack {
@@ -71,6 +75,19 @@ impl ReuseStack {
         self.places.len()
     }
 
+    /// The most bytes that were ever held.
+    pub(crate) fn bytes_max(&self) -> usize {
+        self.bytes_max.max(self.bytes())
+    }
+
+    fn bytes(&self) -> usize {
+        // The table is a power of two and at most seven eighths full, with a byte of control beside each entry.
+        let entries = (self.places.capacity() * 8 / 7).next_power_of_two();
+        entries * (size_of::<(BlockAddress, Place)>() + 1)
+            + self.slots.capacity() * size_of::<Option<BlockAddress>>()
+            + self.sums.sums.capacity() * size_of::<u32>()
+    }
+
     /// How many of them were read more than once.
     pub(crate) fn blocks_read_again(&self) -> usize {
         self.places.values().filter(|place| place.is_read_again).count()
@@ -89,6 +106,7 @@ impl ReuseStack {
 
     /// Forgets the blocks whose hash is `limit` or more.
     pub(crate) fn forget_from(&mut self, limit: u64) {
+        self.bytes_max = self.bytes_max();
         let slots = &mut self.slots;
         self.places.retain(|_, place| {
             let stays = place.hash < limit;
@@ -97,6 +115,10 @@ impl ReuseStack {
             }
             stays
         });
+        // A sample that has become small gives its room to the rest of the profile.
+        if self.places.capacity() > ROOM_KEPT * self.places.len().max(SLOTS_MIN) {
+            self.places.shrink_to(SLOTS_PER_BLOCK * self.places.len());
+        }
         self.move_together();
     }
 
@@ -104,6 +126,9 @@ impl ReuseStack {
         let mut standing: Vec<BlockAddress> = Vec::with_capacity(self.places.len());
         standing.extend(self.slots.iter().flatten());
         let slots = (self.places.len() * SLOTS_PER_BLOCK).next_power_of_two().max(SLOTS_MIN);
+        if self.slots.capacity() > ROOM_KEPT * slots {
+            self.slots = Vec::new();
+        }
         self.slots.clear();
         self.slots.resize(slots, None);
         for (slot, address) in standing.iter().enumerate() {

@@ -145,6 +145,12 @@ impl Sample {
         self.stack.blocks()
     }
 
+    /// The most bytes that were ever held.
+    pub(crate) fn bytes_max(&self) -> usize {
+        let again: usize = self.groups.iter().map(|group| group.again.capacity()).sum();
+        self.stack.bytes_max() + again * size_of::<Reads>()
+    }
+
     /// Share of the blocks of the sample that were read more than once.
     pub(crate) fn share_read_again(&self) -> f64 {
         self.stack.blocks_read_again() as f64 / self.stack.blocks().max(1) as f64
@@ -225,6 +231,7 @@ mod tests {
             assert!(sample.blocks() <= 1000);
         }
         assert!(sample.stack.places_capacity() <= 4 * 1000);
+        assert!(sample.bytes_max() < 1000 * 200, "{} bytes for a thousand blocks", sample.bytes_max());
         let share = sample.share();
         assert!((700.0..=1000.0).contains(&(300_000.0 * share)), "{share}");
         let first: f64 = sample.groups.iter().map(|group| group.first.count).sum();

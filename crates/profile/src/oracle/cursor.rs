@@ -31,7 +31,7 @@ pub(crate) struct Cursor {
     pub(crate) plan_hash: u64,
     /// Depth of its last call.
     pub(crate) depth: u16,
-    /// Waits since its last call.
+    /// Waits since its last call, see [`Cursors::push`].
     pub(crate) pending: Vec<PendingWait>,
     /// Time of waits that were placed inside its next call ahead of it.
     pub(crate) placed: Ticks,
@@ -48,9 +48,38 @@ pub(crate) struct Cursors {
     pub(crate) all: Vec<Cursor>,
     /// The last one looked for: nine lines of ten repeat it.
     last: Option<(u64, usize)>,
+    shared: Option<usize>,
+    /// Room for waits that no cursor needs now: there are tens of thousands of cursors, and waits of a few.
+    spare: Vec<Vec<PendingWait>>,
 }
 
+/// So many spare rooms are kept, and each of them only up to so many waits.
+const SPARE_ROOMS: usize = 64;
+const SPARE_WAITS: usize = 1 << 10;
+
 impl Cursors {
+    /// Lets a wait wait for the next call of the cursor that stands at `place`.
+    #[inline]
+    pub(crate) fn push(&mut self, place: usize, wait: PendingWait) {
+        let pending = &mut self.all[place].pending;
+        if pending.capacity() == 0
+            && let Some(room) = self.spare.pop()
+        {
+            *pending = room;
+        }
+        pending.push(wait);
+    }
+
+    /// Takes back the room of a cursor whose waits have all been placed.
+    #[inline]
+    pub(crate) fn give_back(&mut self, place: usize) {
+        let room = std::mem::take(&mut self.all[place].pending);
+        debug_assert!(room.is_empty());
+        if room.capacity() > 0 && room.capacity() <= SPARE_WAITS && self.spare.len() < SPARE_ROOMS {
+            self.spare.push(room);
+        }
+    }
+
     /// Where the cursor of this number stands in [`Cursors::all`].
     pub(crate) fn find(&mut self, number: u64) -> Option<usize> {
         match self.last {
@@ -73,8 +102,7 @@ impl Cursors {
         let place = match self.find(number) {
             Some(place) => place,
             None => {
-                let place = self.all.len();
-                self.all.push(Cursor { statement, plan_hash: 0, depth: 0, pending: Vec::new(), placed: Ticks::ZERO });
+                let place = self.make(statement);
                 self.by_number.insert(number, place);
                 self.last = Some((number, place));
                 place
@@ -83,5 +111,22 @@ impl Cursors {
         self.all[place].statement = statement;
         self.all[place].plan_hash = 0;
         place
+    }
+
+    /// The one cursor of all numbers for which there is no room.
+    pub(crate) fn shared(&mut self, statement: StatementIndex) -> usize {
+        self.last = None;
+        match self.shared {
+            Some(place) => place,
+            None => {
+                let place = self.make(statement);
+                *self.shared.insert(place)
+            }
+        }
+    }
+
+    fn make(&mut self, statement: StatementIndex) -> usize {
+        self.all.push(Cursor { statement, plan_hash: 0, depth: 0, pending: Vec::new(), placed: Ticks::ZERO });
+        self.all.len() - 1
     }
 }

@@ -13,6 +13,9 @@ const TOLERANCE: Ticks = Ticks::from_micros(100);
 /// call can have as many children. A depth has 16 bits, so that with folds large enough half of a full list goes.
 const FOLD_ABOVE: usize = 1 << 17;
 
+/// Room for so many entries stays where none waits.
+const ROOM_KEPT: usize = 1 << 10;
+
 /// Calls of one depth that wait for a parent: one call, or neighbours that were folded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waiting {
@@ -67,6 +70,10 @@ impl Recursion {
         }
         if self.waiting.is_empty() {
             self.fold_calls = 0;
+            // A trace of many sessions would hold the room of the longest list of each.
+            if self.waiting.capacity() > ROOM_KEPT {
+                self.waiting = Vec::new();
+            }
         }
         claim
     }

@@ -7,15 +7,24 @@ use foldhash::fast::RandomState;
 
 use crate::observer::{Context, Event, EventIndex, Scope, ScopeIndex, Statement, StatementIndex, StatementKind};
 use crate::oracle::record::{CallKind, DeclarationRecord, EventName};
+use crate::tables::ProblemKind;
 
 /// So much of a statement's text is kept.
 const TEXT_BYTES: usize = 64 << 10;
 
+/// So many statements have a row of their own: a program that writes literals into its texts can have millions, and a
+/// damaged file one in every line. A statement takes about 1 KiB, beside its text.
+const STATEMENTS: usize = 1 << 18;
+
+/// The id of the row that all later ones share.
+const OTHER_STATEMENTS: &str = "other statements";
+
 /// So many unknown cursors have a row of their own: a damaged file could name a new one in every line.
 const UNKNOWN_CURSORS: usize = 10_000;
 
-/// So many events and so many scopes are kept apart, for the same reason; what comes later shares the last one.
-const EVENTS: usize = 1 << 16;
+/// So many events and so many scopes are kept apart, for the same reason; what comes later shares the last one. No
+/// release has half as many events.
+const EVENTS: usize = 1 << 12;
 const SCOPES: usize = 1 << 17;
 
 /// So many names of calls are kept apart.
@@ -38,17 +47,18 @@ enum StatementKey {
         cursor: u64,
     },
     UnknownShared,
+    OtherStatements,
     ParseError {
         text: u64,
         bytes: usize,
     },
 }
 
-/// An index, and whether something had to be given up for it.
+/// A statement, and what had to be given up for it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry<T> {
-    pub(crate) index: T,
-    pub(crate) is_shortened: bool,
+pub(crate) struct Entry {
+    pub(crate) index: StatementIndex,
+    pub(crate) given_up: Option<ProblemKind>,
 }
 
 /// Indexes of names already seen.
@@ -95,12 +105,7 @@ impl Registry {
     }
 
     /// A declared statement; shortened where its text is longer than is kept.
-    pub(crate) fn declared(
-        &mut self,
-        context: &mut Context,
-        declaration: &DeclarationRecord,
-        bytes: &[u8],
-    ) -> Entry<StatementIndex> {
+    pub(crate) fn declared(&mut self, context: &mut Context, declaration: &DeclarationRecord, bytes: &[u8]) -> Entry {
         let text = bytes.get(declaration.text.clone()).unwrap_or_default();
         let sql_id = bytes.get(declaration.sql_id.clone()).unwrap_or_default();
         let mut padded = [0; 16];
@@ -126,25 +131,26 @@ impl Registry {
         })
     }
 
-    /// The statement of a cursor that the file does not declare. Shortened where it shares a row with others.
-    pub(crate) fn unknown(
-        &mut self,
-        context: &mut Context,
-        file: u32,
-        session: u32,
-        cursor: u64,
-    ) -> Entry<StatementIndex> {
+    /// The statement of a cursor that the file does not declare; all further ones share a row.
+    pub(crate) fn unknown(&mut self, context: &mut Context, file: u32, session: u32, cursor: u64) -> Entry {
         let key = StatementKey::Unknown { file, session, cursor };
-        let is_shared = self.unknown_cursors >= UNKNOWN_CURSORS && !self.statements.contains_key(&key);
-        let (key, id) = match is_shared {
-            true => (StatementKey::UnknownShared, "other unknown cursors".to_owned()),
-            false => (key, format!("unknown cursor #{cursor}")),
-        };
+        if self.unknown_cursors >= UNKNOWN_CURSORS && !self.statements.contains_key(&key) {
+            return self.unknown_shared(context);
+        }
         let before = context.statements.len();
+        let id = format!("unknown cursor #{cursor}");
         let made = || Statement { id, kind: StatementKind::UnknownCursor, ..Statement::default() };
         let entry = self.statement(context, key, (&[], 0), made);
         self.unknown_cursors += context.statements.len() - before;
-        Entry { is_shortened: is_shared, ..entry }
+        entry
+    }
+
+    /// The statement of unknown cursors that have no row of their own.
+    pub(crate) fn unknown_shared(&mut self, context: &mut Context) -> Entry {
+        let id = "other unknown cursors".to_owned();
+        let made = || Statement { id, kind: StatementKind::UnknownCursor, ..Statement::default() };
+        let entry = self.statement(context, StatementKey::UnknownShared, (&[], 0), made);
+        Entry { given_up: Some(ProblemKind::UnknownCursorsShared), ..entry }
     }
 
     /// The pseudo statement of a kind that has only one.
@@ -162,7 +168,7 @@ impl Registry {
     }
 
     /// A text that could not be parsed.
-    pub(crate) fn parse_error(&mut self, context: &mut Context, text: &[u8], depth: u16) -> Entry<StatementIndex> {
+    pub(crate) fn parse_error(&mut self, context: &mut Context, text: &[u8], depth: u16) -> Entry {
         let number = context.statements.len();
         let key = StatementKey::ParseError { text: self.hasher.hash_one(text), bytes: text.len() };
         self.statement(context, key, (text, text.len() as u64), || Statement {
@@ -179,15 +185,33 @@ impl Registry {
         key: StatementKey,
         (text, text_bytes): (&[u8], u64),
         make: impl FnOnce() -> Statement,
-    ) -> Entry<StatementIndex> {
+    ) -> Entry {
         if let Some(&index) = self.statements.get(&key) {
-            return Entry { index, is_shortened: false };
+            return Entry { index, given_up: None };
         }
-        let index = StatementIndex(index_of(context.statements.len()));
+        if self.statements.len() >= STATEMENTS && key != StatementKey::UnknownShared {
+            return self.other_statements(context);
+        }
         let kept = &text[..text.len().min(TEXT_BYTES)];
-        context.statements.push(Statement { text: shown(kept), text_bytes, ..make() });
+        let index = self.insert(context, key, Statement { text: shown(kept), text_bytes, ..make() });
+        let is_shortened = text_bytes > TEXT_BYTES as u64;
+        Entry { index, given_up: is_shortened.then_some(ProblemKind::TextShortened) }
+    }
+
+    /// The statement of all for which there is no room.
+    fn other_statements(&mut self, context: &mut Context) -> Entry {
+        let index = self.statements.get(&StatementKey::OtherStatements).copied().unwrap_or_else(|| {
+            let statement = Statement { id: OTHER_STATEMENTS.to_owned(), ..Statement::default() };
+            self.insert(context, StatementKey::OtherStatements, statement)
+        });
+        Entry { index, given_up: Some(ProblemKind::StatementsShared) }
+    }
+
+    fn insert(&mut self, context: &mut Context, key: StatementKey, statement: Statement) -> StatementIndex {
+        let index = StatementIndex(index_of(context.statements.len()));
+        context.statements.push(statement);
         self.statements.insert(key, index);
-        Entry { index, is_shortened: text_bytes > TEXT_BYTES as u64 }
+        index
     }
 
     /// An event.
@@ -296,8 +320,9 @@ mod tests {
         let mut registry = Registry::new(&mut context);
         let bytes = vec![b'x'; 1 << 20];
         let entry = registry.declared(&mut context, &declaration(7, 0..13, 0..1 << 20), &bytes);
-        assert!(entry.is_shortened);
-        assert!(!registry.declared(&mut context, &declaration(8, 0..13, 0..1 << 20), &bytes).is_shortened);
+        assert_eq!(entry.given_up, Some(ProblemKind::TextShortened));
+        let again = registry.declared(&mut context, &declaration(8, 0..13, 0..1 << 20), &bytes);
+        assert_eq!(again.given_up, None);
         assert_eq!(context.statements.len(), 1);
         let statement = &context.statements[0];
         assert_eq!((statement.text.len(), statement.text_bytes), (TEXT_BYTES, 1 << 20));
@@ -307,10 +332,26 @@ mod tests {
     fn a_new_unknown_cursor_in_every_line_fills_no_memory() {
         let mut context = Context::default();
         let mut registry = Registry::new(&mut context);
-        let shared = (0..20_000).filter(|cursor| registry.unknown(&mut context, 0, 0, *cursor).is_shortened).count();
+        let shared =
+            (0..20_000).filter(|cursor| registry.unknown(&mut context, 0, 0, *cursor).given_up.is_some()).count();
         assert_eq!((context.statements.len(), shared), (UNKNOWN_CURSORS + 1, 10_000));
         let known = registry.unknown(&mut context, 0, 0, 3);
         assert_eq!(context.statements[known.index.0 as usize].id, "unknown cursor #3");
+    }
+
+    #[test]
+    fn a_new_statement_in_every_line_fills_no_memory() {
+        let mut context = Context::default();
+        let mut registry = Registry::new(&mut context);
+        let mut shared = 0;
+        for number in 0..STATEMENTS as u64 + 500 {
+            let entry = registry.declared(&mut context, &declaration(number, 0..0, 0..0), b"");
+            shared += usize::from(entry.given_up == Some(ProblemKind::StatementsShared));
+        }
+        assert_eq!((context.statements.len(), shared), (STATEMENTS + 1, 500));
+        assert_eq!(context.statements[STATEMENTS].id, OTHER_STATEMENTS);
+        let known = registry.declared(&mut context, &declaration(3, 0..0, 0..0), b"");
+        assert_eq!((known.index, known.given_up), (StatementIndex(3), None));
     }
 
     #[test]

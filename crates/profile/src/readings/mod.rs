@@ -81,7 +81,7 @@ impl Readings {
         };
         let accesses = &mut self.accesses[kind as usize];
         accesses.latency.record(elapsed);
-        if kind != BlockWaitKind::Buffer {
+        if !matches!(kind, BlockWaitKind::Buffer | BlockWaitKind::Grant) {
             accesses.sizes.record(block_wait, elapsed);
         }
     }

@@ -31,7 +31,7 @@ impl Breakdown {
         let merged = self.merged.map(|merged| {
             let message = format!(
                 "There were too many values to keep apart: {} of them, the smallest at the time, were merged. The sum \
-                 is whole; a row may be short by {} at most.",
+                 is whole; a row may be short by {} at most, and its shortest and longest are of what it still has.",
                 grouped(merged.keys),
                 format_nanos(1e3 * merged.shortfall_max.micros())
             );

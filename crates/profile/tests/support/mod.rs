@@ -91,7 +91,7 @@ pub(crate) fn assert_adds_up(profile: &Profile) {
         for sums in session.events.values() {
             assert_eq!(sums.count, sums.inside_count + sums.between_count);
             assert_eq!(sums.total, sums.inside + sums.between);
-            assert_eq!(sums.count, sums.histogram.iter().map(|bucket| bucket.count).sum::<u64>());
+            assert_eq!(sums.count, sums.histogram.iter().map(|(_, bucket)| bucket.count).sum::<u64>());
         }
     }
     let calls: u64 = profile.statements.iter().flat_map(|statement| statement.calls.values()).map(|s| s.calls).sum();

@@ -112,10 +112,15 @@ fn complain(survey: &Survey) {
 
 fn sentence(written: &Written, place: &std::path::Path) -> String {
     let Written { calls, waits, statements, sessions, plan_lines } = written;
-    format!(
-        "{}: {calls} calls, {waits} waits, {statements} statements, {sessions} sessions, {plan_lines} plan lines\n",
-        place.display()
-    )
+    let counts = [
+        (*calls, "call", "calls"),
+        (*waits, "wait", "waits"),
+        (*statements, "statement", "statements"),
+        (*sessions, "session", "sessions"),
+        (*plan_lines, "plan line", "plan lines"),
+    ];
+    let parts = counts.map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many }));
+    format!("{}: {}\n", place.display(), parts.join(", "))
 }
 
 impl From<ExportError> for Failure {

@@ -26,10 +26,11 @@ pub(super) fn measure(
     experiment: &str,
     procedure: impl FnOnce(&mut RunJournal, &Machine) -> Result<(), ExperimentError>,
 ) -> Result<Exit, Failure> {
-    let store = store(context)?;
+    let (store, unkept) = store(context)?;
     let signals = signals()?;
     let machine = Machine::observe(signals.stop());
     let mut journal = RunJournal::new(new_run(context, experiment, machine.host.clone()), store, progress(context));
+    unkept.into_iter().for_each(|finding| journal.find(finding));
     let outcome = procedure(&mut journal, &machine);
     journal.clear_progress();
     if let (Err(ExperimentError::Parameters(sentence)), true) = (&outcome, journal.run().cases.is_empty()) {
@@ -47,9 +48,10 @@ pub(super) fn examine(
     experiment: &str,
     procedure: impl FnOnce(&mut RunJournal, &Stop) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
-    let store = store(context)?;
+    let (store, unkept) = store(context)?;
     let signals = signals()?;
     let mut journal = RunJournal::new(new_run(context, experiment, Host::default()), store, progress(context));
+    unkept.into_iter().for_each(|finding| journal.find(finding));
     let outcome = procedure(&mut journal, &signals.stop());
     journal.clear_progress();
     outcome?;
@@ -78,11 +80,22 @@ fn signals() -> Result<Signals, Failure> {
 }
 
 /// The store, proven to be writable; none where the user wants none.
-fn store(context: &Context) -> Result<Option<Store>, Failure> {
+///
+/// A store that the user named has to work. Without the one that nobody named the run is shown all the same, and the
+/// finding says that it is not kept.
+fn store(context: &Context) -> Result<(Option<Store>, Option<Finding>), Failure> {
     if context.globals.no_store {
-        return Ok(None);
+        return Ok((None, None));
     }
-    Ok(Some(Store::open(&context.store_dir()?)?))
+    let opened = context.store_dir().and_then(|dir| Ok(Store::open(&dir)?));
+    match opened {
+        Ok(store) => Ok((Some(store), None)),
+        Err(failure) if context.globals.store.is_none() => {
+            let message = format!("This run is shown here and not kept: {}", failure.message);
+            Ok((None, Some(Finding::warning("not-kept", message))))
+        }
+        Err(failure) => Err(failure),
+    }
 }
 
 fn progress(context: &Context) -> Progress {

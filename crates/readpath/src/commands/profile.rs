@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ::measure::quantity;
+use ::measure::{Finding, quantity};
 use ::profile::document::{self, Order, Selection, find_statement};
 use ::profile::instruments::Instruments;
 use ::profile::observer::StatementIndex;
@@ -55,7 +55,8 @@ enum Sort {
 
 #[derive(Args)]
 struct Arguments {
-    /// Traces (event 10046, compressed or not), folders of them, patterns, or - for standard input
+    /// Traces (event 10046) or server logs of PostgreSQL, packed or not, folders of them, patterns, or - for standard
+    /// input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Show the whole story of one statement: its identifier or the beginning of it
@@ -97,6 +98,8 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
 }
 
 fn profile(arguments: &Arguments, journal: &mut RunJournal, stop: &Stop) -> Result<(), Failure> {
+    // Without it, it takes some more memory, and nothing else.
+    let _ = sys::allocator::use_one_arena();
     let mut instruments = Instruments::new(arguments.skew.skew(think_time(arguments)));
     let mut survey = read(arguments, &mut instruments, journal, stop);
     if survey.is_broken_off {
@@ -107,6 +110,11 @@ fn profile(arguments: &Arguments, journal: &mut RunJournal, stop: &Stop) -> Resu
     }
     if arguments.fold_literals {
         let folded = ::profile::folding::fold(&mut survey.profile);
+        if folded > 0 {
+            let message = "Where a statement calls another one that is seen together with it, time with recursive \
+                           children counts the call twice; own figures do not.";
+            journal.find(Finding::info("folded-inclusive", message));
+        }
         journal.describe_subject("folded_statements", folded.into());
     }
     let selection = selection(arguments, &survey.profile)?;

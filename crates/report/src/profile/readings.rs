@@ -11,7 +11,7 @@ use crate::table::{Align, Table};
 use crate::text::wrap;
 
 /// Kinds of accesses with the names of tables; what is not here is told elsewhere.
-const ACCESSES: [(&str, &str); 8] = [
+const ACCESSES: [(&str, &str); 9] = [
     ("single-block-read", "single-block reads"),
     ("multi-block-read", "multi-block reads"),
     ("parallel-read", "parallel reads"),
@@ -20,6 +20,7 @@ const ACCESSES: [(&str, &str); 8] = [
     ("direct-write", "direct writes"),
     ("direct-write-temporary", "direct writes, temporary"),
     ("buffer-wait", "waits for a buffer"),
+    ("grant", "waits for another node's leave"),
 ];
 
 /// Tiers with the names of tables.

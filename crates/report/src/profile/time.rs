@@ -9,10 +9,10 @@ use crate::style::Style;
 use crate::table::{Align, Table};
 
 /// Classes in which nobody was being served.
-const IDLE: [&str; 2] = ["think-time", "idle"];
+const IDLE: [&str; 3] = ["think-time", "idle", "unrecorded"];
 
 /// Classes whose names a reader would not guess from their words.
-const TITLES: [(&str, &str); 8] = [
+const TITLES: [(&str, &str); 9] = [
     ("cpu", "CPU"),
     ("cpu-parse", "CPU of parsing"),
     ("single-block-reads", "single-block reads"),
@@ -21,6 +21,7 @@ const TITLES: [(&str, &str); 8] = [
     ("session-io", "other I/O of the session"),
     ("system-io", "background I/O"),
     ("application", "application locks"),
+    ("unrecorded", "not recorded, between files"),
 ];
 
 /// A class as the page names it.

@@ -3,7 +3,7 @@
 use crate::observer::{
     Failure, Observer, PlanLine, PlanLineFigures, Scope, StatementIndex, StatementKind, Transaction,
 };
-use crate::oracle::account::Accounting;
+use crate::oracle::account::{Accounting, CURSORS, SESSIONS};
 use crate::oracle::budget::point;
 use crate::oracle::record::{Batch, Body, DeclarationRecord, Mark, PlanFigures, PlanLineRecord};
 use crate::oracle::registry::{show, shown};
@@ -108,7 +108,7 @@ impl Accounting {
             Change::Session(key) => {
                 let place = self.enter(key);
                 self.current = Some(place);
-                if let Some(process) = self.process {
+                if let Some(process) = self.process.filter(|_| self.by_process.len() < SESSIONS) {
                     self.by_process.insert(process, place);
                 }
             }
@@ -168,9 +168,7 @@ impl Accounting {
                 let place = self.current_session();
                 let text = bytes.get(text.clone()).unwrap_or_default();
                 let entry = self.registry.parse_error(&mut self.context, text, *depth);
-                if entry.is_shortened {
-                    self.problem(ProblemKind::TextShortened, 1, offset);
-                }
+                self.give_up(entry.given_up, offset);
                 self.fail(place, entry.index, (*code, *time), offset, observer);
             }
             Body::Binds { .. } | Body::Call(_) | Body::Wait(_) | Body::Mark(..) => {}
@@ -201,13 +199,15 @@ impl Accounting {
     fn declaration(&mut self, declaration: &DeclarationRecord, bytes: &[u8], offset: u64) {
         let place = self.current_session();
         let entry = self.registry.declared(&mut self.context, declaration, bytes);
-        if entry.is_shortened {
-            self.problem(ProblemKind::TextShortened, 1, offset);
-        }
+        self.give_up(entry.given_up, offset);
         if declaration.is_cut {
             self.problem(ProblemKind::TextCut, 1, offset);
         }
-        self.sessions[place].cursors.bind(declaration.cursor, entry.index);
+        if self.cursors < CURSORS || self.sessions[place].cursors.find(declaration.cursor).is_some() {
+            self.bind(place, declaration.cursor, entry.index);
+        } else {
+            self.problem(ProblemKind::CursorsShared, 1, offset);
+        }
     }
 
     fn plan_line<O: Observer + ?Sized>(

@@ -28,6 +28,14 @@ use crate::ticks::Ticks;
 /// So many waits may wait for the next call of their cursor; then all are placed by their event's name.
 const PENDING_WAITS: usize = 1 << 17;
 
+/// So many cursors of the files that are being read are kept apart, and so many sessions in all: a damaged file could
+/// name a new one in every line. What comes later shares one.
+const CURSORS: usize = 1 << 18;
+const SESSIONS: usize = 1 << 14;
+
+/// The name of the session that all later ones share.
+const OTHER_SESSIONS: &str = "other sessions";
+
 /// Events that happen between calls, for waits without a time and for those that could not be kept.
 const BETWEEN_CALLS: [&str; 7] = [
     "SQL*Net message from client",
@@ -48,6 +56,8 @@ pub struct Accounted {
     pub problems: Vec<Problem>,
     /// Lines that no record was made of, by kind, over all files.
     pub unread: Vec<Unread>,
+    /// Time between one file of a session and the next that no line tells of, by session.
+    pub holes: BTreeMap<SessionIndex, Ticks>,
     /// The first and the last wall clock of a stamp, in microseconds since 1970 as if it were UTC.
     pub clocks: Option<(i64, i64)>,
 }
@@ -77,6 +87,7 @@ pub struct Accounting {
     scale: TimeScale,
     problems: BTreeMap<ProblemKind, Problem>,
     unread: Vec<Unread>,
+    holes: BTreeMap<SessionIndex, Ticks>,
     clocks: Option<(i64, i64)>,
     /// Files begun.
     files: u32,
@@ -98,6 +109,8 @@ pub struct Accounting {
     changes: Vec<Change>,
     continuation: Continuation,
     calls: u64,
+    /// Cursors of all sessions that are kept apart.
+    cursors: usize,
     pending_waits: usize,
     batch_events: Vec<BatchEvent>,
     batch_names: Vec<u16>,
@@ -134,6 +147,7 @@ impl Accounting {
             scale: TimeScale::default(),
             problems: BTreeMap::new(),
             unread: Vec::new(),
+            holes: BTreeMap::new(),
             clocks: None,
             files: 0,
             version: None,
@@ -148,6 +162,7 @@ impl Accounting {
             changes: Vec::new(),
             continuation: Continuation::default(),
             calls: 0,
+            cursors: 0,
             pending_waits: 0,
             batch_events: Vec::new(),
             batch_names: Vec::new(),
@@ -227,6 +242,7 @@ impl Accounting {
             context: self.context,
             problems: self.problems.into_values().collect(),
             unread: self.unread,
+            holes: self.holes,
             clocks: self.clocks,
         }
     }
@@ -270,6 +286,10 @@ impl Accounting {
             return place;
         }
         let continued = self.known.get(key).filter(|_| self.continuation.came_from).copied();
+        if continued.is_none() && self.context.sessions.len() >= SESSIONS && key != OTHER_SESSIONS {
+            self.problem(ProblemKind::SessionsShared, 1, 0);
+            return self.enter(OTHER_SESSIONS);
+        }
         let index = continued.unwrap_or_else(|| {
             let index = SessionIndex(u32::try_from(self.context.sessions.len()).unwrap_or(u32::MAX));
             self.context.sessions.push(Session { id: key.to_owned() });
@@ -421,13 +441,32 @@ impl Accounting {
 
     #[cold]
     fn unknown_cursor(&mut self, place: usize, number: u64, offset: u64) -> usize {
+        if self.cursors >= CURSORS {
+            self.problem(ProblemKind::CursorsShared, 1, offset);
+            let entry = self.registry.unknown_shared(&mut self.context);
+            return self.sessions[place].cursors.shared(entry.index);
+        }
         let session = self.sessions[place].index.0;
         let entry = self.registry.unknown(&mut self.context, self.files, session, number);
         self.problem(ProblemKind::UnknownCursor, 1, offset);
-        if entry.is_shortened {
-            self.problem(ProblemKind::UnknownCursorsShared, 1, offset);
+        self.give_up(entry.given_up, offset);
+        self.bind(place, number, entry.index)
+    }
+
+    /// Binds a number of a cursor to a statement.
+    fn bind(&mut self, place: usize, number: u64, statement: StatementIndex) -> usize {
+        let cursors = &mut self.sessions[place].cursors;
+        let before = cursors.all.len();
+        let cursor = cursors.bind(number, statement);
+        self.cursors += cursors.all.len() - before;
+        cursor
+    }
+
+    /// Counts what had to be given up for a statement.
+    fn give_up(&mut self, given_up: Option<ProblemKind>, offset: u64) {
+        if let Some(kind) = given_up {
+            self.problem(kind, 1, offset);
         }
-        self.sessions[place].cursors.bind(number, entry.index)
     }
 
     /// Extends the session's time, and settles what waits where its clock went back.
@@ -445,7 +484,7 @@ impl Accounting {
             self.settle_by_name(place, offset, observer);
             self.settle_session(place, observer);
         }
-        self.sessions[place].extend(start, end);
+        self.sessions[place].extend(start, end, self.files);
     }
 
     fn wait<O: Observer + ?Sized>(&mut self, record: &WaitRecord, offset: u64, observer: &mut O) {
@@ -487,7 +526,7 @@ impl Accounting {
             is_between_by_name: event.is_between_by_name,
         };
         match cursor {
-            Some(cursor) => session.cursors.all[cursor].pending.push(pending),
+            Some(cursor) => session.cursors.push(cursor, pending),
             None => session.loose.push(pending),
         }
         self.pending_waits += 1;

@@ -54,13 +54,15 @@ impl Accounting {
             let call = (is_lob && within.holds(&wait)).then_some(within);
             inside += hand_on(context, index, &wait, call, observer);
         }
-        if let Some(cursor) = cursor.and_then(|cursor| session.cursors.all.get_mut(cursor)) {
+        if let Some(place) = cursor {
+            let cursor = &mut session.cursors.all[place];
             inside += std::mem::take(&mut cursor.placed);
             *pending_waits -= cursor.pending.len();
             for wait in cursor.pending.drain(..) {
                 let is_inside = if wait.end.is_some() { within.holds(&wait) } else { !wait.is_between_by_name };
                 inside += hand_on(context, index, &wait, is_inside.then_some(within), observer);
             }
+            session.cursors.give_back(place);
         } else if is_lob && let Some(cursor) = session.cursors.last() {
             // The line of a large object's operation names no cursor, but its waits name the one that is open.
             let before = cursor.pending.len();
@@ -88,7 +90,7 @@ impl Accounting {
         for cursor in &mut session.cursors.all {
             placed += cursor.pending.len();
             *pending_waits -= cursor.pending.len();
-            for wait in cursor.pending.drain(..) {
+            for wait in std::mem::take(&mut cursor.pending) {
                 let statement = context.statements.get(wait.statement.0 as usize);
                 let is_query = statement.is_some_and(|statement| statement.command == SELECT);
                 let within = Within {
@@ -108,7 +110,7 @@ impl Accounting {
 
     /// Settles everything of a session up to here: no later call can be the parent, or hold the waits.
     pub(super) fn settle_session<O: Observer + ?Sized>(&mut self, place: usize, observer: &mut O) {
-        let Accounting { context, sessions, pending_waits, budget, .. } = self;
+        let Accounting { context, sessions, pending_waits, budget, holes, .. } = self;
         let session = &mut sessions[place];
         let index = session.index;
         *pending_waits -= session.loose.len();
@@ -124,8 +126,11 @@ impl Accounting {
         for waiting in session.recursion.drain() {
             observer.root(context, &root_of(index, &waiting));
         }
-        if let Some((first, last)) = session.stretch.take() {
+        if let Some((first, last, unrecorded)) = session.end_stretch() {
             if budget.interval(last - first) {
+                if unrecorded > Ticks::ZERO {
+                    *holes.entry(index).or_default() += unrecorded;
+                }
                 observer.segment(context, &Segment { session: index, first, last });
             } else {
                 self.problem(ProblemKind::TooLarge, 1, 0);
@@ -137,6 +142,7 @@ impl Accounting {
     pub(super) fn settle_sessions<O: Observer + ?Sized>(&mut self, observer: &mut O) {
         (0..self.sessions.len()).for_each(|place| self.settle_session(place, observer));
         self.sessions.clear();
+        self.cursors = 0;
         self.by_key.clear();
         self.by_process.clear();
         self.current = None;

@@ -1,5 +1,7 @@
 //! What a run document says of the files that a profile was made of.
 
+use std::collections::HashMap;
+
 use ::measure::quantity::{counted, grouped};
 use ::measure::{Case, Finding, Metric, Parameters, Unit};
 use ::profile::input::Problem;
@@ -83,9 +85,29 @@ pub(super) fn findings(survey: &Survey) -> Vec<Finding> {
         let message = format!("{} was read up to byte {} only: {reason}.", file.name, grouped(file.bytes));
         findings.push(Finding::warning("file-cut-short", message));
     }
+    findings.extend(same_content(&survey.files));
     findings.extend(unit(&survey.files));
     findings.extend(survey.logs.iter().flat_map(::profile::postgres::findings::findings));
     findings.extend(unread_lines(&survey.files));
+    findings
+}
+
+/// Files that hold the same: every call of them is counted as often.
+fn same_content(files: &[SurveyedFile]) -> Vec<Finding> {
+    let mut first: HashMap<(u64, u64), &str> = HashMap::new();
+    let mut findings = Vec::new();
+    for file in files.iter().filter(|file| file.bytes > 0) {
+        let Some(hash) = file.head_hash else { continue };
+        let known = *first.entry((hash, file.bytes)).or_insert(&file.name);
+        if known != file.name && findings.len() < NAMED_MAX {
+            let message = format!(
+                "{known} and {} begin alike and have as many bytes: they seem to be the same, and each call and wait \
+                 is counted twice. Give one of them.",
+                file.name
+            );
+            findings.push(Finding::warning("same-content", message));
+        }
+    }
     findings
 }
 
@@ -174,8 +196,10 @@ fn unread_lines(files: &[SurveyedFile]) -> Option<Finding> {
 fn sentence(problem: &Problem) -> String {
     let text = format!("{problem}.");
     match problem {
-        Problem::Unreadable { .. } | Problem::NotATrace { .. } => text,
-        Problem::Unlisted { .. } | Problem::NoMatch { .. } | Problem::NoTraces { .. } => capital(&text),
+        Problem::Unreadable { .. } | Problem::NotATrace { .. } | Problem::Repeated { .. } => text,
+        Problem::NoLogs { .. } | Problem::Unlisted { .. } | Problem::NoMatch { .. } | Problem::NoTraces { .. } => {
+            capital(&text)
+        }
     }
 }
 

@@ -1,0 +1,139 @@
+//! A map for few keys: a sorted list that takes hardly more room than what it holds.
+//!
+//! There are tens of thousands of statements with three or four kinds of calls and of waits each: a tree's node has
+//! room for eleven, and a list that grows as lists do for four.
+
+use std::ops::Index;
+
+/// Up to so many entries the list has room for exactly those it holds, and is looked through from its beginning.
+const SHORT: usize = 8;
+
+/// A map from `K` to `V` in ascending order of its keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SortedList<K, V> {
+    entries: Vec<(K, V)>,
+}
+
+impl<K, V> Default for SortedList<K, V> {
+    fn default() -> SortedList<K, V> {
+        SortedList { entries: Vec::new() }
+    }
+}
+
+impl<K: Ord + Copy, V> SortedList<K, V> {
+    /// Whether it holds nothing.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// How many entries it holds.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// All entries, by key.
+    pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+        self.into_iter()
+    }
+
+    /// All values, by key.
+    pub fn values(&self) -> impl Iterator<Item = &V> {
+        self.entries.iter().map(|(_, value)| value)
+    }
+
+    /// The value of a key, which comes into being where it is not there yet.
+    #[inline]
+    pub fn entry_or_default(&mut self, key: K) -> &mut V
+    where
+        V: Default,
+    {
+        let place = match self.place(key) {
+            Ok(place) => place,
+            Err(place) => self.insert(place, key),
+        };
+        &mut self.entries[place].1
+    }
+
+    /// Where a key stands, or where it would.
+    #[inline]
+    fn place(&self, key: K) -> Result<usize, usize> {
+        if self.entries.len() > SHORT {
+            return self.entries.binary_search_by_key(&key, |(known, _)| *known);
+        }
+        match self.entries.iter().position(|(known, _)| *known >= key) {
+            Some(place) if self.entries[place].0 == key => Ok(place),
+            place => Err(place.unwrap_or(self.entries.len())),
+        }
+    }
+
+    #[cold]
+    fn insert(&mut self, place: usize, key: K) -> usize
+    where
+        V: Default,
+    {
+        if self.entries.len() < SHORT {
+            self.entries.reserve_exact(1);
+        }
+        self.entries.insert(place, (key, V::default()));
+        place
+    }
+}
+
+impl<K: Ord + Copy, V: Default> FromIterator<(K, V)> for SortedList<K, V> {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> SortedList<K, V> {
+        let mut list = SortedList::default();
+        entries.into_iter().for_each(|(key, value)| *list.entry_or_default(key) = value);
+        list
+    }
+}
+
+impl<K: Ord + Copy, V: Default, const N: usize> From<[(K, V); N]> for SortedList<K, V> {
+    fn from(entries: [(K, V); N]) -> SortedList<K, V> {
+        entries.into_iter().collect()
+    }
+}
+
+impl<'a, K, V> IntoIterator for &'a SortedList<K, V> {
+    type Item = (&'a K, &'a V);
+    type IntoIter = std::iter::Map<std::slice::Iter<'a, (K, V)>, fn(&'a (K, V)) -> (&'a K, &'a V)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.iter().map(|(key, value)| (key, value))
+    }
+}
+
+impl<K: Ord + Copy, V> Index<&K> for SortedList<K, V> {
+    type Output = V;
+
+    /// The value of a key that is there.
+    fn index(&self, key: &K) -> &V {
+        let place = self.place(*key);
+        assert!(place.is_ok(), "a key that the list does not hold");
+        &self.entries[place.unwrap_or(0)].1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn it_holds_what_a_map_holds(entries in prop::collection::vec((0u16..40, any::<u32>()), 0..100)) {
+            let list: SortedList<u16, u32> = entries.iter().copied().collect();
+            let map: BTreeMap<u16, u32> = entries.into_iter().collect();
+            prop_assert_eq!(list.len(), map.len());
+            prop_assert!(list.iter().eq(map.iter()));
+            prop_assert!(map.iter().all(|(key, value)| list[key] == *value));
+        }
+    }
+
+    #[test]
+    fn a_few_entries_take_their_own_room_and_no_more() {
+        let list: SortedList<u16, u64> = (0..5).map(|key| (key, 0)).collect();
+        assert_eq!(list.entries.capacity(), 5);
+    }
+}

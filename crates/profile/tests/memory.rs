@@ -1,0 +1,106 @@
+//! Memory: what a statement takes, and that no file can take it all by naming ever new things.
+//!
+//! The resident memory of this process is what is held against the figures, so that this is a test of its own binary,
+//! and its parts run one after the other.
+
+mod support;
+
+use std::fs;
+
+use profile::collector::Collector;
+use profile::oracle::account::Accounting;
+use profile::oracle::time_scale::{TimeScale, Unit};
+use profile::tables::{ProblemKind, Profile};
+
+/// Bytes that a statement with calls and waits takes, beside its text: docs/method.md says so.
+const STATEMENT_BYTES: f64 = 1.2 * 1024.0;
+
+/// Bytes that a cursor takes.
+const CURSOR_BYTES: f64 = 150.0;
+
+/// Resident memory of this process in bytes.
+fn resident() -> f64 {
+    let status = fs::read_to_string("/proc/self/status").expect("a process has a status");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("and resident memory");
+    line.trim().trim_end_matches(" kB").parse::<f64>().expect("a number") * 1024.0
+}
+
+/// Reads parts of a trace that are made as they are read; the profile, and the memory after each part.
+fn read(parts: impl Iterator<Item = String>) -> (Profile, Vec<f64>) {
+    let (mut collector, mut accounting) = (Collector::default(), Accounting::new());
+    accounting.begin_file(TimeScale::given(Unit::Microsecond));
+    let mut memory = Vec::new();
+    for part in parts {
+        accounting.batch(&support::scan(part.as_bytes()), &mut collector);
+        memory.push(resident());
+    }
+    accounting.end_file(&mut collector);
+    let accounted = accounting.finish(&mut collector);
+    (collector.finish(accounted), memory)
+}
+
+/// A statement with all that most statements have.
+fn statement(number: u64) -> String {
+    let text = format!("select {number:08} from dual");
+    let time = 1_000_000 + number * 1000;
+    let call = |name: &str, at: u64| {
+        format!("{name} #{}:c=0,e=9,p=0,cr=2,cu=0,mis=0,r=1,dep=0,og=1,plh=7,tim={}\n", number % 50 + 1, time + at)
+    };
+    let wait = |name: &str, at: u64| {
+        format!("WAIT #{}: nam='{name}' ela= 90 a=1 b=2 c=3 tim={}\n", number % 50 + 1, time + at)
+    };
+    [
+        format!(
+            "PARSING IN CURSOR #{} len={} dep=0 uid=5 oct=3 lid=5 tim=1 hv={number} ad='1'\n",
+            number % 50 + 1,
+            text.len()
+        ),
+        format!("{text}\nEND OF STMT\n"),
+        call("PARSE", 100),
+        call("EXEC", 200),
+        wait("SQL*Net message to client", 300),
+        wait("db file sequential read", 390),
+        call("FETCH", 400),
+        wait("SQL*Net message from client", 700),
+    ]
+    .concat()
+}
+
+/// By how much each thing between the first and the last part let the memory grow.
+fn growth(memory: &[f64], per_part: u64, first: usize) -> f64 {
+    (memory[memory.len() - 1] - memory[first]) / (per_part * (memory.len() - 1 - first) as u64) as f64
+}
+
+fn count(profile: &Profile, kind: ProblemKind) -> u64 {
+    profile.problems.iter().find(|problem| problem.kind == kind).map_or(0, |problem| problem.count)
+}
+
+#[test]
+fn what_a_file_names_takes_the_memory_that_is_said_and_not_without_end() {
+    let per_part = 1000;
+    let (profile, memory) =
+        read((0..100).map(|part| (0..per_part).map(|one| statement(part * per_part + one)).collect()));
+    assert_eq!(profile.statements.len(), 100_000);
+    // Lists grow by doubling: between two such steps the growth is less, across one more, so the whole way counts.
+    let grown = growth(&memory, per_part, 5);
+    assert!(grown <= STATEMENT_BYTES + 64.0, "a statement takes {grown:.0} bytes");
+    drop(profile);
+
+    let cursor =
+        |number: u64| format!("EXEC #{number}:c=0,e=9,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=1,tim={}\n", 1_000_000 + number);
+    let (profile, memory) =
+        read((0..300).map(|part| (1..=per_part).map(|one| cursor(part * per_part + one)).collect()));
+    let shared = count(&profile, ProblemKind::CursorsShared);
+    assert_eq!(shared, 300_000 - (1 << 18));
+    let calls: u64 = profile.statements.iter().flat_map(|one| one.calls.values()).map(|sums| sums.calls).sum();
+    assert_eq!(calls, 300_000, "no call is lost");
+    let grown = growth(&memory[..260], per_part, 20);
+    assert!(grown <= CURSOR_BYTES, "a cursor takes {grown:.0} bytes");
+
+    let session =
+        |number: u64| format!("*** SESSION ID:({number}.1) 2020-02-02 02:02:02.000\n{}", cursor(number % 7 + 1));
+    let (profile, _) = read((0..20).map(|part| (0..per_part).map(|one| session(part * per_part + one)).collect()));
+    assert_eq!(profile.sessions.len(), (1 << 14) + 1);
+    assert_eq!(count(&profile, ProblemKind::SessionsShared), 20_000 - (1 << 14));
+    assert_eq!(profile.whole.calls.values().map(|sums| sums.calls).sum::<u64>(), 20_000);
+}
