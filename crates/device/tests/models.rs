@@ -5,11 +5,15 @@
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
+use device::model::clients::SharedModel;
+use device::model::fixed_latency::FixedLatency;
 use device::model::{self, Device, MODELS, Model};
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
+use device::time_source::TimeSource;
 use device::workers::{self, Reading};
 use measure::Nanos;
+use sys::read::{ReadMethod, ReadRequest, Wait};
 
 fn plan(seed: u64, depth: usize, reads: u64) -> ReadPlan {
     ReadPlan {
@@ -101,6 +105,40 @@ fn described(text: &str) -> Result<Model, String> {
     let mut file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
     file.write_all(text.as_bytes()).unwrap();
     model::named(&format!("model:{}", file.path().display())).unwrap().map_err(|error| error.to_string())
+}
+
+/// One thread has an index and a table on the same device: while it waits for one, nobody will ever wait for the other.
+#[test]
+fn a_thread_with_two_ways_to_a_model_waits_for_the_one_that_it_asked() {
+    let model = SharedModel::solo(Box::new(FixedLatency::new(Nanos::from_micros(100))));
+    let twice = |offset: u64, bytes: &mut [u8]| {
+        bytes.fill((offset >> 13) as u8);
+        Ok(())
+    };
+    let content = std::sync::Arc::new(twice);
+    let mut index = model.another(1, 8192, Some(content.clone()));
+    let mut table = model.another(2, 8192, Some(content));
+    let mut done = Vec::new();
+    let request = |slot, block: u64| ReadRequest { offset: block << 13, length: 8192, slot };
+    table.queue(request(0, 7));
+    table.reap(Wait { at_least: 0, timeout: None }, &mut done).unwrap();
+    assert!(done.is_empty() && model.clock().now() == Nanos::ZERO);
+    index.queue(request(0, 5));
+    index.reap(Wait { at_least: 1, timeout: None }, &mut done).unwrap();
+    assert_eq!((done.len(), index.data(0)[0], model.clock().now()), (1, 5, Nanos::from_micros(100)));
+    drop(index);
+    table.queue(request(1, 9));
+    table.reap(Wait { at_least: 2, timeout: None }, &mut done).unwrap();
+    assert_eq!((done.len(), table.data(0)[0], table.data(1)[0]), (3, 7, 9));
+    assert_eq!(model.clock().now(), Nanos::from_micros(200));
+    // What was in flight when its way was let go is nobody's, and does not stop the others.
+    table.queue(request(0, 1));
+    table.reap(Wait { at_least: 0, timeout: None }, &mut done).unwrap();
+    drop(table);
+    let mut last = model.another(1, 8192, None);
+    last.queue(request(0, 2));
+    last.reap(Wait { at_least: 1, timeout: None }, &mut done).unwrap();
+    assert_eq!(model.clock().now(), Nanos::from_micros(300));
 }
 
 #[test]

@@ -87,3 +87,18 @@ pub enum ExperimentError {
     #[error(transparent)]
     Keep(#[from] KeepError),
 }
+
+impl ExperimentError {
+    /// The engine knows no flags: this adds the one that mends what it complains of.
+    pub(crate) fn advised(self) -> ExperimentError {
+        use storage::StorageError::{BadPage, Io};
+        let flag = match &self {
+            ExperimentError::Subject(SubjectError::Storage(BadPage { .. })) => "--reload does",
+            ExperimentError::Subject(SubjectError::Storage(Io { doing: "creating" | "opening", .. })) => {
+                "name another directory with --dir DIR"
+            }
+            _ => return self,
+        };
+        ExperimentError::Advised { error: Box::new(self), flag }
+    }
+}

@@ -8,6 +8,7 @@ pub mod counters;
 pub mod disk;
 pub mod error;
 mod events;
+pub mod join;
 pub mod journal;
 pub mod ladder;
 pub mod lio;

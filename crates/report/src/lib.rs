@@ -10,6 +10,7 @@ mod counters;
 mod disk;
 mod findings;
 mod head;
+mod join;
 mod ladder;
 mod lio;
 mod number;
@@ -43,6 +44,7 @@ const BODIES: &[(&str, Body)] = &[
     ("lio", lio::body),
     ("counters", counters::body),
     ("scan", scan::body),
+    ("join", join::body),
     ("profile", profile::body),
 ];
 

@@ -93,6 +93,12 @@ fn a_narrow_page_of_access_paths_keeps_every_name_and_number() {
 }
 
 #[test]
+fn nested_loops_stand_beside_the_published_ones() {
+    check_run("join", &documents::join_methods());
+    check_run("join-sweep", &documents::join_sweep());
+}
+
+#[test]
 fn a_profile_says_where_the_time_went() {
     check_run("profile", &documents::profile());
     check_run("profile-sessions", &documents::profile_sessions());
@@ -234,6 +240,8 @@ fn narrow_terminals_get_narrow_pages() {
             report::render(&documents::lio_axes(), &style),
             report::render(&documents::scan(), &style),
             report::render(&documents::scan_counted(), &style),
+            report::render(&documents::join_methods(), &style),
+            report::render(&documents::join_sweep(), &style),
             report::render(&documents::profile(), &style),
             report::render(&documents::profile_sessions(), &style),
             report::render(&documents::profile_readings(), &style),

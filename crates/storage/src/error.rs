@@ -49,6 +49,16 @@ pub enum StorageError {
         /// The kernel's answer.
         error: io::Error,
     },
+    /// The kernel, or the device below it, refused to read pages.
+    #[error("{file}: reading from page {number} on failed: {error}", file = file.display(), number = page.number)]
+    Read {
+        /// The data file.
+        file: PathBuf,
+        /// The first page of the read.
+        page: PageId,
+        /// The kernel's answer.
+        error: io::Error,
+    },
     /// The disk has no room for a table.
     #[error("{directory} has {free} free and {needed} are needed; ask for a smaller table or name another directory",
         directory = directory.display(), free = rounded_size(*free), needed = rounded_size(*needed))]

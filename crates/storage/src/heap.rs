@@ -40,6 +40,22 @@ pub trait PageAccess {
 
     /// Hears that a page was used again while still held: no get, but counted.
     fn pinned_revisit(&self) {}
+
+    /// Whether a page can be got without reading it from a disk. It may be gone a moment later.
+    fn is_cached(&self, _page: PageId) -> bool {
+        true
+    }
+
+    /// Brings pages that are not there in one go, in the order given. A get of none of them; they may be gone before
+    /// they are got. Errors as the get of the first one that cannot be brought.
+    fn load_many(&self, _pages: &[PageId]) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    /// Blocks that were read from a disk so far.
+    fn blocks_read(&self) -> u64 {
+        0
+    }
 }
 
 /// A loaded table.

@@ -12,6 +12,7 @@ pub mod error;
 pub mod exec;
 pub mod generator;
 pub mod heap;
+pub mod keyed;
 pub mod loader;
 pub mod manifest;
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::btree::stored::IndexInfo;
 use crate::customers;
 use crate::error::StorageError;
 use crate::generator::RowShape;
+use crate::keyed::{self, KeyedShape};
 use crate::page;
 use crate::page_id::{PAGE_SIZE, SegmentId};
 
@@ -38,6 +39,11 @@ pub enum Content {
     Uniform,
     /// The table of [`crate::customers`].
     Customers,
+    /// The rows of [`crate::keyed`], so many per cent of them out of the order of their keys.
+    Keyed {
+        /// Per cent of the rows, 0 to 100.
+        rand: u8,
+    },
 }
 
 impl Content {
@@ -54,7 +60,7 @@ pub struct TableSpec {
     /// What stands in its rows. Absent in the manifest for the uniform ones.
     #[serde(default, skip_serializing_if = "Content::is_uniform")]
     pub content: Content,
-    /// Bytes of all columns of a row together; of `customers`, whose rows differ, the nominal length.
+    /// Bytes of all columns of a row together; where rows differ (`customers`, `keyed`) the nominal length.
     pub row_length: u32,
     /// Number of columns.
     pub columns: u32,
@@ -79,11 +85,20 @@ impl TableSpec {
         TableSpec { name: name.into(), content: Content::Customers, row_length, columns, payload, seed }
     }
 
+    /// A table whose rows have a key each, 1 to `rows`.
+    pub fn keyed(name: &str, shape: KeyedShape, rows: u64, seed: u64) -> TableSpec {
+        let row_length = shape.nominal_row_length();
+        let payload = rows.saturating_mul(u64::from(row_length));
+        let content = Content::Keyed { rand: shape.rand };
+        TableSpec { name: name.into(), content, row_length, columns: keyed::COLUMNS, payload, seed }
+    }
+
     /// How many rows every page but the last holds.
     pub fn rows_per_page(&self) -> u32 {
         match self.content {
             Content::Uniform => self.shape().rows_per_page(),
             Content::Customers => customers::ROWS_PER_PAGE,
+            Content::Keyed { rand } => KeyedShape::of_row_length(self.row_length, rand).rows_per_page(),
         }
     }
 
@@ -99,7 +114,10 @@ impl TableSpec {
 
     /// How many pages the table has. Errors when the specification cannot be.
     pub fn pages(&self) -> Result<u32, StorageError> {
-        self.shape().check()?;
+        match self.content {
+            Content::Keyed { rand } => KeyedShape::of_row_length(self.row_length, rand).check()?,
+            Content::Uniform | Content::Customers => self.shape().check()?,
+        }
         let refused = |reason: String| Err(StorageError::Parameters(reason));
         if self.name.is_empty() {
             return refused("a table needs a name".into());

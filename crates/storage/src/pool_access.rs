@@ -26,6 +26,19 @@ impl<'pool> PageAccess for Session<'pool> {
     fn pinned_revisit(&self) {
         Session::pinned_revisit(self);
     }
+
+    #[inline]
+    fn is_cached(&self, page: PageId) -> bool {
+        Session::is_cached(self, page)
+    }
+
+    fn load_many(&self, pages: &[PageId]) -> Result<(), StorageError> {
+        Session::load_many(self, pages)
+    }
+
+    fn blocks_read(&self) -> u64 {
+        self.counts().blocks_read
+    }
 }
 
 impl<'pool> PageUpdate for Session<'pool> {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::customers::CustomerGenerator;
 use crate::error::StorageError;
 use crate::generator::RowGenerator;
+use crate::keyed::{KeyedGenerator, KeyedShape};
 use crate::manifest::{Content, TableSpec};
 use crate::page::PageMut;
 
@@ -15,6 +16,8 @@ pub enum TableRows {
     Uniform(RowGenerator),
     /// Customers.
     Customers(CustomerGenerator),
+    /// Rows with a key each.
+    Keyed(KeyedGenerator),
 }
 
 impl TableRows {
@@ -23,6 +26,10 @@ impl TableRows {
         Ok(match spec.content {
             Content::Uniform => TableRows::Uniform(RowGenerator::new(spec.seed, spec.shape())?),
             Content::Customers => TableRows::Customers(CustomerGenerator::new(spec.seed)),
+            Content::Keyed { rand } => {
+                let shape = KeyedShape::of_row_length(spec.row_length, rand);
+                TableRows::Keyed(KeyedGenerator::new(shape, spec.rows(), spec.seed)?)
+            }
         })
     }
 
@@ -38,6 +45,7 @@ impl TableRows {
                 }
             }
             TableRows::Customers(generator) => generator.fill_page(rows, page, &mut Vec::new()),
+            TableRows::Keyed(generator) => generator.fill_page(rows, page),
         }
     }
 }

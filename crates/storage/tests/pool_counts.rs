@@ -31,7 +31,8 @@ fn the_blocks_of_the_gate_are_the_bytes_of_the_kernel() {
         Err(error) => return println!("skipped: {error}"),
     };
     let Some(before) = process_io() else { return println!("skipped: the kernel does not count reads by process") };
-    let settings = PoolSettings { read_depth: 8, blocks_per_read: 8, ..PoolSettings::new(128 * PAGE_SIZE) };
+    let usual = PoolSettings::new(128 * PAGE_SIZE);
+    let settings = PoolSettings { read_depth: 8, blocks_per_read: 8, blocks_per_gather: 4, ..usual };
     let pool = Pool::new(settings).unwrap();
     let verify = |_: &[u8; PAGE_SIZE], page: PageId| (page.number != REFUSED).then_some(()).ok_or("refused".into());
     let segment = pool.add_segment(target, PAGES, verify).unwrap();
@@ -56,7 +57,7 @@ fn read_in_every_way(pool: &Pool, segment: SegmentId, seed: u64) {
         let number = REFUSED + 1 + random.below(1900) as u32;
         drop(session.get(at(number)).unwrap());
         session.prefetch_range(at(number), 9).unwrap();
-        session.load_many(&[at(number), at(100), at(number + 90)]).unwrap();
+        session.load_many(&[at(number), at(100), at(number + 90), at(number + 91), at(number + 92)]).unwrap();
         assert!(session.get(at(REFUSED)).is_err());
     }
 }

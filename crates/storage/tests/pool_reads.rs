@@ -107,6 +107,47 @@ fn every_kind_of_access_is_counted_as_what_it_is() {
 }
 
 #[test]
+fn neighbours_that_are_asked_for_together_are_one_read_up_to_the_limit() {
+    let pool = Pool::new(PoolSettings { blocks_per_gather: 4, ..settings(256) }).unwrap();
+    let segment = pool.add_segment(file().target(Caching::Buffered).unwrap(), PAGES, verify).unwrap();
+    let session = pool.session();
+    let reads_of = |numbers: &[u32]| {
+        let before = session.counts();
+        session.load_many(&numbers.iter().map(|number| at(segment, *number)).collect::<Vec<_>>()).unwrap();
+        let counts = session.counts().since(before);
+        (counts.physical_reads, counts.blocks_read)
+    };
+    assert_eq!(reads_of(&[100, 101, 102]), (1, 3));
+    assert_eq!(reads_of(&(200..210).collect::<Vec<_>>()), (3, 10), "four at most");
+    assert_eq!(reads_of(&[99, 100, 101, 102, 103]), (2, 2), "what is there parts a run");
+    assert_eq!(reads_of(&[301, 300, 302, 302, 304]), (4, 4), "an order of its own is kept, and a block read once");
+    for number in (99..104).chain(200..210).chain(300..303) {
+        assert!(*session.get(at(segment, number)).unwrap() == contents(at(segment, number)));
+    }
+    // Page 13 is refused: those before it in its read are there, and nothing waits for those behind.
+    assert!(session.load_many(&[at(segment, 11), at(segment, 12), at(segment, 13), at(segment, 14)]).is_err());
+    for number in [11, 12, 14] {
+        assert!(*session.get(at(segment, number)).unwrap() == contents(at(segment, number)));
+    }
+    let without = Pool::new(PoolSettings { blocks_per_gather: 0, ..settings(256) });
+    assert!(without.unwrap_err().to_string().contains("at least 1"));
+}
+
+#[test]
+fn pages_that_are_asked_for_ahead_are_there_when_they_are_used_however_full_the_pool_is() {
+    let (pool, segment) = pool(200);
+    let session = pool.session();
+    let numbers: Vec<u32> = (14..2000).collect();
+    assert_eq!(pool.pages_ahead(), 20);
+    for ahead in numbers.chunks(pool.pages_ahead()) {
+        let pages: Vec<PageId> = ahead.iter().map(|number| at(segment, *number)).collect();
+        session.load_many(&pages).unwrap();
+        pages.iter().for_each(|page| drop(session.get(*page).unwrap()));
+    }
+    assert_eq!(session.counts().blocks_read, numbers.len() as u64, "none was read a second time");
+}
+
+#[test]
 fn a_scan_of_ten_times_the_pool_leaves_the_hot_pages_where_they_are() {
     let (pool, segment) = pool(200);
     let session = pool.session();

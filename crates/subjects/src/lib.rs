@@ -5,7 +5,10 @@
 pub mod access_engine;
 pub mod access_paths;
 pub mod engine;
+pub mod join_engine;
 pub mod logical_reads;
+pub mod nested_loops;
 
 pub use access_paths::AccessPaths;
 pub use logical_reads::LogicalReads;
+pub use nested_loops::NestedLoops;

@@ -1,4 +1,5 @@
-//! A model behind the interface of an I/O method, for one worker or for several in the same virtual time.
+//! A model behind the interface of an I/O method, for one worker or for several in the same virtual time, or for one
+//! with several ways to it.
 //!
 //! The time stands still while any worker does something, and moves when all of them wait: then it goes to the next
 //! event, and at most one worker is let on at a time, always in the same order. So a run repeats itself exactly,
@@ -36,6 +37,8 @@ struct State {
 struct Inner {
     timing: Box<dyn Timing>,
     clients: Vec<ClientState>,
+    /// Whether the time goes on without those who do something of their own.
+    is_solo: bool,
     /// Who was let on last: the next one has its turn first.
     last: usize,
 }
@@ -76,13 +79,33 @@ impl SharedModel {
     /// for all.
     pub fn new(timing: Box<dyn Timing>, clients: usize) -> SharedModel {
         let clients = (0..clients).map(|_| ClientState::default()).collect();
-        let inner = Mutex::new(Inner { timing, clients, last: 0 });
-        SharedModel { state: Arc::new(State { inner, moved: Condvar::new() }), clock: VirtualClock::default() }
+        SharedModel::of(Inner { timing, clients, is_solo: false, last: 0 })
+    }
+
+    /// A model for one thread, which may have several ways to it, each by [`another`](SharedModel::another): to wait
+    /// on one of them waits for none of the others.
+    pub fn solo(timing: Box<dyn Timing>) -> SharedModel {
+        SharedModel::of(Inner { timing, clients: Vec::new(), is_solo: true, last: 0 })
+    }
+
+    fn of(inner: Inner) -> SharedModel {
+        let state = State { inner: Mutex::new(inner), moved: Condvar::new() };
+        SharedModel { state: Arc::new(state), clock: VirtualClock::default() }
     }
 
     /// The clock that the model moves.
     pub fn clock(&self) -> &VirtualClock {
         &self.clock
+    }
+
+    /// A further client, as [`client`](SharedModel::client) gives them. In a model of [`new`](SharedModel::new) the
+    /// others wait for it from now on.
+    pub fn another(&self, depth: usize, slot_bytes: usize, content: Option<Arc<Content>>) -> Client {
+        let mut inner = self.state.lock();
+        inner.clients.push(ClientState::default());
+        let index = inner.clients.len() - 1;
+        drop(inner);
+        self.client(index, depth, slot_bytes, content)
     }
 
     /// Client number `index` with `depth` slots of `slot_bytes`. What its reads return is what `content` says, or
@@ -111,7 +134,7 @@ impl Inner {
     /// Lets the time pass until a client may go on, when all of them wait; then lets that one on.
     fn let_one_on(&mut self, clock: &VirtualClock) {
         let is_working = |client: &ClientState| matches!(client.doing, Doing::Working);
-        if self.clients.iter().any(is_working) {
+        if !self.is_solo && self.clients.iter().any(is_working) {
             return;
         }
         for client in &mut self.clients {
@@ -123,13 +146,15 @@ impl Inner {
         loop {
             let now = clock.now();
             let count = self.clients.len();
-            let next = (1..=count).map(|step| (self.last + step) % count);
+            let next = (1..=count).map(|step| (self.last + step) % count.max(1));
             if let Some(index) = next.into_iter().find(|index| self.clients[*index].is_satisfied(now)) {
                 self.last = index;
                 self.clients[index].doing = Doing::Working;
                 return;
             }
-            let Some(moment) = self.next_moment() else { return };
+            let is_waiting = |client: &ClientState| matches!(client.doing, Doing::Waiting { .. });
+            let is_needed = !self.is_solo || self.clients.iter().any(is_waiting);
+            let Some(moment) = self.next_moment().filter(|_| is_needed) else { return };
             clock.advance_to(moment);
             self.pass_to(moment);
         }

@@ -166,7 +166,7 @@ pub fn run(
         reload: parameters.reload,
     };
     journal.step("preparing the buffer pool", Duration::from_secs(1));
-    let engine = Engine::new(settings, machine.clock).map_err(|error| advised(error.into()))?;
+    let engine = Engine::new(settings, machine.clock).map_err(|error| ExperimentError::from(error).advised())?;
     let sampler = parameters.sampled.then(Sampler::new).transpose().map_err(|error| {
         ExperimentError::Parameters(format!("the readers cannot be sampled: {error}; leave out --flamegraph"))
     })?;
@@ -177,26 +177,13 @@ pub fn run(
     let mut found = Vec::new();
     match bench.measure_all(&mut found, journal) {
         Err(ExperimentError::Subject(error)) if error.is_stop() => return Ok(Vec::new()),
-        outcome => outcome.map_err(advised)?,
+        outcome => outcome.map_err(ExperimentError::advised)?,
     }
     if !machine.stop.requested() {
         answers::report(&found, journal);
         machine.report_disturbances(journal);
     }
     Ok(bench.sampler.map_or(Vec::new(), |sampler| names(&sampler.stacks())))
-}
-
-/// The engine knows no flags: this adds the one that mends what it complains of.
-fn advised(error: ExperimentError) -> ExperimentError {
-    use storage::StorageError::{BadPage, Io};
-    let flag = match &error {
-        ExperimentError::Subject(SubjectError::Storage(BadPage { .. })) => "--reload does",
-        ExperimentError::Subject(SubjectError::Storage(Io { doing: "creating" | "opening", .. })) => {
-            "name another directory with --dir DIR"
-        }
-        _ => return error,
-    };
-    ExperimentError::Advised { error: Box::new(error), flag }
 }
 
 /// The names at an address without their types, which are longer than any box.

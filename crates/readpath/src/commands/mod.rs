@@ -6,6 +6,7 @@ mod counted_scan;
 mod counters;
 mod disk;
 mod export;
+mod join;
 mod ladder;
 mod lio;
 mod man;
@@ -47,6 +48,7 @@ pub(crate) const COMMANDS: &[CommandRow] = &[
     lio::COMMAND,
     counters::COMMAND,
     scan::COMMAND,
+    join::COMMAND,
     profile::COMMAND,
     export::COMMAND,
     runs::COMMAND,

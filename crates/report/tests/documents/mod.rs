@@ -1,6 +1,7 @@
 //! Run documents made by hand, in the shape that the experiments give them.
 
 mod counters;
+mod join;
 mod profile;
 mod profile_readings;
 mod scan;
@@ -10,6 +11,7 @@ use measure::{Case, Finding, Host, Metric, Parameters, Run, Statistics, Unit};
 use serde_json::{Value, json};
 
 pub(crate) use counters::{counters, counters_under_valgrind};
+pub(crate) use join::{join_methods, join_sweep};
 pub(crate) use profile::{profile, profile_sessions, profile_statement};
 pub(crate) use profile_readings::profile_readings;
 pub(crate) use scan::{scan, scan_counted, scan_counted_in_turns};

@@ -102,7 +102,7 @@ impl Deref for EncodedKey<'_> {
     }
 }
 
-fn encode_number(number: i64) -> [u8; NUMBER_BYTES] {
+pub(super) fn encode_number(number: i64) -> [u8; NUMBER_BYTES] {
     (number as u64 ^ 1 << 63).to_be_bytes()
 }
 

@@ -8,6 +8,7 @@
 //! | `bulk.rs` | how a whole tree is built from entries in order |
 //! | `sort.rs` | how entries in no order become such |
 //! | `tree.rs` | look-ups and scans in key order |
+//! | `probe.rs`, `lanes.rs` | look-ups of many keys: level by level, side by side |
 //! | `insert.rs` | inserts and splits, in memory |
 //! | `stored.rs` | indexes on the disk: whole or not at all, named in the manifest |
 //!
@@ -17,7 +18,9 @@ pub mod bulk;
 mod entries;
 mod insert;
 pub mod key;
+mod lanes;
 pub mod node;
+pub(crate) mod probe;
 pub mod sort;
 pub mod stored;
 pub mod tree;

@@ -251,21 +251,49 @@ impl<'a> NodeView<'a> {
 
     /// How many entries come before this key and row.
     pub(crate) fn entries_before(&self, key: &[u8], place: Place) -> usize {
-        let prefix = self.prefix();
-        let suffix = match key.get(..prefix.len()) {
-            Some(start) if start == prefix => Suffix::new(&key[prefix.len()..]),
-            // All keys begin with the prefix, so all come before or none does.
-            _ if key < prefix => return 0,
-            _ => return self.shape.entries,
+        match self.behind_prefix(key) {
+            Ok(suffix) => {
+                let lowest = self.heads().partition_point(|head| u32::from_le_bytes(*head) < suffix.head);
+                self.settle(lowest, &suffix, place)
+            }
+            Err(before) => before,
+        }
+    }
+
+    /// Whether entries of other keys stand on both sides of where this key's stand: then all of its entries are here.
+    pub(crate) fn surrounds(&self, key: &[u8]) -> bool {
+        let (Some(last), Ok(suffix)) = (self.shape.entries.checked_sub(1), self.behind_prefix(key)) else {
+            return false;
         };
-        let heads = self.heads();
-        let lowest = heads.partition_point(|head| u32::from_le_bytes(*head) < suffix.head);
-        let ties = heads[lowest..].partition_point(|head| u32::from_le_bytes(*head) == suffix.head);
+        self.suffix(0).order(&suffix) == Ordering::Less && self.suffix(last).order(&suffix) == Ordering::Greater
+    }
+
+    /// The key behind what all keys of the node begin with. Where it does not begin with that, all entries come before
+    /// it or none does: the number of those that do.
+    #[inline]
+    pub(super) fn behind_prefix<'k>(&self, key: &'k [u8]) -> Result<Suffix<'k>, usize> {
+        let prefix = self.prefix();
+        match key.get(..prefix.len()) {
+            Some(start) if start == prefix => Ok(Suffix::new(&key[prefix.len()..])),
+            _ if key < prefix => Err(0),
+            _ => Err(self.shape.entries),
+        }
+    }
+
+    /// How many entries come before a key and row, when those before `lowest` do. Equal keys are mostly few: the
+    /// search doubles its steps.
+    #[inline]
+    pub(super) fn settle(&self, lowest: usize, suffix: &Suffix<'_>, place: Place) -> usize {
         let is_before = |index: usize| {
-            let order = self.suffix(index).order(&suffix).then_with(|| self.place(index).cmp(&place));
+            let order = self.suffix(index).order(suffix).then_with(|| self.place(index).cmp(&place));
             order == Ordering::Less
         };
-        let (mut low, mut high) = (lowest, lowest + ties);
+        let (mut low, mut step) = (lowest, 1);
+        while low + step <= self.shape.entries && is_before(low + step - 1) {
+            low += step;
+            step *= 2;
+        }
+        let mut high = (low + step - 1).min(self.shape.entries);
         while low < high {
             let middle = low.midpoint(high);
             if is_before(middle) {
@@ -293,7 +321,7 @@ impl<'a> NodeView<'a> {
     }
 
     #[inline]
-    fn heads(&self) -> &'a [[u8; HEAD_BYTES]] {
+    pub(super) fn heads(&self) -> &'a [[u8; HEAD_BYTES]] {
         self.array(field::BODY)
     }
 

@@ -140,6 +140,24 @@ impl BTree {
             Bound::Included(key) => Some((key.encode(self.keys)?.to_vec(), Place::BEYOND)),
             Bound::Excluded(key) => Some((key.encode(self.keys)?.to_vec(), Place::FIRST)),
         };
+        self.walk_from(access, (&lowest, place), end)
+    }
+
+    /// All entries of a stored key.
+    pub(super) fn range_of_bytes<'t, A: PageAccess>(
+        &'t self,
+        access: &'t A,
+        key: &[u8],
+    ) -> Result<LeafWalk<'t, A>, StorageError> {
+        self.walk_from(access, (key, Place::FIRST), Some((key.to_vec(), Place::BEYOND)))
+    }
+
+    fn walk_from<'t, A: PageAccess>(
+        &'t self,
+        access: &'t A,
+        (lowest, place): (&[u8], Place),
+        end: Option<(Vec<u8>, Place)>,
+    ) -> Result<LeafWalk<'t, A>, StorageError> {
         let mut walk = LeafWalk {
             tree: self,
             access,
@@ -151,7 +169,7 @@ impl BTree {
             key: Vec::new(),
             gets: 0,
         };
-        walk.begin(&lowest, place)?;
+        walk.begin(lowest, place)?;
         Ok(walk)
     }
 

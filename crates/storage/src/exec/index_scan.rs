@@ -1,35 +1,19 @@
 //! Index range scan with table access: in the order of the keys, every entry's row is fetched and one column of it
 //! looked at.
 //!
-//! The next row may lie anywhere, so each one costs as many loads from memory as lie on the way to it, one after the
-//! other: the page's word, the page's head, the row's entry in the directory, the row. But the addresses to come are
-//! known: they stand in the leaf. So the scan works at three places at once. Farthest ahead it asks for the lines of
-//! the page's head; nearer it gets the page and asks for the lines of the row; then it walks, several rows side by
-//! side.
-//!
-//! A row in the page of the row before is a *revisit* of a page that is still pinned: no get. So the gets of the table
-//! by a scan of the whole index are its clustering factor.
+//! The addresses to come stand in the leaf, so the rows go through a queue that looks ahead (`row_queue.rs`). A row in
+//! the page of the row before is no get, so the gets of the table by a scan of the whole index are its clustering
+//! factor.
 
-use std::collections::VecDeque;
 use std::ops::Bound;
 
-use crate::btree::key::Place;
+use super::row_queue::{RowQueue, RowSink};
 use crate::btree::{BTree, Key};
 use crate::error::StorageError;
 use crate::heap::PageAccess;
-use crate::page::PageView;
-use crate::page_id::{PageId, SegmentId};
 use crate::walk::{Spot, count_values};
 
-/// How many rows ahead of the walk a page is asked for, where nobody says otherwise.
-pub const LOOK_AHEAD: usize = 32;
-
-/// Rows that are walked side by side, and pages that are got before: so many may be pinned at once, and as many again.
-/// With 16 a row took 35 ns in the order of the table, with eight 29.
-const GROUP: usize = 8;
-
-/// Rows that were walked and are still in the queue, before it is cut.
-const WALKED_MAX: usize = 4096;
+pub use super::row_queue::LOOK_AHEAD;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
@@ -68,176 +52,43 @@ pub fn count_by_index<A: PageAccess>(
     tree: &BTree,
     scan: &IndexScan<'_>,
 ) -> Result<IndexScanResult, StorageError> {
-    let mut rows = RowQueue::new(access, tree.table(), scan);
+    let count = Count { column: scan.column, rows: 0, values: 0 };
+    let mut rows = RowQueue::new(access, tree.table(), scan.look_ahead, count);
     let mut leaves = tree.range(access, (scan.lower, scan.upper))?;
     while let Some((node, span)) = leaves.next_leaf()? {
-        rows.result.rows += span.len() as u64;
-        rows.waiting.extend(node.places(span));
+        rows.extend(node.places(span).map(|place| (place, ())));
         rows.work_off(scan.look_ahead.max(1))?;
     }
     rows.work_off(0)?;
-    Ok(IndexScanResult { index_gets: leaves.gets(), ..rows.result })
+    let Count { rows: visited, values, .. } = rows.sink;
+    let (table_gets, pinned_revisits) = (rows.gets, rows.revisits);
+    Ok(IndexScanResult { rows: visited, values, index_gets: leaves.gets(), table_gets, pinned_revisits })
 }
 
-/// Rows on their way from the index to the walk.
-struct RowQueue<'a, A: PageAccess + 'a> {
-    access: &'a A,
-    table: SegmentId,
+/// Counts rows and values.
+struct Count {
     column: u8,
-    look_ahead: usize,
-    result: IndexScanResult,
-    /// The rows, in key order; before `got` their pages are held or let go already, before `announced` asked for.
-    waiting: Vec<Place>,
-    announced: usize,
-    got: usize,
-    /// Number of the page that was asked for last.
-    page_announced: Option<u32>,
-    /// Pages that are held, in the order of their gets; `released` others were got before them.
-    held: VecDeque<A::Guard<'a>>,
-    released: usize,
-    /// Number of the page that was got last, if it is held.
-    page_held: Option<u32>,
-    /// Rows that are ready to be walked.
-    ready: VecDeque<Ready>,
+    rows: u64,
+    values: u64,
 }
 
-/// A row whose page is held.
-#[derive(Clone, Copy)]
-struct Ready {
-    /// Which of the gets gave its page.
-    get: usize,
-    /// Where in the page it begins.
-    start: u16,
-}
+impl RowSink for Count {
+    type Tag = ();
 
-impl<'a, A: PageAccess> RowQueue<'a, A> {
-    fn new(access: &'a A, table: SegmentId, scan: &IndexScan<'_>) -> RowQueue<'a, A> {
-        RowQueue {
-            access,
-            table,
-            column: scan.column,
-            look_ahead: scan.look_ahead,
-            result: IndexScanResult::default(),
-            waiting: Vec::new(),
-            announced: 0,
-            got: 0,
-            page_announced: None,
-            held: VecDeque::new(),
-            released: 0,
-            page_held: None,
-            ready: VecDeque::new(),
-        }
-    }
-
-    /// Walks rows until at most `kept` are left that were not got yet: as long as more are to come, those are looked
-    /// ahead at.
-    fn work_off(&mut self, kept: usize) -> Result<(), StorageError> {
-        let is_last = kept == 0;
-        while self.waiting.len() - self.got > kept || (is_last && !self.ready.is_empty()) {
-            self.announce();
-            let is_short_of_frames = self.get_some()?;
-            // One group stays behind, so that its lines have time to come; the rest only when nothing comes any more.
-            let is_dry = is_short_of_frames || (is_last && self.got == self.waiting.len());
-            while self.ready.len() > GROUP || (is_dry && !self.ready.is_empty()) {
-                self.walk_group();
-            }
-            self.release();
-        }
-        if self.got > WALKED_MAX {
-            self.waiting.drain(..self.got);
-            self.announced -= self.got;
-            self.got = 0;
-        }
-        Ok(())
-    }
-
-    /// Asks for the pages of the rows that come next but are not got yet.
     #[inline]
-    fn announce(&mut self) {
-        self.announced = self.announced.max(self.got);
-        if self.look_ahead == 0 {
-            return;
-        }
-        let end = (self.got + GROUP + self.look_ahead).min(self.waiting.len());
-        for place in &self.waiting[self.announced.min(end)..end] {
-            if self.page_announced != Some(place.page()) {
-                self.page_announced = Some(place.page());
-                self.access.prefetch(PageId { segment: self.table, number: place.page() });
-            }
-        }
-        self.announced = self.announced.max(end);
+    fn take(&mut self, rows: &[Spot<'_>], _: &[()]) {
+        self.rows += rows.len() as u64;
+        self.values += count_values(rows, self.column);
     }
-
-    /// Gets the pages of the next rows, a group at most; `true` when the pool has no frame for one of them now.
-    #[inline]
-    fn get_some(&mut self) -> Result<bool, StorageError> {
-        let end = (self.got + GROUP).min(self.waiting.len());
-        while self.got < end {
-            let place = self.waiting[self.got];
-            if self.page_held == Some(place.page()) {
-                self.access.pinned_revisit();
-                self.result.pinned_revisits += 1;
-            } else {
-                match self.access.get(PageId { segment: self.table, number: place.page() }) {
-                    Ok(page) => self.held.push_back(page),
-                    Err(StorageError::PoolExhausted { .. }) if !self.held.is_empty() => {
-                        self.page_held = None;
-                        return Ok(true);
-                    }
-                    Err(error) => return Err(error),
-                }
-                self.page_held = Some(place.page());
-                self.result.table_gets += 1;
-            }
-            let page = self.held.back().map(|page| Spot::of(PageView::verified(page), place.slot()));
-            let Some(spot) = page.flatten() else { return Err(no_row(place, self.table)) };
-            let ready = Ready { get: self.released + self.held.len() - 1, start: spot.start() };
-            self.ready.push_back(ready);
-            self.got += 1;
-        }
-        Ok(false)
-    }
-
-    /// Walks the rows that were got first.
-    #[inline]
-    fn walk_group(&mut self) {
-        let count = self.ready.len().min(GROUP);
-        let Some(first) = self.ready.front() else { return };
-        let spot = |ready: &Ready| Spot::at(&self.held[ready.get - self.released], ready.start);
-        let mut spots = [spot(first); GROUP];
-        for (spot_of, ready) in spots.iter_mut().zip(&self.ready) {
-            *spot_of = spot(ready);
-        }
-        self.result.values += count_values(&spots[..count], self.column);
-        self.ready.drain(..count);
-    }
-
-    /// Lets go of the pages that no row waits for any more, but for the last one: the next row may be in it.
-    #[inline]
-    fn release(&mut self) {
-        let kept = usize::from(self.page_held.is_some());
-        let needed = self.ready.front().map_or(self.released + self.held.len() - kept, |first| first.get);
-        while self.released < needed {
-            self.held.pop_front();
-            self.released += 1;
-        }
-    }
-}
-
-#[cold]
-fn no_row(place: Place, table: SegmentId) -> StorageError {
-    let row = place.row(table);
-    StorageError::Parameters(format!("an index leads to {}, which has no row {}", row.page, row.slot))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::btree::{BulkSettings, KeyKind, TreePlace};
-    use crate::heap::PageAccess;
     use crate::memory_pages::{FewFrames, MemoryPages, TABLE, UNDO};
     use crate::page::{PageKind, PageMut};
-    use crate::page_id::{PAGE_SIZE, RowId};
+    use crate::page_id::{PAGE_SIZE, PageId, RowId};
     use crate::row::{self, Value};
     use crate::versions::PageUpdate;
     use measure::random::SplitMix64;

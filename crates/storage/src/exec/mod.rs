@@ -2,4 +2,6 @@
 
 pub mod full_scan;
 pub mod index_scan;
+pub mod nested_loop;
+mod row_queue;
 pub mod unit_scan;

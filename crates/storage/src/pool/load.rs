@@ -14,7 +14,7 @@ use sys::read::{Completion, ReadMethod, ReadRequest, Wait, best_method, method};
 use super::frames::{OwnFrame, PageBytes};
 use super::segment::{DataFile, Reader};
 use super::word::{Publication, Purpose, Word};
-use super::{Admission, Pool, Session};
+use super::{Admission, Pool, PoolSettings, Session};
 use crate::error::StorageError;
 use crate::page_id::{PAGE_SIZE, PageId};
 
@@ -107,12 +107,13 @@ impl<'pool> Session<'pool> {
         Ok(blocks + self.load_run(file, &mut run)?)
     }
 
-    /// Brings the pages that are not in the pool, wherever they lie, with up to `read_depth` reads in flight: one
-    /// physical read of one block each, in no certain order.
+    /// Brings the pages that are not in the pool, wherever they lie, with up to `read_depth` reads in flight, in no
+    /// certain order. A page with its neighbours that are asked for right behind it is one physical read, of at most
+    /// `blocks_per_gather` blocks; so who wants neighbours merged sorts the pages.
     ///
-    /// The pages are not pinned and count as no get; asking for more than a tenth of the pool at once may push out the
-    /// first by the last. Errors as [`get`](Session::get), the first one that occurs, after all reads in flight have
-    /// ended.
+    /// The pages are not pinned and count as no get; asking for more than [`Pool::pages_ahead`] at once may push out
+    /// the first by the last. Errors as [`get`](Session::get), the first one that occurs, after all reads in flight
+    /// have ended.
     pub fn load_many(&self, pages: &[PageId]) -> Result<(), StorageError> {
         for of_one_segment in pages.chunk_by(|one, other| one.segment == other.segment) {
             self.load_scattered(of_one_segment)?;
@@ -153,10 +154,10 @@ impl<'pool> Session<'pool> {
         self.gate.read(&mut *reader, request(first, blocks, 0));
         let mut done = Vec::with_capacity(1);
         while done.is_empty() {
-            reader.reap(Wait { at_least: 1, timeout: None }, &mut done).map_err(|error| failed(file, error))?;
+            reader.reap(Wait { at_least: 1, timeout: None }, &mut done).map_err(|error| failed(file, first, error))?;
         }
         for completion in done {
-            whole(file, completion.result, blocks * PAGE_SIZE)?;
+            whole(file, first, completion.result, blocks * PAGE_SIZE)?;
         }
         Ok(reader)
     }
@@ -171,7 +172,10 @@ impl<'pool> Session<'pool> {
         }
         let mut method = match methods[place].take() {
             Some(method) => method,
-            None => file.open(self.pool.settings.io_method, self.pool.settings.read_depth, PAGE_SIZE)?,
+            None => {
+                let PoolSettings { io_method, read_depth, blocks_per_gather, .. } = self.pool.settings;
+                file.open(io_method, read_depth, blocks_per_gather * PAGE_SIZE)?
+            }
         };
         let outcome = Batch::new(self, file, method.as_mut()).run(pages)?;
         // Only a method that has nothing in flight is used again; a broken one was dropped by the `?` above,
@@ -186,21 +190,21 @@ struct Batch<'batch, 'pool> {
     session: &'batch Session<'pool>,
     file: &'batch DataFile,
     method: &'batch mut dyn ReadMethod,
-    /// The claim of each slot in flight.
-    claims: Vec<Option<Claim<'pool>>>,
+    /// The claims of each slot, neighbours in order; none of a slot that is not in flight.
+    claims: Vec<Vec<Claim<'pool>>>,
     idle: Vec<usize>,
 }
 
 impl<'batch, 'pool> Batch<'batch, 'pool> {
     fn new(session: &'batch Session<'pool>, file: &'batch DataFile, method: &'batch mut dyn ReadMethod) -> Self {
         let depth = method.depth();
-        let claims = (0..depth).map(|_| None).collect();
+        let claims = (0..depth).map(|_| Vec::new()).collect();
         Batch { session, file, method, claims, idle: (0..depth).rev().collect() }
     }
 
     /// The outer error is the method's own, and reads may still be in flight; the inner one is a page's, and none are.
     fn run(mut self, pages: &[PageId]) -> Result<Result<(), StorageError>, StorageError> {
-        let mut left = pages.iter();
+        let mut left = pages;
         let mut done = Vec::with_capacity(self.claims.len());
         let mut outcome = Ok(());
         loop {
@@ -211,7 +215,8 @@ impl<'batch, 'pool> Batch<'batch, 'pool> {
                 return Ok(outcome);
             }
             let wait = Wait { at_least: 1, timeout: None };
-            self.method.reap(wait, &mut done).map_err(|error| failed(self.file, error))?;
+            let in_flight = self.claims.iter().flatten().next().map_or(pages[0], |claim| claim.page);
+            self.method.reap(wait, &mut done).map_err(|error| failed(self.file, in_flight, error))?;
             for completion in done.drain(..) {
                 outcome = outcome.and(self.take_in(completion));
             }
@@ -220,26 +225,51 @@ impl<'batch, 'pool> Batch<'batch, 'pool> {
 
     /// Queues reads until every slot is in flight or no page is left. Pages that are in the pool, or on their way
     /// there, are passed over.
-    fn queue_from(&mut self, left: &mut std::slice::Iter<'_, PageId>) -> Result<(), StorageError> {
+    fn queue_from(&mut self, left: &mut &[PageId]) -> Result<(), StorageError> {
         while let Some(slot) = self.idle.last().copied()
-            && let Some(page) = left.next()
+            && let Some(first) = self.claim_run(slot, left)?
         {
-            if let Some(claim) = Claim::of(self.session.pool, *page)? {
-                self.session.gate.read(self.method, request(*page, 1, slot));
-                self.claims[slot] = Some(claim);
-                self.idle.pop();
-            }
+            let blocks = self.claims[slot].len();
+            self.session.gate.read(self.method, request(first, blocks, slot));
+            self.idle.pop();
         }
         Ok(())
     }
 
+    /// Claims the next page that is absent, and what of its neighbours is and comes right behind it. Tells the first.
+    fn claim_run(&mut self, slot: usize, left: &mut &[PageId]) -> Result<Option<PageId>, StorageError> {
+        let pool = self.session.pool;
+        let run = &mut self.claims[slot];
+        while let Some((page, rest)) = left.split_first() {
+            let goes_on = run.last().is_none_or(|last| last.page.number.checked_add(1) == Some(page.number));
+            if !goes_on || run.len() == pool.settings.blocks_per_gather {
+                break;
+            }
+            match Claim::of(pool, *page) {
+                Ok(Some(claim)) => run.push(claim),
+                Ok(None) if run.is_empty() => (),
+                Ok(None) => break,
+                Err(error) => {
+                    run.clear();
+                    return Err(error);
+                }
+            }
+            *left = rest;
+        }
+        Ok(run.first().map(|claim| claim.page))
+    }
+
     fn take_in(&mut self, completion: Completion) -> Result<(), StorageError> {
         let slot = completion.slot;
-        let claim = self.claims[slot].take().expect("a slot in flight has its claim");
+        let run = std::mem::take(&mut self.claims[slot]);
+        let first = run.first().expect("a slot in flight has its claims").page;
         self.idle.push(slot);
-        whole(self.file, completion.result, PAGE_SIZE)?;
-        let (bytes, _) = self.method.data(slot).as_chunks::<PAGE_SIZE>();
-        claim.accept(self.file, &bytes[0], Purpose::Random, Publication::Ahead).map(drop)
+        whole(self.file, first, completion.result, run.len() * PAGE_SIZE)?;
+        let (pages, _) = self.method.data(slot).as_chunks::<PAGE_SIZE>();
+        for (claim, bytes) in run.into_iter().zip(pages) {
+            claim.accept(self.file, bytes, Purpose::Random, Publication::Ahead)?;
+        }
+        Ok(())
     }
 }
 
@@ -247,16 +277,17 @@ fn request(first: PageId, blocks: usize, slot: usize) -> ReadRequest {
     ReadRequest { offset: u64::from(first.number) * PAGE_SIZE as u64, length: blocks * PAGE_SIZE, slot }
 }
 
-/// A short read is an error: the file was cut while it was open.
-fn whole(file: &DataFile, result: io::Result<usize>, wanted: usize) -> Result<(), StorageError> {
-    let bytes = result.map_err(|error| failed(file, error))?;
+/// A short read is an error: the file was cut while it was open. It names the first block that did not come.
+fn whole(file: &DataFile, first: PageId, result: io::Result<usize>, wanted: usize) -> Result<(), StorageError> {
+    let bytes = result.map_err(|error| failed(file, first, error))?;
     if bytes == wanted {
         return Ok(());
     }
-    let reason = format!("a read of {wanted} bytes returned {bytes}; the file was cut short after it was opened");
-    Err(StorageError::BadFile { file: file.path().into(), reason })
+    let page = PageId { number: first.number + (bytes / PAGE_SIZE) as u32, ..first };
+    let reason = format!("a read of {wanted} bytes returned {bytes}: the file was cut short after it was opened");
+    Err(StorageError::BadPage { file: file.path().into(), page, reason })
 }
 
-fn failed(file: &DataFile, error: io::Error) -> StorageError {
-    StorageError::Io { file: file.path().into(), doing: "reading pages", error }
+fn failed(file: &DataFile, first: PageId, error: io::Error) -> StorageError {
+    StorageError::Read { file: file.path().into(), page: first, error }
 }

@@ -15,7 +15,7 @@
 //! | `word.rs` | who may touch which page |
 //! | `replacement.rs` | which page leaves |
 //! | `frames.rs`, `pinned.rs`, `words.rs` | where bytes and words stand; all unsafe code of the pool |
-//! | `segment.rs` | where pages come from |
+//! | `segment.rs`, `source.rs` | where pages come from |
 //! | `load.rs` | how they come: one, a range, many |
 //! | `gate.rs` | what is counted |
 //! | `wait.rs` | how one waits for another's page |
@@ -31,6 +31,7 @@ mod pinned;
 mod replacement;
 mod segment;
 mod session;
+mod source;
 mod wait;
 mod word;
 mod words;
@@ -38,7 +39,6 @@ mod words;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use sys::read::{MethodRow, best_method, method};
-use sys::target::Target;
 
 pub use frames::PageBytes;
 use frames::{Frames, OwnFrame};
@@ -49,6 +49,7 @@ use replacement::{Admission, Replacement};
 pub use segment::Verifier;
 use segment::{DataFile, Origin, Segment};
 pub use session::{Cursor, Session};
+pub use source::PageSource;
 use wait::Rooms;
 use word::{State, Verdict, Word};
 
@@ -73,27 +74,37 @@ pub struct PoolSettings {
     pub read_depth: usize,
     /// Most blocks of one read of [`Session::prefetch_range`].
     pub blocks_per_read: usize,
+    /// Most blocks of one read of [`Session::load_many`]: neighbours that are asked for one behind the other are read
+    /// together. 1 reads every block by itself.
+    pub blocks_per_gather: usize,
 }
 
 impl PoolSettings {
     /// A pool of `bytes` with usual settings: the best method of this system 32 deep, 128 blocks (1 MiB) a read, which
     /// is what the ladder's sequential rung reads.
     ///
-    /// A small pool gets fewer of either, so that what is read at once stays below a quarter of its frames.
+    /// A small pool gets fewer of either, so that what is read at once stays below a quarter of its frames. Scattered
+    /// blocks are read one by one.
     pub fn new(bytes: usize) -> PoolSettings {
         let at_once_max = (bytes / PAGE_SIZE / 4).max(1);
         let read_depth = at_once_max.min(32);
         let name = best_method(read_depth);
         let io_method = method(name).expect("the best method is one of the table");
-        PoolSettings { bytes, segments_max: 64, io_method, read_depth, blocks_per_read: at_once_max.min(128) }
+        let blocks_per_read = at_once_max.min(128);
+        PoolSettings { bytes, segments_max: 64, io_method, read_depth, blocks_per_read, blocks_per_gather: 1 }
+    }
+
+    /// Most blocks of reads under way.
+    fn at_once(&self) -> usize {
+        self.read_depth.saturating_mul(self.blocks_per_gather).max(self.blocks_per_read)
     }
 
     /// The number of frames, or what is wrong with the settings.
     fn frames(&self) -> Result<u32, StorageError> {
         let count = self.bytes / PAGE_SIZE;
-        let at_once = self.read_depth.max(self.blocks_per_read);
-        let needed = FRAMES_MIN.max(2 * at_once);
-        if self.read_depth == 0 || self.blocks_per_read == 0 || self.segments_max == 0 {
+        let at_once = self.at_once();
+        let needed = FRAMES_MIN.max(at_once.saturating_mul(2));
+        if [self.read_depth, self.blocks_per_read, self.blocks_per_gather, self.segments_max].contains(&0) {
             let reason = "a buffer pool needs a read depth, blocks per read and a number of segments of at least 1";
             return Err(StorageError::Parameters(reason.into()));
         }
@@ -105,7 +116,7 @@ impl PoolSettings {
                 "a buffer pool of {} bytes has {count} frames of {PAGE_SIZE} bytes and needs {needed} to read \
                  {at_once} at once; give it {} bytes or more",
                 self.bytes,
-                needed * PAGE_SIZE
+                needed.saturating_mul(PAGE_SIZE)
             )));
         }
         u32::try_from(count)
@@ -136,7 +147,7 @@ impl Pool {
         let frames = Frames::new(count).map_err(|error| {
             StorageError::Parameters(format!("no memory for a buffer pool of {} bytes: {error}", settings.bytes))
         })?;
-        let replacement = Replacement::new(frames.all(), 2 * settings.read_depth.max(settings.blocks_per_read));
+        let replacement = Replacement::new(frames.all(), 2 * settings.at_once());
         Ok(Pool {
             settings,
             frames,
@@ -148,17 +159,17 @@ impl Pool {
         })
     }
 
-    /// Adds the first `pages` pages of a file; `verify` judges each of them when it is read.
+    /// Adds the first `pages` pages of a file, or of what stands in for one; `verify` judges each when it is read.
     ///
-    /// Whether reads go through the page cache is the target's: open it direct to have every miss reach the device.
-    /// Errors when the file is shorter, when it cannot be read page by page, or when there are too many segments.
+    /// Whether reads go through the page cache is the source's: open it direct to have every miss reach the device.
+    /// Errors when the source is shorter, when it cannot be read page by page, or when there are too many segments.
     pub fn add_segment(
         &self,
-        target: Target,
+        source: impl PageSource + 'static,
         pages: u32,
         verify: impl Fn(&PageBytes, PageId) -> Result<(), String> + Send + Sync + 'static,
     ) -> Result<SegmentId, StorageError> {
-        let file = DataFile::new(target, pages, Box::new(verify))?;
+        let file = DataFile::new(Box::new(source), pages, Box::new(verify))?;
         self.add(Segment::new(pages, Origin::File(file))?)
     }
 
@@ -183,6 +194,11 @@ impl Pool {
     /// Number of frames.
     pub fn frames(&self) -> usize {
         self.frames.count() as usize
+    }
+
+    /// Pages that one can ask for ahead of their use without the last pushing out the first.
+    pub fn pages_ahead(&self) -> usize {
+        self.replacement().probation_frames()
     }
 
     /// Bytes of the frames that really stand on huge pages; `None` where the kernel does not tell.

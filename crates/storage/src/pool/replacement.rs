@@ -96,24 +96,35 @@ impl Replacement {
         self.free.extend(frames);
     }
 
+    /// Frames that probation holds before it gives up any for others.
+    pub(super) fn probation_frames(&self) -> usize {
+        self.probation_frames_min
+    }
+
     /// Whether the page left probation so recently that it would still be here had main been all of the pool.
     fn is_remembered(&self, admission: Admission) -> bool {
         let age = self.evictions.wrapping_sub(admission.mark) as usize;
         admission.mark != 0 && admission.purpose == Purpose::Random && age < self.owners.len()
     }
 
-    /// Sweeps the queue that is over its share, then the other, then main again: what the sweep of probation has moved
-    /// there was not looked at yet.
+    /// Sweeps probation down to its share, then main, then all of probation, then main again: what the sweep of
+    /// probation has moved there was not looked at yet.
+    ///
+    /// Down to its share and no farther: behind the pages that were used, and move on, stand those that somebody has
+    /// just asked for ahead of their use.
     fn evict_one(&mut self, evict: &mut impl FnMut(PageId, u32) -> Verdict) -> Option<OwnFrame> {
-        if self.probation.len() >= self.probation_frames_min {
-            return self.sweep_probation(evict).or_else(|| self.sweep_main(evict));
-        }
-        self.sweep_main(evict).or_else(|| self.sweep_probation(evict)).or_else(|| self.sweep_main(evict))
+        let beyond = self.sweep_probation(self.probation_frames_min, evict);
+        let other = beyond.or_else(|| self.sweep_main(evict));
+        other.or_else(|| self.sweep_probation(0, evict)).or_else(|| self.sweep_main(evict))
     }
 
-    fn sweep_probation(&mut self, evict: &mut impl FnMut(PageId, u32) -> Verdict) -> Option<OwnFrame> {
+    /// Looks at pages of probation while it holds at least `share` of them.
+    fn sweep_probation(&mut self, share: usize, evict: &mut impl FnMut(PageId, u32) -> Verdict) -> Option<OwnFrame> {
         let mark = self.evictions.wrapping_add(1).max(1);
         for _ in 0..self.probation.len() {
+            if self.probation.len() < share {
+                return None;
+            }
             let frame = self.probation.pop_front()?;
             match self.judge(frame, mark, evict) {
                 Verdict::Evicted => {

@@ -5,10 +5,10 @@ use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use sys::read::{MethodRow, ReadMethod, Setup};
-use sys::target::Target;
+use sys::read::{MethodRow, ReadMethod};
 
 use super::frames::PageBytes;
+use super::source::PageSource;
 use super::word::Word;
 use super::words::Words;
 use crate::error::StorageError;
@@ -76,28 +76,26 @@ impl Segment {
 
 /// A file that pages are read from, with the verifier of its pages.
 pub(super) struct DataFile {
-    target: Target,
+    source: Box<dyn PageSource>,
     verify: Verifier,
     readers: Mutex<Vec<Box<dyn ReadMethod>>>,
 }
 
 impl DataFile {
     /// Errors when the file is shorter than `pages` pages or cannot be read page by page.
-    pub(super) fn new(target: Target, pages: u32, verify: Verifier) -> Result<DataFile, StorageError> {
-        let file = || target.path().to_path_buf();
-        let (bytes, size) = (u64::from(pages) * PAGE_SIZE as u64, target.size());
+    pub(super) fn new(source: Box<dyn PageSource>, pages: u32, verify: Verifier) -> Result<DataFile, StorageError> {
+        let file = || source.path().to_path_buf();
+        let (bytes, size) = (u64::from(pages) * PAGE_SIZE as u64, source.size());
         if size < bytes {
             let reason = format!("it holds {size} bytes and should hold {pages} pages, that is {bytes} bytes");
             return Err(StorageError::BadFile { file: file(), reason });
         }
-        target
-            .check_block_size(PAGE_SIZE as u64)
-            .map_err(|error| StorageError::BadFile { file: file(), reason: error.to_string() })?;
-        Ok(DataFile { target, verify, readers: Mutex::new(Vec::new()) })
+        source.check_pages().map_err(|reason| StorageError::BadFile { file: file(), reason })?;
+        Ok(DataFile { source, verify, readers: Mutex::new(Vec::new()) })
     }
 
     pub(super) fn path(&self) -> &Path {
-        self.target.path()
+        self.source.path()
     }
 
     /// Opens an I/O method on the file.
@@ -107,9 +105,7 @@ impl DataFile {
         depth: usize,
         slot_bytes: usize,
     ) -> Result<Box<dyn ReadMethod>, StorageError> {
-        let depth = depth.min(row.depth_max.unwrap_or(depth));
-        (row.open)(Setup { target: &self.target, depth, slot_bytes })
-            .map_err(|error| StorageError::Parameters(error.to_string()))
+        self.source.open(row, depth, slot_bytes).map_err(|error| StorageError::Parameters(error.to_string()))
     }
 
     /// A method for one read at a time, opened by `open` when none is idle.
@@ -140,7 +136,7 @@ impl DataFile {
 
 impl fmt::Debug for DataFile {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("DataFile").field("target", &self.target).finish_non_exhaustive()
+        formatter.debug_struct("DataFile").field("source", &self.source).finish_non_exhaustive()
     }
 }
 

@@ -108,6 +108,12 @@ impl<'pool> Session<'pool> {
         }
     }
 
+    /// Whether a page is in the pool now. No pin, no get.
+    #[inline]
+    pub fn is_cached(&self, page: PageId) -> bool {
+        self.pool.word(page).is_ok_and(|word| word.state() == State::Resident)
+    }
+
     /// Hears that a page was used again while its pin is still held.
     #[inline]
     pub fn pinned_revisit(&self) {

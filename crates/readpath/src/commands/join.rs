@@ -1,0 +1,181 @@
+//! `readpath join`: what gathering the look-ups of a nested loop is worth.
+
+use std::path::{Path, PathBuf};
+
+use ::measure::quantity::parse_size;
+use clap::{ArgMatches, Args, Command, ValueEnum};
+use device::model::{self, Model};
+use experiments::ExperimentError;
+use experiments::join::{self, DEPTH, Distance, JoinMethod, JoinParameters, LOOK_AHEAD, PAD, ROWS};
+use subjects::join_engine::Io;
+use sys::target::Caching;
+
+use super::measure::measure;
+use super::{CommandRow, Context, arguments};
+use crate::exit::{Exit, Failure};
+
+/// The row of the table of commands.
+pub(super) const COMMAND: CommandRow = CommandRow { name: "join", define, run };
+
+const EXAMPLES: &str = "\
+Examples:
+  readpath join                                      four methods on this storage
+  readpath join --repeat 100                         as often as in the published experiment
+  readpath join --io sync                            gathered, and read one after the other
+  readpath join --batch-size 8,32,128,512,2048       from which size on more is no faster
+  readpath join --rand 0,10,50,100 --method one-at-a-time,batched-rowid
+  readpath join --on model:hdd-7200                  on a modelled disk, in virtual time
+  readpath join --on /mnt/data                       on the storage of that directory";
+
+#[derive(Clone, Copy, ValueEnum)]
+enum MethodName {
+    /// Each block before the next look-up
+    OneAtATime,
+    /// What is missing of the rows ahead in one request
+    Prefetch,
+    /// What is missing of a batch of outer rows in one request
+    Batch,
+    /// A larger batch in the order of its blocks
+    BatchedRowid,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum IoName {
+    /// Many reads at once
+    Async,
+    /// One after the other
+    Sync,
+}
+
+#[derive(Args)]
+struct Arguments {
+    /// Rows of the inner table; seven to a block with the usual --pad
+    #[arg(long, visible_alias = "inner-rows", default_value_t = ROWS)]
+    rows: u64,
+    /// Per cent of the rows that lie out of the order of the index
+    #[arg(long, value_delimiter = ',', value_name = "PERCENT,...", default_value = "100", value_parser = parse_percent)]
+    rand: Vec<u8>,
+    /// Bytes of filler of a row
+    #[arg(long, default_value_t = PAD)]
+    pad: u32,
+    /// Rows that are joined
+    #[arg(long, default_value_t = 2000)]
+    outer_rows: u64,
+    /// How the inner rows are gathered [default: all]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "METHOD,...")]
+    method: Vec<MethodName>,
+    /// Rows of a batch [default: 256 for batch, 1024 for batched-rowid]
+    #[arg(long, value_delimiter = ',', value_name = "ROWS,...")]
+    batch_size: Vec<usize>,
+    /// Rows that prefetch looks ahead at most
+    #[arg(long, value_name = "ROWS", default_value_t = LOOK_AHEAD)]
+    look_ahead: usize,
+    /// Look ahead so far always, whatever is cached
+    #[arg(long)]
+    fixed_look_ahead: bool,
+    /// How reads are handed over
+    #[arg(long, value_enum, default_value = "async")]
+    io: IoName,
+    /// Read past the page cache [default]
+    #[arg(long, conflicts_with = "buffered")]
+    direct: bool,
+    /// Read through the page cache, which is emptied of these files before each join
+    #[arg(long)]
+    buffered: bool,
+    /// Bytes of the buffer pool
+    #[arg(long, value_name = "SIZE", default_value = "32MiB", value_parser = parse_size)]
+    pool: u64,
+    /// Reads in flight at most
+    #[arg(long, default_value_t = DEPTH)]
+    depth: usize,
+    /// Joins of each case; 100 is the published number
+    #[arg(long, default_value_t = 20)]
+    repeat: usize,
+    /// A directory for the tables, or a device in virtual time: model:NAME, model:FILE.toml
+    #[arg(long, value_name = "WHERE")]
+    on: Option<String>,
+    /// Directory of the tables, which stay there for the next run: with the defaults 240 MB, free to remove
+    /// [default: $XDG_CACHE_HOME/readpath/tables or ~/.cache/readpath/tables]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Load the tables again
+    #[arg(long)]
+    reload: bool,
+}
+
+fn define(command: Command) -> Command {
+    let about = "Measures what gathering the look-ups of a nested loop is worth on this storage";
+    Arguments::augment_args(command.about(about).after_help(EXAMPLES))
+}
+
+fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
+    let parameters = arguments::<Arguments>(matches)?.parameters(context)?;
+    measure(context, COMMAND.name, |journal, machine| {
+        join::run(&parameters, machine, journal)?;
+        Ok::<(), ExperimentError>(())
+    })
+}
+
+impl Arguments {
+    fn parameters(self, context: &Context) -> Result<JoinParameters, Failure> {
+        let (model, named) = place(self.on.as_deref())?;
+        let nowhere = "there is no directory for the tables, because neither XDG_CACHE_HOME nor HOME is set: name one \
+                       with --dir DIR.";
+        let usual = || context.settings.cache_dir.as_ref().map(|dir| dir.join("tables"));
+        let directory = named.or(self.dir).or_else(usual).ok_or_else(|| Failure::new(Exit::Failed, nowhere))?;
+        let parameters = JoinParameters {
+            directory,
+            rows: self.rows,
+            rands: self.rand,
+            pad: self.pad,
+            outer_rows: self.outer_rows,
+            methods: self.method.into_iter().map(MethodName::method).collect(),
+            batch_sizes: self.batch_size,
+            look_ahead: match self.fixed_look_ahead {
+                true => Distance::Fixed(self.look_ahead),
+                false => Distance::UpTo(self.look_ahead),
+            },
+            io: match self.io {
+                IoName::Async => Io::Async,
+                IoName::Sync => Io::Sync,
+            },
+            caching: if self.buffered { Caching::Buffered } else { Caching::Direct },
+            pool: self.pool,
+            depth: self.depth,
+            repeat: self.repeat,
+            model,
+            reload: self.reload,
+        };
+        parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+        Ok(parameters)
+    }
+}
+
+/// What `--on` names: a model, or a directory.
+fn place(on: Option<&str>) -> Result<(Option<Model>, Option<PathBuf>), Failure> {
+    let Some(on) = on else { return Ok((None, None)) };
+    let wrong = |reason: String| Failure::new(Exit::WrongCommandLine, reason);
+    if let Some(model) = model::named(on) {
+        return Ok((Some(model.map_err(|error| wrong(error.to_string()))?), None));
+    }
+    if !Path::new(on).is_dir() {
+        return Err(wrong(format!("--on {on}: there is no such directory, and it is no model:NAME")));
+    }
+    Ok((None, Some(on.into())))
+}
+
+impl MethodName {
+    fn method(self) -> JoinMethod {
+        match self {
+            MethodName::OneAtATime => JoinMethod::OneAtATime,
+            MethodName::Prefetch => JoinMethod::Prefetch,
+            MethodName::Batch => JoinMethod::Batch,
+            MethodName::BatchedRowid => JoinMethod::BatchedRowid,
+        }
+    }
+}
+
+/// A word of `--rand`; what is over 100 is refused with the other parameters.
+fn parse_percent(word: &str) -> Result<u8, String> {
+    word.parse().map_err(|_| format!("'{word}' is no whole percentage: write 0 to 100, without a sign"))
+}

@@ -1,0 +1,188 @@
+//! `readpath join` as a user calls it: on files and on models, what cannot be, zero outer rows, ^C.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
+
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A user with a home directory on the build's disk.
+struct User {
+    home: TempDir,
+}
+
+impl User {
+    fn new() -> User {
+        User { home: TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap() }
+    }
+
+    fn command(&self, words: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_readpath"));
+        command.arg("join").args(words.split_whitespace()).env_clear().env("HOME", self.home.path());
+        command.env("LANG", "C.UTF-8").env("PATH", "/usr/bin:/bin").arg("--no-store");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, words: &str) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    /// The run document of a command that must succeed, on a small table where the words do not say another size.
+    fn document(&self, words: &str) -> Value {
+        let rows = if words.contains("--rows") { "" } else { "--rows 14000 --pool 4MiB" };
+        let output = self.run(&format!("{words} {rows} --repeat 2 --format json"));
+        assert!(output.status.success(), "{words}: {}", complaint(&output));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    fn refused(&self, words: &str) -> String {
+        let output = self.run(words);
+        let complaint = complaint(&output);
+        assert_eq!(output.status.code(), Some(2), "{words}: {complaint}");
+        assert!(output.stdout.is_empty() && !complaint.contains("panicked"), "{words}: {complaint}");
+        complaint
+    }
+}
+
+fn complaint(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The cases of one method, or of all joins for an empty name.
+fn joins<'a>(document: &'a Value, method: &str) -> Vec<&'a Value> {
+    let cases = document["cases"].as_array().unwrap().iter().filter(|case| !case["parameters"]["method"].is_null());
+    cases.filter(|case| method.is_empty() || case["parameters"]["method"] == method).collect()
+}
+
+fn metric(case: &Value, name: &str) -> Option<f64> {
+    let metrics = case["metrics"].as_array().unwrap();
+    metrics.iter().find(|metric| metric["name"] == name).map(|metric| metric["median"].as_f64().unwrap())
+}
+
+fn ids(document: &Value) -> Vec<&str> {
+    document["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn the_four_methods_read_the_same_blocks_in_fewer_and_fewer_requests() {
+    let user = User::new();
+    let document = user.document("--outer-rows 600 --buffered");
+    assert_eq!((&document["experiment"], &document["subject"]["kind"]), (&"join".into(), &"engine".into()));
+    let cases = joins(&document, "");
+    let names: Vec<&str> = cases.iter().map(|case| case["parameters"]["method"].as_str().unwrap()).collect();
+    assert_eq!(names, ["one-at-a-time", "prefetch", "batch", "batched-rowid"]);
+    let requests: Vec<f64> = cases.iter().map(|case| metric(case, "requests").unwrap()).collect();
+    assert!(requests.windows(2).all(|pair| pair[1] < pair[0]), "{requests:?}");
+    for case in &cases {
+        assert_eq!((&case["parameters"]["rand"], &case["parameters"]["direct"]), (&100.into(), &false.into()));
+        let blocks = metric(case, "table_blocks").unwrap();
+        assert!((350.0..=600.0).contains(&blocks), "{case}");
+        assert!(metric(case, "elapsed").unwrap() >= metric(case, "io_time").unwrap(), "{case}");
+        assert!(metric(case, "cpu_per_lookup").unwrap() > 0.0);
+    }
+    assert_eq!(requests[0], metric(cases[0], "table_blocks").unwrap());
+    for id in ["answer-gain", "planner-view"] {
+        assert!(ids(&document).contains(&id), "{:?}", ids(&document));
+    }
+}
+
+#[test]
+fn on_a_model_a_run_repeats_itself_and_ranks_the_methods() {
+    let user = User::new();
+    let of = |words: &str| {
+        let document = user.document(&format!("--outer-rows 500 --on {words}"));
+        let cases = joins(&document, "");
+        assert!(cases.iter().all(|case| metric(case, "cpu_per_lookup").is_none()), "a model takes no CPU");
+        cases.iter().map(|case| metric(case, "elapsed").unwrap()).collect::<Vec<f64>>()
+    };
+    for name in ["model:ssd", "model:hdd-7200"] {
+        let times = of(name);
+        assert_eq!(times, of(name), "{name}");
+        assert!(times[3] <= times[2] && times[2] <= times[1] && times[1] < times[0], "{name}: {times:?}");
+    }
+    let serial = user.document("--outer-rows 60 --on model:ssd --io sync");
+    assert!(ids(&serial).contains(&"answer-serialized"), "{:?}", ids(&serial));
+}
+
+#[test]
+fn a_sweep_tells_from_which_size_on_nothing_is_gained() {
+    let user = User::new();
+    let words = "--on model:ssd --rand 0,100 --outer-rows 1000 --method one-at-a-time,batch";
+    let document = user.document(&format!("{words} --batch-size 2,32,256,512"));
+    assert_eq!(joins(&document, "batch").len(), 8);
+    assert!(ids(&document).contains(&"answer-saturation"), "{:?}", ids(&document));
+    let blocks: Vec<f64> =
+        joins(&document, "one-at-a-time").iter().map(|case| metric(case, "table_blocks").unwrap()).collect();
+    assert!(blocks[0] * 5.0 < blocks[1], "rows in order lie seven to a block: {blocks:?}");
+}
+
+#[test]
+fn zero_outer_rows_and_more_than_the_table_has_are_joined() {
+    let user = User::new();
+    for case in joins(&user.document("--on model:ssd --outer-rows 0"), "") {
+        assert_eq!((metric(case, "table_blocks"), metric(case, "io_time")), (Some(0.0), Some(0.0)), "{case}");
+        assert_eq!((metric(case, "blocks_per_request"), metric(case, "random_block")), (None, None), "{case}");
+    }
+    let words = "--rows 500 --pool 1MiB --outer-rows 3000 --method batch --batch-size 100000 --look-ahead 1";
+    // Every row six times, and seven rows a block: now and then the next row is in the same one.
+    let gets = metric(joins(&user.document(&format!("--on model:ssd {words}")), "")[0], "table_gets").unwrap();
+    assert!((2500.0..=3000.0).contains(&gets), "{gets}");
+}
+
+#[test]
+fn a_page_stays_within_80_columns_and_stands_beside_the_published_figures() {
+    let user = User::new();
+    let output = user.run("--rows 14000 --pool 4MiB --outer-rows 300 --repeat 2 --on model:hdd-7200");
+    let page = String::from_utf8(output.stdout).unwrap();
+    assert!(page.contains("hard disk") && page.contains("121") && page.contains("batched-rowid"), "{page}");
+    let wide = page.lines().find(|line| line.chars().count() > 80 && !line.contains(".cache/"));
+    assert_eq!(wide, None);
+}
+
+#[test]
+fn what_cannot_be_is_refused_as_wrong_words() {
+    let user = User::new();
+    for (words, says) in [
+        ("--rand 101", "percentage"),
+        ("--rand=-1", "whole percentage"),
+        ("--rand 0.5", "whole percentage"),
+        ("--pad 9000", "does not fit into a page"),
+        ("--rows 0", "--rows"),
+        ("--outer-rows 4294967296", "--outer-rows"),
+        ("--batch-size 0", "--batch-size"),
+        ("--look-ahead 0", "--look-ahead"),
+        ("--depth 0", "--depth"),
+        ("--repeat 0", "--repeat"),
+        ("--pool 8KiB", "--pool"),
+        ("--pool 900TiB", "--pool"),
+        ("--method index", "batched-rowid"),
+        ("--direct --buffered", "--buffered"),
+        ("--on model:tape", "hdd-7200"),
+        ("--on model:/nowhere.toml", "/nowhere.toml"),
+        ("--on /nowhere/at/all", "no such directory"),
+    ] {
+        let complaint = user.refused(words);
+        assert!(complaint.contains(says), "{words}: {complaint}");
+    }
+    assert!(!user.home.path().join(".cache").exists(), "a table was made for a wrong command line");
+}
+
+#[test]
+fn an_interrupted_run_leaves_nothing_that_is_half_used() {
+    let user = User::new();
+    for after in [150, 500, 1200] {
+        let child = user.command("--rows 60000 --repeat 1000 --on model:hdd-7200").spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(after));
+        let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        assert!(status.success());
+        let output = child.wait_with_output().unwrap();
+        let code = output.status.code();
+        // Before the signal handler is in place, the signal ends the process as it ends any other.
+        assert!(code == Some(130) || code.is_none(), "{code:?} {}", complaint(&output));
+        assert!(!complaint(&output).contains("panicked"), "{}", complaint(&output));
+    }
+    assert_eq!(joins(&user.document("--rows 60000 --outer-rows 50 --on model:ssd"), "").len(), 4);
+}

@@ -1,0 +1,16 @@
+//! A batch of outer rows is gathered, their keys looked up, and what is missing of the rows that they lead to read in
+//! one request, each block once; then the rows, in the order of the outer ones.
+
+use super::Work;
+use crate::error::StorageError;
+use crate::heap::PageAccess;
+
+pub(super) fn run<A: PageAccess>(work: &mut Work<'_, '_, A>, size: usize) -> Result<(), StorageError> {
+    let mut hits = Vec::new();
+    while work.has_more() {
+        work.look_up_next(size, &mut hits)?;
+        work.fetch(&hits)?;
+        hits.clear();
+    }
+    Ok(())
+}

@@ -1,0 +1,23 @@
+//! Rows are gathered by their addresses and sorted by these, so that blocks come in the order of the table, neighbours
+//! in one read, and a block once for all of its rows. The order of the outer rows is lost within a batch.
+
+use super::Work;
+use crate::error::StorageError;
+use crate::heap::PageAccess;
+
+/// Outer rows that are looked up at once: the searches side by side gain nothing by more, and a batch of rows is
+/// exceeded by no more than the rows of so many keys.
+const LOOK_UPS: usize = 256;
+
+pub(super) fn run<A: PageAccess>(work: &mut Work<'_, '_, A>, size: usize) -> Result<(), StorageError> {
+    let mut hits = Vec::new();
+    while work.has_more() {
+        while work.has_more() && hits.len() < size {
+            work.look_up_next((size - hits.len()).min(LOOK_UPS), &mut hits)?;
+        }
+        hits.sort_unstable();
+        work.fetch(&hits)?;
+        hits.clear();
+    }
+    Ok(())
+}
