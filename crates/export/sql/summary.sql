@@ -1,4 +1,5 @@
--- Where the time went, by session: the last four columns and cpu_ns add up to interval_ns.
+-- Where the time went, by session: cpu_ns and the columns after it add up to interval_ns. response_time_ns holds idle
+-- waits and waits for the client too.
 WITH call AS (
     SELECT session_number, sum(own_elapsed_ns) AS elapsed_ns, coalesce(sum(own_cpu_ns), 0) AS cpu_ns
     FROM 'calls.parquet'

@@ -87,7 +87,8 @@ fn few_statements(profile: &Profile, order: Order, id: &str) -> Option<Finding> 
     let few = values.iter().position(enough)? + 1;
     let verb = if few == 1 { "is" } else { "are" };
     let what = match order {
-        Order::ResponseTime => "response time",
+        // Idle waits inside a call are in its time, and not in the response time of the whole.
+        Order::ResponseTime => "time of all statements",
         Order::PhysicalReads => "physical reads",
         Order::LogicalReads => "logical reads",
         Order::Cpu => "CPU time",

@@ -1,7 +1,6 @@
 //! The observers that stand beside the tables of every profile, as one: readings, the miss curve, statements by
 //! session, and a breakdown where one was asked for.
 
-use measure::quantity::grouped;
 use measure::{Case, Finding, Metric, Unit};
 
 use crate::block_wait::BlockWaits;
@@ -58,11 +57,8 @@ impl Instruments {
         findings.extend(self.logical_io(profile).iter().flat_map(LogicalIo::findings));
         let of_curve = self.curve.findings(self.readings.block_bytes());
         if self.files > 1 && !of_curve.is_empty() {
-            let message = format!(
-                "The miss curve takes the blocks of all {} files as those of one database: give the traces of each \
-                 database apart.",
-                grouped(self.files.into())
-            );
+            let message = "The miss curve takes the blocks of all files as those of one database: give the traces of \
+                           each database apart.";
             findings.push(Finding::info("miss-curve-of-several-files", message));
         }
         findings.extend(of_curve);

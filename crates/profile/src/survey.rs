@@ -67,6 +67,21 @@ pub struct Survey {
     pub logs: Option<LogSummary>,
 }
 
+impl Survey {
+    /// Whether each of the arguments that names a single file was read. What is wrong within a folder, or a file that
+    /// was named twice, is a matter of the findings alone.
+    pub fn has_all_named(&self, arguments: &[PathBuf]) -> bool {
+        let is_named = |name: &str| arguments.iter().any(|argument| argument.as_os_str() == name);
+        !self.problems.iter().any(|problem| match problem {
+            Problem::Unreadable { name, .. } | Problem::NotATrace { name, .. } => is_named(name),
+            Problem::NoMatch { .. } => true,
+            Problem::Unlisted { .. } | Problem::Repeated { .. } | Problem::NoLogs { .. } | Problem::NoTraces { .. } => {
+                false
+            }
+        })
+    }
+}
+
 /// Tells how far the reading is, and whether to go on: the file, and bytes read of it.
 pub type Tell<'a> = dyn FnMut(&str, u64) -> ControlFlow<()> + Send + 'a;
 

@@ -153,16 +153,17 @@ fn a_trace_among_logs_is_named_and_left_out() {
     let folder = folder();
     let output = readpath(folder.path(), &["profile", "server.log", "a.trc", "--no-store"]);
     let text = said(&output).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(output.status.success() && text.contains("profile it apart"), "{text}");
+    assert!(output.status.code() == Some(1) && text.contains("profile it apart"), "{text}");
 }
 
 #[test]
 fn a_file_that_is_left_out_is_named_as_it_is_written() {
     let folder = folder();
     let output = readpath(folder.path(), &["profile", "a.trc", "missing.trc", "--no-store"]);
-    assert!(
-        output.status.success() && said(&output).contains("warning: missing.trc could not be"),
-        "{}",
-        said(&output)
-    );
+    let text = said(&output);
+    assert!(text.contains("warning: missing.trc could not be") && text.contains("response time"), "{text}");
+    assert_eq!(output.status.code(), Some(1), "a script sees that something is missing");
+    let output = readpath(folder.path(), &["export", "--events", "missing.trc", "a.trc", "--output", "parquet"]);
+    assert!(folder.path().join("parquet/calls.parquet").exists(), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "a script sees that something is missing");
 }

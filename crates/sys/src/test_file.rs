@@ -53,7 +53,7 @@ pub enum TestFileError {
     },
     /// Too little space is free.
     #[error("a test file of {needed} and a reserve of {reserve} do not fit into the {free} that are free in \
-        {directory}; ask for a smaller file or name another directory",
+        {directory}; name another directory, free some space, or ask for a smaller file where the reserve alone fits",
         needed = rounded_size(*needed), reserve = rounded_size(*reserve), free = rounded_size(*free),
         directory = directory.display())]
     NoSpace {

@@ -34,7 +34,8 @@ pub(super) fn read(path: &Path) -> Result<Model, ModelError> {
     let kind = text_of("kind")?.ok_or_else(|| refuse(format!("it gives no kind; known: {}", KINDS.join(", "))))?;
     // One kind after the other, and not serde's own tag: that one forgets which field was wrong.
     let device = match kind.as_str() {
-        "fixed-latency" => Ok(Device::FixedLatency),
+        "fixed-latency" if table.is_empty() => Ok(Device::FixedLatency),
+        "fixed-latency" => return Err(refuse("a device of fixed latency has no parameters: it takes 100 us".into())),
         "hard-disk" => HardDiskParameters::deserialize(table).map(Device::HardDisk),
         "ssd" => SsdParameters::deserialize(table).map(Device::Ssd),
         "network-array" => ArrayParameters::deserialize(table).map(Device::NetworkArray),

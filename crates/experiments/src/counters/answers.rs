@@ -7,6 +7,9 @@ use super::metrics::Observed;
 use crate::events;
 use crate::journal::Journal;
 
+/// Processor time below which instructions a cycle say nothing of a program, in nanoseconds.
+const SHORT_NS: f64 = 10e6;
+
 /// Instructions a cycle below which a processor of this century mostly waits, and above which it mostly works.
 const IPC_LOW: f64 = 0.7;
 const IPC_HIGH: f64 = 1.5;
@@ -30,6 +33,10 @@ pub(super) fn say(case: &Case, observed: &Observed, journal: &mut dyn Journal) {
 fn answer(case: &Case, journal: &mut dyn Journal) {
     let value = |name: &str| case.metric(name).map(Metric::median);
     let Some(ipc) = value("ipc") else { return };
+    // Loading a program is most of such a run, and its times are of the size of their errors.
+    if value("task_clock").is_some_and(|nanos| nanos < SHORT_NS) {
+        return;
+    }
     let meaning = match ipc {
         ipc if ipc < IPC_LOW => "the processor mostly waited, as it does for memory or after wrong guesses",
         ipc if ipc > IPC_HIGH => "the processor mostly worked",

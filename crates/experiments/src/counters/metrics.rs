@@ -122,7 +122,11 @@ fn derived(observed: &Observed, metrics: &mut Metrics) {
     let by_valgrind = metrics.metric("instructions").is_some_and(|metric| metric.source.starts_with(valgrind::SOURCE));
     // What valgrind counted has nothing of the kernel in it, so that the time beside it must not either.
     let time = match observed.times.user.filter(|(user, _)| by_valgrind && user.0 > 0) {
-        Some((user, _)) => Some((user.0 as f64, "user time × measured core frequency")),
+        Some((user, _)) => {
+            // The kernel books user time by its ticks: of a short process it can be more than the process ran at all.
+            let user = task_clock.map_or(user.0 as f64, |clock| clock.min(user.0 as f64));
+            Some((user, "user time × measured core frequency"))
+        }
         None => task_clock.map(|clock| (clock, "CPU time × measured core frequency")),
     };
     if let Some((ghz, (nanos, source))) = measured.zip(time) {

@@ -30,7 +30,8 @@ pub(super) fn report(path: &str, answered: &[(Pass, u64, Answer)], journal: &mut
     if let (Some(answer), Some(hot)) = (of(Pass::StorageCached), latency(Pass::StorageCached)) {
         who_answered(path, answer, hot, journal);
         beside_the_published(hot, latency(Pass::PageCached), answer, journal);
-        if let Some(first) = latency(Pass::FirstTouch) {
+        // A model is no volume that somebody could read once before.
+        if let (Some(first), Some(_)) = (latency(Pass::FirstTouch), &answer.verdict) {
             first_touch(first, hot, journal);
         }
     } else if let Some(cached) = latency(Pass::PageCached) {

@@ -18,6 +18,9 @@ const BUSY: f64 = 0.9;
 /// Share of as many times the speed below which several threads are held up by something.
 const TIMES_WORTH_IT: f64 = 0.9;
 
+/// A pass this short, in seconds, is over before threads have begun to share it.
+const SHORT: f64 = 200e-6;
+
 /// Instructions a cycle below which a processor of this century waits more than it works.
 const IPC_OF_WAITING: f64 = 0.7;
 
@@ -27,7 +30,7 @@ pub(super) fn report(found: &[Measured], parameters: &ScanParameters, machine: &
     dearest(&alone, journal);
     visits(&alone, journal);
     instructions(&alone, journal);
-    waits(&alone, journal);
+    waits(&alone, machine, journal);
     bandwidth(found, machine, journal);
     threads(found, machine, journal);
     kernels(&alone, journal);
@@ -69,7 +72,11 @@ fn visits(found: &[&Measured], journal: &mut dyn Journal) {
 }
 
 /// What the way to blocks elsewhere in memory costs: the same rows by the same code, in two orders.
-fn waits(found: &[&Measured], journal: &mut dyn Journal) {
+fn waits(found: &[&Measured], machine: &Machine, journal: &mut dyn Journal) {
+    let table = of(found, AccessPath::FullScan).and_then(|full| full.bytes_touched);
+    if table.is_some_and(|bytes| bytes <= last_cache(machine)) {
+        return;
+    }
     let bad = of(found, AccessPath::IndexBadClustering);
     let Some((bad, good)) = bad.zip(of(found, AccessPath::IndexGoodClustering)) else { return };
     let (gets, time) = (bad.table_gets - good.table_gets, bad.row_time - good.row_time);
@@ -151,7 +158,9 @@ fn threads(found: &[Measured], machine: &Machine, journal: &mut dyn Journal) {
     for many in found.iter().filter(|one| one.threads > 1) {
         let Some(alone) = found.iter().find(|one| one.threads == 1 && one.path == many.path) else { continue };
         let times = alone.elapsed / many.elapsed;
-        let limit = if alone.busy.min(many.busy) < BUSY {
+        let limit = if alone.elapsed < SHORT {
+            " There is too little to share: give more --rows, and --no-zone-maps where those answer.".into()
+        } else if alone.busy.min(many.busy) < BUSY {
             " Its threads waited for a processor: repeat the run on a quiet machine.".into()
         } else if times < TIMES_WORTH_IT * many.threads as f64 {
             limit(many, machine).unwrap_or_default()

@@ -83,7 +83,7 @@ fn run(matches: &ArgMatches, _context: &Context) -> Result<Exit, Failure> {
     }
     let written = writer.finish(&survey.profile.context)?;
     output::print(&sentence(&written, &place))?;
-    Ok(Exit::Done)
+    Ok(if survey.has_all_named(&arguments.events) { Exit::Done } else { Exit::Failed })
 }
 
 fn read(files: &[PathBuf], scale: TimeScale, writer: &mut EventWriter, signals: &Signals) -> Survey {

@@ -76,7 +76,7 @@ struct Arguments {
     /// How reads are handed over
     #[arg(long, value_enum, default_value = "async")]
     io: IoName,
-    /// Read past the page cache [default]
+    /// Read past the page cache, which is what it does by itself
     #[arg(long, conflicts_with = "buffered")]
     direct: bool,
     /// Read through the page cache, which is emptied of these files before each join

@@ -94,16 +94,22 @@ fn define(command: Command) -> Command {
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
-    examine(context, COMMAND.name, |journal, stop| profile(&arguments, journal, stop))
+    let mut is_all_there = true;
+    let exit = examine(context, COMMAND.name, |journal, stop| {
+        is_all_there = profile(&arguments, journal, stop)?;
+        Ok(())
+    })?;
+    Ok(if exit == Exit::Done && !is_all_there { Exit::Failed } else { exit })
 }
 
-fn profile(arguments: &Arguments, journal: &mut RunJournal, stop: &Stop) -> Result<(), Failure> {
+/// Whether everything that was named could be read.
+fn profile(arguments: &Arguments, journal: &mut RunJournal, stop: &Stop) -> Result<bool, Failure> {
     // Without it, it takes some more memory, and nothing else.
     let _ = sys::allocator::use_one_arena();
     let mut instruments = Instruments::new(arguments.skew.skew(think_time(arguments)));
     let mut survey = read(arguments, &mut instruments, journal, stop);
     if survey.is_broken_off {
-        return Ok(());
+        return Ok(true);
     }
     if survey.files.is_empty() {
         return Err(nothing_read(&survey));
@@ -136,7 +142,7 @@ fn profile(arguments: &Arguments, journal: &mut RunJournal, stop: &Stop) -> Resu
     let mut findings = ::profile::findings::findings(&survey.profile, selection.order, &survey.begun);
     findings.extend(instruments.findings(&survey.profile));
     findings.into_iter().chain(account::findings(&survey)).for_each(|finding| journal.find(finding));
-    Ok(())
+    Ok(survey.has_all_named(&arguments.files))
 }
 
 /// Reads all files, with a word now and then about how far it is.

@@ -22,7 +22,7 @@ pub(super) const COMMAND: CommandRow = CommandRow { name: "scan", define, run };
 const EXAMPLES: &str = "\
 Examples:
   readpath scan                                      all six paths over 7 million rows
-  readpath scan --rows 69642625                      at the published size: 15 GB of memory at one time
+  readpath scan --rows 69642625                      at the published size: 16 GB of memory at one time
   readpath scan --no-zone-maps --threads 1,2         every code read, by one thread and by two
   readpath scan --question half-pass --path full-scan,column-scan
   readpath scan --path full-scan-compressed --level archive-low
@@ -54,7 +54,7 @@ enum QuestionName {
     HalfPass,
 }
 
-/// The arguments of a scan, which `counted-scan` takes too.
+// The arguments of a scan, which `counted-scan` takes too; a doc comment here would stand in the help.
 #[derive(Args)]
 pub(super) struct Arguments {
     /// Rows of the table; 69642625 is the published size

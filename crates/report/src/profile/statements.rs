@@ -27,7 +27,7 @@ fn ranking(run: &Run) -> Ranking {
         Some("physical-reads") => ("physical reads", |row| row.value("physical_reads").unwrap_or(0.0), false),
         Some("logical-reads") => ("logical reads", |row| row.value("logical_reads").unwrap_or(0.0), false),
         Some("cpu") => ("CPU", |row| row.value("cpu").unwrap_or(0.0), true),
-        _ => ("response time", response_time, true),
+        _ => ("time, idle waits in it included", response_time, true),
     };
     Ranking { title, value, is_time }
 }

@@ -124,7 +124,7 @@ pub(crate) fn profile() -> Run {
         Finding::info("answer-class", "Largest class: CPU, 57.2 % of 10.5 s; then temporary I/O, 24.8 %."),
         Finding::info(
             "answer-statements",
-            "1 of 2 statements is 96.2 % of the response time: 5ncdvm4r9w3cx SELECT ...",
+            "1 of 2 statements is 96.2 % of the time of all statements: 5ncdvm4r9w3cx SELECT ...",
         ),
         Finding::info("practice-cpu", "Find the statements with most logical reads and let them touch fewer blocks."),
         Finding::info("practice-temporary-io", "Give the statements that sort or hash more memory."),
