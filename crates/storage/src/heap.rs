@@ -52,6 +52,21 @@ pub trait PageAccess {
         Ok(())
     }
 
+    /// Asks for pages that are not there, in the order given, and does not wait for them: tells how many these are. A
+    /// get of none of them; one that cannot be brought is an error of the get or [`advance`](PageAccess::advance) that
+    /// finds out. After the last of them, or after an error, [`settle`](PageAccess::settle) is called.
+    fn ask_ahead(&self, _pages: &[PageId]) -> Result<u64, StorageError> {
+        Ok(0)
+    }
+
+    /// Takes in what of the pages asked for ahead has come, without waiting.
+    fn advance(&self) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    /// Waits for the reads that are under way, and forgets pages asked for ahead that are not being read yet.
+    fn settle(&self) {}
+
     /// Blocks that were read from a disk so far.
     fn blocks_read(&self) -> u64 {
         0

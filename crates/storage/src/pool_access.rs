@@ -36,6 +36,19 @@ impl<'pool> PageAccess for Session<'pool> {
         Session::load_many(self, pages)
     }
 
+    fn ask_ahead(&self, pages: &[PageId]) -> Result<u64, StorageError> {
+        Session::ask_ahead(self, pages)
+    }
+
+    #[inline]
+    fn advance(&self) -> Result<(), StorageError> {
+        Session::advance(self)
+    }
+
+    fn settle(&self) {
+        Session::settle(self);
+    }
+
     fn blocks_read(&self) -> u64 {
         self.counts().blocks_read
     }

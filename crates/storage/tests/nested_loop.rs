@@ -19,7 +19,8 @@ use storage::page_id::PAGE_SIZE;
 use storage::pool::{PageSource, Pool, PoolSettings, Session};
 use storage::row::{RowView, encode};
 use storage::{PageId, RowId, SegmentId, StorageError, loader, number};
-use sys::read::{Completion, MethodError, MethodRow, ReadMethod, ReadRequest, Wait};
+use sys::read::{Completion, Landing, MethodError, MethodRow, ReadMethod, ReadRequest, Wait};
+use sys::region::Region;
 use sys::target::{Caching, Target};
 use tempfile::NamedTempFile;
 
@@ -79,16 +80,35 @@ struct Watched {
     fault: Arc<Fault>,
 }
 
+impl Watched {
+    fn watch(&mut self, request: ReadRequest) {
+        self.requests[request.slot] = request;
+        self.fault.requests.fetch_add(1, Ordering::Relaxed);
+        self.fault.longest.fetch_max(request.length as u64 / PAGE_SIZE as u64, Ordering::Relaxed);
+    }
+}
+
 impl ReadMethod for Watched {
     fn depth(&self) -> usize {
         self.method.depth()
     }
 
     fn queue(&mut self, request: ReadRequest) {
-        self.requests[request.slot] = request;
-        self.fault.requests.fetch_add(1, Ordering::Relaxed);
-        self.fault.longest.fetch_max(request.length as u64 / PAGE_SIZE as u64, Ordering::Relaxed);
+        self.watch(request);
         self.method.queue(request);
+    }
+
+    fn lend(&mut self, memory: &Arc<Region>) -> bool {
+        self.method.lend(memory)
+    }
+
+    fn queue_into(&mut self, request: ReadRequest, landing: Landing) {
+        self.watch(request);
+        self.method.queue_into(request, landing);
+    }
+
+    fn finish(&mut self) -> bool {
+        self.method.finish()
     }
 
     fn reap(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Barrier, OnceLock};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use measure::random::SplitMix64;
 use storage::page_id::PAGE_SIZE;
@@ -355,4 +356,111 @@ fn mixed_work(pool: &Pool, segment: SegmentId, changes: &AtomicU32, seed: u64) {
 fn check(bytes: &[u8; PAGE_SIZE], page: PageId) {
     let is_changed = bytes.as_chunks::<8>().0.iter().all(|word| *word == u64::from(page.number).to_le_bytes());
     assert!(is_changed || *bytes == contents(page), "{page}");
+}
+
+#[test]
+fn pages_asked_for_ahead_come_while_others_are_got_and_are_read_once() {
+    for frames in [FRAMES_MIN, 64, 512] {
+        let pool = Pool::new(PoolSettings { read_depth: 8, ..settings(frames) }).unwrap();
+        let target = file().target(Caching::Direct).or_else(|_| file().target(Caching::Buffered)).unwrap();
+        let segment = pool.add_segment(target, PAGES, verify).unwrap();
+        let session = pool.session();
+        let mut random = SplitMix64::new(7);
+        for _ in 0..60 {
+            let ahead: Vec<PageId> = (0..6).map(|_| at(segment, 14 + random.below(900) as u32)).collect();
+            let absent = session.ask_ahead(&ahead).unwrap();
+            let again = session.ask_ahead(&ahead).unwrap();
+            assert!(absent <= 6 && again <= 6 - absent, "{frames} frames: {absent}, then {again} of {ahead:?}");
+            let other = at(segment, 1000 + random.below(900) as u32);
+            assert!(*session.get(other).unwrap() == contents(other));
+            session.advance().unwrap();
+            for page in ahead {
+                assert!(*session.get(page).unwrap() == contents(page), "{page}");
+            }
+        }
+        session.settle();
+        pool.discard(segment).unwrap();
+    }
+    let (pool, segment) = pool(512);
+    let session = pool.session();
+    let pages: Vec<PageId> = (0..100).map(|number| at(segment, 100 + 3 * number)).collect();
+    assert_eq!(session.ask_ahead(&pages).unwrap(), 100);
+    assert!(pages.iter().all(|page| *session.get(*page).unwrap() == contents(*page)));
+    let counts = session.counts();
+    assert_eq!((counts.gets, counts.physical_reads, counts.blocks_read), (100, 100, 100));
+}
+
+#[test]
+fn two_sessions_that_wait_for_what_the_other_asked_for_both_go_on() {
+    for round in 0..40 {
+        let (pool, segment) = pool(512);
+        let barrier = Barrier::new(2);
+        let pages = |half: u32| (0..60).map(move |number| at(segment, 20 + half * 700 + round + 9 * number));
+        thread::scope(|scope| {
+            for half in 0..2 {
+                let (pool, barrier) = (&pool, &barrier);
+                scope.spawn(move || {
+                    let session = pool.session();
+                    let own: Vec<PageId> = pages(half).collect();
+                    session.ask_ahead(&own).unwrap();
+                    barrier.wait();
+                    for (own, other) in own.iter().zip(pages(1 - half)) {
+                        assert!(*session.get(other).unwrap() == contents(other));
+                        assert!(*session.get(*own).unwrap() == contents(*own));
+                    }
+                    session.settle();
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn a_bad_page_asked_for_ahead_is_named_by_whoever_finds_out_and_nothing_is_lost() {
+    let (pool, segment) = pool(64);
+    let session = pool.session();
+    let asked = session.ask_ahead(&[at(segment, 12), at(segment, 13), at(segment, 14)]);
+    let mut told: Vec<String> = asked.err().iter().map(ToString::to_string).collect();
+    for number in [12, 14, 12, 14] {
+        match session.get(at(segment, number)) {
+            Ok(page) => assert!(*page == contents(at(segment, number))),
+            Err(error) => told.push(error.to_string()),
+        }
+    }
+    assert!(told.len() <= 1 && told.iter().all(|sentence| sentence.contains("checksum is wrong")), "{told:?}");
+    session.settle();
+    assert!(session.get(at(segment, 13)).unwrap_err().to_string().contains("checksum is wrong"));
+    // Every frame is still there: the pool takes as many pages as it has frames.
+    for number in 100..164 {
+        drop(session.get(at(segment, number)).unwrap());
+    }
+    assert_eq!(pool.resident_pages(segment).unwrap(), 64);
+}
+
+#[test]
+fn a_session_that_ends_with_reads_under_way_gives_back_frames_and_pages() {
+    let (pool, segment) = pool(64);
+    for round in 0..20 {
+        let session = pool.session();
+        let pages: Vec<PageId> = (0..30).map(|number| at(segment, 20 + 31 * round + number)).collect();
+        session.ask_ahead(&pages).unwrap();
+        drop(session);
+        let other = pool.session();
+        assert!(pages.iter().all(|page| *other.get(*page).unwrap() == contents(*page)));
+    }
+    pool.discard(segment).unwrap();
+    // Reads from the page cache end at once, so that others stand in the ring and were never handed over: their end is
+    // not waited for.
+    let pool = Pool::new(settings(64)).unwrap();
+    let segment = pool.add_segment(file().target(Caching::Buffered).unwrap(), PAGES, verify).unwrap();
+    let pages: Vec<PageId> = (0..60).map(|number| at(segment, 20 + 2 * number)).collect();
+    pool.session().load_many(&pages[..8]).unwrap();
+    pool.discard(segment).unwrap();
+    let (session, start) = (pool.session(), Instant::now());
+    session.ask_ahead(&pages).unwrap();
+    drop(session);
+    assert!(start.elapsed() < Duration::from_secs(5), "it waited for reads that nobody makes");
+    let session = pool.session();
+    let pinned: Vec<_> = (0..64).map(|number| session.get(at(segment, 900 + number)).unwrap()).collect();
+    assert_eq!(pinned.len(), 64);
 }

@@ -57,6 +57,15 @@ pub fn stolen() -> Option<Nanos> {
     Some(Nanos((u128::from(ticks) * 1_000_000_000 / u128::from(ticks_per_second)) as u64))
 }
 
+/// Time that this machine's processors worked since the boot, summed over all of them, the hypervisor's part included.
+///
+/// Counted in ticks of mostly 10 ms, as [`stolen`] is. `None` where `/proc/stat` does not tell.
+pub fn busy() -> Option<Nanos> {
+    let ticks = busy_ticks(&fs::read_to_string("/proc/stat").ok()?)?;
+    let ticks_per_second = rustix::param::clock_ticks_per_second().max(1);
+    Some(Nanos((u128::from(ticks) * 1_000_000_000 / u128::from(ticks_per_second)) as u64))
+}
+
 /// A moment from which stolen time is counted.
 #[derive(Clone, Copy, Debug)]
 pub struct StealClock {
@@ -81,6 +90,14 @@ fn stolen_ticks(stat: &str) -> Option<u64> {
     line.split_whitespace().nth(7)?.parse().ok()
 }
 
+/// The first eight numbers of the line `cpu` of `/proc/stat` without the fourth and fifth, which are idle and waiting.
+fn busy_ticks(stat: &str) -> Option<u64> {
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let numbers: Vec<u64> = line.split_whitespace().take(8).map_while(|number| number.parse().ok()).collect();
+    let [user, nice, system, _idle, _waiting, interrupts, soft, stolen] = numbers[..] else { return None };
+    [user, nice, system, interrupts, soft, stolen].into_iter().try_fold(0_u64, u64::checked_add)
+}
+
 fn huge_page_setting() -> Option<String> {
     bracketed(&fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").ok()?)
 }
@@ -103,6 +120,8 @@ mod tests {
         let stat = "cpu  6168 19271 5262 177741 670 0 67 183 0 0\ncpu0 2650 7919 2232 91699 63 0 7 94 0 0\n";
         assert_eq!(stolen_ticks(stat), Some(183));
         assert_eq!(stolen_ticks("cpu  1 2 3 4\n"), None);
+        assert_eq!(busy_ticks(stat), Some(6168 + 19271 + 5262 + 67 + 183));
+        assert_eq!(busy_ticks("cpu  1 2 3 4\n"), None);
     }
 
     #[test]
@@ -129,7 +148,7 @@ mod tests {
     proptest! {
         #[test]
         fn hostile_text_never_panics(text in "\\PC*|(cpu |[\\[\\]\n0-9 ])*") {
-            let _ = stolen_ticks(&text);
+            let _ = (stolen_ticks(&text), busy_ticks(&text));
             let _ = bracketed(&text);
         }
     }

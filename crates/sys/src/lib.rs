@@ -11,6 +11,7 @@ pub mod allocator;
 pub mod arena;
 pub mod bandwidth;
 pub mod block_device;
+pub mod bound_child;
 pub mod chase;
 pub mod clock;
 pub mod core_clock;

@@ -5,13 +5,14 @@
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use measure::random::SplitMix64;
 use sys::read::{
-    Completion, METHODS, MethodError, MethodRow, ReadMethod, ReadRequest, Setup, Wait, best_method, method,
+    Completion, Landing, METHODS, MethodError, MethodRow, ReadMethod, ReadRequest, Setup, Wait, best_method, method,
 };
 use sys::region::{Pages, Region};
 use sys::target::{Caching, Target};
@@ -277,4 +278,45 @@ fn the_method_chosen_by_itself_exists_and_holds_the_depth() {
         assert!(method(best_method(depth)).unwrap().depth_max.is_none_or(|depth_max| depth <= depth_max));
     }
     assert!(method("none").is_none());
+}
+
+#[test]
+fn what_is_read_into_lent_memory_stands_there_and_nowhere_else() {
+    let file = test_file(4 * MIB as u64);
+    for_each(&file, |combination| {
+        let Some(mut reader) = combination.open(BLOCK) else { return };
+        let memory = Arc::new(Region::new(2 * MIB, Pages::Huge).unwrap());
+        if !reader.lend(&memory) {
+            return;
+        }
+        let places = (memory.len() / BLOCK) as u64;
+        let mut random = SplitMix64::new(3);
+        let mut into = vec![None; combination.depth];
+        for round in 0..(40 / combination.depth as u64).max(2) {
+            for (slot, into) in into.iter_mut().enumerate() {
+                let offset = (round * combination.depth as u64 + slot as u64) % 512 * BLOCK as u64;
+                let request = ReadRequest { offset, length: BLOCK, slot };
+                // Places of one round differ, and all its reads have ended before the next one begins.
+                let place = (random.below(places / 64) * 64 + slot as u64) as usize * BLOCK;
+                *into = (slot % 3 != 0).then_some((offset, place));
+                match *into {
+                    // SAFETY: nobody looks at the memory before the completions of the round are reaped.
+                    Some((_, place)) => reader.queue_into(request, unsafe { Landing::new(place, BLOCK) }),
+                    None => reader.queue(request),
+                }
+            }
+            let done = reap(reader.as_mut(), combination.depth);
+            assert!(done.len() == combination.depth && done.iter().all(|one| matches!(one.result, Ok(BLOCK))));
+            for (offset, place) in into.iter().flatten() {
+                let mut expected = [0; BLOCK];
+                expected_block(SEED, *offset, &mut expected);
+                assert!(memory.bytes()[*place..*place + BLOCK] == expected);
+            }
+            assert_holds(reader.as_ref(), 0, round * combination.depth as u64 % 512 * BLOCK as u64, BLOCK);
+        }
+        let beyond = ReadRequest { offset: 0, length: BLOCK, slot: 0 };
+        // SAFETY: the read is refused.
+        let landing = unsafe { Landing::new(memory.len() - BLOCK / 2, BLOCK) };
+        assert!(catch_unwind(AssertUnwindSafe(|| reader.queue_into(beyond, landing))).is_err());
+    });
 }

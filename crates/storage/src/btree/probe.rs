@@ -43,6 +43,14 @@ impl Gathered {
         self.requests + (blocks - self.blocks)
     }
 
+    /// Asks for the pages that are not cached, in one request, and does not wait for them.
+    pub(crate) fn ask<A: PageAccess>(&mut self, access: &A, pages: &[PageId]) -> Result<(), StorageError> {
+        let blocks = access.ask_ahead(pages)?;
+        self.requests += u64::from(blocks > 0);
+        self.blocks += blocks;
+        Ok(())
+    }
+
     /// Brings the pages that are not cached, at most `at_once` in one request.
     pub(crate) fn load<A: PageAccess>(
         &mut self,

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use sys::region::{Pages, Region};
 
@@ -38,14 +39,15 @@ impl OwnFrame {
 /// All frames of a pool.
 #[derive(Debug)]
 pub(super) struct Frames {
-    region: Region,
+    /// Shared with the methods that read into it, which keep it until their reads have ended.
+    region: Arc<Region>,
     count: u32,
 }
 
 impl Frames {
     /// Maps and touches `count` frames, on huge pages where the system grants them.
     pub(super) fn new(count: u32) -> io::Result<Frames> {
-        let region = Region::new(count as usize * PAGE_SIZE, Pages::Huge)?;
+        let region = Arc::new(Region::new(count as usize * PAGE_SIZE, Pages::Huge)?);
         Ok(Frames { region, count })
     }
 
@@ -77,6 +79,18 @@ impl Frames {
         // SAFETY: an `OwnFrame` is unique and no word names the frame, so nobody reads or writes it meanwhile; the
         // address is that of a whole page within the region, which is why the pages cannot overlap.
         unsafe { self.address(frame.0).copy_from_nonoverlapping(NonNull::from(bytes), 1) };
+    }
+
+    /// The region, to be lent to methods that read into frames.
+    pub(super) fn region(&self) -> &Arc<Region> {
+        &self.region
+    }
+
+    /// The bytes of a frame that is the caller's own.
+    pub(super) fn bytes<'frame>(&'frame self, frame: &'frame OwnFrame) -> &'frame PageBytes {
+        // SAFETY: an `OwnFrame` is unique and no word names the frame, and filling it takes it mutably: nobody writes
+        // to the page while the reference lives. Its bytes are those of the region, written when it was made.
+        unsafe { self.address(frame.0).as_ref() }
     }
 
     /// Puts zeros into a frame that is the caller's own.

@@ -7,7 +7,7 @@ use std::ops::Add;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use sys::read::{ReadMethod, ReadRequest};
+use sys::read::{Landing, ReadMethod, ReadRequest};
 
 use crate::page_id::PAGE_SIZE;
 
@@ -72,11 +72,14 @@ impl Gate {
         add(&self.pinned_revisits, 1);
     }
 
-    /// Hands a read to its method and counts it: the only way to the disk.
-    pub(super) fn read(&self, method: &mut dyn ReadMethod, request: ReadRequest) {
+    /// Hands a read to its method and counts it: the only way to the disk. Where it lands in lent memory, that says.
+    pub(super) fn read(&self, method: &mut dyn ReadMethod, request: ReadRequest, landing: Option<Landing>) {
         add(&self.physical_reads, 1);
         add(&self.blocks_read, (request.length / PAGE_SIZE) as u64);
-        method.queue(request);
+        match landing {
+            Some(landing) => method.queue_into(request, landing),
+            None => method.queue(request),
+        }
     }
 
     /// The counts so far. From another thread they may be a few behind each other.

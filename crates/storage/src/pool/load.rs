@@ -1,22 +1,24 @@
 //! Bringing pages into the pool: one, a range in one request, or many scattered ones at once.
 //!
 //! Bytes are read into the I/O method's buffer, verified there, and copied into a frame. The copy takes 0.3 to 0.6 µs
-//! where the read takes some 80; for it an unverified byte never stands in a frame, a bad page costs no frame and no
-//! eviction, and the kernel never writes to memory that anything but the method owns.
+//! where the read takes some 80; for it an unverified byte never stands in a frame, and a bad page costs no frame and
+//! no eviction. Where many reads are in flight the processor is what limits them: there single pages are read into
+//! frames of their own (`flights.rs`), which nobody sees before they are verified.
 //!
 //! Whoever loads a page has claimed its word. A claimer waits for the device and for nobody else, so threads that wait
-//! for a claimer always wake up.
+//! for a claimer always wake up; `ahead.rs` keeps that for reads that are under way while their session works.
 
 use std::io;
 
-use sys::read::{Completion, ReadMethod, ReadRequest, Wait, best_method, method};
+use sys::read::{ReadRequest, Wait, best_method, method};
 
+use super::ahead::{Ahead, Patience};
 use super::frames::{OwnFrame, PageBytes};
 use super::segment::{DataFile, Reader};
 use super::word::{Publication, Purpose, Word};
-use super::{Admission, Pool, PoolSettings, Session};
+use super::{Admission, Pool, Session};
 use crate::error::StorageError;
-use crate::page_id::{PAGE_SIZE, PageId};
+use crate::page_id::{PAGE_SIZE, PageId, SegmentId};
 
 /// The right and the duty to bring one page. Dropped without `publish`, it makes the page absent again and wakes those
 /// who wait, so that no way out of a function leaves a page loading for ever.
@@ -34,6 +36,11 @@ impl<'pool> Claim<'pool> {
         Ok(word.claim().map(|mark| Claim { pool, word, page, mark }))
     }
 
+    /// Which page.
+    pub(super) fn page(&self) -> PageId {
+        self.page
+    }
+
     /// Shows the page, whose bytes stand in `frame`.
     pub(super) fn publish(self, frame: OwnFrame, publication: Publication) -> &'pool Word {
         self.word.publish(frame.number(), publication);
@@ -43,8 +50,32 @@ impl<'pool> Claim<'pool> {
         word
     }
 
+    /// A frame for the page.
+    pub(super) fn take_frame(&self, purpose: Purpose) -> Result<OwnFrame, StorageError> {
+        self.pool.take_frame(Admission { page: self.page, mark: self.mark, purpose })
+    }
+
+    /// Verifies the bytes that were read into a frame taken for this page, and shows it. A frame with other bytes goes
+    /// back to the pool.
+    pub(super) fn accept_frame(
+        self,
+        file: &DataFile,
+        frame: OwnFrame,
+        whole: Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        let verified = whole.and_then(|()| file.verify(self.pool.frames.bytes(&frame), self.page));
+        match verified {
+            Ok(()) => drop(self.publish(frame, Publication::Ahead)),
+            Err(error) => {
+                self.pool.replacement().give_back(vec![frame]);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
     /// Verifies the bytes that were read for this page and puts them into a frame, whose number it returns.
-    fn accept(
+    pub(super) fn accept(
         self,
         file: &DataFile,
         bytes: &PageBytes,
@@ -52,7 +83,7 @@ impl<'pool> Claim<'pool> {
         publication: Publication,
     ) -> Result<u32, StorageError> {
         file.verify(bytes, self.page)?;
-        let mut frame = self.pool.take_frame(Admission { page: self.page, mark: self.mark, purpose })?;
+        let mut frame = self.take_frame(purpose)?;
         self.pool.frames.fill(&mut frame, bytes);
         let number = frame.number();
         self.publish(frame, publication);
@@ -116,7 +147,10 @@ impl<'pool> Session<'pool> {
     /// have ended.
     pub fn load_many(&self, pages: &[PageId]) -> Result<(), StorageError> {
         for of_one_segment in pages.chunk_by(|one, other| one.segment == other.segment) {
-            self.load_scattered(of_one_segment)?;
+            self.with_ahead(of_one_segment[0], |ahead| {
+                let claimed = ahead.claim(of_one_segment).map(|_| ());
+                ahead.finish(&self.gate).map(|finished| finished.and(claimed))
+            })?;
         }
         Ok(())
     }
@@ -151,7 +185,7 @@ impl<'pool> Session<'pool> {
             let row = method(best_method(1)).expect("the best method is one of the table");
             file.open(row, 1, slot_bytes)
         })?;
-        self.gate.read(&mut *reader, request(first, blocks, 0));
+        self.gate.read(&mut *reader, request(first, blocks, 0), None);
         let mut done = Vec::with_capacity(1);
         while done.is_empty() {
             reader.reap(Wait { at_least: 1, timeout: None }, &mut done).map_err(|error| failed(file, first, error))?;
@@ -162,123 +196,123 @@ impl<'pool> Session<'pool> {
         Ok(reader)
     }
 
-    fn load_scattered(&self, pages: &[PageId]) -> Result<(), StorageError> {
-        let Some(first) = pages.first() else { return Ok(()) };
-        let file = self.pool.segment(first.segment)?.file(*first)?;
-        let place = usize::from(first.segment.0);
-        let mut methods = self.batch_methods.borrow_mut();
-        if methods.len() <= place {
-            methods.resize_with(place + 1, || None);
+    /// Asks for the pages that are not in the pool, wherever they lie, and goes on without them: tells how many were
+    /// absent. They are read with up to `read_depth` reads in flight, in the order given, neighbours together as in
+    /// [`load_many`](Session::load_many), while the session does something else.
+    ///
+    /// They come into the pool whenever the session waits for a page and in [`advance`](Session::advance); other
+    /// sessions that want one of them wait until then. Call [`settle`](Session::settle) before the session is left
+    /// idle. Errors as `load_many` for pages that cannot be asked for; a page that cannot be read is an error of the
+    /// call that finds out.
+    pub fn ask_ahead(&self, pages: &[PageId]) -> Result<u64, StorageError> {
+        let mut absent = 0;
+        for of_one_segment in pages.chunk_by(|one, other| one.segment == other.segment) {
+            absent += self.with_ahead(of_one_segment[0], |ahead| {
+                let claimed = ahead.claim(of_one_segment);
+                let reaped = ahead.reap(&self.gate, Patience::None)?;
+                Ok(reaped.or_else(forgive_exhaustion).and(claimed))
+            })?;
         }
-        let mut method = match methods[place].take() {
-            Some(method) => method,
-            None => {
-                let PoolSettings { io_method, read_depth, blocks_per_gather, .. } = self.pool.settings;
-                file.open(io_method, read_depth, blocks_per_gather * PAGE_SIZE)?
+        Ok(absent)
+    }
+
+    /// Brings in what of the pages asked for has come, and hands over the reads that waited for a slot. Does not wait.
+    #[inline]
+    pub fn advance(&self) -> Result<(), StorageError> {
+        self.look_after(Patience::None).map(|_| ())
+    }
+
+    /// Waits for all reads under way and forgets what else was asked for. What came wrong is told to nobody: the page
+    /// is absent, and whoever gets it hears of it.
+    pub fn settle(&self) {
+        for place in self.ahead.borrow_mut().iter_mut() {
+            if let Some(ahead) = place {
+                ahead.forget_waiting();
+                if ahead.finish(&self.gate).is_err() {
+                    *place = None;
+                }
             }
+        }
+    }
+
+    /// Waits for a read of the session's own, of this segment if there is one; `false` when none is under way.
+    pub(super) fn wait_for_own(&self, segment: SegmentId) -> Result<bool, StorageError> {
+        let is_under_way = |place: &Option<Ahead<'_>>| place.as_ref().is_some_and(|ahead| !ahead.is_idle());
+        let wanted = usize::from(segment.0);
+        let here = self.ahead.borrow().get(wanted).is_some_and(is_under_way);
+        if !here {
+            // Whoever waits for others has nothing of its own under way: two who wait for each other's reads would
+            // wait for ever.
+            return self.look_after(Patience::ForSome);
+        }
+        self.reap_at(wanted, Patience::ForSome)?;
+        Ok(true)
+    }
+
+    /// Reaps every segment's reads; `false` when none is under way.
+    fn look_after(&self, patience: Patience) -> Result<bool, StorageError> {
+        let mut any = false;
+        let places = self.ahead.borrow().len();
+        for place in 0..places {
+            if self.ahead.borrow()[place].as_ref().is_some_and(|ahead| !ahead.is_idle()) {
+                any = true;
+                self.reap_at(place, patience)?;
+            }
+        }
+        Ok(any)
+    }
+
+    fn reap_at(&self, place: usize, patience: Patience) -> Result<(), StorageError> {
+        let mut all = self.ahead.borrow_mut();
+        let Some(ahead) = all[place].as_mut() else { return Ok(()) };
+        let reaped = ahead.reap(&self.gate, patience);
+        if reaped.is_err() {
+            all[place] = None;
+        }
+        reaped?.or_else(forgive_exhaustion)
+    }
+
+    /// Works with the reads of a segment. After an outer error of `work` they are dropped, which waits for what is in
+    /// flight; only a method that works is used again.
+    fn with_ahead<T>(
+        &self,
+        page: PageId,
+        work: impl FnOnce(&mut Ahead<'pool>) -> Result<Result<T, StorageError>, StorageError>,
+    ) -> Result<T, StorageError> {
+        let place = usize::from(page.segment.0);
+        let mut all = self.ahead.borrow_mut();
+        if all.len() <= place {
+            all.resize_with(place + 1, || None);
+        }
+        let mut ahead = match all[place].take() {
+            Some(ahead) => ahead,
+            None => Ahead::open(self.pool, page)?,
         };
-        let outcome = Batch::new(self, file, method.as_mut()).run(pages)?;
-        // Only a method that has nothing in flight is used again; a broken one was dropped by the `?` above,
-        // which waits for what it had in flight.
-        methods[place] = Some(method);
+        let outcome = work(&mut ahead)?;
+        all[place] = Some(ahead);
         outcome
     }
 }
 
-/// Scattered reads of one file under way.
-struct Batch<'batch, 'pool> {
-    session: &'batch Session<'pool>,
-    file: &'batch DataFile,
-    method: &'batch mut dyn ReadMethod,
-    /// The claims of each slot, neighbours in order; none of a slot that is not in flight.
-    claims: Vec<Vec<Claim<'pool>>>,
-    idle: Vec<usize>,
-}
-
-impl<'batch, 'pool> Batch<'batch, 'pool> {
-    fn new(session: &'batch Session<'pool>, file: &'batch DataFile, method: &'batch mut dyn ReadMethod) -> Self {
-        let depth = method.depth();
-        let claims = (0..depth).map(|_| Vec::new()).collect();
-        Batch { session, file, method, claims, idle: (0..depth).rev().collect() }
-    }
-
-    /// The outer error is the method's own, and reads may still be in flight; the inner one is a page's, and none are.
-    fn run(mut self, pages: &[PageId]) -> Result<Result<(), StorageError>, StorageError> {
-        let mut left = pages;
-        let mut done = Vec::with_capacity(self.claims.len());
-        let mut outcome = Ok(());
-        loop {
-            if outcome.is_ok() {
-                outcome = self.queue_from(&mut left);
-            }
-            if self.idle.len() == self.claims.len() {
-                return Ok(outcome);
-            }
-            let wait = Wait { at_least: 1, timeout: None };
-            let in_flight = self.claims.iter().flatten().next().map_or(pages[0], |claim| claim.page);
-            self.method.reap(wait, &mut done).map_err(|error| failed(self.file, in_flight, error))?;
-            for completion in done.drain(..) {
-                outcome = outcome.and(self.take_in(completion));
-            }
-        }
-    }
-
-    /// Queues reads until every slot is in flight or no page is left. Pages that are in the pool, or on their way
-    /// there, are passed over.
-    fn queue_from(&mut self, left: &mut &[PageId]) -> Result<(), StorageError> {
-        while let Some(slot) = self.idle.last().copied()
-            && let Some(first) = self.claim_run(slot, left)?
-        {
-            let blocks = self.claims[slot].len();
-            self.session.gate.read(self.method, request(first, blocks, slot));
-            self.idle.pop();
-        }
-        Ok(())
-    }
-
-    /// Claims the next page that is absent, and what of its neighbours is and comes right behind it. Tells the first.
-    fn claim_run(&mut self, slot: usize, left: &mut &[PageId]) -> Result<Option<PageId>, StorageError> {
-        let pool = self.session.pool;
-        let run = &mut self.claims[slot];
-        while let Some((page, rest)) = left.split_first() {
-            let goes_on = run.last().is_none_or(|last| last.page.number.checked_add(1) == Some(page.number));
-            if !goes_on || run.len() == pool.settings.blocks_per_gather {
-                break;
-            }
-            match Claim::of(pool, *page) {
-                Ok(Some(claim)) => run.push(claim),
-                Ok(None) if run.is_empty() => (),
-                Ok(None) => break,
-                Err(error) => {
-                    run.clear();
-                    return Err(error);
-                }
-            }
-            *left = rest;
-        }
-        Ok(run.first().map(|claim| claim.page))
-    }
-
-    fn take_in(&mut self, completion: Completion) -> Result<(), StorageError> {
-        let slot = completion.slot;
-        let run = std::mem::take(&mut self.claims[slot]);
-        let first = run.first().expect("a slot in flight has its claims").page;
-        self.idle.push(slot);
-        whole(self.file, first, completion.result, run.len() * PAGE_SIZE)?;
-        let (pages, _) = self.method.data(slot).as_chunks::<PAGE_SIZE>();
-        for (claim, bytes) in run.into_iter().zip(pages) {
-            claim.accept(self.file, bytes, Purpose::Random, Publication::Ahead)?;
-        }
-        Ok(())
+/// A page that came too early to find a frame is absent again: getting it is early enough to hear of that.
+fn forgive_exhaustion(error: StorageError) -> Result<(), StorageError> {
+    match error {
+        StorageError::PoolExhausted { .. } => Ok(()),
+        error => Err(error),
     }
 }
 
-fn request(first: PageId, blocks: usize, slot: usize) -> ReadRequest {
+pub(super) fn request(first: PageId, blocks: usize, slot: usize) -> ReadRequest {
     ReadRequest { offset: u64::from(first.number) * PAGE_SIZE as u64, length: blocks * PAGE_SIZE, slot }
 }
 
 /// A short read is an error: the file was cut while it was open. It names the first block that did not come.
-fn whole(file: &DataFile, first: PageId, result: io::Result<usize>, wanted: usize) -> Result<(), StorageError> {
+pub(super) fn whole(
+    file: &DataFile,
+    first: PageId,
+    result: io::Result<usize>,
+    wanted: usize,
+) -> Result<(), StorageError> {
     let bytes = result.map_err(|error| failed(file, first, error))?;
     if bytes == wanted {
         return Ok(());
@@ -288,6 +322,6 @@ fn whole(file: &DataFile, first: PageId, result: io::Result<usize>, wanted: usiz
     Err(StorageError::BadPage { file: file.path().into(), page, reason })
 }
 
-fn failed(file: &DataFile, first: PageId, error: io::Error) -> StorageError {
+pub(super) fn failed(file: &DataFile, first: PageId, error: io::Error) -> StorageError {
     StorageError::Read { file: file.path().into(), page: first, error }
 }

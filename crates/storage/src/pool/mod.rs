@@ -14,16 +14,18 @@
 //! | --- | --- |
 //! | `word.rs` | who may touch which page |
 //! | `replacement.rs` | which page leaves |
-//! | `frames.rs`, `pinned.rs`, `words.rs` | where bytes and words stand; all unsafe code of the pool |
+//! | `frames.rs`, `flights.rs`, `pinned.rs`, `words.rs` | where bytes and words stand; all unsafe code of the pool |
 //! | `segment.rs`, `source.rs` | where pages come from |
-//! | `load.rs` | how they come: one, a range, many |
+//! | `load.rs`, `ahead.rs` | how they come: one, a range, many, many while one does something else |
 //! | `gate.rs` | what is counted |
 //! | `wait.rs` | how one waits for another's page |
 //!
 //! The pool never writes to a disk. A page that was changed is dirty and stays in memory until its segment is
 //! discarded.
 
+mod ahead;
 mod atomic;
+mod flights;
 mod frames;
 mod gate;
 mod load;

@@ -86,14 +86,23 @@ impl Replacement {
         Some(frame)
     }
 
-    /// Gives frames back whose pages were discarded.
+    /// Gives frames back whose pages were discarded, or never came.
     pub(super) fn give_back(&mut self, frames: Vec<OwnFrame>) {
-        for frame in &frames {
+        self.disown(&frames);
+        self.free.extend(frames);
+    }
+
+    /// Does without these frames from now on.
+    pub(super) fn give_up(&mut self, frames: Vec<OwnFrame>) {
+        self.disown(&frames);
+    }
+
+    fn disown(&mut self, frames: &[OwnFrame]) {
+        for frame in frames {
             self.owners[frame.number() as usize] = None;
         }
         self.probation.retain(|frame| self.owners[*frame as usize].is_some());
         self.main.retain(|frame| self.owners[*frame as usize].is_some());
-        self.free.extend(frames);
     }
 
     /// Frames that probation holds before it gives up any for others.

@@ -3,8 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use sys::read::ReadMethod;
-
+use super::ahead::Ahead;
 use super::frames::PageBytes;
 use super::gate::{Gate, GateCounts};
 use super::load::Claim;
@@ -22,14 +21,14 @@ const LINES_AHEAD: usize = 2;
 pub struct Session<'pool> {
     pub(super) pool: &'pool Pool,
     pub(super) gate: Arc<Gate>,
-    /// The methods of `load_many`, by segment. A session's own, because an io_uring belongs to the thread that uses it
-    /// first: a session that has called `load_many` stays on its thread.
-    pub(super) batch_methods: RefCell<Vec<Option<Box<dyn ReadMethod>>>>,
+    /// Reads of many pages, by segment. An io_uring belongs to the thread that uses it first: a session that has called
+    /// `load_many` or `ask_ahead` stays on its thread.
+    pub(super) ahead: RefCell<Vec<Option<Ahead<'pool>>>>,
 }
 
 impl<'pool> Session<'pool> {
     pub(super) fn new(pool: &'pool Pool) -> Session<'pool> {
-        Session { pool, gate: pool.gates.open(), batch_methods: RefCell::new(Vec::new()) }
+        Session { pool, gate: pool.gates.open(), ahead: RefCell::new(Vec::new()) }
     }
 
     /// A page to read, pinned: one get. It is read from its file when it is not in the pool.
@@ -64,7 +63,7 @@ impl<'pool> Session<'pool> {
             }
             match word.state() {
                 State::Resident => patience.wait(page)?,
-                State::Loading => self.pool.rooms.wait_while_loading(page, word),
+                State::Loading => self.wait_while_loading(page, word)?,
                 State::Absent => {
                     if let Some(claim) = Claim::of(self.pool, page)? {
                         self.load_one(claim, Purpose::Random, Publication::Ahead)?;
@@ -151,7 +150,7 @@ impl<'pool> Session<'pool> {
             match word.state() {
                 // A writer has it, or it was published between the two looks.
                 State::Resident => patience.wait(page)?,
-                State::Loading => self.pool.rooms.wait_while_loading(page, word),
+                State::Loading => self.wait_while_loading(page, word)?,
                 State::Absent => {
                     if let Some(claim) = Claim::of(self.pool, page)? {
                         let frame = self.load_one(claim, purpose, Publication::Pinned)?;
@@ -160,6 +159,14 @@ impl<'pool> Session<'pool> {
                 }
             }
         }
+    }
+
+    /// Waits for a page that this session or another one is reading, or for a read before it.
+    fn wait_while_loading(&self, page: PageId, word: &Word) -> Result<(), StorageError> {
+        if !self.wait_for_own(page.segment)? {
+            self.pool.rooms.wait_while_loading(page, word);
+        }
+        Ok(())
     }
 
     #[inline]

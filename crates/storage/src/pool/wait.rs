@@ -25,7 +25,8 @@ pub(super) struct Rooms(Vec<Room>);
 
 #[derive(Debug, Default)]
 struct Room {
-    door: Mutex<()>,
+    /// How many sleep here. Telling nobody costs a system call, and every page that is read ahead has nobody to tell.
+    door: Mutex<usize>,
     arrived: Condvar,
 }
 
@@ -41,15 +42,19 @@ impl Rooms {
         let mut door = lock(&room.door);
         // The loader changes the word first and passes the door afterwards: a change after this look wakes us.
         while word.state() == State::Loading {
+            *door += 1;
             door = room.arrived.wait(door).unwrap_or_else(PoisonError::into_inner);
+            *door -= 1;
         }
     }
 
     /// Wakes those who wait for `page`, whose word is not loading any more.
     pub(super) fn wake(&self, page: PageId) {
         let room = self.room(page);
-        drop(lock(&room.door));
-        room.arrived.notify_all();
+        let sleepers = *lock(&room.door);
+        if sleepers > 0 {
+            room.arrived.notify_all();
+        }
     }
 
     fn room(&self, page: PageId) -> &Room {
@@ -57,7 +62,7 @@ impl Rooms {
     }
 }
 
-fn lock(door: &Mutex<()>) -> MutexGuard<'_, ()> {
+fn lock(door: &Mutex<usize>) -> MutexGuard<'_, usize> {
     door.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -9,10 +9,12 @@ mod threads;
 mod uring;
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::region::Region;
 use crate::target::Target;
 
 /// One read that the method is asked for.
@@ -24,6 +26,25 @@ pub struct ReadRequest {
     pub length: usize,
     /// Which of the method's buffers takes the data, `0..depth`. It must not be in flight.
     pub slot: usize,
+}
+
+/// A piece of lent memory that one read may write to.
+#[derive(Debug)]
+pub struct Landing {
+    start: usize,
+    length: usize,
+}
+
+impl Landing {
+    /// `length` bytes from byte `start` of the memory that was lent to the method.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else reads or writes these bytes until the completion of the read was reaped, or
+    /// [`finish`](ReadMethod::finish) returned true, or forever.
+    pub unsafe fn new(start: usize, length: usize) -> Landing {
+        Landing { start, length }
+    }
 }
 
 /// One read that has ended.
@@ -61,6 +82,27 @@ pub trait ReadMethod: Send {
 
     /// What the last completed read put into `slot`. Panics while the slot is in flight.
     fn data(&self, slot: usize) -> &[u8];
+
+    /// Takes memory that reads may also go to, beside the slots; whether [`queue_into`](ReadMethod::queue_into) can be
+    /// called from now on. Asked before the first read, and once.
+    fn lend(&mut self, _memory: &Arc<Region>) -> bool {
+        false
+    }
+
+    /// As [`queue`](ReadMethod::queue), but what is read goes to the lent memory and not to the slot, whose
+    /// [`data`](ReadMethod::data) then mean nothing.
+    ///
+    /// Panics where `queue` does, where the landing is shorter than the request, and when no memory was taken.
+    fn queue_into(&mut self, _request: ReadRequest, _landing: Landing) {
+        panic!("no memory was taken");
+    }
+
+    /// Waits for the reads that the kernel has, whose outcome nobody wants, and makes no other; false when not all have
+    /// ended: lent memory may still be written to, for as long as this process lives. Nothing is asked of the method
+    /// afterwards: queueing panics.
+    fn finish(&mut self) -> bool {
+        true
+    }
 
     /// What the method has to do without on this system, one sentence each; usually nothing.
     fn fallbacks(&self) -> &[&'static str] {

@@ -19,7 +19,8 @@ use io_uring::{Builder, EnterFlags, IoUring, opcode, squeue};
 use rustix::io::Errno;
 
 use super::slots::Slots;
-use super::{Completion, MethodError, MethodRow, ReadMethod, ReadRequest, Setup, Wait};
+use super::{Completion, Landing, MethodError, MethodRow, ReadMethod, ReadRequest, Setup, Wait};
+use crate::region::Region;
 
 pub(super) const ROW: MethodRow = MethodRow {
     name: "io_uring",
@@ -43,11 +44,22 @@ struct Uring {
     slots: Slots,
     /// Requests in the submission ring that the kernel has not taken yet.
     queued: usize,
+    /// Requests that stayed there when the method finished: they are in flight in name only.
+    never_taken: usize,
+    is_finished: bool,
     enabled: bool,
     /// How many slots share one registered buffer; `None` when the buffers are not registered.
     slots_per_buffer: Option<usize>,
+    /// Memory of somebody else's that reads may go to as well.
+    lent: Option<Lent>,
     /// Keeps the number of the registered file from meaning another one.
     _descriptor: Arc<OwnedFd>,
+}
+
+/// Memory that was lent, and the number of its registered buffer; `None` when it is not registered.
+struct Lent {
+    memory: Arc<Region>,
+    buffer: Option<u16>,
 }
 
 fn open(setup: Setup<'_>) -> Result<Box<dyn ReadMethod>, MethodError> {
@@ -59,9 +71,20 @@ fn open(setup: Setup<'_>) -> Result<Box<dyn ReadMethod>, MethodError> {
     let ring = ring_of(setup.depth as u32).map_err(unavailable)?;
     let descriptor = setup.target.descriptor();
     ring.submitter().register_files(&[descriptor.as_raw_fd()]).map_err(unavailable)?;
-    let slots_per_buffer = register_buffers(&ring, &slots);
+    let (buffers, slots_per_buffer) = buffers_of(&slots);
+    let slots_per_buffer = slots_per_buffer.filter(|_| register_buffers(&ring, &buffers));
     let enabled = !ring.params().is_setup_single_issuer();
-    Ok(Box::new(Uring { ring, slots, queued: 0, enabled, slots_per_buffer, _descriptor: descriptor }))
+    Ok(Box::new(Uring {
+        ring,
+        slots,
+        queued: 0,
+        never_taken: 0,
+        is_finished: false,
+        enabled,
+        slots_per_buffer,
+        lent: None,
+        _descriptor: descriptor,
+    }))
 }
 
 /// Whether this kernel and its administrator offer io_uring; asked once.
@@ -96,26 +119,29 @@ fn single_issuer(builder: &mut Builder) -> &mut Builder {
     builder.setup_single_issuer().setup_defer_taskrun().setup_coop_taskrun().setup_submit_all().setup_r_disabled()
 }
 
-/// Registers the slots in buffers of up to 1 GiB and says how many share one.
+/// The slots as buffers of up to 1 GiB, and how many share one; `None` when a slot is larger.
 ///
 /// One large buffer rather than one for each slot: the kernel merges its pages to huge ones, and finds a slot by
-/// arithmetic. `None` when the kernel refuses, usually because RLIMIT_MEMLOCK (8 MiB for ordinary users) forbids
-/// to pin that much; reads then name plain addresses.
-fn register_buffers(ring: &IoUring, slots: &Slots) -> Option<usize> {
+/// arithmetic.
+fn buffers_of(slots: &Slots) -> (Vec<libc::iovec>, Option<usize>) {
     let arena = slots.arena();
     let slots_per_buffer = REGISTERED_BUFFER_BYTES_MAX / arena.stride();
     if slots_per_buffer == 0 {
-        return None;
+        return (Vec::new(), None);
     }
     let buffer_from = |first: usize| libc::iovec {
         iov_base: arena.pointer(first).as_ptr().cast(),
         iov_len: (arena.slots() - first).min(slots_per_buffer) * arena.stride(),
     };
-    let buffers: Vec<libc::iovec> = (0..arena.slots()).step_by(slots_per_buffer).map(buffer_from).collect();
-    // SAFETY: each range lies within the arena. The arena is unmapped only after the ring is closed or when none of
-    // its reads is in flight; the kernel holds the pages by itself in any case.
-    let registered = unsafe { ring.submitter().register_buffers(&buffers) };
-    registered.is_ok().then_some(slots_per_buffer)
+    ((0..arena.slots()).step_by(slots_per_buffer).map(buffer_from).collect(), Some(slots_per_buffer))
+}
+
+/// False when the kernel refuses, usually because RLIMIT_MEMLOCK (8 MiB for ordinary users) forbids to pin that much;
+/// reads then name plain addresses.
+fn register_buffers(ring: &IoUring, buffers: &[libc::iovec]) -> bool {
+    // SAFETY: each range lies within the slots' arena or within memory that was lent. Either is unmapped only after
+    // the ring is closed or when none of its reads is in flight; the kernel holds the pages by itself in any case.
+    !buffers.is_empty() && unsafe { ring.submitter().register_buffers(buffers) }.is_ok()
 }
 
 impl Uring {
@@ -130,6 +156,26 @@ impl Uring {
             None => opcode::Read::new(Fixed(0), address, length).offset(request.offset).build(),
         };
         entry.user_data(request.slot as u64)
+    }
+
+    /// A read into lent memory, at `address`.
+    fn entry_into(&self, request: &ReadRequest, address: *mut u8) -> squeue::Entry {
+        let length = u32::try_from(request.length).unwrap_or(u32::MAX);
+        let entry = match self.lent.as_ref().and_then(|lent| lent.buffer) {
+            Some(buffer) => opcode::ReadFixed::new(Fixed(0), address, length, buffer).offset(request.offset).build(),
+            None => opcode::Read::new(Fixed(0), address, length).offset(request.offset).build(),
+        };
+        entry.user_data(request.slot as u64)
+    }
+
+    fn push(&mut self, entry: &squeue::Entry) {
+        assert!(!self.is_finished, "nothing is asked of a method that has finished");
+        // SAFETY: the slot is in flight from here to its completion, so its buffer is neither shown nor given to
+        // another read; it outlives the read, because dropping waits for it or gives the arena up. Lent memory is kept
+        // in the same way, and whoever made the `Landing` keeps others off it.
+        let pushed = unsafe { self.ring.submission().push(entry) };
+        assert!(pushed.is_ok(), "the ring has an entry for every slot, and no slot is queued twice");
+        self.queued += 1;
     }
 
     /// Makes the calling thread the owner of the ring.
@@ -179,13 +225,13 @@ impl Uring {
         }
     }
 
-    /// Waits for what the kernel has taken; false when it did not all come back.
+    /// Waits for what the kernel has taken, and hands over nothing more; false when it did not all come back.
     fn drain(&mut self) -> bool {
         let deadline = Instant::now() + DRAIN_TIME_MAX;
-        let unsubmitted = mem::take(&mut self.queued);
+        self.never_taken += mem::take(&mut self.queued);
         let mut done = Vec::with_capacity(self.slots.in_flight());
         loop {
-            let missing = self.slots.in_flight() - unsubmitted;
+            let missing = self.slots.in_flight() - self.never_taken;
             let left = deadline.saturating_duration_since(Instant::now());
             if missing == 0 || left.is_zero() {
                 return missing == 0;
@@ -226,11 +272,41 @@ impl ReadMethod for Uring {
     fn queue(&mut self, request: ReadRequest) {
         let address = self.slots.begin(&request).as_ptr();
         let entry = self.entry(&request, address);
-        // SAFETY: the slot is in flight from here to its completion, so the buffer is neither shown nor given to
-        // another read; it outlives the read, because dropping waits for it or gives the arena up.
-        let pushed = unsafe { self.ring.submission().push(&entry) };
-        assert!(pushed.is_ok(), "the ring has an entry for every slot, and no slot is queued twice");
-        self.queued += 1;
+        self.push(&entry);
+    }
+
+    fn lend(&mut self, memory: &Arc<Region>) -> bool {
+        assert!(self.lent.is_none() && self.slots.in_flight() == 0, "memory is lent once, before the first read");
+        let (mut buffers, slots_per_buffer) = buffers_of(&self.slots);
+        let of_slots = buffers.len();
+        let mut buffer = None;
+        // The kernel takes no larger buffer, and pinning takes the longer the larger the memory is.
+        if self.slots_per_buffer.is_some() && memory.len() <= REGISTERED_BUFFER_BYTES_MAX {
+            buffers.push(libc::iovec { iov_base: memory.start().as_ptr().cast(), iov_len: memory.len() });
+            let is_free = self.ring.submitter().unregister_buffers().is_ok();
+            let both = is_free && register_buffers(&self.ring, &buffers);
+            buffer = both.then_some(of_slots as u16);
+            let again = both || (is_free && register_buffers(&self.ring, &buffers[..of_slots]));
+            self.slots_per_buffer = slots_per_buffer.filter(|_| again);
+        }
+        self.lent = Some(Lent { memory: Arc::clone(memory), buffer });
+        true
+    }
+
+    fn queue_into(&mut self, request: ReadRequest, landing: Landing) {
+        let memory = &self.lent.as_ref().expect("memory was lent").memory;
+        let fits = landing.start.checked_add(landing.length).is_some_and(|end| end <= memory.len());
+        assert!(fits && request.length <= landing.length, "{request:?} for {landing:?} of {} bytes", memory.len());
+        let address = memory.start().as_ptr().wrapping_add(landing.start);
+        // Last, so that no slot is in flight for a request that was refused.
+        self.slots.begin(&request);
+        let entry = self.entry_into(&request, address);
+        self.push(&entry);
+    }
+
+    fn finish(&mut self) -> bool {
+        self.is_finished = true;
+        self.drain()
     }
 
     /// A signal ends a wait that has a timeout early, so that a loop can look at its stop flag; a wait without one
@@ -274,6 +350,7 @@ impl Drop for Uring {
             let _ = self.ring.submitter().unregister_buffers();
         } else {
             mem::forget(Arc::clone(self.slots.arena()));
+            mem::forget(self.lent.take());
         }
     }
 }

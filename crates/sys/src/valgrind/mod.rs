@@ -108,8 +108,20 @@ pub struct Counted {
 impl Callgrind<'_> {
     /// Runs the command to its end, its standard output going to `stdout`, and reads what was counted.
     pub fn run(&self, stdout: Stdio, stop: &AtomicBool) -> Result<Counted, ValgrindError> {
+        self.run_prepared(stdout, stop, |_, _| Ok(()))
+    }
+
+    /// As [`Callgrind::run`], after `prepare` has changed the command that runs valgrind (its input, its folder, whom
+    /// it runs as) and the folder for valgrind's files, which whoever it runs as must be able to write to.
+    pub fn run_prepared(
+        &self,
+        stdout: Stdio,
+        stop: &AtomicBool,
+        prepare: impl FnOnce(&mut Command, &Path) -> io::Result<()>,
+    ) -> Result<Counted, ValgrindError> {
         let folder = Folder::new(self.scratch)?;
         let mut command = self.command(&folder.0);
+        prepare(&mut command, &folder.0)?;
         let spawned = command.stdout(stdout).spawn();
         let mut child = spawned.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => ValgrindError::NotInstalled,

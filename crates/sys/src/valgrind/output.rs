@@ -110,6 +110,19 @@ impl Simulated {
         Simulated { counts: self.counts.iter().filter_map(both).collect(), caches: self.caches.clone(), name: None }
     }
 
+    /// What is in these counts beyond another's, of one program that did more and of the same that did less; an event
+    /// that one of them lacks is absent, and what is not more is 0.
+    pub fn minus(&self, other: &Simulated) -> Simulated {
+        let more = |(name, count): &(String, u64)| Some((name.clone(), count.saturating_sub(other.sum(&[name])?)));
+        Simulated { counts: self.counts.iter().filter_map(more).collect(), caches: self.caches.clone(), name: None }
+    }
+
+    /// The same without what depends on the simulated caches.
+    pub fn without_caches(&self) -> Simulated {
+        let is_kept = |(name, _): &&(String, u64)| !name.contains('1') && !name.contains('L');
+        Simulated { counts: self.counts.iter().filter(is_kept).cloned().collect(), ..Simulated::default() }
+    }
+
     fn sum(&self, names: &[&str]) -> Option<u64> {
         let count = |name: &&str| Some(self.counts.iter().find(|(known, _)| known == name)?.1);
         names.iter().map(count).try_fold(0u64, |sum, count| Some(sum.saturating_add(count?)))
@@ -183,6 +196,16 @@ mod tests {
         assert_eq!((simulated.last_level_references(), simulated.last_level_misses()), (Some(2_563), Some(2_327)));
         assert_eq!(simulated.caches(), ["I1 cache: 32768 B, 64 B, 8-way associative"]);
         assert_eq!(simulated.plus(&simulated).data_reads(), Some(55_394));
+    }
+
+    #[test]
+    fn what_one_program_did_more_is_told_without_the_caches() {
+        let simulated = parse(WHOLE.as_bytes()).unwrap();
+        let more = simulated.plus(&simulated).minus(&simulated);
+        assert_eq!((more.instructions(), more.last_level_misses()), (Some(128_349), Some(2_327)));
+        let more = more.without_caches();
+        assert_eq!((more.instructions(), more.branches()), (Some(128_349), Some(26_142)));
+        assert_eq!((more.last_level_misses(), more.l1_read_misses(), more.caches().len()), (None, None, 0));
     }
 
     #[test]

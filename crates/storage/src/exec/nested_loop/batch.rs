@@ -1,5 +1,6 @@
 //! A batch of outer rows is gathered, their keys looked up, and what is missing of the rows that they lead to read in
-//! one request, each block once; then the rows, in the order of the outer ones.
+//! one request, each block once; then the rows, in the order of the outer ones. While a batch is on its way, the rows
+//! of the one before are handed on.
 
 use super::Work;
 use crate::error::StorageError;
@@ -12,5 +13,5 @@ pub(super) fn run<A: PageAccess>(work: &mut Work<'_, '_, A>, size: usize) -> Res
         work.fetch(&hits)?;
         hits.clear();
     }
-    Ok(())
+    work.finish()
 }

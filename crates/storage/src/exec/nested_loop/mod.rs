@@ -27,6 +27,10 @@ use crate::page_id::PageId;
 use crate::row::RowView;
 use crate::walk::Spot;
 
+/// Rows that are handed on before the reads under way are looked after: often enough that the device is not left idle,
+/// and seldom enough that a look at nothing costs nothing.
+const ROWS_BETWEEN_LOOKS: usize = 32;
+
 /// How the rows of the inner table are gathered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
@@ -106,12 +110,14 @@ pub fn run<A: PageAccess>(
     }
     let blocks_before = access.blocks_read();
     let mut work = Work::new(access, tree, join, emit)?;
-    match join.method {
-        Method::OneAtATime => one_at_a_time::run(&mut work)?,
-        Method::Prefetch(distance) => prefetch::run(&mut work, distance)?,
-        Method::Batch(size) => batch::run(&mut work, size.max(1))?,
-        Method::BatchedRowid(size) => batched_rowid::run(&mut work, size.max(1))?,
-    }
+    let outcome = match join.method {
+        Method::OneAtATime => one_at_a_time::run(&mut work),
+        Method::Prefetch(distance) => prefetch::run(&mut work, distance),
+        Method::Batch(size) => batch::run(&mut work, size.max(1)),
+        Method::BatchedRowid(size) => batched_rowid::run(&mut work, size.max(1)),
+    };
+    access.settle();
+    outcome?;
     Ok(work.result(access.blocks_read() - blocks_before))
 }
 
@@ -129,6 +135,8 @@ struct Work<'a, 'e, A: PageAccess + 'a> {
     looked_up: usize,
     wanted: Vec<Wanted>,
     missing: Vec<PageId>,
+    /// Rows whose pages were asked for.
+    coming: Vec<Hit>,
 }
 
 impl<'a, 'e, A: PageAccess> Work<'a, 'e, A> {
@@ -150,6 +158,7 @@ impl<'a, 'e, A: PageAccess> Work<'a, 'e, A> {
             looked_up: 0,
             wanted: Vec::new(),
             missing: Vec::new(),
+            coming: Vec::new(),
         })
     }
 
@@ -174,35 +183,66 @@ impl<'a, 'e, A: PageAccess> Work<'a, 'e, A> {
         PageId { segment: self.tree.table(), number: hit.0.page() }
     }
 
-    /// Brings the pages of these rows that are not cached, and hands the rows on, in this order.
+    /// Asks for the pages of these rows that are not cached, and hands the rows on, in this order; the last of them not
+    /// before the next call, so that they have time to come.
     ///
-    /// So many rows at a time that their pages are no more than are asked for at once.
+    /// So many rows at a time that their pages and those of the rows before are no more than are asked for at once.
     fn fetch(&mut self, mut hits: &[Hit]) -> Result<(), StorageError> {
         while !hits.is_empty() {
-            self.missing.clear();
-            let (mut pages, mut last) = (0, None);
-            let count = hits.iter().position(|hit| {
-                let page = self.page(hit);
-                if last == Some(page) {
-                    return false;
-                }
-                last = Some(page);
-                pages += 1;
-                let fits = pages <= self.join.pages_at_once.max(1);
-                if fits && !self.access.is_cached(page) {
-                    self.missing.push(page);
-                }
-                !fits
-            });
-            let (now, later) = hits.split_at(count.unwrap_or(hits.len()));
-            self.gathered.load(self.access, &self.missing, self.join.pages_at_once)?;
-            self.hand_on(now)?;
+            let (now, later) = hits.split_at(self.find_missing(hits));
+            self.gathered.ask(self.access, &self.missing)?;
+            self.hand_on_coming(self.kept())?;
+            self.coming.extend(now);
             hits = later;
         }
         Ok(())
     }
 
-    /// Hands the rows on, whose pages are mostly there.
+    /// Rows that stay in the queue while more are to come, so that it can look ahead at them.
+    fn kept(&self) -> usize {
+        LOOK_AHEAD.min(self.join.pages_at_once / 4)
+    }
+
+    /// Gathers the pages of the next rows that are not cached, and tells of how many rows.
+    fn find_missing(&mut self, hits: &[Hit]) -> usize {
+        self.missing.clear();
+        let most = ((self.join.pages_at_once - self.kept()) / 2).max(1);
+        let (mut pages, mut last) = (0, None);
+        let beyond = hits.iter().position(|hit| {
+            let page = self.page(hit);
+            if last == Some(page) {
+                return false;
+            }
+            last = Some(page);
+            pages += 1;
+            if pages <= most && !self.access.is_cached(page) {
+                self.missing.push(page);
+            }
+            pages > most
+        });
+        beyond.unwrap_or(hits.len())
+    }
+
+    /// Hands on the rows that were asked for last, and all before them.
+    fn finish(&mut self) -> Result<(), StorageError> {
+        self.hand_on_coming(0)?;
+        self.rows.work_off(0)
+    }
+
+    /// Hands on the rows that were asked for last, but for `kept` that are looked ahead at.
+    fn hand_on_coming(&mut self, kept: usize) -> Result<(), StorageError> {
+        self.rows.extend(self.coming.iter().copied());
+        let mut left = self.coming.len() + kept;
+        self.coming.clear();
+        while left > kept {
+            left = left.saturating_sub(ROWS_BETWEEN_LOOKS).max(kept);
+            self.rows.work_off(left)?;
+            self.access.advance()?;
+        }
+        Ok(())
+    }
+
+    /// Hands the rows on.
     fn hand_on(&mut self, hits: &[Hit]) -> Result<(), StorageError> {
         self.rows.extend(hits.iter().copied());
         self.rows.work_off(0)

@@ -1,9 +1,10 @@
-//! Looks ahead in the addresses of the rows to come: when the next row has to be read, what is missing of those behind
-//! it is read in the same request.
+//! Looks ahead in the addresses of the rows to come: when one of the next rows has to be read, what is missing of those
+//! beside it is read in the same request, while the rows before them are handed on.
 //!
-//! How far it looks follows what it meets, as a read stream's distance does in PostgreSQL: twice as far after a row
-//! that had to be read, one row less after a row that was cached. So a join whose rows are all cached asks for nothing
-//! that it may not need, and one whose rows are all missing comes to the cap within a few requests.
+//! How far it looks follows what it meets, as a read stream's distance does in PostgreSQL: twice as far after rows of
+//! which one had to be read, a row less for each row of a stretch that was all cached. So a join whose rows are all
+//! cached asks for nothing that it may not need, and one whose rows are all missing comes to the cap within a few
+//! requests.
 
 use super::{Distance, Work};
 use crate::btree::probe::Hit;
@@ -17,27 +18,29 @@ const LOOK_UPS: usize = 64;
 pub(super) fn run<A: PageAccess>(work: &mut Work<'_, '_, A>, distance: Distance) -> Result<(), StorageError> {
     let mut ahead = Ahead::new(distance);
     let mut hits: Vec<Hit> = Vec::new();
-    let mut fetched = 0;
+    let mut asked = 0;
     loop {
-        while work.has_more() && hits.len() - fetched < ahead.rows {
-            hits.drain(..fetched);
-            fetched = 0;
+        while work.has_more() && hits.len() - asked < ahead.rows {
+            hits.drain(..asked);
+            asked = 0;
             work.look_up_next(ahead.rows.max(LOOK_UPS), &mut hits)?;
         }
-        let coming = &hits[fetched..];
+        let coming = &hits[asked..];
         if coming.is_empty() {
-            return Ok(());
+            return work.finish();
         }
         let cached = coming.iter().position(|hit| !work.access.is_cached(work.page(hit))).unwrap_or(coming.len());
-        let count = if cached > 0 { cached } else { ahead.rows.min(coming.len()) };
-        if cached > 0 {
-            work.hand_on(&coming[..count])?;
-            ahead.come_nearer(count);
-        } else {
-            work.fetch(&coming[..count])?;
-            ahead.go_farther();
+        let count = cached.max(ahead.portion()).min(coming.len());
+        work.fetch(&coming[..count])?;
+        // Nothing is to be on its way beyond the distance.
+        if ahead.rows == 1 && count > cached {
+            work.finish()?;
         }
-        fetched += count;
+        match count > cached {
+            true => ahead.go_farther(),
+            false => ahead.come_nearer(count),
+        }
+        asked += count;
     }
 }
 
@@ -55,6 +58,11 @@ impl Ahead {
             Distance::UpTo(most) => Ahead { rows: 1, least: 1, most: most.max(1) },
             Distance::Fixed(rows) => Ahead { rows: rows.max(1), least: rows.max(1), most: rows.max(1) },
         }
+    }
+
+    /// Rows that are asked for at once: half of those ahead, because the other half is on its way meanwhile.
+    fn portion(&self) -> usize {
+        (self.rows / 2).max(1)
     }
 
     fn go_farther(&mut self) {
