@@ -1,0 +1,257 @@
+//! Why a server could not do what was asked; each variant is a sentence for the user.
+
+use std::time::Duration;
+
+use postgres::error::SqlState;
+use thiserror::Error;
+
+use crate::statements::one_line;
+
+/// Characters of a statement that a sentence repeats.
+const STATEMENT_CHARACTERS: usize = 100;
+
+/// What went wrong with a server.
+#[derive(Debug, Error)]
+pub enum ServerError {
+    /// `--on` names no server.
+    #[error("{0}")]
+    Place(String),
+    /// Nobody answers.
+    #[error("{server} does not answer: {reason}; see whether the server runs and listens there")]
+    Unreachable {
+        /// The server's address, without its password.
+        server: String,
+        /// What the system says.
+        reason: String,
+    },
+    /// The server answers and lets nobody in.
+    #[error("{server} refuses the connection: {reason}{advice}")]
+    Refused {
+        /// The server's address, without its password.
+        server: String,
+        /// What the server says.
+        reason: String,
+        /// What to do, with the mark before it.
+        advice: &'static str,
+    },
+    /// The server asks for an encrypted connection, or the user does.
+    #[error(
+        "{server}: {reason}; encrypted connections are not supported yet: use a socket, a tunnel or sslmode=prefer"
+    )]
+    Encryption {
+        /// The server's address, without its password.
+        server: String,
+        /// Who asks for it.
+        reason: String,
+    },
+    /// Older than what is known.
+    #[error("{server} is PostgreSQL {version}: versions from 13 on are known")]
+    Version {
+        /// The server's address, without its password.
+        server: String,
+        /// What the server says.
+        version: String,
+    },
+    /// A pooler stands between and hands out another session for each transaction.
+    #[error(
+        "{server} is a pooler in transaction mode: each statement may meet another session, and settings would stay \
+         behind in sessions of others; give the address of the server itself, or a pool in session mode"
+    )]
+    Pooler {
+        /// The pooler's address, without its password.
+        server: String,
+    },
+    /// The connection ended while a statement was under way.
+    #[error("the server is gone: the connection ended during `{statement}` ({reason})")]
+    Gone {
+        /// The statement, shortened.
+        statement: String,
+        /// What ended it.
+        reason: String,
+    },
+    /// A statement took too long.
+    #[error(
+        "`{statement}` took longer than {} s and was ended: ask for a smaller --payload or fewer --rows, or for more \
+         time with --statement-timeout", limit.as_secs_f64()
+    )]
+    TooLong {
+        /// The statement, shortened.
+        statement: String,
+        /// How long it could have taken.
+        limit: Duration,
+    },
+    /// A lock was not to be had.
+    #[error("`{statement}` waited too long for a lock that another session holds; repeat when it is gone")]
+    Locked {
+        /// The statement, shortened.
+        statement: String,
+    },
+    /// Somebody on the server ended a statement.
+    #[error("`{statement}` was cancelled on the server by somebody else")]
+    Cancelled {
+        /// The statement, shortened.
+        statement: String,
+    },
+    /// The server does not do this statement.
+    #[error("the server refuses `{statement}`: {reason}")]
+    Statement {
+        /// The statement, shortened.
+        statement: String,
+        /// What the server says.
+        reason: String,
+        /// The server's code for it.
+        code: String,
+    },
+    /// A statement answered with something else than what it must.
+    #[error("`{statement}` answered `{answer}`, where {wanted} was expected")]
+    Answer {
+        /// The statement, shortened.
+        statement: String,
+        /// What came.
+        answer: String,
+        /// What was to come, in words.
+        wanted: &'static str,
+    },
+    /// The plan of a statement cannot be read.
+    #[error("the plan that EXPLAIN gave cannot be read: {0}")]
+    Plan(String),
+    /// No right to make the schema.
+    #[error(
+        "{user} may not create the schema readpath in the database {database}, where all that is measured would lie: \
+         let its owner say GRANT CREATE ON DATABASE {database} TO {user}"
+    )]
+    NoRight {
+        /// Who is connected.
+        user: String,
+        /// To which database.
+        database: String,
+    },
+    /// A standby takes no writes.
+    #[error("{server} is a standby, on which no table can be created: give the address of its primary")]
+    Standby {
+        /// The server's address, without its password.
+        server: String,
+    },
+    /// A schema of this name is somebody else's.
+    #[error(
+        "the database has a schema readpath that this program did not make ({reason}): it stays as it is; use another \
+         database, or have its owner rename it"
+    )]
+    ForeignSchema {
+        /// How that shows.
+        reason: String,
+    },
+    /// Another run is at work in the same database.
+    #[error("another readpath is at work in the database {database}: wait until it has ended")]
+    InUse {
+        /// The database.
+        database: String,
+    },
+    /// Too little room for the tables.
+    #[error(
+        "the tables and their indexes take up to {} MiB at one time and {} MiB are free in {place}: ask for a smaller \
+         --payload or fewer --rows", needed >> 20, free >> 20
+    )]
+    Space {
+        /// Bytes.
+        needed: u64,
+        /// Bytes.
+        free: u64,
+        /// The server's data directory.
+        place: String,
+    },
+    /// Something of the machine could not be had.
+    #[error("{0}")]
+    Machine(String),
+    /// The user asked to stop, which is no failure.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl ServerError {
+    /// Whether the user asked to stop.
+    pub fn is_stop(&self) -> bool {
+        matches!(self, ServerError::Stopped)
+    }
+
+    /// Whether the connection is of no more use, while the server may be.
+    pub fn is_gone(&self) -> bool {
+        matches!(self, ServerError::Gone { .. })
+    }
+
+    /// An answer that is not what it must be.
+    pub fn answer(statement: &str, answer: &str, wanted: &'static str) -> ServerError {
+        ServerError::Answer { statement: shortened(statement), answer: shortened(answer), wanted }
+    }
+
+    /// Why no connection came about.
+    pub(crate) fn connecting(server: String, error: &postgres::Error) -> ServerError {
+        let Some(answer) = error.as_db_error() else {
+            let reason = innermost(error);
+            return match reason.as_str() {
+                "password missing" => ServerError::Refused {
+                    server,
+                    reason: "it asks for a password".into(),
+                    advice: "; write it into the address, or set PGPASSWORD",
+                },
+                _ => ServerError::Unreachable { server, reason },
+            };
+        };
+        let code = answer.code();
+        let reason = answer.message().to_string();
+        let advice = match *code {
+            SqlState::INVALID_PASSWORD => "; see to the user and the password of the address",
+            SqlState::INVALID_CATALOG_NAME => "; name a database at the end of the address",
+            SqlState::TOO_MANY_CONNECTIONS => "; repeat when others have left",
+            SqlState::CANNOT_CONNECT_NOW => "; repeat in a moment",
+            SqlState::INVALID_AUTHORIZATION_SPECIFICATION => "; see to the user of the address and to pg_hba.conf",
+            _ => "",
+        };
+        if *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION && reason.contains("no encryption") {
+            return ServerError::Encryption { server, reason };
+        }
+        ServerError::Refused { server, reason, advice }
+    }
+
+    /// Why a statement failed. `elapsed` tells a time-out of ours from a cancellation by others: the server has one
+    /// code for both, and its message is in its own language.
+    pub(crate) fn of_statement(
+        statement: &str,
+        error: &postgres::Error,
+        elapsed: Duration,
+        limit: Duration,
+    ) -> ServerError {
+        let statement = shortened(statement);
+        let Some(answer) = error.as_db_error() else {
+            return ServerError::Gone { statement, reason: innermost(error) };
+        };
+        let reason = answer.message().to_string();
+        match *answer.code() {
+            SqlState::QUERY_CANCELED if elapsed >= limit => ServerError::TooLong { statement, limit },
+            SqlState::QUERY_CANCELED => ServerError::Cancelled { statement },
+            SqlState::LOCK_NOT_AVAILABLE => ServerError::Locked { statement },
+            SqlState::ADMIN_SHUTDOWN | SqlState::CRASH_SHUTDOWN | SqlState::CANNOT_CONNECT_NOW => {
+                ServerError::Gone { statement, reason }
+            }
+            _ => ServerError::Statement { statement, reason, code: answer.code().code().into() },
+        }
+    }
+}
+
+/// A statement on one line, with its end left out where it is long.
+fn shortened(statement: &str) -> String {
+    let line = one_line(statement);
+    match line.char_indices().nth(STATEMENT_CHARACTERS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// The innermost reason of an error: the ones around it only say that there was one.
+fn innermost(error: &postgres::Error) -> String {
+    let mut reason: &dyn std::error::Error = error;
+    while let Some(inner) = reason.source() {
+        reason = inner;
+    }
+    reason.to_string()
+}

@@ -1,0 +1,261 @@
+//! What EXPLAIN says of a statement, in the JSON of versions 13 to 19.
+//!
+//! Counts of a node contain those of the nodes below it. Keys that a version does not know are absent, never 0, but
+//! for blocks: there EXPLAIN leaves nothing out once it was asked for buffers.
+
+use serde_json::Value;
+
+use crate::error::ServerError;
+
+/// The plan of a statement and what carrying it out took.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// The topmost step, whose counts are those of the whole.
+    pub top: Node,
+    /// Milliseconds of planning; `None` without ANALYZE or SUMMARY.
+    pub planning_ms: Option<f64>,
+    /// Blocks that planning asked for.
+    pub planning: Option<Buffers>,
+    /// Milliseconds of carrying it out, without planning and without sending rows; `None` without ANALYZE.
+    pub execution_ms: Option<f64>,
+}
+
+/// One step of a plan.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Node {
+    /// `Seq Scan`, `Nested Loop` and so on.
+    pub kind: String,
+    /// The table that it reads.
+    pub relation: Option<String>,
+    /// The index that it goes through.
+    pub index: Option<String>,
+    /// The planner's cost of the whole step.
+    pub total_cost: Option<f64>,
+    /// Rows that the planner expected, of one loop.
+    pub planned_rows: Option<f64>,
+    /// Rows of one loop on average; `None` without ANALYZE.
+    pub rows: Option<f64>,
+    /// How often it was done; `None` without ANALYZE.
+    pub loops: Option<f64>,
+    /// Milliseconds of one loop on average; `None` without the clock at every step.
+    pub total_ms: Option<f64>,
+    /// Blocks; `None` without BUFFERS.
+    pub buffers: Option<Buffers>,
+    /// Milliseconds of waiting for reads of tables and indexes; `None` where the server does not time them.
+    pub read_ms: Option<f64>,
+    /// Heap blocks that a bitmap scan found exactly.
+    pub exact_heap_blocks: Option<u64>,
+    /// Rows that an index-only scan had to look for in the table.
+    pub heap_fetches: Option<u64>,
+    /// Other processes that were started for it.
+    pub workers: Option<u64>,
+    /// The steps below.
+    pub children: Vec<Node>,
+}
+
+/// Blocks in shared buffers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Buffers {
+    /// Found there.
+    pub hits: u64,
+    /// Asked of the operating system, which may have had them in its page cache.
+    pub reads: u64,
+    /// Changed, which reading does where it notes down that a row is visible.
+    pub dirtied: u64,
+    /// Written out to make room.
+    pub written: u64,
+}
+
+impl Buffers {
+    /// Logical reads: every block that was asked for.
+    pub fn gets(self) -> u64 {
+        self.hits.saturating_add(self.reads)
+    }
+}
+
+impl Plan {
+    /// A plan of one step with these blocks, for rehearsals.
+    pub fn assumed(kind: &str, buffers: Buffers) -> Plan {
+        let top = Node { kind: kind.into(), buffers: Some(buffers), ..Node::default() };
+        Plan { top, execution_ms: Some(0.0), ..Plan::default() }
+    }
+
+    /// The blocks of the whole; an error where EXPLAIN was not asked for them.
+    pub fn buffers(&self) -> Result<Buffers, ServerError> {
+        self.top.buffers.ok_or_else(|| ServerError::Plan("it tells no `Shared Hit Blocks`".into()))
+    }
+}
+
+impl Node {
+    /// The first step of this kind from here downwards.
+    pub fn find(&self, kind: &str) -> Option<&Node> {
+        if self.kind == kind {
+            return Some(self);
+        }
+        self.children.iter().find_map(|child| child.find(kind))
+    }
+
+    /// The steps from here downwards, each before those below it.
+    pub fn steps(&self) -> Vec<&Node> {
+        std::iter::once(self).chain(self.children.iter().flat_map(Node::steps)).collect()
+    }
+
+    /// The kinds of the steps, from here downwards.
+    pub fn kinds(&self) -> Vec<&str> {
+        self.steps().into_iter().map(|step| step.kind.as_str()).collect()
+    }
+}
+
+/// Reads the document that `EXPLAIN (FORMAT JSON)` gives: a list of one plan. A text that is none is an error; a
+/// nesting that no query has is refused by the reader of JSON.
+pub fn parse(text: &str) -> Result<Plan, ServerError> {
+    let document: Value = serde_json::from_str(text).map_err(|error| ServerError::Plan(error.to_string()))?;
+    let statement = document.get(0).unwrap_or(&document);
+    let plan = statement.get("Plan").ok_or_else(|| ServerError::Plan("it has no `Plan`".into()))?;
+    Ok(Plan {
+        top: node(plan)?,
+        planning_ms: quantity(statement, "Planning Time"),
+        planning: statement.get("Planning").and_then(buffers),
+        execution_ms: quantity(statement, "Execution Time"),
+    })
+}
+
+fn node(value: &Value) -> Result<Node, ServerError> {
+    let text = |key: &str| value.get(key).and_then(Value::as_str).map(String::from);
+    let kind = text("Node Type").ok_or_else(|| ServerError::Plan("a step has no `Node Type`".into()))?;
+    let children = match value.get("Plans") {
+        None => Vec::new(),
+        Some(Value::Array(children)) => children.iter().map(node).collect::<Result<_, _>>()?,
+        Some(_) => return Err(ServerError::Plan("`Plans` is no list".into())),
+    };
+    Ok(Node {
+        kind,
+        relation: text("Relation Name"),
+        index: text("Index Name"),
+        total_cost: quantity(value, "Total Cost"),
+        planned_rows: quantity(value, "Plan Rows"),
+        rows: quantity(value, "Actual Rows"),
+        loops: quantity(value, "Actual Loops"),
+        total_ms: quantity(value, "Actual Total Time"),
+        buffers: buffers(value),
+        // The first name is that of 17 and later, the second that of 16 and before.
+        read_ms: quantity(value, "Shared I/O Read Time").or_else(|| quantity(value, "I/O Read Time")),
+        exact_heap_blocks: count(value, "Exact Heap Blocks"),
+        heap_fetches: count(value, "Heap Fetches"),
+        workers: count(value, "Workers Launched"),
+        children,
+    })
+}
+
+fn buffers(value: &Value) -> Option<Buffers> {
+    Some(Buffers {
+        hits: count(value, "Shared Hit Blocks")?,
+        reads: count(value, "Shared Read Blocks")?,
+        dirtied: count(value, "Shared Dirtied Blocks").unwrap_or(0),
+        written: count(value, "Shared Written Blocks").unwrap_or(0),
+    })
+}
+
+fn count(value: &Value, key: &str) -> Option<u64> {
+    value.get(key)?.as_u64()
+}
+
+/// A number that may have a fraction, such as the rows of a loop from 18 on.
+fn quantity(value: &Value, key: &str) -> Option<f64> {
+    value.get(key)?.as_f64().filter(|number| number.is_finite() && *number >= 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PLAN: &str = r#"[{"Plan": {"Node Type": "Aggregate", "Actual Rows": 1.00, "Actual Loops": 1,
+        "Shared Hit Blocks": 120, "Shared Read Blocks": 2, "Shared I/O Read Time": 0.5, "Plans": [
+        {"Node Type": "Seq Scan", "Relation Name": "t", "Shared Hit Blocks": 120, "Shared Read Blocks": 2}]},
+        "Planning": {"Shared Hit Blocks": 3, "Shared Read Blocks": 0}, "Planning Time": 0.1, "Execution Time": 1.5}]"#;
+
+    #[test]
+    fn blocks_are_those_of_the_plan_and_not_of_its_making() {
+        let plan = parse(PLAN).unwrap();
+        assert_eq!(plan.buffers().unwrap().gets(), 122);
+        assert_eq!(plan.planning.map(Buffers::gets), Some(3));
+        assert_eq!((plan.execution_ms, plan.top.read_ms), (Some(1.5), Some(0.5)));
+        assert_eq!(plan.top.kinds(), ["Aggregate", "Seq Scan"]);
+        assert_eq!(plan.top.find("Seq Scan").and_then(|node| node.relation.as_deref()), Some("t"));
+    }
+
+    #[test]
+    fn the_time_of_reads_has_another_name_before_17() {
+        let plan = parse(&PLAN.replace("Shared I/O Read Time", "I/O Read Time")).unwrap();
+        assert_eq!(plan.top.read_ms, Some(0.5));
+        assert_eq!(plan.top.children[0].read_ms, None);
+    }
+
+    #[test]
+    fn a_plan_without_blocks_gives_none_rather_than_zeros() {
+        let plan = parse(r#"[{"Plan": {"Node Type": "Result"}}]"#).unwrap();
+        assert!(plan.buffers().unwrap_err().to_string().contains("Shared Hit Blocks"));
+        assert_eq!(plan.execution_ms, None);
+    }
+
+    #[test]
+    fn a_document_that_is_no_plan_is_refused() {
+        let nested = format!("{}{}", r#"[{"Plan":"#.repeat(5000), "]".repeat(5000));
+        let wrong = r#"[{"Plan": {"Node Type": "Result", "Plans": 7}}]"#;
+        for text in ["", "[]", "{}", "null", r#"[{"Plan": []}]"#, wrong, &nested] {
+            assert!(matches!(parse(text), Err(ServerError::Plan(_))), "{text:.40}");
+        }
+    }
+
+    /// The folder of plans from other people's servers, beside the repository.
+    fn golden() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/postgres")
+    }
+
+    fn documents(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            match entry.path() {
+                path if path.is_dir() => documents(&path, found),
+                path if path.extension().is_some_and(|ending| ending == "json") => found.push(path),
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn plans_of_other_servers_are_read() {
+        let mut found = Vec::new();
+        documents(&golden(), &mut found);
+        if found.is_empty() {
+            println!("skipped: there are no plans beside the repository");
+            return;
+        }
+        for path in found {
+            let plan = parse(&fs::read_to_string(&path).unwrap()).unwrap();
+            assert!(!plan.top.kind.is_empty(), "{}", path.display());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_text_never_panics(
+            kind in "\\PC*",
+            hits in any::<i64>(),
+            rows in any::<f64>(),
+            noise in "[\\[\\]{}\":,0-9a-z ]*",
+        ) {
+            let _ = parse(&noise);
+            let document = serde_json::json!([{ "Plan": {
+                "Node Type": kind, "Shared Hit Blocks": hits, "Shared Read Blocks": u64::MAX, "Actual Rows": rows,
+            }}]);
+            let plan = parse(&document.to_string()).unwrap();
+            prop_assert!(plan.top.buffers.is_none_or(|buffers| buffers.gets() == u64::MAX));
+            prop_assert!(plan.top.rows.is_none_or(|rows| rows >= 0.0));
+        }
+    }
+}

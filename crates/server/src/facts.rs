@@ -1,0 +1,143 @@
+//! What a server is: its version, its buffers, what we may do there, and whether its processes can be seen from here.
+
+use crate::error::ServerError;
+use crate::session::{Row, Session};
+
+/// The oldest version that is known.
+const OLDEST: u32 = 130_000;
+
+/// The version that a rehearsal takes for granted.
+const ASSUMED_VERSION: u32 = 180_000;
+
+/// One row with everything that every version since 13 tells everybody.
+const QUESTION: &str = "SELECT current_setting('server_version_num'), current_setting('server_version'), \
+    current_database(), current_user, pg_backend_pid(), current_setting('block_size'), \
+    pg_size_bytes(current_setting('shared_buffers')), pg_is_in_recovery(), \
+    has_database_privilege(current_database(), 'CREATE'), pg_has_role('pg_read_all_stats', 'USAGE'), \
+    (SELECT rolsuper FROM pg_roles WHERE rolname = current_user), \
+    CASE WHEN pg_has_role('pg_read_all_settings', 'USAGE') THEN current_setting('data_directory') END, \
+    (SELECT string_agg(extname || ' ' || extversion, ',') FROM pg_extension)";
+
+/// What a server says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerFacts {
+    /// `150018`: the major version times 10 000, and the minor one.
+    pub version_number: u32,
+    /// `15.18`, without the packager's words.
+    pub version: String,
+    /// The database.
+    pub database: String,
+    /// Who we are there.
+    pub user: String,
+    /// The process that answers the session.
+    pub process: u32,
+    /// Bytes of a block.
+    pub block_bytes: u64,
+    /// Bytes of the shared buffers.
+    pub buffer_bytes: u64,
+    /// Whether it is a standby, which takes no writes.
+    pub is_standby: bool,
+    /// Whether we may make a schema in the database.
+    pub may_create: bool,
+    /// Whether we see the statistics of other users' sessions.
+    pub reads_all_stats: bool,
+    /// Whether we may do anything.
+    pub is_superuser: bool,
+    /// Where its files lie on its machine; `None` where we may not know.
+    pub data_directory: Option<String>,
+    /// Extensions of the database, each with the version of its script, which may be older than the server.
+    pub extensions: Vec<(String, String)>,
+}
+
+impl ServerFacts {
+    /// What a rehearsal takes for granted.
+    pub(crate) fn assumed() -> ServerFacts {
+        ServerFacts {
+            version_number: ASSUMED_VERSION,
+            version: (ASSUMED_VERSION / 10_000).to_string(),
+            database: "database".into(),
+            user: "user".into(),
+            process: 0,
+            block_bytes: 8192,
+            buffer_bytes: 128 << 20,
+            is_standby: false,
+            may_create: true,
+            reads_all_stats: true,
+            is_superuser: false,
+            data_directory: None,
+            extensions: Vec::new(),
+        }
+    }
+
+    /// The major version.
+    pub fn major(&self) -> u32 {
+        self.version_number / 10_000
+    }
+
+    /// `postgres 15.18`.
+    pub fn name(&self) -> String {
+        format!("postgres {}", self.version)
+    }
+
+    /// The version of an extension's script, where the database has the extension.
+    pub fn extension(&self, name: &str) -> Option<&str> {
+        self.extensions.iter().find(|(known, _)| known == name).map(|(_, version)| version.as_str())
+    }
+}
+
+/// Asks the server of a session. Errors when it is older than what is known.
+pub(crate) fn ask(session: &mut Session) -> Result<ServerFacts, ServerError> {
+    let rows = session.rows(QUESTION)?;
+    if session.is_rehearsal() {
+        return Ok(ServerFacts::assumed());
+    }
+    let facts = rows.first().and_then(of_row);
+    let facts = facts.ok_or_else(|| ServerError::answer(QUESTION, &format!("{:?}", rows.first()), "what it is"))?;
+    if facts.version_number < OLDEST {
+        return Err(ServerError::Version { server: session.address().shown(), version: facts.version });
+    }
+    Ok(facts)
+}
+
+fn of_row(row: &Row) -> Option<ServerFacts> {
+    let text = |at: usize| row.get(at)?.clone();
+    let number = |at: usize| text(at)?.parse::<u64>().ok();
+    let truth = |at: usize| Some(text(at)? == "t");
+    Some(ServerFacts {
+        version_number: number(0)?.try_into().ok()?,
+        version: text(1)?.split_whitespace().next()?.into(),
+        database: text(2)?,
+        user: text(3)?,
+        process: number(4)?.try_into().ok()?,
+        block_bytes: number(5)?,
+        buffer_bytes: number(6)?,
+        is_standby: truth(7)?,
+        may_create: truth(8)?,
+        reads_all_stats: truth(9)?,
+        is_superuser: truth(10).unwrap_or(false),
+        data_directory: text(11),
+        extensions: text(12).map_or(Vec::new(), |listed| extensions(&listed)),
+    })
+}
+
+fn extensions(listed: &str) -> Vec<(String, String)> {
+    let pair = |entry: &str| entry.split_once(' ').map(|(name, version)| (name.into(), version.into()));
+    listed.split(',').filter_map(pair).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_packagers_words_are_no_version() {
+        let words = ["150018", "15.18 (Debian 15.18-0+deb12u1)", "d", "u", "7", "8192", "134217728", "f", "t", "f"];
+        let mut row: Row = words.iter().map(|word| Some((*word).to_string())).collect();
+        row.extend([Some("f".into()), None, Some("plpgsql 1.0,pg_buffercache 1.3".into())]);
+        let facts = of_row(&row).unwrap();
+        assert_eq!((facts.name().as_str(), facts.major()), ("postgres 15.18", 15));
+        assert_eq!((facts.may_create, facts.data_directory.as_deref()), (true, None));
+        assert_eq!(facts.extension("pg_buffercache"), Some("1.3"));
+        assert_eq!(of_row(&row[..5].to_vec()), None);
+    }
+}

@@ -1,0 +1,220 @@
+//! What stands behind `--on`: the address of a given server, or the version of a private one.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use postgres::Config;
+use postgres::config::{Host, SslMode};
+
+use crate::error::ServerError;
+
+/// Where a server's socket lies when the address names no host, as PostgreSQL's own programs have it on Debian and
+/// Fedora.
+const SOCKET_FOLDER: &str = "/var/run/postgresql";
+
+/// How long a connection may take to come about, where the address does not say.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The name under which the server's administrator sees us.
+const APPLICATION: &str = "readpath";
+
+/// The beginnings of a server's address.
+const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
+
+/// What stands behind `--on`.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// A server that is there and is somebody's.
+    Given(Address),
+    /// A server that this program starts, of this major version.
+    Private {
+        /// 15, 16 and so on.
+        major: u32,
+    },
+    /// A server that this program starts, with the programs in this directory.
+    Installed {
+        /// That of `postgres` and `initdb`, or its parent.
+        directory: PathBuf,
+    },
+}
+
+impl FromStr for Place {
+    type Err = ServerError;
+
+    fn from_str(word: &str) -> Result<Place, ServerError> {
+        if SCHEMES.iter().any(|scheme| word.starts_with(scheme)) {
+            return Address::parse(word).map(Place::Given);
+        }
+        let own = word.strip_prefix("postgres:");
+        if let Some(directory) = own.filter(|rest| rest.starts_with(['/', '.'])) {
+            return Ok(Place::Installed { directory: directory.into() });
+        }
+        match own.and_then(|version| version.parse().ok()) {
+            Some(major) => Ok(Place::Private { major }),
+            None => Err(ServerError::Place(format!(
+                "'{}' names no server: write postgres://USER@HOST:PORT/DATABASE for one that is there, or \
+                 postgres:VERSION, such as postgres:18, or postgres:DIRECTORY with an installed one's programs, \
+                 for one that is started for the run",
+                without_password(word)
+            ))),
+        }
+    }
+}
+
+/// How to reach a server.
+#[derive(Clone, Debug)]
+pub struct Address {
+    config: Box<Config>,
+}
+
+impl Address {
+    /// An address from `postgres://…`. Errors say what is wrong with it and never repeat its password.
+    pub fn parse(url: &str) -> Result<Address, ServerError> {
+        let config = Config::from_str(url).map_err(|error| {
+            let reason = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+            ServerError::Place(format!(
+                "'{}' cannot be read ({reason}): write postgres://USER:PASSWORD@HOST:PORT/DATABASE",
+                without_password(url)
+            ))
+        })?;
+        Ok(Address::of(config))
+    }
+
+    /// An address from a configuration that is known to work.
+    pub fn of(mut config: Config) -> Address {
+        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+            match Path::new(SOCKET_FOLDER).is_dir() {
+                true => config.host_path(SOCKET_FOLDER),
+                false => config.host("localhost"),
+            };
+        }
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT_TIMEOUT);
+        }
+        config.application_name(APPLICATION);
+        Address { config: Box::new(config) }
+    }
+
+    /// The address with this password, where it has none itself.
+    pub fn or_password(mut self, password: Option<&str>) -> Address {
+        if let (None, Some(password)) = (self.config.get_password(), password) {
+            self.config.password(password);
+        }
+        self
+    }
+
+    /// What the driver takes.
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Whether the user insists on an encrypted connection.
+    pub(crate) fn wants_encryption(&self) -> bool {
+        self.config.get_ssl_mode() == SslMode::Require
+    }
+
+    /// Whether the way to the server leads through this machine only: a socket, or a name of the machine itself.
+    pub fn is_local(&self) -> bool {
+        let is_loopback = |host: &Host| match host {
+            Host::Unix(_) => true,
+            Host::Tcp(name) => name == "localhost" || name.starts_with("127.") || name == "::1",
+        };
+        self.config.get_hosts().iter().all(is_loopback)
+            && self.config.get_hostaddrs().iter().all(|address| address.is_loopback())
+    }
+
+    /// The address for people and documents: without the password.
+    pub fn shown(&self) -> String {
+        let user = self.config.get_user().map_or(String::new(), |user| format!("{user}@"));
+        let host = match self.config.get_hosts().first() {
+            // An `@` of a password that was not written as %40 ends the password for the driver; what is behind it is
+            // still no host name.
+            Some(Host::Tcp(name)) => name.rsplit('@').next().unwrap_or_default().into(),
+            Some(Host::Unix(folder)) => folder.display().to_string(),
+            None => self.config.get_hostaddrs().first().map_or(String::new(), ToString::to_string),
+        };
+        let port = self.config.get_ports().first().map_or(String::new(), |port| format!(":{port}"));
+        let database = self.config.get_dbname().map_or(String::new(), |name| format!("/{name}"));
+        format!("postgres://{user}{host}{port}{database}")
+    }
+}
+
+/// A word of a command line as it may be kept and shown: the password of a server's address is left out, whether it
+/// stands before the host or behind `password=`.
+pub fn without_password(word: &str) -> String {
+    let Some(start) = SCHEMES.iter().find_map(|scheme| Some(word.find(scheme)? + scheme.len())) else {
+        return word.into();
+    };
+    let (scheme, rest) = word.split_at(start);
+    let (place, query) = rest.split_once('?').map_or((rest, None), |(place, query)| (place, Some(query)));
+    // A password may hold what ends a host name; it ends at the last `@`.
+    let place = match place.rsplit_once('@') {
+        Some((account, host)) => format!("{}@{host}", account.split(':').next().unwrap_or_default()),
+        None => without_word_for_port(place),
+    };
+    let kept = |pair: &&str| !pair.to_ascii_lowercase().starts_with("password=");
+    let query = query.map(|query| query.split('&').filter(kept).collect::<Vec<_>>().join("&"));
+    match query.filter(|query| !query.is_empty()) {
+        Some(query) => format!("{scheme}{place}?{query}"),
+        None => format!("{scheme}{place}"),
+    }
+}
+
+/// A place without `@` may be one of which the host was forgotten: what stands for the port is then the password.
+fn without_word_for_port(place: &str) -> String {
+    match place.split_once(':') {
+        Some((name, rest)) if !rest.starts_with(|letter: char| letter.is_ascii_digit()) => name.into(),
+        _ => place.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(word: &str) -> String {
+        word.parse::<Place>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_password_is_shown_nowhere() {
+        let Ok(Place::Given(address)) = "postgres://me:se:cr@et@db.example:5433/shop".parse() else { panic!() };
+        assert_eq!(address.shown(), "postgres://me@db.example:5433/shop");
+        for (word, shown) in [
+            ("--on=postgres://me:se@cret@host/db", "--on=postgres://me@host/db"),
+            ("postgresql:///db?password=secret&user=me", "postgresql:///db?user=me"),
+            ("postgresql:///db?Password=secret", "postgresql:///db"),
+            ("postgres://me:secret", "postgres://me"),
+            ("postgres://host:5433/db", "postgres://host:5433/db"),
+            ("lio", "lio"),
+        ] {
+            assert_eq!(without_password(word), shown);
+        }
+        assert!(!refusal("postgres://me:secret@host:no-port/db").contains("secret"));
+    }
+
+    #[test]
+    fn what_names_no_server_says_what_does() {
+        assert!(refusal("oracle:19").contains("postgres:18"));
+        assert!(refusal("postgres:").contains("postgres://USER@HOST"));
+        assert!(refusal("postgres://host:port/").contains("cannot be read"), "{}", refusal("postgres://host:port/"));
+        assert!(refusal("postgres://h/?sslmode=verify-full").contains("sslmode"));
+    }
+
+    #[test]
+    fn a_version_is_a_private_server() {
+        assert!(matches!("postgres:18".parse(), Ok(Place::Private { major: 18 })));
+        let installed = "postgres:/usr/lib/postgresql/15".parse();
+        assert!(matches!(installed, Ok(Place::Installed { directory }) if directory.ends_with("15")));
+        assert!(matches!("postgres:///db".parse(), Ok(Place::Given(_))));
+    }
+
+    #[test]
+    fn only_this_machine_is_local() {
+        let is_local = |url: &str| Address::parse(url).unwrap().is_local();
+        assert!(is_local("postgres://me@localhost/db") && is_local("postgres://me@%2Frun%2Fpg/db"));
+        assert!(is_local("postgres:///db?user=me"));
+        assert!(!is_local("postgres://me@db.example/db") && !is_local("postgres://me@localhost,db.example/db"));
+    }
+}

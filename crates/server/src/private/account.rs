@@ -1,0 +1,43 @@
+//! Whom a server runs as. PostgreSQL refuses to run as root, so root becomes somebody else; everybody else stays who
+//! they are.
+
+use std::fs;
+
+use sys::bound_child::Account;
+
+use super::error::PrivateServerError;
+
+/// Users that root may become, the first that exists.
+const USERS: [&str; 2] = ["postgres", "nobody"];
+
+/// The account of the server: `None` where it is that of this process.
+pub(super) fn account_of_server() -> Result<Option<Account>, PrivateServerError> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(None);
+    }
+    let accounts = fs::read_to_string("/etc/passwd").map_err(PrivateServerError::io("/etc/passwd"))?;
+    let found = USERS.iter().find_map(|name| account_named(&accounts, name));
+    found.map(Some).ok_or(PrivateServerError::NoAccount)
+}
+
+/// An account in the text of `/etc/passwd`; never root's.
+fn account_named(accounts: &str, name: &str) -> Option<Account> {
+    let line = accounts.lines().find(|line| line.split(':').next() == Some(name))?;
+    let mut numbers = line.split(':').skip(2).map(str::parse);
+    let account = Account { user: numbers.next()?.ok()?, group: numbers.next()?.ok()? };
+    (account.user != 0).then_some(account)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_is_found_by_the_whole_name_and_is_never_root() {
+        let accounts =
+            "root:x:0:0::/:\nnobody2:x:7:7::/:\nnobody:x:65534:65533:nobody:/:/bin/false\npostgres:x:0:0::/:\n";
+        assert_eq!(account_named(accounts, "nobody"), Some(Account { user: 65534, group: 65533 }));
+        assert_eq!(account_named(accounts, "postgres"), None);
+        assert_eq!(account_named(accounts, "somebody"), None);
+    }
+}

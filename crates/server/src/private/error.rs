@@ -1,0 +1,130 @@
+//! Why there is no private server, in sentences that say what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sys::valgrind::ValgrindError;
+use sys::witness::WitnessError;
+use thiserror::Error;
+
+use super::archive;
+
+/// Why a private server could not be had, or could not do what it was asked for.
+#[derive(Debug, Error)]
+pub enum PrivateServerError {
+    /// A version of which no programs are known.
+    #[error(
+        "there are no programs of PostgreSQL {0} to fetch, only of {known}; for another one name the directory of an \
+        installed server, such as postgres:/usr/lib/postgresql/15", known = archive::known()
+    )]
+    UnknownVersion(u32),
+    /// A processor for which no programs are known.
+    #[error("there are no programs of PostgreSQL to fetch for this processor; name the directory of an installed one")]
+    UnknownProcessor,
+    /// The archive could not be fetched.
+    #[error(
+        "PostgreSQL {version} is not here yet and could not be fetched from {url}: {reason}; connect to the network \
+        once, or name the directory of an installed server, such as postgres:/usr/lib/postgresql/15"
+    )]
+    NotFetched {
+        /// The version that was wanted.
+        version: String,
+        /// Where it was to come from.
+        url: String,
+        /// What the network answered.
+        reason: String,
+    },
+    /// The archive is not the one whose checksum is known.
+    #[error("the archive from {url} is not the one that this program knows (SHA-256 {found}); it was not unpacked")]
+    WrongChecksum {
+        /// Where it came from.
+        url: String,
+        /// Its checksum in hexadecimal digits.
+        found: String,
+    },
+    /// The archive cannot be unpacked, or not safely.
+    #[error("the archive of PostgreSQL was not unpacked: {0}")]
+    BadArchive(String),
+    /// A directory without a server in it.
+    #[error(
+        "{} holds no PostgreSQL server ({reason}): name the directory with `postgres` and `initdb`, or its parent",
+        .directory.display()
+    )]
+    NoInstallation {
+        /// The directory that was named.
+        directory: PathBuf,
+        /// What is missing.
+        reason: String,
+    },
+    /// Root, and nobody else to become.
+    #[error(
+        "PostgreSQL refuses to run as root, and neither of the users `postgres` and `nobody` exists to run it as; \
+        run this as an ordinary user"
+    )]
+    NoAccount,
+    /// The name of the socket would be too long for the kernel.
+    #[error(
+        "{} is too long a name for a directory with a socket in it; choose one of at most {max} bytes",
+        .directory.display()
+    )]
+    NameTooLong {
+        /// The directory in which the server was to be made.
+        directory: PathBuf,
+        /// Bytes that its name may have.
+        max: usize,
+    },
+    /// Something with files or processes failed.
+    #[error("{what}: {error}")]
+    Io {
+        /// What could not be done.
+        what: String,
+        /// The kernel's answer.
+        error: io::Error,
+    },
+    /// The server ended or gave up before it answered.
+    #[error("PostgreSQL {version} did not start: {log}")]
+    NotStarted {
+        /// Its version.
+        version: String,
+        /// The last lines of its log.
+        log: String,
+    },
+    /// The server took too long.
+    #[error("PostgreSQL {version} had not {what} after {seconds} s and was ended")]
+    TimedOut {
+        /// Its version.
+        version: String,
+        /// What it was to do.
+        what: &'static str,
+        /// How long it was given.
+        seconds: u64,
+    },
+    /// The user asked to stop.
+    #[error("the work on the private server was stopped")]
+    Stopped,
+    /// The server did not answer a statement of ours.
+    #[error("the private server failed: {0}")]
+    Statement(#[from] postgres::Error),
+    /// A statement in single-user mode failed.
+    #[error("PostgreSQL in single-user mode failed: {0}")]
+    SingleUser(String),
+    /// Valgrind did not count.
+    #[error(transparent)]
+    Valgrind(#[from] ValgrindError),
+    /// The page cache could not be asked.
+    #[error(transparent)]
+    Witness(#[from] WitnessError),
+}
+
+impl PrivateServerError {
+    /// Puts words in front of an error of the kernel.
+    pub(super) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> PrivateServerError {
+        let what = what.into();
+        move |error| PrivateServerError::Io { what, error }
+    }
+
+    /// The same where what failed is about one path.
+    pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> PrivateServerError {
+        PrivateServerError::io(path.display().to_string())
+    }
+}

@@ -1,0 +1,200 @@
+//! The programs of one version of PostgreSQL: in the cache, or in a directory that somebody names.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::archive::Archive;
+use super::error::PrivateServerError;
+use super::unpacked::unpack;
+
+/// What a folder is called in which an archive is being unpacked; the process number and a count follow.
+const UNFINISHED: &str = "unfinished-";
+
+/// Names of folders of one process differ by this.
+static FOLDERS: AtomicU64 = AtomicU64::new(0);
+
+/// Where programs that are not in the cache come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Folder of the cache; each version has a folder in it, which is whole or not there.
+    pub cache: PathBuf,
+    /// The proxy to fetch by way of, as a URL.
+    pub proxy: Option<String>,
+}
+
+/// A version of PostgreSQL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// The number that counts: 18.
+    pub major: u32,
+    /// As `postgres --version` has it, without the packager's words: `18.6`.
+    pub text: String,
+}
+
+/// The programs of one version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installation {
+    programs: PathBuf,
+    /// The folder with all that the programs need, where that is ours and may be laid elsewhere.
+    pub(super) tree: Option<PathBuf>,
+    version: Version,
+}
+
+impl Installation {
+    /// The programs in a directory that somebody names: that of `postgres` and `initdb`, or its parent.
+    pub fn at(directory: &Path) -> Result<Installation, PrivateServerError> {
+        let missing = |reason: String| PrivateServerError::NoInstallation { directory: directory.into(), reason };
+        // The server changes into its own directory, so that a relative path would lead nowhere.
+        let whole = directory.canonicalize().map_err(|error| missing(error.to_string()))?;
+        let programs = [whole.join("bin"), whole].into_iter().find(|folder| folder.join("initdb").is_file());
+        let programs = programs.ok_or_else(|| missing("there is no initdb".into()))?;
+        let version = version_of(&programs).map_err(missing)?;
+        Ok(Installation { programs, tree: None, version })
+    }
+
+    /// The programs of a major version: from the cache, or else fetched into it.
+    ///
+    /// The archive's checksum is compared before anything of it is unpacked, and the folder in the cache appears when
+    /// all of it has reached the disk.
+    pub fn of(major: u32, source: &Source, stop: &AtomicBool) -> Result<Installation, PrivateServerError> {
+        let archive = Archive::of(major)?;
+        let folder = source.cache.join(&archive.version);
+        if !folder.is_dir() {
+            let bytes = archive.fetch(source.proxy.as_deref(), stop)?;
+            keep(&bytes, &source.cache, &folder, stop)?;
+        }
+        let installation = Installation::at(&folder)?;
+        Ok(Installation { tree: Some(folder), ..installation })
+    }
+
+    /// Whether the programs of a major version are in the cache, so that no network is needed.
+    pub fn is_cached(major: u32, cache: &Path) -> bool {
+        Archive::of(major).is_ok_and(|archive| cache.join(archive.version).is_dir())
+    }
+
+    /// The directory of `postgres` and `initdb`.
+    pub fn programs(&self) -> &Path {
+        &self.programs
+    }
+
+    /// The version that `postgres` says it is.
+    pub fn version(&self) -> &Version {
+        &self.version
+    }
+
+    /// The same programs laid into `directory`, for a user who cannot enter the cache: the same files under second
+    /// names where the file system allows it, and copies otherwise. `None` where the programs are not ours to move.
+    pub(super) fn laid_into(&self, directory: &Path) -> Result<Option<Installation>, PrivateServerError> {
+        let Some(tree) = &self.tree else { return Ok(None) };
+        lay(tree, directory).map_err(PrivateServerError::at(directory))?;
+        Ok(Some(Installation { programs: directory.join("bin"), tree: Some(directory.into()), ..self.clone() }))
+    }
+}
+
+/// Unpacks an archive beside `folder` and gives it that name when it is whole.
+fn keep(archive: &[u8], cache: &Path, folder: &Path, stop: &AtomicBool) -> Result<(), PrivateServerError> {
+    fs::create_dir_all(cache).map_err(PrivateServerError::at(cache))?;
+    remove_unfinished(cache);
+    let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+    let unfinished = cache.join(format!("{UNFINISHED}{}-{number}", std::process::id()));
+    let kept = fs::create_dir(&unfinished).map_err(PrivateServerError::at(&unfinished)).and_then(|()| {
+        unpack(archive, &unfinished, stop)?;
+        finish(&unfinished, folder).map_err(PrivateServerError::at(folder))
+    });
+    if kept.is_err() {
+        // What cannot be removed now is removed by the next run.
+        let _ = fs::remove_dir_all(&unfinished);
+    }
+    kept
+}
+
+/// Writes everything to the disk, then gives the folder its name. Where another process was quicker, its work stays.
+fn finish(unfinished: &Path, folder: &Path) -> io::Result<()> {
+    rustix::fs::syncfs(fs::File::open(unfinished)?)?;
+    match fs::rename(unfinished, folder) {
+        Err(_) if folder.is_dir() => fs::remove_dir_all(unfinished),
+        renamed => renamed,
+    }
+}
+
+/// Removes what processes left that were killed while they unpacked.
+fn remove_unfinished(cache: &Path) {
+    for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|name| name.strip_prefix(UNFINISHED)?.split('-').next()?.parse().ok());
+        if pid.is_some_and(|pid| !sys::process::is_there(pid)) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Makes the folders of `tree` anew in `directory`, and its files there under second names.
+fn lay(tree: &Path, directory: &Path) -> io::Result<()> {
+    fs::create_dir(directory)?;
+    // Whoever the server runs as must be able to enter, whatever the umask says.
+    fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    for entry in fs::read_dir(tree)? {
+        let entry = entry?;
+        let (from, to) = (entry.path(), directory.join(entry.file_name()));
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            lay(&from, &to)?;
+        } else if kind.is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(&from)?, &to)?;
+        } else if fs::hard_link(&from, &to).is_err() {
+            fs::copy(&from, &to)?;
+        }
+    }
+    Ok(())
+}
+
+/// Asks `postgres` what it is.
+fn version_of(programs: &Path) -> Result<Version, String> {
+    let postgres = programs.join("postgres");
+    let said = Command::new(&postgres).arg("--version").env_clear().output();
+    let said = said.map_err(|error| format!("{}: {error}", postgres.display()))?;
+    let text = String::from_utf8_lossy(&said.stdout);
+    let reason = || format!("`postgres --version` says {:?}", text.chars().take(80).collect::<String>().trim());
+    version_in(&text).ok_or_else(reason)
+}
+
+/// The version in `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`.
+fn version_in(said: &str) -> Option<Version> {
+    let text = said.split_once("(PostgreSQL) ")?.1.split_whitespace().next()?;
+    let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
+    Some(Version { major: digits.parse().ok()?, text: text.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_what_the_program_says_and_nothing_else() {
+        let version = version_in("postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)\n").unwrap();
+        assert_eq!(version, Version { major: 15, text: "15.18".into() });
+        assert_eq!(version_in("postgres (PostgreSQL) 19beta3\n").unwrap().major, 19);
+        assert_eq!(version_in("mysqld 8.0"), None);
+        assert_eq!(version_in("postgres (PostgreSQL) devel"), None);
+    }
+
+    #[test]
+    fn a_directory_without_a_server_says_what_to_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Installation::at(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("there is no initdb") && error.contains("name the directory"), "{error}");
+    }
+
+    #[test]
+    fn an_archive_that_cannot_be_unpacked_leaves_nothing_in_the_cache() {
+        let cache = tempfile::tempdir().unwrap();
+        let left = cache.path().join(format!("{UNFINISHED}{}-0", u32::MAX - 1));
+        fs::create_dir(&left).unwrap();
+        let folder = cache.path().join("18.6.0");
+        assert!(keep(b"no archive", cache.path(), &folder, &AtomicBool::new(false)).is_err());
+        assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 0);
+    }
+}

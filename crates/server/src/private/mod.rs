@@ -1,0 +1,26 @@
+//! A private PostgreSQL server: fetched, initialised, started, restarted and removed by this program.
+//!
+//! It listens on a socket in a directory of its own, which nobody else can enter, and on nothing else. It ends with
+//! this process, `kill -9` included; a directory that is left then is removed by the next run ([`sweep`]). It keeps
+//! nothing safe: whatever it holds was made to be measured and thrown away.
+//!
+//! It judges nothing, and knows no experiment.
+
+mod account;
+mod archive;
+mod error;
+mod installation;
+mod page_cache;
+mod room;
+mod running;
+mod settings;
+mod single_user;
+mod unpacked;
+
+pub use archive::{Archive, VERSIONS};
+pub use error::PrivateServerError;
+pub use installation::{Installation, Source, Version};
+pub use room::sweep;
+pub use running::PrivateServer;
+pub use settings::ServerSettings;
+pub use single_user::CountedStatements;

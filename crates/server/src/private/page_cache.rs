@@ -1,0 +1,103 @@
+//! A private server's files and the operating system's page cache.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use postgres::Client;
+use sys::target::{Caching, Target};
+use sys::witness::{Cached, WitnessError, cached, evict};
+
+use super::error::PrivateServerError;
+use super::running::PrivateServer;
+
+/// The first version that empties all its buffers on request.
+const EVICTS_ALL_SINCE: u32 = 18;
+
+/// Folders of the server's files that hold relations.
+const RELATIONS: [&str; 2] = ["base", "global"];
+
+impl PrivateServer {
+    /// The files of a relation's main fork, a file for each GiB, in order.
+    ///
+    /// Errors where there is no such relation.
+    pub fn relation_files(&self, client: &mut Client, relation: &str) -> Result<Vec<PathBuf>, PrivateServerError> {
+        let row = client.query_one("SELECT pg_relation_filepath($1::text::regclass)", &[&relation])?;
+        let first = self.data_directory().join(row.try_get::<_, &str>(0)?);
+        let segment = |number: u32| match number {
+            0 => first.clone(),
+            number => PathBuf::from(format!("{}.{number}", first.display())),
+        };
+        Ok((0..).map(segment).take_while(|path| path.is_file()).collect())
+    }
+
+    /// What the page cache holds of a relation's files.
+    pub fn cached(&self, relation: &str) -> Result<Cached, PrivateServerError> {
+        let mut all = Cached { pages: 0, of: 0, source: "an empty range" };
+        for path in self.relation_files(&mut self.connect()?, relation)? {
+            let target = Target::open(&path, Caching::Buffered).map_err(WitnessError::from)?;
+            let found = cached(&target, 0, target.size())?;
+            all = Cached { pages: all.pages + found.pages, of: all.of + found.of, source: found.source };
+        }
+        Ok(all)
+    }
+
+    /// Empties the shared buffers without a restart; false where the version or its extensions cannot, and nothing
+    /// was done.
+    pub fn empty_buffers(&self) -> Result<bool, PrivateServerError> {
+        if self.version().major < EVICTS_ALL_SINCE {
+            return Ok(false);
+        }
+        let mut client = self.connect()?;
+        // A build without the extension is no failure: there is always a restart.
+        if client.batch_execute("CREATE EXTENSION IF NOT EXISTS pg_buffercache").is_err() {
+            return Ok(false);
+        }
+        client.batch_execute("CHECKPOINT; SELECT pg_buffercache_evict_all()")?;
+        Ok(true)
+    }
+
+    /// Drops the files of all relations from the page cache; what of them it holds afterwards, by an interface that
+    /// the kernel counts with. All of it should be gone.
+    ///
+    /// What the server has changed is written first. Its own buffers stay: [`PrivateServer::restart`] empties them.
+    pub fn drop_page_cache(&self) -> Result<Cached, PrivateServerError> {
+        if self.is_running() {
+            self.connect()?.batch_execute("CHECKPOINT")?;
+        }
+        let mut left = Cached { pages: 0, of: 0, source: "an empty range" };
+        for path in self.files()? {
+            let found = drop_file(&path)?;
+            left = Cached { pages: left.pages + found.pages, of: left.of + found.of, source: found.source };
+        }
+        Ok(left)
+    }
+
+    fn files(&self) -> Result<Vec<PathBuf>, PrivateServerError> {
+        let mut files = Vec::new();
+        for folder in RELATIONS {
+            collect(&self.data_directory().join(folder), &mut files)?;
+        }
+        Ok(files)
+    }
+}
+
+/// Adds the files below `folder` that are not empty.
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), PrivateServerError> {
+    for entry in fs::read_dir(folder).map_err(PrivateServerError::at(folder))?.flatten() {
+        let Ok(found) = entry.metadata() else { continue };
+        if found.is_dir() {
+            collect(&entry.path(), files)?;
+        } else if found.is_file() && found.len() > 0 {
+            files.push(entry.path());
+        }
+    }
+    Ok(())
+}
+
+fn drop_file(path: &Path) -> Result<Cached, PrivateServerError> {
+    let target = Target::open(path, Caching::Buffered).map_err(WitnessError::from)?;
+    // The server flushes nothing, and pages that are not on the disk cannot be dropped.
+    rustix::fs::fdatasync(&target).map_err(|error| PrivateServerError::at(path)(error.into()))?;
+    evict(&target, 0, target.size()).map_err(PrivateServerError::at(path))?;
+    Ok(cached(&target, 0, target.size())?)
+}

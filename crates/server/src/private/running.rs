@@ -1,0 +1,293 @@
+//! A private server from its first start to its removal.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use postgres::{Client, Config, NoTls};
+use rustix::process::Signal;
+use sys::bound_child::{Account, BoundChild};
+
+use super::account::account_of_server;
+use super::error::PrivateServerError;
+use super::installation::{Installation, Version};
+use super::room::{Room, sweep};
+use super::settings::ServerSettings;
+
+/// How long making the first files may take, and starting.
+const INITIALISE_TIMEOUT: Duration = Duration::from_secs(120);
+const START_TIMEOUT: Duration = Duration::from_secs(120);
+/// How long a server may take to write what it holds when it is stopped to be started again.
+const STOP_TIMEOUT: Duration = Duration::from_secs(600);
+/// How long it may take where nothing is kept.
+const REMOVE_TIMEOUT: Duration = Duration::from_secs(20);
+const ASKED_EVERY: Duration = Duration::from_millis(10);
+
+/// The database's superuser, and the database that is there from the beginning.
+const USER: &str = "postgres";
+const DATABASE: &str = "postgres";
+
+/// Lines of the server's log that an error shows.
+const LOG_LINES: usize = 3;
+
+/// A server of this process's own. Dropping it stops it and removes all it had.
+#[derive(Debug)]
+pub struct PrivateServer {
+    // Dropped before the room: the server must not write into a directory that is being removed.
+    child: Option<BoundChild>,
+    pub(super) installation: Installation,
+    pub(super) account: Option<Account>,
+    pub(super) settings: ServerSettings,
+    pub(super) room: Room,
+}
+
+impl PrivateServer {
+    /// Makes a server in a directory of its own in `parent` and starts it; it answers when this returns.
+    ///
+    /// What killed processes left in `parent` is removed first. Root starts it as the user `postgres`, or `nobody`;
+    /// programs that this user cannot reach are laid into the directory.
+    pub fn start(
+        installation: &Installation,
+        parent: &Path,
+        settings: ServerSettings,
+        stop: &AtomicBool,
+    ) -> Result<PrivateServer, PrivateServerError> {
+        sweep(parent);
+        let account = account_of_server()?;
+        let room = Room::new(parent, account)?;
+        let installation = reachable(installation, &room, account)?;
+        let mut server = PrivateServer { child: None, installation, account, settings, room };
+        server.initialise(stop)?;
+        server.run(stop)?;
+        Ok(server)
+    }
+
+    /// Stops the server, everything it holds written to its files, and starts it anew with other settings and empty
+    /// buffers. Sessions end.
+    pub fn restart(&mut self, settings: ServerSettings, stop: &AtomicBool) -> Result<(), PrivateServerError> {
+        self.stop(stop)?;
+        self.settings = settings;
+        self.run(stop)
+    }
+
+    /// Stops the server, everything it holds written to its files. Sessions end. Nothing happens where it is stopped.
+    pub fn stop(&mut self, stop: &AtomicBool) -> Result<(), PrivateServerError> {
+        let Some(child) = &self.child else { return Ok(()) };
+        // SIGINT: a fast shutdown, which waits for no session.
+        child.signal(Signal::INT).map_err(PrivateServerError::io("the private server"))?;
+        let status = wait(child, STOP_TIMEOUT, stop)?;
+        if status.is_none() {
+            return Err(self.timed_out("stopped", STOP_TIMEOUT));
+        }
+        self.child = None;
+        Ok(())
+    }
+
+    /// Whether it runs now: false after [`PrivateServer::stop`], and where it ended by itself.
+    pub fn is_running(&self) -> bool {
+        self.child.as_ref().is_some_and(|child| child.ended().is_none())
+    }
+
+    /// How to connect to it, as its superuser.
+    pub fn config(&self) -> Config {
+        let mut config = Config::new();
+        config.host_path(self.room.path()).user(USER).dbname(DATABASE);
+        config
+    }
+
+    /// The same as a URL, for other programs of this user.
+    pub fn url(&self) -> String {
+        let path = self.room.path().as_os_str().as_encoded_bytes();
+        let escaped: String = path.iter().map(|byte| percent(*byte)).collect();
+        format!("postgresql://{USER}@{escaped}/{DATABASE}")
+    }
+
+    /// A new session; its backend is a new process.
+    pub fn connect(&self) -> Result<Client, PrivateServerError> {
+        Ok(self.config().connect(NoTls)?)
+    }
+
+    /// The directory of its files.
+    pub fn data_directory(&self) -> PathBuf {
+        self.room.data()
+    }
+
+    /// Its version.
+    pub fn version(&self) -> &Version {
+        self.installation.version()
+    }
+
+    /// What it was told at its last start.
+    pub fn settings(&self) -> &ServerSettings {
+        &self.settings
+    }
+
+    /// Its first process, where it runs.
+    pub fn process(&self) -> Option<u32> {
+        self.child.as_ref().map(BoundChild::id)
+    }
+
+    /// The command that runs one of its programs with an environment of its own: variables of the user's, such as
+    /// PGOPTIONS, would change what is measured.
+    pub(super) fn program(&self, name: &str) -> Command {
+        let mut command = Command::new(self.installation.programs().join(name));
+        command.env_clear().env("LC_ALL", "C").env("TZ", "UTC").env("PATH", "/usr/local/bin:/usr/bin:/bin");
+        command.current_dir(self.room.path()).stdin(Stdio::null()).stdout(Stdio::null());
+        command
+    }
+
+    fn initialise(&self, stop: &AtomicBool) -> Result<(), PrivateServerError> {
+        let mut command = self.program("initdb");
+        command.arg("--pgdata").arg(self.room.data()).arg(format!("--username={USER}"));
+        // Whoever reaches the socket is its owner or root: nobody else can enter the directory.
+        command.args(["--auth=trust", "--no-sync", "--locale=C", "--encoding=UTF8"]);
+        command.stderr(self.log()?);
+        let child = self.spawn(command, Signal::KILL)?;
+        match wait(&child, INITIALISE_TIMEOUT, stop)? {
+            Some(status) if status.success() => Ok(()),
+            Some(_) => Err(self.not_started()),
+            None => Err(self.timed_out("made its first files", INITIALISE_TIMEOUT)),
+        }
+    }
+
+    /// Starts the server and waits until it answers.
+    fn run(&mut self, stop: &AtomicBool) -> Result<(), PrivateServerError> {
+        let mut command = self.program("postgres");
+        command.arg("-D").arg("data").args(self.settings.arguments());
+        // Last, so that no setting opens another way in.
+        command.args(["-c", "listen_addresses=", "-c", "port=5432", "-c"]).arg(self.socket_setting());
+        command.stderr(self.log()?);
+        // SIGQUIT: an immediate shutdown, in which the server ends its own processes and frees its memory.
+        let child = self.spawn(command, Signal::QUIT)?;
+        self.child = Some(child);
+        self.wait_until_ready(stop)
+    }
+
+    fn socket_setting(&self) -> OsString {
+        let mut setting = OsString::from("unix_socket_directories=");
+        setting.push(self.room.path());
+        setting
+    }
+
+    fn wait_until_ready(&mut self, stop: &AtomicBool) -> Result<(), PrivateServerError> {
+        let start = Instant::now();
+        while self.connect().is_err() {
+            let child = self.child.as_ref();
+            let error = match child.and_then(|child| child.wait(ASKED_EVERY)) {
+                Some(_) => Some(self.not_started()),
+                None if stop.load(Ordering::Relaxed) => Some(PrivateServerError::Stopped),
+                None if start.elapsed() > START_TIMEOUT => Some(self.timed_out("started", START_TIMEOUT)),
+                None => None,
+            };
+            if let Some(error) = error {
+                self.end();
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the server without keeping anything.
+    fn end(&mut self) {
+        if let Some(child) = self.child.take() {
+            let _ = child.signal(Signal::QUIT);
+            // Where this is not enough, dropping the child kills it.
+            child.wait(REMOVE_TIMEOUT);
+        }
+    }
+
+    fn spawn(&self, command: Command, signal: Signal) -> Result<BoundChild, PrivateServerError> {
+        let what = command.get_program().to_string_lossy().into_owned();
+        BoundChild::spawn(command, self.account, signal).map_err(PrivateServerError::io(what))
+    }
+
+    /// A log that begins anew with every start, so that an error shows what belongs to it.
+    fn log(&self) -> Result<File, PrivateServerError> {
+        let path = self.room.path().join("log");
+        File::create(&path).map_err(PrivateServerError::at(&path))
+    }
+
+    fn not_started(&self) -> PrivateServerError {
+        let log = fs::read(self.room.path().join("log")).unwrap_or_default();
+        PrivateServerError::NotStarted { version: self.version().text.clone(), log: last_lines(&log) }
+    }
+
+    fn timed_out(&self, what: &'static str, limit: Duration) -> PrivateServerError {
+        PrivateServerError::TimedOut { version: self.version().text.clone(), what, seconds: limit.as_secs() }
+    }
+}
+
+impl Drop for PrivateServer {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Waits for a child's end; `None` where it takes too long.
+fn wait(child: &BoundChild, limit: Duration, stop: &AtomicBool) -> Result<Option<ExitStatus>, PrivateServerError> {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.wait(ASKED_EVERY) {
+            return Ok(Some(status));
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Err(PrivateServerError::Stopped);
+        }
+        if start.elapsed() > limit {
+            return Ok(None);
+        }
+    }
+}
+
+/// The programs as the server's user can run them.
+fn reachable(
+    installation: &Installation,
+    room: &Room,
+    account: Option<Account>,
+) -> Result<Installation, PrivateServerError> {
+    let initdb = installation.programs().join("initdb");
+    let mut command = Command::new(&initdb);
+    command.arg("--version").env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.current_dir("/");
+    match BoundChild::spawn(command, account, Signal::KILL) {
+        Ok(child) => {
+            child.wait(START_TIMEOUT);
+            Ok(installation.clone())
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            let laid = installation.laid_into(&room.path().join("postgresql"))?;
+            laid.ok_or_else(|| PrivateServerError::at(&initdb)(error))
+        }
+        Err(error) => Err(PrivateServerError::at(&initdb)(error)),
+    }
+}
+
+/// The last lines of a log, in one line.
+fn last_lines(log: &[u8]) -> String {
+    let text = String::from_utf8_lossy(log);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let last = &lines[lines.len().saturating_sub(LOG_LINES)..];
+    if last.is_empty() { "it said nothing".into() } else { last.join("; ") }
+}
+
+/// A byte of a path as it stands in a URL.
+fn percent(byte: u8) -> String {
+    match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_shows_the_end_of_the_log_in_one_line() {
+        assert_eq!(last_lines(b"one\ntwo\n\nthree\nFATAL: four\n"), "two; three; FATAL: four");
+        assert_eq!(last_lines(b""), "it said nothing");
+    }
+}

@@ -1,0 +1,234 @@
+//! The schema in which everything lies that is made on a given server, and its removal on every way out.
+//!
+//! Nothing is removed that does not carry our mark, and nothing with CASCADE: what others made in the schema, or
+//! outside it upon our tables, makes the removal fail rather than disappear.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::error::ServerError;
+use crate::place::Address;
+use crate::session::{Limits, Row, Session, identifier, literal};
+use crate::statements::Statements;
+
+/// The schema's name.
+pub const SCHEMA: &str = "readpath";
+
+/// The comment on the schema and on each table in it.
+const MARK: &str = "made by readpath for a measurement; `readpath clean --on ...` removes it";
+
+/// The key of the lock that a run holds as long as its session lives: the first letters of our name, and 1.
+const LOCK: &str = "1919246692, 1";
+
+/// How long a server that went away is waited for, so that what lies there can be removed.
+const RETURN_TIMEOUT: Duration = Duration::from_secs(10);
+const ASKED_EVERY: Duration = Duration::from_millis(200);
+
+/// How long the lock of runs is waited for.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The comment on the schema, and whether we may do what its owner may.
+const QUESTION: &str = "SELECT coalesce(obj_description(n.oid, 'pg_namespace'), ''), \
+    pg_has_role(n.nspowner, 'USAGE') FROM pg_namespace n WHERE n.nspname = 'readpath'";
+
+/// The tables of the schema, each with its comment.
+const TABLES: &str = "SELECT c.relname, coalesce(obj_description(c.oid, 'pg_class'), '') FROM pg_class c \
+    JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'readpath' AND c.relkind = 'r' ORDER BY 1";
+
+/// The schema with the session that made it. Dropping it removes it from the server.
+pub struct Schema {
+    session: Session,
+    /// Tables that this run made, which a rehearsal would otherwise not know of.
+    tables: Vec<String>,
+    is_there: bool,
+    leftovers: usize,
+}
+
+impl Schema {
+    /// Makes the schema. Errors where that cannot be or would touch what is somebody else's; a schema that a killed run
+    /// left is removed first.
+    pub fn create(mut session: Session) -> Result<Schema, ServerError> {
+        let facts = session.facts().clone();
+        if facts.is_standby {
+            return Err(ServerError::Standby { server: session.address().shown() });
+        }
+        lock(&mut session)?;
+        let leftovers = remove(&mut session, None)?.map_or(0, |tables| tables.len());
+        if !facts.may_create {
+            return Err(ServerError::NoRight { user: facts.user, database: facts.database });
+        }
+        // The schema is ours from the moment in which the server may have made it: an answer can be lost.
+        let mut schema = Schema { session, tables: Vec::new(), is_there: true, leftovers };
+        let made = schema.session.run(&format!("CREATE SCHEMA {SCHEMA}; COMMENT ON SCHEMA {SCHEMA} IS {}", mark()));
+        match made {
+            Ok(()) => Ok(schema),
+            Err(error) => {
+                schema.is_there = error.is_gone() || error.is_stop();
+                Err(error)
+            }
+        }
+    }
+
+    /// The session that works in it.
+    pub fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    /// Goes on by another session where the server was restarted, which ended the one before, or where nothing of it
+    /// may be left. What was set is to be set again.
+    pub fn reopen(&mut self) -> Result<(), ServerError> {
+        self.session = self.session.another()?;
+        lock(&mut self.session)
+    }
+
+    /// Leaves the removal to the end of the server: for a private one, which goes with all it holds, and may not even
+    /// run any more.
+    pub fn forget(&mut self) {
+        self.is_there = false;
+    }
+
+    /// Tables that an earlier run, which was killed, had left, and that are removed now.
+    pub fn leftovers(&self) -> usize {
+        self.leftovers
+    }
+
+    /// Makes an empty table of these columns, `id integer, name text`, and gives its full name. `options` are those
+    /// of its storage, such as `fillfactor = 50`, or empty.
+    ///
+    /// The table is not logged: it costs no space in the log and no way to a standby. Nothing is vacuumed behind our
+    /// back.
+    pub fn create_table(&mut self, name: &str, columns: &str, options: &str) -> Result<String, ServerError> {
+        let full = full_name(name);
+        let options = if options.is_empty() { String::new() } else { format!(", {options}") };
+        self.session.run(&format!(
+            "CREATE UNLOGGED TABLE {full} ({columns}) WITH (autovacuum_enabled = off{options}); \
+             COMMENT ON TABLE {full} IS {}",
+            mark()
+        ))?;
+        self.tables.push(name.into());
+        Ok(full)
+    }
+
+    /// Removes a table with its indexes.
+    pub fn drop_table(&mut self, name: &str) -> Result<(), ServerError> {
+        self.session.run(&format!("DROP TABLE {}", full_name(name)))?;
+        self.tables.retain(|table| table != name);
+        Ok(())
+    }
+
+    /// Removes the schema with all that is in it. Errors say what stays behind and why; `Drop` does the same and can
+    /// tell nobody.
+    pub fn finish(mut self) -> Result<(), ServerError> {
+        self.remove_now()
+    }
+
+    fn remove_now(&mut self) -> Result<(), ServerError> {
+        if !std::mem::take(&mut self.is_there) {
+            return Ok(());
+        }
+        let tables = std::mem::take(&mut self.tables);
+        let tidy = |session: &mut Session| session.abandon().and_then(|()| remove(session, Some(&tables)));
+        // A cancellation that was under way when the user's wish was taken note of ends one statement.
+        let outcome = match tidy(&mut self.session) {
+            Err(ServerError::Cancelled { .. } | ServerError::Stopped) => tidy(&mut self.session),
+            outcome => outcome,
+        };
+        match outcome {
+            Err(error) if error.is_gone() => remove_afresh(self.session.address()),
+            outcome => outcome.map(drop),
+        }
+    }
+}
+
+impl Drop for Schema {
+    fn drop(&mut self) {
+        // Whoever wants to know how this went calls `finish`.
+        let _ = self.remove_now();
+    }
+}
+
+/// Removes what a run that was killed left: the number of tables, `None` where there was no schema.
+pub fn clean(mut session: Session) -> Result<Option<usize>, ServerError> {
+    lock(&mut session)?;
+    session.abandon()?;
+    Ok(remove(&mut session, Some(&[]))?.map(|tables| tables.len()))
+}
+
+/// The full name of a table in the schema.
+pub fn full_name(table: &str) -> String {
+    format!("{SCHEMA}.{}", identifier(table))
+}
+
+fn mark() -> String {
+    literal(MARK)
+}
+
+/// Holds the lock of runs until the session ends. A session that ended just now may hold it for another moment.
+fn lock(session: &mut Session) -> Result<(), ServerError> {
+    let started = Instant::now();
+    while !session.truth(&format!("SELECT pg_try_advisory_lock({LOCK})"), true)? {
+        if started.elapsed() > LOCK_TIMEOUT {
+            return Err(ServerError::InUse { database: session.facts().database.clone() });
+        }
+        thread::sleep(ASKED_EVERY);
+    }
+    Ok(())
+}
+
+/// Removes the schema where it is there and ours, and gives the tables that were in it. A rehearsal takes for granted
+/// that it is there with the tables that are `known` to be in it, or that it is not.
+fn remove(session: &mut Session, known: Option<&[String]>) -> Result<Option<Vec<String>>, ServerError> {
+    let found = session.rows(QUESTION)?;
+    if session.is_rehearsal() {
+        let Some(known) = known else { return Ok(None) };
+        session.rows(TABLES)?;
+        return remove_tables(session, known.to_vec()).map(Some);
+    }
+    let Some(schema) = found.first() else { return Ok(None) };
+    let refuse = |reason: &str| Err(ServerError::ForeignSchema { reason: reason.into() });
+    if text(schema, 0) != MARK {
+        return refuse("it does not carry this program's comment");
+    }
+    if text(schema, 1) != "t" {
+        return refuse("it belongs to another user");
+    }
+    let tables = session.rows(TABLES)?;
+    if let Some(table) = tables.iter().find(|table| text(table, 1) != MARK) {
+        return refuse(&format!("its table {} does not carry this program's comment", text(table, 0)));
+    }
+    remove_tables(session, tables.iter().map(|table| text(table, 0).to_string()).collect()).map(Some)
+}
+
+fn remove_tables(session: &mut Session, tables: Vec<String>) -> Result<Vec<String>, ServerError> {
+    for table in &tables {
+        session.run(&format!("DROP TABLE {}", full_name(table)))?;
+    }
+    session.run(&format!("DROP SCHEMA {SCHEMA}"))?;
+    Ok(tables)
+}
+
+fn text(row: &Row, at: usize) -> &str {
+    row.get(at).and_then(Option::as_deref).unwrap_or_default()
+}
+
+/// Removes the schema by a fresh connection, once there is one again: a server that lost a process restarts all.
+fn remove_afresh(address: &Address) -> Result<(), ServerError> {
+    let started = Instant::now();
+    loop {
+        let outcome = Session::open(address, Limits::default(), Arc::default()).and_then(clean);
+        match outcome {
+            // The old session may hold its locks for a moment.
+            Err(error) if started.elapsed() < RETURN_TIMEOUT && !matches!(error, ServerError::ForeignSchema { .. }) => {
+                thread::sleep(ASKED_EVERY);
+            }
+            outcome => return outcome.map(drop),
+        }
+    }
+}
+
+/// Notes what [`clean`] would send.
+pub fn rehearse_clean(address: &Address, limits: Limits, statements: Statements) -> Result<(), ServerError> {
+    statements.remark("each table that carries the comment is removed as well, with DROP TABLE");
+    clean(Session::rehearsal(address, limits, Arc::default(), statements)?).map(drop)
+}

@@ -1,0 +1,45 @@
+//! Room for tables, looked at before anything is made.
+
+use std::path::Path;
+
+use crate::error::ServerError;
+use crate::session::Session;
+
+/// Share of the free space that tables may take, in percent: a disk that is full stops somebody's production.
+const SHARE: u64 = 50;
+
+/// Free space, where it can be known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FreeSpace {
+    /// Bytes in the file system of the server's data directory.
+    Known(u64),
+    /// Not known, for this reason.
+    Unknown(&'static str),
+}
+
+/// Errors where `needed` bytes are more than half of what is free; otherwise tells what is free.
+pub fn check(session: &Session, needed: u64) -> Result<FreeSpace, ServerError> {
+    let free = free(session);
+    match (&free, &session.facts().data_directory) {
+        (FreeSpace::Known(bytes), Some(place)) if needed > bytes / 100 * SHARE => {
+            Err(ServerError::Space { needed, free: *bytes, place: place.clone() })
+        }
+        _ => Ok(free),
+    }
+}
+
+fn free(session: &Session) -> FreeSpace {
+    if session.is_rehearsal() {
+        return FreeSpace::Unknown("nothing was asked of the server");
+    }
+    let Some(place) = &session.facts().data_directory else {
+        return FreeSpace::Unknown("the server tells its data directory only to members of pg_read_all_settings");
+    };
+    if !session.address().is_local() {
+        return FreeSpace::Unknown("the server runs on another machine");
+    }
+    match rustix::fs::statvfs(Path::new(place)) {
+        Ok(system) => FreeSpace::Known(system.f_bavail.saturating_mul(system.f_frsize)),
+        Err(_) => FreeSpace::Unknown("the server's data directory cannot be looked at from here"),
+    }
+}

@@ -1,0 +1,276 @@
+//! A given server is somebody's production: what is made there is removed on every way out, what is not ours stays, and
+//! whatever goes wrong is one sentence. Against Debian's PostgreSQL, in folders of their own.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+#[allow(dead_code, unreachable_pub, reason = "several tests build on it, each on some of it")]
+mod trial;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use server::activity::Activity;
+use server::{Address, BackendAccount, Limits, Plan, Schema, ServerError, Session, Statements, schema, space};
+use trial::Trial;
+
+fn open(url: &str) -> Result<Session, ServerError> {
+    Session::open(&Address::parse(url).unwrap(), Limits::default(), Arc::default())
+}
+
+fn refusal(url: &str) -> String {
+    let error = open(url).err().unwrap().to_string();
+    assert!(!error.contains('\n') && !error.contains("secret"), "{error}");
+    error
+}
+
+/// Schemas that are not the server's own.
+const SCHEMAS: &str = "SELECT coalesce(string_agg(nspname, ','), '') FROM pg_namespace WHERE nspname = 'readpath'";
+
+#[test]
+fn every_refused_connection_is_one_sentence() {
+    let Some(trial) = Trial::start(&["max_connections=12"]) else { return };
+    trial.run("CREATE USER shop PASSWORD 'right'");
+    assert!(refusal(&trial.url_by_password("shop", "secret")).contains("password"));
+    assert!(refusal(&trial.url_by_password("shop", "secret").replace(":secret", "")).contains("PGPASSWORD"));
+    assert!(open(&trial.url_by_password("shop", "right")).is_ok());
+    assert!(refusal(&trial.url_of("nobody_here")).contains("nobody_here"));
+    assert!(refusal(&trial.url().replace("/postgres", "/no_such_db")).contains("no_such_db"));
+    let encrypted = format!("{}?sslmode=require", trial.url_by_password("shop", "right"));
+    assert!(refusal(&encrypted).contains("not supported yet"));
+    assert!(refusal("postgres://me@127.0.0.1:1/db").contains("does not answer"));
+    let _others: Vec<postgres::Client> =
+        std::iter::from_fn(|| postgres::Client::connect(&trial.url_by_password("shop", "right"), postgres::NoTls).ok())
+            .collect();
+    let full = refusal(&trial.url_by_password("shop", "right"));
+    assert!(full.contains("repeat when others have left"), "{full}");
+}
+
+#[test]
+fn what_is_made_is_gone_and_nothing_else_is() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    trial.run("CREATE TABLE theirs (a integer); INSERT INTO theirs VALUES (1)");
+    let relations = "SELECT string_agg(relname || relnamespace, ',' ORDER BY oid) FROM pg_class";
+    let settings = "SELECT string_agg(name || setting, ',' ORDER BY name) FROM pg_settings \
+                    WHERE source NOT IN ('session', 'client')";
+    let before = [relations, settings].map(|statement| trial.value(statement));
+    let mut made = Schema::create(open(&trial.url()).unwrap()).unwrap();
+    let table = made.create_table("rows", "id integer, name text", "fillfactor = 50").unwrap();
+    let mut rows = [b"1\ta\n2\tb\n".to_vec(), b"3\t\\N\n".to_vec()].into_iter();
+    assert_eq!(made.session().copy(&format!("COPY {table} FROM STDIN"), &mut rows).unwrap(), 3);
+    assert_eq!(made.session().number(&format!("SELECT count(name) FROM {table}"), 0).unwrap(), 2);
+    made.drop_table("rows").unwrap();
+    made.create_table("again", "id integer", "").unwrap();
+    assert_eq!(trial.value(SCHEMAS), "readpath");
+    let second = Schema::create(open(&trial.url()).unwrap()).err().unwrap();
+    assert!(second.to_string().contains("another readpath is at work"), "{second}");
+    made.finish().unwrap();
+    assert_eq!([relations, settings].map(|statement| trial.value(statement)), before);
+}
+
+#[test]
+fn a_schema_of_somebody_else_stays_as_it_is() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    trial.run("CREATE SCHEMA readpath; CREATE TABLE readpath.theirs (a integer)");
+    let refused = |url: &str| Schema::create(open(url).unwrap()).err().unwrap().to_string();
+    assert!(refused(&trial.url()).contains("did not make"));
+    assert!(schema::clean(open(&trial.url()).unwrap()).unwrap_err().to_string().contains("stays as it is"));
+    trial.run("DROP SCHEMA readpath CASCADE");
+    // A table of somebody else in a schema of ours, and a view of somebody else upon a table of ours.
+    let mut made = Schema::create(open(&trial.url()).unwrap()).unwrap();
+    made.create_table("rows", "id integer", "").unwrap();
+    trial.run("CREATE TABLE readpath.theirs (a integer)");
+    assert!(made.finish().unwrap_err().to_string().contains("theirs"));
+    trial.run("DROP TABLE readpath.theirs; CREATE VIEW public.theirs AS SELECT * FROM readpath.rows");
+    let error = schema::clean(open(&trial.url()).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("refuses `DROP TABLE"), "{error}");
+    trial.run("DROP VIEW public.theirs");
+    assert_eq!(schema::clean(open(&trial.url()).unwrap()).unwrap(), Some(1));
+    assert_eq!(schema::clean(open(&trial.url()).unwrap()).unwrap(), None);
+}
+
+#[test]
+fn a_user_without_rights_is_told_what_to_grant_and_one_with_them_needs_no_more() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    trial.run("CREATE USER shop");
+    let refused = Schema::create(open(&trial.url_of("shop")).unwrap()).err().unwrap().to_string();
+    assert!(refused.contains("GRANT CREATE ON DATABASE postgres TO shop"), "{refused}");
+    trial.run("GRANT CREATE ON DATABASE postgres TO shop");
+    let mut made = Schema::create(open(&trial.url_of("shop")).unwrap()).unwrap();
+    let facts = made.session().facts().clone();
+    assert!(!facts.is_superuser && !facts.reads_all_stats && facts.data_directory.is_none(), "{facts:?}");
+    assert!(matches!(space::check(made.session(), 1 << 60), Ok(space::FreeSpace::Unknown(_))));
+    made.create_table("rows", "id integer", "").unwrap();
+    drop(made);
+    assert_eq!(trial.value(SCHEMAS), "");
+    let full = space::check(&open(&trial.url()).unwrap(), 1 << 60).unwrap_err().to_string();
+    assert!(full.contains("smaller --payload"), "{full}");
+}
+
+#[test]
+fn a_statement_that_takes_too_long_or_waits_too_long_ends() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let limits = Limits { statement: Duration::from_millis(300), lock: Duration::from_millis(100) };
+    let address = Address::parse(&trial.url()).unwrap();
+    let mut session = Session::open(&address, limits, Arc::default()).unwrap();
+    let error = session.run("SELECT pg_sleep(60)").unwrap_err();
+    assert!(error.to_string().contains("longer than 0.3 s"), "{error}");
+    trial.run("CREATE TABLE theirs (a integer)");
+    let mut other = trial.client();
+    let mut held = other.transaction().unwrap();
+    held.batch_execute("LOCK TABLE theirs").unwrap();
+    let error = session.run("SELECT * FROM public.theirs").unwrap_err();
+    assert!(error.to_string().contains("lock"), "{error}");
+    assert!(session.run("SELECT nonsense").unwrap_err().to_string().contains("refuses `SELECT nonsense`"));
+}
+
+#[test]
+fn a_wish_to_stop_ends_the_statement_and_removes_the_schema() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let stop = Arc::new(AtomicBool::new(false));
+    let address = Address::parse(&trial.url()).unwrap();
+    let session = Session::open(&address, Limits::default(), Arc::clone(&stop)).unwrap();
+    let mut made = Schema::create(session).unwrap();
+    made.create_table("rows", "id integer", "").unwrap();
+    let raised = Arc::clone(&stop);
+    let user = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(300));
+        raised.store(true, Ordering::Relaxed);
+    });
+    let started = Instant::now();
+    assert!(made.session().run("SELECT pg_sleep(60)").unwrap_err().is_stop());
+    assert!(started.elapsed() < Duration::from_secs(10));
+    user.join().unwrap();
+    assert!(made.session().run("SELECT 1").unwrap_err().is_stop());
+    made.finish().unwrap();
+    assert_eq!(trial.value(SCHEMAS), "");
+}
+
+#[test]
+fn a_session_that_was_ended_by_others_still_leaves_nothing() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let mut made = Schema::create(open(&trial.url()).unwrap()).unwrap();
+    made.create_table("rows", "id integer", "").unwrap();
+    let process = made.session().facts().process;
+    trial.run(&format!("SELECT pg_terminate_backend({process})"));
+    let error = made.session().run("SELECT 1").unwrap_err();
+    assert!(error.is_gone(), "{error}");
+    made.finish().unwrap();
+    assert_eq!(trial.value(SCHEMAS), "");
+}
+
+#[test]
+fn a_server_that_dies_and_returns_is_tidied_up() {
+    let Some(mut trial) = Trial::start(&[]) else { return };
+    let mut made = Schema::create(open(&trial.url()).unwrap()).unwrap();
+    made.create_table("rows", "id integer", "").unwrap();
+    trial.kill();
+    let error = made.session().run("SELECT 1").unwrap_err();
+    assert!(error.to_string().starts_with("the server is gone"), "{error}");
+    let tidied = thread::spawn(move || made.finish());
+    trial.start_again();
+    tidied.join().unwrap().unwrap();
+    assert_eq!(trial.value(SCHEMAS), "");
+}
+
+#[test]
+fn what_a_killed_run_left_is_removed_by_the_next_one() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let mut made = Schema::create(open(&trial.url()).unwrap()).unwrap();
+    made.create_table("rows", "id integer", "").unwrap();
+    let process = made.session().facts().process;
+    // As kill -9 does: nothing of ours runs any more.
+    std::mem::forget(made);
+    trial.run(&format!("SELECT pg_terminate_backend({process})"));
+    let gone = format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {process}");
+    trial.wait_for(&gone, "0");
+    assert_eq!(trial.value(SCHEMAS), "readpath");
+    let next = Schema::create(open(&trial.url()).unwrap()).unwrap();
+    assert_eq!(next.leftovers(), 1);
+    next.finish().unwrap();
+    assert_eq!(trial.value(SCHEMAS), "");
+}
+
+#[test]
+fn a_rehearsal_sends_nothing_and_notes_what_a_run_sends() {
+    let address = Address::parse("postgres://me:secret@127.0.0.1:1/db").unwrap();
+    let statements = Statements::default();
+    let session = Session::rehearsal(&address, Limits::default(), Arc::default(), statements.clone()).unwrap();
+    let mut made = Schema::create(session).unwrap();
+    let table = made.create_table("rows", "id integer", "").unwrap();
+    let explained = made.session().explain(&format!("SELECT * FROM {table}"), Plan::default()).unwrap();
+    assert_eq!(explained, Plan::default());
+    made.finish().unwrap();
+    let script = statements.script();
+    for part in ["SET statement_timeout = '300000';", "CREATE SCHEMA readpath;", "CREATE UNLOGGED TABLE", "EXPLAIN ("] {
+        assert!(script.contains(part), "{script}");
+    }
+    assert!(script.trim_end().ends_with("DROP TABLE readpath.\"rows\";\nDROP SCHEMA readpath;"), "{script}");
+    let Some(trial) = Trial::start(&[]) else { return };
+    // Every statement of the rehearsal is one that the server takes; the transaction is that of a second connection.
+    trial.run(&script.replace("BEGIN; SELECT pg_catalog.pg_backend_pid()", "SELECT 1"));
+    assert_eq!(trial.value(SCHEMAS), "");
+}
+
+#[test]
+fn the_backends_time_is_seen_where_it_runs_here() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let mut session = open(&trial.url()).unwrap();
+    assert!(session.facts().version.starts_with("15."), "{:?}", session.facts());
+    let account = BackendAccount::open(&mut session).unwrap().unwrap();
+    let before = account.processor_time().unwrap();
+    session.run("SELECT count(*) FROM generate_series(1, 300000)").unwrap();
+    let took = account.processor_time().unwrap().since(before);
+    session.run("SELECT pg_sleep(0.2)").unwrap();
+    let slept = account.processor_time().unwrap().since(before).since(took);
+    assert!(took.as_seconds() > 0.005 && slept.as_seconds() < 0.01, "{took:?} {slept:?}");
+    let plan = session.explain("SELECT * FROM pg_class", Plan::default()).unwrap();
+    assert!(plan.buffers().unwrap().gets() > 0 && plan.execution_ms.is_some(), "{plan:?}");
+}
+
+#[test]
+fn the_work_of_others_is_seen() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let mut session = open(&trial.url()).unwrap();
+    let mut activity = Activity::default();
+    activity.look(&mut session).unwrap();
+    assert_eq!((activity.looks(), activity.most()), ((1, 0), 0));
+    let mut other = trial.client();
+    let busy = thread::spawn(move || other.batch_execute("SELECT pg_sleep(2)").unwrap());
+    trial.wait_for("SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%sleep(2)' AND state = 'active'", "1");
+    activity.look(&mut session).unwrap();
+    assert_eq!((activity.looks(), activity.most()), ((2, 1), 1));
+    busy.join().unwrap();
+}
+
+/// Where Debian has its pooler.
+const POOLER: &str = "/usr/sbin/pgbouncer";
+
+#[test]
+fn a_pooler_that_changes_sessions_is_refused_before_anything_is_set() {
+    if !Path::new(POOLER).is_file() {
+        println!("skipped: pgbouncer is not installed");
+        return;
+    }
+    let Some(trial) = Trial::start(&[]) else { return };
+    let transactions = trial.pooler(POOLER, "transaction");
+    let refused = refusal(&transactions.url());
+    assert!(refused.contains("pooler in transaction mode"), "{refused}");
+    let sessions = trial.pooler(POOLER, "session");
+    assert!(open(&sessions.url()).is_ok());
+}
+
+#[test]
+fn a_standby_is_told_from_a_primary() {
+    let Some(mut trial) = Trial::start(&[]) else { return };
+    trial.kill();
+    trial.become_standby();
+    trial.start_again();
+    let mut session = open(&trial.url()).unwrap();
+    assert!(session.facts().is_standby);
+    assert_eq!(session.number("SELECT count(*) FROM pg_class WHERE relname = 'pg_class'", 1).unwrap(), 1);
+    let refused = Schema::create(session).err().unwrap().to_string();
+    assert!(refused.contains("is a standby"), "{refused}");
+}

@@ -1,0 +1,287 @@
+//! Private servers, started for real: Debian's 15 where it is installed, and the versions that are fetched.
+
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![allow(clippy::print_stdout, reason = "a test that cannot run says why")]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::geteuid;
+use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source, sweep};
+
+/// Where Debian puts version 15.
+const DEBIAN: &str = "/usr/lib/postgresql/15";
+
+/// The variable that tells the child of a test where to make its server.
+const PARENT: &str = "READPATH_TEST_PARENT";
+
+static GO_ON: AtomicBool = AtomicBool::new(false);
+
+/// The cache of all tests of this build.
+fn source() -> Source {
+    Source { cache: Path::new(env!("CARGO_TARGET_TMPDIR")).join("postgres"), proxy: None }
+}
+
+fn fetched(major: u32) -> Option<Installation> {
+    match Installation::of(major, &source(), &GO_ON) {
+        Err(PrivateServerError::NotFetched { reason, .. }) => {
+            println!("skipped: PostgreSQL {major} is not in the cache and cannot be fetched: {reason}");
+            None
+        }
+        installation => Some(installation.unwrap()),
+    }
+}
+
+fn debian() -> Option<Installation> {
+    if !Path::new(DEBIAN).exists() {
+        println!("skipped: Debian's PostgreSQL 15 is not installed");
+        return None;
+    }
+    Some(Installation::at(Path::new(DEBIAN)).unwrap())
+}
+
+/// A folder that the server's user can enter.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    folder
+}
+
+fn small() -> ServerSettings {
+    ServerSettings::new(16 << 20)
+}
+
+fn shown(server: &PrivateServer, name: &str) -> String {
+    server.connect().unwrap().query_one(&format!("SHOW {name}"), &[]).unwrap().get(0)
+}
+
+/// Starts a server, asks it, restarts it with other settings, and looks for what is left behind it.
+fn lives_and_dies(installation: &Installation) {
+    let parent = folder();
+    let mut server = PrivateServer::start(installation, parent.path(), small(), &GO_ON).unwrap();
+    let major = installation.version().major;
+    let number: i32 = shown(&server, "server_version_num").parse().unwrap();
+    assert_eq!(number.unsigned_abs() / 10_000, major);
+    assert_eq!((shown(&server, "listen_addresses"), shown(&server, "jit")), (String::new(), "off".into()));
+    assert_eq!(shown(&server, "shared_buffers"), "16MB");
+    server.connect().unwrap().batch_execute("CREATE TABLE kept AS SELECT generate_series(1, 1000) AS i").unwrap();
+    server.restart(ServerSettings::new(32 << 20).with("jit", "on"), &GO_ON).unwrap();
+    assert_eq!((shown(&server, "shared_buffers"), shown(&server, "jit")), ("32MB".into(), "on".into()));
+    let rows: i64 = server.connect().unwrap().query_one("SELECT count(*) FROM kept", &[]).unwrap().get(0);
+    assert_eq!(rows, 1000);
+    let (process, data) = (server.process().unwrap(), server.data_directory());
+    assert!(data.is_dir() && server.is_running());
+    let by_url = server.url().parse::<postgres::Config>().unwrap().connect(postgres::NoTls);
+    assert_eq!(by_url.unwrap().query_one("SELECT 7", &[]).unwrap().get::<_, i32>(0), 7);
+    drop(server);
+    assert!(!data.exists() && !sys::process::is_there(process));
+    assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn an_installed_15_is_gone_with_all_it_had_when_it_is_dropped() {
+    if let Some(installation) = debian() {
+        lives_and_dies(&installation);
+    }
+}
+
+#[test]
+fn a_fetched_15_is_gone_with_all_it_had_when_it_is_dropped() {
+    fetched(15).iter().for_each(lives_and_dies);
+}
+
+#[test]
+fn a_fetched_16_is_gone_with_all_it_had_when_it_is_dropped() {
+    fetched(16).iter().for_each(lives_and_dies);
+}
+
+#[test]
+fn a_fetched_17_is_gone_with_all_it_had_when_it_is_dropped() {
+    fetched(17).iter().for_each(lives_and_dies);
+}
+
+#[test]
+fn a_fetched_18_is_gone_with_all_it_had_when_it_is_dropped() {
+    fetched(18).iter().for_each(lives_and_dies);
+}
+
+#[test]
+fn an_ordinary_user_starts_a_server_too() {
+    if !geteuid().is_root() {
+        println!("skipped: the other tests already run as an ordinary user");
+        return;
+    }
+    if debian().is_none() {
+        return;
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(std::env::current_exe().unwrap());
+    command.args(["--exact", "an_installed_15_is_gone_with_all_it_had_when_it_is_dropped", "--nocapture"]);
+    let output = match command.current_dir("/").output() {
+        Ok(output) => output,
+        Err(error) => return println!("skipped: setpriv is needed to become another user: {error}"),
+    };
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && said.contains("1 passed") && !said.contains("skipped"), "{said}");
+}
+
+#[test]
+fn programs_that_the_servers_user_cannot_reach_are_laid_into_its_directory() {
+    if !geteuid().is_root() {
+        println!("skipped: only root's server runs as somebody else");
+        return;
+    }
+    let Some(installation) = fetched(18) else { return };
+    // A folder of root's alone.
+    let hidden = tempfile::tempdir().unwrap();
+    let tree = installation.programs().parent().unwrap();
+    let copied = Command::new("cp").arg("-a").arg(tree).arg(hidden.path()).status().unwrap();
+    assert!(copied.success());
+    let source = Source { cache: hidden.path().into(), proxy: None };
+    assert!(Installation::is_cached(18, hidden.path()) && !Installation::is_cached(17, hidden.path()));
+    lives_and_dies(&Installation::of(18, &source, &GO_ON).unwrap());
+}
+
+/// What `nothing_is_left_after_a_kill` kills: it starts a server, tells where, and waits for its end.
+#[test]
+#[ignore = "the child of another test"]
+fn holds_a_server() {
+    let parent = PathBuf::from(std::env::var_os(PARENT).unwrap());
+    let server = PrivateServer::start(&debian().unwrap(), &parent, small(), &GO_ON).unwrap();
+    println!("\nprocess {}", server.process().unwrap());
+    thread::sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn nothing_is_left_after_a_kill() {
+    if debian().is_none() {
+        return;
+    }
+    let parent = folder();
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "holds_a_server", "--ignored", "--nocapture"])
+        .env(PARENT, parent.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let process: u32 = lines.find_map(|line| line.strip_prefix("process ")?.parse().ok()).unwrap();
+    assert!(sys::process::is_there(process));
+    assert_eq!(sweep(parent.path()), Vec::<PathBuf>::new(), "a living server must be left alone");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let start = Instant::now();
+    while sys::process::is_there(process) {
+        assert!(start.elapsed() < Duration::from_secs(10), "the server outlived its owner");
+        thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(sweep(parent.path()).len(), 1);
+    assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_setting_that_the_version_does_not_know_is_said_in_one_sentence_and_nothing_stays() {
+    let Some(installation) = debian() else { return };
+    let parent = folder();
+    let settings = small().with("io_method", "sync");
+    let error = PrivateServer::start(&installation, parent.path(), settings, &GO_ON).unwrap_err().to_string();
+    assert!(error.contains("did not start") && error.contains("io_method") && !error.contains('\n'), "{error}");
+    assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_stop_during_the_start_leaves_nothing() {
+    let Some(installation) = debian() else { return };
+    let parent = folder();
+    let stop = AtomicBool::new(false);
+    let error = thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(300));
+            stop.store(true, Ordering::Relaxed);
+        });
+        PrivateServer::start(&installation, parent.path(), small(), &stop).map(drop)
+    });
+    // A machine that starts it within the time was never stopped.
+    assert!(matches!(error, Err(PrivateServerError::Stopped) | Ok(())), "{error:?}");
+    assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_server_of_18_takes_its_io_method_and_direct_reads_from_its_settings() {
+    let Some(installation) = fetched(18) else { return };
+    // Not in the folder for temporary files, which may be memory that knows no direct reads.
+    let parent = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    fs::set_permissions(parent.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let settings = small().with("io_method", "sync").with("debug_io_direct", "data");
+    let mut server = match PrivateServer::start(&installation, parent.path(), settings, &GO_ON) {
+        Err(PrivateServerError::NameTooLong { .. }) => return println!("skipped: the build's folder is too deep"),
+        server => server.unwrap(),
+    };
+    assert_eq!((shown(&server, "io_method"), shown(&server, "debug_io_direct")), ("sync".into(), "data".into()));
+    server.restart(small().with("io_method", "worker"), &GO_ON).unwrap();
+    assert_eq!((shown(&server, "io_method"), shown(&server, "debug_io_direct")), ("worker".into(), String::new()));
+}
+
+#[test]
+fn the_files_of_a_table_leave_the_page_cache() {
+    let Some(installation) = debian() else { return };
+    let parent = folder();
+    let server = PrivateServer::start(&installation, parent.path(), small(), &GO_ON).unwrap();
+    let mut client = server.connect().unwrap();
+    client.batch_execute("CREATE TABLE wide AS SELECT repeat('x', 2000) FROM generate_series(1, 4000)").unwrap();
+    let blocks: i64 = client.query_one("SELECT pg_relation_size('wide') / 8192", &[]).unwrap().get(0);
+    let files = server.relation_files(&mut client, "wide").unwrap();
+    assert_eq!(files.len(), 1);
+    client.batch_execute("CHECKPOINT").unwrap();
+    assert_eq!(fs::metadata(&files[0]).unwrap().len() as i64, blocks * 8192);
+    assert!(server.relation_files(&mut client, "no_such_table").is_err());
+    let target = sys::target::Target::open(&files[0], sys::target::Caching::Buffered).unwrap();
+    if target.filesystem().is_some_and(|kind| kind == "tmpfs") {
+        return println!("skipped: files on tmpfs cannot leave memory");
+    }
+    let left = server.drop_page_cache().unwrap();
+    assert!(left.of > blocks.unsigned_abs() && left.pages == 0, "{left:?}");
+}
+
+/// Instructions of scanning a warm table in single-user mode: those with two scans, less those with one.
+fn scan_instructions(server: &mut PrivateServer, table: &str) -> u64 {
+    let scan = format!("SELECT count(valid) FROM {table} WHERE id > 0");
+    let mut count = |statements: &[&str]| {
+        let counted = server.count_statements(statements, Duration::from_secs(300), &GO_ON).unwrap();
+        assert!(counted.output.contains("count = "), "{}", counted.output);
+        counted.simulated.instructions().unwrap()
+    };
+    count(&[&scan, &scan]) - count(&[&scan])
+}
+
+#[test]
+fn instructions_of_a_scan_grow_with_its_rows_and_with_nothing_else() {
+    let Some(installation) = debian() else { return };
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        println!("skipped: valgrind is not installed");
+        return;
+    }
+    let parent = folder();
+    let mut server = PrivateServer::start(&installation, parent.path(), small(), &GO_ON).unwrap();
+    let mut client = server.connect().unwrap();
+    for (table, rows) in [("one", 10_000), ("two", 20_000), ("three", 30_000)] {
+        let rows = format!("SELECT i AS id, 'Y'::varchar(1) AS valid FROM generate_series(1, {rows}) i");
+        client.batch_execute(&format!("CREATE TABLE {table} AS {rows}")).unwrap();
+        client.batch_execute(&format!("VACUUM FREEZE {table}")).unwrap();
+    }
+    drop(client);
+    let counts = ["one", "two", "three"].map(|table| scan_instructions(&mut server, table) as f64);
+    let rates = [(counts[1] - counts[0]) / 1e4, (counts[2] - counts[1]) / 1e4];
+    println!("instructions a row: {rates:?}");
+    assert!((rates[0] / rates[1] - 1.0).abs() < 0.01, "{counts:?}");
+    assert!((50.0..2000.0).contains(&rates[0]), "{rates:?}");
+    let error = server.count_statements(&["SELECT nothing"], Duration::from_secs(60), &GO_ON).unwrap_err();
+    assert!(error.to_string().contains("column \"nothing\" does not exist"), "{error}");
+    server.restart(small(), &GO_ON).unwrap();
+    assert_eq!(shown(&server, "shared_buffers"), "16MB");
+}

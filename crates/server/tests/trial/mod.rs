@@ -1,0 +1,241 @@
+//! A real server for tests: Debian's PostgreSQL, made in a folder of its own, reached by a socket and by TCP.
+
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// Where Debian has the programs of its PostgreSQL.
+const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
+
+/// What a test prints that cannot run.
+const SKIPPED: &str = "skipped: Debian's PostgreSQL 15 is not installed";
+
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+const ASKED_EVERY: Duration = Duration::from_millis(20);
+
+/// Nothing has to survive, and nothing may run beside a statement.
+const SETTINGS: [&str; 5] =
+    ["fsync=off", "autovacuum=off", "max_wal_size=4GB", "bgwriter_lru_maxpages=0", "checkpoint_timeout=1d"];
+
+/// A running server. Dropping it stops it and removes all it had.
+pub struct Trial {
+    child: Child,
+    folder: TempDir,
+    port: u16,
+    words: Vec<String>,
+}
+
+impl Trial {
+    /// Starts a server with further settings, `shared_buffers=64MB`; says why not and gives `None` where there is no
+    /// PostgreSQL.
+    #[allow(clippy::print_stdout, reason = "a skip is counted by its line")]
+    pub fn start(settings: &[&str]) -> Option<Trial> {
+        if !Path::new(PROGRAMS).join("initdb").is_file() {
+            println!("{SKIPPED}");
+            return None;
+        }
+        let folder = tempfile::Builder::new().prefix("readpath-trial-").tempdir().unwrap();
+        if let Some((user, group)) = user() {
+            chown(folder.path(), Some(user), Some(group)).unwrap();
+        }
+        let data = folder.path().join("data");
+        let mut words = vec![program("initdb"), "--pgdata".into(), data.display().to_string()];
+        let more = ["--username=postgres", "--no-sync", "--auth-local=trust", "--auth-host=scram-sha-256"];
+        words.extend(more.map(String::from));
+        let made = command(&words).current_dir(folder.path()).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut words = vec![program("postgres"), "-D".into(), data.display().to_string(), format!("--port={port}")];
+        let socket = format!("unix_socket_directories={}", folder.path().display());
+        for setting in SETTINGS.iter().chain(settings).copied().chain([socket.as_str()]) {
+            words.extend(["-c".into(), setting.into()]);
+        }
+        let child = spawn(&words, folder.path());
+        let mut trial = Trial { child, folder, port, words };
+        trial.wait_until_ready();
+        Some(trial)
+    }
+
+    /// The address of the superuser by the socket.
+    pub fn url(&self) -> String {
+        self.url_of("postgres")
+    }
+
+    /// The address of a user by the socket, which needs no password.
+    pub fn url_of(&self, user: &str) -> String {
+        let folder = self.folder.path().display().to_string().replace('/', "%2F");
+        format!("postgres://{user}@{folder}:{}/postgres", self.port)
+    }
+
+    /// The address of a user by TCP, which needs one.
+    pub fn url_by_password(&self, user: &str, password: &str) -> String {
+        format!("postgres://{user}:{password}@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// Runs statements as the superuser.
+    pub fn run(&self, statements: &str) {
+        self.client().batch_execute(statements).unwrap();
+    }
+
+    /// The single value that a statement gives the superuser, as text.
+    pub fn value(&self, statement: &str) -> String {
+        let answer = self.client().simple_query(statement).unwrap();
+        let row = answer.iter().find_map(|message| match message {
+            postgres::SimpleQueryMessage::Row(row) => row.get(0).map(String::from),
+            _ => None,
+        });
+        row.unwrap_or_default()
+    }
+
+    /// What the server has logged.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+
+    /// A connection of the superuser.
+    pub fn client(&self) -> postgres::Client {
+        postgres::Client::connect(&self.url(), postgres::NoTls).unwrap()
+    }
+
+    /// Waits until a statement gives this value.
+    pub fn wait_for(&self, statement: &str, value: &str) {
+        let started = Instant::now();
+        while self.value(statement) != value {
+            assert!(started.elapsed() < START_TIMEOUT, "`{statement}` never gave {value}");
+            thread::sleep(ASKED_EVERY);
+        }
+    }
+
+    /// Ends the server at once, as a power failure would.
+    pub fn kill(&mut self) {
+        // The other processes notice that their parent is gone, and end.
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        let started = Instant::now();
+        while self.folder.path().join("data/postmaster.pid").exists() && started.elapsed() < Duration::from_secs(2) {
+            thread::sleep(ASKED_EVERY);
+        }
+    }
+
+    /// Starts a server again that was killed.
+    pub fn start_again(&mut self) {
+        let _ = fs::remove_file(self.folder.path().join("data/postmaster.pid"));
+        self.child = spawn(&self.words, self.folder.path());
+        self.wait_until_ready();
+    }
+
+    /// Makes a server that was killed a standby of nobody, from its next start on.
+    pub fn become_standby(&self) {
+        let file = self.folder.path().join("data/standby.signal");
+        File::create(&file).unwrap();
+        if let Some((user, group)) = user() {
+            chown(&file, Some(user), Some(group)).unwrap();
+        }
+    }
+
+    /// Starts a pooler of this mode before the server.
+    pub fn pooler(&self, program: &str, mode: &str) -> Pooler {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let settings = self.folder.path().join(format!("pooler-{mode}.ini"));
+        let text = format!(
+            "[databases]\npostgres = host={} port={} user=postgres\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
+             listen_port = {port}\nunix_socket_dir =\nauth_type = any\npool_mode = {mode}\n",
+            self.folder.path().display(),
+            self.port
+        );
+        fs::write(&settings, text).unwrap();
+        let words = [program.to_string(), settings.display().to_string()];
+        let pooler = Pooler { child: spawn(&words, self.folder.path()), port };
+        let started = Instant::now();
+        while postgres::Client::connect(&pooler.url(), postgres::NoTls).is_err() {
+            assert!(started.elapsed() < START_TIMEOUT, "the pooler did not start: {}", self.log());
+            thread::sleep(ASKED_EVERY);
+        }
+        pooler
+    }
+
+    fn wait_until_ready(&mut self) {
+        let started = Instant::now();
+        while postgres::Client::connect(&self.url(), postgres::NoTls).is_err() {
+            assert!(self.child.try_wait().unwrap().is_none(), "the server ended: {}", self.log());
+            assert!(started.elapsed() < START_TIMEOUT, "the server did not start: {}", self.log());
+            thread::sleep(ASKED_EVERY);
+        }
+    }
+}
+
+impl Drop for Trial {
+    fn drop(&mut self) {
+        let postmaster = rustix::process::Pid::from_child(&self.child);
+        // An immediate shutdown: what a clean one would write is removed anyway.
+        let _ = rustix::process::kill_process(postmaster, rustix::process::Signal::QUIT);
+        let _ = self.child.wait();
+    }
+}
+
+/// A pooler before a server; it ends when it is dropped.
+pub struct Pooler {
+    child: Child,
+    port: u16,
+}
+
+impl Pooler {
+    /// The address of the superuser by way of the pooler.
+    pub fn url(&self) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
+    }
+}
+
+impl Drop for Pooler {
+    fn drop(&mut self) {
+        // It has nothing to tidy up.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn program(name: &str) -> String {
+    PathBuf::from(PROGRAMS).join(name).display().to_string()
+}
+
+/// PostgreSQL refuses to run as root, which then becomes the user that Debian made for it.
+fn user() -> Option<(u32, u32)> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let accounts = fs::read_to_string("/etc/passwd").unwrap();
+    let account = accounts.lines().find(|line| line.starts_with("postgres:"))?;
+    let mut numbers = account.split(':').skip(2).map(|number| number.parse().unwrap());
+    Some((numbers.next()?, numbers.next()?))
+}
+
+/// The command as the server's user; it ends with the thread that starts it.
+fn command(words: &[String]) -> Command {
+    let mut command = Command::new("setpriv");
+    command.arg("--pdeathsig=QUIT");
+    if let Some((user, group)) = user() {
+        command.args([format!("--reuid={user}"), format!("--regid={group}"), "--clear-groups".into()]);
+    }
+    command.arg("--").args(words);
+    command
+}
+
+fn spawn(words: &[String], folder: &Path) -> Child {
+    let log = File::options().create(true).append(true).open(folder.join("log")).unwrap();
+    // ^C is for the test, which then stops the server.
+    command(words)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(log)
+        .process_group(0)
+        .spawn()
+        .unwrap()
+}
