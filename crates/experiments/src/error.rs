@@ -69,6 +69,17 @@ pub enum ExperimentError {
         /// What each counted.
         counts: [u64; 2],
     },
+    /// A server found another sum in the same rows than the engine.
+    #[error(
+        "{subject} sums {} where the engine sums {}: one of them is wrong, and so may be its figures; please report \
+         this with the run document", sums[1], sums[0]
+    )]
+    SumsDisagree {
+        /// The server.
+        subject: String,
+        /// The engine's sum, and the server's.
+        sums: [i64; 2],
+    },
     /// The engine could not do it.
     #[error(transparent)]
     Storage(#[from] StorageError),

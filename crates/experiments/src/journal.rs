@@ -49,4 +49,9 @@ impl Stop {
     pub fn flag(&self) -> &AtomicBool {
         &self.0
     }
+
+    /// A share of the variable, for threads in crates below.
+    pub fn share(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
 }

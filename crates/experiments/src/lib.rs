@@ -4,6 +4,7 @@
 //! An experiment measures through `device` and `sys`, hands finished cases to a [`journal::Journal`], and says in
 //! findings what its numbers mean. It renders nothing and does not know where runs are kept.
 
+pub mod calibrate;
 pub mod counters;
 pub mod disk;
 pub mod error;
@@ -13,6 +14,7 @@ pub mod journal;
 pub mod ladder;
 pub mod lio;
 pub mod machine;
+mod on_server;
 pub mod own_cost;
 pub mod reading;
 pub mod region;

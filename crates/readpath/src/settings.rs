@@ -24,6 +24,11 @@ pub(crate) struct Settings {
     pub(crate) style: Style,
     /// Whether a progress line on standard error would be seen.
     pub(crate) stderr_is_terminal: bool,
+    /// The password for a server whose address has none, as PostgreSQL's own programs take it: on a command line
+    /// everybody on the machine could read it.
+    pub(crate) password: Option<String>,
+    /// The proxy by way of which programs of PostgreSQL are fetched.
+    pub(crate) proxy: Option<String>,
 }
 
 /// What is known of the terminal.
@@ -64,6 +69,8 @@ impl Settings {
             cache_dir: cache.map(|path| path.join("readpath")),
             style,
             stderr_is_terminal: terminal.stderr_is_terminal && !is_dumb,
+            password: text("PGPASSWORD"),
+            proxy: ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].into_iter().find_map(text),
         }
     }
 }

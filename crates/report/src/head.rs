@@ -3,7 +3,7 @@
 use measure::Run;
 use serde_json::Value;
 
-use crate::number::{nanos_of, three_digits, time};
+use crate::number::{bytes, nanos_of, three_digits, time};
 use crate::parameters::{constant, described};
 use crate::style::Style;
 use crate::text::{shorten, width, wrap};
@@ -16,7 +16,8 @@ const MODEL_NOISE: [&str; 6] = ["(R)", "(TM)", "(tm)", " CPU", " Processor", " p
 
 /// The head of a run's page; its parts stay whole and go to the next line where the width ends.
 pub(crate) fn head(run: &Run, style: &Style) -> String {
-    let parts = [Some(format!("readpath {}", run.experiment)), machine(run), subject(run), own_cost(run)];
+    let title = format!("readpath {}", run.experiment);
+    let parts = [Some(title), machine(run), subject(run), shared_buffers(run), own_cost(run)];
     let mut lines = vec![String::new()];
     for part in parts.into_iter().flatten() {
         let part = shorten(&part, style.width);
@@ -51,12 +52,21 @@ fn subject(run: &Run) -> Option<String> {
         (Some(filesystem), Some(device)) => Some(format!("{filesystem} on {device}")),
         (one, other) => one.or(other).map(String::from),
     };
+    let server = text("server").zip(text("version"));
+    if let Some((server, version)) = server {
+        return Some(format!("postgres {version} at {}", shorten(server, 60)));
+    }
     // The ladder makes its own file: its name tells nothing.
     let path = text("path").filter(|_| run.experiment != "ladder");
     match (path, place) {
         (Some(path), Some(place)) => Some(format!("{} ({place})", shorten(path, 50))),
         (path, place) => path.map(|path| shorten(path, 70)).or(place),
     }
+}
+
+/// The memory in which a server keeps its blocks.
+fn shared_buffers(run: &Run) -> Option<String> {
+    Some(format!("shared buffers {}", bytes(run.subject.get("shared_buffers")?.as_f64()?)))
 }
 
 /// The parameters that all cases share, where the experiment has more than a table shows.

@@ -4,6 +4,7 @@
 //! format and at any later time. It returns text and writes nothing.
 
 mod bar;
+mod calibrate;
 mod cases;
 mod compare;
 mod counters;
@@ -45,6 +46,7 @@ const BODIES: &[(&str, Body)] = &[
     ("counters", counters::body),
     ("scan", scan::body),
     ("join", join::body),
+    ("calibrate", calibrate::body),
     ("profile", profile::body),
 ];
 

@@ -22,7 +22,16 @@ const PUBLISHED: [(&str, &str, &str); 9] = [
 ];
 
 /// The parameters that a grid has in common.
-const AXES: [&str; 4] = ["access", "touch", "threads", "changed_rows"];
+const AXES: [&str; 5] = ["access", "touch", "threads", "changed_rows", "visibility"];
+
+/// The parameter that tells the engine from a server beside it; cases of the engine alone do not have it.
+const SUBJECT: &str = "subject";
+
+/// The subject that stands first.
+const ENGINE: &str = "engine";
+
+/// Where every row is known to be visible to all, as it is in the engine.
+const ALL_VISIBLE: &str = "all-visible";
 
 /// The grids, the evidence of all cases, and the cross-checks.
 pub(crate) fn body(run: &Run, style: &Style) -> String {
@@ -35,7 +44,7 @@ pub(crate) fn body(run: &Run, style: &Style) -> String {
 }
 
 /// How cases read, each way once: the values of [`AXES`].
-fn ways(cases: &[&Case]) -> Vec<[String; 4]> {
+fn ways(cases: &[&Case]) -> Vec<[String; 5]> {
     let mut ways = Vec::new();
     for case in cases {
         let way = way(case);
@@ -47,30 +56,43 @@ fn ways(cases: &[&Case]) -> Vec<[String; 4]> {
 }
 
 /// The last column is one and the same way in all tables, whatever its number.
-fn way(case: &Case) -> [String; 4] {
+fn way(case: &Case) -> [String; 5] {
+    let last = format!("column-{}", cell(case, "columns"));
     AXES.map(|axis| match (axis, cell(case, axis)) {
-        ("touch", touch) if touch == format!("column-{}", cell(case, "columns")) => "column-last".into(),
+        ("touch", touch) if touch == last => "column-last".into(),
+        ("visibility", visibility) if visibility == ALL_VISIBLE => String::new(),
         (_, value) => value,
     })
 }
 
-/// One grid of row lengths by columns; none where there is one table only.
-fn grid(way: &[String; 4], cases: &[&Case], style: &Style) -> Option<String> {
-    let here: Vec<&Case> = cases.iter().copied().filter(|case| self::way(case) == *way).collect();
-    let values = |name: &str| {
-        let mut values: Vec<String> = Vec::new();
-        for value in here.iter().map(|case| cell(case, name)) {
-            if !values.contains(&value) {
-                values.push(value);
-            }
+/// The values of a parameter in the order of their first appearance.
+fn values(cases: &[&Case], name: &str) -> Vec<String> {
+    let mut values: Vec<String> = Vec::new();
+    for value in cases.iter().map(|case| cell(case, name)) {
+        if !values.contains(&value) {
+            values.push(value);
         }
-        values
-    };
-    let (lengths, columns) = (values("row_length"), values("columns"));
-    if here.len() < 2 || lengths.len() * columns.len() < 2 {
+    }
+    values
+}
+
+/// On what the cases were run, the engine first; one without a name where the engine is alone.
+fn subjects(cases: &[&Case]) -> Vec<String> {
+    let mut subjects = values(cases, SUBJECT);
+    subjects.sort_by_key(|subject| subject != ENGINE);
+    subjects
+}
+
+/// One grid of row lengths by columns, the subjects side by side; none where there is one table only.
+fn grid(way: &[String; 5], cases: &[&Case], style: &Style) -> Option<String> {
+    let here: Vec<&Case> = cases.iter().copied().filter(|case| self::way(case) == *way).collect();
+    let (lengths, columns) = (values(&here, "row_length"), values(&here, "columns"));
+    let subjects = subjects(&here);
+    let is_beside = subjects.iter().any(|subject| !subject.is_empty());
+    if here.len() < 2 || (lengths.len() * columns.len() < 2 && !is_beside) {
         return None;
     }
-    let is_published = way[0] == "full-scan" && way[1] == "rows" && way[2] == "1" && way[3] == "0";
+    let is_published = way[..4] == ["full-scan", "rows", "1", "0"] && way[4].is_empty();
     let mut table = Table::new().column("row bytes", Align::Right);
     for count in &columns {
         let noun = if count == "1" { "column" } else { "columns" };
@@ -78,33 +100,55 @@ fn grid(way: &[String; 4], cases: &[&Case], style: &Style) -> Option<String> {
     }
     for length in &lengths {
         let cost = |count: &String| {
-            let found = here.iter().find(|case| cell(case, "row_length") == *length && cell(case, "columns") == *count);
-            let own =
-                found.and_then(|case| nanos(case, "lio")).map_or(ABSENT.into(), |nanos| three_digits(nanos / 1e3));
+            let own = |subject: &String| {
+                let is_it = |case: &&&Case| {
+                    cell(case, "row_length") == *length
+                        && cell(case, "columns") == *count
+                        && cell(case, SUBJECT) == *subject
+                };
+                let found = here.iter().find(is_it).and_then(|case| nanos(case, "lio"));
+                found.map_or(ABSENT.into(), |nanos| three_digits(nanos / 1e3))
+            };
             let published = PUBLISHED.iter().find(|(of, by, _)| of == length && by == count).filter(|_| is_published);
-            published.map_or(own.clone(), |(_, _, published)| format!("{own} | {published}"))
+            let published = published.map(|(_, _, published)| (*published).to_string());
+            subjects.iter().map(own).chain(published).collect::<Vec<_>>().join(" | ")
         };
         table.row(std::iter::once(length.clone()).chain(columns.iter().map(cost)));
     }
-    let beside = if is_published { " (engine | published, PC)" } else { "" };
+    let named = |subject: &String| if subject.is_empty() { ENGINE.into() } else { subject.clone() };
+    let published = is_published.then(|| "published, PC".to_string());
+    let beside: Vec<String> = subjects.iter().map(named).chain(published).collect();
+    let beside = if beside.len() > 1 || is_beside { format!(" ({})", beside.join(" | ")) } else { String::new() };
     let title = format!("µs of CPU per logical I/O: {}{beside}", phrase(way));
     Some(wrap(&title, style.width, 2) + "\n" + &table.render(style))
 }
 
-fn phrase(way: &[String; 4]) -> String {
-    let [access, touch, threads, changed] = way;
+fn phrase(way: &[String; 5]) -> String {
+    let [access, touch, threads, changed, visibility] = way;
     let threads = if threads == "1" { String::new() } else { format!(", {threads} threads") };
     let changed = if changed == "0" { String::new() } else { format!(", {changed} % of the rows changed") };
-    format!("{}, touching {}{threads}{changed}", access.replace('-', " "), touch.replace('-', " "))
+    let visibility = if visibility.is_empty() {
+        String::new()
+    } else {
+        format!(", {} after the load", visibility.replace('-', " "))
+    };
+    format!("{}, touching {}{threads}{changed}{visibility}", access.replace('-', " "), touch.replace('-', " "))
 }
 
-/// One line a case: the parts of its cost, and how sure.
+/// One line a case: the parts of its cost, and how sure. With several subjects the ways stand over the lines, one
+/// behind the other, so that there is room for the subjects.
 fn evidence(cases: &[&Case], style: &Style) -> String {
-    let shown = |name: &&str| AXES.contains(name) || ["row_length", "columns"].contains(name);
-    let names: Vec<&str> = varying(cases).into_iter().filter(shown).collect();
+    let is_beside = cases.iter().any(|case| case.parameters.contains_key(SUBJECT));
+    let mut cases = cases.to_vec();
+    let ways = ways(&cases);
+    if is_beside {
+        cases.sort_by_key(|case| ways.iter().position(|way| *way == self::way(case)));
+    }
+    let shown = |name: &&str| ["row_length", "columns"].contains(name) || (!is_beside && AXES.contains(name));
+    let names: Vec<&str> = varying(&cases).into_iter().filter(|name| *name == SUBJECT || shown(name)).collect();
     let mut table = Table::new();
     for name in &names {
-        let align = if ["access", "touch"].contains(name) { Align::Left } else { Align::Right };
+        let align = if [SUBJECT, "access", "touch"].contains(name) { Align::Left } else { Align::Right };
         table = table.column(&axis(name), align);
     }
     table = table.column("LIO", Align::Decimal);
@@ -122,6 +166,9 @@ fn evidence(cases: &[&Case], style: &Style) -> String {
     let column = |name: &str| time_column(&cases.iter().map(|case| nanos(case, name)).collect::<Vec<_>>());
     let [cost, block, get, row] = [column("lio"), blank(column("block")), column("get"), blank(column("row_walk"))];
     for (index, case) in cases.iter().enumerate() {
+        if is_beside && (index == 0 || way(case) != way(cases[index - 1])) {
+            table.title(&phrase(&way(case)));
+        }
         let parameters = names.iter().map(|name| cell(case, name));
         let rebuilt = case.metric("rebuilt_blocks").map(Metric::median).filter(|count| *count > 0.0);
         let costs = [cost[index].clone()].into_iter().chain(has_range.then(|| range(case)));

@@ -40,7 +40,10 @@ fn passes(cases: &[&Case], style: &Style) -> String {
         latency(cases, |metric| Some(metric.statistics.min)),
     ];
     for (index, case) in cases.iter().enumerate() {
-        let reads = case.metric("read_latency").map_or(ABSENT.into(), |metric| grouped(metric.statistics.n));
+        // On a server a sample is the mean of a statement's reads, which are counted apart.
+        let counted = case.metric("blocks_read").map(|metric| metric.statistics.mean * metric.statistics.n as f64);
+        let samples = case.metric("read_latency").map(|metric| metric.statistics.n);
+        let reads = counted.map(|reads| reads.round() as u64).or(samples).map_or(ABSENT.into(), grouped);
         let tier = case.parameter("tier").unwrap_or_else(|| "not known".into());
         let first =
             [cell(case, "pass").replace('-', " ")].into_iter().chain(others.iter().map(|name| cell(case, name)));

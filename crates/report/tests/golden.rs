@@ -66,6 +66,7 @@ fn a_round_trip_stands_beside_the_published_figures() {
 fn logical_reads_stand_beside_the_published_ones() {
     check_run("lio", &documents::lio());
     check_run("lio-axes", &documents::lio_axes());
+    check_run("lio-on-server", &documents::lio_on_server());
 }
 
 #[test]
@@ -73,6 +74,11 @@ fn access_paths_stand_beside_the_published_ones() {
     check_run("scan", &documents::scan());
     check_run("scan-counted", &documents::scan_counted());
     check_run("scan-counted-in-turns", &documents::scan_counted_in_turns());
+}
+
+#[test]
+fn constants_stand_by_their_share_with_what_they_are_verified_by() {
+    check_run("calibrate", &documents::calibrate());
 }
 
 #[test]

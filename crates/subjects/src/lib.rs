@@ -1,4 +1,4 @@
-//! On what an experiment is run: the embedded engine so far, database servers later.
+//! On what an experiment is run: the embedded engine, or a PostgreSQL server.
 //!
 //! A subject does what an experiment asks of it and tells what that took; it judges nothing and prints nothing.
 
@@ -8,6 +8,7 @@ pub mod engine;
 pub mod join_engine;
 pub mod logical_reads;
 pub mod nested_loops;
+pub mod postgres;
 
 pub use access_paths::AccessPaths;
 pub use logical_reads::LogicalReads;

@@ -198,6 +198,9 @@ pub enum SubjectError {
         /// MiB that are free or can be freed.
         available: u64,
     },
+    /// A server could not do it.
+    #[error(transparent)]
+    Server(#[from] server::ServerError),
     /// A step was asked for before the one that it needs.
     #[error("no table is prepared")]
     NotPrepared,
@@ -206,6 +209,10 @@ pub enum SubjectError {
 impl SubjectError {
     /// Whether the user asked to stop, which is no failure.
     pub fn is_stop(&self) -> bool {
-        matches!(self, SubjectError::Storage(storage::StorageError::Stopped))
+        match self {
+            SubjectError::Storage(error) => matches!(error, storage::StorageError::Stopped),
+            SubjectError::Server(error) => error.is_stop(),
+            _ => false,
+        }
     }
 }

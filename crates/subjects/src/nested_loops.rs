@@ -67,6 +67,9 @@ pub struct PassCost<T> {
     pub table: ReadCost,
     /// Reads of the index.
     pub index: ReadCost,
+    /// Share of the files that stayed in the page cache when it was emptied of them, 0 to 1; `None` where it was not
+    /// emptied, or the system does not tell.
+    pub left_in_page_cache: Option<f64>,
 }
 
 /// A join.

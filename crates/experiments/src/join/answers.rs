@@ -14,6 +14,23 @@ const SAME: f64 = 1.1;
 /// A batch that is larger and gains less than this gains nothing.
 const SATURATED: f64 = 1.05;
 
+/// What gathering is worth at its best on the engine.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gain {
+    pub(super) rand: u8,
+    pub(super) method: &'static str,
+    /// How many times less time than one at a time.
+    pub(super) elapsed: f64,
+}
+
+/// The best gain of one table; none where one at a time or all others were left out.
+pub(super) fn gain(rand: u8, measured: &[Measured]) -> Option<Gain> {
+    let alone = measured.iter().find(|case| case.plan.name == JoinMethod::OneAtATime)?;
+    let gathered = measured.iter().filter(|case| case.plan.name != JoinMethod::OneAtATime && case.elapsed > 0.0);
+    let best = gathered.min_by(|one, other| one.elapsed.total_cmp(&other.elapsed))?;
+    Some(Gain { rand, method: best.plan.name.name(), elapsed: alone.elapsed / best.elapsed })
+}
+
 /// Says what the cases of one table mean.
 pub(super) fn report(
     bench: &Bench<'_>,
@@ -32,6 +49,13 @@ pub(super) fn report(
     }
     let gains: Vec<String> =
         gathered.iter().map(|case| format!("{} {}", case.plan.name.name(), three_digits(gain(case)))).collect();
+    let whole: Vec<String> = gathered
+        .iter()
+        .map(|case| {
+            let factor = alone.elapsed / case.elapsed.max(f64::MIN_POSITIVE);
+            format!("{} {}", case.plan.name.name(), three_digits(factor))
+        })
+        .collect();
     let depth = device.alone / device.together.max(f64::MIN_POSITIVE);
     let depths = match bench.parameters.io {
         Io::Sync => "one read at a time is all that this way of reading has".to_string(),
@@ -44,9 +68,10 @@ pub(super) fn report(
     journal.find(Finding::info(
         "answer-gain",
         format!(
-            "With {rand} % of the rows out of order, gathering made the time for reads shorter by these factors: {}; \
-             {depths}.",
-            gains.join(", ")
+            "With {rand} % of the rows out of order, waiting for reads one at a time takes so many times as long as \
+             with gathering: {}; {depths}. The whole join, with the processor's work: {}.",
+            gains.join(", "),
+            whole.join(", ")
         ),
     ));
     if bench.parameters.io == Io::Sync {

@@ -6,7 +6,7 @@ use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
 use device::workers::{self, Team};
 use measure::quantity::three_digits;
-use measure::{Case, Metric, Nanos, Unit};
+use measure::{Case, Finding, Metric, Nanos, Unit};
 use serde_json::json;
 use storage::exec::nested_loop::{Distance, Method};
 use storage::page_id::PAGE_SIZE;
@@ -93,7 +93,8 @@ pub(super) fn cases(
     let change = conditions.changed(bench.machine);
     bench.machine.note(&what, &change, Sensitivity::Storage);
     check_agreement(plans, &samples)?;
-    let mut measured = Vec::new();
+    report_page_cache(samples.iter().flatten(), journal);
+    let (mut measured, mut scattered) = (Vec::new(), Vec::new());
     for (plan, samples) in plans.iter().zip(&samples) {
         let mut case = Case::new(bench.case_parameters(rand));
         case.parameters.insert("method".into(), json!(plan.name.name()));
@@ -106,8 +107,14 @@ pub(super) fn cases(
         }
         case.metrics = metrics(bench, samples, costs);
         measured.push(of_case(*plan, &case));
+        let scatters =
+            |metric: &Metric| metric.statistics.stddev.is_some_and(|stddev| stddev > SCATTER_MAX * metric.median());
+        if case.metric("elapsed").is_some_and(scatters) {
+            scattered.push(plan.name.name());
+        }
         journal.keep(case)?;
     }
+    report_scatter(rand, &scattered, journal);
     Ok(measured)
 }
 
@@ -133,6 +140,43 @@ fn check_agreement(plans: &[Plan], samples: &[Vec<JoinCost>]) -> Result<(), Expe
         }
     }
     Ok(())
+}
+
+/// A standard deviation in medians from which on a median says little.
+const SCATTER_MAX: f64 = 0.5;
+
+/// Names the methods whose joins differ so much that their gains say little.
+fn report_scatter(rand: u8, methods: &[&str], journal: &mut dyn Journal) {
+    if methods.is_empty() {
+        return;
+    }
+    journal.find(Finding::warning(
+        "joins-scatter",
+        format!(
+            "With {rand} % of the rows out of order, the joins by {} differ among themselves by more than half of \
+             their median: gains between them say little. Something else uses this storage, or it serves what it has \
+             not served for long more slowly: run again, with a larger --repeat.",
+            methods.join(", ")
+        ),
+    ));
+}
+
+/// The share of a file that may stay in the page cache without making reads from the device fewer in earnest.
+const LEFT_MAX: f64 = 0.01;
+
+/// Says when reads through the page cache may have come from it after all.
+fn report_page_cache<'c>(costs: impl Iterator<Item = &'c JoinCost>, journal: &mut dyn Journal) {
+    let most = costs.filter_map(|cost| cost.left_in_page_cache).fold(0.0, f64::max);
+    if most > LEFT_MAX {
+        journal.find(Finding::warning(
+            "page-cache-not-emptied",
+            format!(
+                "Up to {} % of the table and its index stayed in the page cache when it was to be emptied of them: \
+                 some reads came from memory. Leave out --buffered, or ask who else reads these files.",
+                three_digits(most * 100.0)
+            ),
+        ));
+    }
 }
 
 /// What a case says.
@@ -163,6 +207,9 @@ fn metrics(bench: &Bench<'_>, samples: &[JoinCost], costs: Costs) -> Vec<Metric>
         of("index_requests", Unit::Count, "the operator", &|cost| count(cost.found.index_requests)),
         of("blocks_per_request", Unit::Ratio, "the operator", &|cost| {
             ratio(cost.table.blocks as f64, table_requests(cost) as f64)
+        }),
+        of("left_in_page_cache", Unit::Percent, "cachestat or mincore, after fadvise", &|cost| {
+            cost.left_in_page_cache.map(|share| share * 100.0)
         }),
         of("in_flight", Unit::Ratio, "reads in flight while waiting, by time", &|cost| cost.table.in_flight),
         of("random_block", Unit::Microseconds, waiting, &|cost| {

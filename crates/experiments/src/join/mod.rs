@@ -6,6 +6,7 @@
 mod answers;
 mod measuring;
 mod planner;
+mod server;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,6 +28,8 @@ use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
 use crate::own_cost;
+use answers::Gain;
+pub use server::{CONCURRENCIES, OnServer, rehearse, run_beside, table_size};
 
 /// Rows of the inner table where nobody asks for another number: 28 572 blocks of seven rows, seven times the pool.
 pub const ROWS: u64 = 200_000;
@@ -181,11 +184,31 @@ struct Bench<'a> {
     parameters: &'a JoinParameters,
     machine: &'a Machine,
     engine: JoinEngine,
+    /// Its name among several subjects.
+    subject: Option<&'static str>,
 }
 
 /// Runs the experiment. ^C ends it after the join under way; what was kept is kept.
 pub fn run(parameters: &JoinParameters, machine: &Machine, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     parameters.check()?;
+    let mut bench = begin_engine(parameters, None, machine, journal)?;
+    match bench.measure_all(journal) {
+        Err(ExperimentError::Subject(error)) if error.is_stop() => Ok(()),
+        outcome => {
+            outcome.map_err(ExperimentError::advised)?;
+            machine.report_disturbances(journal);
+            Ok(())
+        }
+    }
+}
+
+/// Opens the engine, and says on what is measured. `subject` is its name where it is not alone.
+fn begin_engine<'a>(
+    parameters: &'a JoinParameters,
+    subject: Option<&'static str>,
+    machine: &'a Machine,
+    journal: &mut dyn Journal,
+) -> Result<Bench<'a>, ExperimentError> {
     let settings = JoinSettings {
         directory: parameters.directory.clone(),
         pool_bytes: usize::try_from(parameters.pool).unwrap_or(usize::MAX),
@@ -197,33 +220,31 @@ pub fn run(parameters: &JoinParameters, machine: &Machine, journal: &mut dyn Jou
     };
     let engine = JoinEngine::new(settings, machine.clock)
         .map_err(|error| ExperimentError::Parameters(format!("--pool {}: {error}", parameters.pool)))?;
-    let mut bench = Bench { parameters, machine, engine };
+    let bench = Bench { parameters, machine, engine, subject };
     bench.describe(journal);
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
-    match bench.measure_all(journal) {
-        Err(ExperimentError::Subject(error)) if error.is_stop() => Ok(()),
-        outcome => outcome.map_err(ExperimentError::advised),
-    }
+    Ok(bench)
 }
 
 impl Bench<'_> {
-    fn measure_all(&mut self, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+    fn measure_all(&mut self, journal: &mut dyn Journal) -> Result<Vec<Gain>, ExperimentError> {
         let plans = self.parameters.plans();
-        let mut scanned = None;
+        let (mut scanned, mut gains): (Option<planner::Costs>, _) = (None, Vec::new());
         for rand in &self.parameters.rands {
             let facts = self.prepare(*rand, journal)?;
-            if scanned.is_none() {
-                scanned = Some(planner::measure(self, facts, *rand, journal)?);
-            }
-            let costs = planner::Costs { rows: self.parameters.rows, scan: scanned.unwrap_or(0.0) };
+            let costs = match scanned {
+                Some(costs) => costs,
+                None => planner::measure(self, facts, *rand, journal)?,
+            };
+            scanned = Some(costs);
             let measured = measuring::cases(self, *rand, &plans, costs, journal)?;
             let device = measuring::device(self, journal)?;
             answers::report(self, *rand, &measured, device, journal);
-            planner::report(self, *rand, &measured, journal);
+            planner::report(self, *rand, &measured, costs, journal);
+            gains.extend(answers::gain(*rand, &measured));
         }
-        self.machine.report_disturbances(journal);
-        Ok(())
+        Ok(gains)
     }
 
     fn prepare(&mut self, rand: u8, journal: &mut dyn Journal) -> Result<InnerFacts, ExperimentError> {
@@ -289,6 +310,9 @@ impl Bench<'_> {
     fn case_parameters(&self, rand: u8) -> Parameters {
         let JoinParameters { pad, rows, outer_rows, io, caching, depth, model, .. } = self.parameters;
         let mut parameters = Parameters::new();
+        if let Some(subject) = self.subject {
+            parameters.insert("subject".into(), json!(subject));
+        }
         parameters.insert("rand".into(), json!(rand));
         parameters.insert("pad".into(), json!(pad));
         parameters.insert("rows".into(), json!(rows));

@@ -6,7 +6,9 @@
 mod answers;
 mod checks;
 mod measuring;
+mod server;
 
+pub use self::server::OnServer;
 pub(crate) use answers::{DOCUMENT_RANGED_RATIO, FOLKLORE_RATIO, MILLSAP_RATIO};
 
 use std::collections::HashMap;
@@ -79,6 +81,8 @@ pub struct LioParameters {
     pub reload: bool,
     /// Whether the stacks of the readers are sampled.
     pub sampled: bool,
+    /// The server on which it is run as well; the engine then stands beside it.
+    pub on: Option<OnServer>,
 }
 
 /// Names of functions, the outermost first.
@@ -96,6 +100,9 @@ impl LioParameters {
         }
         if let Some(percent) = self.changed_rows.iter().find(|percent| **percent > 100) {
             return refuse(format!("--changed-rows {percent} cannot be: it is a percentage, 0 to 100"));
+        }
+        if let Some(on) = &self.on {
+            on.check(self)?;
         }
         let changed = self.changes();
         for cell in self.cells() {
@@ -158,6 +165,13 @@ pub fn run(
     journal: &mut dyn Journal,
 ) -> Result<Vec<Stack>, ExperimentError> {
     parameters.check()?;
+    let on_server = match &parameters.on {
+        Some(on) => match server::run(on, parameters, machine, journal) {
+            Err(ExperimentError::Subject(error)) if error.is_stop() => return Ok(Vec::new()),
+            outcome => outcome?,
+        },
+        None => Vec::new(),
+    };
     let settings = EngineSettings {
         directory: parameters.directory.clone(),
         cells: parameters.cells(),
@@ -171,7 +185,11 @@ pub fn run(
         ExperimentError::Parameters(format!("the readers cannot be sampled: {error}; leave out --flamegraph"))
     })?;
     let mut bench = Bench { parameters, machine, engine, sampler };
-    describe(&bench, journal);
+    match &parameters.on {
+        // The server is the subject, and the engine only stands beside it.
+        Some(_) => report_pool(&bench, journal),
+        None => describe(&bench, journal),
+    }
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
     let mut found = Vec::new();
@@ -180,10 +198,26 @@ pub fn run(
         outcome => outcome.map_err(ExperimentError::advised)?,
     }
     if !machine.stop.requested() {
-        answers::report(&found, journal);
+        match &parameters.on {
+            Some(_) => server::compare(&on_server, &found, journal),
+            None => answers::report(&found, journal),
+        }
         machine.report_disturbances(journal);
     }
     Ok(bench.sampler.map_or(Vec::new(), |sampler| names(&sampler.stacks())))
+}
+
+/// Notes every statement that a run would send to its server, and sends none.
+pub fn rehearse(
+    parameters: &LioParameters,
+    machine: &Machine,
+    statements: &::server::Statements,
+) -> Result<(), ExperimentError> {
+    parameters.check()?;
+    match &parameters.on {
+        Some(on) => server::rehearse(on, parameters, machine, statements),
+        None => Err(ExperimentError::Parameters("--dry-run says what is sent to a server: name one with --on".into())),
+    }
 }
 
 /// The names at an address without their types, which are longer than any box.
@@ -229,6 +263,14 @@ fn describe(bench: &Bench<'_>, journal: &mut dyn Journal) {
     journal.describe_subject("path", json!(bench.engine.directory().display().to_string()));
     journal.describe_subject("pool_bytes", json!(bytes));
     journal.describe_subject("pool_huge_bytes", json!(huge));
+    report_pool(bench, journal);
+}
+
+/// What the machine did not grant the engine.
+fn report_pool(bench: &Bench<'_>, journal: &mut dyn Journal) {
+    let pool = bench.engine.pool();
+    let bytes = pool.settings().bytes as u64;
+    let huge = pool.huge_bytes();
     report_small_tables(bench, journal);
     if huge.is_none_or(|huge| huge < bytes / 2) {
         journal.find(Finding::warning(
@@ -283,7 +325,16 @@ impl Bench<'_> {
                 self.axes(Setting { cell, facts: &facts, changed_rows: *changed_rows, as_of }, found, journal)?;
             }
         }
-        checks::run(self, found, journal)
+        match &self.parameters.on {
+            Some(_) => Ok(()),
+            None => checks::run(self, found, journal),
+        }
+    }
+
+    /// The parameter that tells the engine from the server beside it; none where the engine is alone.
+    fn subject(&self) -> Parameters {
+        let is_beside = self.parameters.on.is_some();
+        is_beside.then(|| ("subject".to_string(), json!("engine"))).into_iter().collect()
     }
 
     /// Every way to the blocks, every touch and every number of threads.
@@ -299,7 +350,7 @@ impl Bench<'_> {
                 for threads in threads {
                     let touch = touch.of(&setting.cell);
                     let plan = measuring::Plan { access: *access, touch, threads: *threads };
-                    found.extend(measuring::case(self, setting, plan, Parameters::new(), journal)?);
+                    found.extend(measuring::case(self, setting, plan, self.subject(), journal)?);
                 }
             }
         }

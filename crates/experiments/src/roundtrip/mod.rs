@@ -4,6 +4,7 @@
 mod answers;
 mod layout;
 mod model;
+mod server;
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,7 @@ use crate::journal::Journal;
 use crate::machine::Machine;
 use crate::reading::{self, Answer, Job, Place, RateChanges, WithoutPageCacheWarning};
 use crate::{own_cost, region};
+pub use server::{OnServer, rehearse, run_on};
 
 /// Blocks a request: one, and the two multi-block reads that the experiment is defined with.
 const BLOCKS_PER_READ: [u64; 3] = [1, 8, 128];

@@ -69,6 +69,8 @@ pub(super) struct Counted {
     pub(super) rows: u64,
     pub(super) gets: u64,
     pub(super) kernel: Option<Kernel>,
+    /// How it came about, behind the name of the tool; empty where it was this program's own child.
+    pub(super) how: &'static str,
     pub(super) events: Simulated,
     /// Where no column was read: how many units were answered for, and the same over a table of more of them.
     pub(super) units: Option<(u64, ManyUnits)>,
@@ -228,7 +230,7 @@ fn paths_of(counted: &valgrind::Counted) -> Result<CountedPaths, String> {
         }
         let kernel = pass.kernel.as_deref().and_then(Kernel::named);
         let (rows, gets) = (pass.rows, pass.gets);
-        paths.push((path, Counted { rows, gets, kernel, events: events(&pass.path)?, units }));
+        paths.push((path, Counted { rows, gets, kernel, how: "", events: events(&pass.path)?, units }));
     }
     Ok(CountedPaths(paths))
 }

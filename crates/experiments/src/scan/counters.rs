@@ -101,7 +101,7 @@ fn simulated(seen: &Seen<'_>) -> Vec<Metric> {
     let mut metrics = Vec::new();
     for event in events::simulated(&counted.events) {
         let (mut count, mut rows) = (event.count as f64, counted.rows as f64);
-        let mut source = format!("{}{}, {rows} rows, one thread{kernel}", valgrind::SOURCE, event.how);
+        let mut source = format!("{}{}{}, {rows} rows, one thread{kernel}", valgrind::SOURCE, counted.how, event.how);
         if let Some(units) = &counted.units {
             (count, rows) = (of_units(&event, units, cost.units_unread), cost.rows as f64);
             source = format!("{}{}, by the number of units, one thread", valgrind::SOURCE, event.how);

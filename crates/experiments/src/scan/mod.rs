@@ -7,6 +7,7 @@ mod answers;
 mod counted;
 mod counters;
 mod measuring;
+mod server;
 
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ use sys::bandwidth::Stream;
 use sys::region::Pages;
 use sys::{counters as machine_counters, host};
 
+pub use self::server::{Beside, OnServer, rehearse, run_beside};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
@@ -132,6 +134,8 @@ struct Prepared {
 struct Bench<'a> {
     parameters: &'a ScanParameters,
     machine: &'a Machine,
+    /// The name of the engine where a server is measured beside it.
+    subject: Option<&'static str>,
     engine: AccessEngine,
     /// Memory for the ceiling of every scan; `None` where there is none for it.
     stream: Option<Stream>,
@@ -143,6 +147,20 @@ struct Bench<'a> {
 
 /// Runs the experiment. ^C ends it after the pass under way; what was kept is kept.
 pub fn run(parameters: &ScanParameters, machine: &Machine, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+    measure_engine(parameters, None, machine, journal)?;
+    if !machine.stop.requested() {
+        machine.report_disturbances(journal);
+    }
+    Ok(())
+}
+
+/// Measures the engine, under this name where it is not alone. What was measured, and the answer of all paths.
+fn measure_engine(
+    parameters: &ScanParameters,
+    subject: Option<&'static str>,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> Result<(Vec<Measured>, Option<u64>), ExperimentError> {
     parameters.check()?;
     let paths = parameters.chosen();
     let available = host::available_memory();
@@ -157,17 +175,16 @@ pub fn run(parameters: &ScanParameters, machine: &Machine, journal: &mut dyn Jou
     };
     let engine = engine(settings, machine)?;
     let counted = CountedPaths::default();
-    let mut bench = Bench { parameters, machine, engine, stream: None, expected: None, counted };
+    let mut bench = Bench { parameters, machine, subject, engine, stream: None, expected: None, counted };
     let mut found = Vec::new();
     match bench.measure_all(&paths, limit, &mut found, journal) {
-        Err(ExperimentError::Subject(error)) if error.is_stop() => return Ok(()),
+        Err(ExperimentError::Subject(error)) if error.is_stop() => return Ok((found, None)),
         outcome => outcome?,
     }
     if !machine.stop.requested() {
         answers::report(&found, parameters, machine, journal);
-        machine.report_disturbances(journal);
     }
-    Ok(())
+    Ok((found, bench.expected.map(|(_, count)| count)))
 }
 
 /// Threads that make the structures. A part of less than a unit of columns would have its own dictionaries for nothing.
@@ -352,6 +369,9 @@ fn describe_columns(facts: &PathFacts, journal: &mut dyn Journal) {
 fn case_parameters(bench: &Bench<'_>, path: AccessPath, threads: usize) -> Parameters {
     let asked = if path == AccessPath::ColumnCount { Asked::NoPredicate } else { bench.parameters.asked };
     let mut parameters = Parameters::new();
+    if let Some(subject) = bench.subject {
+        parameters.insert("subject".into(), json!(subject));
+    }
     parameters.insert("path".into(), json!(path.name()));
     parameters.insert("question".into(), json!(asked.name()));
     parameters.insert("threads".into(), json!(threads));

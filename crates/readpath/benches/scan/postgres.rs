@@ -4,6 +4,7 @@ use std::path::Path;
 
 use storage::customers::{ColumnType, SCHEMA};
 use subjects::access_paths::{AccessPath, Asked};
+use subjects::postgres::customers::copy_chunks;
 
 use crate::contest::interruption::Interruption;
 use crate::contest::postgres::backend::{number, statement_ns, visible_blocks};
@@ -13,7 +14,7 @@ use crate::contest::postgres::server::Server;
 use crate::contest::postgres::wire::Session;
 use crate::engine::ROW_PATHS;
 use crate::ledger::Reading;
-use crate::rows::Blocks;
+use crate::rows::SEED;
 
 /// Bytes of a row with its head, and room for what is no row; the rows take 215.
 const ROW_BYTES_MAX: u64 = 240;
@@ -133,7 +134,8 @@ impl Postgres {
 fn load(session: &mut Session, rows: u64, interruption: &Interruption) -> Result<(), String> {
     // Rows copied in the transaction that makes the table can be frozen at once.
     session.rows(&format!("BEGIN; CREATE TABLE customers ({})", columns()))?;
-    let chunks = Blocks::of(rows)?.copy_chunks().map(|chunk| interruption.check().map(|()| chunk));
+    let chunks =
+        copy_chunks(rows, SEED).map_err(|error| error.to_string())?.map(|chunk| interruption.check().map(|()| chunk));
     session.copy("COPY customers FROM STDIN WITH (FREEZE)", chunks)?;
     session.rows("COMMIT")?;
     interruption.check()?;

@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use storage::SegmentId;
-use storage::customers::{ColumnType, SCHEMA, column_index};
+use storage::customers::column_index;
 use storage::loader::build_page;
 use storage::manifest::{TableInfo, TableSpec};
 use storage::number;
@@ -16,9 +16,6 @@ use storage::table_rows::TableRows;
 
 /// What the rows depend on.
 pub(crate) const SEED: u64 = 1;
-
-/// Rows are sent in messages of about this size.
-const CHUNK_BYTES: usize = 1 << 20;
 
 /// Blocks of rows, made one after the other.
 pub(crate) struct Blocks {
@@ -47,19 +44,6 @@ impl Blocks {
         Some(PageView::verified(&self.page).rows())
     }
 
-    /// The rows as COPY takes them: a tab between columns, a line for each row, numbers in decimals. Their texts are
-    /// letters and digits, so nothing is to be escaped.
-    pub(crate) fn copy_chunks(mut self) -> impl Iterator<Item = Vec<u8>> {
-        std::iter::from_fn(move || {
-            let mut chunk = Vec::with_capacity(CHUNK_BYTES + 2 * PAGE_SIZE);
-            while chunk.len() < CHUNK_BYTES {
-                let Some(rows) = self.advance() else { break };
-                rows.for_each(|row| push_line(row, &mut chunk));
-            }
-            (!chunk.is_empty()).then_some(chunk)
-        })
-    }
-
     /// Writes the three columns of the questions for the libraries: `cust_id` as 32-bit numbers, `cust_year_of_birth`
     /// as 16-bit ones, and of `cust_valid` a byte, its letter or 0 for a null.
     pub(crate) fn write_columns(mut self, folder: &Path) -> Result<(), String> {
@@ -82,33 +66,9 @@ impl Blocks {
     }
 }
 
-fn push_line(row: RowView<'_>, chunk: &mut Vec<u8>) {
-    for (column, value) in SCHEMA.iter().zip(row.columns()) {
-        match (value, column.kind) {
-            (None, _) => chunk.extend_from_slice(b"\\N"),
-            (Some(text), ColumnType::Text) => chunk.extend_from_slice(text),
-            (Some(bytes), _) => {
-                chunk.extend_from_slice(number::decode(bytes).unwrap_or(0).to_string().as_bytes());
-            }
-        }
-        chunk.push(b'\t');
-    }
-    chunk.pop();
-    chunk.push(b'\n');
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_row_is_a_line_with_all_its_columns_and_nulls_are_told() {
-        let text = String::from_utf8(Blocks::of(100_000).unwrap().copy_chunks().collect::<Vec<_>>().concat()).unwrap();
-        assert_eq!(text.lines().count(), 100_000);
-        assert!(text.lines().all(|line| line.split('\t').count() == SCHEMA.len()));
-        let last = text.lines().last().unwrap();
-        assert!(last.starts_with("100000\t") && last.contains("\t\\N\t"), "{last}");
-    }
 
     #[test]
     fn the_columns_of_the_libraries_are_those_of_the_rows() {

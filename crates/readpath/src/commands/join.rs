@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 use ::measure::quantity::parse_size;
 use clap::{ArgMatches, Args, Command, ValueEnum};
 use device::model::{self, Model};
-use experiments::ExperimentError;
-use experiments::join::{self, DEPTH, Distance, JoinMethod, JoinParameters, LOOK_AHEAD, PAD, ROWS};
+use experiments::join::{
+    self, CONCURRENCIES, DEPTH, Distance, JoinMethod, JoinParameters, LOOK_AHEAD, OnServer, PAD, ROWS,
+};
+use server::{Address, Place};
 use subjects::join_engine::Io;
 use sys::target::Caching;
 
 use super::measure::measure;
+use super::on_server::{ServerArguments, ServerOptions, rehearse};
 use super::{CommandRow, Context, arguments};
 use crate::exit::{Exit, Failure};
 
@@ -25,7 +28,13 @@ Examples:
   readpath join --batch-size 8,32,128,512,2048       from which size on more is no faster
   readpath join --rand 0,10,50,100 --method one-at-a-time,batched-rowid
   readpath join --on model:hdd-7200                  on a modelled disk, in virtual time
-  readpath join --on /mnt/data                       on the storage of that directory";
+  readpath join --on /mnt/data                       on the storage of that directory
+  readpath join --on postgres:18                     a private PostgreSQL, and the engine beside it
+  readpath join --on postgres://me@db.example/shop --rows 50000 --dry-run   every statement that would be sent";
+
+/// Joins of each case, on this machine and on a server, where each begins with caches being emptied.
+const REPEAT: usize = 20;
+const REPEAT_ON_SERVER: usize = 3;
 
 #[derive(Clone, Copy, ValueEnum)]
 enum MethodName {
@@ -88,12 +97,23 @@ struct Arguments {
     /// Reads in flight at most
     #[arg(long, default_value_t = DEPTH)]
     depth: usize,
-    /// Joins of each case; 100 is the published number
-    #[arg(long, default_value_t = 20)]
-    repeat: usize,
-    /// A directory for the tables, or a device in virtual time: model:NAME, model:FILE.toml
+    /// Joins of each case; 100 is the published number [default: 20, on a server 3]
+    #[arg(long)]
+    repeat: Option<usize>,
+    /// A directory for the tables, a modelled device, or a PostgreSQL server beside the engine
+    ///
+    /// In virtual time: model:NAME, model:FILE.toml. A server: postgres://USER@HOST:PORT/DATABASE, or postgres:18.
+    ///
+    /// All that is made on a PostgreSQL server lies in a schema readpath of its own, which is removed at the end, after
+    /// ^C and after errors. PGPASSWORD gives the password that the address does not. postgres:VERSION (15 to 18) starts
+    /// a private server for the run.
     #[arg(long, value_name = "WHERE")]
     on: Option<String>,
+    /// Values of effective_io_concurrency for bitmap scans on a server
+    #[arg(long, value_delimiter = ',', value_name = "COUNT,...", default_values_t = CONCURRENCIES, requires = "on")]
+    concurrency: Vec<u32>,
+    #[command(flatten)]
+    options: ServerOptions,
     /// Directory of the tables, which stay there for the next run: with the defaults 240 MB, free to remove
     /// [default: $XDG_CACHE_HOME/readpath/tables or ~/.cache/readpath/tables]
     #[arg(long, value_name = "DIR")]
@@ -109,16 +129,46 @@ fn define(command: Command) -> Command {
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
-    let parameters = arguments::<Arguments>(matches)?.parameters(context)?;
+    let arguments = arguments::<Arguments>(matches)?;
+    let on_server = arguments.server()?;
+    let on = on_server.address(context)?.map(|address| OnServer {
+        address,
+        limits: on_server.limits(),
+        concurrencies: arguments.concurrency.clone(),
+    });
+    let parameters = arguments.parameters(&on_server, context)?;
+    let Some(mut on) = on else {
+        return measure(context, COMMAND.name, |journal, machine| join::run(&parameters, machine, journal));
+    };
+    on.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+    if on_server.dry_run() {
+        return rehearse(|machine, statements| join::rehearse(&parameters, &on, machine, statements));
+    }
     measure(context, COMMAND.name, |journal, machine| {
-        join::run(&parameters, machine, journal)?;
-        Ok::<(), ExperimentError>(())
+        // As large as the engine's pool.
+        let mut private = on_server.start(parameters.pool, context, journal, machine)?;
+        if let Some(private) = &private {
+            on.address = Address::of(private.config());
+        }
+        join::run_beside(&parameters, &on, private.as_mut(), machine, journal)
     })
 }
 
 impl Arguments {
-    fn parameters(self, context: &Context) -> Result<JoinParameters, Failure> {
-        let (model, named) = place(self.on.as_deref())?;
+    /// The server that `--on` names, if it names one.
+    fn server(&self) -> Result<ServerArguments, Failure> {
+        let named = self.on.as_deref().filter(|word| word.starts_with("postgres"));
+        let place = named.map(str::parse::<Place>).transpose();
+        let place = place.map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+        if place.is_none() && self.options.dry_run() {
+            let sentence = "--dry-run is for a server: name one with --on postgres://USER@HOST/DATABASE.";
+            return Err(Failure::new(Exit::WrongCommandLine, sentence));
+        }
+        Ok(ServerArguments::new(place, self.options.clone()))
+    }
+
+    fn parameters(self, server: &ServerArguments, context: &Context) -> Result<JoinParameters, Failure> {
+        let (model, named) = place(self.on.as_deref().filter(|_| !server.is_named()))?;
         let nowhere = "there is no directory for the tables, because neither XDG_CACHE_HOME nor HOME is set: name one \
                        with --dir DIR.";
         let usual = || context.settings.cache_dir.as_ref().map(|dir| dir.join("tables"));
@@ -142,7 +192,7 @@ impl Arguments {
             caching: if self.buffered { Caching::Buffered } else { Caching::Direct },
             pool: self.pool,
             depth: self.depth,
-            repeat: self.repeat,
+            repeat: self.repeat.unwrap_or(if server.is_named() { REPEAT_ON_SERVER } else { REPEAT }),
             model,
             reload: self.reload,
         };

@@ -1,5 +1,7 @@
 //! The commands: one file and one row each.
 
+mod calibrate;
+mod clean;
 mod compare;
 mod completions;
 mod counted_scan;
@@ -12,6 +14,7 @@ mod lio;
 mod man;
 mod measure;
 mod null;
+mod on_server;
 mod profile;
 mod roundtrip;
 mod runs;
@@ -25,6 +28,7 @@ use std::path::{Path, PathBuf};
 use ::measure::Run;
 use ::measure::store::{Store, read_run};
 use clap::{ArgMatches, Command, FromArgMatches};
+use server::place::without_password;
 
 use crate::cli::Globals;
 use crate::exit::{Exit, Failure};
@@ -49,11 +53,13 @@ pub(crate) const COMMANDS: &[CommandRow] = &[
     counters::COMMAND,
     scan::COMMAND,
     join::COMMAND,
+    calibrate::COMMAND,
     profile::COMMAND,
     export::COMMAND,
     runs::COMMAND,
     show::COMMAND,
     compare::COMMAND,
+    clean::COMMAND,
     completions::COMMAND,
     man::COMMAND,
     null::COMMAND,
@@ -74,7 +80,8 @@ impl Context {
     /// Gathers what every command gets.
     pub(crate) fn new(matches: &ArgMatches, settings: Settings, line: &[OsString]) -> Result<Context, Failure> {
         let innermost = matches.subcommand().map_or(matches, |(_, matches)| matches);
-        let command_line = line.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        // The command line is kept and shown: no password of a server's address goes there.
+        let command_line = line.iter().map(|word| without_password(&word.to_string_lossy())).collect();
         Ok(Context { globals: arguments(innermost)?, settings, command_line })
     }
 

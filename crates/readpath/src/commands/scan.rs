@@ -8,11 +8,15 @@ use ::measure::quantity::{parse_size, parse_time};
 use clap::{ArgAction, ArgMatches, Args, Command, ValueEnum};
 use experiments::ExperimentError;
 use experiments::counters::ValgrindRun;
-use experiments::scan::{self, CountedChild, ROWS, ScanParameters};
+use experiments::scan::{self, Beside, CountedChild, OnServer, ROWS, ScanParameters};
+use server::Address;
 use subjects::access_paths::{AccessPath, Asked, Level, ZoneMaps};
+use subjects::postgres::access_paths::ServerPath;
+use subjects::postgres::customers::Customers;
 
 use super::counted_scan;
 use super::measure::measure;
+use super::on_server::{ServerArguments, rehearse};
 use super::{CommandRow, Context, arguments};
 use crate::exit::{Exit, Failure};
 
@@ -26,7 +30,17 @@ Examples:
   readpath scan --no-zone-maps --threads 1,2         every code read, by one thread and by two
   readpath scan --question half-pass --path full-scan,column-scan
   readpath scan --path full-scan-compressed --level archive-low
-  readpath scan --rows 1000000 --memory 2GiB";
+  readpath scan --rows 1000000 --memory 2GiB
+  readpath scan --on postgres:18                     a private server, and the engine beside it
+  readpath scan --on postgres://me@db.example/shop --dry-run
+                                                     every statement that would be sent";
+
+/// Rows where a server is measured too and no others are asked for: loading them takes some ten seconds there.
+const ROWS_ON_SERVER: u64 = 1_000_000;
+
+/// Shared buffers of a private server: a scan of more than a quarter of them leaves nothing in them.
+const TABLES_IN_BUFFERS: u64 = 5;
+const SPARE_BUFFERS: u64 = 256 << 20;
 
 #[derive(Clone, Copy, ValueEnum)]
 enum PathName {
@@ -42,6 +56,10 @@ enum PathName {
     ColumnScan,
     /// Columns in memory, without
     ColumnCount,
+    /// By the index on the postal code, the rows collected first and fetched in order; on a server
+    BitmapScan,
+    /// By an index that holds both columns of the question; on a server
+    IndexOnlyScan,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -57,9 +75,9 @@ enum QuestionName {
 // The arguments of a scan, which `counted-scan` takes too; a doc comment here would stand in the help.
 #[derive(Args)]
 pub(super) struct Arguments {
-    /// Rows of the table; 69642625 is the published size
-    #[arg(long, default_value_t = ROWS)]
-    rows: u64,
+    /// Rows of the table; 69642625 is the published size [default: 7000000, with --on 1000000]
+    #[arg(long)]
+    rows: Option<u64>,
     /// Access paths [default: all that can answer the question]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "PATH,...")]
     path: Vec<PathName>,
@@ -90,6 +108,8 @@ pub(super) struct Arguments {
     /// Longest time that the scan under valgrind may take
     #[arg(long, default_value = "300s", value_parser = parse_time, conflicts_with = "no_valgrind")]
     valgrind_limit: Nanos,
+    #[command(flatten)]
+    server: ServerArguments,
 }
 
 fn define(command: Command) -> Command {
@@ -100,13 +120,28 @@ fn define(command: Command) -> Command {
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
     let (is_counted, limit) = (!arguments.no_valgrind, arguments.valgrind_limit);
+    let on_server = arguments.server.clone();
+    let on = arguments.on_server(context)?;
     let mut parameters = arguments.parameters()?;
     if is_counted {
         parameters.child = Some(child(&parameters, limit)?);
     }
+    let Some(mut on) = on else {
+        return measure(context, COMMAND.name, |journal, machine| {
+            scan::run(&parameters, machine, journal)?;
+            Ok::<(), ExperimentError>(())
+        });
+    };
+    if on_server.dry_run() {
+        return rehearse(|machine, statements| scan::rehearse(&parameters, &on, machine, statements));
+    }
     measure(context, COMMAND.name, |journal, machine| {
-        scan::run(&parameters, machine, journal)?;
-        Ok::<(), ExperimentError>(())
+        let buffers = TABLES_IN_BUFFERS * Customers::table_bytes(parameters.rows) + SPARE_BUFFERS;
+        let mut private = on_server.start(buffers, context, journal, machine)?;
+        if let Some(private) = &private {
+            on.address = Address::of(private.config());
+        }
+        scan::run_beside(&parameters, &on, private.as_mut(), machine, journal)
     })
 }
 
@@ -136,9 +171,15 @@ fn words_of(parameters: &ScanParameters) -> Vec<String> {
 
 impl Arguments {
     pub(super) fn parameters(self) -> Result<ScanParameters, Failure> {
+        let is_on_server = self.server.is_named();
+        if let Some(path) = self.path.iter().find(|path| path.path().is_none() && !is_on_server) {
+            let name = path.server_path().map_or("this path", ServerPath::name);
+            let sentence = format!("--path {name} is for a server: name one with --on.");
+            return Err(Failure::new(Exit::WrongCommandLine, sentence));
+        }
         let parameters = ScanParameters {
-            rows: self.rows,
-            paths: self.path.into_iter().map(PathName::path).collect(),
+            rows: self.rows.unwrap_or(if is_on_server { ROWS_ON_SERVER } else { ROWS }),
+            paths: self.path.into_iter().filter_map(PathName::path).collect(),
             asked: self.question.asked(),
             threads: self.threads,
             zone_maps: if self.no_zone_maps { ZoneMaps::Off } else { ZoneMaps::On },
@@ -151,17 +192,45 @@ impl Arguments {
         parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
         Ok(parameters)
     }
+
+    /// The server that is named, with the paths that it has.
+    fn on_server(&self, context: &Context) -> Result<Option<OnServer>, Failure> {
+        let Some(address) = self.server.address(context)? else { return Ok(None) };
+        let paths: Vec<ServerPath> = self.path.iter().filter_map(|path| path.server_path()).collect();
+        if paths.is_empty() && !self.path.is_empty() {
+            let sentence = "--path names no path of a server: add full-scan, index-bad-clustering, \
+                            index-good-clustering, bitmap-scan or index-only-scan, or leave --on out.";
+            return Err(Failure::new(Exit::WrongCommandLine, sentence));
+        }
+        let has_engine = self.path.is_empty() || self.path.iter().any(|path| path.path().is_some());
+        let beside = if has_engine { Beside::Engine } else { Beside::Nothing };
+        Ok(Some(OnServer { address, limits: self.server.limits(), paths, beside }))
+    }
 }
 
 impl PathName {
-    fn path(self) -> AccessPath {
+    /// The engine's path of this name.
+    fn path(self) -> Option<AccessPath> {
         match self {
-            PathName::IndexBadClustering => AccessPath::IndexBadClustering,
-            PathName::IndexGoodClustering => AccessPath::IndexGoodClustering,
-            PathName::FullScan => AccessPath::FullScan,
-            PathName::FullScanCompressed => AccessPath::FullScanCompressed,
-            PathName::ColumnScan => AccessPath::ColumnScan,
-            PathName::ColumnCount => AccessPath::ColumnCount,
+            PathName::IndexBadClustering => Some(AccessPath::IndexBadClustering),
+            PathName::IndexGoodClustering => Some(AccessPath::IndexGoodClustering),
+            PathName::FullScan => Some(AccessPath::FullScan),
+            PathName::FullScanCompressed => Some(AccessPath::FullScanCompressed),
+            PathName::ColumnScan => Some(AccessPath::ColumnScan),
+            PathName::ColumnCount => Some(AccessPath::ColumnCount),
+            PathName::BitmapScan | PathName::IndexOnlyScan => None,
+        }
+    }
+
+    /// A server's path of this name.
+    fn server_path(self) -> Option<ServerPath> {
+        match self {
+            PathName::IndexBadClustering => Some(ServerPath::IndexBadClustering),
+            PathName::IndexGoodClustering => Some(ServerPath::IndexGoodClustering),
+            PathName::FullScan => Some(ServerPath::FullScan),
+            PathName::BitmapScan => Some(ServerPath::BitmapScan),
+            PathName::IndexOnlyScan => Some(ServerPath::IndexOnlyScan),
+            PathName::FullScanCompressed | PathName::ColumnScan | PathName::ColumnCount => None,
         }
     }
 }

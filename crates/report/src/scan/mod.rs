@@ -1,6 +1,7 @@
 //! One question by six access paths: what a row costs by each, a chart of it, and the published figures beside.
 
 mod processor;
+mod server;
 
 use measure::{Case, Metric, Run};
 
@@ -61,9 +62,15 @@ const PUBLISHED: [Published; 6] = [
 
 /// The paths with their chart, what the processor did, and the published figures.
 pub(crate) fn body(run: &Run, style: &Style) -> String {
-    let cases: Vec<&Case> = run.cases.iter().collect();
+    let all: Vec<&Case> = run.cases.iter().collect();
+    // A server's cases stand beside the engine's first, and what only one of the two has follows.
+    let cases: Vec<&Case> = all.iter().copied().filter(|case| !server::is_on_server(case)).collect();
+    let mut sections = server::sections(&all, style);
+    if cases.is_empty() {
+        return crate::join_sections(&sections);
+    }
     let cells = bar_cells(&paths(&cases, 0, style), style);
-    let mut sections = vec![paths(&cases, cells, style).render(style)];
+    sections.push(paths(&cases, cells, style).render(style));
     sections.extend(processor::sections(&cases, style));
     sections.extend([indexes(&cases, style), sizes(&cases, style), beside(&cases, style)]);
     crate::join_sections(&sections)

@@ -1,5 +1,6 @@
 //! Run documents made by hand, in the shape that the experiments give them.
 
+mod calibrate;
 mod counters;
 mod join;
 mod profile;
@@ -10,6 +11,7 @@ use measure::run::SCHEMA;
 use measure::{Case, Finding, Host, Metric, Parameters, Run, Statistics, Unit};
 use serde_json::{Value, json};
 
+pub(crate) use calibrate::calibrate;
 pub(crate) use counters::{counters, counters_under_valgrind};
 pub(crate) use join::{join_methods, join_sweep};
 pub(crate) use profile::{profile, profile_sessions, profile_statement};
@@ -247,6 +249,35 @@ pub(crate) fn lio() -> Run {
         Finding::info("answer-ratio", "A physical I/O of one block costs 590 logical I/Os."),
         Finding::info("absent-cycles", "Core cycles were not counted: this machine hides the processor's counters."),
     ];
+    run
+}
+
+/// The nine cells on a server, with the engine beside it.
+pub(crate) fn lio_on_server() -> Run {
+    let subject = json!({
+        "kind": "postgres", "server": "postgres://me@db.example/shop", "version": "15.18",
+        "shared_buffers": 134_217_728_u64,
+    });
+    let mut run = run("lio", subject);
+    let cells =
+        || [(2500, 3.0), (250, 28.0), (25, 136.0)].into_iter().flat_map(|length| [1, 5].map(|count| (length, count)));
+    for ((row_length, rows), columns) in cells() {
+        for (access, visibility, cost) in
+            [("full-scan", "first-scan", 91.0), ("full-scan", "all-visible", 47.0), ("rowid", "all-visible", 610.0)]
+        {
+            let parameters = json!({
+                "subject": "postgres 15.18", "row_length": row_length, "columns": columns, "access": access,
+                "visibility": visibility,
+            });
+            let mut case = lio_case(parameters, 400.0 + cost * rows, rows);
+            case.metrics.retain(|metric| !["get", "row_walk"].contains(&metric.name.as_str()));
+            run.cases.push(case);
+        }
+    }
+    for ((row_length, rows), columns) in cells() {
+        let parameters = json!({"subject": "engine", "row_length": row_length, "columns": columns});
+        run.cases.push(lio_case(parameters, 40.0 + rows, rows));
+    }
     run
 }
 

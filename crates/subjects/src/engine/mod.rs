@@ -28,7 +28,7 @@ use crate::logical_reads::{
 };
 
 /// What the text of all rows depends on. One seed for good, so that tables of an earlier run serve again.
-const TABLE_SEED: u64 = 1;
+pub(crate) const TABLE_SEED: u64 = 1;
 
 /// Bytes of an undo record besides the row's: its own column count, three numbers with their lengths, the length of
 /// the row, and the entry of the row directory.

@@ -14,7 +14,8 @@ use device::time_source::{TimeSource, VirtualClock};
 use measure::Nanos;
 use storage::pool::PageSource;
 use sys::clock::Clock;
-use sys::read::{Completion, MethodError, MethodRow, ReadMethod, ReadRequest, Wait};
+use sys::read::{Completion, Landing, MethodError, MethodRow, ReadMethod, ReadRequest, Wait};
+use sys::region::Region;
 use sys::target::Target;
 
 use crate::nested_loops::ReadCost;
@@ -143,16 +144,37 @@ struct MeteredMethod {
     in_flight: u64,
 }
 
+impl MeteredMethod {
+    /// The request as the device hears it.
+    fn counted(&mut self, request: ReadRequest) -> ReadRequest {
+        self.in_flight += 1;
+        self.meter.reads.fetch_add(1, Ordering::Relaxed);
+        self.meter.bytes.fetch_add(request.length as u64, Ordering::Relaxed);
+        ReadRequest { offset: request.offset + self.start, ..request }
+    }
+}
+
 impl ReadMethod for MeteredMethod {
     fn depth(&self) -> usize {
         self.method.depth()
     }
 
     fn queue(&mut self, request: ReadRequest) {
-        self.in_flight += 1;
-        self.meter.reads.fetch_add(1, Ordering::Relaxed);
-        self.meter.bytes.fetch_add(request.length as u64, Ordering::Relaxed);
-        self.method.queue(ReadRequest { offset: request.offset + self.start, ..request });
+        let request = self.counted(request);
+        self.method.queue(request);
+    }
+
+    fn lend(&mut self, memory: &Arc<Region>) -> bool {
+        self.method.lend(memory)
+    }
+
+    fn queue_into(&mut self, request: ReadRequest, landing: Landing) {
+        let request = self.counted(request);
+        self.method.queue_into(request, landing);
+    }
+
+    fn finish(&mut self) -> bool {
+        self.method.finish()
     }
 
     fn reap(&mut self, wait: Wait, done: &mut Vec<Completion>) -> io::Result<()> {

@@ -9,7 +9,6 @@ use std::sync::atomic::AtomicBool;
 
 use device::model::Model;
 use device::model::clients::SharedModel;
-use rustix::fs::{Advice, fadvise};
 use storage::btree::sort::KeySorter;
 use storage::btree::stored::{self, IndexInfo, IndexSpec, Watch};
 use storage::btree::{BTree, KeyKind};
@@ -25,13 +24,14 @@ use sys::account::process_cpu;
 use sys::clock::Clock;
 use sys::read::{MethodRow, best_method, method};
 use sys::target::{Caching, Target, TargetError};
+use sys::witness;
 
 use self::metered::{Below, DeviceClock, Meter, Metered, Modelled};
 use crate::logical_reads::SubjectError;
 use crate::nested_loops::{InnerFacts, InnerTable, JoinCost, JoinPass, NestedLoops, PassCost, Scanned};
 
 /// What the rows depend on. One seed for good, so that tables of an earlier run serve again.
-const TABLE_SEED: u64 = 1;
+pub const TABLE_SEED: u64 = 1;
 
 /// How full the leaves are.
 const FILL_PERCENT: u8 = 90;
@@ -221,15 +221,25 @@ impl Opened {
             session.load_many(&[page(0)])?;
             self.pool.discard(segment)?;
         }
+        let left_in_page_cache = self.empty_page_cache()?;
+        Ok(PassCost { left_in_page_cache, ..self.timed(&session, pass)? })
+    }
+
+    /// Drops the files from the page cache where they are read through it; the share of them that stayed.
+    fn empty_page_cache(&self) -> Result<Option<f64>, SubjectError> {
+        let mut left: Option<(u64, u64)> = None;
         for target in &self.buffered {
-            let failed = |error: rustix::io::Errno| StorageError::Io {
+            witness::evict(target, 0, target.size()).map_err(|error| StorageError::Io {
                 file: target.path().into(),
                 doing: "dropping from the page cache",
-                error: error.into(),
-            };
-            fadvise(target, 0, None, Advice::DontNeed).map_err(failed)?;
+                error,
+            })?;
+            if let Ok(cached) = witness::cached(target, 0, target.size()) {
+                let (pages, of) = left.unwrap_or_default();
+                left = Some((pages + cached.pages, of + cached.of));
+            }
         }
-        self.timed(&session, pass)
+        Ok(left.map(|(pages, of)| pages as f64 / of.max(1) as f64))
     }
 
     fn timed<T>(
@@ -244,7 +254,7 @@ impl Opened {
         let found = pass(session)?;
         let (elapsed, cpu) = (self.clock.now().since(start), process_cpu().since(cpu));
         let [table, index] = self.meters.each_ref().map(|meter| meter.take(PAGE_SIZE));
-        Ok(PassCost { found, elapsed, cpu, table, index })
+        Ok(PassCost { found, elapsed, cpu, table, index, left_in_page_cache: None })
     }
 
     fn join(&self, session: &Session<'_>, outer: &[Option<i64>], pass: &JoinPass) -> Result<JoinResult, StorageError> {

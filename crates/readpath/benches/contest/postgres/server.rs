@@ -51,6 +51,8 @@ const SETTINGS: [&str; 17] = [
 /// A running server. Dropping it stops it and removes all it had.
 #[derive(Debug)]
 pub(crate) struct Server {
+    installation: Installation,
+    user: Option<User>,
     child: Child,
     folder: TempDir,
 }
@@ -74,7 +76,7 @@ impl Server {
         let data = folder.path().join("data");
         initialise(installation, &data, user)?;
         let child = spawn(installation, folder.path(), user, buffer_bytes)?;
-        let mut server = Server { child, folder };
+        let mut server = Server { installation: installation.clone(), user, child, folder };
         server.wait_until_ready()?;
         Ok(server)
     }
@@ -82,6 +84,18 @@ impl Server {
     /// A new session; its backend is a new process.
     pub(crate) fn connect(&self) -> Result<Session, String> {
         Session::connect(&self.socket())
+    }
+
+    /// Where its data lie.
+    pub(crate) fn data_directory(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Stops the server, and starts it again with this many bytes of shared buffers, which are empty. Sessions end.
+    pub(crate) fn restart(&mut self, buffer_bytes: u64) -> Result<(), String> {
+        self.stop(Signal::INT);
+        self.child = spawn(&self.installation, self.folder.path(), self.user, buffer_bytes)?;
+        self.wait_until_ready()
     }
 
     fn socket(&self) -> PathBuf {
@@ -105,10 +119,10 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        // An immediate shutdown: what a clean one would write is removed anyway.
-        let _ = kill_process(Pid::from_child(&self.child), Signal::QUIT);
+impl Server {
+    /// Ends the server with a signal, and with force where that is not enough.
+    fn stop(&mut self, signal: Signal) {
+        let _ = kill_process(Pid::from_child(&self.child), signal);
         let start = Instant::now();
         while matches!(self.child.try_wait(), Ok(None)) {
             if start.elapsed() > STOP_TIMEOUT {
@@ -118,6 +132,13 @@ impl Drop for Server {
             }
             thread::sleep(ASKED_EVERY);
         }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // An immediate shutdown: what a clean one would write is removed anyway.
+        self.stop(Signal::QUIT);
     }
 }
 

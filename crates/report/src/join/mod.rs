@@ -1,5 +1,7 @@
 //! Nested loops: what was waited for by method, in how many requests, and the published figures beside it.
 
+mod server;
+
 use measure::{Case, Metric, Run};
 
 use crate::number::{ABSENT, nanos_of, three_digits, time, time_column};
@@ -25,14 +27,16 @@ const SIZES: [&str; 2] = ["batch_size", "look_ahead"];
 
 /// The times, the requests, the published figures, and what else a planner counts with.
 pub(crate) fn body(run: &Run, style: &Style) -> String {
+    let (on_server, engine): (Vec<&Case>, Vec<&Case>) = run.cases.iter().partition(|case| server::is_on_server(case));
     let (joins, others): (Vec<&Case>, Vec<&Case>) =
-        run.cases.iter().partition(|case| case.parameters.contains_key("method"));
+        engine.into_iter().partition(|case| case.parameters.contains_key("method"));
     let mut sections = Vec::new();
     if !joins.is_empty() {
         sections.extend([times(&joins, style), published(&joins, style), requests(&joins, style)]);
         sections.push(planner(&joins, &others, style));
     }
     sections.push(costs(&others, style));
+    sections.push(server::joins(&on_server, style));
     crate::join_sections(&sections)
 }
 

@@ -1,0 +1,87 @@
+//! What a block costs that is not cached, in sequence and at random, and what it costs where part of the blocks is:
+//! only on a private server, whose caches can be emptied.
+
+use std::time::Duration;
+
+use measure::statistics::median;
+use subjects::postgres::calibration::{ChosenPlan, Clustering, Probe, Ways};
+
+use super::Bench;
+use super::cost::Cost;
+use crate::error::ExperimentError;
+use crate::journal::Journal;
+
+/// Of so many blocks one is read at random: few rows of a sample lie in the same.
+const BLOCKS_A_ROW: u64 = 8;
+
+/// A kind of block read with the way that does it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PageRead {
+    Sequential,
+    Random,
+}
+
+impl PageRead {
+    pub(super) const ALL: [PageRead; 2] = [PageRead::Sequential, PageRead::Random];
+
+    pub(super) fn constant(self) -> &'static str {
+        match self {
+            PageRead::Sequential => "seq_page_cost",
+            PageRead::Random => "random_page_cost",
+        }
+    }
+
+    fn probe(self, bench: &Bench<'_>) -> (Probe, Ways) {
+        let rows = (bench.tables.sizes().blocks / BLOCKS_A_ROW).max(1);
+        match self {
+            PageRead::Sequential => (Probe::Dense { comparisons: 0 }, Ways::Only(ChosenPlan::FullScan)),
+            PageRead::Random => (Probe::Fetch { clustering: Clustering::Random, rows }, Ways::Only(ChosenPlan::Index)),
+        }
+    }
+}
+
+/// Blocks of which `share` is cached, microseconds a block: what the statement takes more than when all is cached, over
+/// its blocks, and the cached block's own cost.
+pub(super) fn measure(
+    bench: &mut Bench<'_>,
+    (read, share): (PageRead, f64),
+    (cached, settled): (&Cost, f64),
+    journal: &mut dyn Journal,
+) -> Result<Cost, ExperimentError> {
+    let (probe, ways) = read.probe(bench);
+    let samples = bench.parameters.cold_samples;
+    let what = format!("{} with {:.0} % of the blocks cached", read.constant(), share * 100.0);
+    journal.step(&what, Duration::from_secs(2 * samples as u64));
+    let base = median(&cached.micros).unwrap_or(0.0);
+    let mut micros = Vec::new();
+    for _ in 0..samples {
+        bench.cool(journal)?;
+        if share > 0.0 {
+            bench.tables.warm(share)?;
+        }
+        bench.tables.allow(ways)?;
+        // The plan alone: what the server must know of the table is read before, not in the statement.
+        bench.tables.chosen(probe)?;
+        let first = bench.tables.execute(probe, ways)?;
+        let blocks = first.buffers.gets().max(1) as f64;
+        micros.push((first.micros - settled) / blocks + base);
+    }
+    let source = format!(
+        "execution time by EXPLAIN after the caches were emptied{}, less that of the same statement cached, over its \
+         blocks, and the cached block's own",
+        if share > 0.0 { " and part of the table was read again" } else { "" }
+    );
+    Ok(Cost { name: read.constant(), micros, source })
+}
+
+/// Microseconds of the same statement when all is cached.
+pub(super) fn settled(bench: &mut Bench<'_>, read: PageRead) -> Result<f64, ExperimentError> {
+    let (probe, ways) = read.probe(bench);
+    bench.tables.warm(1.0)?;
+    bench.tables.allow(ways)?;
+    let mut micros = Vec::new();
+    for _ in 0..bench.parameters.repeat {
+        micros.push(bench.tables.execute(probe, ways)?.micros);
+    }
+    Ok(median(&micros).unwrap_or(0.0))
+}

@@ -1,0 +1,71 @@
+//! What it costs to have rows from another process: a scan by one worker, which hands over every row, against the same
+//! scan without. The rows go to nobody: EXPLAIN throws them away.
+
+use std::time::Duration;
+
+use subjects::postgres::calibration::{ChosenPlan, Probe, Ways};
+
+use super::Bench;
+use super::cost::Cost;
+use super::estimate::line;
+use crate::error::ExperimentError;
+use crate::journal::Journal;
+
+/// Parts of the rows that are handed over; all rows are looked at each time.
+const PARTS: [u64; 4] = [64, 16, 4, 2];
+
+/// The setting that has one worker do all of a plan; it had another name before 16.
+const FORCING: &str = "debug_parallel_query";
+const FORCING_BEFORE_16: &str = "force_parallel_mode";
+
+/// Measures both costs; the reason where no worker could be had.
+pub(super) fn measure(
+    bench: &mut Bench<'_>,
+    journal: &mut dyn Journal,
+) -> Result<Result<Vec<Cost>, String>, ExperimentError> {
+    journal.step("a row from a parallel worker", Duration::from_secs(5));
+    let forcing = if bench.tables.session().facts().major() < 16 { FORCING_BEFORE_16 } else { FORCING };
+    bench.tables.warm(1.0)?;
+    bench.tables.allow(Ways::Only(ChosenPlan::FullScan))?;
+    // Scans that share the table among workers would divide the work; only the forced one may start.
+    bench.set("min_parallel_table_scan_size", "1TB")?;
+    let mut lines = Vec::new();
+    let mut workers = 0;
+    for _ in 0..bench.parameters.repeat {
+        let mut points = Vec::new();
+        for part in PARTS {
+            let rows = bench.tables.sizes().rows / part;
+            let alone = run(bench, rows, ("0", forcing, "off"))?;
+            let handed = run(bench, rows, ("1", forcing, "on"))?;
+            workers = workers.max(handed.1);
+            points.push((rows as f64, handed.0 - alone.0));
+        }
+        lines.extend(line(&points));
+    }
+    for setting in ["min_parallel_table_scan_size", forcing, "max_parallel_workers_per_gather"] {
+        bench.reset(setting)?;
+    }
+    bench.set("max_parallel_workers_per_gather", "0")?;
+    if workers == 0 {
+        return Ok(Err("the server started no worker: see max_worker_processes and max_parallel_workers".into()));
+    }
+    let source = "execution time by EXPLAIN with one worker that hands over a part of the rows, less the same without; \
+                  line over four parts";
+    let of = |name, ending: &str, micros| Cost { name, micros, source: format!("{source}, {ending}") };
+    Ok(Ok(vec![
+        of("parallel_tuple_cost", "its slope", lines.iter().map(|line| line.slope).collect()),
+        of("parallel_setup_cost", "its beginning", lines.iter().map(|line| line.intercept).collect()),
+    ]))
+}
+
+/// Microseconds and workers.
+fn run(
+    bench: &mut Bench<'_>,
+    rows: u64,
+    (workers, forcing, force): (&str, &str, &str),
+) -> Result<(f64, u64), ExperimentError> {
+    bench.set("max_parallel_workers_per_gather", workers)?;
+    bench.set(forcing, force)?;
+    let taken = bench.tables.execute(Probe::Rows { rows }, Ways::Only(ChosenPlan::FullScan))?;
+    Ok((taken.micros, taken.workers))
+}

@@ -1,0 +1,232 @@
+//! `readpath lio --on` and `readpath clean --on` as a user calls them, on a real server that is somebody's: what is
+//! counted is what is there, nothing stays and nothing else changes, whatever goes wrong.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
+
+#[path = "../../server/tests/trial/mod.rs"]
+#[allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
+mod trial;
+#[allow(dead_code, reason = "each test uses some of it")]
+mod user;
+
+use std::process::{Child, Command};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+use trial::Trial;
+use user::{SCHEMAS, User, cases, complaint, ids, median, metric, on_server};
+
+/// One small table, and as few samples as say something.
+const SMALL: &str = "--payload 2MiB --row-length 250 --columns 5 --repeat 3";
+
+/// A run that lasts until it is ended.
+const LONG: &str = "--payload 2MiB --row-length 250 --columns 5,25,1 --access full-scan --repeat 2000";
+
+fn signal(child: &Child, name: &str) {
+    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+}
+
+/// What a server holds besides a run's schema: relations, schemas, roles, settings.
+fn holdings(trial: &Trial) -> Vec<String> {
+    let statements = [
+        "SELECT string_agg(relname || relnamespace || relkind::text, ',' ORDER BY oid) FROM pg_class",
+        "SELECT string_agg(nspname, ',' ORDER BY oid) FROM pg_namespace",
+        "SELECT string_agg(extname, ',' ORDER BY oid) FROM pg_extension",
+        "SELECT string_agg(setrole || array_to_string(setconfig, ','), ',') FROM pg_db_role_setting",
+        "SELECT string_agg(name || setting, ',' ORDER BY name) FROM pg_settings WHERE source NOT IN ('session', \
+         'client')",
+    ];
+    statements.map(|statement| trial.value(statement)).into()
+}
+
+#[test]
+fn gets_are_the_blocks_of_the_table_and_nothing_stays() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    trial.run("CREATE USER shop PASSWORD 'hush'; GRANT CREATE ON DATABASE postgres TO shop");
+    let before = holdings(&trial);
+    let user = User::new();
+    let document = user.document(&format!("lio --on {} {SMALL}", trial.url_by_password("shop", "hush")));
+    assert_eq!(holdings(&trial), before);
+    assert!(!document.to_string().contains("hush"), "{document}");
+    assert_eq!(document["subject"]["kind"], "postgres");
+    // 28 rows of 5 columns of 50 bytes stand in a block: 24 + 5 * 51 bytes, aligned, and a pointer of 4.
+    let rows = (2_u64 << 20) / 250;
+    let blocks = rows.div_ceil(28) as f64;
+    let scans: Vec<&Value> = on_server(&document).filter(|case| case["parameters"]["access"] == "full-scan").collect();
+    assert_eq!(scans.len(), 3, "the first scan, rows and the last column");
+    for scan in scans {
+        assert_eq!((median(scan, "gets"), median(scan, "rows")), (blocks, rows as f64), "{scan}");
+        assert_eq!(median(scan, "physical_reads"), 0.0, "{scan}");
+        assert!(median(scan, "lio") > 0.0 && metric(scan, "lio")["n"] == 3, "{scan}");
+        assert!(metric(scan, "lio")["source"].as_str().unwrap().contains("schedstat"), "{scan}");
+    }
+    let by_rowid = on_server(&document).find(|case| case["parameters"]["access"] == "rowid").unwrap();
+    assert_eq!(median(by_rowid, "gets"), rows as f64);
+    let by_index = on_server(&document).find(|case| case["parameters"]["access"] == "index").unwrap();
+    assert!(median(by_index, "gets") >= 2.0 * rows as f64, "{by_index}");
+    assert_eq!(cases(&document).filter(|case| case["parameters"]["subject"] == "engine").count(), 4);
+    let own = document["own_cost"].as_array().unwrap().iter().find(|metric| metric["name"] == "share_of_server");
+    assert!(own.unwrap()["median"].as_f64().unwrap() < 10.0, "{own:?}");
+    let page = String::from_utf8(user.run("show last").stdout).unwrap();
+    assert!(page.contains("(engine | postgres 15."), "{page}");
+    assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+}
+
+#[test]
+fn a_rehearsal_needs_no_server_and_prints_what_would_be_sent() {
+    let words = "--on postgres://me:secret@127.0.0.1:1/db --dry-run";
+    let output = User::new().run(&format!("lio {words}"));
+    let script = String::from_utf8(output.stdout.clone()).unwrap();
+    assert!(output.status.success() && !script.contains("secret"), "{}", complaint(&output));
+    for part in ["CREATE SCHEMA readpath", "COPY readpath.\"rows_25_25_sent\" FROM STDIN", "DROP SCHEMA readpath;"] {
+        assert!(script.contains(part), "{script}");
+    }
+    let made = script.lines().filter(|line| line.starts_with("CREATE UNLOGGED TABLE")).count();
+    assert_eq!(made, script.lines().filter(|line| line.starts_with("DROP TABLE")).count());
+    let script = User::new().run(&format!("clean {words}")).stdout;
+    assert!(String::from_utf8(script).unwrap().trim_end().ends_with("DROP SCHEMA readpath;"));
+    let Some(trial) = Trial::start(&["log_statement=all"]) else { return };
+    let before = trial.log().len();
+    assert!(User::new().run(&format!("lio --on {} --dry-run", trial.url())).status.success());
+    assert_eq!(trial.log().len(), before, "{}", trial.log());
+}
+
+#[test]
+fn a_run_sends_what_its_rehearsal_prints_and_nothing_else() {
+    let Some(trial) = Trial::start(&["log_statement=all", "log_line_prefix="]) else { return };
+    let user = User::new();
+    let words = format!("lio --on {} {SMALL} --access full-scan,index", trial.url());
+    let script = String::from_utf8(user.run(&format!("{words} --dry-run")).stdout).unwrap();
+    let rehearsed: Vec<&str> = script.lines().map(|line| line.trim_end_matches(';')).collect();
+    let before = trial.log().len();
+    user.document(&words);
+    let log = trial.log();
+    let sent = log[before..].lines().filter_map(|line| {
+        line.split_once("statement: ").or(line.split_once("execute <unnamed>: ")).map(|(_, statement)| statement)
+    });
+    let mut count = 0;
+    for statement in sent.filter(|statement| !statement.starts_with("SET enable_memoize")) {
+        // Only the table of the test's own name and the counts of the tables that were there differ.
+        assert!(rehearsed.contains(&statement.trim_end_matches(';')), "not in the rehearsal: {statement}\n{script}");
+        count += 1;
+    }
+    assert!(count > 50, "{log}");
+}
+
+#[test]
+fn an_interrupted_run_keeps_its_cases_and_leaves_no_schema() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let user = User::new();
+    let child = user.command(&format!("lio --on {} {LONG} --format json", trial.url())).spawn().unwrap();
+    trial.wait_for(SCHEMAS, "1");
+    thread::sleep(Duration::from_secs(3));
+    signal(&child, "-INT");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", complaint(&output));
+    assert_eq!(trial.value(SCHEMAS), "0");
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(cases(&document).next().is_some() && ids(&document).contains(&"interrupted"), "{document}");
+}
+
+#[test]
+fn a_killed_run_is_cleaned_up_by_name() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let user = User::new();
+    let mut child = user.command(&format!("lio --on {} {LONG}", trial.url())).spawn().unwrap();
+    trial.wait_for(SCHEMAS, "1");
+    thread::sleep(Duration::from_millis(500));
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    trial.wait_for("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'readpath'", "0");
+    assert_eq!(trial.value(SCHEMAS), "1");
+    let said = String::from_utf8(user.run(&format!("clean --on {}", trial.url())).stdout).unwrap();
+    assert!(said.starts_with("The schema readpath was removed with its"), "{said}");
+    assert_eq!(trial.value(SCHEMAS), "0");
+    let said = String::from_utf8(user.run(&format!("clean --on {}", trial.url())).stdout).unwrap();
+    assert_eq!(said, "There was no schema readpath.\n");
+}
+
+#[test]
+fn whatever_cannot_be_is_one_sentence_and_leaves_nothing() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    trial.run("CREATE USER shop PASSWORD 'hush'");
+    let user = User::new();
+    let refused = |words: &str, code: i32| {
+        let sentence = user.refused(&format!("lio {words}"), code);
+        assert_eq!(trial.value(SCHEMAS), "0", "{words}");
+        assert!(!sentence.contains("wrong-one"), "{sentence}");
+        sentence
+    };
+    let url = trial.url();
+    assert!(refused(&format!("--on {}", trial.url_by_password("shop", "wrong-one")), 1).contains("password"));
+    assert!(refused(&format!("--on {}", trial.url_of("shop")), 1).contains("GRANT CREATE ON DATABASE"));
+    assert!(refused("--on postgres://me@127.0.0.1:1/db", 1).contains("does not answer"));
+    assert!(refused(&format!("--on {url} --statement-timeout 1ms"), 1).contains("--statement-timeout"));
+    assert!(refused(&format!("--on {url} --payload 1TiB"), 1).contains("smaller --payload"));
+    assert!(refused("--on mysql://me@host/db", 2).contains("postgres:18"));
+    assert!(refused(&format!("--on {url} --threads 2"), 2).contains("--threads"));
+    assert!(refused(&format!("--on {url} --access one-page"), 2).contains("--access"));
+    assert!(refused("--access index", 2).contains("--on"));
+    assert!(refused("--dry-run", 2).contains("--on"));
+    assert!(user.refused("clean --on postgres://me@127.0.0.1:1/db", 1).contains("does not answer"));
+}
+
+#[test]
+fn a_server_that_dies_in_the_middle_is_told_and_the_cases_are_kept() {
+    let Some(mut trial) = Trial::start(&[]) else { return };
+    let user = User::new();
+    let child = user.command(&format!("lio --on {} {LONG} --format json", trial.url())).spawn().unwrap();
+    trial.wait_for(SCHEMAS, "1");
+    thread::sleep(Duration::from_secs(3));
+    trial.kill();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", complaint(&output));
+    assert!(complaint(&output).contains("the server is gone"), "{}", complaint(&output));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(cases(&document).next().is_some() && ids(&document).contains(&"schema-left"), "{document}");
+    trial.start_again();
+    assert!(user.run(&format!("clean --on {}", trial.url())).status.success());
+    assert_eq!(trial.value(SCHEMAS), "0");
+}
+
+#[test]
+fn two_runs_agree_or_say_what_moved() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let user = User::new();
+    let words = SMALL.replace("--repeat 3", "--repeat 15");
+    let run = || user.document(&format!("lio --on {} {words}", trial.url()));
+    let (one, other) = (run(), run());
+    let moved = ["server-busy", "machine-busy", "samples-apart", "core-clock-changed", "stolen-time"];
+    let explained = ids(&one).iter().chain(&ids(&other)).any(|id| moved.contains(id));
+    for (one, other) in on_server(&one).zip(on_server(&other)) {
+        assert_eq!(one["parameters"], other["parameters"]);
+        let ratio = median(other, "lio") / median(one, "lio");
+        let is_first = one["parameters"]["visibility"] == "first-scan";
+        assert!((0.9..=1.1).contains(&ratio) || is_first || explained, "{ratio}: {one} {other}");
+    }
+}
+
+#[test]
+fn other_load_on_the_server_is_seen_and_said() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let mut other = trial.client();
+    let busy = thread::spawn(move || {
+        // Until the server ends.
+        let _ = other.batch_execute("SELECT count(*) FROM generate_series(1, 1000000000000)");
+    });
+    let document = User::new().document(&format!("lio --on {} {SMALL}", trial.url()));
+    assert!(ids(&document).contains(&"server-busy"), "{:?}", ids(&document));
+    drop(trial);
+    busy.join().unwrap();
+}
+
+#[test]
+fn a_table_beyond_the_buffers_is_told_with_its_physical_reads() {
+    let Some(trial) = Trial::start(&["shared_buffers=4MB"]) else { return };
+    let words = "--payload 8MiB --row-length 250 --columns 5 --repeat 2 --access full-scan";
+    let document = User::new().document(&format!("lio --on {} {words}", trial.url()));
+    assert!(ids(&document).contains(&"table-exceeds-buffers"), "{:?}", ids(&document));
+    assert!(ids(&document).contains(&"not-all-cached"), "{:?}", ids(&document));
+    assert!(on_server(&document).any(|case| median(case, "physical_reads") > 0.0));
+}

@@ -1,0 +1,181 @@
+//! `readpath scan --on` as a user calls it, on a real server that is somebody's and on private ones: the paths count
+//! alike, nothing stays and nothing else changes, whatever goes wrong.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
+#![allow(clippy::print_stdout, reason = "a skip is counted by its line")]
+
+#[allow(dead_code, reason = "each test uses some of it")]
+mod children;
+#[path = "../../server/tests/trial/mod.rs"]
+#[allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
+mod trial;
+#[allow(dead_code, reason = "each test uses some of it")]
+mod user;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Child;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use children::{interrupt, is_running};
+use serde_json::Value;
+use trial::Trial;
+use user::{DEBIAN, SCHEMAS, User, cases, complaint, has_debian, ids, median};
+
+/// A small table, and as few samples as say something.
+const SMALL: &str = "--rows 20000 --repeat 2 --no-valgrind";
+
+/// A run that lasts until it is ended.
+const LONG: &str = "--rows 20000 --repeat 100000 --no-valgrind --path full-scan,bitmap-scan";
+
+/// Directories of private servers.
+fn servers(user: &User) -> Vec<PathBuf> {
+    let entries = fs::read_dir(user.temporary.path()).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.to_string_lossy().contains("readpath-postgres-")).collect()
+}
+
+/// The number of the process of the one private server, when it runs.
+fn server(user: &User) -> u32 {
+    let start = Instant::now();
+    loop {
+        let file = servers(user).first().map(|path| path.join("data/postmaster.pid"));
+        let text = file.and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
+        // The eighth line tells that the server answers.
+        if let (Some(pid), Some("ready")) = (text.lines().next(), text.lines().nth(7).map(str::trim)) {
+            return pid.parse().unwrap();
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "no server started");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn of<'a>(document: &'a Value, subject: &str, path: &str) -> &'a Value {
+    let is_it = |case: &&Value| {
+        case["parameters"]["subject"].as_str().unwrap().starts_with(subject) && case["parameters"]["path"] == path
+    };
+    document["cases"].as_array().unwrap().iter().find(is_it).unwrap_or_else(|| panic!("no {subject} {path}"))
+}
+
+/// Waits until a process is gone.
+fn wait_for_end(process: u32) {
+    let start = Instant::now();
+    while is_running(process) {
+        assert!(start.elapsed() < Duration::from_secs(20), "process {process} is still there");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn child_of(user: &User) -> (Child, u32) {
+    let child = user.command(&format!("scan --on postgres:{DEBIAN} {LONG}")).spawn().unwrap();
+    let server = server(user);
+    (child, server)
+}
+
+#[test]
+fn the_paths_of_a_given_server_count_what_the_engine_counts_and_nothing_stays() {
+    let Some(trial) = Trial::start(&["shared_buffers=128MB"]) else { return };
+    let relations = "SELECT string_agg(relname || relnamespace, ',' ORDER BY oid) FROM pg_class";
+    let before = trial.value(relations);
+    let document = User::new().document(&format!("scan --on {} {SMALL}", trial.url()));
+    assert_eq!((trial.value(SCHEMAS), trial.value(relations)), ("0".into(), before));
+    assert_eq!(cases(&document).count(), 6 + 5);
+    let counts: Vec<f64> = cases(&document).map(|case| median(case, "count")).collect();
+    assert!(counts.iter().all(|count| *count == counts[0] && *count > 0.0), "{counts:?}");
+    let scan = of(&document, "postgres 15", "full-scan");
+    assert_eq!(median(scan, "gets"), median(scan, "blocks"));
+    assert!(median(scan, "row_time") > 0.0 && median(scan, "cycles_per_row") > 0.0);
+    let (bad, good) = ("index-bad-clustering", "index-good-clustering");
+    assert!(median(of(&document, "postgres 15", bad), "gets") > 18_000.0);
+    assert!(median(of(&document, "postgres 15", bad), "correlation").abs() < 0.5);
+    assert!(median(of(&document, "postgres 15", good), "correlation") > 0.99);
+    assert!(median(of(&document, "engine", good), "gets") < 1000.0);
+    assert!(ids(&document).contains(&"answer-clustering") && ids(&document).contains(&"answer-against-engine"));
+    assert_eq!(document["subject"]["kind"], "postgres");
+}
+
+#[test]
+fn a_private_server_is_measured_and_gone_and_stands_beside_the_engine() {
+    if !has_debian() {
+        return;
+    }
+    let user = User::new();
+    let output = user.run(&format!("scan --on postgres:{DEBIAN} {SMALL} --path full-scan,bitmap-scan"));
+    let page = String::from_utf8(output.stdout.clone()).unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    assert!(page.contains("(engine | postgres 15."), "{page}");
+    assert!(page.contains("| published)") && page.contains("bitmap, bad clustering"), "{page}");
+    assert_eq!(servers(&user), Vec::<PathBuf>::new());
+    let words = "--payload 1MiB --row-length 250 --columns 5 --repeat 2 --access full-scan";
+    let lio = user.document(&format!("lio --on postgres:{DEBIAN} {words}"));
+    assert!(lio.to_string().contains("postgres 15."), "{lio}");
+    assert_eq!(servers(&user), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn an_interrupted_run_takes_its_server_with_it_and_keeps_its_cases() {
+    if !has_debian() {
+        return;
+    }
+    let user = User::new();
+    let (child, server) = child_of(&user);
+    thread::sleep(Duration::from_secs(4));
+    interrupt(child.id());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", complaint(&output));
+    assert!(!is_running(server));
+    assert_eq!(servers(&user), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn what_a_killed_run_leaves_of_a_private_server_is_removed_by_clean() {
+    if !has_debian() {
+        return;
+    }
+    let user = User::new();
+    let (mut child, server) = child_of(&user);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait_for_end(server);
+    assert_eq!(servers(&user).len(), 1);
+    let said = user.run("clean --on postgres:15");
+    assert!(String::from_utf8_lossy(&said.stdout).contains("was removed"), "{}", complaint(&said));
+    assert_eq!(servers(&user), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_rehearsal_shows_every_statement_and_starts_nothing() {
+    let user = User::new();
+    let output = user.run("scan --on postgres:18 --dry-run");
+    let script = String::from_utf8(output.stdout.clone()).unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    for statement in ["CREATE SCHEMA readpath", "COPY ", "INCLUDE (cust_valid)", "VACUUM", "DROP SCHEMA readpath"] {
+        assert!(script.contains(statement), "no {statement} in {script}");
+    }
+    assert_eq!(servers(&user), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn what_cannot_be_is_one_sentence() {
+    let user = User::new();
+    assert!(user.refused("scan --path bitmap-scan --rows 1000", 2).contains("--on"));
+    assert!(user.refused("scan --on postgres:18 --path column-scan", 2).contains("no path of a server"));
+    assert!(user.refused("scan --on postgres:12 --rows 1000", 1).contains("only of 15, 16, 17 and 18"));
+    assert!(user.refused("scan --on postgres:/nonexistent --rows 1000", 1).contains("no PostgreSQL server"));
+    assert!(user.refused("scan --on postgres://me@127.0.0.1:1/db --rows 1000", 1).contains("does not answer"));
+    assert!(user.refused("scan --on oracle:19", 2).contains("postgres:18"));
+    // A proxy that nobody listens at stands for a machine without a network.
+    let output = user.command("scan --on postgres:18").env("https_proxy", "http://127.0.0.1:9").output().unwrap();
+    assert!(complaint(&output).contains("connect to the network once"), "{}", complaint(&output));
+    assert_eq!((output.status.code(), servers(&user)), (Some(1), Vec::new()));
+}
+
+#[test]
+fn a_table_that_does_not_stay_in_the_buffers_is_told() {
+    let Some(trial) = Trial::start(&["shared_buffers=4MB"]) else { return };
+    let words = format!("scan --on {} {SMALL} --path full-scan", trial.url());
+    let document = User::new().document(&words);
+    assert!(ids(&document).contains(&"table-exceeds-buffers"), "{:?}", ids(&document));
+    assert!(median(of(&document, "postgres", "full-scan"), "physical_reads") > 0.0);
+    assert!(ids(&document).contains(&"not-all-cached"), "{:?}", ids(&document));
+}

@@ -1,0 +1,255 @@
+//! How nothing of a table is cached when a statement begins: on a private server by force, on a given one as far as the
+//! server's own functions reach into its buffers, and never beyond our own tables.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use server::private::{PrivateServer, PrivateServerError, ServerSettings};
+use server::session::identifier;
+use server::{Schema, ServerError, Session};
+use sys::witness::Cached;
+
+use crate::logical_reads::SubjectError;
+
+/// The extension that reaches into shared buffers, and the first versions of its script with what is used of it.
+const EXTENSION: &str = "pg_buffercache";
+const EVICTS_RELATIONS_SINCE: (u32, u32) = (1, 6);
+const EVICTS_BUFFERS_SINCE: (u32, u32) = (1, 5);
+
+/// The first version that can read its data files past the page cache.
+const DIRECT_SINCE: u32 = 16;
+
+/// What a server can only be told when it starts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Startup {
+    /// `io_method`; `None` before 18, which has one way only.
+    pub io_method: Option<String>,
+    /// Whether it reads past the page cache.
+    pub direct: bool,
+}
+
+/// How blocks leave the shared buffers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Emptying {
+    /// A private server: all buffers at once where it can, by a restart otherwise.
+    Private,
+    /// Our tables by name, with the extension in this schema.
+    Relation(String),
+    /// Our tables' buffers one by one, with the extension in this schema.
+    Buffers(String),
+    /// Not at all, for this reason.
+    Never(String),
+}
+
+/// What becomes of caches before a statement.
+pub struct Cold<'a> {
+    private: Option<&'a mut PrivateServer>,
+    usual: Option<ServerSettings>,
+    running: Startup,
+    emptying: Emptying,
+    stop: Arc<AtomicBool>,
+    kept: Option<Cached>,
+}
+
+impl<'a> Cold<'a> {
+    /// Finds out how caches can be emptied. `private` is the server of the session where it is one of this program's
+    /// own.
+    pub fn of(
+        session: &mut Session,
+        private: Option<&'a mut PrivateServer>,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Cold<'a>, SubjectError> {
+        let emptying = match private {
+            Some(_) => Emptying::Private,
+            None => of_given(session)?,
+        };
+        let running = running(session)?;
+        let usual = private.as_ref().map(|private| private.settings().clone());
+        Ok(Cold { private, usual, running, emptying, stop, kept: None })
+    }
+
+    /// How blocks leave the shared buffers.
+    pub fn emptying(&self) -> &Emptying {
+        &self.emptying
+    }
+
+    /// How the server was started.
+    pub fn running(&self) -> &Startup {
+        &self.running
+    }
+
+    /// The most that the page cache still held of a private server's files when it had been emptied; `None` where it
+    /// was not.
+    pub fn kept(&self) -> Option<Cached> {
+        self.kept
+    }
+
+    /// What the page cache holds of a relation; `None` where the server is not one of this program's own.
+    pub fn cached(&self, relation: &str) -> Result<Option<Cached>, SubjectError> {
+        self.private.as_ref().map(|private| private.cached(relation).map_err(failed)).transpose()
+    }
+
+    /// Whether the server is one of this program's own, and does not run.
+    pub fn is_lost(&self) -> bool {
+        self.private.as_ref().is_some_and(|private| !private.is_running())
+    }
+
+    /// The ways in which the server can be started: those of a private server; a given one stays as it is.
+    pub fn startups(&self, session: &mut Session) -> Result<Vec<Startup>, SubjectError> {
+        let Some(private) = &self.private else { return Ok(vec![self.running.clone()]) };
+        let offered = session.rows("SELECT unnest(enumvals) FROM pg_settings WHERE name = 'io_method'")?;
+        let mut methods: Vec<Option<String>> = offered.into_iter().flatten().filter(Option::is_some).collect();
+        if methods.is_empty() {
+            methods.push(None);
+        }
+        // The usual one first.
+        methods.sort_by_key(|method| *method != self.running.io_method);
+        let directs: &[bool] = if private.version().major >= DIRECT_SINCE { &[false, true] } else { &[false] };
+        let of = |direct: &bool| methods.iter().map(|method| (method.clone(), *direct)).collect::<Vec<_>>();
+        let all = directs.iter().flat_map(of);
+        Ok(all.map(|(io_method, direct)| Startup { io_method, direct }).collect())
+    }
+
+    /// Starts a private server in this way; the reason where it cannot be, and it then runs as before.
+    ///
+    /// Sessions end: [`Schema::reopen`] is called here.
+    pub fn start(&mut self, wanted: &Startup, schema: &mut Schema) -> Result<Result<(), String>, SubjectError> {
+        if *wanted == self.running {
+            return Ok(Ok(()));
+        }
+        let refused = match self.restart(wanted) {
+            Err(PrivateServerError::NotStarted { log, .. }) => {
+                self.restart(&self.running.clone()).map_err(failed)?;
+                Some(log)
+            }
+            outcome => {
+                outcome.map_err(failed)?;
+                self.running = wanted.clone();
+                None
+            }
+        };
+        schema.reopen()?;
+        Ok(refused.map_or(Ok(()), Err))
+    }
+
+    /// Empties what can be emptied of these relations, the page cache of a private server's files included; whether
+    /// the schema has a new session now.
+    pub fn empty(&mut self, schema: &mut Schema, relations: &[String]) -> Result<bool, SubjectError> {
+        let renewed = self.empty_buffers(schema, relations)?;
+        if let Some(private) = &self.private {
+            let left = private.drop_page_cache().map_err(failed)?;
+            if self.kept.is_none_or(|kept| kept.pages <= left.pages) {
+                self.kept = Some(left);
+            }
+        }
+        Ok(renewed)
+    }
+
+    /// Empties shared buffers of these relations where that can be, and leaves the page cache as it is; whether the
+    /// schema has a new session now.
+    pub fn empty_buffers(&mut self, schema: &mut Schema, relations: &[String]) -> Result<bool, SubjectError> {
+        match &self.emptying {
+            Emptying::Private => self.empty_private(schema),
+            Emptying::Relation(extension) => {
+                for relation in relations {
+                    let evict = format!("SELECT {extension}.pg_buffercache_evict_relation('{relation}'::regclass)");
+                    schema.session().rows(&evict)?;
+                }
+                Ok(false)
+            }
+            Emptying::Buffers(extension) => {
+                let nodes: Vec<String> =
+                    relations.iter().map(|relation| format!("pg_relation_filenode('{relation}'::regclass)")).collect();
+                schema.session().rows(&format!(
+                    "SELECT count({extension}.pg_buffercache_evict(bufferid)) FROM {extension}.pg_buffercache WHERE \
+                     reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database()) AND relfilenode \
+                     IN ({})",
+                    nodes.join(", ")
+                ))?;
+                Ok(false)
+            }
+            Emptying::Never(_) => Ok(false),
+        }
+    }
+
+    fn empty_private(&mut self, schema: &mut Schema) -> Result<bool, SubjectError> {
+        let Some(private) = &self.private else { return Ok(false) };
+        let renewed = !private.empty_buffers().map_err(failed)?;
+        if renewed {
+            self.restart(&self.running.clone()).map_err(failed)?;
+            schema.reopen()?;
+        }
+        Ok(renewed)
+    }
+
+    fn restart(&mut self, wanted: &Startup) -> Result<(), PrivateServerError> {
+        let (Some(private), Some(usual)) = (&mut self.private, &self.usual) else { return Ok(()) };
+        let mut settings = usual.clone();
+        if let Some(method) = &wanted.io_method {
+            settings = settings.with("io_method", method);
+        }
+        if wanted.direct {
+            settings = settings.with("debug_io_direct", "data");
+        }
+        private.restart(settings, &self.stop)
+    }
+}
+
+/// What a given server allows us.
+fn of_given(session: &mut Session) -> Result<Emptying, ServerError> {
+    let facts = session.facts().clone();
+    if session.is_rehearsal() {
+        return Ok(Emptying::Never("nothing was asked of the server".into()));
+    }
+    let Some(script) = facts.extension(EXTENSION).and_then(script_version) else {
+        return Ok(Emptying::Never(format!("the database has no extension {EXTENSION}")));
+    };
+    if script < EVICTS_BUFFERS_SINCE {
+        let (major, minor) = script;
+        let sentence = format!("the extension {EXTENSION} is of version {major}.{minor}, and empties buffers from 1.5");
+        return Ok(Emptying::Never(sentence));
+    }
+    if !facts.is_superuser {
+        return Ok(Emptying::Never(format!("{} is no superuser, and only those may empty buffers", facts.user)));
+    }
+    let place = format!(
+        "SELECT nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE \
+                         extname = '{EXTENSION}'"
+    );
+    let schema = identifier(&session.text(&place, Some("public"))?.unwrap_or_default());
+    Ok(match script >= EVICTS_RELATIONS_SINCE {
+        true => Emptying::Relation(schema),
+        false => Emptying::Buffers(schema),
+    })
+}
+
+/// `1.6` as numbers.
+fn script_version(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// How the server runs now. What a version does not know is null.
+fn running(session: &mut Session) -> Result<Startup, ServerError> {
+    let io_method = session.text("SELECT current_setting('io_method', true)", None)?;
+    let direct = session.text("SELECT current_setting('debug_io_direct', true)", None)?;
+    Ok(Startup { io_method, direct: direct.is_some_and(|kinds| kinds.contains("data")) })
+}
+
+fn failed(error: PrivateServerError) -> SubjectError {
+    SubjectError::Server(match error {
+        PrivateServerError::Stopped => ServerError::Stopped,
+        other => ServerError::Machine(other.to_string()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_a_script_are_compared_as_numbers() {
+        assert!(script_version("1.10") > script_version("1.6") && script_version("1.6").is_some());
+        assert_eq!(script_version("unpackaged"), None);
+    }
+}

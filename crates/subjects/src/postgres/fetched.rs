@@ -1,0 +1,29 @@
+//! Blocks that a session asks for within a transaction, as it counts them itself, before the server adds them to what
+//! everybody sees.
+
+use server::{Buffers, ServerError, Session};
+
+/// Blocks of a relation that were asked for so far in the transaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fetched {
+    /// All.
+    pub(super) fetched: u64,
+    /// Those that were in shared buffers.
+    pub(super) hit: u64,
+}
+
+impl Fetched {
+    /// Asks for the counts of a relation; in a rehearsal `assumed`.
+    pub(super) fn of(session: &mut Session, relation: &str, assumed: u64) -> Result<Fetched, ServerError> {
+        let count = |what: &str| format!("SELECT pg_stat_get_xact_blocks_{what}('{relation}'::regclass)");
+        let fetched = session.number(&count("fetched"), assumed)?;
+        Ok(Fetched { fetched, hit: session.number(&count("hit"), assumed)? })
+    }
+
+    /// What was asked for since an earlier look.
+    pub(super) fn since(self, before: Fetched) -> Buffers {
+        let fetched = self.fetched.saturating_sub(before.fetched);
+        let hits = self.hit.saturating_sub(before.hit);
+        Buffers { hits, reads: fetched.saturating_sub(hits), ..Buffers::default() }
+    }
+}

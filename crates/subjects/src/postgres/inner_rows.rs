@@ -1,0 +1,156 @@
+//! The inner table of joins on a PostgreSQL server: the engine's keys and values in the engine's order.
+
+use server::schema::full_name;
+use storage::keyed::{KeyedGenerator, KeyedShape};
+
+use crate::join_engine::TABLE_SEED;
+use crate::logical_reads::SubjectError;
+use crate::nested_loops::InnerTable;
+
+/// Rows are sent in messages of about this size.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// The head of a page, and the pointer to a row in it. Source: PostgreSQL's manual, "Database Page Layout".
+const PAGE_HEAD_BYTES: u64 = 24;
+const ROW_POINTER_BYTES: u64 = 4;
+/// The head of a row without nulls, and its two numbers.
+const ROW_HEAD_BYTES: u64 = 24 + 16;
+/// The longest filler with a head of one byte; longer ones have four.
+const SHORT_VALUE_MAX: u64 = 126;
+/// An entry of the index with its pointer, where leaves are two thirds full, as keys in no order leave them.
+const INDEX_BYTES_A_ROW: u64 = (16 + 4) * 3 / 2;
+
+/// The table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InnerRows {
+    table: InnerTable,
+}
+
+impl InnerRows {
+    /// The table's name in the schema.
+    pub const NAME: &str = "inner_rows";
+
+    /// The index's name in the schema.
+    pub const INDEX: &str = "inner_by_key";
+
+    /// A table of this shape.
+    pub fn new(table: InnerTable) -> InnerRows {
+        InnerRows { table }
+    }
+
+    /// Its rows.
+    pub fn rows(&self) -> u64 {
+        self.table.rows
+    }
+
+    /// The columns.
+    pub fn columns() -> &'static str {
+        "key bigint, value bigint, filler text"
+    }
+
+    /// The table and its index with their schema before them.
+    pub fn relations() -> [String; 2] {
+        [full_name(InnerRows::NAME), full_name(InnerRows::INDEX)]
+    }
+
+    /// The blocks that its rows need.
+    pub fn blocks(&self, block_bytes: u64) -> u64 {
+        let pad = u64::from(self.table.pad);
+        let filler = pad + if pad <= SHORT_VALUE_MAX { 1 } else { 4 };
+        let row = (ROW_HEAD_BYTES + filler).next_multiple_of(8) + ROW_POINTER_BYTES;
+        self.rows().div_ceil(((block_bytes - PAGE_HEAD_BYTES) / row).max(1))
+    }
+
+    /// Bytes that table and index take on the server.
+    pub fn bytes_needed(&self, block_bytes: u64) -> u64 {
+        self.blocks(block_bytes) * block_bytes + self.rows() * INDEX_BYTES_A_ROW
+    }
+
+    /// The rows as COPY takes them: key, value and filler. `progress` hears how many rows of how many are made.
+    pub fn chunks<'a>(
+        &self,
+        progress: &'a mut dyn FnMut(u64, u64),
+    ) -> Result<impl Iterator<Item = Vec<u8>> + use<'a>, SubjectError> {
+        let InnerTable { rows, pad, .. } = self.table;
+        let generator = self.generator()?;
+        // Its letters are looked at by nobody; its length is what counts.
+        let filler = "f".repeat(pad as usize);
+        let mut next = 0;
+        Ok(std::iter::from_fn(move || {
+            let mut chunk = Vec::with_capacity(CHUNK_BYTES + 2 * filler.len());
+            while next < rows && chunk.len() < CHUNK_BYTES {
+                let key = generator.key(next);
+                chunk.extend_from_slice(format!("{key}\t{}\t{filler}\n", generator.value(key)).as_bytes());
+                next += 1;
+            }
+            progress(next, rows);
+            (!chunk.is_empty()).then_some(chunk)
+        }))
+    }
+
+    /// The sum of the values of these keys, as the generator has them.
+    pub fn sum(&self, keys: JoinKeys) -> Result<i64, SubjectError> {
+        let generator = self.generator()?;
+        Ok((keys.first..keys.first + keys.count).map(|key| generator.value(key as i64)).sum())
+    }
+
+    fn generator(&self) -> Result<KeyedGenerator, SubjectError> {
+        let InnerTable { rows, pad, rand } = self.table;
+        Ok(KeyedGenerator::new(KeyedShape { rand, pad }, rows, TABLE_SEED)?)
+    }
+}
+
+/// Keys of one join, the first and how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JoinKeys {
+    /// From 1.
+    pub first: u64,
+    /// How many follow one another.
+    pub count: u64,
+}
+
+impl JoinKeys {
+    /// The keys of turn `number`: every turn has keys of its own, as long as there are enough.
+    pub fn of_turn(number: u64, count: u64, rows: u64) -> JoinKeys {
+        let count = count.min(rows);
+        let places = (rows / count.max(1)).max(1);
+        JoinKeys { first: 1 + number % places * count, count }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(count: u64) -> InnerRows {
+        InnerRows::new(InnerTable { rows: count, pad: 1000, rand: 100 })
+    }
+
+    #[test]
+    fn turns_take_other_keys_and_none_beyond_the_last() {
+        let turns: Vec<u64> = (0..4).map(|number| JoinKeys::of_turn(number, 300, 1000).first).collect();
+        assert_eq!(turns, [1, 301, 601, 1]);
+        assert_eq!(JoinKeys::of_turn(9, 5000, 1000), JoinKeys { first: 1, count: 1000 });
+        assert_eq!(JoinKeys::of_turn(9, 0, 1000), JoinKeys { first: 1, count: 0 });
+    }
+
+    #[test]
+    fn every_key_is_sent_once_with_its_value() {
+        let mut heard = 0;
+        let mut progress = |made: u64, _of: u64| heard = made;
+        let text: Vec<u8> = rows(2500).chunks(&mut progress).unwrap().flatten().collect();
+        let text = String::from_utf8(text).unwrap();
+        let column = |line: &str, at: usize| line.split('\t').nth(at).unwrap().parse::<i64>().unwrap();
+        let mut keys: Vec<i64> = text.lines().map(|line| column(line, 0)).collect();
+        assert!(!keys.is_sorted() && heard == 2500);
+        keys.sort_unstable();
+        assert_eq!(keys, (1..=2500).collect::<Vec<i64>>());
+        let sum: i64 = text.lines().map(|line| column(line, 1)).sum();
+        assert_eq!(rows(2500).sum(JoinKeys { first: 1, count: 2500 }).unwrap(), sum);
+    }
+
+    #[test]
+    fn seven_rows_of_1000_bytes_stand_in_a_block() {
+        assert_eq!(rows(2500).blocks(8192), 358);
+    }
+}

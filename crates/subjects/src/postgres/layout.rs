@@ -1,0 +1,147 @@
+//! What a table of the experiment on logical I/O takes on a PostgreSQL server, known before it is made, and its rows.
+//!
+//! Source: PostgreSQL's manual, chapter "Database Page Layout".
+
+use storage::generator::{RowGenerator, RowShape};
+use storage::manifest::TableSpec;
+use storage::row::RowView;
+
+use crate::engine::TABLE_SEED;
+use crate::logical_reads::{Cell, SubjectError};
+
+/// The head of a page, and the pointer to a row in it.
+const PAGE_HEAD_BYTES: u64 = 24;
+const ROW_POINTER_BYTES: u64 = 4;
+/// The head of a row without nulls, aligned.
+const ROW_HEAD_BYTES: u64 = 24;
+/// The longest value with a head of one byte; longer ones have four, aligned.
+const SHORT_VALUE_MAX: u64 = 126;
+/// The head of an entry of an index, and its pointer.
+const INDEX_ENTRY_BYTES: u64 = 8 + 4;
+
+/// Columns shorter than this hold the same text in many rows, and an index on one leads nowhere in particular.
+const KEY_LENGTH_MIN: usize = 10;
+
+/// Rows are sent in messages of about this size.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// The table of a cell on a server.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    spec: TableSpec,
+    cell: Cell,
+}
+
+impl Layout {
+    /// The layout of a cell; an error where no table can have this shape.
+    pub fn of(cell: Cell) -> Result<Layout, SubjectError> {
+        let Cell { row_length, columns, payload } = cell;
+        let name = format!("rows_{row_length}_{columns}");
+        let spec = TableSpec::uniform(&name, RowShape { row_length, columns }, payload, TABLE_SEED);
+        spec.pages()?;
+        Ok(Layout { spec, cell })
+    }
+
+    /// The cell.
+    pub fn cell(&self) -> Cell {
+        self.cell
+    }
+
+    /// The table's name in the schema.
+    pub fn name(&self) -> String {
+        format!("rows_{}_{}", self.cell.row_length, self.cell.columns)
+    }
+
+    /// Its rows.
+    pub fn rows(&self) -> u64 {
+        self.spec.rows()
+    }
+
+    /// The blocks that its rows need.
+    pub fn blocks(&self, block_bytes: u64) -> u64 {
+        let values = self.spec.shape().column_lengths().fold(0_u64, |end, length| match length as u64 {
+            short if short <= SHORT_VALUE_MAX => end + 1 + short,
+            long => end.next_multiple_of(4) + 4 + long,
+        });
+        let row = (ROW_HEAD_BYTES + values).next_multiple_of(8) + ROW_POINTER_BYTES;
+        self.rows().div_ceil(((block_bytes - PAGE_HEAD_BYTES) / row).max(1))
+    }
+
+    /// Bytes of the index on the first column: its entries, and a tenth of room in each block.
+    pub fn index_bytes(&self) -> u64 {
+        let key = self.spec.shape().column_lengths().next().unwrap_or(0) as u64;
+        self.rows() * (INDEX_ENTRY_BYTES + (key + 1).next_multiple_of(8)) / 9 * 10
+    }
+
+    /// Whether the first column tells rows apart, so that an index on it leads to one row.
+    pub fn has_key(&self) -> bool {
+        self.spec.shape().column_lengths().next().is_some_and(|length| length >= KEY_LENGTH_MIN)
+    }
+
+    /// The columns, each as long as its text: `c1 varchar(50), c2 varchar(50)`.
+    pub fn columns(&self) -> String {
+        let lengths = self.spec.shape().column_lengths();
+        let columns: Vec<String> =
+            (1..).zip(lengths).map(|(number, length)| format!("c{number} varchar({length})")).collect();
+        columns.join(", ")
+    }
+
+    /// The rows of the engine's generator as COPY takes them: a tab between columns, a line for each row. Their text
+    /// has letters only, so nothing is to be escaped. `progress` hears how many rows of how many are made.
+    pub fn chunks<'a>(
+        &self,
+        progress: &'a mut dyn FnMut(u64, u64),
+    ) -> Result<impl Iterator<Item = Vec<u8>> + use<'a>, SubjectError> {
+        let generator = RowGenerator::new(TABLE_SEED, self.spec.shape())?;
+        let (mut next, rows) = (0, self.rows());
+        let mut row = vec![0; generator.row_bytes()];
+        Ok(std::iter::from_fn(move || {
+            let mut chunk = Vec::with_capacity(CHUNK_BYTES + 2 * row.len());
+            while next < rows && chunk.len() < CHUNK_BYTES {
+                generator.fill(next, &mut row);
+                for value in RowView::new(&row).columns() {
+                    chunk.extend_from_slice(value.unwrap_or_default());
+                    chunk.push(b'\t');
+                }
+                chunk.pop();
+                chunk.push(b'\n');
+                next += 1;
+            }
+            progress(next, rows);
+            (!chunk.is_empty()).then_some(chunk)
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(row_length: u32, columns: u32) -> Layout {
+        Layout::of(Cell { row_length, columns, payload: 25 * 100_000 }).unwrap()
+    }
+
+    #[test]
+    fn all_rows_of_the_engine_are_sent_once_and_in_order() {
+        let layout = layout(25, 5);
+        let mut heard = 0;
+        let mut progress = |made: u64, _of: u64| heard = made;
+        let sent: Vec<Vec<u8>> = layout.chunks(&mut progress).unwrap().collect();
+        assert!(sent.len() > 1);
+        let text = String::from_utf8(sent.concat()).unwrap();
+        assert_eq!((text.lines().count(), heard), (100_000, 100_000));
+        let last = text.lines().last().unwrap();
+        assert_eq!(last.split('\t').map(str::len).collect::<Vec<_>>(), [5; 5]);
+    }
+
+    #[test]
+    fn columns_are_as_long_as_their_text() {
+        assert!(layout(26, 5).columns().starts_with("c1 varchar(6), c2 varchar(5), c3 varchar(5)"));
+        assert!(layout(250, 25).has_key() && !layout(25, 25).has_key());
+    }
+
+    #[test]
+    fn three_rows_of_2500_bytes_stand_in_a_block() {
+        assert_eq!(layout(2500, 25).blocks(8192), 334);
+    }
+}

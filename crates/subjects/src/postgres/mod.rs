@@ -1,0 +1,15 @@
+//! A PostgreSQL server as a subject: the tables of an experiment in a schema of our own, and what its statements cost.
+
+pub mod access_paths;
+pub mod calibration;
+pub mod cold;
+pub mod customers;
+mod fetched;
+pub mod inner_rows;
+pub mod instructions;
+pub mod layout;
+pub mod logical_reads;
+pub mod nested_loops;
+mod read_timing;
+pub mod single_blocks;
+pub mod statement;

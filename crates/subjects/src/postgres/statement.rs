@@ -1,0 +1,85 @@
+//! What one statement costs on a server: the processor time of the backend that answers it, or its execution time as
+//! EXPLAIN tells it where the backend cannot be seen.
+
+use std::time::Instant;
+
+use measure::Nanos;
+use server::backend;
+use server::{BackendAccount, Buffers, Plan, ServerError, Session};
+
+/// How the cost of a statement is obtained.
+#[derive(Clone, Debug)]
+pub enum Meter {
+    /// From the account of the backend's processor time.
+    Account(BackendAccount),
+    /// From the execution time that EXPLAIN gives, for this reason.
+    Explain(String),
+}
+
+/// What a statement took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StatementCost {
+    /// Processor time of the backend, or the execution time.
+    pub cost: Nanos,
+    /// From sending the statement to its answer.
+    pub elapsed: Nanos,
+}
+
+impl Meter {
+    /// The account where there is one.
+    pub fn open(session: &mut Session) -> Result<Meter, ServerError> {
+        Ok(BackendAccount::open(session)?.map_or_else(Meter::Explain, Meter::Account))
+    }
+
+    /// How the costs are obtained, for the documents.
+    pub fn source(&self) -> &'static str {
+        match self {
+            Meter::Account(_) => backend::SOURCE,
+            Meter::Explain(_) => "execution time by EXPLAIN (ANALYZE, TIMING OFF): elapsed time, not processor time",
+        }
+    }
+
+    /// Runs a statement that counts `count`, `laps` times in a row; an error where it counts otherwise.
+    pub fn measure(
+        &self,
+        session: &mut Session,
+        statement: &str,
+        count: u64,
+        laps: u32,
+    ) -> Result<StatementCost, ServerError> {
+        match self {
+            Meter::Account(account) => {
+                let before = account.processor_time().map_err(ServerError::Machine)?;
+                let started = Instant::now();
+                for _ in 0..laps {
+                    expect(session, statement, count)?;
+                }
+                let elapsed = Nanos(started.elapsed().as_nanos() as u64);
+                let after = account.processor_time().map_err(ServerError::Machine)?;
+                Ok(StatementCost { cost: after.since(before), elapsed })
+            }
+            Meter::Explain(_) => {
+                let mut total = StatementCost::default();
+                for _ in 0..laps {
+                    let started = Instant::now();
+                    let assumed = Plan::assumed("Aggregate", Buffers::default());
+                    let plan = session.explain_with("ANALYZE, TIMING OFF", statement, assumed)?;
+                    let execution =
+                        plan.execution_ms.ok_or_else(|| ServerError::Plan("it tells no `Execution Time`".into()))?;
+                    total.cost = Nanos(total.cost.0 + (execution * 1e6) as u64);
+                    total.elapsed = Nanos(total.elapsed.0 + started.elapsed().as_nanos() as u64);
+                }
+                Ok(total)
+            }
+        }
+    }
+}
+
+/// Runs a statement that has to count so many.
+pub fn expect(session: &mut Session, statement: &str, count: u64) -> Result<(), ServerError> {
+    let found = session.number(statement, count)?;
+    if found == count {
+        return Ok(());
+    }
+    Err(ServerError::answer(statement, &found.to_string(), "the number of rows that were loaded"))
+}
