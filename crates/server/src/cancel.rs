@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use postgres::{CancelToken, NoTls};
+use postgres::CancelToken;
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// How often the flag is looked at: a look takes some microseconds on another processor, so that it takes a
 /// ten-thousandth of one.
@@ -19,8 +20,12 @@ pub(crate) struct Canceller {
 }
 
 impl Canceller {
-    /// Starts watching `stop` for the session of `token`.
-    pub(crate) fn watch(token: CancelToken, stop: Arc<AtomicBool>) -> std::io::Result<Canceller> {
+    /// Starts watching `stop` for the session of `token`, with connections of the same kind as the session has.
+    pub(crate) fn watch(
+        token: CancelToken,
+        connector: MakeRustlsConnect,
+        stop: Arc<AtomicBool>,
+    ) -> std::io::Result<Canceller> {
         let ended = Arc::new(AtomicBool::new(false));
         let is_ended = Arc::clone(&ended);
         let thread = thread::Builder::new().name("canceller".into()).spawn(move || {
@@ -28,7 +33,7 @@ impl Canceller {
                 // Again and again: a cancellation that comes between two statements ends neither.
                 if stop.load(Ordering::Relaxed) {
                     // A server that cannot be reached has nothing to cancel.
-                    let _ = token.cancel_query(NoTls);
+                    let _ = token.cancel_query(connector.clone());
                 }
                 thread::park_timeout(LOOK_EVERY);
             }

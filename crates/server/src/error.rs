@@ -34,14 +34,15 @@ pub enum ServerError {
         /// What to do, with the mark before it.
         advice: &'static str,
     },
-    /// The server asks for an encrypted connection, or the user does.
+    /// No connection is encrypted as the server or the user asks for.
     #[error(
-        "{server}: {reason}; encrypted connections are not supported yet: use a socket, a tunnel or sslmode=prefer"
+        "{server} cannot be reached as it or its address asks for: {reason}; sslmode= and sslrootcert= behind the \
+        address say whether a connection is encrypted, and who has to vouch for the server"
     )]
     Encryption {
         /// The server's address, without its password.
         server: String,
-        /// Who asks for it.
+        /// What is in the way.
         reason: String,
     },
     /// Older than what is known.
@@ -194,6 +195,9 @@ impl ServerError {
                     reason: "it asks for a password".into(),
                     advice: "; write it into the address, or set PGPASSWORD",
                 },
+                _ if error.to_string().starts_with("error performing TLS handshake") => {
+                    ServerError::Encryption { server, reason }
+                }
                 _ => ServerError::Unreachable { server, reason },
             };
         };

@@ -16,6 +16,7 @@ const QUESTION: &str = "SELECT current_setting('server_version_num'), current_se
     has_database_privilege(current_database(), 'CREATE'), pg_has_role('pg_read_all_stats', 'USAGE'), \
     (SELECT rolsuper FROM pg_roles WHERE rolname = current_user), \
     CASE WHEN pg_has_role('pg_read_all_settings', 'USAGE') THEN current_setting('data_directory') END, \
+    (SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid()), \
     (SELECT string_agg(extname || ' ' || extversion, ',') FROM pg_extension)";
 
 /// What a server says of itself.
@@ -45,6 +46,8 @@ pub struct ServerFacts {
     pub is_superuser: bool,
     /// Where its files lie on its machine; `None` where we may not know.
     pub data_directory: Option<String>,
+    /// How the session is encrypted, such as `TLSv1.3`; `None` where it is not.
+    pub encryption: Option<String>,
     /// Extensions of the database, each with the version of its script, which may be older than the server.
     pub extensions: Vec<(String, String)>,
 }
@@ -65,6 +68,7 @@ impl ServerFacts {
             reads_all_stats: true,
             is_superuser: false,
             data_directory: None,
+            encryption: None,
             extensions: Vec::new(),
         }
     }
@@ -116,7 +120,8 @@ fn of_row(row: &Row) -> Option<ServerFacts> {
         reads_all_stats: truth(9)?,
         is_superuser: truth(10).unwrap_or(false),
         data_directory: text(11),
-        extensions: text(12).map_or(Vec::new(), |listed| extensions(&listed)),
+        encryption: text(12),
+        extensions: text(13).map_or(Vec::new(), |listed| extensions(&listed)),
     })
 }
 
@@ -133,7 +138,7 @@ mod tests {
     fn the_packagers_words_are_no_version() {
         let words = ["150018", "15.18 (Debian 15.18-0+deb12u1)", "d", "u", "7", "8192", "134217728", "f", "t", "f"];
         let mut row: Row = words.iter().map(|word| Some((*word).to_string())).collect();
-        row.extend([Some("f".into()), None, Some("plpgsql 1.0,pg_buffercache 1.3".into())]);
+        row.extend([Some("f".into()), None, None, Some("plpgsql 1.0,pg_buffercache 1.3".into())]);
         let facts = of_row(&row).unwrap();
         assert_eq!((facts.name().as_str(), facts.major()), ("postgres 15.18", 15));
         assert_eq!((facts.may_create, facts.data_directory.as_deref()), (true, None));

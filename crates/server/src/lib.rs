@@ -8,6 +8,7 @@
 pub mod activity;
 pub mod backend;
 mod cancel;
+mod encryption;
 pub mod error;
 pub mod explain;
 pub mod facts;

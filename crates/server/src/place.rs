@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use postgres::Config;
 use postgres::config::{Host, SslMode};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::encryption::Encryption;
 use crate::error::ServerError;
 
 /// Where a server's socket lies when the address names no host, as PostgreSQL's own programs have it on Debian and
@@ -66,19 +68,21 @@ impl FromStr for Place {
 #[derive(Clone, Debug)]
 pub struct Address {
     config: Box<Config>,
+    encryption: Encryption,
 }
 
 impl Address {
     /// An address from `postgres://…`. Errors say what is wrong with it and never repeat its password.
     pub fn parse(url: &str) -> Result<Address, ServerError> {
-        let config = Config::from_str(url).map_err(|error| {
+        let (known, encryption) = Encryption::split_off(url);
+        let config = Config::from_str(&known).map_err(|error| {
             let reason = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
             ServerError::Place(format!(
                 "'{}' cannot be read ({reason}): write postgres://USER:PASSWORD@HOST:PORT/DATABASE",
                 without_password(url)
             ))
         })?;
-        Ok(Address::of(config))
+        Ok(Address { encryption, ..Address::of(config) })
     }
 
     /// An address from a configuration that is known to work.
@@ -93,7 +97,11 @@ impl Address {
             config.connect_timeout(CONNECT_TIMEOUT);
         }
         config.application_name(APPLICATION);
-        Address { config: Box::new(config) }
+        // The kernel lets nobody listen on a socket: as to libpq, encryption is of no concern there.
+        if config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_))) && config.get_hostaddrs().is_empty() {
+            config.ssl_mode(SslMode::Disable);
+        }
+        Address { config: Box::new(config), encryption: Encryption::default() }
     }
 
     /// The address with this password, where it has none itself.
@@ -109,9 +117,9 @@ impl Address {
         &self.config
     }
 
-    /// Whether the user insists on an encrypted connection.
-    pub(crate) fn wants_encryption(&self) -> bool {
-        self.config.get_ssl_mode() == SslMode::Require
+    /// What encrypts connections to it. Errors where the authorities that the address names cannot be read.
+    pub(crate) fn connector(&self) -> Result<MakeRustlsConnect, ServerError> {
+        self.encryption.connector().map_err(|reason| ServerError::Encryption { server: self.shown(), reason })
     }
 
     /// Whether the way to the server leads through this machine only: a socket, or a name of the machine itself.
@@ -199,7 +207,7 @@ mod tests {
         assert!(refusal("oracle:19").contains("postgres:18"));
         assert!(refusal("postgres:").contains("postgres://USER@HOST"));
         assert!(refusal("postgres://host:port/").contains("cannot be read"), "{}", refusal("postgres://host:port/"));
-        assert!(refusal("postgres://h/?sslmode=verify-full").contains("sslmode"));
+        assert!(refusal("postgres://h/?sslmode=always").contains("sslmode"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use postgres::{Client, NoTls, SimpleQueryMessage};
+use postgres::{Client, SimpleQueryMessage};
 
 use crate::cancel::Canceller;
 use crate::error::ServerError;
@@ -59,7 +59,7 @@ impl Session {
         let mut client = connect(address)?;
         // Before anything is set: behind a pooler it would stay set for others.
         pooler::refuse(&mut client, address)?;
-        let canceller = Canceller::watch(client.cancel_token(), Arc::clone(&stop))
+        let canceller = Canceller::watch(client.cancel_token(), address.connector()?, Arc::clone(&stop))
             .map_err(|error| ServerError::Machine(format!("^C cannot be watched for: {error}")))?;
         let wire = Wire::Live { client: Box::new(client), canceller: Some(canceller) };
         let mut session = Session {
@@ -275,11 +275,8 @@ impl Session {
 
 /// A connection as it comes, with nothing set.
 pub(crate) fn connect(address: &Address) -> Result<Client, ServerError> {
-    if address.wants_encryption() {
-        let reason = "the address asks for an encrypted connection (sslmode=require)".into();
-        return Err(ServerError::Encryption { server: address.shown(), reason });
-    }
-    address.config().connect(NoTls).map_err(|error| ServerError::connecting(address.shown(), &error))
+    let connector = address.connector()?;
+    address.config().connect(connector).map_err(|error| ServerError::connecting(address.shown(), &error))
 }
 
 /// A text as a literal of SQL.

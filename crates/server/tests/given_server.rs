@@ -39,13 +39,47 @@ fn every_refused_connection_is_one_sentence() {
     assert!(refusal(&trial.url_of("nobody_here")).contains("nobody_here"));
     assert!(refusal(&trial.url().replace("/postgres", "/no_such_db")).contains("no_such_db"));
     let encrypted = format!("{}?sslmode=require", trial.url_by_password("shop", "right"));
-    assert!(refusal(&encrypted).contains("not supported yet"));
+    assert!(refusal(&encrypted).contains("does not support TLS"));
     assert!(refusal("postgres://me@127.0.0.1:1/db").contains("does not answer"));
     let _others: Vec<postgres::Client> =
         std::iter::from_fn(|| postgres::Client::connect(&trial.url_by_password("shop", "right"), postgres::NoTls).ok())
             .collect();
     let full = refusal(&trial.url_by_password("shop", "right"));
     assert!(full.contains("repeat when others have left"), "{full}");
+}
+
+#[test]
+fn a_connection_is_encrypted_as_the_address_asks_for_and_to_nobody_else() {
+    let Some(mut trial) = Trial::start(&[]) else { return };
+    trial.run("CREATE USER shop PASSWORD 'right'");
+    let Some(authority) = trial.encrypt("db.example") else { return };
+    let address = trial.url_by_password("shop", "right");
+    let encryption = |query: &str| open(&format!("{address}?{query}")).unwrap().facts().encryption.clone();
+    assert_eq!(encryption("sslmode=disable"), None);
+    assert_eq!(encryption("sslmode=prefer").as_deref(), Some("TLSv1.3"));
+    assert_eq!(encryption("sslmode=require").as_deref(), Some("TLSv1.3"));
+    let authority = authority.display();
+    assert_eq!(encryption(&format!("sslmode=verify-ca&sslrootcert={authority}")).as_deref(), Some("TLSv1.3"));
+    let refused = |query: String| refusal(&format!("{address}?{query}"));
+    let name = refused(format!("sslmode=verify-full&sslrootcert={authority}"));
+    assert!(name.contains("not valid for") && name.contains("db.example"), "{name}");
+    // The test's authority is none of the system's.
+    assert!(refused("sslmode=verify-ca".into()).contains("UnknownIssuer"));
+    assert!(refused("sslmode=require&sslrootcert=/no/such/file".into()).contains("/no/such/file"));
+    // As to libpq: on a socket there is nothing to encrypt.
+    assert_eq!(open(&format!("{}?sslmode=require", trial.url())).unwrap().facts().encryption, None);
+    // ^C goes the same way.
+    let stop = Arc::new(AtomicBool::new(false));
+    let encrypted = Address::parse(&format!("{address}?sslmode=require")).unwrap();
+    let mut session = Session::open(&encrypted, Limits::default(), Arc::clone(&stop)).unwrap();
+    let raised = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(200));
+        stop.store(true, Ordering::Relaxed);
+    });
+    let started = Instant::now();
+    assert!(session.run("SELECT pg_sleep(30)").unwrap_err().is_stop());
+    assert!(started.elapsed() < Duration::from_secs(10));
+    raised.join().unwrap();
 }
 
 #[test]

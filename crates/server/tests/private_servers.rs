@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 #![allow(clippy::print_stdout, reason = "a test that cannot run says why")]
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,7 +49,7 @@ fn debian() -> Option<Installation> {
 /// A folder that the server's user can enter.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
     folder
 }
 
@@ -214,17 +215,29 @@ fn a_stop_during_the_start_leaves_nothing() {
 #[test]
 fn a_server_of_18_takes_its_io_method_and_direct_reads_from_its_settings() {
     let Some(installation) = fetched(18) else { return };
-    // Not in the folder for temporary files, which may be memory that knows no direct reads.
-    let parent = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    fs::set_permissions(parent.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    // The folder for temporary files may be memory, which knows no direct reads; this one is on a disk by convention.
+    let parent = tempfile::tempdir_in("/var/tmp").unwrap();
+    fs::set_permissions(parent.path(), Permissions::from_mode(0o755)).unwrap();
     let settings = small().with("io_method", "sync").with("debug_io_direct", "data");
-    let mut server = match PrivateServer::start(&installation, parent.path(), settings, &GO_ON) {
-        Err(PrivateServerError::NameTooLong { .. }) => return println!("skipped: the build's folder is too deep"),
-        server => server.unwrap(),
-    };
+    let mut server = PrivateServer::start(&installation, parent.path(), settings, &GO_ON).unwrap();
     assert_eq!((shown(&server, "io_method"), shown(&server, "debug_io_direct")), ("sync".into(), "data".into()));
     server.restart(small().with("io_method", "worker"), &GO_ON).unwrap();
     assert_eq!((shown(&server, "io_method"), shown(&server, "debug_io_direct")), ("worker".into(), String::new()));
+}
+
+#[test]
+fn a_folder_closed_to_the_servers_user_is_named_and_nothing_stays() {
+    if !geteuid().is_root() {
+        return println!("skipped: only root starts a server as somebody else");
+    }
+    let Some(installation) = debian() else { return };
+    let parent = folder();
+    let closed = parent.path().join("closed");
+    fs::create_dir(&closed).unwrap();
+    fs::set_permissions(&closed, Permissions::from_mode(0o700)).unwrap();
+    let error = PrivateServer::start(&installation, &closed, small(), &GO_ON).unwrap_err();
+    assert!(matches!(&error, PrivateServerError::Unreachable { directory } if *directory == closed), "{error}");
+    assert_eq!(fs::read_dir(&closed).unwrap().count(), 0);
 }
 
 #[test]

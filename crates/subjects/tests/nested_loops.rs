@@ -76,16 +76,31 @@ fn a_model_is_repeatable_and_ranks_the_methods_as_the_published_disks_did() {
     // The published speed-ups are 4.5 to 6.2 on the disk, and 12.5 to 17.7 on the solid-state disk.
     // Table and pool as the command has them where nobody asks for others.
     let usual = (InnerTable { rows: 200_000, ..TABLE }, 32 << 20);
-    for (name, least, most) in [("model:hdd-7200", 2.0, 10.0), ("model:ssd", 8.0, 30.0)] {
+    // On the solid-state disk all three keep the interface busy, which carries 8 KiB in 13.7 µs: batches in the order
+    // of the blocks have nothing left to gain, and which of the three is first is a matter of the last few blocks.
+    for (name, least, most, tie) in [("model:hdd-7200", 2.0, 10.0, 1.0), ("model:ssd", 8.0, 30.0, 1.005)] {
         let mut engine = engine_with(&directory, Io::Async, Some(name), usual);
         let times = |costs: &[JoinCost]| costs.iter().map(|cost| cost.elapsed.as_millis()).collect::<Vec<f64>>();
         let first = times(&costs(&mut engine, 2000));
         assert_eq!(first, times(&costs(&mut engine, 2000)), "{name} repeats itself");
         let [alone, prefetch, batch, rowid] = first[..] else { panic!("four methods") };
-        assert!(rowid <= batch && batch <= prefetch && prefetch < alone, "{name}: {first:?}");
+        assert!(rowid <= batch * tie && batch <= prefetch && prefetch < alone, "{name}: {first:?}");
         for gathered in [prefetch, batch, rowid] {
             assert!((least..=most).contains(&(alone / gathered)), "{name}: {first:?}");
         }
+    }
+}
+
+#[test]
+fn a_gathered_join_leaves_the_interface_of_a_solid_state_disk_idle_for_no_more_than_a_thirtieth() {
+    let directory = directory();
+    let usual = (InnerTable { rows: 200_000, ..TABLE }, 32 << 20);
+    let mut engine = engine_with(&directory, Io::Async, Some("model:ssd"), usual);
+    let bytes_a_ms = model::ssd::SsdParameters::sata_2011().interface_mb_s * 1e3;
+    for cost in &costs(&mut engine, 2000)[1..] {
+        let carried_ms = (cost.table.blocks + cost.index.blocks) as f64 * 8192.0 / bytes_a_ms;
+        let busy = carried_ms / cost.elapsed.as_millis();
+        assert!((29.0 / 30.0..=1.0).contains(&busy), "{busy}: {cost:?}");
     }
 }
 

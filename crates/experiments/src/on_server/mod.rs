@@ -24,6 +24,9 @@ pub(crate) fn describe(session: &Session, journal: &mut dyn Journal) {
     journal.describe_subject("version", json!(facts.version));
     journal.describe_subject("shared_buffers", json!(facts.buffer_bytes));
     journal.describe_subject("block_bytes", json!(facts.block_bytes));
+    if let Some(encryption) = &facts.encryption {
+        journal.describe_subject("encryption", json!(encryption));
+    }
 }
 
 /// Refuses tables and indexes of `needed` bytes for which there is no room on the server. Where its free space is not

@@ -73,6 +73,15 @@ pub enum PrivateServerError {
         /// Bytes that its name may have.
         max: usize,
     },
+    /// The directory is closed to the user that root became.
+    #[error(
+        "the user that root starts PostgreSQL as may not enter {}, or not run programs in it; name another folder for \
+        temporary files in TMPDIR, such as /var/tmp", .directory.display()
+    )]
+    Unreachable {
+        /// The directory in which the server was to be made.
+        directory: PathBuf,
+    },
     /// Something with files or processes failed.
     #[error("{what}: {error}")]
     Io {

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -201,7 +202,14 @@ impl PrivateServer {
 
     fn spawn(&self, command: Command, signal: Signal) -> Result<BoundChild, PrivateServerError> {
         let what = command.get_program().to_string_lossy().into_owned();
-        BoundChild::spawn(command, self.account, signal).map_err(PrivateServerError::io(what))
+        BoundChild::spawn(command, self.account, signal).map_err(|error| {
+            // The programs were seen to be reachable, or were laid into the room: it is the way there that is closed.
+            let closed = self.account.is_some() && error.kind() == ErrorKind::PermissionDenied;
+            match self.room.path().parent() {
+                Some(parent) if closed => PrivateServerError::Unreachable { directory: parent.into() },
+                _ => PrivateServerError::io(what)(error),
+            }
+        })
     }
 
     /// A log that begins anew with every start, so that an error shows what belongs to it.
@@ -257,7 +265,7 @@ fn reachable(
             child.wait(START_TIMEOUT);
             Ok(installation.clone())
         }
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             let laid = installation.laid_into(&room.path().join("postgresql"))?;
             laid.ok_or_else(|| PrivateServerError::at(&initdb)(error))
         }

@@ -1,8 +1,8 @@
 //! A real server for tests: Debian's PostgreSQL, made in a folder of its own, reached by a socket and by TCP.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::net::TcpListener;
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -138,6 +138,38 @@ impl Trial {
         if let Some((user, group)) = user() {
             chown(&file, Some(user), Some(group)).unwrap();
         }
+    }
+
+    /// Gives the server a certificate for the name `host` and starts it anew; the file with the authority that vouches
+    /// for it. Says why not and gives `None` where there is no openssl.
+    #[allow(clippy::print_stdout, reason = "a skip is counted by its line")]
+    pub fn encrypt(&mut self, host: &str) -> Option<PathBuf> {
+        if Command::new("openssl").arg("version").output().is_err() {
+            println!("skipped: openssl is not installed, which makes the test's certificates");
+            return None;
+        }
+        let data = self.folder.path().join("data");
+        let names = format!("subjectAltName=DNS:{host}\nbasicConstraints=CA:FALSE\n");
+        fs::write(data.join("names"), names).unwrap();
+        for words in [
+            "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout authority.key -out authority.pem",
+            "req -newkey rsa:2048 -nodes -subj /CN=server -keyout server.key -out server.csr",
+            "x509 -req -in server.csr -CA authority.pem -CAkey authority.key -CAcreateserial -days 2 -extfile names \
+             -out server.crt",
+        ] {
+            let made = Command::new("openssl").args(words.split_whitespace()).current_dir(&data).output().unwrap();
+            assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        }
+        for name in ["server.key", "server.crt"] {
+            fs::set_permissions(data.join(name), Permissions::from_mode(0o600)).unwrap();
+            if let Some((user, group)) = user() {
+                chown(data.join(name), Some(user), Some(group)).unwrap();
+            }
+        }
+        self.kill();
+        self.words.extend(["-c".into(), "ssl=on".into()]);
+        self.start_again();
+        Some(data.join("authority.pem"))
     }
 
     /// Starts a pooler of this mode before the server.
