@@ -115,6 +115,33 @@ fn a_run_sends_what_its_rehearsal_prints_and_nothing_else() {
 }
 
 #[test]
+fn on_a_standby_what_is_there_is_measured_and_the_rest_is_refused_in_one_sentence() {
+    let Some(mut trial) = Trial::start(&[]) else { return };
+    trial.kill();
+    trial.become_standby();
+    trial.start_again();
+    let user = User::new();
+    let document = user.document(&format!("lio --on {} {SMALL}", trial.url()));
+    assert!(ids(&document).contains(&"standby") && ids(&document).contains(&"answer-standby"), "{document}");
+    let catalogs: Vec<&Value> = on_server(&document).collect();
+    assert_eq!(catalogs.len(), 4, "{document}");
+    for catalog in catalogs {
+        let name = catalog["parameters"]["table"].as_str().unwrap();
+        let blocks = trial.value(&format!("SELECT pg_relation_size('{name}') / 8192"));
+        assert_eq!(median(catalog, "gets").to_string(), blocks, "{catalog}");
+        assert!(median(catalog, "lio") > 0.0 && metric(catalog, "lio")["n"] == 3, "{catalog}");
+    }
+    let page = String::from_utf8(user.run("show last").stdout).unwrap();
+    assert!(page.contains("pg_attribute") && page.lines().all(|line| line.chars().count() <= 80), "{page}");
+    for refused in ["scan --rows 10000", "join --repeat 2", "roundtrip", "calibrate"] {
+        let output = user.run(&format!("{refused} --on {}", trial.url()));
+        let said = complaint(&output);
+        assert!(!output.status.success() && said.contains("is a standby") && said.contains("primary"), "{said}");
+        assert!(said.contains("readpath lio"), "{said}");
+    }
+}
+
+#[test]
 fn an_interrupted_run_keeps_its_cases_and_leaves_no_schema() {
     let Some(trial) = Trial::start(&[]) else { return };
     let user = User::new();

@@ -85,7 +85,8 @@ fn subjects(cases: &[&Case]) -> Vec<String> {
 
 /// One grid of row lengths by columns, the subjects side by side; none where there is one table only.
 fn grid(way: &[String; 5], cases: &[&Case], style: &Style) -> Option<String> {
-    let here: Vec<&Case> = cases.iter().copied().filter(|case| self::way(case) == *way).collect();
+    let has_shape = |case: &Case| case.parameters.contains_key("row_length");
+    let here: Vec<&Case> = cases.iter().copied().filter(|case| self::way(case) == *way && has_shape(case)).collect();
     let (lengths, columns) = (values(&here, "row_length"), values(&here, "columns"));
     let subjects = subjects(&here);
     let is_beside = subjects.iter().any(|subject| !subject.is_empty());
@@ -144,11 +145,11 @@ fn evidence(cases: &[&Case], style: &Style) -> String {
     if is_beside {
         cases.sort_by_key(|case| ways.iter().position(|way| *way == self::way(case)));
     }
-    let shown = |name: &&str| ["row_length", "columns"].contains(name) || (!is_beside && AXES.contains(name));
+    let shown = |name: &&str| ["table", "row_length", "columns"].contains(name) || (!is_beside && AXES.contains(name));
     let names: Vec<&str> = varying(&cases).into_iter().filter(|name| *name == SUBJECT || shown(name)).collect();
     let mut table = Table::new();
     for name in &names {
-        let align = if [SUBJECT, "access", "touch"].contains(name) { Align::Left } else { Align::Right };
+        let align = if [SUBJECT, "access", "touch", "table"].contains(name) { Align::Left } else { Align::Right };
         table = table.column(&axis(name), align);
     }
     table = table.column("LIO", Align::Decimal);

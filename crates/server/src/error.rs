@@ -128,7 +128,10 @@ pub enum ServerError {
         database: String,
     },
     /// A standby takes no writes.
-    #[error("{server} is a standby, on which no table can be created: give the address of its primary")]
+    #[error(
+        "{server} is a standby, on which no table can be created: give the address of its primary; what a standby has \
+        can be measured with readpath lio"
+    )]
     Standby {
         /// The server's address, without its password.
         server: String,

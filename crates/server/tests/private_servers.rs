@@ -25,7 +25,7 @@ static GO_ON: AtomicBool = AtomicBool::new(false);
 
 /// The cache of all tests of this build.
 fn source() -> Source {
-    Source { cache: Path::new(env!("CARGO_TARGET_TMPDIR")).join("postgres"), proxy: None }
+    Source { cache: Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache/readpath/postgres"), proxy: None }
 }
 
 fn fetched(major: u32) -> Option<Installation> {

@@ -2,6 +2,7 @@
 
 pub mod access_paths;
 pub mod calibration;
+pub mod catalogs;
 pub mod cold;
 pub mod customers;
 mod fetched;

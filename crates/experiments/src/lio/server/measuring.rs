@@ -18,10 +18,10 @@ use crate::on_server::share::Start;
 
 /// A sample takes the backend at least this long: the end of a statement and the process's falling asleep, some
 /// microseconds, vanish in it.
-const SAMPLE_TIME: Nanos = Nanos::from_millis(20);
+pub(super) const SAMPLE_TIME: Nanos = Nanos::from_millis(20);
 
 /// Most statements of a sample.
-const LAPS_MAX: u64 = 256;
+pub(super) const LAPS_MAX: u64 = 256;
 
 /// Loads, each with its first scan. A load takes ten times as long as a scan, so that there are few.
 const FIRST_SCANS: usize = 3;
@@ -63,7 +63,7 @@ pub(super) fn first_scans(
     let source = format!("{} over gets", bench.reads.meter().source());
     let mut case = Case::new(parameters(bench, &cell, (Way::FullScan, Touch::Rows), FIRST_SCAN));
     case.metrics.extend(Metric::of_samples("lio", Unit::Microseconds, &source, &lio));
-    case.metrics.extend(times(bench, &costs, 1.0));
+    case.metrics.extend(times(bench.reads.meter().source(), &costs, 1.0));
     case.metrics.extend(Metric::of_samples("gets", Unit::Count, gets, &counts(|scan| scan.gets)));
     case.metrics.extend(Metric::of_samples("physical_reads", Unit::Count, reads, &counts(|scan| scan.physical_reads)));
     case.metrics.push(rows_metric(layout.rows()));
@@ -152,7 +152,7 @@ fn metrics(bench: &Bench<'_>, samples: &Samples, question: &Question, blocks: Bu
     let count = |name: &str, value: u64| Metric::single(name, Unit::Count, explained, value as f64);
     let mut metrics: Vec<Metric> = Vec::new();
     metrics.extend(Metric::of_samples("lio", Unit::Microseconds, &source, &lio));
-    metrics.extend(times(bench, &samples.costs, laps));
+    metrics.extend(times(bench.reads.meter().source(), &samples.costs, laps));
     let beside: Vec<f64> = samples.beside.iter().map(|cost| cost.cost.0 as f64 / laps / 1e3).collect();
     let what = format!("{}, `{}`", bench.reads.meter().source(), question.beside);
     metrics.extend(Metric::of_samples("statement_beside", Unit::Microseconds, &what, &beside));
@@ -168,11 +168,11 @@ fn rows_metric(rows: u64) -> Metric {
     Metric::single("rows", Unit::Count, "counted by the statement", rows as f64)
 }
 
-fn times(bench: &Bench<'_>, costs: &[StatementCost], laps: f64) -> Vec<Metric> {
+pub(super) fn times(meter: &str, costs: &[StatementCost], laps: f64) -> Vec<Metric> {
     let seconds = |of: fn(&StatementCost) -> Nanos| -> Vec<f64> {
         costs.iter().map(|cost| of(cost).as_seconds() / laps).collect()
     };
-    let source = format!("{}, one statement", bench.reads.meter().source());
+    let source = format!("{meter}, one statement");
     let elapsed = "sending the statement to its answer, one statement";
     let cpu = Metric::of_samples("cpu", Unit::Seconds, &source, &seconds(|cost| cost.cost));
     let elapsed = Metric::of_samples("elapsed", Unit::Seconds, elapsed, &seconds(|cost| cost.elapsed));
@@ -187,7 +187,7 @@ fn note_found(bench: &mut Bench<'_>, case: &Case, cell: &Cell, (way, touch): (Wa
 }
 
 /// All was to be in shared buffers.
-fn report_misses(what: &str, before: Buffers, after: Buffers, journal: &mut dyn Journal) {
+pub(super) fn report_misses(what: &str, before: Buffers, after: Buffers, journal: &mut dyn Journal) {
     let reads = before.reads.min(after.reads);
     if reads > 0 {
         journal.find(Finding::warning(

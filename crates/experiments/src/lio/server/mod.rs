@@ -5,13 +5,14 @@
 
 mod answers;
 mod measuring;
+mod standby;
 
 use std::time::Duration;
 
 use measure::Finding;
 use measure::quantity::size_in_words;
 use server::activity::Activity;
-use server::{Address, Limits, Session, Statements};
+use server::{Address, Limits, ServerFacts, Session, Statements};
 use subjects::logical_reads::{Access, Cell, SubjectError, Touch};
 use subjects::postgres::layout::Layout;
 use subjects::postgres::logical_reads::{ServerReads, ServerTable, Way};
@@ -90,6 +91,9 @@ pub(super) fn run(
 ) -> Result<Vec<MeasuredOnServer>, ExperimentError> {
     journal.step("connecting to the server", Duration::from_secs(1));
     let session = Session::open(&on.address, on.limits, machine.stop.share()).map_err(SubjectError::from)?;
+    if session.facts().is_standby {
+        return standby::run(session, parameters, machine, journal).map(|()| Vec::new());
+    }
     describe(&session, parameters, &on.ways, journal)?;
     let mut bench = begin(session, on, parameters, machine)?;
     report_rights(&mut bench, journal);
@@ -202,7 +206,14 @@ fn report_rights(bench: &mut Bench<'_>, journal: &mut dyn Journal) {
             format!("An earlier run that was killed had left {leftovers} tables on the server: they were removed."),
         ));
     }
-    let facts = bench.reads.schema().session().facts();
+    report_unseen(bench.reads.schema().session().facts(), journal);
+    if let Meter::Explain(reason) = bench.reads.meter() {
+        report_explained(reason, journal);
+    }
+}
+
+/// Whether others are at work is not everybody's to see.
+fn report_unseen(facts: &ServerFacts, journal: &mut dyn Journal) {
     if !facts.reads_all_stats {
         journal.find(Finding::info(
             "absent-activity",
@@ -213,15 +224,17 @@ fn report_rights(bench: &mut Bench<'_>, journal: &mut dyn Journal) {
             ),
         ));
     }
-    if let Meter::Explain(reason) = bench.reads.meter() {
-        journal.find(Finding::warning(
-            "absent-backend-time",
-            format!(
-                "The backend's processor time could not be had, because {reason}: costs are EXPLAIN's execution times, \
-                 which contain waits and the counting itself. Run readpath on the server's own machine."
-            ),
-        ));
-    }
+}
+
+/// Costs are not what they would be on the server's own machine.
+fn report_explained(reason: &str, journal: &mut dyn Journal) {
+    journal.find(Finding::warning(
+        "absent-backend-time",
+        format!(
+            "The backend's processor time could not be had, because {reason}: costs are EXPLAIN's execution times, \
+             which contain waits and the counting itself. Run readpath on the server's own machine."
+        ),
+    ));
 }
 
 impl Bench<'_> {
