@@ -82,7 +82,16 @@ fn help_shows_the_exit_codes_and_every_command_has_examples() {
     let help = user.ok("--help");
     assert!(help.starts_with("Measures what a database read costs"), "{help}");
     assert!(help.contains("Exit codes:") && help.contains("130") && help.contains("Examples:"), "{help}");
-    for command in ["runs", "show", "compare"] {
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    // Lines that begin a command; the others go on with what was said of it.
+    let commands: Vec<&str> = listed.filter(|line| line.starts_with("  ") && !line.starts_with("   ")).collect();
+    assert!(commands.len() > 12, "{help}");
+    for line in commands {
+        let (command, said) = line.trim().split_once("  ").unwrap();
+        let does = said.trim().split(' ').next().unwrap();
+        assert!(does.ends_with('s') || command == "help", "{command} is said to do: {said}");
+    }
+    for command in ["runs", "show", "compare", "lio", "join"] {
         assert!(user.ok(&format!("{command} --help")).contains("Examples:"), "{command}");
     }
     assert!(user.ok("--version").starts_with("readpath "));

@@ -55,7 +55,7 @@ struct Arguments {
 
 fn define(command: Command) -> Command {
     let about = "Measures a planner's cost constants, and whether it chooses better by them";
-    Arguments::augment_args(command.about(about).after_help(EXAMPLES))
+    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {

@@ -31,7 +31,7 @@ struct Arguments {
 
 fn define(command: Command) -> Command {
     let about = "Removes the schema readpath that a killed run left on a server";
-    Arguments::augment_args(command.about(about).after_help(EXAMPLES))
+    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {

@@ -27,7 +27,7 @@ struct Arguments {
 
 fn define(command: Command) -> Command {
     let about = "Compares two runs: medians, their ratio, and whether the samples support a difference";
-    Arguments::augment_args(command.about(about).after_help(EXAMPLES))
+    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {

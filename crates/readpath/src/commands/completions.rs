@@ -21,7 +21,7 @@ struct Arguments {
 }
 
 fn define(command: Command) -> Command {
-    Arguments::augment_args(command.about("Prints the completions of a shell").after_help(EXAMPLES).hide(true))
+    Arguments::augment_args(command).about("Prints the completions of a shell").after_help(EXAMPLES).hide(true)
 }
 
 fn run(matches: &ArgMatches, _context: &Context) -> Result<Exit, Failure> {

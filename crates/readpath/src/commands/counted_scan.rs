@@ -15,7 +15,9 @@ pub(super) const COMMAND: CommandRow = CommandRow { name: "counted-scan", define
 
 fn define(command: Command) -> Command {
     let about = "Scans once by each path, to be counted by the valgrind that it runs under";
-    Arguments::augment_args(command.about(about).hide(true))
+    Arguments::augment_args(command)
+        .about(about)
+        .hide(true)
         .after_help("Examples:\n  valgrind --tool=callgrind --instr-atstart=no readpath counted-scan --rows 100000")
 }
 

@@ -129,7 +129,7 @@ struct Arguments {
 
 fn define(command: Command) -> Command {
     let about = "Reads a file or block device at random or in sequence, by place, and tells who answered";
-    Arguments::augment_args(command.about(about).after_help(EXAMPLES).allow_negative_numbers(true))
+    Arguments::augment_args(command).about(about).after_help(EXAMPLES).allow_negative_numbers(true)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {

@@ -57,7 +57,7 @@ fn names() -> Vec<&'static str> {
 
 fn define(command: Command) -> Command {
     let about = "Writes the calls and waits of a profile as Parquet, for other programs to go on with";
-    Arguments::augment_args(command.about(about).after_help(EXAMPLES))
+    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 
 fn run(matches: &ArgMatches, _context: &Context) -> Result<Exit, Failure> {

@@ -125,7 +125,7 @@ struct Arguments {
 
 fn define(command: Command) -> Command {
     let about = "Measures what gathering the look-ups of a nested loop is worth on this storage";
-    Arguments::augment_args(command.about(about).after_help(EXAMPLES))
+    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {

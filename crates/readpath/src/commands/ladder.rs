@@ -41,7 +41,7 @@ struct Arguments {
 
 fn define(command: Command) -> Command {
     let about = "Measures what one read costs at every level of this machine, from the CPU cache to the disk";
-    Arguments::augment_args(command.about(about).after_help(EXAMPLES).allow_negative_numbers(true))
+    Arguments::augment_args(command).about(about).after_help(EXAMPLES).allow_negative_numbers(true)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {

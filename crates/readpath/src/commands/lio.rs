@@ -102,7 +102,7 @@ struct Arguments {
 
 fn define(command: Command) -> Command {
     let about = "Measures the cost of a logical I/O: a block that is cached, by the shape of its rows";
-    Arguments::augment_args(command.about(about).after_help(EXAMPLES))
+    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {

@@ -32,7 +32,7 @@ struct Arguments {
 
 fn define(command: Command) -> Command {
     let about = "Measures the reading of the clock alone, to show the command layer at work";
-    Arguments::augment_args(command.about(about).after_help("Examples:\n  readpath null --cases 5").hide(true))
+    Arguments::augment_args(command).about(about).after_help("Examples:\n  readpath null --cases 5").hide(true)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {

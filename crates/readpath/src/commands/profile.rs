@@ -89,7 +89,7 @@ struct Arguments {
 
 fn define(command: Command) -> Command {
     let about = "Says where the response time of a traced program went, and what to do about it";
-    Arguments::augment_args(command.about(about).after_help(EXAMPLES))
+    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {

@@ -53,7 +53,7 @@ struct Arguments {
 
 fn define(command: Command) -> Command {
     let about = "Measures the way to the storage and back: first touch, storage's cache, page cache";
-    Arguments::augment_args(command.about(about).after_help(EXAMPLES).allow_negative_numbers(true))
+    Arguments::augment_args(command).about(about).after_help(EXAMPLES).allow_negative_numbers(true)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {

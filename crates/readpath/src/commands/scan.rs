@@ -114,7 +114,7 @@ pub(super) struct Arguments {
 
 fn define(command: Command) -> Command {
     let about = "Asks one question of the same rows by six access paths, all in memory";
-    Arguments::augment_args(command.about(about).after_help(EXAMPLES))
+    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {

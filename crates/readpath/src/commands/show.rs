@@ -22,7 +22,7 @@ struct Arguments {
 }
 
 fn define(command: Command) -> Command {
-    Arguments::augment_args(command.about("Shows a kept run again").after_help(EXAMPLES))
+    Arguments::augment_args(command).about("Shows a kept run again").after_help(EXAMPLES)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
