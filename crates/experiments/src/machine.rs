@@ -15,6 +15,9 @@ const CORE_CLOCK_DRIFT: f64 = 0.02;
 /// Share of the processors' time that a hypervisor may take away before it is worth a finding.
 const STOLEN_SHARE: f64 = 0.02;
 
+/// The part of its best rate of additions below which a core is shared with somebody.
+const SHARED_CORE: f64 = 0.9;
+
 /// What an experiment needs to know of the machine.
 #[derive(Clone, Debug)]
 pub struct Machine {
@@ -78,6 +81,7 @@ impl Machine {
 pub struct Conditions {
     at: Nanos,
     core_ghz: Option<f64>,
+    additions: Option<f64>,
     stolen: Option<Nanos>,
 }
 
@@ -86,6 +90,8 @@ pub struct Conditions {
 pub struct Change {
     /// Core frequency before and after, in GHz.
     pub core_ghz: Option<(f64, f64)>,
+    /// Independent additions a cycle before and after: fewer where somebody's thread shares the core.
+    pub additions: Option<(f64, f64)>,
     /// Processor time that the hypervisor gave to others.
     pub stolen: Option<Nanos>,
     /// Time between.
@@ -93,10 +99,11 @@ pub struct Change {
 }
 
 impl Conditions {
-    /// Looks at the machine; about 2 ms.
+    /// Looks at the machine; about 3 ms.
     pub fn now(machine: &Machine) -> Conditions {
         let core_ghz = core_clock::core_ghz(&machine.clock);
-        Conditions { at: machine.clock.now(), core_ghz, stolen: host::stolen() }
+        let additions = core_ghz.and_then(|ghz| core_clock::additions_per_cycle(&machine.clock, ghz));
+        Conditions { at: machine.clock.now(), core_ghz, additions, stolen: host::stolen() }
     }
 
     /// Looks again and tells the difference.
@@ -105,6 +112,7 @@ impl Conditions {
         let after = Conditions::now(machine);
         Change {
             core_ghz: self.core_ghz.zip(after.core_ghz),
+            additions: self.additions.zip(after.additions),
             stolen: self.stolen.zip(after.stolen).map(|(before, after)| after.since(before)),
             elapsed,
         }
@@ -112,15 +120,15 @@ impl Conditions {
 }
 
 impl Change {
-    /// The core's frequency before and after as a metric.
-    pub fn metric(&self) -> Option<Metric> {
-        let (before, after) = self.core_ghz?;
-        Metric::of_samples(
-            "core_clock",
-            Unit::Gigahertz,
-            "chain of dependent additions, before and after",
-            &[before, after],
-        )
+    /// The core's frequency and what it carries out in a cycle, before and after, as metrics.
+    pub fn metrics(&self) -> impl Iterator<Item = Metric> {
+        let metric = |name, unit, source, pair: Option<(f64, f64)>| {
+            pair.and_then(|(before, after)| Metric::of_samples(name, unit, source, &[before, after]))
+        };
+        let clock = "chain of dependent additions, before and after";
+        let additions = "eight chains of additions side by side, a cycle, before and after";
+        let clock = metric("core_clock", Unit::Gigahertz, clock, self.core_ghz);
+        clock.into_iter().chain(metric("core_additions", Unit::Count, additions, self.additions))
     }
 
     /// Share of the processors' time that the hypervisor took; `None` where too little was counted to tell: the
@@ -151,6 +159,8 @@ pub struct Disturbances {
     blocks: u64,
     clock: Vec<(f64, String, Change)>,
     clock_matters: bool,
+    /// Additions a cycle during each measurement, the fewer of before and after.
+    additions: Vec<(f64, String)>,
     stolen: Vec<(f64, String)>,
     shared: Vec<(f64, String)>,
 }
@@ -163,13 +173,38 @@ impl Disturbances {
             self.clock.push((drift, what.into(), *change));
             self.clock_matters |= sensitivity == Sensitivity::Core;
         }
+        if sensitivity == Sensitivity::Core {
+            self.additions.extend(change.additions.map(|(before, after)| (before.min(after), what.into())));
+        }
         if let Some(share) = change.stolen_share(cores).filter(|share| *share > STOLEN_SHARE) {
             self.stolen.push((share, what.into()));
         }
     }
 
+    /// A core whose units somebody else uses too: told against the best that it did in the run.
+    fn report_shared_core(&self, journal: &mut dyn Journal) {
+        let best = self.additions.iter().map(|(additions, _)| *additions).fold(0.0, f64::max);
+        let shared = self.additions.iter().filter(|(additions, _)| *additions < best * SHARED_CORE);
+        let Some((least, what)) = shared.clone().min_by(|one, other| one.0.total_cmp(&other.0)) else { return };
+        journal.find(Finding::warning(
+            "core-shared",
+            format!(
+                "Somebody's thread shared the core during {} of {} measurements, most during {what}: beside it the \
+                 core did {} of what it does alone ({} of {} additions a cycle). Costs of memory and CPU there are up \
+                 to {} times too high. Repeat the run when the machine is quiet, or on one with cores of its own.",
+                shared.count(),
+                self.additions.len(),
+                three_digits(least / best),
+                three_digits(*least),
+                three_digits(best),
+                three_digits(best / least)
+            ),
+        ));
+    }
+
     /// Adds a finding for each kind of disturbance, with the worst case by name.
     pub fn report(&self, journal: &mut dyn Journal) {
+        self.report_shared_core(journal);
         let worst_clock = self.clock.iter().max_by(|one, other| one.0.total_cmp(&other.0));
         if let Some((_, what, Change { core_ghz: Some((before, after)), .. })) = worst_clock {
             let figures = format!(

@@ -281,7 +281,7 @@ fn whole_run_metrics(reading: &Reading, job: &Job<'_>, counts: AuditCounts, chan
         counts.delivered_by_device,
     ));
     metrics.extend(count("device_reads", Unit::Count, "the block device's stat, all processes", counts.device_reads));
-    metrics.extend(change.metric());
+    metrics.extend(change.metrics());
     metrics
 }
 

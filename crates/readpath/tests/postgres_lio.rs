@@ -224,7 +224,7 @@ fn two_runs_agree_or_say_what_moved() {
     let words = SMALL.replace("--repeat 3", "--repeat 15");
     let run = || user.document(&format!("lio --on {} {words}", trial.url()));
     let (one, other) = (run(), run());
-    let moved = ["server-busy", "machine-busy", "samples-apart", "core-clock-changed", "stolen-time"];
+    let moved = ["server-busy", "machine-busy", "samples-apart", "core-clock-changed", "core-shared", "stolen-time"];
     let explained = ids(&one).iter().chain(&ids(&other)).any(|id| moved.contains(id));
     for (one, other) in on_server(&one).zip(on_server(&other)) {
         assert_eq!(one["parameters"], other["parameters"]);

@@ -35,7 +35,7 @@ const RELATIONS: &[Relation] = &[
 ];
 
 /// Metrics that stand in other rows.
-const TOLD_ELSEWHERE: [&str; 4] = ["ipc", "core_ghz", "core_clock", "cpus_used"];
+const TOLD_ELSEWHERE: [&str; 5] = ["ipc", "core_ghz", "core_clock", "core_additions", "cpus_used"];
 
 /// The table of each case, with the line of what follows from it.
 pub(crate) fn body(run: &Run, style: &Style) -> String {

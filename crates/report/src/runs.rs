@@ -71,7 +71,15 @@ fn moment(started: &str) -> String {
 
 fn subject(run: &Summary) -> String {
     let text = |key: &str| run.subject.get(key).and_then(Value::as_str).map(String::from);
-    text("path").or_else(|| text("device")).or_else(|| text("kind")).unwrap_or_default()
+    // A server's tables and a model's lie in files of ours, which are not what was measured.
+    let server = text("kind").filter(|kind| kind == "postgres").zip(text("version"));
+    let server = server.map(|(kind, version)| format!("{kind} {version}"));
+    server
+        .or_else(|| text("model"))
+        .or_else(|| text("path"))
+        .or_else(|| text("device"))
+        .or_else(|| text("kind"))
+        .unwrap_or_default()
 }
 
 fn unreadable(listing: &Listing, style: &Style) -> String {

@@ -37,7 +37,7 @@ pub(super) fn of(observed: &Observed) -> Vec<Metric> {
     kernel(observed, &mut metrics);
     processor(observed, &mut metrics);
     simulated(observed, &mut metrics);
-    metrics.0.extend(observed.change.metric());
+    metrics.0.extend(observed.change.metrics());
     derived(observed, &mut metrics);
     metrics.0
 }

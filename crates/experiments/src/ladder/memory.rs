@@ -188,7 +188,7 @@ fn sequential(steps: &Steps<'_>, footprint: usize, journal: &mut dyn Journal) ->
         ));
     }
     let change = conditions.changed(steps.machine);
-    case.metrics.extend(change.metric());
+    case.metrics.extend(change.metrics());
     steps.machine.note("rung dram-sequential", &change, Sensitivity::Core);
     if !steps.machine.stop.requested() {
         journal.keep(case)?;

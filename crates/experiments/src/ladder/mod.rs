@@ -107,7 +107,7 @@ fn timed_rung(
     let latency = Metric::of_samples("latency", Unit::Nanoseconds, source, &samples);
     let median = latency.as_ref().map(Metric::median);
     case.metrics.extend(latency);
-    case.metrics.extend(change.metric());
+    case.metrics.extend(change.metrics());
     steps.machine.note(&format!("rung {name}"), &change, Sensitivity::Core);
     journal.keep(case)?;
     Ok(median)

@@ -160,7 +160,7 @@ impl Bench<'_> {
             case.metrics.extend(metric);
         }
         let change = conditions.changed(machine);
-        case.metrics.extend(change.metric());
+        case.metrics.extend(change.metrics());
         if machine.stop.requested() {
             return Ok(None);
         }

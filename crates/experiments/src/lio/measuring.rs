@@ -73,7 +73,7 @@ pub(super) fn case(
     bench.check_stop()?;
     let mut case = Case::new(parameters(&setting, &plan, extra, bench));
     case.metrics = metrics(&samples, &setting, &plan, bench);
-    case.metrics.extend(change.metric());
+    case.metrics.extend(change.metrics());
     report_misses(&samples, &what, journal);
     let measured = measured(&case, &setting, &plan, bench);
     journal.keep(case)?;

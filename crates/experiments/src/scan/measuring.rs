@@ -103,7 +103,7 @@ pub(super) fn case(
     case.metrics.extend(structure(facts, path));
     let source = "wall clock; what another path made before is there already";
     case.metrics.push(Metric::single("preparation", Unit::Seconds, source, prepared.time.as_seconds()));
-    case.metrics.extend(change.metric());
+    case.metrics.extend(change.metrics());
     counters::report_absences(&case, &samples.costs, journal);
     let kernels = facts.kernel.zip(samples.by_counted_kernel.as_ref().map(|(kernel, _)| *kernel));
     let kernels = kernels.zip(case.metric("counted_row_time").map(Metric::median));

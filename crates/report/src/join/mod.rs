@@ -31,12 +31,12 @@ pub(crate) fn body(run: &Run, style: &Style) -> String {
     let (joins, others): (Vec<&Case>, Vec<&Case>) =
         engine.into_iter().partition(|case| case.parameters.contains_key("method"));
     let mut sections = Vec::new();
+    sections.push(server::joins(&on_server, &joins, style));
     if !joins.is_empty() {
         sections.extend([times(&joins, style), published(&joins, style), requests(&joins, style)]);
         sections.push(planner(&joins, &others, style));
     }
     sections.push(costs(&others, style));
-    sections.push(server::joins(&on_server, style));
     crate::join_sections(&sections)
 }
 

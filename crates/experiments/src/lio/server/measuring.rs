@@ -96,7 +96,7 @@ pub(super) fn case(
     let after = bench.reads.blocks(&question, table)?;
     let mut case = Case::new(parameters(bench, &cell, (way, touch), ALL_VISIBLE));
     case.metrics = metrics(bench, &samples, &question, after);
-    case.metrics.extend(change.metric());
+    case.metrics.extend(change.metrics());
     report_misses(&what, blocks, after, journal);
     note_found(bench, &case, &cell, (way, touch), false);
     journal.keep(case)?;

@@ -89,7 +89,7 @@ impl Bench<'_> {
         super::measuring::report_misses(&what, before, after, journal);
         let mut case = Case::new(self.parameters_of(catalog));
         case.metrics = self.metrics(catalog, &samples, (laps, after.gets(), after.reads));
-        case.metrics.extend(change.metric());
+        case.metrics.extend(change.metrics());
         self.found.extend(case.metric("lio").map(|lio| (catalog.name, lio.median() * 1e3)));
         Ok(journal.keep(case)?)
     }

@@ -61,7 +61,7 @@ pub(super) fn case(bench: &mut Bench<'_>, path: ServerPath, journal: &mut dyn Jo
         counted: counted.as_ref(),
         by_counted_kernel: None,
     }));
-    case.metrics.extend(change.metric());
+    case.metrics.extend(change.metrics());
     counters::report_absences(&case, &costs, journal);
     let value = |name: &str| case.metric(name).map(Metric::median);
     bench.found.push(MeasuredOnServer {
