@@ -234,6 +234,46 @@ fn two_runs_agree_or_say_what_moved() {
     }
 }
 
+/// A small file system in memory, unmounted when it is dropped.
+struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    #[allow(clippy::print_stdout, reason = "a skip is counted by its line")]
+    fn mount(size: &str) -> Option<SmallDisk> {
+        let folder = tempfile::tempdir().unwrap();
+        let options = format!("size={size},mode=755");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &options, "tmpfs"]).arg(folder.path()).output();
+        if !mounted.is_ok_and(|mounted| mounted.status.success()) {
+            println!("skipped: a file system cannot be mounted here, which takes root");
+            return None;
+        }
+        Some(SmallDisk(folder))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn a_disk_that_is_full_before_the_rows_are_there_is_told_and_nothing_stays() {
+    let Some(disk) = SmallDisk::mount("160m") else { return };
+    let Some(trial) = Trial::start_in(disk.0.path(), &["shared_buffers=16MB"]) else { return };
+    trial.run("CREATE USER shop; GRANT CREATE ON DATABASE postgres TO shop");
+    let user = User::new();
+    let words = "--payload 512MiB --row-length 250 --columns 5 --repeat 2 --access full-scan --format json";
+    // The superuser sees how much is free, and is refused before anything is made.
+    let refused = user.refused(&format!("lio --on {} {words}", trial.url()), 1);
+    assert!(refused.contains("are free"), "{refused}");
+    let output = user.run(&format!("lio --on {} {words}", trial.url_of("shop")));
+    let said = complaint(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("No space left on device") && !said.contains("panicked"), "{said}");
+    assert_eq!(trial.value(SCHEMAS), "0", "the server lives, and has what it had");
+}
+
 #[test]
 fn other_load_on_the_server_is_seen_and_said() {
     let Some(trial) = Trial::start(&[]) else { return };

@@ -42,8 +42,8 @@ pub fn core_ghz(_clock: &Clock) -> Option<f64> {
     None
 }
 
-/// Additions that do not wait for each other, a cycle of a core that runs at `ghz`: the median of ten repetitions within
-/// about half a millisecond.
+/// Additions that do not wait for each other, a cycle of a core that runs at `ghz`: the median of ten repetitions
+/// within about half a millisecond.
 ///
 /// A core alone carries out as many as it has units for, 3 to 6. A core that two threads share divides them: a
 /// neighbour whose thread runs on the same core, often of another virtual machine, shows here and neither in the

@@ -32,7 +32,8 @@ pub(super) struct ServerArguments {
     /// Measure on this PostgreSQL server as well: postgres://USER@HOST:PORT/DATABASE, or postgres:18
     ///
     /// All that is made lies in a schema readpath of its own, which is removed at the end, after ^C and after errors.
-    /// PGPASSWORD gives the password that the address does not.
+    /// PGPASSWORD gives the password that the address does not; sslmode= and sslrootcert= behind it mean what they mean
+    /// to PostgreSQL's own programs.
     ///
     /// postgres:VERSION (15 to 18) fetches that version once, starts a private server of it in the folder for temporary
     /// files, and removes the server at the end; postgres:DIRECTORY takes the programs of an installed one.

@@ -35,13 +35,18 @@ pub struct Trial {
 impl Trial {
     /// Starts a server with further settings, `shared_buffers=64MB`; says why not and gives `None` where there is no
     /// PostgreSQL.
-    #[allow(clippy::print_stdout, reason = "a skip is counted by its line")]
     pub fn start(settings: &[&str]) -> Option<Trial> {
+        Trial::start_in(&std::env::temp_dir(), settings)
+    }
+
+    /// The same with all that it has in a folder of `parent`.
+    #[allow(clippy::print_stdout, reason = "a skip is counted by its line")]
+    pub fn start_in(parent: &Path, settings: &[&str]) -> Option<Trial> {
         if !Path::new(PROGRAMS).join("initdb").is_file() {
             println!("{SKIPPED}");
             return None;
         }
-        let folder = tempfile::Builder::new().prefix("readpath-trial-").tempdir().unwrap();
+        let folder = tempfile::Builder::new().prefix("readpath-trial-").tempdir_in(parent).unwrap();
         if let Some((user, group)) = user() {
             chown(folder.path(), Some(user), Some(group)).unwrap();
         }

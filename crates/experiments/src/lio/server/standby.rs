@@ -140,8 +140,8 @@ fn answer(found: &[(&'static str, f64)], journal: &mut dyn Journal) {
     journal.find(Finding::info(
         "answer-standby",
         format!(
-            "A logical I/O of a full scan on the standby costs {} ({}) to {} ({}): it has the processor, the memory and \
-             the build of the server that answers queries there, whatever the primary has.",
+            "A logical I/O of a full scan on the standby costs {} ({}) to {} ({}): it has the processor, the memory \
+             and the build of the server that answers queries there, whatever the primary has.",
             format_nanos(least.1),
             least.0,
             format_nanos(most.1),
