@@ -242,6 +242,16 @@ fn words(name: &str) -> String {
     }
 }
 
+/// What the planner can be told.
+const CONSTANTS: [&str; 6] = [
+    "seq_page_cost",
+    "random_page_cost",
+    "cpu_tuple_cost",
+    "cpu_index_tuple_cost",
+    "cpu_operator_cost",
+    "effective_cache_size",
+];
+
 /// The recommended constants as statements, where that was asked for.
 fn sql(run: &Run) -> String {
     if run.subject.get("sql") != Some(&serde_json::Value::Bool(true)) {
@@ -251,8 +261,11 @@ fn sql(run: &Run) -> String {
     for case in part(run, "verification").iter().filter(|case| cell(case, "constants") == "recommended") {
         let told = case.metrics.iter().skip_while(|metric| metric.name != "lost").skip(1);
         let state = cell(case, "state");
-        let statements: Vec<String> =
-            told.map(|metric| format!("SET {} = {};\n", metric.name, plain(metric.median()))).collect();
+        let told: Vec<&measure::Metric> = told.collect();
+        // What a block before this one has set must not be left beside it: that mixture was not verified.
+        let reset = CONSTANTS.iter().map(|name| format!("RESET {name};\n"));
+        let set = told.iter().map(|metric| format!("SET {} = {};\n", metric.name, plain(metric.median())));
+        let statements: Vec<String> = if told.is_empty() { Vec::new() } else { reset.chain(set).collect() };
         if statements.is_empty() {
             text += &format!("-- {state}: no set of measured constants is better than the server's own\n");
         } else {
@@ -262,7 +275,7 @@ fn sql(run: &Run) -> String {
     text
 }
 
-/// A number as SET takes it: six significant digits, no exponent.
+/// A number as SET takes it: six significant digits, those that were verified; no exponent.
 fn plain(value: f64) -> String {
     let magnitude = value.abs().max(f64::MIN_POSITIVE).log10().floor();
     let text = format!("{value:.*}", (5.0 - magnitude).clamp(0.0, 12.0) as usize);

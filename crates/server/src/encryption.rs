@@ -6,11 +6,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use rustls_platform_verifier::Verifier;
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -68,7 +69,12 @@ impl Encryption {
     /// What makes an encrypted connection of a plain one. Errors where the authorities cannot be read.
     pub(crate) fn connector(&self) -> Result<MakeRustlsConnect, String> {
         let provider = Arc::new(ring::default_provider());
-        let verifier = AsAsked { inner: self.verifier(&provider)?, proof: self.proof, provider: Arc::clone(&provider) };
+        let authorities = match &self.authorities {
+            Some(file) if self.proof != Proof::None => read(file)?,
+            _ => Vec::new(),
+        };
+        let inner = self.verifier(&authorities, &provider)?;
+        let verifier = AsAsked { inner, proof: self.proof, authorities, provider: Arc::clone(&provider) };
         let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
         let config = versions
             .map_err(|error| error.to_string())?
@@ -78,7 +84,11 @@ impl Encryption {
         Ok(MakeRustlsConnect::new(config))
     }
 
-    fn verifier(&self, provider: &Arc<CryptoProvider>) -> Result<Option<Arc<dyn ServerCertVerifier>>, String> {
+    fn verifier(
+        &self,
+        authorities: &[CertificateDer<'static>],
+        provider: &Arc<CryptoProvider>,
+    ) -> Result<Option<Arc<dyn ServerCertVerifier>>, String> {
         match &self.authorities {
             _ if self.proof == Proof::None => Ok(None),
             None => {
@@ -86,22 +96,27 @@ impl Encryption {
                 Ok(Some(Arc::new(system)))
             }
             Some(file) => {
-                let authorities = Arc::new(read(file)?);
-                let verifier = WebPkiServerVerifier::builder_with_provider(authorities, Arc::clone(provider)).build();
-                Ok(Some(verifier.map_err(|error| format!("{}: {error}", file.display()))?))
+                let failed = |reason: String| unreadable(file, &reason);
+                let mut roots = RootCertStore::empty();
+                for authority in authorities {
+                    roots.add(authority.clone()).map_err(|error| failed(error.to_string()))?;
+                }
+                let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
+                Ok(Some(verifier.build().map_err(|error| failed(error.to_string()))?))
             }
         }
     }
 }
 
-fn read(file: &Path) -> Result<RootCertStore, String> {
-    let failed = |reason: String| format!("the authorities in {} cannot be read ({reason})", file.display());
-    let mut authorities = RootCertStore::empty();
-    for certificate in CertificateDer::pem_file_iter(file).map_err(|error| failed(error.to_string()))? {
-        let certificate = certificate.map_err(|error| failed(error.to_string()))?;
-        authorities.add(certificate).map_err(|error| failed(error.to_string()))?;
-    }
-    if authorities.is_empty() { Err(failed("it holds no certificate".into())) } else { Ok(authorities) }
+/// The certificates of a file, at least one.
+fn read(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let all = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let all = all.map_err(|error| unreadable(file, &error.to_string()))?;
+    if all.is_empty() { Err(unreadable(file, "it holds no certificate")) } else { Ok(all) }
+}
+
+fn unreadable(file: &Path, reason: &str) -> String {
+    format!("the authorities in {} cannot be read ({reason})", file.display())
 }
 
 /// A path as it stands in an address, where `%2F` may stand for a slash.
@@ -132,6 +147,8 @@ struct AsAsked {
     /// None where nothing has to be proved.
     inner: Option<Arc<dyn ServerCertVerifier>>,
     proof: Proof,
+    /// Those that the user named. One of them may be the server's own certificate, signed by nobody else.
+    authorities: Vec<CertificateDer<'static>>,
     provider: Arc<CryptoProvider>,
 }
 
@@ -145,6 +162,12 @@ impl ServerCertVerifier for AsAsked {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let Some(inner) = &self.inner else { return Ok(ServerCertVerified::assertion()) };
+        if self.authorities.iter().any(|named| named.as_ref() == end_entity.as_ref()) {
+            if self.proof == Proof::Name {
+                verify_server_name(&ParsedCertificate::try_from(end_entity)?, name)?;
+            }
+            return Ok(ServerCertVerified::assertion());
+        }
         match inner.verify_server_cert(end_entity, intermediates, name, ocsp_response, now) {
             // The name is looked at last: all else is as it should be.
             Err(Error::InvalidCertificate(

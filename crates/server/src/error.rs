@@ -199,6 +199,10 @@ impl ServerError {
                     advice: "; write it into the address, or set PGPASSWORD",
                 },
                 _ if error.to_string().starts_with("error performing TLS handshake") => {
+                    let reason = match reason.contains("UnknownIssuer") {
+                        true => "no authority that is known here vouches for its certificate (UnknownIssuer)".into(),
+                        false => reason,
+                    };
                     ServerError::Encryption { server, reason }
                 }
                 _ => ServerError::Unreachable { server, reason },

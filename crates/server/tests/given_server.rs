@@ -66,6 +66,12 @@ fn a_connection_is_encrypted_as_the_address_asks_for_and_to_nobody_else() {
     // The test's authority is none of the system's.
     assert!(refused("sslmode=verify-ca".into()).contains("UnknownIssuer"));
     assert!(refused("sslmode=require&sslrootcert=/no/such/file".into()).contains("/no/such/file"));
+    // A certificate that nobody else has signed vouches for itself where it is named.
+    let own = trial.encrypt_by_itself("localhost");
+    let by_name = address.replace("127.0.0.1", "localhost");
+    let named = format!("sslmode=verify-full&sslrootcert={}", own.display());
+    assert!(open(&format!("{by_name}?{named}")).unwrap().facts().encryption.is_some());
+    assert!(refused(named).contains("not valid for"));
     // As to libpq: on a socket there is nothing to encrypt.
     assert_eq!(open(&format!("{}?sslmode=require", trial.url())).unwrap().facts().encryption, None);
     // ^C goes the same way.

@@ -10,7 +10,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, test_kill_process_group, waitid,
+};
 
 /// A user and a group, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,6 +114,19 @@ impl BoundChild {
 }
 
 impl BoundChild {
+    /// Asks it and those of its own children that are still in its process group to end (SIGTERM), and waits until none
+    /// of them is left, at most for `limit`.
+    pub fn end_group(&self, limit: Duration) {
+        let Some(group) = Pid::from_raw(self.id.cast_signed()) else { return };
+        // As long as one of them lives the group's number is nobody else's.
+        let end = Instant::now() + limit;
+        let mut asked = kill_process_group(group, Signal::TERM);
+        while asked.is_ok() && Instant::now() < end {
+            thread::sleep(Duration::from_millis(10));
+            asked = test_kill_process_group(group);
+        }
+    }
+
     /// Kills it with those of its own children that are still in its process group.
     fn kill_group(&self) {
         let status = self.state.lock();

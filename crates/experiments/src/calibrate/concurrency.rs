@@ -5,6 +5,7 @@ use std::time::Duration;
 use measure::statistics::median;
 use measure::{Case, Metric, Parameters, Unit};
 use serde_json::json;
+use subjects::logical_reads::SubjectError;
 use subjects::postgres::calibration::{ChosenPlan, Clustering, Probe, Ways};
 
 use super::Bench;
@@ -15,7 +16,7 @@ use crate::journal::Journal;
 const SETTING: &str = "effective_io_concurrency";
 
 /// Its values, doubled until devices of today have enough.
-const VALUES: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
+pub(super) const VALUES: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 /// A setting is as good as the best one within this part of its time.
 const NEAR: f64 = 0.1;
@@ -48,6 +49,7 @@ pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Resul
             micros.push(bench.tables.execute(probe, ways)?.micros);
         }
     }
+    bench.tables.session().run(&format!("RESET {SETTING}")).map_err(SubjectError::from)?;
     for (value, micros) in &sweep {
         let mut parameters = Parameters::new();
         parameters.insert("subject".into(), json!(bench.name));

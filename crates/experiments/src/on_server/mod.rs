@@ -10,7 +10,7 @@ use measure::{Case, Finding, Metric};
 use serde_json::{Value, json};
 use server::activity::Activity;
 use server::space::FreeSpace;
-use server::{Address, Session, space};
+use server::{Address, ServerError, Session, space};
 use subjects::logical_reads::SubjectError;
 
 use crate::error::ExperimentError;
@@ -29,6 +29,14 @@ pub(crate) fn describe(session: &Session, journal: &mut dyn Journal) {
     }
 }
 
+/// Refuses a standby, before anything else takes time.
+pub(crate) fn check_primary(session: &Session) -> Result<(), ExperimentError> {
+    if session.facts().is_standby {
+        return Err(SubjectError::from(ServerError::Standby { server: session.address().shown() }).into());
+    }
+    Ok(())
+}
+
 /// Refuses tables and indexes of `needed` bytes for which there is no room on the server. Where its free space is not
 /// known that is said, with the option that asks for less.
 pub(crate) fn check_space(
@@ -45,7 +53,7 @@ pub(crate) fn check_space(
             format!(
                 "The server's free space is not known, because {reason}. What is made there takes up to {} at one \
                  time, none of it in the log; {option} makes it smaller.",
-                size_in_words(needed >> 20 << 20)
+                size_in_words(if needed >= 1 << 20 { needed >> 20 << 20 } else { needed >> 10 << 10 })
             ),
         ));
     }

@@ -111,13 +111,14 @@ fn measure_all(on: &OnServer, loops: &mut ServerLoops<'_>, journal: &mut dyn Jou
     journal.step("loading the table", Duration::from_secs(2));
     loops.load(on.table(), &mut |_, _| {})?;
     let emptying = loops.cold().emptying().clone();
+    let user = loops.user();
     if let Some(reason) = loops.untimed() {
         journal.find(Finding::warning(
             "absent-io-time",
             format!(
                 "The server did not time its reads, because track_io_timing is off and may not be set ({reason}): how \
                  long they took is not known. A superuser may allow it with GRANT SET ON PARAMETER track_io_timing TO \
-                 ...."
+                 {user}."
             ),
         ));
     }
@@ -169,6 +170,16 @@ fn pass(
     let waits: Vec<f64> = reads.iter().filter_map(|read| read.wait).collect();
     let of_all: Vec<f64> = reads.iter().filter_map(|read| read.wait_of_all).collect();
     let counts: Vec<f64> = reads.iter().map(|read| read.buffers.reads as f64).collect();
+    if counts.iter().all(|count| *count == 0.0) && !is_rehearsed(&reads) {
+        journal.find(Finding::warning(
+            &format!("nothing-read-{name}"),
+            format!(
+                "All blocks were found in shared buffers ({name}): nothing was read, and what a read takes is not \
+                 known. Ask for more with --blocks, so that the table of {TABLE_BLOCKS} times as many does not stay \
+                 there."
+            ),
+        ));
+    }
     let hits: Vec<f64> = reads.iter().map(|read| read.buffers.hits as f64).collect();
     let mut case = Case::new(measure::Parameters::new());
     case.parameters.insert("pass".into(), json!(name));
@@ -188,6 +199,11 @@ fn pass(
         journal.find(answer(name, direct, wait, tier));
     }
     Ok(journal.keep(case)?)
+}
+
+/// Whether nothing was sent: blocks are neither read nor found then.
+fn is_rehearsed(reads: &[SingleReads]) -> bool {
+    reads.iter().all(|read| read.buffers.gets() == 0)
 }
 
 /// Who answered: by what the kernel says of a private server's files, and by the time alone on a given one.

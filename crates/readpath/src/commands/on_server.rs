@@ -29,7 +29,7 @@ const NOBODY: &str = "postgres://postgres@%2Fnonexistent/postgres";
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Server")]
 pub(super) struct ServerArguments {
-    /// Measure on this PostgreSQL server as well: postgres://USER@HOST:PORT/DATABASE, or postgres:18
+    /// Measure on this PostgreSQL server: postgres://USER@HOST:PORT/DATABASE, or postgres:18
     ///
     /// All that is made lies in a schema readpath of its own, which is removed at the end, after ^C and after errors.
     /// PGPASSWORD gives the password that the address does not; sslmode= and sslrootcert= behind it mean what they mean

@@ -45,7 +45,7 @@ struct Arguments {
     #[arg(long)]
     seed: Option<u64>,
     /// Where direct I/O cannot be had: drop the blocks from the page cache before each pass; for files of your own
-    #[arg(long)]
+    #[arg(long, conflicts_with = "on")]
     evict: bool,
     #[command(flatten)]
     server: ServerArguments,

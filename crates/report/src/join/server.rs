@@ -72,9 +72,8 @@ pub(super) fn joins(on_server: &[&Case], engine: &[&Case], style: &Style) -> Str
         table.row(cells);
     }
     let title = format!(
-        "The engine and {} on the same rows: milliseconds of a join, how many times less than one block at a time, \
-         blocks of table and index that were read and found in shared buffers, and a block's time: the join's, and the \
-         wait for its read:",
+        "The engine and {} on the same rows: milliseconds of a join, how many times less than one block at a time (the \
+         median of that over each), blocks of table and index that were read, and the join's time for a block:",
         cell(first, SUBJECT)
     );
     wrap(&title, style.width, 2) + "\n" + &table.render(style)

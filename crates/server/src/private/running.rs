@@ -27,6 +27,9 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(600);
 const REMOVE_TIMEOUT: Duration = Duration::from_secs(20);
 const ASKED_EVERY: Duration = Duration::from_millis(10);
 
+/// How long the making of the first files may take to tidy up when it is stopped.
+const TIDY_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// The database's superuser, and the database that is there from the beginning.
 const USER: &str = "postgres";
 const DATABASE: &str = "postgres";
@@ -146,12 +149,16 @@ impl PrivateServer {
         // Whoever reaches the socket is its owner or root: nobody else can enter the directory.
         command.args(["--auth=trust", "--no-sync", "--locale=C", "--encoding=UTF8"]);
         command.stderr(self.log()?);
-        let child = self.spawn(command, Signal::KILL)?;
-        match wait(&child, INITIALISE_TIMEOUT, stop)? {
-            Some(status) if status.success() => Ok(()),
-            Some(_) => Err(self.not_started()),
-            None => Err(self.timed_out("made its first files", INITIALISE_TIMEOUT)),
-        }
+        let child = self.spawn(command, Signal::TERM)?;
+        let outcome = match wait(&child, INITIALISE_TIMEOUT, stop) {
+            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(_)) => Err(self.not_started()),
+            Ok(None) => Err(self.timed_out("made its first files", INITIALISE_TIMEOUT)),
+            Err(error) => Err(error),
+        };
+        // The server that it starts for a moment has shared memory, which it gives back unless it is killed.
+        child.end_group(TIDY_TIMEOUT);
+        outcome
     }
 
     /// Starts the server and waits until it answers.

@@ -177,6 +177,19 @@ impl Trial {
         Some(data.join("authority.pem"))
     }
 
+    /// Gives an encrypted server a certificate that it has signed itself, and starts it anew; the certificate.
+    pub fn encrypt_by_itself(&mut self, host: &str) -> PathBuf {
+        let data = self.folder.path().join("data");
+        let words = "req -x509 -newkey rsa:2048 -nodes -days 2 -keyout server.key -out server.crt -subj /CN=itself";
+        let names = format!("subjectAltName=DNS:{host}");
+        let mut openssl = Command::new("openssl");
+        openssl.args(words.split_whitespace()).args(["-addext", &names]).current_dir(&data);
+        assert!(openssl.output().unwrap().status.success());
+        self.kill();
+        self.start_again();
+        data.join("server.crt")
+    }
+
     /// Starts a pooler of this mode before the server.
     pub fn pooler(&self, program: &str, mode: &str) -> Pooler {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

@@ -141,7 +141,12 @@ impl<'a> ServerLoops<'a> {
         &self.cold
     }
 
-    /// Why reads are not timed by the server; `None` where they are.
+    /// Who we are on the server.
+    pub fn user(&mut self) -> String {
+        self.schema.session().facts().user.clone()
+    }
+
+    /// Why the server does not time its reads; `None` where it does.
     pub fn untimed(&self) -> Option<&str> {
         self.untimed.as_deref()
     }

@@ -57,6 +57,18 @@ fn gathering(found: &[MeasuredOnServer], setting: (u8, bool), name: &str, engine
     }
     let (rand, direct) = setting;
     let concurrency = best.join.concurrency().unwrap_or(0);
+    // Settings of reading together came with the io_method.
+    if direct && best.startup.io_method.is_none() {
+        journal.find(Finding::info(
+            "answer-server-advice",
+            format!(
+                "Past the page cache {name} gathers nothing: before version 18 a bitmap scan only advises the kernel of \
+                 blocks to come (posix_fadvise), which then reads them into the page cache. Differences between its \
+                 direct joins are chance."
+            ),
+        ));
+        return;
+    }
     let beside =
         engine.iter().filter(|gain| gain.rand == rand).max_by(|one, other| one.elapsed.total_cmp(&other.elapsed));
     let beside = beside.map_or(String::new(), |gain| {

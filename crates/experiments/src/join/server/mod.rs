@@ -100,6 +100,7 @@ pub fn run_beside(
     on.check()?;
     // Before the engine is measured: a wrong address and a full disk are better told at once.
     let session = open(on, machine)?;
+    on_server::check_primary(&session)?;
     let needed = inner_rows(parameters, 0).bytes_needed(session.facts().block_bytes);
     space::check(&session, needed).map_err(SubjectError::from)?;
     drop(session);
