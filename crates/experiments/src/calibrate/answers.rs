@@ -168,8 +168,8 @@ fn concurrency_answer(constants: &Constants, journal: &mut dyn Journal) {
             "A cold bitmap scan gets no faster by more reads at a time: effective_io_concurrency may stay at 1.".into()
         }
         _ if concurrency::VALUES.last() == Some(&value) => format!(
-            "A cold bitmap scan is fastest with effective_io_concurrency {value}, the largest that was tried: {} against \
-             {} at 1. A larger one may do better; `readpath join --concurrency` tries it.",
+            "A cold bitmap scan is fastest with effective_io_concurrency {value}, the largest that was tried: {} \
+             against {} at 1. A larger one may do better; `readpath join --concurrency` tries it.",
             format_nanos(best * 1e3),
             format_nanos(alone * 1e3)
         ),

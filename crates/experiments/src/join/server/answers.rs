@@ -62,8 +62,8 @@ fn gathering(found: &[MeasuredOnServer], setting: (u8, bool), name: &str, engine
         journal.find(Finding::info(
             "answer-server-advice",
             format!(
-                "Past the page cache {name} gathers nothing: before version 18 a bitmap scan only advises the kernel of \
-                 blocks to come (posix_fadvise), which then reads them into the page cache. Differences between its \
+                "Past the page cache {name} gathers nothing: before version 18 a bitmap scan only advises the kernel \
+                 of blocks to come (posix_fadvise), which then reads them into the page cache. Differences between its \
                  direct joins are chance."
             ),
         ));

@@ -70,7 +70,8 @@ impl OnServer {
     }
 }
 
-/// Rows from which on the planner goes each way that it is left; below 5000 an index that holds more columns is as short.
+/// Rows from which on the planner goes each way that it is left; below 5000 an index that holds more columns is as
+/// short.
 const ROWS_MIN: u64 = 10_000;
 
 /// What every step is given.
