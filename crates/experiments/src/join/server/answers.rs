@@ -116,7 +116,11 @@ fn serialized(found: &[MeasuredOnServer], journal: &mut dyn Journal) {
 fn who_answered(found: &[MeasuredOnServer], journal: &mut dyn Journal) {
     let buffered = found.iter().filter(|case| is_nested_loop(case) && !case.startup.direct);
     let Some((case, block)) = buffered.filter_map(|case| Some((case, case.block?))).next() else { return };
-    let takes = format!("A block that the nested loop{} reads takes {}", way(case), format_nanos(block * 1e3));
+    let takes = format!(
+        "A block that the nested loop{} reads through the page cache takes {}",
+        way(case),
+        format_nanos(block * 1e3)
+    );
     if block < PAGE_CACHE_MICROS {
         journal.find(Finding::warning(
             "answered-by-page-cache",
