@@ -10,22 +10,31 @@ mod trial;
 #[allow(dead_code, reason = "each test uses some of it")]
 mod user;
 
-use std::path::Path;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::AtomicBool;
 
 use serde_json::Value;
+use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source};
 use trial::Trial;
 use user::{SCHEMAS, User, cases, complaint, ids, median, metric, on_server};
 
 /// The first version that can read past the page cache.
 const DIRECT_SINCE: u32 = 16;
 
+static GO_ON: AtomicBool = AtomicBool::new(false);
+
+/// The programs are fetched once for all tests of this build.
+fn cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
+}
+
 /// The document of a command on a private server; `None`, and a skip, where its programs cannot be fetched.
 fn document(user: &User, major: u32, words: &str) -> Option<Value> {
-    // The programs are fetched once for all tests of this build.
-    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
     let mut command: Command = user.command(&format!("{words} --on postgres:{major} --format json"));
-    let output = command.env("XDG_CACHE_HOME", cache).output().unwrap();
+    let output = command.env("XDG_CACHE_HOME", cache()).output().unwrap();
     let said = complaint(&output);
     if said.contains("could not be fetched") {
         println!("skipped: PostgreSQL {major} is not in the cache and cannot be fetched");
@@ -34,7 +43,7 @@ fn document(user: &User, major: u32, words: &str) -> Option<Value> {
     assert!(output.status.success(), "{major} {words}: {said}");
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(document["subject"]["version"].as_str().unwrap().starts_with(&major.to_string()), "{document}");
-    let left = std::fs::read_dir(user.temporary.path()).unwrap().count();
+    let left = fs::read_dir(user.temporary.path()).unwrap().count();
     assert_eq!(left, 0, "{major} {words}: the private server left files");
     Some(document)
 }
@@ -104,6 +113,34 @@ fn experiments_on_17_read_what_they_say() {
 #[test]
 fn every_experiment_on_18_reads_what_it_says() {
     on_version(18, true);
+}
+
+#[test]
+fn an_old_script_of_an_extension_on_a_newer_server_is_told_and_a_newer_one_is_used() {
+    let source = Source { cache: cache().join("readpath/postgres"), proxy: None };
+    let installation = match Installation::of(18, &source, &GO_ON) {
+        Err(PrivateServerError::NotFetched { reason, .. }) => {
+            return println!("skipped: PostgreSQL 18 is not in the cache and cannot be fetched: {reason}");
+        }
+        installation => installation.unwrap(),
+    };
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    let server = PrivateServer::start(&installation, folder.path(), ServerSettings::new(64 << 20), &GO_ON).unwrap();
+    let mut client = server.connect().unwrap();
+    let user = User::new();
+    let words = format!("roundtrip --blocks 64 --on {}", server.url());
+    client.batch_execute("CREATE EXTENSION pg_buffercache VERSION '1.4'").unwrap();
+    let document = user.document(&words);
+    assert!(document["findings"].to_string().contains("of version 1.4, and empties buffers from 1.5"), "{document}");
+    assert_eq!(cases(&document).next().unwrap()["parameters"]["pass"], "first-touch");
+    for version in ["1.5", "1.6"] {
+        client.batch_execute(&format!("ALTER EXTENSION pg_buffercache UPDATE TO '{version}'")).unwrap();
+        let document = user.document(&words);
+        let pass = cases(&document).next().unwrap();
+        assert_eq!(pass["parameters"]["pass"], "page-cached", "{version}: {document}");
+        assert_eq!((median(pass, "blocks_read"), median(pass, "blocks_hit")), (64.0, 0.0), "{version}: {pass}");
+    }
 }
 
 #[test]

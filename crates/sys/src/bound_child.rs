@@ -115,15 +115,17 @@ impl BoundChild {
 
 impl BoundChild {
     /// Asks it and those of its own children that are still in its process group to end (SIGTERM), and waits until none
-    /// of them is left, at most for `limit`.
+    /// of them is left, at most for `limit`. Nothing happens where it has ended.
     pub fn end_group(&self, limit: Duration) {
         let Some(group) = Pid::from_raw(self.id.cast_signed()) else { return };
-        // As long as one of them lives the group's number is nobody else's.
+        let status = self.state.lock();
+        if status.is_some() || kill_process_group(group, Signal::TERM).is_err() {
+            return;
+        }
+        drop(status);
         let end = Instant::now() + limit;
-        let mut asked = kill_process_group(group, Signal::TERM);
-        while asked.is_ok() && Instant::now() < end {
+        while test_kill_process_group(group).is_ok() && Instant::now() < end {
             thread::sleep(Duration::from_millis(10));
-            asked = test_kill_process_group(group);
         }
     }
 
@@ -200,6 +202,21 @@ mod tests {
             assert!(start.elapsed() < Duration::from_secs(10), "it outlived its parent");
             thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    #[test]
+    fn a_group_that_is_asked_to_end_may_tidy_up_first() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap 'echo tidied; exit' TERM; echo ready; while :; do sleep 0.02; done"]);
+        let (reader, writer) = io::pipe().unwrap();
+        command.stdout(writer);
+        let child = BoundChild::spawn(command, None, Signal::KILL).unwrap();
+        let mut lines = io::BufRead::lines(io::BufReader::new(reader));
+        assert_eq!(lines.next().unwrap().unwrap(), "ready");
+        child.end_group(Duration::from_secs(10));
+        assert_eq!(lines.next().unwrap().unwrap(), "tidied");
+        assert!(child.wait(Duration::from_secs(10)).is_some());
+        child.end_group(Duration::from_secs(10));
     }
 
     #[test]

@@ -66,6 +66,8 @@ pub(super) fn joins(on_server: &[&Case], engine: &[&Case], style: &Style) -> Str
             elapsed.stddev.map_or(mean.clone(), |sd| format!("{mean} ± {}", three_digits(sd)))
         }));
         let gain = median(case, "gain").or_else(|| super::gain(case, engine, "elapsed").filter(|_| is_engine));
+        // What was found in memory gains nothing by being gathered.
+        let gain = gain.filter(|_| blocks_read(case) != Some(0.0));
         cells.push(gain.map_or(ABSENT.into(), |gain| format!("{} ×", three_digits(gain))));
         cells.extend([blocks_read(case), median(case, "blocks_hit")].map(whole));
         cells.extend([block, wait]);
