@@ -160,9 +160,10 @@ fn what_cannot_be_is_one_sentence() {
     let user = User::new();
     assert!(user.refused("scan --path bitmap-scan --rows 1000", 2).contains("--on"));
     assert!(user.refused("scan --on postgres:18 --path column-scan", 2).contains("no path of a server"));
-    assert!(user.refused("scan --on postgres:12 --rows 1000", 1).contains("only of 15, 16, 17 and 18"));
-    assert!(user.refused("scan --on postgres:/nonexistent --rows 1000", 1).contains("no PostgreSQL server"));
-    assert!(user.refused("scan --on postgres://me@127.0.0.1:1/db --rows 1000", 1).contains("does not answer"));
+    assert!(user.refused("scan --on postgres:12 --rows 10000", 1).contains("only of 15, 16, 17 and 18"));
+    assert!(user.refused("scan --on postgres:/nonexistent --rows 10000", 1).contains("no PostgreSQL server"));
+    assert!(user.refused("scan --on postgres://me@127.0.0.1:1/db --rows 10000", 1).contains("does not answer"));
+    assert!(user.refused("scan --on postgres://me@127.0.0.1:1/db --rows 9999", 2).contains("at least 10000"));
     assert!(user.refused("scan --on oracle:19", 2).contains("postgres:18"));
     // A proxy that nobody listens at stands for a machine without a network.
     let output = user.command("scan --on postgres:18").env("https_proxy", "http://127.0.0.1:9").output().unwrap();

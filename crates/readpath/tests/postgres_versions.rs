@@ -134,13 +134,14 @@ fn an_old_script_of_an_extension_on_a_newer_server_is_told_and_a_newer_one_is_us
     let document = user.document(&words);
     assert!(document["findings"].to_string().contains("of version 1.4, and empties buffers from 1.5"), "{document}");
     assert_eq!(cases(&document).next().unwrap()["parameters"]["pass"], "first-touch");
-    for version in ["1.5", "1.6"] {
-        client.batch_execute(&format!("ALTER EXTENSION pg_buffercache UPDATE TO '{version}'")).unwrap();
-        let document = user.document(&words);
-        let pass = cases(&document).next().unwrap();
-        assert_eq!(pass["parameters"]["pass"], "page-cached", "{version}: {document}");
-        assert_eq!((median(pass, "blocks_read"), median(pass, "blocks_hit")), (64.0, 0.0), "{version}: {pass}");
-    }
+    client.batch_execute("ALTER EXTENSION pg_buffercache UPDATE TO '1.5'").unwrap();
+    let document = user.document(&words);
+    assert!(document["findings"].to_string().contains("ALTER EXTENSION pg_buffercache UPDATE"), "{document}");
+    client.batch_execute("ALTER EXTENSION pg_buffercache UPDATE TO '1.6'").unwrap();
+    let document = user.document(&words);
+    let pass = cases(&document).next().unwrap();
+    assert_eq!(pass["parameters"]["pass"], "page-cached", "{document}");
+    assert_eq!((median(pass, "blocks_read"), median(pass, "blocks_hit")), (64.0, 0.0), "{pass}");
 }
 
 #[test]

@@ -114,17 +114,14 @@ impl BoundChild {
 }
 
 impl BoundChild {
-    /// Asks it and those of its own children that are still in its process group to end (SIGTERM), and waits until none
-    /// of them is left, at most for `limit`. Nothing happens where it has ended.
-    pub fn end_group(&self, limit: Duration) {
+    /// Asks it to end (SIGTERM), and waits until it and those of its own children that are in its process group are
+    /// gone, at most for `limit`; its children are not asked, and go on until they are done. Nothing happens where it
+    /// has ended.
+    pub fn end_gently(&self, limit: Duration) {
         let Some(group) = Pid::from_raw(self.id.cast_signed()) else { return };
-        let status = self.state.lock();
-        if status.is_some() || kill_process_group(group, Signal::TERM).is_err() {
-            return;
-        }
-        drop(status);
+        let is_asked = self.signal(Signal::TERM).is_ok() && self.ended().is_none();
         let end = Instant::now() + limit;
-        while test_kill_process_group(group).is_ok() && Instant::now() < end {
+        while is_asked && test_kill_process_group(group).is_ok() && Instant::now() < end {
             thread::sleep(Duration::from_millis(10));
         }
     }
@@ -205,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_is_asked_to_end_may_tidy_up_first() {
+    fn a_child_that_is_asked_to_end_may_tidy_up_first() {
         let mut command = Command::new("sh");
         command.args(["-c", "trap 'echo tidied; exit' TERM; echo ready; while :; do sleep 0.02; done"]);
         let (reader, writer) = io::pipe().unwrap();
@@ -213,10 +210,10 @@ mod tests {
         let child = BoundChild::spawn(command, None, Signal::KILL).unwrap();
         let mut lines = io::BufRead::lines(io::BufReader::new(reader));
         assert_eq!(lines.next().unwrap().unwrap(), "ready");
-        child.end_group(Duration::from_secs(10));
+        child.end_gently(Duration::from_secs(10));
         assert_eq!(lines.next().unwrap().unwrap(), "tidied");
         assert!(child.wait(Duration::from_secs(10)).is_some());
-        child.end_group(Duration::from_secs(10));
+        child.end_gently(Duration::from_secs(10));
     }
 
     #[test]

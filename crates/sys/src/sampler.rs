@@ -194,6 +194,7 @@ mod tests {
         };
         assert!(stacks.len() > 5, "{} samples", stacks.len());
         let found = stacks.iter().filter(|stack| here(stack)).count();
-        assert!(found * 2 > stacks.len(), "{found} of {}", stacks.len());
+        // Threads of other tests are sampled too.
+        assert!(found > 5, "{found} of {}", stacks.len());
     }
 }

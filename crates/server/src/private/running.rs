@@ -28,7 +28,7 @@ const REMOVE_TIMEOUT: Duration = Duration::from_secs(20);
 const ASKED_EVERY: Duration = Duration::from_millis(10);
 
 /// How long the making of the first files may take to tidy up when it is stopped.
-const TIDY_TIMEOUT: Duration = Duration::from_secs(5);
+const TIDY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The database's superuser, and the database that is there from the beginning.
 const USER: &str = "postgres";
@@ -156,8 +156,9 @@ impl PrivateServer {
             Ok(None) => Err(self.timed_out("made its first files", INITIALISE_TIMEOUT)),
             Err(error) => Err(error),
         };
-        // The server that it starts for a moment has shared memory, which it gives back unless it is killed.
-        child.end_group(TIDY_TIMEOUT);
+        // The server that it starts for a moment has shared memory, which it gives back unless it is killed or asked to
+        // end too early; initdb waits for it.
+        child.end_gently(TIDY_TIMEOUT);
         outcome
     }
 

@@ -16,6 +16,9 @@ const EXTENSION: &str = "pg_buffercache";
 const EVICTS_RELATIONS_SINCE: (u32, u32) = (1, 6);
 const EVICTS_BUFFERS_SINCE: (u32, u32) = (1, 5);
 
+/// The first server whose library gives the eviction of a buffer as a row, where scripts before 1.6 declare a truth.
+const NEW_EVICTION_SINCE: u32 = 18;
+
 /// The first version that can read its data files past the page cache.
 const DIRECT_SINCE: u32 = 16;
 
@@ -208,6 +211,13 @@ fn of_given(session: &mut Session) -> Result<Emptying, ServerError> {
         let (major, minor) = script;
         let sentence = format!("the extension {EXTENSION} is of version {major}.{minor}, and empties buffers from 1.5");
         return Ok(Emptying::Never(sentence));
+    }
+    if script < EVICTS_RELATIONS_SINCE && facts.major() >= NEW_EVICTION_SINCE {
+        let (major, minor) = script;
+        return Ok(Emptying::Never(format!(
+            "the extension {EXTENSION} is of version {major}.{minor}, older than the server, which does not carry out its \
+             way to empty buffers any more: a superuser may say ALTER EXTENSION {EXTENSION} UPDATE"
+        )));
     }
     if !facts.is_superuser {
         return Ok(Emptying::Never(format!("{} is no superuser, and only those may empty buffers", facts.user)));
