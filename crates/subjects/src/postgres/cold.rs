@@ -215,8 +215,8 @@ fn of_given(session: &mut Session) -> Result<Emptying, ServerError> {
     if script < EVICTS_RELATIONS_SINCE && facts.major() >= NEW_EVICTION_SINCE {
         let (major, minor) = script;
         return Ok(Emptying::Never(format!(
-            "the extension {EXTENSION} is of version {major}.{minor}, older than the server, which does not carry out its \
-             way to empty buffers any more: a superuser may say ALTER EXTENSION {EXTENSION} UPDATE"
+            "the extension {EXTENSION} is of version {major}.{minor}, older than the server, which does not carry out \
+             its way to empty buffers any more: a superuser may say ALTER EXTENSION {EXTENSION} UPDATE"
         )));
     }
     if !facts.is_superuser {
