@@ -62,16 +62,7 @@ impl Session {
         let canceller = Canceller::watch(client.cancel_token(), address.connector()?, Arc::clone(&stop))
             .map_err(|error| ServerError::Machine(format!("^C cannot be watched for: {error}")))?;
         let wire = Wire::Live { client: Box::new(client), canceller: Some(canceller) };
-        let mut session = Session {
-            wire,
-            address: address.clone(),
-            limits,
-            facts: ServerFacts::assumed(),
-            stop,
-            in_transaction: false,
-        };
-        session.begin()?;
-        Ok(session)
+        Session::begin(wire, address, limits, stop)
     }
 
     /// A session that sends nothing and notes what it would send.
@@ -82,17 +73,7 @@ impl Session {
         statements: Statements,
     ) -> Result<Session, ServerError> {
         pooler::rehearse(&statements);
-        let wire = Wire::Rehearsal(statements);
-        let mut session = Session {
-            wire,
-            address: address.clone(),
-            limits,
-            facts: ServerFacts::assumed(),
-            stop,
-            in_transaction: false,
-        };
-        session.begin()?;
-        Ok(session)
+        Session::begin(Wire::Rehearsal(statements), address, limits, stop)
     }
 
     /// Another session of the same kind to the same server.
@@ -104,13 +85,15 @@ impl Session {
         }
     }
 
-    fn begin(&mut self) -> Result<(), ServerError> {
+    fn begin(wire: Wire, address: &Address, limits: Limits, stop: Arc<AtomicBool>) -> Result<Session, ServerError> {
+        let (address, facts) = (address.clone(), ServerFacts::assumed());
+        let mut session = Session { wire, address, limits, facts, stop, in_transaction: false };
         // Names of ours have their schema before them, and nobody's functions stand before the server's own.
-        self.set("search_path", "pg_catalog")?;
-        self.set("statement_timeout", &self.limits.statement.as_millis().max(1).to_string())?;
-        self.set("lock_timeout", &self.limits.lock.as_millis().max(1).to_string())?;
-        self.facts = facts::ask(self)?;
-        Ok(())
+        session.set("search_path", "pg_catalog")?;
+        session.set("statement_timeout", &limits.statement.as_millis().max(1).to_string())?;
+        session.set("lock_timeout", &limits.lock.as_millis().max(1).to_string())?;
+        session.facts = facts::ask(&mut session)?;
+        Ok(session)
     }
 
     /// What the server is and what we may do there.
