@@ -1,13 +1,13 @@
-//! The command line as a whole: the options that all commands share, and the help. Each command defines its own part.
+//! The command line as a whole, and its help. Each command defines its own part.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Command, ValueEnum};
+use clap::{Args, Command};
 
-use crate::commands::COMMANDS;
+use crate::commands::{COMMANDS, HIDDEN};
 use crate::exit::EXIT_CODES;
+use crate::options::{CommandRow, Globals};
 use crate::output;
 
 /// What stands at the end of `readpath --help`.
@@ -24,38 +24,10 @@ Examples:
   readpath show last             the newest run again
   readpath compare last~1 last   what changed between the two newest runs";
 
-/// How a result is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// A page for people
-    Table,
-    /// The run document, and nothing else on standard output
-    Json,
-    /// One row a metric
-    Csv,
-}
-
-/// The options that every command has.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Common options")]
-pub(crate) struct Globals {
-    /// How the result is printed
-    #[arg(long, global = true, value_enum, default_value_t = Format::Table)]
-    pub(crate) format: Format,
-    /// Directory that runs are kept in [default: $XDG_DATA_HOME/readpath/runs or ~/.local/share/readpath/runs]
-    #[arg(long, global = true, value_name = "DIR")]
-    pub(crate) store: Option<PathBuf>,
-    /// Keep no run
-    #[arg(long, global = true, conflicts_with = "store")]
-    pub(crate) no_store: bool,
-    /// No progress line
-    #[arg(long, short, global = true)]
-    pub(crate) quiet: bool,
-}
-
 /// The whole command line, built from the table of commands.
 pub(crate) fn definition() -> Command {
-    let commands = COMMANDS.iter().map(|row| (row.define)(Command::new(row.name)));
+    let define = |row: &CommandRow| (row.define)(Command::new(row.name));
+    let commands = COMMANDS.iter().map(define).chain(HIDDEN.iter().map(|row| define(row).hide(true)));
     // The description comes after the options: adding them puts their own in its place.
     Globals::augment_args(Command::new("readpath"))
         .version(env!("CARGO_PKG_VERSION"))

@@ -56,13 +56,6 @@ impl Exit {
     }
 }
 
-/// Ends the process in the middle of whatever it does, because the user asked a second time. What was kept stays kept.
-#[allow(clippy::exit, reason = "the user wants out, and a store is never half-written")]
-pub(crate) fn at_once(signal: u8) -> ! {
-    crate::output::complain("stopped at once; what was kept before is whole.");
-    std::process::exit(128 + i32::from(signal))
-}
-
 /// A command that did not do what it was asked for.
 #[derive(Debug)]
 pub(crate) struct Failure {

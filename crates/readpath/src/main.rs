@@ -3,6 +3,7 @@
 mod cli;
 mod commands;
 mod exit;
+mod options;
 mod output;
 mod progress;
 mod run_journal;
@@ -13,7 +14,7 @@ use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use crate::commands::Context;
+use crate::options::Context;
 use crate::settings::Settings;
 
 fn main() -> ExitCode {
@@ -23,7 +24,8 @@ fn main() -> ExitCode {
         Ok(matches) => matches,
         Err(answer) => return cli::print_answer(&answer),
     };
-    let outcome = Context::new(&matches, settings, &command_line).and_then(|context| commands::run(&matches, &context));
+    let context = Context::new(&matches, settings, &command_line, cli::definition);
+    let outcome = context.and_then(|context| commands::run(&matches, &context));
     match outcome {
         Ok(exit) => exit.code(),
         Err(failure) => {

@@ -5,9 +5,8 @@ use std::io::{self, BufWriter, Write};
 use measure::Run;
 use serde::Serialize;
 
-use crate::cli::Format;
-use crate::commands::Context;
 use crate::exit::{Exit, Failure};
+use crate::options::{Context, Format};
 
 /// Prints a run in the format that was asked for.
 pub(crate) fn print_run(run: &Run, context: &Context) -> Result<(), Failure> {

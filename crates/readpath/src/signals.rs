@@ -11,6 +11,8 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::Signals as Arrivals;
 
+use crate::output;
+
 /// The signals that ask a run to stop, with their numbers as the exit code counts them.
 const SIGNALS: [(i32, u8); 2] = [(SIGINT, 2), (SIGTERM, 15)];
 
@@ -58,7 +60,14 @@ fn watch(mut arrivals: Arrivals) {
         match first {
             None => first = Some(Instant::now()),
             Some(first) if first.elapsed() < TOGETHER => {}
-            Some(_) => crate::exit::at_once(number),
+            Some(_) => end_at_once(number),
         }
     }
+}
+
+/// Ends the process in the middle of whatever it does, because the user asked a second time. What was kept stays kept.
+#[allow(clippy::exit, reason = "the user wants out, and a store is never half-written")]
+fn end_at_once(signal: u8) -> ! {
+    output::complain("stopped at once; what was kept before is whole.");
+    std::process::exit(128 + i32::from(signal))
 }

@@ -7,8 +7,8 @@ use server::Address;
 
 use super::measure::measure;
 use super::on_server::{ServerArguments, rehearse};
-use super::{CommandRow, Context, arguments};
 use crate::exit::{Exit, Failure};
+use crate::options::{CommandRow, Context, arguments};
 
 /// The row of the table of commands.
 pub(super) const COMMAND: CommandRow = CommandRow { name: "calibrate", define, run };

@@ -6,8 +6,9 @@ use clap::{ArgMatches, Args, Command};
 use server::private::sweep;
 use server::{Limits, Place, Session, Statements, schema};
 
-use super::{CommandRow, Context, arguments, on_server};
+use super::on_server;
 use crate::exit::{Exit, Failure};
+use crate::options::{CommandRow, Context, arguments};
 use crate::output;
 use crate::signals::Signals;
 

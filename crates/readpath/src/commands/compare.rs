@@ -3,9 +3,8 @@
 use ::measure::compare::compare;
 use clap::{ArgMatches, Args, Command};
 
-use super::{CommandRow, Context, arguments};
-use crate::cli::Format;
 use crate::exit::{Exit, Failure};
+use crate::options::{CommandRow, Context, Format, arguments};
 use crate::output;
 
 /// The row of the table of commands.

@@ -3,9 +3,9 @@
 use clap::{ArgMatches, Args, Command};
 use clap_complete::Shell;
 
-use super::{CommandRow, Context, arguments};
 use crate::exit::{Exit, Failure};
-use crate::{cli, output};
+use crate::options::{CommandRow, Context, arguments};
+use crate::output;
 
 /// The row of the table of commands.
 pub(super) const COMMAND: CommandRow = CommandRow { name: "completions", define, run };
@@ -21,13 +21,13 @@ struct Arguments {
 }
 
 fn define(command: Command) -> Command {
-    Arguments::augment_args(command).about("Prints the completions of a shell").after_help(EXAMPLES).hide(true)
+    Arguments::augment_args(command).about("Prints the completions of a shell").after_help(EXAMPLES)
 }
 
-fn run(matches: &ArgMatches, _context: &Context) -> Result<Exit, Failure> {
+fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let Arguments { shell } = arguments(matches)?;
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut cli::definition(), "readpath", &mut script);
+    clap_complete::generate(shell, &mut (context.definition)(), "readpath", &mut script);
     output::print(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }

@@ -5,19 +5,18 @@ use clap::{ArgMatches, Args, Command};
 use experiments::Stop;
 use experiments::scan::scan_counted;
 
-use super::scan::Arguments;
-use super::{CommandRow, Context, arguments};
+use super::scan::{Arguments, COUNTED};
 use crate::exit::{Exit, Failure};
+use crate::options::{CommandRow, Context, arguments};
 use crate::output;
 
 /// The row of the table of commands.
-pub(super) const COMMAND: CommandRow = CommandRow { name: "counted-scan", define, run };
+pub(super) const COMMAND: CommandRow = CommandRow { name: COUNTED, define, run };
 
 fn define(command: Command) -> Command {
     let about = "Scans once by each path, to be counted by the valgrind that it runs under";
     Arguments::augment_args(command)
         .about(about)
-        .hide(true)
         .after_help("Examples:\n  valgrind --tool=callgrind --instr-atstart=no readpath counted-scan --rows 100000")
 }
 

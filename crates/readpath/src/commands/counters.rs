@@ -9,9 +9,8 @@ use clap::{ArgMatches, Args, Command};
 use experiments::counters::{self, CommandOutput, CommandParameters, CountersParameters, Outcome, ValgrindRun};
 
 use super::measure::measure;
-use super::{CommandRow, Context, arguments};
-use crate::cli::Format;
 use crate::exit::{Exit, Failure};
+use crate::options::{CommandRow, Context, Format, arguments};
 
 /// The row of the table of commands.
 pub(super) const COMMAND: CommandRow = CommandRow { name: "counters", define, run };

@@ -12,8 +12,8 @@ use sys::read::{self, MethodRow};
 use sys::target::Caching;
 
 use super::measure::measure;
-use super::{CommandRow, Context, arguments, fresh_seed};
 use crate::exit::{Exit, Failure};
+use crate::options::{CommandRow, Context, arguments, fresh_seed};
 
 /// The row of the table of commands.
 pub(super) const COMMAND: CommandRow = CommandRow { name: "disk", define, run };

@@ -14,8 +14,8 @@ use ::profile::survey::{Survey, SurveySettings, survey};
 use clap::{ArgMatches, Args, Command};
 
 use super::time_scale::TimeScale;
-use super::{CommandRow, Context, arguments};
 use crate::exit::{Exit, Failure};
+use crate::options::{CommandRow, Context, arguments};
 use crate::output;
 use crate::signals::Signals;
 

@@ -14,8 +14,8 @@ use sys::target::Caching;
 
 use super::measure::measure;
 use super::on_server::{ServerArguments, ServerOptions, rehearse};
-use super::{CommandRow, Context, arguments};
 use crate::exit::{Exit, Failure};
+use crate::options::{CommandRow, Context, arguments};
 
 /// The row of the table of commands.
 pub(super) const COMMAND: CommandRow = CommandRow { name: "join", define, run };

@@ -8,8 +8,8 @@ use clap::{ArgMatches, Args, Command};
 use experiments::ladder::{self, LadderParameters};
 
 use super::measure::measure;
-use super::{CommandRow, Context, arguments, fresh_seed};
 use crate::exit::{Exit, Failure};
+use crate::options::{CommandRow, Context, arguments, fresh_seed};
 
 /// The row of the table of commands.
 pub(super) const COMMAND: CommandRow = CommandRow { name: "ladder", define, run };

@@ -10,8 +10,8 @@ use experiments::{ExperimentError, Journal, Machine, Stop};
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::Context;
 use crate::exit::{Exit, Failure};
+use crate::options::Context;
 use crate::output;
 use crate::progress::Progress;
 use crate::run_journal::RunJournal;

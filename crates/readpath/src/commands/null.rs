@@ -8,8 +8,8 @@ use clap::{ArgMatches, Args, Command};
 use experiments::{ExperimentError, Journal, Stop};
 
 use super::measure::measure;
-use super::{CommandRow, Context, arguments};
 use crate::exit::{Exit, Failure};
+use crate::options::{CommandRow, Context, arguments};
 
 /// The row of the table of commands.
 pub(super) const COMMAND: CommandRow = CommandRow { name: "null", define, run };
@@ -32,7 +32,7 @@ struct Arguments {
 
 fn define(command: Command) -> Command {
     let about = "Measures the reading of the clock alone, to show the command layer at work";
-    Arguments::augment_args(command).about(about).after_help("Examples:\n  readpath null --cases 5").hide(true)
+    Arguments::augment_args(command).about(about).after_help("Examples:\n  readpath null --cases 5")
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {

@@ -11,8 +11,8 @@ use server::private::{Installation, PrivateServer, PrivateServerError, ServerSet
 use server::{Address, Limits, Place, ServerError, Statements};
 use subjects::logical_reads::SubjectError;
 
-use super::Context;
 use crate::exit::{Exit, Failure};
+use crate::options::Context;
 use crate::output;
 
 /// How long a statement may take where nothing else is asked for.

@@ -20,8 +20,8 @@ use experiments::{Journal, Stop};
 
 use super::measure::examine;
 use super::time_scale::TimeScale;
-use super::{CommandRow, Context, arguments};
 use crate::exit::{Exit, Failure};
+use crate::options::{CommandRow, Context, arguments};
 use crate::run_journal::RunJournal;
 
 /// The row of the table of commands.

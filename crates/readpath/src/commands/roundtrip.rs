@@ -9,8 +9,8 @@ use server::Address;
 
 use super::measure::measure;
 use super::on_server::{ServerArguments, rehearse};
-use super::{CommandRow, Context, arguments, fresh_seed};
 use crate::exit::{Exit, Failure};
+use crate::options::{CommandRow, Context, arguments, fresh_seed};
 
 /// The row of the table of commands.
 pub(super) const COMMAND: CommandRow = CommandRow { name: "roundtrip", define, run };

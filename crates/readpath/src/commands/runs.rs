@@ -2,9 +2,8 @@
 
 use clap::{ArgMatches, Command};
 
-use super::{CommandRow, Context};
-use crate::cli::Format;
 use crate::exit::{Exit, Failure};
+use crate::options::{CommandRow, Context, Format};
 use crate::output;
 
 /// The row of the table of commands.

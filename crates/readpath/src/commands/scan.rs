@@ -14,14 +14,16 @@ use subjects::access_paths::{AccessPath, Asked, Level, ZoneMaps};
 use subjects::postgres::access_paths::ServerPath;
 use subjects::postgres::customers::Customers;
 
-use super::counted_scan;
 use super::measure::measure;
 use super::on_server::{ServerArguments, rehearse};
-use super::{CommandRow, Context, arguments};
 use crate::exit::{Exit, Failure};
+use crate::options::{CommandRow, Context, arguments};
 
 /// The row of the table of commands.
 pub(super) const COMMAND: CommandRow = CommandRow { name: "scan", define, run };
+
+/// The hidden command that a scan starts under valgrind.
+pub(super) const COUNTED: &str = "counted-scan";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -149,7 +151,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
 fn child(parameters: &ScanParameters, limit: Nanos) -> Result<CountedChild, Failure> {
     let nowhere = |error| Failure::new(Exit::Failed, format!("this program does not find itself: {error}"));
     let program = env::current_exe().map_err(nowhere)?;
-    let words = [program.into(), counted_scan::COMMAND.name.into()].into_iter();
+    let words = [program.into(), COUNTED.into()].into_iter();
     let words = words.chain(words_of(&parameters.counted()).into_iter().map(OsString::from)).collect();
     Ok(CountedChild { words, valgrind: ValgrindRun { scratch: env::temp_dir(), limit: limit.into() } })
 }

@@ -2,8 +2,8 @@
 
 use clap::{ArgMatches, Args, Command};
 
-use super::{CommandRow, Context, arguments};
 use crate::exit::{Exit, Failure};
+use crate::options::{CommandRow, Context, arguments};
 use crate::output;
 
 /// The row of the table of commands.

@@ -1,0 +1,119 @@
+//! What stands below every command: its row in the table, the options that all commands share, and what each one gets.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use measure::Run;
+use measure::store::{Store, read_run};
+use server::place::without_password;
+
+use crate::exit::{Exit, Failure};
+use crate::settings::Settings;
+
+/// A command: its name, what it adds to its empty definition, and what it does.
+pub(crate) struct CommandRow {
+    /// The word on the command line.
+    pub(crate) name: &'static str,
+    /// Adds description, arguments and examples.
+    pub(crate) define: fn(Command) -> Command,
+    /// Does it.
+    pub(crate) run: fn(&ArgMatches, &Context) -> Result<Exit, Failure>,
+}
+
+/// How a result is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A page for people
+    Table,
+    /// The run document, and nothing else on standard output
+    Json,
+    /// One row a metric
+    Csv,
+}
+
+/// The options that every command has.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Common options")]
+pub(crate) struct Globals {
+    /// How the result is printed
+    #[arg(long, global = true, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+    /// Directory that runs are kept in [default: $XDG_DATA_HOME/readpath/runs or ~/.local/share/readpath/runs]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
+    /// Keep no run
+    #[arg(long, global = true, conflicts_with = "store")]
+    pub(crate) no_store: bool,
+    /// No progress line
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+}
+
+/// What every command gets.
+pub(crate) struct Context {
+    /// The options that all commands share.
+    pub(crate) globals: Globals,
+    /// What the environment asks for.
+    pub(crate) settings: Settings,
+    /// The command line as given.
+    pub(crate) command_line: Vec<String>,
+    /// The definition of the whole command line, from which completions and the manual page are made.
+    pub(crate) definition: fn() -> Command,
+}
+
+impl Context {
+    /// Gathers what every command gets.
+    pub(crate) fn new(
+        matches: &ArgMatches,
+        settings: Settings,
+        line: &[OsString],
+        definition: fn() -> Command,
+    ) -> Result<Context, Failure> {
+        let innermost = matches.subcommand().map_or(matches, |(_, matches)| matches);
+        // The command line is kept and shown: no password of a server's address goes there.
+        let command_line = line.iter().map(|word| without_password(&word.to_string_lossy())).collect();
+        Ok(Context { globals: arguments(innermost)?, settings, command_line, definition })
+    }
+
+    /// The directory of the store, for commands that need one.
+    pub(crate) fn store_dir(&self) -> Result<PathBuf, Failure> {
+        if self.globals.no_store {
+            return Err(Failure::new(Exit::WrongCommandLine, "this command reads kept runs: leave out --no-store."));
+        }
+        let dir = self.globals.store.clone().or_else(|| self.settings.store_dir.clone());
+        let nowhere = "there is no directory to keep runs in, because neither XDG_DATA_HOME nor HOME is set. Name one \
+                       with --store DIR, or measure without keeping the run with --no-store.";
+        dir.ok_or_else(|| Failure::new(Exit::NotKept, nowhere))
+    }
+
+    /// The store for reading.
+    pub(crate) fn store_to_read(&self) -> Result<Store, Failure> {
+        Ok(Store::open_to_read(&self.store_dir()?))
+    }
+
+    /// The run that a reference names: a file where it looks like a path, else one of the store, else a file of the
+    /// working directory. The store comes first, so that no stray file hides `last` or an identifier.
+    pub(crate) fn load(&self, reference: &str) -> Result<Run, Failure> {
+        let path = Path::new(reference);
+        if reference.contains('/') || reference.ends_with(".json") {
+            return Ok(read_run(path)?);
+        }
+        let kept = self.store_to_read().and_then(|store| Ok(store.load(reference)?));
+        match kept {
+            Err(_) if path.is_file() => Ok(read_run(path)?),
+            kept => kept,
+        }
+    }
+}
+
+/// The arguments of a command in their type.
+pub(crate) fn arguments<A: FromArgMatches>(matches: &ArgMatches) -> Result<A, Failure> {
+    A::from_arg_matches(matches).map_err(|error| Failure::new(Exit::WrongCommandLine, error))
+}
+
+/// A seed that no earlier run had, short enough to type again. Blocks that an earlier run read may still be in some
+/// cache below; another order reaches others.
+pub(crate) fn fresh_seed() -> u64 {
+    uuid::Uuid::new_v4().as_u64_pair().1 & u64::from(u32::MAX)
+}
