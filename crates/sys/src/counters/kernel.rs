@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-use super::Rings;
 use super::absence::Absence;
 use super::event::Event;
 use super::groups::{Counting, Pmu, Refusal};
+use super::rings::Rings;
 use super::tally::Raw;
 
 /// The first published version of `struct perf_event_attr`: 64 bytes, all that is needed here, in every kernel.

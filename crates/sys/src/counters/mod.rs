@@ -5,29 +5,23 @@
 //! be counted is absent with its reason, never zero: most virtual machines hide the processor's counters.
 
 mod absence;
+mod cycles;
 mod event;
 mod groups;
-pub(crate) mod kernel;
+mod kernel;
+mod rings;
 mod tally;
 
 use std::fs;
 
 pub use absence::Absence;
+pub use cycles::{CycleCounter, NoCycles};
 pub use event::{Event, HARDWARE_EVENTS, SOFTWARE_EVENTS};
+pub use rings::Rings;
 pub use tally::{Count, Raw, Tally};
 
-use crate::cycles::{CycleCounter, NoCycles};
 use groups::{Counting, Groups, Pmu};
 use kernel::{Kernel, KernelCounter, Life};
-
-/// In whose name the processor has to run for an event to count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rings {
-    /// The program itself; needs the least permission.
-    User,
-    /// The program, and the kernel while it works for it.
-    UserAndKernel,
-}
 
 impl Rings {
     /// The most that this process may count of its own: both, or user mode alone where the kernel keeps its part to
@@ -35,14 +29,6 @@ impl Rings {
     pub fn widest() -> Rings {
         let both = Kernel { thread: 0, life: Life::OneThread, rings: Rings::UserAndKernel };
         if both.open(SOFTWARE_EVENTS[0], None).is_ok() { Rings::UserAndKernel } else { Rings::User }
-    }
-
-    /// The rings as a source names them.
-    pub fn name(self) -> &'static str {
-        match self {
-            Rings::User => "user mode",
-            Rings::UserAndKernel => "user and kernel mode",
-        }
     }
 }
 
@@ -147,8 +133,8 @@ mod tests {
     fn this_threads_clock_counts_and_what_is_absent_says_why() {
         let counters = Counters::of_this_thread(Rings::User);
         counters.start();
-        let start = crate::account::thread_cpu();
-        while crate::account::thread_cpu().since(start) < measure::Nanos::from_millis(3) {}
+        let start = crate::process::thread_cpu();
+        while crate::process::thread_cpu().since(start) < measure::Nanos::from_millis(3) {}
         counters.stop();
         let tally = counters.read();
         match tally.of("task_clock") {

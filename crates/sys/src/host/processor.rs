@@ -5,7 +5,7 @@ use std::path::Path;
 
 use measure::run::CacheLevel;
 
-use crate::cycles::{CycleCounter, NoCycles};
+use crate::counters::{CycleCounter, NoCycles};
 
 /// Where the kernel lists the caches of the first processor, one folder each.
 const CACHES: &str = "/sys/devices/system/cpu/cpu0/cache";

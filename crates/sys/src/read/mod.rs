@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::region::Region;
-use crate::target::Target;
+use crate::file::Target;
+use crate::memory::Region;
 
 /// One read that the method is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::{Completion, MethodError, ReadRequest};
-use crate::arena::Arena;
+use crate::memory::Arena;
 
 /// The buffers of a method with the state of each.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use super::slots::Slots;
 use super::{Completion, MethodError, MethodRow, ReadMethod, ReadRequest, Setup, Wait};
-use crate::arena::Arena;
+use crate::memory::Arena;
 
 pub(super) const ROW: MethodRow =
     MethodRow { name: "threads", summary: "a pool of threads, one blocking pread in each", depth_max: None, open };

@@ -20,7 +20,7 @@ use rustix::io::Errno;
 
 use super::slots::Slots;
 use super::{Completion, Landing, MethodError, MethodRow, ReadMethod, ReadRequest, Setup, Wait};
-use crate::region::Region;
+use crate::memory::Region;
 
 pub(super) const ROW: MethodRow = MethodRow {
     name: "io_uring",

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use rustix::io::Errno;
 use thiserror::Error;
 
-use crate::target::Target;
+use super::target::Target;
 
 /// Extents fetched by one request: 14 KiB of answer. A file in a million pieces takes 4000 requests.
 const EXTENTS_PER_REQUEST: usize = 256;

@@ -10,7 +10,8 @@ use measure::Nanos;
 use rustix::fs::FileType;
 use thiserror::Error;
 
-use crate::target::{DeviceNumber, Target};
+use super::device_number::DeviceNumber;
+use super::target::Target;
 
 /// Bytes of a sector in `/sys/dev/block/*/stat`, whatever the device's own sectors are
 /// (`Documentation/block/stat.rst`).

@@ -3,7 +3,7 @@
 use std::io;
 use std::ptr::NonNull;
 
-use crate::region::{Pages, Region};
+use super::region::{Pages, Region};
 
 /// Every slot starts on a multiple of this. No block device in use asks for more than a 4096-byte sector.
 pub const SLOT_ALIGNMENT: usize = 4096;

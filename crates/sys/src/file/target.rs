@@ -1,10 +1,9 @@
 //! A file or block device, opened for reading and for nothing else.
 //!
 //! No function of this module takes open flags, and the only ones it uses are those of [`Caching`]: a target cannot
-//! be opened for writing. What it stands on is told by [`crate::block_device`], who answered a read by
-//! [`crate::witness`].
+//! be opened for writing. What it stands on is told by [`BlockDevice`](super::BlockDevice), which cache answered a
+//! read by [`witness`](super::witness).
 
-use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -14,37 +13,10 @@ use rustix::fs::{FileType, FsWord, Mode, OFlags, SeekFrom, Stat};
 use rustix::io::Errno;
 use thiserror::Error;
 
-pub use crate::alignment::Alignment;
-use crate::mount::Mount;
-
-/// Through which door reads go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Caching {
-    /// `O_DIRECT`: past the page cache, from the device into the caller's buffer.
-    Direct,
-    /// Through the page cache.
-    Buffered,
-}
-
-impl Caching {
-    /// All the flags a target is ever opened with.
-    fn open_flags(self) -> OFlags {
-        let reading = OFlags::RDONLY | OFlags::CLOEXEC;
-        match self {
-            Caching::Direct => reading | OFlags::DIRECT,
-            Caching::Buffered => reading,
-        }
-    }
-}
-
-impl fmt::Display for Caching {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Caching::Direct => "direct",
-            Caching::Buffered => "buffered",
-        })
-    }
-}
+use super::alignment::Alignment;
+use super::caching::Caching;
+use super::device_number::DeviceNumber;
+use super::mount::Mount;
 
 /// What kind of thing a target is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,27 +25,6 @@ pub enum Kind {
     File,
     /// A block device.
     BlockDevice,
-}
-
-/// Major and minor number of a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct DeviceNumber {
-    /// Which driver; 0 for a file system that stands on no single device.
-    pub major: u32,
-    /// Which of the driver's devices.
-    pub minor: u32,
-}
-
-impl DeviceNumber {
-    pub(crate) fn of(device: u64) -> DeviceNumber {
-        DeviceNumber { major: rustix::fs::major(device), minor: rustix::fs::minor(device) }
-    }
-}
-
-impl fmt::Display for DeviceNumber {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}", self.major, self.minor)
-    }
 }
 
 /// Why something cannot be read as a target, and what to do instead.

@@ -13,7 +13,7 @@ use std::thread;
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
-use crate::arena::{Arena, SLOT_ALIGNMENT};
+use crate::memory::{Arena, SLOT_ALIGNMENT};
 
 /// Bytes of one write: large enough that a disk's rate counts and not its latency.
 pub const STRETCH_BYTES: u64 = 4 << 20;

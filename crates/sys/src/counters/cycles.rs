@@ -8,7 +8,7 @@ use std::io::{self, Read};
 
 use thiserror::Error;
 
-use crate::counters::kernel::{self, EXCLUDE_HYPERVISOR, EXCLUDE_KERNEL, EventAttributes};
+use super::kernel::{self, EXCLUDE_HYPERVISOR, EXCLUDE_KERNEL, EventAttributes};
 
 /// Why cycles are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

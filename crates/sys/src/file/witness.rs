@@ -13,8 +13,9 @@ use rustix::io::{Errno, ReadWriteFlags};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use thiserror::Error;
 
-use crate::account::{IoCounts, thread_io};
-use crate::target::{Caching, Target, TargetError};
+use super::caching::Caching;
+use super::target::{Target, TargetError};
+use crate::process::{IoCounts, thread_io};
 
 /// Number of cachestat(2) on every architecture (Linux 6.5).
 const SYS_CACHESTAT: libc::c_long = 451;

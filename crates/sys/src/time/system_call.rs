@@ -4,7 +4,7 @@
 
 use std::hint::black_box;
 
-use crate::clock::Clock;
+use super::clock::Clock;
 
 /// Samples of each cost.
 const SAMPLES: usize = 100;

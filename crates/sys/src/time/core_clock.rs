@@ -4,7 +4,7 @@
 //! counter of core cycles, so the cycles are made instead of counted. It says how fast the core ran while it was
 //! asked; whether that spoils a measurement is for the caller to judge, by asking before and after.
 
-use crate::clock::Clock;
+use super::clock::Clock;
 
 /// Additions between two steps of the loop's counter. The counter's own chain runs beside the additions and is
 /// sixty-four times shorter, so that it costs nothing.

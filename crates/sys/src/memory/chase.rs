@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use measure::Nanos;
 use measure::random::{Permutation, SplitMix64};
 
-use crate::clock::Clock;
-use crate::region::{Pages, Region};
+use super::region::{Pages, Region};
+use crate::time::Clock;
 
 /// Bytes of a cache line, and so of a node: x86-64 and most aarch64. Where lines are 128 bytes, two nodes share one and
 /// half the loads of a small footprint hit a line just fetched; with a random order that matters for no large one.

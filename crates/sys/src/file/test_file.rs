@@ -16,8 +16,9 @@ use rustix::fs::{Advice, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use thiserror::Error;
 
-use crate::fill::{Filling, reserve};
-use crate::target::{Caching, Target, TargetError};
+use super::caching::Caching;
+use super::fill::{Filling, reserve};
+use super::target::{Target, TargetError};
 
 /// Space left free is at least this many bytes ...
 const RESERVE_BYTES_MIN: u64 = 64 << 20;

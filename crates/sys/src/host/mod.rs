@@ -12,7 +12,7 @@ use std::thread;
 use measure::{Host, Nanos};
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-use crate::clock::kernel_clock_source;
+use crate::time::kernel_clock_source;
 
 pub use memory::available_memory;
 

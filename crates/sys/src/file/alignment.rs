@@ -4,8 +4,8 @@ use std::os::fd::BorrowedFd;
 
 use rustix::fs::{AtFlags, StatxFlags};
 
-use crate::arena::Arena;
-use crate::target::Caching;
+use super::caching::Caching;
+use crate::memory::Arena;
 
 /// The alignments tried where the kernel does not tell: from the smallest sector to the largest page in use.
 const CANDIDATES: [u32; 5] = [512, 1024, 4096, 16_384, 65_536];
@@ -81,7 +81,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         std::fs::write(&path, vec![1; 1 << 20]).unwrap();
-        let target = match crate::target::Target::open(&path, Caching::Direct) {
+        let target = match crate::file::Target::open(&path, Caching::Direct) {
             Ok(target) => target,
             Err(error) => return println!("skipped: {error}"),
         };

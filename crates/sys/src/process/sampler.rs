@@ -167,7 +167,7 @@ pub fn names(address: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::account::process_cpu;
+    use crate::process::process_cpu;
     use measure::Nanos;
     use std::hint::black_box;
 

@@ -287,8 +287,8 @@ mod tests {
     #[test]
     fn the_account_of_this_process_grows_and_that_of_none_is_absent() {
         let before = Account::of(std::process::id());
-        let start = crate::account::process_cpu();
-        while crate::account::process_cpu().since(start) < Nanos::from_millis(5) {}
+        let start = crate::process::process_cpu();
+        while crate::process::process_cpu().since(start) < Nanos::from_millis(5) {}
         let booked = Account::of(std::process::id()).since(&before);
         assert!(booked.cpu >= Some(Nanos::from_millis(5)), "{booked:?}");
         assert!(booked.page_faults.is_some() && booked.context_switches.is_some());

@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 
 use rustix::fs::{AtFlags, StatxFlags};
 
-use crate::target::DeviceNumber;
+use super::device_number::DeviceNumber;
 
 /// One mount: type of its file system and where that takes its data from.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,10 +12,10 @@ use std::thread;
 use measure::Nanos;
 use measure::random::mix;
 
-use crate::affinity::pin;
-use crate::clock::Clock;
+use super::region::{Pages, Region};
 use crate::host::allowed_cpus;
-use crate::region::{Pages, Region};
+use crate::process::affinity::pin;
+use crate::time::Clock;
 
 /// Parts of the region begin at whole multiples of this: two cache lines, which the widest vectors do not straddle.
 const STRIP: usize = 128;

@@ -1,0 +1,21 @@
+//! Files and block devices opened for reading, the test file that the tool makes itself, and what the kernel knows
+//! about both: extents, the page cache, counters of the device.
+
+mod alignment;
+mod block_device;
+mod caching;
+mod device_number;
+pub mod extents;
+mod fill;
+mod mount;
+mod target;
+mod test_file;
+pub mod witness;
+
+pub use alignment::Alignment;
+pub use block_device::{BlockDevice, Counters, NoBlockDevice};
+pub use caching::Caching;
+pub use device_number::DeviceNumber;
+pub use fill::{Filling, STRETCH_BYTES, reserve};
+pub use target::{Kind, Target, TargetError};
+pub use test_file::{TestFile, TestFileError, expected_block, scratch_file};

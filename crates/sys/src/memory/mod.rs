@@ -1,0 +1,13 @@
+//! Memory from the kernel, and probes of its latency and bandwidth.
+
+mod allocator;
+mod arena;
+mod bandwidth;
+mod chase;
+mod region;
+
+pub use allocator::use_one_arena;
+pub use arena::{Arena, SLOT_ALIGNMENT};
+pub use bandwidth::{Stream, StreamResult};
+pub use chase::{Chase, LINE};
+pub use region::{HUGE_PAGE, Pages, Region};
