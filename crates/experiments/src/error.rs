@@ -6,16 +6,19 @@ use device::content::ContentError;
 use device::read_loop::ReadFailure;
 use device::workers::ReadingError;
 use storage::StorageError;
-use subjects::logical_reads::SubjectError;
+use subjects::SubjectError;
 use sys::target::TargetError;
 use sys::test_file::TestFileError;
 use thiserror::Error;
 
-use crate::journal::KeepError;
+use crate::journal::{KeepError, Stopped};
 
-/// What went wrong. ^C is no error: an experiment that was stopped returns what it has.
+/// What went wrong.
 #[derive(Debug, Error)]
 pub enum ExperimentError {
+    /// The user asked to stop: no failure, and the cases that were finished are kept.
+    #[error("stopped")]
+    Stopped,
     /// The file or device cannot be opened, or not this way.
     #[error(transparent)]
     Target(#[from] TargetError),
@@ -41,7 +44,7 @@ pub enum ExperimentError {
     },
     /// The test file could not be made.
     #[error(transparent)]
-    TestFile(#[from] TestFileError),
+    TestFile(TestFileError),
     /// Memory for a probe could not be had.
     #[error("no memory for {what} of {bytes} bytes: {reason}")]
     Memory {
@@ -82,10 +85,10 @@ pub enum ExperimentError {
     },
     /// The engine could not do it.
     #[error(transparent)]
-    Storage(#[from] StorageError),
+    Storage(StorageError),
     /// What the experiment is run on could not do it.
     #[error(transparent)]
-    Subject(#[from] SubjectError),
+    Subject(SubjectError),
     /// Another error, with the flag that mends it.
     #[error("{error}; {flag}")]
     Advised {
@@ -97,6 +100,39 @@ pub enum ExperimentError {
     /// A finished case could not be kept.
     #[error(transparent)]
     Keep(#[from] KeepError),
+}
+
+impl From<Stopped> for ExperimentError {
+    fn from(_: Stopped) -> ExperimentError {
+        ExperimentError::Stopped
+    }
+}
+
+impl From<TestFileError> for ExperimentError {
+    fn from(error: TestFileError) -> ExperimentError {
+        match error {
+            TestFileError::Stopped => ExperimentError::Stopped,
+            error => ExperimentError::TestFile(error),
+        }
+    }
+}
+
+impl From<StorageError> for ExperimentError {
+    fn from(error: StorageError) -> ExperimentError {
+        match error {
+            StorageError::Stopped => ExperimentError::Stopped,
+            error => ExperimentError::Storage(error),
+        }
+    }
+}
+
+impl From<SubjectError> for ExperimentError {
+    fn from(error: SubjectError) -> ExperimentError {
+        match error {
+            SubjectError::Stopped => ExperimentError::Stopped,
+            error => ExperimentError::Subject(error),
+        }
+    }
 }
 
 impl ExperimentError {

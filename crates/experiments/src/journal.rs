@@ -30,6 +30,10 @@ pub trait Journal {
 #[error("{0}")]
 pub struct KeepError(pub String);
 
+/// The user asked to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped;
+
 /// A flag that ^C raises; every loop that can last looks at it.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
@@ -43,6 +47,11 @@ impl Stop {
     /// Whether the user asked to stop.
     pub fn requested(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// Leaves a procedure by `?` when the user asked to stop.
+    pub fn check(&self) -> Result<(), Stopped> {
+        if self.requested() { Err(Stopped) } else { Ok(()) }
     }
 
     /// The variable itself, for loops in crates below.

@@ -21,6 +21,7 @@ pub use case::{Case, Parameters};
 pub use finding::{Finding, Severity};
 pub use metric::Metric;
 pub use nanos::Nanos;
+pub use quantity::Size;
 pub use run::{Host, Run};
 pub use statistics::Statistics;
 pub use timeline::Timeline;

@@ -1,8 +1,90 @@
-//! Sizes and times as people write them on a command line: `8KiB`, `500ms`.
+//! Sizes and times as people write them on a command line and in a file: `8KiB`, `500ms`.
+//!
+//! [`Size`] and [`Nanos`] read and write that text by `FromStr`, `Display` and serde, so that a parameter is the same
+//! word as an option, as its default in the help, and as a line of a file.
 
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
 use crate::nanos::Nanos;
+
+/// A number of bytes that is written as `8KiB`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Size(pub u64);
+
+impl Size {
+    /// The bytes as a length in memory; more than the address space holds becomes its end.
+    pub fn in_memory(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(&format_size(self.0))
+    }
+}
+
+impl FromStr for Size {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> Result<Size, QuantityError> {
+        parse_size(text).map(Size)
+    }
+}
+
+impl Serialize for Size {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// A size in a file: a text with its unit, or a number of bytes.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Bytes(u64),
+    Text(String),
+}
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Size, D::Error> {
+        match Written::deserialize(deserializer)? {
+            Written::Bytes(bytes) => Ok(Size(bytes)),
+            Written::Text(text) => text.parse().map_err(serde::de::Error::custom),
+        }
+    }
+}
+
+/// The time exactly, in the largest unit that divides it: `5s`, `500ms`.
+impl fmt::Display for Nanos {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(&format_time(*self))
+    }
+}
+
+impl FromStr for Nanos {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> Result<Nanos, QuantityError> {
+        parse_time(text)
+    }
+}
+
+impl Serialize for Nanos {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Nanos {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Nanos, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
 
 /// A quantity that could not be read; the sentence says what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -47,8 +129,20 @@ pub fn parse_time(text: &str) -> Result<Nanos, QuantityError> {
         "m" | "min" => 60e9,
         _ => return Err(error()),
     };
+    let whole = number.parse::<u64>().ok().and_then(|whole| whole.checked_mul(nanos as u64));
+    if let Some(exact) = whole {
+        return Ok(Nanos(exact));
+    }
     let value = number.parse::<f64>().map_err(|_| error())? * nanos;
     if value.is_finite() && (0.0..9e18).contains(&value) { Ok(Nanos(value.round() as u64)) } else { Err(error()) }
+}
+
+/// A time in the largest unit that divides it, as [`parse_time`] reads it.
+fn format_time(time: Nanos) -> String {
+    let units = [("m", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+    let unit = units.into_iter().find(|(_, nanos)| time.0 >= *nanos && time.0.is_multiple_of(*nanos));
+    let (name, nanos) = unit.unwrap_or(("ns", 1));
+    format!("{}{name}", time.0 / nanos)
 }
 
 /// A size in the largest binary unit that divides it, as [`parse_size`] reads it.
@@ -153,6 +247,17 @@ mod tests {
     }
 
     #[test]
+    fn quantities_are_the_same_words_in_a_file_and_on_a_command_line() {
+        let written = serde_json::to_string(&(Size(8192), Nanos::from_millis(5000))).unwrap();
+        assert_eq!(written, r#"["8KiB","5s"]"#);
+        let read: (Size, Size, Nanos) = serde_json::from_str(r#"["1.5GiB", 512, "200ms"]"#).unwrap();
+        assert_eq!(read, (Size(1_610_612_736), Size(512), Nanos::from_millis(200)));
+        let error = serde_json::from_str::<Size>(r#""8KB""#).unwrap_err().to_string();
+        assert!(error.starts_with("'8KB' is not a size: write bytes or a binary unit"), "{error}");
+        assert!(serde_json::from_str::<Nanos>(r#""5""#).unwrap_err().to_string().starts_with("'5' is not a time"));
+    }
+
+    #[test]
     fn numbers_carry_three_significant_digits() {
         let texts: Vec<String> = [0.01234, 1.126, 79.06, 99.96, 478.4, 16_944.0, 0.9996, 0.0].map(three_digits).into();
         assert_eq!(texts, ["0.0123", "1.13", "79.1", "100", "478", "16900", "1.00", "0"]);
@@ -174,6 +279,11 @@ mod tests {
         #[test]
         fn what_is_formatted_is_read_back(bytes in 0u64..1 << 60) {
             prop_assert_eq!(parse_size(&format_size(bytes)), Ok(bytes));
+        }
+
+        #[test]
+        fn a_time_that_is_formatted_is_read_back(nanos in 0u64..9_000_000_000_000_000_000) {
+            prop_assert_eq!(Nanos(nanos).to_string().parse(), Ok(Nanos(nanos)));
         }
 
         #[test]

@@ -4,7 +4,8 @@
 use std::sync::atomic::AtomicBool;
 
 use measure::Nanos;
-use thiserror::Error;
+
+pub use crate::error::SubjectError;
 
 /// The shape of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -176,43 +177,4 @@ pub trait LogicalReads {
 
     /// Takes everything out of the cache and reads at most so many blocks: nanoseconds a block, one value a read.
     fn read_cold(&mut self, how: ColdRead, blocks: u32, stop: &AtomicBool) -> Result<Vec<f64>, SubjectError>;
-}
-
-/// Why a subject could not do what was asked.
-#[derive(Debug, Error)]
-pub enum SubjectError {
-    /// The engine's own reason.
-    #[error(transparent)]
-    Storage(#[from] storage::StorageError),
-    /// A data file cannot be opened.
-    #[error(transparent)]
-    Target(#[from] sys::target::TargetError),
-    /// There is too little memory for the buffer pool.
-    #[error(
-        "the tables need a buffer pool of {needed} MiB and {available} MiB of memory are available: give a smaller \
-         --payload"
-    )]
-    Memory {
-        /// MiB of the pool.
-        needed: u64,
-        /// MiB that are free or can be freed.
-        available: u64,
-    },
-    /// A server could not do it.
-    #[error(transparent)]
-    Server(#[from] server::ServerError),
-    /// A step was asked for before the one that it needs.
-    #[error("no table is prepared")]
-    NotPrepared,
-}
-
-impl SubjectError {
-    /// Whether the user asked to stop, which is no failure.
-    pub fn is_stop(&self) -> bool {
-        match self {
-            SubjectError::Storage(error) => matches!(error, storage::StorageError::Stopped),
-            SubjectError::Server(error) => error.is_stop(),
-            _ => false,
-        }
-    }
 }

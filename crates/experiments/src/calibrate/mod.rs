@@ -105,7 +105,7 @@ pub fn run(
 ) -> Result<(), ExperimentError> {
     parameters.check()?;
     match measure_server(parameters, private, machine, journal) {
-        Err(ExperimentError::Subject(error)) if error.is_stop() => return Ok(()),
+        Err(ExperimentError::Stopped) => return Ok(()),
         outcome => outcome?,
     }
     if !machine.stop.requested() {

@@ -20,7 +20,6 @@ use storage::exec::nested_loop::Method;
 use storage::keyed::KeyedShape;
 use subjects::NestedLoops;
 use subjects::join_engine::{Io, JoinEngine, JoinSettings};
-use subjects::logical_reads::SubjectError;
 use subjects::nested_loops::{InnerFacts, InnerTable};
 use sys::target::Caching;
 
@@ -193,7 +192,7 @@ pub fn run(parameters: &JoinParameters, machine: &Machine, journal: &mut dyn Jou
     parameters.check()?;
     let mut bench = begin_engine(parameters, None, machine, journal)?;
     match bench.measure_all(journal) {
-        Err(ExperimentError::Subject(error)) if error.is_stop() => Ok(()),
+        Err(ExperimentError::Stopped) => Ok(()),
         outcome => {
             outcome.map_err(ExperimentError::advised)?;
             machine.report_disturbances(journal);
@@ -332,9 +331,6 @@ impl Bench<'_> {
 
     /// Ends the experiment when the user asked for that.
     fn check_stop(&self) -> Result<(), ExperimentError> {
-        match self.machine.stop.requested() {
-            true => Err(SubjectError::Storage(storage::StorageError::Stopped).into()),
-            false => Ok(()),
-        }
+        Ok(self.machine.stop.check()?)
     }
 }

@@ -20,7 +20,7 @@ use measure::{Finding, Parameters};
 use serde_json::json;
 use subjects::LogicalReads;
 use subjects::engine::{Engine, EngineSettings, check_cell};
-use subjects::logical_reads::{Access, Cell, Moment, Population, SubjectError, TableFacts, Touch};
+use subjects::logical_reads::{Access, Cell, Moment, Population, TableFacts, Touch};
 use sys::sampler::{self, Sampler};
 
 use crate::error::ExperimentError;
@@ -167,7 +167,7 @@ pub fn run(
     parameters.check()?;
     let on_server = match &parameters.on {
         Some(on) => match server::run(on, parameters, machine, journal) {
-            Err(ExperimentError::Subject(error)) if error.is_stop() => return Ok(Vec::new()),
+            Err(ExperimentError::Stopped) => return Ok(Vec::new()),
             outcome => outcome?,
         },
         None => Vec::new(),
@@ -194,7 +194,7 @@ pub fn run(
     own_cost::measure(machine, journal);
     let mut found = Vec::new();
     match bench.measure_all(&mut found, journal) {
-        Err(ExperimentError::Subject(error)) if error.is_stop() => return Ok(Vec::new()),
+        Err(ExperimentError::Stopped) => return Ok(Vec::new()),
         outcome => outcome.map_err(ExperimentError::advised)?,
     }
     if !machine.stop.requested() {
@@ -382,9 +382,6 @@ impl Bench<'_> {
 
     /// Ends the experiment when the user asked for that.
     fn check_stop(&self) -> Result<(), ExperimentError> {
-        match self.machine.stop.requested() {
-            true => Err(SubjectError::Storage(storage::StorageError::Stopped).into()),
-            false => Ok(()),
-        }
+        Ok(self.machine.stop.check()?)
     }
 }

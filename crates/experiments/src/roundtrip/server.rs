@@ -91,7 +91,7 @@ pub fn run_on(
         journal.find(on_server::schema_left(error, &on.address));
     }
     match outcome {
-        Err(ExperimentError::Subject(error)) if error.is_stop() => Ok(()),
+        Err(ExperimentError::Stopped) => Ok(()),
         outcome => outcome.and(Ok(removed?)),
     }
 }

@@ -19,7 +19,6 @@ use storage::unit::Level;
 use subjects::AccessPaths;
 use subjects::access_engine::{AccessEngine, AccessSettings};
 use subjects::access_paths::{AccessPath, Asked, MemoryNeed, PathFacts, Structure, ZoneMaps};
-use subjects::logical_reads::SubjectError;
 use sys::bandwidth::Stream;
 use sys::region::Pages;
 use sys::{counters as machine_counters, host};
@@ -178,7 +177,7 @@ fn measure_engine(
     let mut bench = Bench { parameters, machine, subject, engine, stream: None, expected: None, counted };
     let mut found = Vec::new();
     match bench.measure_all(&paths, limit, &mut found, journal) {
-        Err(ExperimentError::Subject(error)) if error.is_stop() => return Ok((found, None)),
+        Err(ExperimentError::Stopped) => return Ok((found, None)),
         outcome => outcome?,
     }
     if !machine.stop.requested() {
@@ -327,10 +326,7 @@ impl Bench<'_> {
 
     /// Ends the experiment when the user asked for that.
     fn check_stop(&self) -> Result<(), ExperimentError> {
-        match self.machine.stop.requested() {
-            true => Err(SubjectError::Storage(storage::StorageError::Stopped).into()),
-            false => Ok(()),
-        }
+        Ok(self.machine.stop.check()?)
     }
 }
 

@@ -247,10 +247,10 @@ fn running(session: &mut Session) -> Result<Startup, ServerError> {
 }
 
 fn failed(error: PrivateServerError) -> SubjectError {
-    SubjectError::Server(match error {
-        PrivateServerError::Stopped => ServerError::Stopped,
-        other => ServerError::Machine(other.to_string()),
-    })
+    match error {
+        PrivateServerError::Stopped => SubjectError::Stopped,
+        other => ServerError::Machine(other.to_string()).into(),
+    }
 }
 
 #[cfg(test)]

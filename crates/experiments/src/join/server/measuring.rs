@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use measure::{Case, Metric, Unit};
 use serde_json::json;
-use subjects::logical_reads::SubjectError;
 use subjects::postgres::cold::Startup;
 use subjects::postgres::nested_loops::{ServerJoin, ServerJoinCost, ServerJoinPlan};
 
@@ -106,12 +105,7 @@ fn sample(
         let keys = bench.next_keys();
         samples.explained.push(bench.loops.explain(join, keys)?);
     }
-    bench
-        .machine
-        .stop
-        .requested()
-        .then_some(())
-        .map_or(Ok(()), |()| Err(ExperimentError::Subject(SubjectError::Server(server::ServerError::Stopped))))
+    Ok(bench.machine.stop.check()?)
 }
 
 fn median_elapsed(samples: &Samples) -> f64 {

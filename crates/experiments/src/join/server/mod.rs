@@ -109,7 +109,7 @@ pub fn run_beside(
         .measure_all(journal)
         .and_then(|gains| measure_server(parameters, on, (private, engine), machine, journal).map(|of| (of, gains)));
     match outcome {
-        Err(ExperimentError::Subject(error)) if error.is_stop() => return Ok(()),
+        Err(ExperimentError::Stopped) => return Ok(()),
         outcome => {
             let ((found, name), gains) = outcome.map_err(ExperimentError::advised)?;
             answers::report(&found, &name, &gains, journal);

@@ -114,7 +114,7 @@ pub fn run_beside(
     let expected = count.map(|count| (ENGINE, count));
     let outcome = measure_server(parameters, on, (private, expected), machine, journal);
     match outcome {
-        Err(ExperimentError::Subject(error)) if error.is_stop() => return Ok(()),
+        Err(ExperimentError::Stopped) => return Ok(()),
         outcome => answers::compare(&outcome?, &engine, journal),
     }
     if !machine.stop.requested() {
