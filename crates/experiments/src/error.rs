@@ -138,12 +138,9 @@ impl From<SubjectError> for ExperimentError {
 impl ExperimentError {
     /// The engine knows no flags: this adds the one that mends what it complains of.
     pub(crate) fn advised(self) -> ExperimentError {
-        use storage::StorageError::{BadPage, Io};
         let flag = match &self {
-            ExperimentError::Subject(SubjectError::Storage(BadPage { .. })) => "--reload does",
-            ExperimentError::Subject(SubjectError::Storage(Io { doing: "creating" | "opening", .. })) => {
-                "name another directory with --dir DIR"
-            }
+            ExperimentError::Subject(SubjectError::Damaged(_)) => "--reload does",
+            ExperimentError::Subject(SubjectError::Directory(_)) => "name another directory with --dir DIR",
             _ => return self,
         };
         ExperimentError::Advised { error: Box::new(self), flag }

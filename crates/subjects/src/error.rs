@@ -1,21 +1,23 @@
-//! Why a subject could not do what an experiment asked of it.
+//! Why a subject could not do what was asked: sentences for the user, without the types of what stands below.
 
 use server::ServerError;
+use server::private::PrivateServerError;
 use storage::StorageError;
+use sys::target::TargetError;
 use thiserror::Error;
 
-/// What went wrong.
-#[derive(Debug, Error)]
+/// Why a subject could not do what was asked.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SubjectError {
     /// The user asked to stop, which is no failure.
     #[error("stopped")]
     Stopped,
-    /// The engine's own reason.
-    #[error(transparent)]
-    Storage(StorageError),
-    /// A data file cannot be opened.
-    #[error(transparent)]
-    Target(#[from] sys::target::TargetError),
+    /// A step was asked for before the one that it needs.
+    #[error("no table is prepared")]
+    NotPrepared,
+    /// What was asked for cannot be; the sentence says what can.
+    #[error("{0}")]
+    Parameters(String),
     /// There is too little memory for the buffer pool.
     #[error(
         "the tables need a buffer pool of {needed} MiB and {available} MiB of memory are available: give a smaller \
@@ -27,20 +29,39 @@ pub enum SubjectError {
         /// MiB that are free or can be freed.
         available: u64,
     },
-    /// A server could not do it.
-    #[error(transparent)]
-    Server(ServerError),
-    /// A step was asked for before the one that it needs.
-    #[error("no table is prepared")]
-    NotPrepared,
+    /// A table on disk is damaged; loading it again mends it.
+    #[error("{0}")]
+    Damaged(String),
+    /// The directory of the tables cannot be used; another one may do.
+    #[error("{0}")]
+    Directory(String),
+    /// Anything else.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl SubjectError {
+    /// Whether the user asked to stop.
+    pub fn is_stop(&self) -> bool {
+        *self == SubjectError::Stopped
+    }
 }
 
 impl From<StorageError> for SubjectError {
     fn from(error: StorageError) -> SubjectError {
         match error {
             StorageError::Stopped => SubjectError::Stopped,
-            error => SubjectError::Storage(error),
+            StorageError::Parameters(sentence) => SubjectError::Parameters(sentence),
+            StorageError::BadPage { .. } => SubjectError::Damaged(error.to_string()),
+            StorageError::Io { doing: "creating" | "opening", .. } => SubjectError::Directory(error.to_string()),
+            other => SubjectError::Failed(other.to_string()),
         }
+    }
+}
+
+impl From<TargetError> for SubjectError {
+    fn from(error: TargetError) -> SubjectError {
+        SubjectError::Failed(error.to_string())
     }
 }
 
@@ -48,14 +69,29 @@ impl From<ServerError> for SubjectError {
     fn from(error: ServerError) -> SubjectError {
         match error {
             ServerError::Stopped => SubjectError::Stopped,
-            error => SubjectError::Server(error),
+            other => SubjectError::Failed(other.to_string()),
         }
     }
 }
 
-impl SubjectError {
-    /// Whether the user asked to stop, which is no failure.
-    pub fn is_stop(&self) -> bool {
-        matches!(self, SubjectError::Stopped)
+impl From<PrivateServerError> for SubjectError {
+    fn from(error: PrivateServerError) -> SubjectError {
+        match error {
+            PrivateServerError::Stopped => SubjectError::Stopped,
+            other => SubjectError::Failed(other.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ctrl_c_is_the_same_whichever_part_saw_it_first() {
+        assert!(SubjectError::from(StorageError::Stopped).is_stop());
+        assert!(SubjectError::from(ServerError::Stopped).is_stop());
+        assert!(SubjectError::from(PrivateServerError::Stopped).is_stop());
+        assert!(!SubjectError::from(ServerError::Machine("no memory".into())).is_stop());
     }
 }

@@ -9,9 +9,18 @@ pub mod error;
 pub mod join_engine;
 pub mod logical_reads;
 pub mod nested_loops;
+pub mod opening;
+pub mod place;
+pub mod places;
 pub mod postgres;
+pub mod progress;
+pub mod subject;
 
 pub use access_paths::AccessPaths;
 pub use error::SubjectError;
 pub use logical_reads::LogicalReads;
 pub use nested_loops::NestedLoops;
+pub use opening::{Environment, Opening, Progress, Recorder};
+pub use place::{Offer, Opener, Place};
+pub use places::Places;
+pub use subject::{Absence, Closing, Subject};

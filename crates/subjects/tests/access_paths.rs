@@ -4,6 +4,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use storage::SegmentId;
 use storage::count::count_plain;
 use storage::loader::build_page;
 use storage::manifest::{TableInfo, TableSpec};
@@ -11,7 +12,6 @@ use storage::page::PageView;
 use storage::page_id::PAGE_SIZE;
 use storage::question::{Answer, Comparison, Operator, Question};
 use storage::table_rows::TableRows;
-use storage::{SegmentId, StorageError};
 use subjects::AccessPaths;
 use subjects::access_engine::{AccessEngine, AccessSettings};
 use subjects::access_paths::{AccessPath, Asked, Level, ScanCost, ScanPass, Structure, Watch, ZoneMaps};
@@ -167,5 +167,5 @@ fn an_index_scan_refuses_a_question_about_another_column() {
     let none =
         AccessSettings { rows: 0, seed: 1, level: Level::QueryLow, paths: vec![], builders: 1, column_bytes_max: 0 };
     let refused = AccessEngine::new(none, Clock::calibrate());
-    assert!(matches!(refused.err(), Some(subjects::logical_reads::SubjectError::Storage(StorageError::Parameters(_)))));
+    assert!(matches!(refused.err(), Some(subjects::SubjectError::Parameters(_))));
 }

@@ -4,6 +4,9 @@
 //! the undo of its changes, and while the order of loading is examined a small companion.
 
 mod pass;
+mod place;
+
+pub use place::EnginePlace;
 
 use std::collections::HashMap;
 use std::fs;

@@ -89,7 +89,7 @@ impl<'a> Cold<'a> {
 
     /// What the page cache holds of a relation; `None` where the server is not one of this program's own.
     pub fn cached(&self, relation: &str) -> Result<Option<Cached>, SubjectError> {
-        self.private.as_ref().map(|private| private.cached(relation).map_err(failed)).transpose()
+        self.private.as_ref().map(|private| private.cached(relation).map_err(SubjectError::from)).transpose()
     }
 
     /// Whether the server is one of this program's own, and does not run.
@@ -122,11 +122,11 @@ impl<'a> Cold<'a> {
         }
         let refused = match self.restart(wanted) {
             Err(PrivateServerError::NotStarted { log, .. }) => {
-                self.restart(&self.running.clone()).map_err(failed)?;
+                self.restart(&self.running.clone()).map_err(SubjectError::from)?;
                 Some(log)
             }
             outcome => {
-                outcome.map_err(failed)?;
+                outcome.map_err(SubjectError::from)?;
                 self.running = wanted.clone();
                 None
             }
@@ -140,7 +140,7 @@ impl<'a> Cold<'a> {
     pub fn empty(&mut self, schema: &mut Schema, relations: &[String]) -> Result<bool, SubjectError> {
         let renewed = self.empty_buffers(schema, relations)?;
         if let Some(private) = &self.private {
-            let left = private.drop_page_cache().map_err(failed)?;
+            let left = private.drop_page_cache().map_err(SubjectError::from)?;
             if self.kept.is_none_or(|kept| kept.pages <= left.pages) {
                 self.kept = Some(left);
             }
@@ -177,9 +177,9 @@ impl<'a> Cold<'a> {
 
     fn empty_private(&mut self, schema: &mut Schema) -> Result<bool, SubjectError> {
         let Some(private) = &self.private else { return Ok(false) };
-        let renewed = !private.empty_buffers().map_err(failed)?;
+        let renewed = !private.empty_buffers().map_err(SubjectError::from)?;
         if renewed {
-            self.restart(&self.running.clone()).map_err(failed)?;
+            self.restart(&self.running.clone()).map_err(SubjectError::from)?;
             schema.reopen()?;
         }
         Ok(renewed)
@@ -244,13 +244,6 @@ fn running(session: &mut Session) -> Result<Startup, ServerError> {
     let io_method = session.text("SELECT current_setting('io_method', true)", None)?;
     let direct = session.text("SELECT current_setting('debug_io_direct', true)", None)?;
     Ok(Startup { io_method, direct: direct.is_some_and(|kinds| kinds.contains("data")) })
-}
-
-fn failed(error: PrivateServerError) -> SubjectError {
-    match error {
-        PrivateServerError::Stopped => SubjectError::Stopped,
-        other => ServerError::Machine(other.to_string()).into(),
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,65 @@
+//! What a subject is opened with: what the command layer read from its environment, and the hands of the run.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use measure::Nanos;
+use sys::clock::Clock;
+
+pub use server::Statements as Recorder;
+
+/// How long a statement on a server may take by default.
+pub const STATEMENT_TIMEOUT: Nanos = Nanos::from_millis(300_000);
+
+/// What the command layer read from the environment and the command line for all subjects of a run.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// Password for a server whose address has none.
+    pub password: Option<String>,
+    /// Folder for what may be fetched again; [`Environment::scratch`] where there is none.
+    pub cache: Option<PathBuf>,
+    /// Proxy for fetching a server's programs.
+    pub proxy: Option<String>,
+    /// Folder for temporary files.
+    pub scratch: PathBuf,
+    /// How long a statement may take.
+    pub statement_timeout: Nanos,
+    /// Takes the statements of a dry run: then nothing is sent and nothing is started.
+    pub recorder: Option<Recorder>,
+}
+
+impl Environment {
+    /// Nothing but a folder for temporary files.
+    pub fn new(scratch: impl Into<PathBuf>) -> Environment {
+        Environment {
+            password: None,
+            cache: None,
+            proxy: None,
+            scratch: scratch.into(),
+            statement_timeout: STATEMENT_TIMEOUT,
+            recorder: None,
+        }
+    }
+
+    /// Whether statements are recorded instead of sent.
+    pub fn is_dry_run(&self) -> bool {
+        self.recorder.is_some()
+    }
+}
+
+/// Takes a step of the work and about how long it will last.
+pub type Progress<'a> = dyn FnMut(&str, Duration) + 'a;
+
+/// What a place needs to open a subject.
+pub struct Opening<'a> {
+    /// What the command layer knows.
+    pub environment: &'a Environment,
+    /// Times everything.
+    pub clock: Clock,
+    /// Raised by ^C.
+    pub stop: Arc<AtomicBool>,
+    /// Shown to the user.
+    pub progress: &'a mut Progress<'a>,
+}

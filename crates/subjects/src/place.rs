@@ -1,0 +1,35 @@
+//! One word of `--on`: where a subject is, and how it is opened for each experiment.
+
+use std::fmt;
+
+use crate::error::SubjectError;
+use crate::opening::Opening;
+use crate::subject::Absence;
+
+/// Opens a subject. Everything that can fail or take time happens here, nothing before.
+pub type Opener<'a, T> = Box<dyn FnOnce(&mut Opening<'_>) -> Result<Box<T>, SubjectError> + 'a>;
+
+/// What a place answers an experiment before anything is opened: how to open the subject, or why it has none that can
+/// do what is asked.
+pub type Offer<'a, T> = Result<Opener<'a, T>, Absence>;
+
+/// One word of `--on`.
+///
+/// Each experiment has one method, `fn logical_reads(&self, asked: &logical_reads::Asked) -> Offer<'_, dyn
+/// LogicalReads>`, whose default is an absence.
+pub trait Place: fmt::Debug + Send + Sync {
+    /// The word as it may be kept and shown, without a password.
+    fn word(&self) -> String;
+
+    /// Whether it takes statements, which a dry run can record.
+    fn takes_statements(&self) -> bool;
+
+    /// The absence of an experiment that this place has no subject for.
+    fn without(&self, experiment: &str) -> Absence {
+        let word = self.word();
+        Absence::new(
+            &format!("absent-{}", experiment.replace(' ', "-")),
+            format!("{word} cannot measure {experiment}."),
+        )
+    }
+}

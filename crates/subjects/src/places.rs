@@ -1,0 +1,181 @@
+//! The table of subjects, and the list of places that `--on` names.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use server::place::without_password;
+
+use crate::engine::EnginePlace;
+use crate::error::SubjectError;
+use crate::place::Place;
+use crate::postgres::place::{PostgresPlace, SCHEMES};
+
+/// A kind of subject: which words of `--on` it claims, and what they mean.
+struct Row {
+    /// How to write one, for help and refusals.
+    written: &'static str,
+    /// Whether a word begins with what this kind claims, up to the end or a comma.
+    claims: fn(&str) -> bool,
+    /// Reads a word that it claims.
+    parse: fn(&str) -> Result<Arc<dyn Place>, SubjectError>,
+}
+
+/// The subjects. A new kind adds its row.
+const SUBJECTS: &[Row] = &[
+    Row {
+        written: "engine",
+        claims: |word| word.split(',').next() == Some(EnginePlace::WORD),
+        parse: |word| if word == EnginePlace::WORD { Ok(Arc::new(EnginePlace)) } else { Err(unknown(word)) },
+    },
+    Row {
+        written: "postgres://USER@HOST:PORT/DATABASE for a server that is there, or postgres:VERSION, such as \
+                  postgres:18, or postgres:DIRECTORY with an installed one's programs, for one that is started for the \
+                  run",
+        claims: |word| SCHEMES.iter().any(|scheme| word.starts_with(scheme)),
+        parse: |word| Ok(Arc::new(PostgresPlace::parse(word)?)),
+    },
+];
+
+/// The places of a run, in the order in which they are measured.
+#[derive(Clone, Debug)]
+pub struct Places {
+    places: Vec<Arc<dyn Place>>,
+    /// How many of them the user named; the engine may stand beside those.
+    named: usize,
+}
+
+impl Default for Places {
+    /// The engine alone.
+    fn default() -> Places {
+        Places { places: vec![Arc::new(EnginePlace)], named: 1 }
+    }
+}
+
+impl Places {
+    /// All words of several `--on`, in their order; the engine alone where there are none.
+    pub fn joined(lists: impl IntoIterator<Item = Places>) -> Places {
+        let places: Vec<_> = lists.into_iter().flat_map(|list| list.places).collect();
+        if places.is_empty() { Places::default() } else { Places { named: places.len(), places } }
+    }
+
+    /// The places, those that the user named and the engine beside them.
+    pub fn iter(&self) -> impl Iterator<Item = &dyn Place> {
+        self.places.iter().map(|place| &**place)
+    }
+
+    /// The places that the user named.
+    pub fn named(&self) -> impl Iterator<Item = &dyn Place> {
+        self.iter().filter(|place| self.named == self.places.len() || place.word() != EnginePlace::WORD)
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether the engine is the only one.
+    pub fn is_engine_alone(&self) -> bool {
+        self.places.iter().all(|place| place.word() == EnginePlace::WORD)
+    }
+
+    /// The same with the engine last, where it was not named.
+    pub fn then_engine(self) -> Places {
+        self.with_engine(|places, engine| places.push(engine))
+    }
+
+    /// The same with the engine first, where it was not named.
+    pub fn engine_first(self) -> Places {
+        self.with_engine(|places, engine| places.insert(0, engine))
+    }
+
+    fn with_engine(mut self, add: impl FnOnce(&mut Vec<Arc<dyn Place>>, Arc<dyn Place>)) -> Places {
+        if self.iter().all(|place| place.word() != EnginePlace::WORD) {
+            add(&mut self.places, Arc::new(EnginePlace));
+        }
+        self
+    }
+
+    /// Those whose statements a dry run can record.
+    pub fn taking_statements(self) -> Places {
+        let places: Vec<_> = self.places.into_iter().filter(|place| place.takes_statements()).collect();
+        Places { named: places.len(), places }
+    }
+}
+
+impl FromStr for Places {
+    type Err = SubjectError;
+
+    /// Reads `a,b,c`. A comma ends a word only where a word of a subject follows: the hosts of a server's address have
+    /// commas between them too, and a host named `engine` needs its port.
+    fn from_str(words: &str) -> Result<Places, SubjectError> {
+        let row = |word: &str| SUBJECTS.iter().find(|row| (row.claims)(word));
+        let mut starts = vec![0];
+        starts.extend(words.match_indices(',').map(|(at, _)| at + 1).filter(|at| row(&words[*at..]).is_some()));
+        let ends = starts.iter().skip(1).map(|start| start - 1).chain([words.len()]);
+        let parse = |word: &str| match row(word) {
+            Some(row) => (row.parse)(word),
+            None => Err(unknown(word)),
+        };
+        let places: Vec<_> =
+            starts.iter().zip(ends).map(|(start, end)| parse(&words[*start..end])).collect::<Result<_, _>>()?;
+        Ok(Places { named: places.len(), places })
+    }
+}
+
+fn unknown(word: &str) -> SubjectError {
+    let known: Vec<&str> = SUBJECTS.iter().map(|row| row.written).collect();
+    SubjectError::Parameters(format!("'{}' names no subject: write {}", without_password(word), known.join(", or ")))
+}
+
+impl Serialize for Places {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.named().map(Place::word))
+    }
+}
+
+impl<'de> Deserialize<'de> for Places {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Places, D::Error> {
+        let words = Vec::<String>::deserialize(deserializer)?;
+        let lists: Result<Vec<Places>, _> = words.iter().map(|word| word.parse()).collect();
+        Ok(Places::joined(lists.map_err(serde::de::Error::custom)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(list: &str) -> Vec<String> {
+        list.parse::<Places>().unwrap().iter().map(Place::word).collect()
+    }
+
+    #[test]
+    fn a_comma_between_the_hosts_of_an_address_parts_no_subjects() {
+        assert_eq!(
+            words("postgres://me@a:5432,engine.example:5433/db?x=1,2,engine,postgres:18"),
+            ["postgres://me@a:5432,engine.example:5433/db?x=1,2", "engine", "postgres:18"]
+        );
+        assert_eq!(words("postgres:15,postgresql://h/db"), ["postgres:15", "postgresql://h/db"]);
+        assert_eq!(words("engine"), ["engine"]);
+    }
+
+    #[test]
+    fn what_names_no_subject_says_what_does_and_shows_no_password() {
+        let refusal = |list: &str| list.parse::<Places>().unwrap_err().to_string();
+        assert!(refusal("mysql://me@host/db").contains("postgres:18"));
+        assert!(refusal("engine,oracle").contains("write engine"));
+        assert!(!refusal("postgres:17,postgres://me:secret@host:no-port/db").contains("secret"));
+        assert!(!refusal("x,--on=postgres://me:secret@host/db").contains("secret"));
+    }
+
+    #[test]
+    fn the_engine_stands_beside_a_server_once_and_is_not_written_down() {
+        let beside = "postgres:18".parse::<Places>().unwrap().then_engine().then_engine();
+        assert_eq!(beside.iter().map(Place::word).collect::<Vec<_>>(), ["postgres:18", "engine"]);
+        assert_eq!(beside.named().map(Place::word).collect::<Vec<_>>(), ["postgres:18"]);
+        assert_eq!(serde_json::to_string(&beside).unwrap(), r#"["postgres:18"]"#);
+        assert!(serde_json::from_str::<Places>("[]").unwrap().is_engine_alone());
+        assert_eq!(beside.taking_statements().count(), 1);
+    }
+}

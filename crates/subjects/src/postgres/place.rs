@@ -1,0 +1,109 @@
+//! A PostgreSQL server as a word of `--on`: a given one, treated as somebody's production, or a private one that is
+//! fetched, started and removed.
+
+use std::time::Duration;
+
+use server::place::without_password;
+use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source};
+use server::{Address, Limits, Session};
+
+use crate::error::SubjectError;
+use crate::opening::{Environment, Opening};
+use crate::place::Place;
+
+/// How words begin that name a server.
+pub(crate) const SCHEMES: [&str; 2] = ["postgres:", "postgresql://"];
+
+/// About how long fetching the programs of a private server takes, and starting it.
+const FETCH_TIME: Duration = Duration::from_secs(15);
+const START_TIME: Duration = Duration::from_secs(3);
+
+/// The address that a dry run takes for a private server, which is not started.
+const NOWHERE: &str = "postgres://postgres@%2Fnonexistent/postgres";
+
+/// A server that a word of `--on` names.
+#[derive(Clone, Debug)]
+pub struct PostgresPlace {
+    word: String,
+    place: server::Place,
+}
+
+/// A server that can be connected to; a private one lives as long as this.
+#[derive(Debug)]
+pub struct Reached {
+    /// How to reach it.
+    pub address: Address,
+    /// How long things may take there.
+    pub limits: Limits,
+    /// The server where it is one of this program's own. Sessions have to end before it.
+    pub private: Option<PrivateServer>,
+}
+
+impl PostgresPlace {
+    /// Reads a word of `--on`.
+    pub fn parse(word: &str) -> Result<PostgresPlace, SubjectError> {
+        let place = word.parse().map_err(|error: server::ServerError| SubjectError::Parameters(error.to_string()))?;
+        Ok(PostgresPlace { word: without_password(word), place })
+    }
+
+    /// Starts the server where it is a private one, with this many bytes of shared buffers. In a dry run nothing is
+    /// started.
+    pub fn reach(&self, buffers: u64, opening: &mut Opening<'_>) -> Result<Reached, SubjectError> {
+        let environment = opening.environment;
+        let statement = Duration::from_nanos(environment.statement_timeout.0);
+        let limits = Limits { statement, ..Limits::default() };
+        let (address, private) = match &self.place {
+            server::Place::Given(address) => (address.clone().or_password(environment.password.as_deref()), None),
+            _ if environment.is_dry_run() => (Address::parse(NOWHERE)?, None),
+            place => {
+                let private = start(place, buffers, opening)?;
+                (Address::of(private.config()), Some(private))
+            }
+        };
+        Ok(Reached { address, limits, private })
+    }
+}
+
+impl Reached {
+    /// Connects; in a dry run the session records its statements and sends none.
+    pub fn connect(&self, opening: &mut Opening<'_>) -> Result<Session, SubjectError> {
+        (opening.progress)("connecting to the server", Duration::from_secs(1));
+        let stop = opening.stop.clone();
+        Ok(match &opening.environment.recorder {
+            Some(statements) => Session::rehearsal(&self.address, self.limits, stop, statements.clone())?,
+            None => Session::open(&self.address, self.limits, stop)?,
+        })
+    }
+}
+
+impl Place for PostgresPlace {
+    fn word(&self) -> String {
+        self.word.clone()
+    }
+
+    fn takes_statements(&self) -> bool {
+        true
+    }
+}
+
+fn start(place: &server::Place, buffers: u64, opening: &mut Opening<'_>) -> Result<PrivateServer, SubjectError> {
+    let installation = installation(place, opening)?;
+    (opening.progress)(&format!("starting PostgreSQL {}", installation.version().text), START_TIME);
+    let scratch = &opening.environment.scratch;
+    Ok(PrivateServer::start(&installation, scratch, ServerSettings::new(buffers), &opening.stop)?)
+}
+
+/// The programs of a private server, fetched where they are not in the cache.
+fn installation(place: &server::Place, opening: &mut Opening<'_>) -> Result<Installation, PrivateServerError> {
+    let major = match place {
+        server::Place::Installed { directory } => return Installation::at(directory),
+        server::Place::Private { major } => *major,
+        server::Place::Given(_) => return Err(PrivateServerError::UnknownVersion(0)),
+    };
+    let Environment { cache, scratch, proxy, .. } = opening.environment;
+    let cache = cache.as_ref().unwrap_or(scratch).join("postgres");
+    if !Installation::is_cached(major, &cache) {
+        (opening.progress)(&format!("fetching PostgreSQL {major}"), FETCH_TIME);
+    }
+    Installation::of(major, &Source { cache, proxy: proxy.clone() }, &opening.stop)
+}

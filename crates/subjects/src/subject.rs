@@ -1,0 +1,64 @@
+//! What every subject does, whatever the experiment: it has a name, describes itself, notes findings and leaves nothing
+//! behind.
+
+use measure::{Finding, Metric, Parameters};
+
+use crate::error::SubjectError;
+
+/// Something an experiment is run on.
+///
+/// A subject does what an experiment asks and returns what that took; it renders nothing. What it cannot do it says as
+/// an [`Absence`], and what disturbed it as a finding.
+pub trait Subject {
+    /// Its name in cases and sentences: `engine`, `postgres 18.6`.
+    fn name(&self) -> &str;
+
+    /// What the run document says about it, under `subject`.
+    fn description(&self) -> Parameters;
+
+    /// What it noticed since the last call.
+    fn findings(&mut self) -> Vec<Finding>;
+
+    /// Removes what it made. Dropping the subject does the same and loses the findings.
+    fn finish(self: Box<Self>) -> Closing;
+}
+
+/// What a subject reports at its end.
+#[derive(Debug)]
+pub struct Closing {
+    /// What it noticed since the last call of [`Subject::findings`], and over the whole run.
+    pub findings: Vec<Finding>,
+    /// What this program took of the machine beside the subject's own processes.
+    pub own_cost: Vec<Metric>,
+    /// Whether all that was made is gone.
+    pub outcome: Result<(), SubjectError>,
+}
+
+impl Closing {
+    /// Nothing to report.
+    pub fn quiet() -> Closing {
+        Closing { findings: Vec::new(), own_cost: Vec::new(), outcome: Ok(()) }
+    }
+}
+
+/// Something that a subject cannot do, with the reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Absence {
+    /// The id of the finding: `absent-threads`.
+    pub id: String,
+    /// A full sentence.
+    pub reason: String,
+}
+
+impl Absence {
+    /// An absence with its reason, which is a full sentence.
+    pub fn new(id: &str, reason: impl Into<String>) -> Absence {
+        Absence { id: id.into(), reason: reason.into() }
+    }
+}
+
+impl From<Absence> for Finding {
+    fn from(absence: Absence) -> Finding {
+        Finding::info(&absence.id, absence.reason)
+    }
+}
