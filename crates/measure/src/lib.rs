@@ -16,6 +16,7 @@ pub mod statistics;
 pub mod store;
 pub mod timeline;
 pub mod unit;
+pub mod words;
 
 pub use case::{Case, Parameters};
 pub use finding::{Finding, Severity};
@@ -26,3 +27,6 @@ pub use run::{Host, Run};
 pub use statistics::Statistics;
 pub use timeline::Timeline;
 pub use unit::Unit;
+
+#[doc(hidden)]
+pub use serde;
