@@ -7,7 +7,9 @@
 //!
 //! Nothing is checked on the way. [`PageView::verify`] has checked the page when it was read, and every offset is
 //! masked to the size of a page, so that even wrong bytes could only give a wrong sum. The mask costs one
-//! instruction a load and spares both a bounds check and unsafe code; what is unsafe here is the prefetch alone.
+//! instruction a load and spares both a bounds check and unsafe code.
+
+use sys::memory::prefetch;
 
 use crate::page::{PageBytes, PageView, SLOT_BYTES, field};
 use crate::page_id::PAGE_SIZE;
@@ -101,7 +103,7 @@ pub fn walk_ahead(page: PageView<'_>, next: &PageBytes, touch: Touch) -> Walked 
     let slots = usize::from(page.slots());
     let places = match touch {
         Touch::Directory => {
-            prefetch_line(&next[0]);
+            prefetch(&next[0]);
             return walk(page, touch);
         }
         Touch::Rows => 1,
@@ -133,7 +135,7 @@ pub fn prefetch_page(page: &PageBytes, touch: Touch) {
         Touch::Rows | Touch::Column(_) => PAGE_SIZE / LINE_BYTES,
     };
     for line in page.chunks_exact(LINE_BYTES).take(lines) {
-        prefetch_line(&line[0]);
+        prefetch(&line[0]);
     }
 }
 
@@ -166,7 +168,7 @@ struct SamePlaces<'a> {
 impl FetchAhead for SamePlaces<'_> {
     #[inline(always)]
     fn place(&mut self, at: usize) {
-        prefetch_line(&self.next[at & OFFSET_MASK]);
+        prefetch(&self.next[at & OFFSET_MASK]);
     }
     #[inline(always)]
     fn step(&mut self) -> usize {
@@ -200,7 +202,7 @@ impl FetchAhead for AllLines<'_> {
     fn step(&mut self) -> usize {
         if self.at < PAGE_SIZE {
             for _ in 0..self.lines_per_step {
-                prefetch_line(&self.next[self.at & OFFSET_MASK]);
+                prefetch(&self.next[self.at & OFFSET_MASK]);
                 self.at += LINE_BYTES;
             }
         }
@@ -212,25 +214,8 @@ impl FetchAhead for AllLines<'_> {
 #[inline(always)]
 fn prefetch_directory(page: &PageBytes, slots: usize) {
     for at in (0..field::DIRECTORY + SLOT_BYTES * slots).step_by(LINE_BYTES) {
-        prefetch_line(&page[at & OFFSET_MASK]);
+        prefetch(&page[at & OFFSET_MASK]);
     }
-}
-
-/// Begins to fetch the cache line of `byte`.
-#[inline(always)]
-fn prefetch_line(byte: &u8) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch is a hint: it reads nothing into a register and faults on no address.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(std::ptr::from_ref(byte).cast());
-    }
-    #[cfg(target_arch = "aarch64")]
-    // SAFETY: as above; `prfm` is the hint of this architecture.
-    unsafe {
-        std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) std::ptr::from_ref(byte), options(nostack, readonly));
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    let _ = byte;
 }
 
 /// The byte of `page` at `at`, which is masked to the page.
@@ -417,7 +402,7 @@ impl<'a> Spot<'a> {
     fn prefetched(page: &'a PageBytes, start: usize) -> Spot<'a> {
         let start = start & OFFSET_MASK;
         for line in 0..LINES_OF_A_ROW {
-            prefetch_line(&page[(start + line * LINE_BYTES).min(PAGE_SIZE - 1)]);
+            prefetch(&page[(start + line * LINE_BYTES).min(PAGE_SIZE - 1)]);
         }
         Spot { page, start }
     }

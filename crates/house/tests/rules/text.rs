@@ -5,9 +5,9 @@ use crate::tree::SourceFile;
 /// Columns that a line may have.
 pub(crate) const LINE_COLUMNS_MAX: usize = 120;
 
-/// Homes of unsafe code, as beginnings of paths. The engine's are its frames, its walks of rows and its column kernels.
-pub(crate) const UNSAFE_HOMES: [&str; 4] =
-    ["crates/sys/", "crates/storage/src/pool/", "crates/storage/src/walk.rs", "crates/storage/src/column/kernel/"];
+/// Homes of unsafe code, as beginnings of paths. The engine's are its frames and its column kernels.
+pub(crate) const UNSAFE_HOMES: [&str; 3] =
+    ["crates/sys/", "crates/storage/src/pool/", "crates/storage/src/column/kernel/"];
 
 /// Names that say nothing about what a file holds.
 const NAMES_WITHOUT_MEANING: [&str; 8] =

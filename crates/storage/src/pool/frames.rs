@@ -7,7 +7,7 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use sys::region::{Pages, Region};
+use sys::memory::{Pages, Region, prefetch};
 
 use crate::page_id::PAGE_SIZE;
 
@@ -102,23 +102,9 @@ impl Frames {
     /// Asks the processor to fetch the first `lines` cache lines of `frame`; it may decline, and it faults on nothing.
     #[inline]
     pub(super) fn prefetch(&self, frame: u32, lines: usize) {
-        let start = self.address(frame).cast::<u8>();
+        let start = self.address(frame).as_ptr().cast::<u8>();
         for line in 0..lines.min(PAGE_SIZE / LINE) {
-            // SAFETY: the offset stays within the page.
-            prefetch_line(unsafe { start.add(line * LINE) });
+            prefetch(start.wrapping_add(line * LINE));
         }
     }
 }
-
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn prefetch_line(address: NonNull<u8>) {
-    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: a prefetch accesses nothing in the sense of the language; every x86-64 processor has it.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(address.as_ptr().cast_const().cast()) };
-}
-
-/// Other processors get no hint: stable Rust has none to give there.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline]
-fn prefetch_line(_address: NonNull<u8>) {}

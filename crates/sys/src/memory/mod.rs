@@ -4,10 +4,12 @@ mod allocator;
 mod arena;
 mod bandwidth;
 mod chase;
+mod prefetch;
 mod region;
 
 pub use allocator::use_one_arena;
 pub use arena::{Arena, SLOT_ALIGNMENT};
 pub use bandwidth::{Stream, StreamResult};
 pub use chase::{Chase, LINE};
+pub use prefetch::prefetch;
 pub use region::{HUGE_PAGE, Pages, Region};
