@@ -165,7 +165,7 @@ fn the_change_log_knows_the_version() {
 #[test]
 fn the_commands_of_the_readme_exist() {
     let tree = Tree::of_repository();
-    for command in ["./chek", "cargo bench --bench nothing", "cargo run --release -- nothing"] {
+    for command in ["./chek", "cargo run --release -p contest -- nothing", "cargo run --release -- nothing"] {
         assert!(pages::missing_command(command, &tree).is_some(), "{command}");
     }
     let readme = tree.file("README.md").expect("a README");

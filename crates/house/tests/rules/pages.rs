@@ -26,7 +26,7 @@ pub(crate) fn commands(page: &str) -> Vec<&str> {
     fenced.flat_map(|block| block.lines().skip(1)).map(str::trim).filter(|line| !line.is_empty()).collect()
 }
 
-/// What is wrong with one command of a page: a program, a bench or a subcommand that does not exist.
+/// What is wrong with one command of a page: a program or a subcommand that does not exist.
 pub(crate) fn missing_command(command: &str, tree: &Tree) -> Option<String> {
     let words: Vec<&str> = command.split_whitespace().collect();
     let after = |flag: &str| words.iter().position(|word| *word == flag).and_then(|at| words.get(at + 1)).copied();
@@ -34,15 +34,16 @@ pub(crate) fn missing_command(command: &str, tree: &Tree) -> Option<String> {
     if let Some(path) = program.strip_prefix("./") {
         return tree.file(path).is_none().then(|| format!("`{command}`: there is no {path}"));
     }
-    if let Some(bench) = after("--bench") {
-        let entry = format!("[[bench]]\nname = \"{bench}\"");
-        let exists = tree.ending("Cargo.toml").any(|file| file.text.contains(&entry));
-        return (!exists).then(|| format!("`{command}`: there is no bench {bench}"));
-    }
     if command.starts_with("cargo run") {
         let subcommand = after("--")?;
-        let file = format!("/{}.rs", subcommand.replace('-', "_"));
-        let exists = tree.files.iter().any(|one| one.path.starts_with("crates/readpath/src/") && one.is(&file));
+        let name = subcommand.replace('-', "_");
+        let exists = match after("-p") {
+            Some("contest") => tree.file(&format!("crates/contest/src/{name}/mod.rs")).is_some(),
+            _ => tree
+                .files
+                .iter()
+                .any(|one| one.path.starts_with("crates/readpath/src/") && one.is(&format!("/{name}.rs"))),
+        };
         return (!exists).then(|| format!("`{command}`: there is no command {subcommand}"));
     }
     None

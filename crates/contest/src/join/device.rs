@@ -1,0 +1,95 @@
+//! fio as a contender: random blocks of the engine's file at several depths.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::join::ledger::Ledger;
+use crate::program::{argv, output_of};
+
+/// What every series of it begins with.
+pub(crate) const FIO: &str = "fio";
+
+/// Reads in flight.
+const DEPTHS: [u32; 5] = [16, 32, 64, 128, 256];
+
+/// Ways to read: plain io_uring, and with registered buffers and file.
+const ENGINES: [(&str, &[&str]); 3] = [
+    ("io_uring", &["--ioengine=io_uring"]),
+    ("io_uring fixed", &["--ioengine=io_uring", "--fixedbufs", "--registerfiles"]),
+    ("libaio", &["--ioengine=libaio"]),
+];
+
+/// Settings of every run. One clock pair a read is what it does at least; the random map of places is left out, because
+/// a join keeps none.
+const ALWAYS: [&str; 11] = [
+    "--name=peer",
+    "--readonly",
+    "--thread",
+    "--norandommap",
+    "--disable_slat=1",
+    "--disable_clat=1",
+    "--time_based",
+    "--direct=1",
+    "--rw=randread",
+    "--bs=8k",
+    "--output-format=json",
+];
+
+/// Reads at every depth in every way, and adds the rates.
+pub(crate) fn take_turn(file: &Path, milliseconds: u64, seed: u64, ledger: &mut Ledger) -> Result<(), String> {
+    for depth in DEPTHS {
+        for (name, options) in ENGINES {
+            let mut command = argv(["fio"]);
+            command.extend(argv(ALWAYS));
+            command.extend(argv(options));
+            command.extend([
+                format!("--filename={}", file.display()),
+                format!("--iodepth={depth}"),
+                format!("--runtime={milliseconds}ms"),
+                format!("--randseed={}", seed * 1000 + u64::from(depth)),
+            ]);
+            ledger.add(&format!("{FIO} {name}, depth {depth}"), "1/s", rate(&output_of(&command)?)?);
+        }
+    }
+    Ok(())
+}
+
+/// Reads the whole file once, so that what was just written comes from the device as it will again.
+pub(crate) fn warm_up(file: &Path) -> Result<(), String> {
+    let name = format!("--filename={}", file.display());
+    let mut command = argv(["fio", "--name=warm-up", name.as_str(), "--direct=1", "--rw=read", "--bs=1m"]);
+    command.extend(argv(["--ioengine=libaio", "--iodepth=4", "--readonly"]));
+    output_of(&command).map(drop)
+}
+
+/// The version that fio says it is.
+pub(crate) fn version() -> Result<String, String> {
+    output_of(&argv(["fio", "--version"])).map(|text| text.trim().into()).map_err(|error| {
+        format!("fio is needed to compare with: install it, for example with apt-get install fio ({error})")
+    })
+}
+
+/// Reads per second in fio's JSON, in front of which it prints its notes.
+fn rate(output: &str) -> Result<f64, String> {
+    let document = output.find('{').map(|start| &output[start..]).ok_or("fio printed no JSON")?;
+    let document: Value = serde_json::from_str(document).map_err(|error| format!("fio's JSON: {error}"))?;
+    let job = &document["jobs"][0];
+    if job["error"] != 0 {
+        return Err(format!("fio's job ended with error {}", job["error"]));
+    }
+    job.pointer("/read/iops").and_then(Value::as_f64).ok_or_else(|| "fio's job has no rate".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_job_is_no_rate() {
+        let output = r#"note {"jobs": [{"error": 0, "read": {"iops": 5.5}}]}"#;
+        assert_eq!(rate(output), Ok(5.5));
+        assert!(rate(&output.replace("\"error\": 0", "\"error\": 22")).unwrap_err().contains("22"));
+        assert!(rate("fio: no such engine").is_err());
+    }
+}

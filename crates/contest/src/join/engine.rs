@@ -1,0 +1,133 @@
+//! readpath's own joins as a contender: its engine as `readpath join` uses it, through the library.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use experiments::join::{BATCH_SIZE, DEPTH, Distance, LOOK_AHEAD, ROWID_BATCH_SIZE};
+use storage::exec::nested_loop::Method;
+use subjects::NestedLoops;
+use subjects::join_engine::{Io, JoinEngine, JoinSettings};
+use subjects::nested_loops::JoinPass;
+use sys::clock::Clock;
+use sys::target::Caching;
+
+use crate::join::ledger::Ledger;
+use crate::join::rows::{Keys, table};
+
+/// The methods as `readpath join` has them by default.
+pub(crate) const METHODS: [(&str, Method); 4] = [
+    ("one-at-a-time", Method::OneAtATime),
+    ("prefetch", Method::Prefetch(Distance::UpTo(LOOK_AHEAD))),
+    ("batch", Method::Batch(BATCH_SIZE)),
+    ("batched-rowid", Method::BatchedRowid(ROWID_BATCH_SIZE)),
+];
+
+/// The pool of cold joins; PostgreSQL's shared buffers are as large.
+pub(crate) const POOL_BYTES: usize = 32 << 20;
+/// The pool of joins with everything cached.
+pub(crate) const LARGE_POOL_BYTES: usize = 1 << 30;
+
+/// What the series are called.
+pub(crate) fn rate(method: &str) -> String {
+    format!("readpath {method}, blocks")
+}
+/// See [`rate`].
+pub(crate) fn elapsed(method: &str) -> String {
+    format!("readpath {method}, cold")
+}
+/// See [`rate`].
+pub(crate) fn sync(method: &str) -> String {
+    format!("readpath {method}, cold, one after the other")
+}
+/// See [`rate`].
+pub(crate) fn cached(method: &str) -> String {
+    format!("readpath {method}, cached")
+}
+
+/// The engine three times over the same files: many reads at once, one after the other, and a large pool.
+pub(crate) struct Engine {
+    many: JoinEngine,
+    single: JoinEngine,
+    large: JoinEngine,
+}
+
+/// Which keys each part of a turn takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn {
+    /// Held against fio.
+    pub(crate) rate: [Keys; 4],
+    /// Held against PostgreSQL, and one after the other.
+    pub(crate) cold: Keys,
+    /// With everything cached.
+    pub(crate) cached: Keys,
+}
+
+impl Engine {
+    /// Makes the table below `directory`.
+    pub(crate) fn new(directory: &Path, rows: u64, clock: Clock) -> Result<Engine, String> {
+        let engine = |io, pool_bytes| -> Result<JoinEngine, String> {
+            let settings = JoinSettings {
+                directory: directory.into(),
+                pool_bytes,
+                io,
+                depth: DEPTH,
+                caching: Caching::Direct,
+                model: None,
+                reload: false,
+            };
+            let mut engine = JoinEngine::new(settings, clock).map_err(|error| error.to_string())?;
+            let stop = AtomicBool::new(false);
+            engine.prepare(table(rows), &mut |_, _| (), &stop).map_err(|error| error.to_string())?;
+            Ok(engine)
+        };
+        Ok(Engine {
+            many: engine(Io::Async, POOL_BYTES)?,
+            single: engine(Io::Sync, POOL_BYTES)?,
+            large: engine(Io::Async, LARGE_POOL_BYTES)?,
+        })
+    }
+
+    /// The file of the table.
+    pub(crate) fn table_file(&self) -> Result<PathBuf, String> {
+        self.many.paths().map(|[table, _]| table).map_err(|error| error.to_string())
+    }
+
+    /// One turn of every method.
+    pub(crate) fn take_turn(&mut self, turn: &Turn, first: usize, ledger: &mut Ledger) -> Result<(), String> {
+        for place in 0..METHODS.len() {
+            // Nobody is always the first.
+            let index = (place + first) % METHODS.len();
+            let (name, method) = METHODS[index];
+            let keys = turn.rate[index];
+            let cost = join(&mut self.many, method, keys, ledger)?;
+            ledger.add(&rate(name), "1/s", cost.table.blocks as f64 / cost.elapsed.as_seconds());
+            let cost = join(&mut self.many, method, turn.cold, ledger)?;
+            ledger.add(&elapsed(name), "ms", cost.elapsed.as_millis());
+            let cost = join(&mut self.single, method, turn.cold, ledger)?;
+            ledger.add(&sync(name), "ms", cost.elapsed.as_millis());
+            let pass = pass(method, turn.cached);
+            let cost = self.large.join_again(&pass).map_err(|error| error.to_string())?;
+            if cost.table.blocks > 0 {
+                return Err(format!("{name} read {} blocks where all were to be cached", cost.table.blocks));
+            }
+            ledger.check(name, turn.cached, cost.found.sum)?;
+            ledger.add(&cached(name), "us", cost.cpu.as_micros() / turn.cached.count as f64);
+        }
+        Ok(())
+    }
+}
+
+fn pass(method: Method, keys: Keys) -> JoinPass {
+    JoinPass { method, first_key: keys.first, outer_rows: keys.count }
+}
+
+fn join(
+    engine: &mut JoinEngine,
+    method: Method,
+    keys: Keys,
+    ledger: &mut Ledger,
+) -> Result<subjects::nested_loops::JoinCost, String> {
+    let cost = engine.join(&pass(method, keys)).map_err(|error| error.to_string())?;
+    ledger.check("readpath", keys, cost.found.sum)?;
+    Ok(cost)
+}

@@ -1,0 +1,184 @@
+//! PostgreSQL as a contender: an index nested loop and bitmap heap scans over the same rows in the same blocks.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use subjects::postgres::inner_rows::InnerRows;
+use sys::target::{Caching, Target};
+use sys::witness;
+
+use crate::interruption::Interruption;
+use crate::join::engine::{LARGE_POOL_BYTES, POOL_BYTES};
+use crate::join::ledger::Ledger;
+use crate::join::rows::{Keys, table};
+use crate::server::backend::{number, processor_ns};
+use crate::server::installation::Installation;
+use crate::server::server::Server;
+use crate::server::wire::Session;
+
+/// The nested loop's series.
+pub(crate) const NESTED_LOOP: &str = "PostgreSQL nested loop, cold";
+/// See [`NESTED_LOOP`].
+pub(crate) const NESTED_LOOP_CACHED: &str = "PostgreSQL nested loop, cached";
+/// What the series of bitmap scans begin with.
+pub(crate) const BITMAP: &str = "PostgreSQL bitmap scan, cold";
+
+/// Settings of effective_io_concurrency; 1000 is the most.
+const CONCURRENCIES: [u32; 5] = [0, 16, 64, 256, 1000];
+
+/// Repeats of what is cached; the least counts, because a disturbance can only add.
+const CACHED_REPEATS: usize = 3;
+
+/// What a part of the page cache may still hold of a file that was dropped from it.
+const KEPT_MAX: f64 = 0.01;
+
+/// What leaves the planner the nested loop with the index alone.
+const BY_INDEX: &str = "SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_bitmapscan = off; \
+                        SET enable_seqscan = off; SET enable_memoize = off; SET enable_material = off";
+
+/// A private server with the table.
+pub(crate) struct Postgres {
+    server: Server,
+    files: Vec<PathBuf>,
+    /// Its version.
+    pub(crate) version: String,
+}
+
+impl Postgres {
+    /// Starts a server and loads the table.
+    pub(crate) fn start(
+        installation: &Installation,
+        directory: &Path,
+        rows: u64,
+        interruption: &Interruption,
+    ) -> Result<Postgres, String> {
+        let server = Server::start(installation, directory, LARGE_POOL_BYTES as u64)?;
+        let mut session = server.connect()?;
+        load(&mut session, rows, interruption)?;
+        let files = files(&server, &mut session)?;
+        Ok(Postgres { server, files, version: installation.name.clone() })
+    }
+
+    /// One turn: every statement with nothing cached, and the nested loop with everything cached.
+    pub(crate) fn take_turn(&mut self, cold: Keys, cached: Keys, ledger: &mut Ledger) -> Result<(), String> {
+        let mut session = self.cold_session(BY_INDEX)?;
+        let elapsed = timed(&mut session, &nested_loop(cold), cold, "Index Scan", ledger)?;
+        ledger.add(NESTED_LOOP, "ms", elapsed);
+        for concurrency in CONCURRENCIES {
+            let settings = format!(
+                "SET enable_indexscan = off; SET enable_seqscan = off; SET effective_io_concurrency = {concurrency}"
+            );
+            let mut session = self.cold_session(&settings)?;
+            let elapsed = timed(&mut session, &bitmap(cold), cold, "Bitmap Heap Scan", ledger)?;
+            ledger.add(&format!("{BITMAP}, concurrency {concurrency}"), "ms", elapsed);
+        }
+        self.take_cached_turn(cached, ledger)
+    }
+
+    fn take_cached_turn(&mut self, keys: Keys, ledger: &mut Ledger) -> Result<(), String> {
+        self.server.restart(LARGE_POOL_BYTES as u64)?;
+        let mut session = self.server.connect()?;
+        session.rows(BY_INDEX)?;
+        let statement = nested_loop(keys);
+        let mut least = f64::INFINITY;
+        // The first run brings what is not there yet.
+        for repeat in 0..=CACHED_REPEATS {
+            let before = processor_ns(session.process)?;
+            let sum = sum(&mut session, &statement)?;
+            let taken = (processor_ns(session.process)? - before) as f64;
+            ledger.check("PostgreSQL", keys, sum)?;
+            if repeat > 0 {
+                least = least.min(taken);
+            }
+        }
+        ledger.add(NESTED_LOOP_CACHED, "us", least / keys.count as f64 / 1000.0);
+        Ok(())
+    }
+
+    /// A session of a server that was just started, with none of the table in any cache of this machine.
+    fn cold_session(&mut self, settings: &str) -> Result<Session, String> {
+        self.server.restart(POOL_BYTES as u64)?;
+        for file in &self.files {
+            drop_from_page_cache(file)?;
+        }
+        let mut session = self.server.connect()?;
+        session.rows(settings)?;
+        Ok(session)
+    }
+}
+
+fn nested_loop(keys: Keys) -> String {
+    let (first, last) = (keys.first, keys.first + keys.count - 1);
+    format!(
+        "SELECT sum(value) FROM generate_series({first}::bigint, {last}::bigint) AS o(key) \
+         JOIN inner_rows USING (key)"
+    )
+}
+
+fn bitmap(keys: Keys) -> String {
+    let (first, last) = (keys.first, keys.first + keys.count - 1);
+    format!("SELECT sum(value) FROM inner_rows WHERE key BETWEEN {first} AND {last}")
+}
+
+fn sum(session: &mut Session, statement: &str) -> Result<i64, String> {
+    let value = session.value(statement)?;
+    value.parse().map_err(|_| format!("`{statement}` gave `{value}`, no whole number"))
+}
+
+/// Milliseconds of a statement. Its plan is made before, so that what planning reads of the catalogue is there.
+fn timed(session: &mut Session, statement: &str, keys: Keys, node: &str, ledger: &mut Ledger) -> Result<f64, String> {
+    let plan: Vec<String> = session.rows(&format!("EXPLAIN (COSTS OFF) {statement}"))?.into_iter().flatten().collect();
+    if !plan.iter().any(|line| line.contains(node) && line.contains("inner_rows")) {
+        return Err(format!("PostgreSQL takes another path than {node}:\n{}", plan.join("\n")));
+    }
+    let start = Instant::now();
+    let sum = sum(session, statement)?;
+    let elapsed = start.elapsed();
+    ledger.check("PostgreSQL", keys, sum)?;
+    Ok(elapsed.as_secs_f64() * 1e3)
+}
+
+fn drop_from_page_cache(path: &Path) -> Result<(), String> {
+    let sentence = |error: &dyn std::fmt::Display| format!("{} stays in the page cache: {error}", path.display());
+    let target = Target::open(path, Caching::Buffered).map_err(|error| sentence(&error))?;
+    witness::evict(&target, 0, target.size()).map_err(|error| sentence(&error))?;
+    let cached = witness::cached(&target, 0, target.size()).map_err(|error| sentence(&error))?;
+    if cached.pages as f64 > KEPT_MAX * cached.of as f64 {
+        return Err(sentence(&format!("{} of {} pages", cached.pages, cached.of)));
+    }
+    Ok(())
+}
+
+fn load(session: &mut Session, rows: u64, interruption: &Interruption) -> Result<(), String> {
+    // Rows copied in the transaction that makes the table can be frozen at once.
+    session.rows("BEGIN; CREATE TABLE inner_rows (key bigint, value bigint, filler text)")?;
+    let mut nobody = |_, _| ();
+    let chunks = InnerRows::new(table(rows)).chunks(&mut nobody).map_err(|error| error.to_string())?;
+    let chunks = chunks.map(|chunk| interruption.check().map(|()| chunk));
+    session.copy("COPY inner_rows FROM STDIN WITH (FREEZE)", chunks)?;
+    session.rows("COMMIT")?;
+    interruption.check()?;
+    session.rows("SET maintenance_work_mem = '1GB'")?;
+    session.rows("CREATE UNIQUE INDEX inner_by_key ON inner_rows (key)")?;
+    session.rows("VACUUM (FREEZE, ANALYZE) inner_rows")?;
+    session.rows("CHECKPOINT")?;
+    let blocks = number(session, "SELECT relpages FROM pg_class WHERE relname = 'inner_rows'")?;
+    if blocks == rows.div_ceil(7) { Ok(()) } else { Err(format!("PostgreSQL needs {blocks} blocks for {rows} rows")) }
+}
+
+/// The files of the table and its index, which are on the disk afterwards.
+fn files(server: &Server, session: &mut Session) -> Result<Vec<PathBuf>, String> {
+    let mut found = Vec::new();
+    for relation in ["inner_rows", "inner_by_key"] {
+        let path = session.value(&format!("SELECT pg_relation_filepath('{relation}')"))?;
+        let first = server.data_directory().join(path);
+        // A relation beyond 1 GiB goes on in files with a number behind the name.
+        let more = (1..).map(|number| PathBuf::from(format!("{}.{number}", first.display())));
+        found.extend(std::iter::once(first.clone()).chain(more.take_while(|path| path.exists())));
+    }
+    for path in &found {
+        let synced = std::fs::OpenOptions::new().write(true).open(path).and_then(|file| file.sync_all());
+        synced.map_err(|error| format!("{} cannot be flushed: {error}", path.display()))?;
+    }
+    Ok(found)
+}

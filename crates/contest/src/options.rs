@@ -1,0 +1,59 @@
+//! The part of the command line that every benchmark has, and how a benchmark ends.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::Value;
+
+use crate::bars::{Bar, Verdict, overall};
+use crate::program::beside_this_program;
+use crate::report::{Report, keep};
+
+/// Fewest pairs that make a result.
+const PAIRS_OF_A_RESULT: u64 = 5;
+
+// What every benchmark can be told. No comment for clap: it would take the place of the benchmark's own about.
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    /// How often all contenders run in turn; fewer than 5 make a trial, not a result.
+    #[arg(long, visible_alias = "rounds", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) pairs: u64,
+    /// Where to keep the report, in a folder named by date and processor.
+    #[arg(long)]
+    pub(crate) results: Option<PathBuf>,
+    /// The readpath binary; when not given, the one beside this program, which cargo builds first.
+    #[arg(long, default_value_os_t = beside_this_program("readpath"))]
+    pub(crate) readpath: PathBuf,
+    /// Exit with 1 when a bar is missed or could not be judged.
+    #[arg(long)]
+    pub(crate) fail_on_miss: bool,
+}
+
+impl Options {
+    /// A line for the heading where the pairs are too few; empty otherwise.
+    pub(crate) fn trial_notice(&self) -> String {
+        match self.pairs {
+            PAIRS_OF_A_RESULT.. => String::new(),
+            _ => format!("Fewer than {PAIRS_OF_A_RESULT} pairs: a trial, not a result.\n"),
+        }
+    }
+
+    /// Writes the verdict, keeps the report as `name` where that was asked for, and gives the exit code: 1 when a bar
+    /// was missed or could not be judged and `--fail-on-miss` was given. Date and processor are those of `document`.
+    pub(crate) fn conclude(
+        &self,
+        report: &mut Report<'_>,
+        name: &str,
+        bars: &[Bar],
+        document: &Value,
+        findings: impl FnOnce() -> Value,
+    ) -> Result<u8, String> {
+        report.write(&format!("{}\n", overall(bars)))?;
+        if let Some(folder) = &self.results {
+            let kept = keep(folder, name, document, report.text(), &findings())?;
+            report.write(&format!("kept in {}\n", kept.display()))?;
+        }
+        let all_met = bars.iter().all(|bar| bar.verdict() == Verdict::Met);
+        Ok(u8::from(self.fail_on_miss && !all_met))
+    }
+}

@@ -1,0 +1,159 @@
+//! PostgreSQL's tables: the engine's rows, all visible, all in shared buffers.
+
+use storage::generator::RowGenerator;
+use storage::manifest::TableSpec;
+use storage::row::RowView;
+
+use crate::interruption::Interruption;
+use crate::postgres::cell::{BLOCK_BYTES, Cell, TOUCHES};
+use crate::server::backend::{number, visible_blocks};
+use crate::server::plan::Buffers;
+use crate::server::wire::Session;
+
+/// Rows are sent in messages of about this size.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// A table without rows: what a statement costs beside its blocks.
+pub(crate) const EMPTY: &str = "no_rows";
+
+/// Rows stay whole in their page, as the engine's do. Without it, values of rows beyond 2 KiB are compressed or moved
+/// away.
+const WHOLE_ROWS: &str = "toast_tuple_target = 8160";
+
+/// Room in the shared buffers for everything that is not a table.
+const ROOM_BYTES: u64 = 128 << 20;
+
+/// A loaded table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Table {
+    /// Which.
+    pub(crate) cell: Cell,
+    /// Its rows.
+    pub(crate) rows: u64,
+    /// Its blocks.
+    pub(crate) blocks: u64,
+}
+
+/// Shared buffers that hold the tables of all cells.
+///
+/// A scan of a table beyond a quarter of them would pass through a ring of 32 buffers and leave nothing behind.
+pub(crate) fn buffer_bytes(cells: &[Cell], payload: u64) -> u64 {
+    let bytes = |cell: &Cell| cell.postgres_blocks(cell.spec(payload).rows()) * BLOCK_BYTES;
+    let (all, largest) = cells.iter().map(bytes).fold((0, 0_u64), |(all, largest), one| (all + one, largest.max(one)));
+    all.max(4 * largest) + all / 50 + ROOM_BYTES
+}
+
+/// Makes the empty table.
+pub(crate) fn create_empty(session: &mut Session) -> Result<(), String> {
+    session.rows(&format!("CREATE TABLE {EMPTY} (c1 varchar)")).map(drop)
+}
+
+/// Makes and fills the table of a cell, and scans it until all its blocks are in shared buffers.
+pub(crate) fn load(
+    session: &mut Session,
+    cell: Cell,
+    payload: u64,
+    interruption: &Interruption,
+) -> Result<Table, String> {
+    let spec = cell.spec(payload);
+    let name = cell.table();
+    // Rows copied in the transaction that makes the table can be frozen at once.
+    session.rows(&format!("BEGIN; CREATE TABLE {name} ({}) WITH ({WHOLE_ROWS})", columns(&spec)))?;
+    let chunks = chunks(&spec)?.map(|chunk| interruption.check().map(|()| chunk));
+    session.copy(&format!("COPY {name} FROM STDIN WITH (FREEZE)"), chunks)?;
+    session.rows("COMMIT")?;
+    session.rows(&format!("VACUUM (FREEZE, ANALYZE) {name}"))?;
+    for touch in TOUCHES {
+        session.rows(&format!("SELECT {} FROM {name}", touch.counted(cell)))?;
+    }
+    let blocks = visible_blocks(session, &name)?;
+    let table = Table { cell, rows: spec.rows(), blocks };
+    check(session, &table)?;
+    Ok(table)
+}
+
+/// The kinds of the columns, each as long as its text: `c1 varchar(50), c2 varchar(50)`.
+fn columns(spec: &TableSpec) -> String {
+    let lengths = spec.shape().column_lengths();
+    let columns: Vec<String> =
+        (1..).zip(lengths).map(|(number, length)| format!("c{number} varchar({length})")).collect();
+    columns.join(", ")
+}
+
+/// The rows of the engine's generator as COPY takes them: a tab between columns, a line for each row. Their text has
+/// letters only, so nothing is to be escaped.
+fn chunks(spec: &TableSpec) -> Result<impl Iterator<Item = Vec<u8>> + use<>, String> {
+    let generator = RowGenerator::new(spec.seed, spec.shape()).map_err(|error| error.to_string())?;
+    let (mut next, rows) = (0, spec.rows());
+    let mut row = vec![0; generator.row_bytes()];
+    Ok(std::iter::from_fn(move || {
+        let mut chunk = Vec::with_capacity(CHUNK_BYTES + 2 * row.len());
+        while next < rows && chunk.len() < CHUNK_BYTES {
+            generator.fill(next, &mut row);
+            for value in RowView::new(&row).columns() {
+                chunk.extend_from_slice(value.unwrap_or_default());
+                chunk.push(b'\t');
+            }
+            chunk.pop();
+            chunk.push(b'\n');
+            next += 1;
+        }
+        (!chunk.is_empty()).then_some(chunk)
+    }))
+}
+
+/// What the comparison takes for granted: every row is there and in its block, every block is cached.
+fn check(session: &mut Session, table: &Table) -> Result<(), String> {
+    let Table { cell, rows, blocks } = *table;
+    let name = cell.table();
+    let found = number(session, &format!("SELECT count(*) FROM {name}"))?;
+    let moved = format!(
+        "SELECT coalesce(sum(pg_relation_size(reltoastrelid)), 0) FROM pg_class \
+         WHERE oid = '{name}'::regclass AND reltoastrelid <> 0"
+    );
+    let moved = number(session, &moved)?;
+    let refused = |what: String| Err(format!("PostgreSQL's table of {cell}: {what}"));
+    if found != rows {
+        return refused(format!("{found} rows instead of {rows}"));
+    }
+    if moved != 0 {
+        return refused(format!("{moved} bytes of values were moved out of their rows"));
+    }
+    Buffers::of(session, &format!("SELECT count(*) FROM {name}"))?.expect_cached(blocks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_rows_of_the_generator_are_sent_once_and_in_order() {
+        let spec = Cell::new(25, 5).spec(25 * 100_000);
+        let sent: Vec<Vec<u8>> = chunks(&spec).unwrap().collect();
+        assert!(sent.len() > 1);
+        let text = String::from_utf8(sent.concat()).unwrap();
+        assert_eq!(text.lines().count(), 100_000);
+        let last = text.lines().last().unwrap();
+        assert_eq!(last.split('\t').map(str::len).collect::<Vec<_>>(), [5; 5]);
+        let generator = RowGenerator::new(spec.seed, spec.shape()).unwrap();
+        let mut row = vec![0; generator.row_bytes()];
+        generator.fill(99_999, &mut row);
+        let values: Vec<&[u8]> = RowView::new(&row).columns().flatten().collect();
+        assert_eq!(last.as_bytes(), values.join(&b'\t'));
+    }
+
+    #[test]
+    fn columns_are_as_long_as_their_text() {
+        assert_eq!(
+            columns(&Cell::new(26, 5).spec(0)),
+            "c1 varchar(6), c2 varchar(5), c3 varchar(5), c4 varchar(5), c5 varchar(5)"
+        );
+    }
+
+    #[test]
+    fn no_table_is_beyond_a_quarter_of_the_buffers() {
+        let cells = [Cell::new(25, 25), Cell::new(2500, 1)];
+        let largest = cells[0].postgres_blocks(cells[0].spec(256 << 20).rows()) * BLOCK_BYTES;
+        assert!(buffer_bytes(&cells, 256 << 20) > 4 * largest);
+    }
+}

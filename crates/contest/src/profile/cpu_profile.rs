@@ -1,0 +1,24 @@
+//! Where the processor's time goes, function by function.
+
+use std::path::Path;
+
+use crate::program::{argv, output_of};
+
+/// Functions that are named.
+const FUNCTIONS: usize = 16;
+
+/// Runs the command under `perf` and gives the dearest functions, one a line; or why there is nothing to say: a phrase
+/// without the command, whose paths are of this machine alone.
+pub(crate) fn summary(command: &[String], folder: &Path) -> Result<String, String> {
+    let data = folder.join("perf.data").display().to_string();
+    let mut record = argv(["perf", "record", "-q", "-F", "999", "-o", &data, "--"]);
+    record.extend_from_slice(command);
+    output_of(&record).map_err(|_| "perf could not record")?;
+    let report = output_of(&argv(["perf", "report", "--stdio", "-i", &data, "--no-children", "-F", "overhead,sym"]));
+    let report = report.map_err(|_| "perf could not report")?;
+    let lines: Vec<&str> = report.lines().filter(|line| line.contains('%') && !line.starts_with('#')).collect();
+    if lines.is_empty() {
+        return Err("perf saw nothing".into());
+    }
+    Ok(lines.into_iter().take(FUNCTIONS).map(|line| format!("{}\n", line.trim_end())).collect())
+}

@@ -1,0 +1,45 @@
+//! The page: one line a contender.
+
+use measure::Statistics;
+use serde_json::{Value, json};
+
+use crate::bars::figure;
+
+/// What one contender did in all rounds.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    /// Who.
+    pub(crate) name: String,
+    /// Bytes of the trace, uncompressed.
+    pub(crate) bytes: u64,
+    /// Seconds of each round.
+    pub(crate) seconds: Vec<f64>,
+    /// The greatest peak of memory, in bytes; `None` where it was not asked for.
+    pub(crate) peak_bytes: Option<u64>,
+}
+
+impl Row {
+    /// GB/s of each round.
+    pub(crate) fn rates(&self) -> Vec<f64> {
+        self.seconds.iter().map(|seconds| self.bytes as f64 / seconds / 1e9).collect()
+    }
+
+    fn line(&self) -> String {
+        let rates = Statistics::of_samples(&self.rates());
+        let rate = rates.map_or_else(String::new, |rates| {
+            format!("{:>7} GB/s ({} to {})", figure(rates.median), figure(rates.min), figure(rates.max))
+        });
+        let peak = self.peak_bytes.map_or_else(String::new, |bytes| format!(", {:.1} MiB", bytes as f64 / 1048576.0));
+        format!("{:<34} {rate}{peak}\n", self.name)
+    }
+
+    /// For the JSON report.
+    pub(crate) fn to_json(&self) -> Value {
+        json!({ "name": self.name, "bytes": self.bytes, "seconds": self.seconds, "peak_bytes": self.peak_bytes })
+    }
+}
+
+/// All contenders as lines of the page.
+pub(crate) fn table(rows: &[Row]) -> String {
+    rows.iter().map(Row::line).collect()
+}

@@ -1,0 +1,175 @@
+//! readpath's own scans as a contender: its engine as `readpath scan` uses it, through the library.
+
+use std::sync::atomic::AtomicBool;
+
+use measure::Nanos;
+use subjects::AccessPaths;
+use subjects::access_engine::{AccessEngine, AccessSettings};
+use subjects::access_paths::{AccessPath, Asked, Level, ScanCost, ScanPass, Watch, ZoneMaps};
+use sys::clock::Clock;
+
+use crate::scan::ledger::Reading;
+use crate::scan::rows::SEED;
+
+/// A sample lasts at least this long, as those of the libraries do.
+pub(crate) const SAMPLE_TIME: Nanos = Nanos::from_millis(50);
+
+/// Two threads and one take turns this often, for this long each, and the least of each counts: beside other work one
+/// of the threads waits for a processor now and then, and a wait can only add.
+const SHORT_SAMPLES: usize = 25;
+const SHORT_SAMPLE_TIME: Nanos = Nanos::from_millis(4);
+
+/// Most laps of a sample: a count of columns takes less than a microsecond.
+const LAPS_MAX: u64 = 1 << 18;
+
+/// The engine's names among the contenders.
+pub(crate) const COLUMN_SCAN: &str = "readpath column-scan";
+/// See [`COLUMN_SCAN`].
+pub(crate) const COLUMN_COUNT: &str = "readpath column-count";
+/// The elapsed time of one thread and of two, whose ratio is what two threads bring.
+pub(crate) const BY_CLOCK: [&str; 2] = ["readpath column-scan, elapsed", "readpath column-scan, elapsed, two threads"];
+
+/// The paths over blocks of rows.
+pub(crate) const ROW_PATHS: [AccessPath; 3] =
+    [AccessPath::FullScan, AccessPath::IndexGoodClustering, AccessPath::IndexBadClustering];
+
+/// The name of a path over blocks of rows.
+pub(crate) fn row_path_name(path: AccessPath) -> String {
+    format!("readpath {}", path.name())
+}
+
+/// The engine twice: blocks of rows and columns are both in memory.
+pub(crate) struct Engine {
+    rows: AccessEngine,
+    columns: AccessEngine,
+    stop: AtomicBool,
+}
+
+/// An engine for these paths, with nothing in memory yet.
+pub(crate) fn access_engine(rows: u64, paths: &[AccessPath], clock: Clock) -> Result<AccessEngine, String> {
+    let builders = std::thread::available_parallelism().map_or(1, usize::from);
+    let settings = AccessSettings {
+        rows,
+        seed: SEED,
+        level: Level::QueryLow,
+        paths: paths.to_vec(),
+        builders,
+        column_bytes_max: u64::MAX,
+    };
+    AccessEngine::new(settings, clock).map_err(|error| error.to_string())
+}
+
+impl Engine {
+    /// Makes the table in both forms.
+    pub(crate) fn new(rows: u64, clock: Clock) -> Result<Engine, String> {
+        let mut engine = Engine {
+            rows: access_engine(rows, &ROW_PATHS, clock)?,
+            columns: access_engine(rows, &[AccessPath::ColumnScan], clock)?,
+            stop: AtomicBool::new(false),
+        };
+        engine.columns.prepare(AccessPath::ColumnScan, &engine.stop).map_err(|error| error.to_string())?;
+        engine.rows.prepare(AccessPath::FullScan, &engine.stop).map_err(|error| error.to_string())?;
+        Ok(engine)
+    }
+
+    /// One turn over all paths. The index of a path takes the place of the one before, outside of what is measured.
+    pub(crate) fn take_turn(&mut self) -> Result<Vec<Reading>, String> {
+        let mut readings = self.columns()?;
+        for path in ROW_PATHS {
+            self.rows.prepare(path, &self.stop).map_err(|error| error.to_string())?;
+            let sample = sample(&mut self.rows, Asked::AllPass, 1, SAMPLE_TIME)?;
+            readings.push(sample.by_processor(&row_path_name(path), Asked::AllPass));
+        }
+        Ok(readings)
+    }
+
+    fn columns(&mut self) -> Result<Vec<Reading>, String> {
+        let mut readings = Vec::new();
+        self.prepare_columns(AccessPath::ColumnScan)?;
+        for asked in [Asked::AllPass, Asked::HalfPass] {
+            let alone = sample(&mut self.columns, asked, 1, SAMPLE_TIME)?;
+            readings.push(alone.by_processor(COLUMN_SCAN, asked));
+            readings.extend(self.by_clock(asked)?);
+        }
+        self.prepare_columns(AccessPath::ColumnCount)?;
+        let count = sample(&mut self.columns, Asked::NoPredicate, 1, SAMPLE_TIME)?;
+        readings.push(count.by_processor(COLUMN_COUNT, Asked::NoPredicate));
+        Ok(readings)
+    }
+
+    /// One thread and two, by the clock.
+    fn by_clock(&mut self, asked: Asked) -> Result<[Reading; 2], String> {
+        let mut least: [Option<Reading>; 2] = [None, None];
+        for _ in 0..SHORT_SAMPLES {
+            for (at, name) in BY_CLOCK.into_iter().enumerate() {
+                let reading = sample(&mut self.columns, asked, at + 1, SHORT_SAMPLE_TIME)?.by_clock(name, asked);
+                least[at] = match least[at].take() {
+                    Some(before) if before.row_ns <= reading.row_ns => Some(before),
+                    _ => Some(reading),
+                };
+            }
+        }
+        match least {
+            [Some(one), Some(two)] => Ok([one, two]),
+            _ => Err("nothing was scanned".into()),
+        }
+    }
+
+    fn prepare_columns(&mut self, path: AccessPath) -> Result<(), String> {
+        self.columns.prepare(path, &self.stop).map(drop).map_err(|error| error.to_string())
+    }
+}
+
+/// Some laps of a path.
+#[derive(Clone, Debug)]
+pub(crate) struct Sample {
+    cost: ScanCost,
+    laps: f64,
+}
+
+/// Every code read, as often as it takes to fill `time`.
+pub(crate) fn sample(engine: &mut AccessEngine, asked: Asked, threads: usize, time: Nanos) -> Result<Sample, String> {
+    let mut scan = |laps: u64| {
+        let pass = ScanPass {
+            asked,
+            threads,
+            laps: laps as u32,
+            zone_maps: ZoneMaps::Off,
+            kernel: None,
+            watch: Watch::Counters,
+        };
+        engine.scan(&pass).map_err(|error| error.to_string())
+    };
+    // The first one warms the caches and is not looked at.
+    scan(1)?;
+    let lap = scan(1)?.elapsed.0.max(1);
+    let laps = time.0.div_ceil(lap).clamp(1, LAPS_MAX);
+    Ok(Sample { cost: scan(laps)?, laps: laps as f64 })
+}
+
+impl Sample {
+    /// Processor time.
+    fn by_processor(&self, contender: &str, asked: Asked) -> Reading {
+        self.reading(contender, asked, self.cost.cpu)
+    }
+
+    /// Elapsed time.
+    fn by_clock(&self, contender: &str, asked: Asked) -> Reading {
+        self.reading(contender, asked, self.cost.elapsed)
+    }
+
+    /// Bytes of columns that were read in a second.
+    pub(crate) fn bytes_per_second(&self) -> f64 {
+        self.cost.column_bytes.unwrap_or(0) as f64 / self.cost.elapsed.as_seconds()
+    }
+
+    /// Bytes of columns that one lap read.
+    pub(crate) fn bytes(&self) -> f64 {
+        self.cost.column_bytes.unwrap_or(0) as f64 / self.laps
+    }
+
+    fn reading(&self, contender: &str, asked: Asked, time: Nanos) -> Reading {
+        let row_ns = time.0 as f64 / self.laps / self.cost.rows.max(1) as f64;
+        Reading { contender: contender.into(), asked, row_ns, count: self.cost.count }
+    }
+}

@@ -1,0 +1,173 @@
+//! PostgreSQL as a contender: the whole table in shared buffers, and an index on either column.
+
+use std::path::Path;
+
+use storage::customers::{ColumnType, SCHEMA};
+use subjects::access_paths::{AccessPath, Asked};
+use subjects::postgres::customers::copy_chunks;
+
+use crate::interruption::Interruption;
+use crate::scan::engine::ROW_PATHS;
+use crate::scan::ledger::Reading;
+use crate::scan::rows::SEED;
+use crate::server::backend::{number, statement_ns, visible_blocks};
+use crate::server::installation::Installation;
+use crate::server::plan::Buffers;
+use crate::server::server::Server;
+use crate::server::wire::Session;
+
+/// Bytes of a row with its head, and room for what is no row; the rows take 215.
+const ROW_BYTES_MAX: u64 = 240;
+const ROOM_BYTES: u64 = 256 << 20;
+
+/// A scan of a table beyond a quarter of the buffers would pass through a ring of 32 and leave nothing behind.
+const TABLES_IN_BUFFERS: u64 = 4;
+
+/// What the planner is left with for one path, and what it must then choose.
+struct Plan {
+    path: AccessPath,
+    statement: &'static str,
+    /// The line of `EXPLAIN` that tells that the path is taken.
+    node: &'static str,
+    /// How often the statement runs in one turn; the median counts.
+    repeats: usize,
+}
+
+const PLANS: [Plan; 3] = [
+    Plan {
+        path: ROW_PATHS[0],
+        statement: "SELECT count(cust_valid) FROM customers WHERE cust_id > 0",
+        node: "Seq Scan on customers",
+        repeats: 3,
+    },
+    Plan {
+        path: ROW_PATHS[1],
+        statement: "SELECT count(cust_valid) FROM customers WHERE cust_id > 0",
+        node: "Index Scan using by_id on customers",
+        repeats: 3,
+    },
+    Plan {
+        path: ROW_PATHS[2],
+        statement: "SELECT count(cust_valid) FROM customers WHERE cust_postal_code > '0'",
+        node: "Index Scan using by_postal_code on customers",
+        repeats: 1,
+    },
+];
+
+/// The name of a path by PostgreSQL among the contenders.
+pub(crate) fn name(path: AccessPath) -> String {
+    format!("PostgreSQL {}", path.name())
+}
+
+/// A private server with the table.
+pub(crate) struct Postgres {
+    session: Session,
+    // Stopped when dropped, after the session.
+    _server: Server,
+    /// Its version.
+    pub(crate) version: String,
+    count: u64,
+    rows: u64,
+}
+
+impl Postgres {
+    /// Starts a server and loads the table; every block is in shared buffers afterwards.
+    pub(crate) fn start(
+        installation: &Installation,
+        directory: &Path,
+        rows: u64,
+        interruption: &Interruption,
+    ) -> Result<Postgres, String> {
+        let buffers = TABLES_IN_BUFFERS * rows * ROW_BYTES_MAX + ROOM_BYTES;
+        let server = Server::start(installation, directory, buffers)?;
+        let mut session = server.connect()?;
+        load(&mut session, rows, interruption)?;
+        let count = number(&mut session, "SELECT count(cust_valid) FROM customers")?;
+        let mut postgres = Postgres { session, _server: server, version: installation.name.clone(), count, rows };
+        for plan in &PLANS {
+            interruption.check()?;
+            postgres.check(plan)?;
+        }
+        Ok(postgres)
+    }
+
+    /// One turn over all paths.
+    pub(crate) fn take_turn(&mut self, interruption: &Interruption) -> Result<Vec<Reading>, String> {
+        let reading = |plan: &Plan| {
+            interruption.check()?;
+            self.turn_to(plan)?;
+            let ns = statement_ns(&mut self.session, plan.statement, self.count, plan.repeats)?;
+            let row_ns = ns / self.rows as f64;
+            Ok(Reading { contender: name(plan.path), asked: Asked::AllPass, row_ns, count: self.count })
+        };
+        PLANS.iter().map(reading).collect()
+    }
+
+    /// Leaves the planner no other way.
+    fn turn_to(&mut self, plan: &Plan) -> Result<(), String> {
+        let on = |is_on: bool| if is_on { "on" } else { "off" };
+        let (index, full) = (on(plan.path.is_index()), on(!plan.path.is_index()));
+        let settings = format!(
+            "SET enable_seqscan = {full}; SET enable_indexscan = {index}; SET enable_bitmapscan = off; \
+             SET enable_indexonlyscan = off"
+        );
+        self.session.rows(&settings).map(drop)
+    }
+
+    /// What the comparison takes for granted: the path is taken, and nothing is read.
+    fn check(&mut self, plan: &Plan) -> Result<(), String> {
+        self.turn_to(plan)?;
+        let lines: Vec<String> =
+            self.session.rows(&format!("EXPLAIN (COSTS OFF) {}", plan.statement))?.into_iter().flatten().collect();
+        if !lines.iter().any(|line| line.trim_start_matches([' ', '-', '>']) == plan.node) {
+            return Err(format!("PostgreSQL takes another path than {}:\n{}", plan.path.name(), lines.join("\n")));
+        }
+        // The first run brings what is not there yet.
+        self.session.rows(plan.statement)?;
+        match Buffers::of(&mut self.session, plan.statement)? {
+            Buffers { reads: 0, .. } => Ok(()),
+            Buffers { reads, .. } => Err(format!("PostgreSQL read {reads} blocks for {}", plan.path.name())),
+        }
+    }
+}
+
+fn load(session: &mut Session, rows: u64, interruption: &Interruption) -> Result<(), String> {
+    // Rows copied in the transaction that makes the table can be frozen at once.
+    session.rows(&format!("BEGIN; CREATE TABLE customers ({})", columns()))?;
+    let chunks =
+        copy_chunks(rows, SEED).map_err(|error| error.to_string())?.map(|chunk| interruption.check().map(|()| chunk));
+    session.copy("COPY customers FROM STDIN WITH (FREEZE)", chunks)?;
+    session.rows("COMMIT")?;
+    interruption.check()?;
+    session.rows("SET maintenance_work_mem = '1GB'")?;
+    session.rows("CREATE INDEX by_id ON customers (cust_id)")?;
+    interruption.check()?;
+    session.rows("CREATE INDEX by_postal_code ON customers (cust_postal_code)")?;
+    session.rows("VACUUM (FREEZE, ANALYZE) customers")?;
+    // Whatever loading left to be written is written now and not while somebody is measured.
+    session.rows("CHECKPOINT")?;
+    visible_blocks(session, "customers")?;
+    let found = number(session, "SELECT count(*) FROM customers")?;
+    if found == rows { Ok(()) } else { Err(format!("PostgreSQL has {found} rows of {rows}")) }
+}
+
+/// Numbers and days take four bytes, the least that holds them all.
+fn columns() -> String {
+    let column = |column: &storage::customers::Column| {
+        let kind = if column.kind == ColumnType::Text { "varchar" } else { "integer" };
+        format!("{} {kind}", column.name)
+    };
+    SCHEMA.iter().map(column).collect::<Vec<String>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_texts_are_told_apart() {
+        let columns = columns();
+        assert!(columns.starts_with("cust_id integer, cust_first_name varchar"), "{columns}");
+        assert!(columns.ends_with("cust_eff_to integer, cust_valid varchar"), "{columns}");
+    }
+}

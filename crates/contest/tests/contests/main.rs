@@ -1,0 +1,8 @@
+//! The contests, tested without a contest's time: each runs small, and notices a contender that is slow, dear or wrong.
+
+mod fio;
+mod join;
+mod postgres;
+mod profile;
+mod program;
+mod scan;

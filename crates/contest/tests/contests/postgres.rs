@@ -1,0 +1,72 @@
+//! The engine's logical reads against PostgreSQL's: a dear engine is noticed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::program::{Outcome, contest, script};
+
+/// One short pair of two small tables, of which one has rows too long for PostgreSQL to leave them whole by itself.
+const SHORT: [&str; 7] = [
+    "postgres",
+    "--pairs=1",
+    "--payload=8MiB",
+    "--row-length=2500,25",
+    "--columns=5",
+    "--without-pool",
+    "--fail-on-miss",
+];
+
+/// A program that answers like the engine, with this time a block.
+fn engine_that_answers(folder: &Path, lio_us: f64) -> PathBuf {
+    let case = |row_length: u32, touch: &str| {
+        json!({
+            "parameters": {
+                "row_length": row_length, "columns": 5, "touch": touch,
+                "access": "full-scan", "threads": 1, "changed_rows": 0,
+            },
+            "metrics": [{ "name": "lio", "unit": "us", "median": lio_us }],
+        })
+    };
+    let cases: Vec<Value> =
+        [2500, 25].into_iter().flat_map(|length| ["rows", "5"].map(|touch| case(length, touch))).collect();
+    let document = json!({ "started": "2026-11-20T00:00:00Z", "host": { "cpu": "none" }, "cases": cases });
+    script(folder, "engine", &format!("cat <<'END'\n{document}\nEND"))
+}
+
+/// A short contest against an engine that takes this time a block; `None` where there is no PostgreSQL.
+fn short_with(folder: &Path, lio_us: f64) -> Option<Outcome> {
+    let engine = engine_that_answers(folder, lio_us);
+    let more = [format!("--readpath={}", engine.display()), format!("--results={}", folder.join("results").display())];
+    contest(SHORT.map(String::from).iter().chain(&more)).unless_a_peer_is_missing()
+}
+
+#[test]
+fn a_dear_engine_is_called_dearer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(outcome) = short_with(folder.path(), 1e6) else { return };
+    assert_eq!(outcome.status, 1, "{outcome:?}");
+    assert!(outcome.page.contains("verdict: dearer (0 of 4 bars met)"), "{outcome:?}");
+}
+
+#[test]
+fn a_cheap_engine_is_not_called_dearer_and_the_report_is_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(outcome) = short_with(folder.path(), 1e-6) else { return };
+    assert_eq!(outcome.status, 0, "{outcome:?}");
+    assert!(outcome.page.contains("verdict: met (4 of 4 bars met)"), "{outcome:?}");
+    let kept = fs::read_to_string(folder.path().join("results/2026-11-20-none/postgres.json")).expect("a report");
+    let report: Value = serde_json::from_str(&kept).expect("a document");
+    // Three rows of 2500 bytes stand in a block, and none was moved out of it.
+    let rows = report["cells"][0]["rows_per_block"]["postgres"].as_f64().expect("a number");
+    assert!((2.9..=3.0).contains(&rows), "{kept}");
+    assert!(report["cells"][3]["pairs"][0]["postgres_lio_us"].as_f64().is_some_and(|us| us > 0.0), "{kept}");
+}
+
+#[test]
+fn a_cell_that_cannot_be_says_what_to_ask_for() {
+    let refusal = |words: [&str; 2]| contest(["postgres", words[0], words[1]]).complaint;
+    assert!(refusal(["--row-length=10", "--columns=25"]).contains("ask for rows of 25 bytes"));
+    assert!(refusal(["--payload=100", "--row-length=250"]).contains("holds no row of 250 x 1"));
+}

@@ -1,0 +1,22 @@
+//! The profile against `wc -l` and decompressors: a slow one is noticed.
+
+use std::fs;
+
+use crate::program::{contest, script};
+
+#[test]
+fn a_slow_profile_is_called_slower_and_the_report_is_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let document = r#"{"started": "2026-11-20T00:00:00Z", "host": {"cpu": "none"}, "cases": []}"#;
+    let slow = script(folder.path(), "slow", &format!("sleep 0.2\necho '{document}'"));
+    let words = ["profile", "--size=1MiB", "--compressed-size=0", "--traces=/nowhere", "--rounds=1", "--fail-on-miss"];
+    let readpath = format!("--readpath={}", slow.display());
+    let results = format!("--results={}", folder.path().display());
+    let outcome = contest(words.into_iter().chain(["--without-cpu-profile", &readpath, &results]));
+    assert_eq!(outcome.status, 1, "{outcome:?}");
+    let page = &outcome.page;
+    assert!(page.contains("one core: GB/s") && page.contains("slower by"), "{page}");
+    assert!(page.contains("a synthetic trace, repeated") && page.contains("a trial, not a result"), "{page}");
+    let kept = fs::read_to_string(folder.path().join("2026-11-20-none/profile.json")).expect("a report");
+    assert!(kept.contains("peak_bytes"), "{kept}");
+}

@@ -1,0 +1,54 @@
+//! The contests' program as a test runs it, and programs that stand in for a contender.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What a run of the program came to.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// Its page.
+    pub(crate) page: String,
+    /// What it complained about.
+    pub(crate) complaint: String,
+    /// Its exit code.
+    pub(crate) status: i32,
+}
+
+impl Outcome {
+    /// The outcome, unless a peer is not installed: then the test is skipped.
+    #[allow(clippy::print_stdout, reason = "a skipped test says why")]
+    pub(crate) fn unless_a_peer_is_missing(self) -> Option<Outcome> {
+        let said = if self.status == 2 { &self.complaint } else { &self.page };
+        let Some(reason) = said.lines().find(|line| line.contains("apt-get install")) else { return Some(self) };
+        println!("skipped: {reason}");
+        None
+    }
+}
+
+/// Runs `readpath-contest` with these words.
+pub(crate) fn contest<Word: AsRef<str>>(words: impl IntoIterator<Item = Word>) -> Outcome {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_readpath-contest"));
+    for word in words {
+        command.arg(word.as_ref());
+    }
+    let output = command.output().expect("the program of the contests");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    let status = output.status.code().expect("an exit code");
+    Outcome { page: text(output.stdout), complaint: text(output.stderr), status }
+}
+
+/// The binary that cargo built beside the contests' program; `cargo test -p contest` alone does not build it.
+pub(crate) fn readpath() -> Option<PathBuf> {
+    let program = Path::new(env!("CARGO_BIN_EXE_readpath-contest")).with_file_name("readpath");
+    program.is_file().then_some(program)
+}
+
+/// An executable script that stands in for a program.
+pub(crate) fn script(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let program = folder.join(name);
+    fs::write(&program, format!("#!/bin/sh\n{text}\n")).expect("a script");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("an executable script");
+    program
+}

@@ -1,0 +1,81 @@
+//! The scans against databases and column libraries: all count alike, and an absent contender is named.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::program::{Outcome, contest, script};
+
+/// One pair over a table that takes no time to make.
+const SHORT: [&str; 5] = ["scan", "--rows=20000", "--pairs=1", "--without-valgrind", "--fail-on-miss"];
+
+fn short_with(more: &[&str]) -> Outcome {
+    contest(SHORT.iter().chain(more))
+}
+
+/// A Python that says that it has one library, whose answer is this.
+fn python_that_counts(folder: &Path, count: u64) -> String {
+    let ready = r#"{"versions": {"polars": "0"}, "absent": [{"name": "DuckDB", "reason": "not installed"}]}"#;
+    let reading =
+        format!(r#"[{{"contender": "Polars, query", "question": "all-pass", "row_ns": 1000000.0, "count": {count}}}]"#);
+    let program = script(folder, "python", &format!("echo '{ready}'\nwhile read turn; do echo '{reading}'; done"));
+    format!("--python={}", program.display())
+}
+
+#[test]
+fn who_is_absent_is_named_and_its_bars_are_not_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = format!("--results={}", folder.path().display());
+    let Outcome { page, status, .. } = short_with(&["--without-postgres", "--python=/no/such/python", &results]);
+    assert_eq!(status, 1, "{page}");
+    assert!(page.contains("absent: PostgreSQL: it was left out"), "{page}");
+    assert!(page.contains("absent: Python and its libraries: /no/such/python could not be started"), "{page}");
+    assert!(page.contains("column-count: a row in the time of Polars: not judged"), "{page}");
+    let kept = fs::read_dir(folder.path()).expect("a folder").next().expect("a result").expect("a result").path();
+    let report = fs::read_to_string(kept.join("scan.json")).expect("a report");
+    let report: Value = serde_json::from_str(&report).expect("a document");
+    assert_eq!(report["contenders"]["absent"][0]["name"], "PostgreSQL");
+    assert!(report["comparison"]["readings"].as_array().is_some_and(|readings| readings.len() > 5), "{report}");
+}
+
+#[test]
+fn a_library_that_counts_otherwise_ends_the_comparison() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let outcome = short_with(&["--without-postgres", &python_that_counts(folder.path(), 7)]);
+    let complaint = outcome.complaint.trim();
+    assert!(complaint.starts_with("asked all-pass,") && complaint.ends_with("Polars, query 7"), "{outcome:?}");
+    assert_eq!(outcome.status, 2, "{outcome:?}");
+}
+
+#[test]
+fn a_slow_library_is_beaten_and_one_that_is_missing_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let expected = {
+        let page = short_with(&["--without-postgres", "--python=/no/such/python"]).page;
+        let (_, behind) = page.split_once("all-pass ").expect("an answer");
+        behind.split(',').next().and_then(|count| count.parse().ok()).expect("a count")
+    };
+    let page = short_with(&["--without-postgres", &python_that_counts(folder.path(), expected)]).page;
+    assert!(page.contains("id > 0: times as fast as `Polars, query`") && page.contains("at least 2.00: met"), "{page}");
+    assert!(page.contains("absent: DuckDB: not installed"), "{page}");
+}
+
+#[test]
+fn postgres_counts_as_the_engine_does_by_all_three_paths() {
+    let outcome = short_with(&["--python=/no/such/python"]).unless_a_peer_is_missing();
+    let Some(Outcome { page, .. }) = outcome else { return };
+    for path in ["full-scan", "index-good-clustering", "index-bad-clustering"] {
+        assert!(page.contains(&format!("PostgreSQL {path}")), "{page}");
+    }
+}
+
+#[test]
+fn the_libraries_of_this_machine_count_as_the_engine_does() {
+    let page = short_with(&["--without-postgres"]).page;
+    if page.contains("absent: NumPy") || page.contains("absent: Python") {
+        println!("skipped: Python has no NumPy");
+        return;
+    }
+    assert!(page.contains("NumPy, whole arrays"), "{page}");
+}
