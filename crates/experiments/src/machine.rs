@@ -42,7 +42,7 @@ impl Machine {
 
     /// Notes what changed while `what` was measured.
     pub fn note(&self, what: &str, change: &Change, sensitivity: Sensitivity) {
-        self.disturbances.borrow_mut().note(what, change, sensitivity, self.host.cores);
+        self.disturbances.borrow_mut().note(what, change, sensitivity, self.host.cores.unwrap_or(1));
     }
 
     /// Notes that the device delivered `ratio` times what was read in `what`.

@@ -8,10 +8,10 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use measure::wait_class::class_of;
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use profile::block_wait::BlockWaits;
-use profile::classes::class_of;
 use profile::observer::{
     Call, Context, EventIndex, Observer, Placement, PlanLine, ScopeIndex, Segment, SessionIndex, StatementIndex, Wait,
 };
@@ -351,7 +351,7 @@ impl Texts {
         let new = context.events.iter().skip(made);
         self.events.extend(new.map(|event| EventTexts {
             name: event.name.as_str().into(),
-            class: class_of(&event.name).name().into(),
+            class: class_of(&event.name).key().into(),
             parameters: [0, 1, 2].map(|at| event.parameters.get(at).map_or("", String::as_str).into()),
         }));
         &self.events[index.0 as usize]

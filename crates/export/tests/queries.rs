@@ -10,7 +10,7 @@ use std::process::Command;
 use export::events::{EventWriter, Written};
 use export::folder::{Existing, Folder};
 use export::queries::{QUERIES, query};
-use profile::classes::class_of;
+use measure::wait_class::class_of;
 use profile::collector::THINK_TIME;
 use profile::oracle::read::ReadOptions;
 use profile::survey::{SurveySettings, survey};
@@ -138,7 +138,7 @@ fn assert_events(profile: &Profile, folder: &Path) {
     assert_eq!(columns(folder, "events", [0, 1, 2, 3, 4, 5, 6]), sorted(expected.collect()));
     let mut classes: std::collections::BTreeMap<&str, (u64, Ticks)> = Default::default();
     for (name, row) in &by_name {
-        let class = classes.entry(class_of(name).name()).or_default();
+        let class = classes.entry(class_of(name).key()).or_default();
         *class = (class.0 + row.0, class.1 + row.1);
     }
     let expected = classes.iter().map(|(name, row)| vec![name.to_string(), row.0.to_string(), ns(row.1)]);

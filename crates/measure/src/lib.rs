@@ -16,6 +16,7 @@ pub mod statistics;
 pub mod store;
 pub mod timeline;
 pub mod unit;
+pub mod wait_class;
 pub mod words;
 
 pub use case::{Case, Parameters};

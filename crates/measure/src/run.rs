@@ -52,8 +52,9 @@ pub struct Host {
     /// Model name of the processor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<String>,
-    /// Processors that this process may use.
-    pub cores: u64,
+    /// Processors that this process may use; absent where the run measured nothing on this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cores: Option<u64>,
     /// Measured core frequency in GHz at the start of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_ghz: Option<f64>,
@@ -90,4 +91,17 @@ pub struct CacheLevel {
     pub level: u8,
     /// Capacity in bytes.
     pub bytes: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_that_was_not_looked_at_has_no_number_of_cores_and_an_earlier_zero_is_still_read() {
+        let text = serde_json::to_string(&Host::default()).unwrap();
+        assert!(!text.contains("cores"), "{text}");
+        let earlier: Host = serde_json::from_str(r#"{"cores": 0}"#).unwrap();
+        assert_eq!(earlier.cores, Some(0));
+    }
 }

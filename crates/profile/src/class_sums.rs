@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::classes::{Class, class_of, is_client};
+use measure::wait_class::{Class, class_of, is_client};
+
 use crate::observer::{Context, Cost, EventIndex};
 use crate::tables::{SessionProfile, ThinkTime};
 use crate::ticks::Ticks;

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
+use measure::wait_class::is_client;
 
 use crate::histogram::{HISTOGRAM_BUCKETS, HistogramBucket};
 use crate::observer::{
@@ -20,9 +21,6 @@ use crate::tables::{
     ThinkTime, Transactions,
 };
 use crate::ticks::Ticks;
-
-/// The event whose waits are split into think time and round trips.
-const CLIENT_EVENT: &str = "SQL*Net message from client";
 
 /// A wait for the client this long is think time, unless the user says otherwise: people, not programs.
 pub const THINK_TIME: Ticks = Ticks::from_micros(1_000_000);
@@ -47,7 +45,7 @@ impl EventShape {
         EventShape {
             file: find(&["file#", "file number"]).filter(|place| *place < 3),
             blocks: find(&["blocks", "block cnt"]).filter(|place| *place < 3),
-            is_client: event.name == CLIENT_EVENT,
+            is_client: is_client(&event.name),
         }
     }
 }
@@ -496,6 +494,25 @@ pub fn bucket_of(elapsed: Ticks) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::class_sums::class_sums;
+    use crate::synthetic_wait::{context, wait};
+    use measure::wait_class::Class;
+
+    #[test]
+    fn a_client_that_is_silent_is_think_time_whatever_its_database_calls_the_wait() {
+        for client in ["SQL*Net message from client", "Client:ClientRead"] {
+            let context = context(&[(client, &[])]);
+            let mut collector = Collector::default();
+            for micros in [2_000_000, 300] {
+                let between = Wait { placement: Placement::Between, ..wait(0, micros, [0; 3]) };
+                collector.wait(&context, &between);
+            }
+            let profile = collector.finish(Accounted { context, ..Accounted::default() });
+            let classes = class_sums(&profile.whole, &profile.whole.think_time, &profile.context);
+            assert_eq!(classes[&Class::ThinkTime].total, Ticks::from_micros(2_000_000), "{client}");
+            assert_eq!(classes[&Class::Network].total, Ticks::from_micros(300), "{client}");
+        }
+    }
 
     #[test]
     fn the_lower_edge_of_a_bucket_is_included() {

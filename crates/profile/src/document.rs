@@ -62,11 +62,11 @@ fn set(profile: &Profile, of: &SessionProfile, think_time: &ThinkTime, session: 
     let classes = class_sums(of, think_time, &profile.context);
     for (class, sums) in &classes {
         let metrics = vec![count("calls", FROM_CALLS, sums.calls), time("total", FROM_WAITS, sums.total)];
-        cases.push(case("class", vec![("class", class.name().into())], metrics));
+        cases.push(case("class", vec![("class", class.key().into())], metrics));
     }
     for (class, sums) in &classes {
         for (event, (calls, total)) in class_events(profile, sums) {
-            let parameters = vec![("class", class.name().into()), ("event", event.into())];
+            let parameters = vec![("class", class.key().into()), ("event", event.into())];
             let metrics = vec![count("calls", FROM_WAITS, calls), time("total", FROM_WAITS, total)];
             cases.push(case("class_event", parameters, metrics));
         }

@@ -5,9 +5,9 @@ mod caveat;
 
 use measure::Finding;
 use measure::quantity::{format_nanos, grouped, three_digits};
+use measure::wait_class::Class;
 
 use crate::class_sums::{ClassSums, class_sums, work};
-use crate::classes::Class;
 use crate::document::{Order, STATEMENTS_MAX, ranked};
 use crate::observer::StatementKind;
 use crate::readings::{logical_io, statement_works};
@@ -61,11 +61,11 @@ fn largest_classes(served: &[(Class, &ClassSums)], total: Ticks) -> Option<Findi
     let share = |sums: &ClassSums| percent(sums.total.0, total.0);
     let matters = |sums: &ClassSums| sums.total.0 as f64 >= CLASS_MATTERS * total.0 as f64 && sums.total > Ticks::ZERO;
     let (class, sums) = ranked.first().filter(|(_, sums)| matters(sums))?;
-    let (name, share_of_first) = (title(*class), share(sums));
+    let (name, share_of_first) = (class.row().title, share(sums));
     let all = format_nanos(nanos(total));
     let mut text = format!("Largest class: {name}, {share_of_first} % of {all}");
     if let Some((next, sums)) = ranked.get(1).filter(|(_, sums)| matters(sums)) {
-        text += &format!("; then {}, {} %", title(*next), share(sums));
+        text += &format!("; then {}, {} %", next.row().title, share(sums));
     }
     Some(Finding::info("answer-class", text + "."))
 }
@@ -156,26 +156,9 @@ fn practices(served: &[(Class, &ClassSums)], total: Ticks) -> Vec<Finding> {
     large.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.total));
     let practice = |(class, _): &&(Class, &ClassSums)| {
         let row = class.row();
-        Finding::info(&format!("practice-{}", row.name), row.practices.join(" "))
+        Finding::info(&format!("practice-{}", row.key), row.practices.join(" "))
     };
     large.iter().map(practice).collect()
-}
-
-/// A class as a sentence names it.
-fn title(class: Class) -> String {
-    match class {
-        Class::Cpu => "CPU".into(),
-        Class::CpuParse => "CPU of parsing".into(),
-        Class::SingleBlockReads => "single-block reads".into(),
-        Class::MultiBlockReads => "multi-block reads".into(),
-        Class::TemporaryIo => "temporary I/O".into(),
-        Class::SessionIo => "other I/O of the session".into(),
-        Class::SystemIo => "background I/O".into(),
-        Class::Application => "application locks".into(),
-        Class::UnaccountedWithin => "unaccounted for within calls".into(),
-        Class::UnaccountedBetween => "unaccounted for between calls".into(),
-        other => other.name().replace('-', " "),
-    }
 }
 
 fn percent(part: i64, whole: i64) -> String {

@@ -6,7 +6,6 @@
 
 pub mod block_wait;
 pub mod class_sums;
-pub mod classes;
 pub mod collector;
 pub mod document;
 pub mod findings;

@@ -1,6 +1,7 @@
 //! The head line: what was measured, on which machine, on what, and what the tool itself costs.
 
 use measure::Run;
+use measure::quantity::counted;
 use serde_json::Value;
 
 use crate::number::{bytes, nanos_of, three_digits, time};
@@ -34,9 +35,10 @@ pub(crate) fn head(run: &Run, style: &Style) -> String {
 
 fn machine(run: &Run) -> Option<String> {
     let model = run.host.cpu.as_deref().map_or("unknown processor".into(), short_model);
-    let noun = if run.host.cores == 1 { "core" } else { "cores" };
     let speed = run.host.core_ghz.map_or(String::new(), |ghz| format!(" at {} GHz", three_digits(ghz)));
-    (run.host.cores > 0).then(|| format!("{model}, {} {noun}{speed}", run.host.cores))
+    // Earlier versions wrote 0 for a run that measured nothing on this machine.
+    let cores = run.host.cores.filter(|cores| *cores > 0)?;
+    Some(format!("{model}, {}{speed}", counted(cores, "core", "cores")))
 }
 
 /// A processor's model without trade marks and without the nominal frequency, which the measured one replaces.

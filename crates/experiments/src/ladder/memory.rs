@@ -172,7 +172,7 @@ fn sequential(steps: &Steps<'_>, footprint: usize, journal: &mut dyn Journal) ->
     parameters.insert("footprint".into(), json!(footprint));
     parameters.insert("block_size".into(), json!(BLOCK));
     let mut case = Case::new(parameters);
-    for threads in thread_counts(steps.machine.host.cores as usize) {
+    for threads in thread_counts(steps.machine.host.cores.unwrap_or(1) as usize) {
         let result = stream.measure(&steps.machine.clock, threads, STREAM_TIME);
         if threads == 1 {
             let source = "sum over memory in order, one thread, huge pages where granted";

@@ -189,7 +189,7 @@ fn measure_engine(
 /// Threads that make the structures. A part of less than a unit of columns would have its own dictionaries for nothing.
 fn builders(rows: u64, machine: &Machine) -> usize {
     let units = usize::try_from(rows.div_ceil(UNIT_ROWS as u64)).unwrap_or(usize::MAX);
-    (machine.host.cores as usize).clamp(1, BUILDERS_MAX).min(units.max(1))
+    (machine.host.cores.unwrap_or(1) as usize).clamp(1, BUILDERS_MAX).min(units.max(1))
 }
 
 fn engine(settings: AccessSettings, machine: &Machine) -> Result<AccessEngine, ExperimentError> {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use measure::Finding;
 use measure::quantity::{counted, format_nanos, grouped, three_digits};
+use measure::wait_class::is_known;
 
 use super::{name, nanos};
-use crate::classes::is_known;
 use crate::observer::StatementKind;
 use crate::tables::{CallSums, Problem, ProblemKind, Profile, StatementProfile};
 use crate::ticks::Ticks;

@@ -131,7 +131,7 @@ impl Dimension {
         let address = item.block_wait.and_then(|wait| wait.address);
         match self {
             Dimension::Event => Some(Value::Text(event_name(context, item))),
-            Dimension::Class => Some(Value::Text(item.class.name())),
+            Dimension::Class => Some(Value::Text(item.class.key())),
             Dimension::File => address.map(|address| Value::Number(address.file)),
             Dimension::Block => address.map(|address| Value::Block { file: address.file, block: address.block }),
             Dimension::Blocks => {

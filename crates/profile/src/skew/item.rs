@@ -3,8 +3,9 @@
 //! So the sums over everything are the CPU and the waits of the profile, and no time is counted twice: the elapsed
 //! time of a call is its CPU, its waits and what is unaccounted for.
 
+use measure::wait_class::{Class, class_of, is_client};
+
 use crate::block_wait::BlockWait;
-use crate::classes::{Class, class_of, is_client};
 use crate::observer::{Call, Context, EventIndex, Placement, ScopeIndex, SessionIndex, StatementIndex, Wait};
 use crate::oracle::record::CallKind;
 use crate::ticks::Ticks;

@@ -1,6 +1,7 @@
 //! The table that adds up: classes with their events, served time, idle time, interval.
 
 use measure::Run;
+use measure::wait_class::Class;
 
 use super::amount::{Scale, scale, share};
 use super::row::{Row, rows};
@@ -8,31 +9,9 @@ use crate::number::{grouped, time, time_column};
 use crate::style::Style;
 use crate::table::{Align, Table};
 
-/// Classes in which nobody was being served.
-const IDLE: [&str; 3] = ["think-time", "idle", "unrecorded"];
-
-/// Classes whose names a reader would not guess from their words.
-const TITLES: [(&str, &str); 9] = [
-    ("cpu", "CPU"),
-    ("cpu-parse", "CPU of parsing"),
-    ("single-block-reads", "single-block reads"),
-    ("multi-block-reads", "multi-block reads"),
-    ("temporary-io", "temporary I/O"),
-    ("session-io", "other I/O of the session"),
-    ("system-io", "background I/O"),
-    ("application", "application locks"),
-    ("unrecorded", "not recorded, between files"),
-];
-
-/// A class as the page names it.
+/// A class as the page names it; a class that this version does not know by its key.
 pub(super) fn title(class: &str) -> String {
-    match class {
-        "unaccounted-within" => "unaccounted for within calls".into(),
-        "unaccounted-between" => "unaccounted for between calls".into(),
-        _ => {
-            TITLES.iter().find(|(name, _)| *name == class).map_or(class.replace('-', " "), |(_, title)| (*title).into())
-        }
-    }
+    Class::with_key(class).map_or_else(|| class.replace('-', " "), |class| class.row().title.into())
 }
 
 /// The same, where waits were not traced: then what is unaccounted for holds them.
@@ -52,7 +31,7 @@ pub(super) fn served(run: &Run, summary: &Row) -> f64 {
 }
 
 fn is_idle(row: &Row) -> bool {
-    IDLE.contains(&row.text("class"))
+    Class::with_key(row.text("class")).is_some_and(Class::is_idle)
 }
 
 /// One line of the table before its times have their common unit.

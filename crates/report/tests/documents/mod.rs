@@ -26,7 +26,12 @@ pub(crate) fn run(experiment: &str, subject: Value) -> Run {
         command: vec!["readpath".into(), experiment.into()],
         started: "2026-01-31T12:34:56.789Z".into(),
         finished: Some("2026-01-31T12:36:01Z".into()),
-        host: Host { cpu: Some("AMD EPYC 7R13 Processor".into()), cores: 2, core_ghz: Some(3.5812), ..Host::default() },
+        host: Host {
+            cpu: Some("AMD EPYC 7R13 Processor".into()),
+            cores: Some(2),
+            core_ghz: Some(3.5812),
+            ..Host::default()
+        },
         own_cost: vec![Metric::single("null_device_read", Unit::Nanoseconds, "monotonic clock", 41.2)],
         experiment: experiment.into(),
         subject: object(subject),

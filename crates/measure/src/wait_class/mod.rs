@@ -1,0 +1,138 @@
+//! Wait classes: to which class an event belongs, whether it is idle, and which practices make it smaller.
+//!
+//! The classes follow the method of response time (YAPP): they are divided by what a person would do about them, not by
+//! the layer of the database that wrote the event. A run document holds a class's key; `profile` assigns time to classes
+//! and `report` shows them, so the table is here, below both.
+
+mod table;
+
+pub use table::{CLASSES, Class, ClassRow};
+
+impl Class {
+    /// Its row of the table.
+    pub fn row(self) -> &'static ClassRow {
+        &CLASSES[self as usize]
+    }
+
+    /// Its name in run documents.
+    pub fn key(self) -> &'static str {
+        self.row().key
+    }
+
+    /// Whether the session served no request.
+    pub fn is_idle(self) -> bool {
+        self.row().is_idle
+    }
+
+    /// The class of this key; `None` for a key of a later version.
+    pub fn with_key(key: &str) -> Option<Class> {
+        CLASSES.iter().find(|row| row.key == key).map(|row| row.class)
+    }
+}
+
+/// The events with which a session waits for its client's next request: all sources and tables go by this list. Short
+/// waits are round trips, long ones are think time; the reader chooses the threshold.
+const CLIENT_EVENTS: [&str; 2] = ["SQL*Net message from client", "Client:ClientRead"];
+
+/// Whether a wait for this event is the client's time.
+pub fn is_client(event: &str) -> bool {
+    CLIENT_EVENTS.iter().any(|known| is_same(known, event))
+}
+
+/// The class of an event, by Oracle's name (`db file sequential read`) or PostgreSQL's (`IO:DataFileRead`);
+/// [`Class::Other`] for an unknown name. Upper and lower case and spaces do not matter.
+///
+/// The client's events ([`is_client`]) are in [`Class::Network`]; where the length of a wait is known, long ones belong
+/// to [`Class::ThinkTime`].
+pub fn class_of(event: &str) -> Class {
+    row_of(event).map_or(Class::Other, |row| row.class)
+}
+
+/// Whether a class lists the event.
+pub fn is_known(event: &str) -> bool {
+    row_of(event).is_some()
+}
+
+fn row_of(event: &str) -> Option<&'static ClassRow> {
+    let exact = patterns().find(|(pattern, _)| !pattern.ends_with('*') && is_same(pattern, event));
+    let beginning = || {
+        let matching = patterns().filter(|(pattern, _)| pattern.strip_suffix('*').is_some_and(|p| begins(event, p)));
+        matching.max_by_key(|(pattern, _)| pattern.len())
+    };
+    exact.or_else(beginning).map(|(_, row)| row)
+}
+
+fn patterns() -> impl Iterator<Item = (&'static str, &'static ClassRow)> {
+    CLASSES.iter().flat_map(|row| row.events.iter().map(move |event| (*event, row)))
+}
+
+/// The characters of a name that distinguish events.
+fn letters(name: &str) -> impl Iterator<Item = char> + '_ {
+    name.chars().filter(|letter| !letter.is_whitespace()).map(|letter| letter.to_ascii_lowercase())
+}
+
+fn is_same(pattern: &str, event: &str) -> bool {
+    letters(pattern).eq(letters(event))
+}
+
+fn begins(event: &str, start: &str) -> bool {
+    let mut event = letters(event);
+    letters(start).all(|letter| event.next() == Some(letter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_names_one_class_and_every_class_is_found_by_its_key() {
+        for row in CLASSES {
+            assert_eq!(Class::with_key(row.key), Some(row.class));
+            assert_eq!(row.class.key(), row.key);
+        }
+        assert_eq!(Class::with_key("a class of a later version"), None);
+    }
+
+    #[test]
+    fn a_class_that_can_be_made_smaller_says_how() {
+        for row in CLASSES.iter().filter(|row| !row.is_idle) {
+            assert!(!row.practices.is_empty(), "{}", row.key);
+            assert!(row.practices.iter().all(|practice| practice.ends_with('.')), "{}", row.key);
+        }
+    }
+
+    #[test]
+    fn no_event_stands_in_two_classes() {
+        let patterns: Vec<(&str, &ClassRow)> = patterns().collect();
+        for (index, (pattern, _)) in patterns.iter().enumerate() {
+            let again = patterns[index + 1..].iter().find(|(other, _)| is_same(pattern, other));
+            assert!(again.is_none(), "{pattern} stands twice");
+        }
+    }
+
+    #[test]
+    fn an_exact_name_goes_before_a_beginning_and_a_long_beginning_before_a_short_one() {
+        assert_eq!(class_of("enq: TX - row lock contention"), Class::Application);
+        assert_eq!(class_of("enq: TX - index contention"), Class::Concurrency);
+        assert_eq!(class_of("enq: TX - allocate ITL entry"), Class::Configuration);
+        assert_eq!(class_of("gc buffer busy acquire"), Class::Cluster);
+        assert_eq!(class_of("direct path read"), Class::MultiBlockReads);
+        assert_eq!(class_of("direct path read temp"), Class::TemporaryIo);
+        assert_eq!(class_of("cell single block physical read: flash cache"), Class::SingleBlockReads);
+        assert_eq!(class_of("latch: cache buffers chains"), Class::Concurrency);
+    }
+
+    #[test]
+    fn spelling_and_spaces_do_not_change_a_class() {
+        assert_eq!(class_of("DB FILE  sequential read "), Class::SingleBlockReads);
+        assert_eq!(class_of("IO:DataFileRead"), class_of("io: data file read"));
+        assert!(is_client("sql*net message from client") && is_client("Client: ClientRead"));
+    }
+
+    #[test]
+    fn an_unknown_event_is_other_and_is_said_to_be_unknown() {
+        assert_eq!(class_of("an event of a release to come"), Class::Other);
+        assert!(!is_known("an event of a release to come") && !is_known(""));
+        assert!(is_known("reliable message") && is_known("LWLock:SomethingNew"));
+    }
+}
