@@ -1,6 +1,10 @@
-//! A finding: a sentence that the run supports by itself.
+//! A finding: a sentence that the run supports by itself, with its numbers.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+use crate::unit::Unit;
 
 /// How much a finding weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -8,8 +12,17 @@ use serde::{Deserialize, Serialize};
 pub enum Severity {
     /// Worth knowing; the numbers stand.
     Info,
-    /// A number does not mean what it seems to mean, or could not be had.
+    /// A number does not mean what it seems to mean, or could not be measured.
     Warning,
+}
+
+/// A number of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Quantity {
+    /// The number.
+    pub value: f64,
+    /// What it is counted in.
+    pub unit: Unit,
 }
 
 /// What is suspicious or absent, what it means, what to do.
@@ -21,16 +34,28 @@ pub struct Finding {
     pub id: String,
     /// Full sentences: what is wrong, what it means, what to do.
     pub message: String,
+    /// The numbers of the sentence by their names, for programs and charts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, Quantity>,
 }
 
 impl Finding {
     /// A finding worth knowing.
     pub fn info(id: &str, message: impl Into<String>) -> Finding {
-        Finding { severity: Severity::Info, id: id.into(), message: message.into() }
+        Finding { severity: Severity::Info, id: id.into(), message: message.into(), values: BTreeMap::new() }
     }
 
     /// A finding that changes what a number means.
     pub fn warning(id: &str, message: impl Into<String>) -> Finding {
-        Finding { severity: Severity::Warning, id: id.into(), message: message.into() }
+        Finding { severity: Severity::Warning, ..Finding::info(id, message) }
+    }
+
+    /// The finding with one of its numbers; a value that is not finite is left out.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: f64, unit: Unit) -> Finding {
+        if value.is_finite() {
+            self.values.insert(name.into(), Quantity { value, unit });
+        }
+        self
     }
 }

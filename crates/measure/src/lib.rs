@@ -12,6 +12,7 @@ pub mod nanos;
 pub mod quantity;
 pub mod random;
 pub mod run;
+pub mod schema;
 pub mod statistics;
 pub mod store;
 pub mod timeline;

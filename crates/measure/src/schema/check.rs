@@ -1,0 +1,133 @@
+//! The table of experiments, and whether a run keeps to it.
+
+use std::collections::BTreeSet;
+
+use super::spec::{Experiment, Family, Spec};
+use super::{calibrate, counters, disk, join, ladder, lio, own_cost, profile, roundtrip, scan};
+use crate::metric::Metric;
+use crate::run::Run;
+
+/// All experiments.
+pub const EXPERIMENTS: [&Experiment; 9] = [
+    &ladder::EXPERIMENT,
+    &disk::EXPERIMENT,
+    &roundtrip::EXPERIMENT,
+    &lio::EXPERIMENT,
+    &scan::EXPERIMENT,
+    &join::EXPERIMENT,
+    &calibrate::EXPERIMENT,
+    &counters::EXPERIMENT,
+    &profile::EXPERIMENT,
+];
+
+/// The experiment of this name.
+pub fn experiment(name: &str) -> Option<&'static Experiment> {
+    EXPERIMENTS.into_iter().find(|experiment| experiment.name == name)
+}
+
+/// What of a run is not in the table, a sentence each: its experiment, parameters, and metrics with their units.
+pub fn check(run: &Run) -> Vec<String> {
+    let Some(experiment) = experiment(&run.experiment) else {
+        return vec![format!("there is no experiment {}", run.experiment)];
+    };
+    let mut unknown = BTreeSet::new();
+    let own_cost = run.own_cost.iter().filter(|metric| !is_one_of(own_cost::METRICS.iter(), metric));
+    unknown
+        .extend(own_cost.map(|metric| format!("own_cost has no metric {} in {}", metric.name, metric.unit.symbol())));
+    for case in &run.cases {
+        let parameters = case.parameters.keys();
+        let strange = parameters.filter(|name| !experiment.all_parameters().any(|known| known.name == name.as_str()));
+        unknown.extend(strange.map(|name| format!("{} has no parameter {name}", experiment.name)));
+        let strange = case.metrics.iter().filter(|metric| !experiment.has(metric));
+        unknown
+            .extend(strange.map(|metric| {
+                format!("{} has no metric {} in {}", experiment.name, metric.name, metric.unit.symbol())
+            }));
+    }
+    unknown.into_iter().collect()
+}
+
+impl Experiment {
+    /// Whether the table has a metric of this name and unit.
+    pub fn has(&self, metric: &Metric) -> bool {
+        let is_family = |family: &Family| family.unit == metric.unit && family.has(&metric.name);
+        is_one_of(self.all_metrics(), metric) || self.all_families().any(is_family)
+    }
+}
+
+fn is_one_of<'a>(mut specs: impl Iterator<Item = &'a Spec>, metric: &Metric) -> bool {
+    specs.any(|spec| spec.name == metric.name && spec.unit == metric.unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::Case;
+    use crate::run::{Host, SCHEMA};
+    use crate::schema::lio::{self, parameters};
+    use crate::unit::Unit;
+
+    fn run(experiment: &str, case: Case) -> Run {
+        Run {
+            schema: SCHEMA.into(),
+            id: "test".into(),
+            command: Vec::new(),
+            started: String::new(),
+            finished: None,
+            host: Host::default(),
+            own_cost: Vec::new(),
+            experiment: experiment.into(),
+            subject: serde_json::Map::new(),
+            cases: vec![case],
+            findings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_metric_a_unit_or_a_parameter_outside_the_table_is_named() {
+        let mut case =
+            Case::new([parameters::ROW_LENGTH.of(25), ("row_lenght".into(), 25.into())].into_iter().collect());
+        case.metrics = vec![
+            lio::GETS.count("gate", 5),
+            Metric::single("getz", Unit::Count, "gate", 5.0),
+            Metric::single("lio", Unit::Seconds, "clock", 5.0),
+        ];
+        let complaints =
+            ["lio has no metric getz in count", "lio has no metric lio in s", "lio has no parameter row_lenght"];
+        assert_eq!(check(&run("lio", case)), complaints);
+        assert_eq!(check(&run("oil", Case::default())), ["there is no experiment oil"]);
+    }
+
+    #[test]
+    fn one_of_a_family_is_known_and_a_name_like_it_is_not() {
+        let of = |name| Metric::single(name, Unit::Count, "count", 1.0);
+        let mut case = Case::default();
+        case.metrics = ["cycles", "cycles_per_row", "llc_loads_per_get"].map(of).into();
+        assert!(check(&run("scan", case.clone())).is_empty());
+        case.metrics.push(of("wheels_per_row"));
+        case.metrics.push(of("_per_row"));
+        assert_eq!(check(&run("scan", case)).len(), 2);
+        let bandwidth = ladder::BANDWIDTH_OF_THREADS.of("16").single("sum", 1.0);
+        assert_eq!(bandwidth.name, "bandwidth_16_threads");
+        assert!(ladder::EXPERIMENT.has(&bandwidth));
+    }
+
+    #[test]
+    fn no_name_stands_twice_with_one_unit_and_a_published_figure_names_a_metric() {
+        for experiment in EXPERIMENTS {
+            let mut seen = BTreeSet::new();
+            for spec in experiment.all_metrics() {
+                assert!(seen.insert((spec.name.clone(), spec.unit.symbol())), "{} {}", experiment.name, spec.name);
+            }
+            let mut seen = BTreeSet::new();
+            for parameter in experiment.all_parameters() {
+                assert!(seen.insert(parameter.name), "{} {}", experiment.name, parameter.name);
+            }
+            for metric in experiment.published.iter().filter_map(|published| published.metric) {
+                let is_known = experiment.all_metrics().any(|spec| spec.name == metric)
+                    || experiment.all_families().any(|family| family.has(metric));
+                assert!(is_known, "{} {metric}", experiment.name);
+            }
+        }
+    }
+}

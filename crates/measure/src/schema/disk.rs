@@ -1,0 +1,58 @@
+//! `disk`: reads of a file, a block device or a model.
+
+use super::spec::{Bound, Experiment, Published, parameters};
+use super::{conditions, reads};
+use crate::unit::Unit;
+
+parameters! {
+    PATH = "path", "what was read";
+    PATTERN = "pattern", "`random`, `sequential`, `apart`";
+    BLOCK_SIZE = "block_size", "bytes of a read";
+    SPAN = "span", "bytes of the region";
+    OFFSET = "offset", "where the region begins";
+    COUNT = "count", "reads of a worker";
+    DURATION = "duration", "seconds, in place of `count`";
+    SEED = "seed", "seed of the order of the blocks";
+    WORKERS = "workers", "threads that read";
+    DEPTH = "depth", "reads in flight of a worker";
+    REAP_BATCH = "reap_batch", "completions collected at a time";
+    IO_METHOD = "io_method", "how reads are submitted";
+    DIRECT = "direct", "whether reads go past the page cache";
+    RATE = "rate", "reads a second that were asked for, where they were";
+    ZONE = "zone", "with `--zones`: `outer`, `inner`, `both`";
+    POSITION = "position", "with `--positions`: from 0, the beginning, to 1, the end";
+    DISTANCE = "distance", "with `--distances`: bytes between two reads";
+    SEGMENT = "segment", "part of a run whose rate changed: `before-change`, `after-change`, `2 of 3`";
+}
+
+const SOURCE: &str = "2000 reads of 8 KiB on a Maxtor disk of 200 GB, 2005";
+
+const fn latency(what: &'static str, case: &'static [(&'static str, &'static str)], value: f64) -> Published {
+    let (metric, bound, unit) = (Some("read_latency"), Bound::Exactly, Unit::Milliseconds);
+    Published { metric, what, case, bound, value, unit, source: SOURCE }
+}
+
+/// A read in the outer zone of a disk.
+pub const OUTER: Published = latency("a read in the outer zone", &[("zone", "outer")], 5.7);
+/// A read in its inner zone.
+pub const INNER: Published = latency("a read in the inner zone", &[("zone", "inner")], 8.7);
+/// A read by turns in both zones.
+pub const BOTH: Published = latency("a read by turns in both zones", &[("zone", "both")], 16.4);
+
+const fn ratio(what: &'static str, value: f64) -> Published {
+    Published { metric: None, what, case: &[], bound: Bound::Exactly, value, unit: Unit::Ratio, source: SOURCE }
+}
+
+/// Elapsed time in the inner zone over that in the outer one: 17.4 s against 11.4 s.
+pub const INNER_RATIO: Published = ratio("elapsed time in the inner zone over the outer one", 1.5);
+/// Elapsed time by turns in both zones over that in the outer one: 32.7 s against 11.4 s.
+pub const BOTH_RATIO: Published = ratio("elapsed time by turns in both zones over the outer one", 2.9);
+
+/// The experiment.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "disk",
+    parameters: &[parameters::ALL],
+    metrics: &[reads::METRICS, conditions::METRICS],
+    families: &[],
+    published: &[OUTER, INNER, BOTH, INNER_RATIO, BOTH_RATIO],
+};

@@ -1,0 +1,60 @@
+//! `join`: the I/O of nested loops.
+
+use super::conditions;
+use super::spec::{Experiment, metrics, parameters};
+
+parameters! {
+    SUBJECT = "subject", "where several subjects were measured: `engine`, `postgres 18.6`";
+    METHOD = "method", "`one-at-a-time`, `prefetch`, `batch`, `batched-rowid`; of a server `nested-loop`, `memoize`, \
+        `bitmap`";
+    ACCESS = "access", "in place of `method`: `full-scan`, `cached`";
+    RAND = "rand", "percent of the rows out of order";
+    PAD = "pad", "bytes that pad a row";
+    ROWS = "rows", "rows of the inner table";
+    OUTER_ROWS = "outer_rows", "rows of the outer table, each a look-up";
+    IO = "io", "`async`, `sync`";
+    DIRECT = "direct", "whether reads go past the page cache";
+    DEPTH = "depth", "most reads in flight";
+    BATCH_SIZE = "batch_size", "rowids of a batch";
+    LOOK_AHEAD = "look_ahead", "rows that a prefetch looks ahead";
+    LOOK_AHEAD_FIXED = "look_ahead_fixed", "whether it always looks ahead that far";
+    ON = "on", "the model, where the reads went to one";
+    IO_METHOD = "io_method", "of a server: its setting of this name";
+    EFFECTIVE_IO_CONCURRENCY = "effective_io_concurrency", "of a server: its setting of this name";
+}
+
+metrics! {
+    IO_TIME = "io_time", Milliseconds, "time waited for reads";
+    TABLE_IO_TIME = "table_io_time", Milliseconds, "time waited for blocks of the table";
+    INDEX_IO_TIME = "index_io_time", Milliseconds, "time waited for blocks of the index";
+    ELAPSED = "elapsed", Milliseconds, "time of the join or of the scan";
+    CPU_PER_LOOKUP = "cpu_per_lookup", Microseconds, "CPU time over rows of the outer table";
+    TABLE_BLOCKS = "table_blocks", Count, "blocks of the table read";
+    INDEX_BLOCKS = "index_blocks", Count, "blocks of the index read";
+    REQUESTS = "requests", Count, "times that the operator asked for blocks of the table";
+    INDEX_REQUESTS = "index_requests", Count, "times that it asked for blocks of the index";
+    BLOCKS_PER_REQUEST = "blocks_per_request", Ratio, "`table_blocks` over `requests`";
+    LEFT_IN_PAGE_CACHE = "left_in_page_cache", Percent, "part of the files still in the page cache when a join began";
+    IN_FLIGHT = "in_flight", Ratio, "reads in flight while the join waited, by time";
+    RANDOM_BLOCK = "random_block", Microseconds, "time waited over blocks of the table";
+    TABLE_GETS = "table_gets", Count, "blocks of the table got";
+    INDEX_GETS = "index_gets", Count, "blocks of the index got";
+    BREAK_EVEN = "break_even", Percent, "part of the rows from which on a full scan is faster";
+    SEQUENTIAL_BLOCK = "sequential_block", Microseconds, "of a full scan: time waited over its blocks";
+    ROW = "row", Nanoseconds, "of a full scan: CPU time of a row";
+    CACHED_BLOCK = "cached_block", Microseconds, "a look-up that finds everything cached";
+    TABLE_HITS = "table_hits", Count, "of a server: blocks of the table found in its buffers";
+    ELAPSED_PER_BLOCK = "elapsed_per_block", Microseconds, "of a server: elapsed time over blocks of the table read";
+    GAIN = "gain", Ratio, "of a server: elapsed time of the nested loop over this one's";
+    BLOCKS_READ = "blocks_read", Count, "of a server: blocks read, by EXPLAIN";
+    BLOCKS_HIT = "blocks_hit", Count, "of a server: blocks found in its buffers, by EXPLAIN";
+}
+
+/// The experiment.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "join",
+    parameters: &[parameters::ALL],
+    metrics: &[METRICS, conditions::METRICS],
+    families: &[],
+    published: &[],
+};

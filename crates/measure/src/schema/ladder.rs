@@ -1,0 +1,41 @@
+//! `ladder`: what each level costs, from the first cache to the storage.
+
+use super::spec::{Experiment, Stems, families, metrics, parameters};
+use super::{conditions, reads};
+
+parameters! {
+    RUNG = "rung", "the level";
+    FOOTPRINT = "footprint", "bytes that are gone through (memory, buffer pool)";
+    PAGES = "pages", "of memory: `small` or `huge`";
+    HUGE_BYTES = "huge_bytes", "of memory: bytes that the kernel put on huge pages";
+    BLOCK_SIZE = "block_size", "of memory in order: bytes that one value of `latency` stands for";
+    ROW_LENGTH = "row_length", "of the buffer pool: bytes of a row";
+    COLUMNS = "columns", "of the buffer pool: columns of a row";
+    ROWS = "rows", "of the buffer pool: rows of a block";
+    ACCESS = "access", "of the buffer pool: the order of the gets";
+    DEPTH = "depth", "of reads: how many are in flight";
+    BLOCKS_PER_READ = "blocks_per_read", "of reads: blocks of a read";
+    IO_METHOD = "io_method", "of reads: how they are submitted";
+    TOUCH = "touch", "of reads with `--on`: `first`, `second`";
+}
+
+metrics! {
+    LATENCY = "latency", Nanoseconds, "one load, call or block of 8 KiB";
+    GET_ALONE = "get_alone", Nanoseconds, "a get of the buffer pool that touches nothing";
+    LATENCY_IN_ORDER = "latency_in_order", Nanoseconds, "the same with blocks in the order of the file";
+}
+
+families! {
+    BANDWIDTH_OF_ONE = "bandwidth_*_thread", Stems::Number, MebibytesPerSecond, "memory read in order by one thread";
+    BANDWIDTH_OF_THREADS = "bandwidth_*_threads", Stems::Number, MebibytesPerSecond,
+        "memory read in order by several threads";
+}
+
+/// The experiment.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "ladder",
+    parameters: &[parameters::ALL],
+    metrics: &[METRICS, reads::METRICS, conditions::METRICS],
+    families: &[FAMILIES],
+    published: &[],
+};

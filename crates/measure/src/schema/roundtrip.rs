@@ -1,0 +1,48 @@
+//! `roundtrip`: which tier answers a read, and how long that takes.
+
+use super::spec::{Bound, Experiment, Published, metrics, parameters};
+use super::{conditions, reads};
+use crate::unit::Unit;
+
+parameters! {
+    SUBJECT = "subject", "who reads, where several subjects were measured";
+    PATH = "path", "what was read";
+    PASS = "pass", "`first-touch`, `storage-cached`, `page-cached`";
+    BLOCKS_PER_READ = "blocks_per_read", "blocks of a read";
+    BLOCK_SIZE = "block_size", "bytes of a block";
+    BLOCKS = "blocks", "blocks read";
+    SEED = "seed", "seed of the order of the blocks";
+    TIER = "tier", "which tier answered: `page-cache`, `storage`, `mixed`, `never-written`, `model`, `unknown`";
+    DIRECT = "direct", "of a server: whether it reads past the page cache";
+}
+
+metrics! {
+    READ_LATENCY_OF_SERVER = "read_latency_of_server", Microseconds,
+        "of a server: a read of any client, by its statistics of I/O";
+    BLOCKS_READ = "blocks_read", Count, "of a server: blocks that a statement read";
+    BLOCKS_HIT = "blocks_hit", Count, "of a server: blocks that a statement found in its buffers";
+}
+
+const SOURCE: &str = "\"How to figure out disk network latency using cached blocks\"";
+
+const fn latency(what: &'static str, case: &'static [(&'static str, &'static str)], value: f64) -> Published {
+    let (metric, bound, unit) = (Some("read_latency"), Bound::Exactly, Unit::Microseconds);
+    Published { metric, what, case, bound, value, unit, source: SOURCE }
+}
+
+/// A block from the page cache of the host.
+pub const PAGE_CACHE: Published =
+    latency("one block from the file-system cache of the host", &[("tier", "page-cache")], 40.0);
+/// A block over a SAN.
+pub const SAN: Published = latency("one block at best over a SAN with direct I/O", &[("tier", "storage")], 478.0);
+/// A block over NFS.
+pub const NFS: Published = latency("one block over a troubled NFS", &[("tier", "storage")], 1410.0);
+
+/// The experiment.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "roundtrip",
+    parameters: &[parameters::ALL],
+    metrics: &[reads::METRICS, METRICS, conditions::METRICS],
+    families: &[],
+    published: &[PAGE_CACHE, SAN, NFS],
+};

@@ -1,0 +1,246 @@
+//! Specifications: what a parameter, a metric or a published figure is, written once.
+//!
+//! A metric of a run can only be made from its specification, which gives it its name and its unit.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::case::Case;
+use crate::metric::Metric;
+use crate::statistics::Statistics;
+use crate::unit::Unit;
+
+/// A metric: its name, its unit and what it means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// The field's term for the quantity, in snake case.
+    pub name: Cow<'static, str>,
+    /// What its values are counted in.
+    pub unit: Unit,
+    /// What it means, in the words of the documentation.
+    pub meaning: &'static str,
+}
+
+impl Spec {
+    /// A specification.
+    pub const fn new(name: &'static str, unit: Unit, meaning: &'static str) -> Spec {
+        Spec { name: Cow::Borrowed(name), unit, meaning }
+    }
+
+    /// The metric with one value; `source` says how it was obtained.
+    pub fn single(&self, source: &str, value: f64) -> Metric {
+        self.of_statistics(source, Statistics::single(value))
+    }
+
+    /// The metric with one value that was counted.
+    pub fn count(&self, source: &str, count: u64) -> Metric {
+        self.single(source, count as f64)
+    }
+
+    /// The metric of repeated samples; `None` without any.
+    pub fn of_samples(&self, source: &str, samples: &[f64]) -> Option<Metric> {
+        Metric::of_samples(&self.name, self.unit, source, samples)
+    }
+
+    /// The metric with statistics that are already known.
+    pub fn of_statistics(&self, source: &str, statistics: Statistics) -> Metric {
+        Metric::of_statistics(&self.name, self.unit, source, statistics)
+    }
+
+    /// The metric in a case.
+    pub fn in_case<'a>(&self, case: &'a Case) -> Option<&'a Metric> {
+        case.metric(&self.name)
+    }
+
+    /// The metric's median in a case.
+    pub fn median(&self, case: &Case) -> Option<f64> {
+        self.in_case(case).map(Metric::median)
+    }
+}
+
+/// Metrics that differ in one part of their name, such as the events of a processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Family {
+    /// The name, with `*` where the names differ.
+    pub pattern: &'static str,
+    /// What stands there.
+    pub stems: Stems,
+    /// What all of them are counted in.
+    pub unit: Unit,
+    /// What they mean.
+    pub meaning: &'static str,
+}
+
+/// What stands at the `*` of a family's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stems {
+    /// A whole number.
+    Number,
+    /// One of these.
+    OneOf(&'static [&'static str]),
+}
+
+impl Family {
+    /// The specification of one of the family. Panics on a stem that the family does not have.
+    pub fn of(&self, stem: &str) -> Spec {
+        assert!(self.stems.has(stem), "{} has no {stem}", self.pattern);
+        Spec { name: Cow::Owned(self.pattern.replace('*', stem)), unit: self.unit, meaning: self.meaning }
+    }
+
+    /// Whether a metric of this name is one of the family.
+    pub fn has(&self, name: &str) -> bool {
+        let (before, after) = self.pattern.split_once('*').unwrap_or((self.pattern, ""));
+        name.strip_prefix(before).and_then(|rest| rest.strip_suffix(after)).is_some_and(|stem| self.stems.has(stem))
+    }
+}
+
+impl Stems {
+    fn has(self, stem: &str) -> bool {
+        match self {
+            Stems::Number => !stem.is_empty() && stem.bytes().all(|byte| byte.is_ascii_digit()),
+            Stems::OneOf(stems) => stems.contains(&stem),
+        }
+    }
+}
+
+/// A parameter of a case: its name and what it means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name, in snake case.
+    pub name: &'static str,
+    /// What it means, with its values where they are few.
+    pub meaning: &'static str,
+}
+
+impl Parameter {
+    /// The parameter with a value, as an entry of [`crate::Parameters`].
+    pub fn of(&self, value: impl Into<Value>) -> (String, Value) {
+        (self.name.into(), value.into())
+    }
+
+    /// Its value in a case, as plain text.
+    pub fn in_case(&self, case: &Case) -> Option<String> {
+        case.parameter(self.name)
+    }
+}
+
+/// How a published figure is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// It was given as a number.
+    Exactly,
+    /// It was given as about so much.
+    About,
+    /// It was given as more than that.
+    Above,
+    /// It was given as less than that.
+    Below,
+}
+
+/// A figure that was published, to stand next to a measured one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Published {
+    /// Name of the metric that it compares with; none where it compares several.
+    pub metric: Option<&'static str>,
+    /// What was measured.
+    pub what: &'static str,
+    /// Parameters of the case that it compares with.
+    pub case: &'static [(&'static str, &'static str)],
+    /// How to read the value.
+    pub bound: Bound,
+    /// The value.
+    pub value: f64,
+    /// Its unit.
+    pub unit: Unit,
+    /// Who published it, and where.
+    pub source: &'static str,
+}
+
+impl Published {
+    /// Whether it compares with this case.
+    pub fn is_of(&self, case: &Case) -> bool {
+        self.case.iter().all(|(name, value)| case.parameter(name).as_deref() == Some(*value))
+    }
+}
+
+/// What an experiment's cases consist of.
+#[derive(Clone, Copy, Debug)]
+pub struct Experiment {
+    /// Its name in run documents.
+    pub name: &'static str,
+    /// Parameters of its cases.
+    pub parameters: &'static [&'static [Parameter]],
+    /// Metrics of its cases.
+    pub metrics: &'static [&'static [Spec]],
+    /// Metrics whose names are made when they are measured.
+    pub families: &'static [&'static [Family]],
+    /// Figures that were published on the same question.
+    pub published: &'static [Published],
+}
+
+impl Experiment {
+    /// All parameters.
+    pub fn all_parameters(&self) -> impl Iterator<Item = &'static Parameter> + use<> {
+        self.parameters.iter().copied().flatten()
+    }
+
+    /// All metrics with a fixed name.
+    pub fn all_metrics(&self) -> impl Iterator<Item = &'static Spec> + use<> {
+        self.metrics.iter().copied().flatten()
+    }
+
+    /// All families.
+    pub fn all_families(&self) -> impl Iterator<Item = &'static Family> + use<> {
+        self.families.iter().copied().flatten()
+    }
+
+    /// The published figure that compares with a metric of a case.
+    pub fn published(&self, metric: &str, case: &Case) -> Option<&'static Published> {
+        self.published.iter().find(|published| published.metric == Some(metric) && published.is_of(case))
+    }
+}
+
+/// Declares specifications as constants, and `METRICS`, the list of them.
+macro_rules! metrics {
+    ($($id:ident = $name:literal, $unit:ident, $meaning:literal;)*) => {
+        $(
+            #[doc = $meaning]
+            pub const $id: crate::schema::spec::Spec = crate::schema::spec::Spec::new($name, crate::unit::Unit::$unit, $meaning);
+        )*
+        /// The metrics of this file.
+        pub const METRICS: &[crate::schema::spec::Spec] = &[$($id),*];
+    };
+}
+
+/// Declares families as constants, and `FAMILIES`, the list of them.
+macro_rules! families {
+    ($($id:ident = $pattern:literal, $stems:expr, $unit:ident, $meaning:literal;)*) => {
+        $(
+            #[doc = $meaning]
+            pub const $id: crate::schema::spec::Family = crate::schema::spec::Family {
+                pattern: $pattern, stems: $stems, unit: crate::unit::Unit::$unit, meaning: $meaning,
+            };
+        )*
+        /// The families of this file.
+        pub const FAMILIES: &[crate::schema::spec::Family] = &[$($id),*];
+    };
+}
+
+/// Declares parameters as constants of the module `parameters`, and `ALL`, the list of them.
+macro_rules! parameters {
+    ($($id:ident = $name:literal, $meaning:literal;)*) => {
+        /// The parameters of this file.
+        pub mod parameters {
+            use crate::schema::spec::Parameter;
+            $(
+                #[doc = $meaning]
+                pub const $id: Parameter = Parameter { name: $name, meaning: $meaning };
+            )*
+            /// All of them.
+            pub const ALL: &[Parameter] = &[$($id),*];
+        }
+    };
+}
+
+pub(super) use {families, metrics, parameters};
