@@ -3,6 +3,7 @@
 //! This crate stands at the bottom and imports nothing of ours. It reads no clock, prints nothing and holds no
 //! unsafe code. Measuring code returns these types; reports are rendered from them alone.
 
+pub mod atomic_file;
 pub mod case;
 pub mod change_point;
 pub mod compare;

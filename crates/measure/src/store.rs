@@ -5,8 +5,6 @@
 //! read them. It knows no default place and prints nothing.
 
 mod document;
-mod writer;
-
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::atomic_file;
 use crate::run::Run;
 pub use document::{Summary, read_run};
 
@@ -129,8 +128,8 @@ impl Store {
     pub fn open(dir: &Path) -> Result<Store, StoreError> {
         let unwritable = |source| StoreError::Unwritable { dir: dir.into(), source };
         fs::create_dir_all(dir).map_err(unwritable)?;
-        writer::sweep(dir).map_err(unwritable)?;
-        writer::probe(dir).map_err(unwritable)?;
+        atomic_file::sweep(dir).map_err(unwritable)?;
+        atomic_file::probe(dir).map_err(unwritable)?;
         Ok(Store { dir: dir.into() })
     }
 
@@ -151,8 +150,7 @@ impl Store {
             id: run.id.clone(),
             reason: "its identifier would not make a file name".into(),
         })?;
-        writer::replace(&self.dir, &path, &text)
-            .map_err(|source| StoreError::NotSaved { path: path.clone(), source })?;
+        atomic_file::replace(&path, &text).map_err(|source| StoreError::NotSaved { path: path.clone(), source })?;
         Ok(path)
     }
 

@@ -5,9 +5,10 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use measure::atomic_file;
 use serde::{Deserialize, Serialize};
 
 use crate::btree::stored::IndexInfo;
@@ -20,9 +21,6 @@ use crate::page_id::{PAGE_SIZE, SegmentId};
 
 /// The name of the manifest in its directory.
 pub const MANIFEST_FILE: &str = "manifest.json";
-
-/// The name under which a manifest is written before it takes its place.
-const MANIFEST_DRAFT: &str = "manifest.json.new";
 
 /// The name of the file that a loading process holds locked.
 pub const LOCK_FILE: &str = "lock";
@@ -249,27 +247,16 @@ impl Manifest {
         }
     }
 
-    /// Writes the manifest whole or not at all: under another name, to the disk, then into its place.
+    /// Writes the manifest, whole or not at all.
     pub fn write(&self, directory: &Path) -> Result<(), StorageError> {
-        let (draft, file) = (directory.join(MANIFEST_DRAFT), directory.join(MANIFEST_FILE));
-        let failed = |doing| {
-            let file = file.clone();
-            move |error| StorageError::Io { file, doing, error }
-        };
-        let mut text = serde_json::to_vec_pretty(self).map_err(|error| failed("writing")(error.into()))?;
-        text.push(b'\n');
-        let mut out = File::create(&draft).map_err(failed("creating"))?;
-        let written = out
-            .write_all(&text)
-            .map_err(failed("writing"))
-            .and_then(|()| out.sync_all().map_err(failed("writing to the disk")))
-            .and_then(|()| fs::rename(&draft, &file).map_err(failed("replacing")));
-        if written.is_err() {
-            // On a full disk even a draft is in the way; the manifest that was there stays.
-            let _ = fs::remove_file(&draft);
-        }
-        written?;
-        sync_directory(directory)
+        let file = directory.join(MANIFEST_FILE);
+        // What a killed writer left; it harms nothing where it cannot be removed.
+        let _ = atomic_file::sweep(directory);
+        let written = serde_json::to_vec_pretty(self).map_err(io::Error::from).and_then(|mut text| {
+            text.push(b'\n');
+            atomic_file::replace(&file, &text)
+        });
+        written.map_err(|error| StorageError::Io { file, doing: "writing", error })
     }
 
     /// The table of this name.
@@ -377,7 +364,7 @@ mod tests {
         assert_eq!(Manifest::read(directory.path()).unwrap(), Manifest::default());
         manifest().write(directory.path()).unwrap();
         assert_eq!(Manifest::read(directory.path()).unwrap(), manifest());
-        assert!(!directory.path().join(MANIFEST_DRAFT).exists());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "a draft is left");
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! `readpath lio`: the cost of a logical I/O.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use ::measure::atomic_file::Draft;
 use ::measure::quantity::parse_size;
 use clap::{ArgMatches, Args, Command, ValueEnum};
 use experiments::ExperimentError;
@@ -131,47 +131,33 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     }
 }
 
-/// A file that is written whole or not at all: under another name, which then takes its place.
+/// The flame graph's file, which appears whole or not at all.
 struct Picture {
     path: PathBuf,
-    draft: PathBuf,
-    file: Option<File>,
+    draft: Draft,
 }
 
 impl Picture {
-    /// Makes the draft, so that a place that cannot be written is told before anything is measured.
+    /// Creates the draft, so that a place that cannot be written fails before anything is measured.
     ///
-    /// What is there and no plain file is refused: a rename would put the picture in the place of a device or a pipe.
-    /// A link is followed for the same reason.
+    /// An existing path must be a plain file: the rename would replace a device or a pipe. A link is followed for the
+    /// same reason.
     fn begin(path: &Path) -> Result<Picture, Failure> {
-        let path = &fs::canonicalize(path).unwrap_or_else(|_| path.into());
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.into());
         if path.exists() && !path.is_file() {
             let sentence = format!("{} is no plain file and stays as it is; name another file", path.display());
             return Err(Failure::new(Exit::Failed, sentence));
         }
-        let mut draft = path.as_os_str().to_os_string();
-        draft.push(".part");
-        let draft = PathBuf::from(draft);
-        let file = File::create(&draft).map_err(|error| {
+        let draft = Draft::beside(&path).map_err(|error| {
             Failure::new(Exit::Failed, format!("{} cannot be written: {error}; name another file", path.display()))
         })?;
-        Ok(Picture { path: path.into(), draft, file: Some(file) })
+        Ok(Picture { path, draft })
     }
 
-    fn finish(mut self, svg: &str) -> Result<(), Failure> {
-        let Some(mut file) = self.file.take() else { return Ok(()) };
-        let written = file.write_all(svg.as_bytes()).and_then(|()| file.sync_all());
-        let placed = written.and_then(|()| fs::rename(&self.draft, &self.path));
-        placed.map_err(|error| {
+    fn finish(self, svg: &str) -> Result<(), Failure> {
+        self.draft.publish(&self.path, svg.as_bytes()).map_err(|error| {
             Failure::new(Exit::Failed, format!("{} could not be written: {error}", self.path.display()))
         })
-    }
-}
-
-impl Drop for Picture {
-    fn drop(&mut self) {
-        // Gone after a rename; what is left of a run that did not end is of no use.
-        let _ = fs::remove_file(&self.draft);
     }
 }
 

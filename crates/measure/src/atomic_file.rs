@@ -1,0 +1,148 @@
+//! Files that appear whole or not at all: temporary file, fsync, rename, fsync of the directory.
+//!
+//! The only writer of small files that must survive a crash: runs, manifests, pictures.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Prefix of temporary files; the dot keeps them out of every list of runs.
+const TEMPORARY_PREFIX: &str = ".readpath-writing-";
+
+/// Bytes that [`probe`] writes: about a run document with its timelines.
+const PROBE_BYTES: usize = 64 << 10;
+
+/// Puts `bytes` at `path`, whole or not at all, and durable on return.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    Draft::beside(path)?.publish(path, bytes)
+}
+
+/// Fails if no file can be created and filled in `dir`.
+pub fn probe(dir: &Path) -> io::Result<()> {
+    Draft::in_directory(dir)?.fill(&[0; PROBE_BYTES])
+}
+
+/// Removes temporary files whose writer is dead.
+///
+/// A living writer holds a lock on its file, so a lock that can be taken proves that the writer is dead. Process ids
+/// prove nothing: they are reused, and differ between containers that share the directory.
+pub fn sweep(dir: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX) {
+            sweep_one(&entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// A file that cannot be locked or removed stays: it does no harm.
+fn sweep_one(path: &Path) {
+    let Ok(file) = File::open(path) else { return };
+    if file.try_lock().is_ok() {
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// A temporary file, locked while it is written and removed unless it is published.
+#[derive(Debug)]
+pub struct Draft {
+    file: File,
+    path: PathBuf,
+    published: bool,
+}
+
+impl Draft {
+    /// Creates a draft in the directory of `path`, so that a place that cannot be written fails before the work.
+    pub fn beside(path: &Path) -> io::Result<Draft> {
+        Draft::in_directory(directory_of(path))
+    }
+
+    fn in_directory(dir: &Path) -> io::Result<Draft> {
+        loop {
+            let path = dir.join(unused_name());
+            let file = match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => file,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                Err(error) => return Err(error),
+            };
+            let draft = Draft { file, path, published: false };
+            if draft.claim()? {
+                return Ok(draft);
+            }
+        }
+    }
+
+    /// Writes `bytes` and gives the file the name `path`, which lies in the draft's directory.
+    pub fn publish(mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.fill(bytes)?;
+        fs::rename(&self.path, path)?;
+        self.published = true;
+        // Without this the new name may be lost with the power although its content is on the device.
+        File::open(directory_of(path))?.sync_all()
+    }
+
+    fn fill(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)?;
+        // Some file systems allocate late and report only now that they are full.
+        self.file.sync_all()
+    }
+
+    /// Takes the lock; false if another process swept the file between its creation and the lock.
+    fn claim(&self) -> io::Result<bool> {
+        match self.file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(false),
+            // A file system without locks: no other process can take one either, so none sweeps.
+            Err(TryLockError::Error(_)) => return Ok(true),
+        }
+        let inode = self.file.metadata()?.ino();
+        Ok(fs::metadata(&self.path).is_ok_and(|found| found.ino() == inode))
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.published {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A name that no other writer of this process uses; `create_new` refuses a name taken by another process.
+fn unused_name() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    format!("{TEMPORARY_PREFIX}{}-{}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_writer_left_is_swept_and_what_a_living_one_writes_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let abandoned = dir.path().join(format!("{TEMPORARY_PREFIX}1-0"));
+        fs::write(&abandoned, "half").unwrap();
+        let living = Draft::in_directory(dir.path()).unwrap();
+        sweep(dir.path()).unwrap();
+        assert!(!abandoned.exists());
+        assert!(living.path.exists());
+    }
+
+    #[test]
+    fn a_writer_that_fails_leaves_no_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let nowhere = dir.path().join("missing/run.json");
+        assert!(Draft::in_directory(dir.path()).unwrap().publish(&nowhere, b"{}").is_err());
+        assert!(replace(&nowhere, b"{}").is_err());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}
