@@ -10,7 +10,7 @@ mod unit;
 use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
-use storage::customers::ColumnType;
+use dataset::ColumnType;
 use storage::number;
 use storage::unit::Level;
 use unit::{Blocks, Cell, Rows, Subject, judge, legitimise};

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use dataset::Refused;
 use measure::quantity::rounded_size;
 use thiserror::Error;
 
@@ -119,4 +120,10 @@ pub enum StorageError {
     /// The user asked to stop.
     #[error("stopped")]
     Stopped,
+}
+
+impl From<Refused> for StorageError {
+    fn from(refused: Refused) -> StorageError {
+        StorageError::Parameters(refused.0)
+    }
 }

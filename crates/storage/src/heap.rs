@@ -332,12 +332,14 @@ fn fold_row(row: RowView<'_>, touch: Touch) -> u64 {
 mod tests {
     use super::*;
     use crate::memory_pages::{FewFrames, MemoryPages};
+    use dataset::DataSet;
+    use dataset::uniform::RowShape;
     use std::sync::atomic::Ordering;
 
     const TOUCHES: [Touch; 4] = [Touch::Directory, Touch::Rows, Touch::Column(1), Touch::Column(5)];
 
     fn table() -> (MemoryPages, HeapTable) {
-        let spec = TableSpec::uniform("t", crate::generator::RowShape { row_length: 300, columns: 5 }, 100_000, 3);
+        let spec = TableSpec::new("t", DataSet::uniform(RowShape { row_length: 300, columns: 5 }, 100_000, 3));
         MemoryPages::with_table(&spec, 0)
     }
 

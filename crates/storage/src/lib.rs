@@ -7,12 +7,9 @@ pub mod btree;
 pub mod checksum;
 pub mod column;
 pub mod count;
-pub mod customers;
 pub mod error;
 pub mod exec;
-pub mod generator;
 pub mod heap;
-pub mod keyed;
 pub mod loader;
 pub mod manifest;
 #[cfg(test)]

@@ -277,11 +277,20 @@ pub fn build_page(table: &TableInfo, rows: &TableRows, number: u32, bytes: &mut 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generator::{RowGenerator, RowShape};
     use crate::manifest::MANIFEST_FILE;
+    use dataset::uniform::RowShape;
+    use dataset::{DataSet, Value};
 
     fn spec(row_length: u32, columns: u32) -> TableSpec {
-        TableSpec::uniform(&format!("t{row_length}x{columns}"), RowShape { row_length, columns }, 3 << 20, 1)
+        TableSpec::new(
+            &format!("t{row_length}x{columns}"),
+            DataSet::uniform(RowShape { row_length, columns }, 3 << 20, 1),
+        )
+    }
+
+    fn with_payload(payload: u64) -> TableSpec {
+        let spec = spec(250, 5);
+        TableSpec { data: DataSet { payload, ..spec.data }, ..spec }
     }
 
     fn loaded(directory: &Path, spec: &TableSpec) -> Result<TableInfo, StorageError> {
@@ -324,18 +333,13 @@ mod tests {
     fn the_pages_hold_the_rows_of_the_generator_and_no_more() {
         let directory = tempfile::tempdir().unwrap();
         let table = loaded(directory.path(), &spec(250, 5)).unwrap();
-        let generator = RowGenerator::new(1, table.spec.shape()).unwrap();
         let file = fs::read(table.path(directory.path())).unwrap();
-        let mut expected = vec![0; generator.row_bytes()];
-        let mut number = 0;
-        for bytes in file.as_chunks::<PAGE_SIZE>().0 {
-            for row in PageView::verified(bytes).rows() {
-                generator.fill(number, &mut expected);
-                assert_eq!(row.bytes(), expected);
-                number += 1;
-            }
-        }
-        assert_eq!(number, table.rows);
+        let mut stored = file.as_chunks::<PAGE_SIZE>().0.iter().flat_map(|bytes| PageView::verified(bytes).rows());
+        table.spec.data.rows().unwrap().each(0..table.rows, |row| {
+            let values: Vec<Value<'_>> = stored.next().unwrap().columns().flatten().map(Value::Text).collect();
+            assert_eq!(row.values().collect::<Vec<_>>(), values);
+        });
+        assert!(stored.next().is_none());
     }
 
     #[test]
@@ -345,9 +349,9 @@ mod tests {
         let mut written = 0;
         let again = load(directory.path(), &first.spec, &mut |bytes| written = bytes, &AtomicBool::new(false));
         assert_eq!((again.unwrap(), written), (first.clone(), 0));
-        let other = TableSpec { seed: 2, ..first.spec.clone() };
+        let other = TableSpec { data: DataSet { seed: 2, ..first.spec.data.clone() }, ..first.spec.clone() };
         let second = loaded(directory.path(), &other).unwrap();
-        assert_eq!(open(directory.path(), &first.spec.name).unwrap().spec.seed, 2);
+        assert_eq!(open(directory.path(), &first.spec.name).unwrap().spec.data.seed, 2);
         verified(directory.path(), &second).unwrap();
         assert_eq!(Manifest::read(directory.path()).unwrap().tables.len(), 1);
     }
@@ -368,7 +372,7 @@ mod tests {
     fn a_stopped_load_leaves_nothing_behind() {
         let directory = tempfile::tempdir().unwrap();
         let stop = AtomicBool::new(false);
-        let large = TableSpec { payload: 64 << 20, ..spec(250, 5) };
+        let large = with_payload(64 << 20);
         let result = load(directory.path(), &large, &mut |_| stop.store(true, Ordering::Relaxed), &stop);
         assert!(matches!(result, Err(StorageError::Stopped)));
         assert!(!directory.path().join(MANIFEST_FILE).exists());
@@ -399,7 +403,7 @@ mod tests {
     #[test]
     fn a_table_larger_than_the_disk_is_refused_before_anything_is_written() {
         let directory = tempfile::tempdir().unwrap();
-        let huge = TableSpec { payload: 8 << 40, ..spec(250, 5) };
+        let huge = with_payload(8 << 40);
         assert!(matches!(loaded(directory.path(), &huge), Err(StorageError::NoSpace { .. })));
         assert!(!directory.path().join(segment_file(SegmentId(0))).exists());
     }

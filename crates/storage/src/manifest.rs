@@ -8,15 +8,13 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use dataset::DataSet;
 use measure::atomic_file;
 use serde::{Deserialize, Serialize};
 
 use crate::btree::stored::IndexInfo;
-use crate::customers;
 use crate::error::StorageError;
-use crate::generator::RowShape;
-use crate::keyed::{self, KeyedShape};
-use crate::page;
+use crate::page::{self, PAGE_ROOM, SLOT_BYTES};
 use crate::page_id::{PAGE_SIZE, SegmentId};
 
 /// The name of the manifest in its directory.
@@ -28,106 +26,43 @@ pub const LOCK_FILE: &str = "lock";
 /// What the manifest says that it is.
 pub const MANIFEST_FORMAT: &str = "readpath.data/1";
 
-/// What stands in the rows of a table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Content {
-    /// Columns of equal length with random letters.
-    #[default]
-    Uniform,
-    /// The table of [`crate::customers`].
-    Customers,
-    /// The rows of [`crate::keyed`], so many per cent of them out of the order of their keys.
-    Keyed {
-        /// Per cent of the rows, 0 to 100.
-        rand: u8,
-    },
-}
-
-impl Content {
-    fn is_uniform(&self) -> bool {
-        *self == Content::Uniform
-    }
-}
-
 /// What a table is made from. Tables of equal specifications are equal, byte by byte.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableSpec {
     /// Its name in the data directory.
     pub name: String,
-    /// What stands in its rows. Absent in the manifest for the uniform ones.
-    #[serde(default, skip_serializing_if = "Content::is_uniform")]
-    pub content: Content,
-    /// Bytes of all columns of a row together; where rows differ (`customers`, `keyed`) the nominal length.
-    pub row_length: u32,
-    /// Number of columns.
-    pub columns: u32,
-    /// Bytes of all columns of all rows together; the last row that does not fit is left out.
-    pub payload: u64,
-    /// What the text of the rows depends on.
-    pub seed: u64,
+    /// Its rows.
+    #[serde(flatten)]
+    pub data: DataSet,
 }
 
 impl TableSpec {
-    /// A table of rows that are all alike in length.
-    pub fn uniform(name: &str, shape: RowShape, payload: u64, seed: u64) -> TableSpec {
-        let RowShape { row_length, columns } = shape;
-        TableSpec { name: name.into(), content: Content::Uniform, row_length, columns, payload, seed }
-    }
-
-    /// The table `customers` with so many rows.
-    pub fn customers(name: &str, rows: u64, seed: u64) -> TableSpec {
-        let row_length = customers::NOMINAL_ROW_LENGTH;
-        let payload = rows.saturating_mul(u64::from(row_length));
-        let columns = customers::COLUMNS as u32;
-        TableSpec { name: name.into(), content: Content::Customers, row_length, columns, payload, seed }
-    }
-
-    /// A table whose rows have a key each, 1 to `rows`.
-    pub fn keyed(name: &str, shape: KeyedShape, rows: u64, seed: u64) -> TableSpec {
-        let row_length = shape.nominal_row_length();
-        let payload = rows.saturating_mul(u64::from(row_length));
-        let content = Content::Keyed { rand: shape.rand };
-        TableSpec { name: name.into(), content, row_length, columns: keyed::COLUMNS, payload, seed }
+    /// A table of these rows.
+    pub fn new(name: &str, data: DataSet) -> TableSpec {
+        TableSpec { name: name.into(), data }
     }
 
     /// How many rows every page but the last holds.
     pub fn rows_per_page(&self) -> u32 {
-        match self.content {
-            Content::Uniform => self.shape().rows_per_page(),
-            Content::Customers => customers::ROWS_PER_PAGE,
-            Content::Keyed { rand } => KeyedShape::of_row_length(self.row_length, rand).rows_per_page(),
-        }
-    }
-
-    /// What the rows look like.
-    pub fn shape(&self) -> RowShape {
-        RowShape { row_length: self.row_length, columns: self.columns }
+        let as_fit = || (PAGE_ROOM / (self.data.row_bytes_max() + SLOT_BYTES)) as u32;
+        self.data.group().unwrap_or_else(as_fit)
     }
 
     /// How many rows the table has.
     pub fn rows(&self) -> u64 {
-        self.payload / u64::from(self.row_length.max(1))
+        self.data.count()
     }
 
     /// How many pages the table has. Errors when the specification cannot be.
     pub fn pages(&self) -> Result<u32, StorageError> {
-        match self.content {
-            Content::Keyed { rand } => KeyedShape::of_row_length(self.row_length, rand).check()?,
-            Content::Uniform | Content::Customers => self.shape().check()?,
-        }
+        self.data.check()?;
         let refused = |reason: String| Err(StorageError::Parameters(reason));
         if self.name.is_empty() {
             return refused("a table needs a name".into());
         }
-        let pages = self.rows().div_ceil(u64::from(self.rows_per_page()));
-        match u32::try_from(pages) {
-            Ok(0) => refused(format!(
-                "{} bytes of payload are less than one row of {}; ask for more payload",
-                self.payload, self.row_length
-            )),
+        match u32::try_from(self.rows().div_ceil(u64::from(self.rows_per_page()))) {
             Ok(pages) => Ok(pages),
-            Err(_) => refused(format!("{} bytes of payload are more than 32 TiB of pages hold", self.payload)),
+            Err(_) => refused(format!("{} bytes of payload are more than 32 TiB of pages hold", self.data.payload)),
         }
     }
 }
@@ -343,9 +278,14 @@ impl DirectoryLock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dataset::uniform::RowShape;
 
     fn spec() -> TableSpec {
-        TableSpec::uniform("t", RowShape { row_length: 250, columns: 5 }, 1 << 20, 7)
+        TableSpec::new("t", DataSet::uniform(RowShape { row_length: 250, columns: 5 }, 1 << 20, 7))
+    }
+
+    fn with_payload(payload: u64) -> TableSpec {
+        TableSpec { data: DataSet { payload, ..spec().data }, ..spec() }
     }
 
     fn manifest() -> Manifest {
@@ -389,9 +329,9 @@ mod tests {
 
     #[test]
     fn a_table_without_rows_or_without_a_name_cannot_be() {
-        assert!(TableSpec { payload: 249, ..spec() }.pages().unwrap_err().to_string().contains("less than one row"));
+        assert!(with_payload(249).pages().unwrap_err().to_string().contains("less than one row"));
         assert!(TableSpec { name: String::new(), ..spec() }.pages().unwrap_err().to_string().contains("a name"));
-        assert!(TableSpec { payload: u64::MAX, ..spec() }.pages().unwrap_err().to_string().contains("32 TiB"));
+        assert!(with_payload(u64::MAX).pages().unwrap_err().to_string().contains("32 TiB"));
     }
 
     #[test]

@@ -58,14 +58,19 @@ pub fn encode(columns: &[Value<'_>], out: &mut Vec<u8>) {
 }
 
 fn encode_value(value: &[u8], out: &mut Vec<u8>) {
-    if value.len() <= SHORT_LENGTH_MAX {
-        out.push(value.len() as u8);
-    } else {
-        let length = u16::try_from(value.len()).expect("a value longer than any page");
-        out.push(LONG_LENGTH);
-        out.extend_from_slice(&length.to_le_bytes());
-    }
+    let (head, length) = length_head(value.len());
+    out.extend_from_slice(&head[..length]);
     out.extend_from_slice(value);
+}
+
+/// The bytes of a value's length, and how many of them count. Panics beyond 65 535 bytes.
+#[inline]
+pub(crate) fn length_head(length: usize) -> ([u8; 3], usize) {
+    if length <= SHORT_LENGTH_MAX {
+        return ([length as u8, 0, 0], 1);
+    }
+    let [low, high] = u16::try_from(length).expect("a value longer than any page").to_le_bytes();
+    ([LONG_LENGTH, low, high], 3)
 }
 
 /// One row, seen through its bytes.

@@ -309,13 +309,15 @@ mod tests {
     use crate::manifest::TableSpec;
     use crate::memory_pages::{MemoryPages, UNDO};
     use crate::walk::Touch;
+    use dataset::DataSet;
+    use dataset::uniform::RowShape;
     use measure::random::SplitMix64;
     use proptest::collection::vec;
     use proptest::prelude::*;
     use std::thread;
 
     fn memory(undo_pages: u32) -> (MemoryPages, HeapTable, Changes) {
-        let spec = TableSpec::uniform("t", crate::generator::RowShape { row_length: 400, columns: 2 }, 20_000, 3);
+        let spec = TableSpec::new("t", DataSet::uniform(RowShape { row_length: 400, columns: 2 }, 20_000, 3));
         let (access, table) = MemoryPages::with_table(&spec, undo_pages);
         (access, table, Changes::new(UNDO))
     }

@@ -8,8 +8,9 @@ mod support;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use dataset::DataSet;
+use dataset::uniform::RowShape;
 use storage::StorageError;
-use storage::generator::RowShape;
 use storage::loader::{load, open, verify};
 use storage::manifest::{Manifest, TableInfo, TableSpec};
 use support::SmallDisk;
@@ -20,7 +21,7 @@ fn loaded(
     payload: u64,
     progress: &mut dyn FnMut(u64),
 ) -> Result<TableInfo, StorageError> {
-    let spec = TableSpec::uniform(name, RowShape { row_length: 250, columns: 5 }, payload, 1);
+    let spec = TableSpec::new(name, DataSet::uniform(RowShape { row_length: 250, columns: 5 }, payload, 1));
     load(&disk.mount, &spec, progress, &AtomicBool::new(false))
 }
 

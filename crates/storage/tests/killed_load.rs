@@ -6,8 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use dataset::DataSet;
+use dataset::uniform::RowShape;
 use storage::StorageError;
-use storage::generator::RowShape;
 use storage::loader::{load, open, verify};
 use storage::manifest::{Manifest, TableInfo, TableSpec};
 
@@ -15,7 +16,7 @@ use storage::manifest::{Manifest, TableInfo, TableSpec};
 const DIRECTORY: &str = "READPATH_TEST_KILLED_LOAD";
 
 fn loaded(directory: &Path, payload: u64) -> Result<TableInfo, StorageError> {
-    let spec = TableSpec::uniform("t", RowShape { row_length: 250, columns: 5 }, payload, 1);
+    let spec = TableSpec::new("t", DataSet::uniform(RowShape { row_length: 250, columns: 5 }, payload, 1));
     load(directory, &spec, &mut |_| (), &AtomicBool::new(false))
 }
 

@@ -6,9 +6,11 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use dataset::ColumnType;
+use dataset::DataSet;
+use dataset::customers::SCHEMA;
 use measure::random::SplitMix64;
 use proptest::prelude::*;
-use storage::customers::{ColumnType, SCHEMA};
 use storage::exec::unit_scan::unit_scan;
 use storage::heap::{HeapTable, PageAccess};
 use storage::loader::build_page;
@@ -51,7 +53,7 @@ impl PageAccess for Blocks {
 
 impl Blocks {
     fn customers(rows: u64) -> (Blocks, HeapTable) {
-        let spec = TableSpec::customers("customers", rows, 5);
+        let spec = TableSpec::new("customers", DataSet::customers(rows, 5));
         let info = TableInfo::planned(&spec, ROWS).unwrap();
         let maker = TableRows::of(&spec).unwrap();
         let mut blocks = Blocks::default();
@@ -263,7 +265,7 @@ proptest! {
             let id = PageId { segment: ROWS, number };
             blocks.pages.insert(id, page_of(id, chunk));
         }
-        let mut info = TableInfo::planned(&TableSpec::customers("t", 43, 1), ROWS).unwrap();
+        let mut info = TableInfo::planned(&TableSpec::new("t", DataSet::customers(43, 1)), ROWS).unwrap();
         info.pages = blocks.pages.len() as u32;
         let table = HeapTable::new(&info, ROWS);
         let columns = [ColumnType::Number, ColumnType::Text, ColumnType::Number];

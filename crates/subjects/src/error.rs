@@ -59,6 +59,12 @@ impl From<StorageError> for SubjectError {
     }
 }
 
+impl From<dataset::Refused> for SubjectError {
+    fn from(refused: dataset::Refused) -> SubjectError {
+        SubjectError::Parameters(refused.0)
+    }
+}
+
 impl From<TargetError> for SubjectError {
     fn from(error: TargetError) -> SubjectError {
         SubjectError::Failed(error.to_string())

@@ -4,6 +4,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use dataset::DataSet;
 use storage::SegmentId;
 use storage::count::count_plain;
 use storage::loader::build_page;
@@ -35,7 +36,7 @@ fn counted(rows: u64, seed: u64, asked: Asked) -> u64 {
         Asked::HalfPass => compare(5, 1950),
     };
     let question = Question { comparison, counted: 23 };
-    let info = TableInfo::planned(&TableSpec::customers("customers", rows, seed), SegmentId(0)).unwrap();
+    let info = TableInfo::planned(&TableSpec::new("customers", DataSet::customers(rows, seed)), SegmentId(0)).unwrap();
     let maker = TableRows::of(&info.spec).unwrap();
     let mut answer = Answer::default();
     for number in 0..info.pages {

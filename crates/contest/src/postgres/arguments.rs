@@ -48,7 +48,7 @@ impl Arguments {
         let cells: Vec<Cell> = self.row_length.iter().flat_map(of_length).collect();
         for cell in &cells {
             let spec = cell.spec(self.payload);
-            spec.shape().check().map_err(|error| error.to_string())?;
+            spec.data.shape().check().map_err(|error| error.to_string())?;
             if spec.rows() == 0 {
                 return Err(format!("a payload of {} bytes holds no row of {cell}", self.payload));
             }

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use storage::generator::RowShape;
+use dataset::DataSet;
+use dataset::uniform::RowShape;
 use storage::manifest::TableSpec;
 
 /// The engine's seed where none is asked for; the rows' text depends on it, their lengths do not.
@@ -48,7 +49,7 @@ impl Cell {
     /// The table of this cell as the engine makes it.
     pub(crate) fn spec(self, payload: u64) -> TableSpec {
         let Cell { row_length, columns } = self;
-        TableSpec::uniform(&self.table(), RowShape { row_length, columns }, payload, SEED)
+        TableSpec::new(&self.table(), DataSet::uniform(RowShape { row_length, columns }, payload, SEED))
     }
 
     /// The table's name in PostgreSQL.
@@ -58,7 +59,7 @@ impl Cell {
 
     /// Blocks that PostgreSQL needs for `rows` rows, from its page layout.
     pub(crate) fn postgres_blocks(self, rows: u64) -> u64 {
-        let shape = self.spec(0).shape();
+        let shape = self.spec(0).data.shape();
         let values = shape.column_lengths().fold(0_u64, |end, length| match length as u64 {
             short if short <= SHORT_VALUE_MAX => end + 1 + short,
             long => end.next_multiple_of(4) + 4 + long,

@@ -162,7 +162,7 @@ impl Turns<'_> {
 fn no_pairs(table: &Table, payload: u64) -> Vec<Comparison> {
     let rows_per_block = RowsPerBlock {
         postgres: table.rows as f64 / table.blocks as f64,
-        engine: f64::from(table.cell.spec(payload).shape().rows_per_page()),
+        engine: f64::from(table.cell.spec(payload).rows_per_page()),
     };
     TOUCHES.map(|touch| Comparison { cell: table.cell, touch, rows_per_block, pairs: Vec::new() }).to_vec()
 }

@@ -1,17 +1,13 @@
 //! PostgreSQL's tables: the engine's rows, all visible, all in shared buffers.
 
-use storage::generator::RowGenerator;
 use storage::manifest::TableSpec;
-use storage::row::RowView;
+use subjects::postgres::copy_text;
 
 use crate::interruption::Interruption;
 use crate::postgres::cell::{BLOCK_BYTES, Cell, TOUCHES};
 use crate::server::backend::{number, visible_blocks};
 use crate::server::plan::Buffers;
 use crate::server::wire::Session;
-
-/// Rows are sent in messages of about this size.
-const CHUNK_BYTES: usize = 1 << 20;
 
 /// A table without rows: what a statement costs beside its blocks.
 pub(crate) const EMPTY: &str = "no_rows";
@@ -59,7 +55,9 @@ pub(crate) fn load(
     let name = cell.table();
     // Rows copied in the transaction that makes the table can be frozen at once.
     session.rows(&format!("BEGIN; CREATE TABLE {name} ({}) WITH ({WHOLE_ROWS})", columns(&spec)))?;
-    let chunks = chunks(&spec)?.map(|chunk| interruption.check().map(|()| chunk));
+    let mut quiet = |_, _| ();
+    let chunks = copy_text::chunks(&spec.data, &mut quiet).map_err(|error| error.to_string())?;
+    let chunks = chunks.map(|chunk| interruption.check().map(|()| chunk));
     session.copy(&format!("COPY {name} FROM STDIN WITH (FREEZE)"), chunks)?;
     session.rows("COMMIT")?;
     session.rows(&format!("VACUUM (FREEZE, ANALYZE) {name}"))?;
@@ -74,32 +72,10 @@ pub(crate) fn load(
 
 /// The kinds of the columns, each as long as its text: `c1 varchar(50), c2 varchar(50)`.
 fn columns(spec: &TableSpec) -> String {
-    let lengths = spec.shape().column_lengths();
+    let lengths = spec.data.shape().column_lengths();
     let columns: Vec<String> =
         (1..).zip(lengths).map(|(number, length)| format!("c{number} varchar({length})")).collect();
     columns.join(", ")
-}
-
-/// The rows of the engine's generator as COPY takes them: a tab between columns, a line for each row. Their text has
-/// letters only, so nothing is to be escaped.
-fn chunks(spec: &TableSpec) -> Result<impl Iterator<Item = Vec<u8>> + use<>, String> {
-    let generator = RowGenerator::new(spec.seed, spec.shape()).map_err(|error| error.to_string())?;
-    let (mut next, rows) = (0, spec.rows());
-    let mut row = vec![0; generator.row_bytes()];
-    Ok(std::iter::from_fn(move || {
-        let mut chunk = Vec::with_capacity(CHUNK_BYTES + 2 * row.len());
-        while next < rows && chunk.len() < CHUNK_BYTES {
-            generator.fill(next, &mut row);
-            for value in RowView::new(&row).columns() {
-                chunk.extend_from_slice(value.unwrap_or_default());
-                chunk.push(b'\t');
-            }
-            chunk.pop();
-            chunk.push(b'\n');
-            next += 1;
-        }
-        (!chunk.is_empty()).then_some(chunk)
-    }))
 }
 
 /// What the comparison takes for granted: every row is there and in its block, every block is cached.
@@ -125,22 +101,6 @@ fn check(session: &mut Session, table: &Table) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn all_rows_of_the_generator_are_sent_once_and_in_order() {
-        let spec = Cell::new(25, 5).spec(25 * 100_000);
-        let sent: Vec<Vec<u8>> = chunks(&spec).unwrap().collect();
-        assert!(sent.len() > 1);
-        let text = String::from_utf8(sent.concat()).unwrap();
-        assert_eq!(text.lines().count(), 100_000);
-        let last = text.lines().last().unwrap();
-        assert_eq!(last.split('\t').map(str::len).collect::<Vec<_>>(), [5; 5]);
-        let generator = RowGenerator::new(spec.seed, spec.shape()).unwrap();
-        let mut row = vec![0; generator.row_bytes()];
-        generator.fill(99_999, &mut row);
-        let values: Vec<&[u8]> = RowView::new(&row).columns().flatten().collect();
-        assert_eq!(last.as_bytes(), values.join(&b'\t'));
-    }
 
     #[test]
     fn columns_are_as_long_as_their_text() {

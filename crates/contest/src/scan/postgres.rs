@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use storage::customers::{ColumnType, SCHEMA};
+use dataset::customers::SCHEMA;
+use dataset::{Column, ColumnType, DataSet};
 use subjects::access_paths::{AccessPath, Asked};
-use subjects::postgres::customers::copy_chunks;
+use subjects::postgres::copy_text;
 
 use crate::interruption::Interruption;
 use crate::scan::engine::ROW_PATHS;
@@ -134,8 +135,9 @@ impl Postgres {
 fn load(session: &mut Session, rows: u64, interruption: &Interruption) -> Result<(), String> {
     // Rows copied in the transaction that makes the table can be frozen at once.
     session.rows(&format!("BEGIN; CREATE TABLE customers ({})", columns()))?;
-    let chunks =
-        copy_chunks(rows, SEED).map_err(|error| error.to_string())?.map(|chunk| interruption.check().map(|()| chunk));
+    let mut quiet = |_, _| ();
+    let chunks = copy_text::chunks(&DataSet::customers(rows, SEED), &mut quiet).map_err(|error| error.to_string())?;
+    let chunks = chunks.map(|chunk| interruption.check().map(|()| chunk));
     session.copy("COPY customers FROM STDIN WITH (FREEZE)", chunks)?;
     session.rows("COMMIT")?;
     interruption.check()?;
@@ -153,7 +155,7 @@ fn load(session: &mut Session, rows: u64, interruption: &Interruption) -> Result
 
 /// Numbers and days take four bytes, the least that holds them all.
 fn columns() -> String {
-    let column = |column: &storage::customers::Column| {
+    let column = |column: &Column| {
         let kind = if column.kind == ColumnType::Text { "varchar" } else { "integer" };
         format!("{} {kind}", column.name)
     };

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use dataset::DataSet;
+use dataset::customers::column_index;
 use storage::SegmentId;
-use storage::customers::column_index;
 use storage::loader::build_page;
 use storage::manifest::{TableInfo, TableSpec};
 use storage::number;
@@ -28,7 +29,7 @@ pub(crate) struct Blocks {
 impl Blocks {
     /// The blocks of a table of so many customers.
     pub(crate) fn of(rows: u64) -> Result<Blocks, String> {
-        let spec = TableSpec::customers("customers", rows, SEED);
+        let spec = TableSpec::new("customers", DataSet::customers(rows, SEED));
         let refused = |error: storage::StorageError| error.to_string();
         let info = TableInfo::planned(&spec, SegmentId(0)).map_err(refused)?;
         Ok(Blocks { info, rows: TableRows::of(&spec).map_err(refused)?, next: 0, page: Box::new([0; PAGE_SIZE]) })

@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
+use dataset::DataSet;
+use dataset::customers::SCHEMA;
 use measure::Nanos;
 use storage::column::{Budget, ColumnSpec, ColumnTable, TableBuilder};
-use storage::customers::{CustomerGenerator, ROWS_PER_PAGE, SCHEMA};
-use storage::page::{PageBytes, PageKind, PageMut, PageView};
+use storage::loader::build_page;
+use storage::manifest::{TableInfo, TableSpec};
+use storage::page::{PageBytes, PageView};
 use storage::page_id::PAGE_SIZE;
-use storage::{PageId, SegmentId, StorageError};
+use storage::table_rows::TableRows;
+use storage::{SegmentId, StorageError};
 use sys::account::thread_cpu;
 
 /// Pages that are made before they are appended.
@@ -17,18 +21,17 @@ const PAGES_AT_ONCE: usize = 512;
 pub(crate) fn build(rows: u64, budget: &Arc<Budget>) -> Result<(ColumnTable, usize, Nanos), StorageError> {
     let specs: Vec<ColumnSpec> = SCHEMA.iter().map(ColumnSpec::from).collect();
     let mut builder = TableBuilder::new(&specs, rows as usize, budget)?;
-    let generator = CustomerGenerator::new(1);
+    let spec = TableSpec::new("customers", DataSet::customers(rows, 1));
+    let (info, generator) = (TableInfo::planned(&spec, SegmentId(0))?, TableRows::of(&spec)?);
     let mut pages: Vec<PageBytes> = vec![[0; PAGE_SIZE]; PAGES_AT_ONCE];
-    let (mut row_bytes, mut time, mut number) = (0, Nanos::ZERO, 0);
-    while number < rows {
-        let mut made = 0;
-        for (page, bytes) in (0..).zip(&mut pages) {
-            let end = (number + u64::from(ROWS_PER_PAGE)).min(rows);
-            let id = PageId { segment: SegmentId(0), number: page };
-            generator.fill_page(number..end, &mut PageMut::format(bytes, id, PageKind::Heap), &mut Vec::new());
+    let (mut row_bytes, mut time, mut next) = (0, Nanos::ZERO, 0);
+    while next < info.pages {
+        let made = pages.len().min((info.pages - next) as usize);
+        for (number, bytes) in (next..).zip(&mut pages[..made]) {
+            build_page(&info, &generator, number, bytes);
             row_bytes += PageView::verified(bytes).rows().map(|row| row.bytes().len()).sum::<usize>();
-            (number, made) = (end, made + usize::from(number < end));
         }
+        next += made as u32;
         let start = thread_cpu();
         pages[..made].iter().try_for_each(|bytes| builder.append_page(PageView::verified(bytes)))?;
         time += thread_cpu().since(start);

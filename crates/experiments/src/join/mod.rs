@@ -11,13 +11,15 @@ mod server;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use dataset::DataSet;
+use dataset::keyed::KeyedShape;
 use device::model::Model;
 use measure::quantity::size_in_words;
 use measure::{Finding, Parameters};
 use serde_json::json;
 pub use storage::exec::nested_loop::Distance;
 use storage::exec::nested_loop::Method;
-use storage::keyed::KeyedShape;
+use storage::manifest::TableSpec;
 use subjects::NestedLoops;
 use subjects::join_engine::{Io, JoinEngine, JoinSettings};
 use subjects::nested_loops::{InnerFacts, InnerTable};
@@ -291,7 +293,8 @@ impl Bench<'_> {
                  costs processor time and may limit what gathering gains. See /proc/sys/kernel/io_uring_disabled.",
             ));
         }
-        let table = *rows / u64::from(KeyedShape { rand: 0, pad: self.parameters.pad }.rows_per_page().max(1)) * 8192;
+        let data = DataSet::keyed(KeyedShape { rand: 0, pad: self.parameters.pad }, *rows, 0);
+        let table = *rows / u64::from(TableSpec::new("", data).rows_per_page().max(1)) * 8192;
         if table < 2 * pool {
             journal.find(Finding::warning(
                 "table-fits-pool",

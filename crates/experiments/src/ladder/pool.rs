@@ -4,10 +4,11 @@
 use std::hint::black_box;
 use std::time::Duration;
 
+use dataset::DataSet;
+use dataset::uniform::RowShape;
 use measure::random::{Permutation, SplitMix64};
 use measure::{Case, Metric, Unit};
 use serde_json::json;
-use storage::generator::RowShape;
 use storage::heap::{HeapTable, full_scan};
 use storage::loader::build_page;
 use storage::manifest::{TableInfo, TableSpec};
@@ -92,8 +93,8 @@ fn footprint() -> usize {
 /// Makes a table of so many pages in the pool; `None` when the user asked to stop.
 fn fill(steps: &Steps<'_>, pool: &Pool, pages: u32) -> Result<Option<HeapTable>, StorageError> {
     let shape = RowShape { row_length: ROW_LENGTH, columns: COLUMNS };
-    let payload = u64::from(pages) * u64::from(shape.rows_per_page()) * u64::from(ROW_LENGTH);
-    let spec = TableSpec::uniform("ladder", shape, payload, steps.parameters.seed);
+    let table = |payload| TableSpec::new("ladder", DataSet::uniform(shape, payload, steps.parameters.seed));
+    let spec = table(u64::from(pages) * u64::from(table(0).rows_per_page()) * u64::from(ROW_LENGTH));
     let segment = pool.add_volatile_segment("the ladder's table", pages)?;
     let info = TableInfo::planned(&spec, segment)?;
     let rows = TableRows::of(&spec)?;
@@ -146,7 +147,7 @@ impl Bench<'_> {
         parameters.insert("footprint".into(), json!(footprint));
         parameters.insert("row_length".into(), json!(ROW_LENGTH));
         parameters.insert("columns".into(), json!(COLUMNS));
-        parameters.insert("rows".into(), json!(self.table.spec().shape().rows_per_page()));
+        parameters.insert("rows".into(), json!(self.table.spec().rows_per_page()));
         parameters.insert("access".into(), json!("random"));
         let mut case = Case::new(parameters);
         let mut medians = [0.0; N];

@@ -1,6 +1,7 @@
 //! What is done with the bytes of a columnar unit that may be anything: shared by the example and the fuzz target.
 
-use storage::customers::ColumnType;
+use dataset::ColumnType;
+use dataset::DataSet;
 use storage::exec::unit_scan::unit_scan;
 use storage::heap::{HeapTable, PageAccess};
 use storage::manifest::{TableInfo, TableSpec};
@@ -99,7 +100,8 @@ impl Subject {
     /// The table whose only unit holds these rows.
     pub(crate) fn new(rows: &Rows, level: Level) -> Subject {
         let blocks = Blocks::of_rows(rows);
-        let mut info = TableInfo::planned(&TableSpec::customers("t", 43, 1), ROWS).expect("a small table");
+        let mut info =
+            TableInfo::planned(&TableSpec::new("t", DataSet::customers(43, 1)), ROWS).expect("a small table");
         info.pages = blocks.pages.len() as u32;
         let plan = UnitPlan { segment: UNITS, first_block: 0, columns: &rows.columns, level };
         let mut unit = Vec::new();

@@ -1,7 +1,7 @@
 //! Makes columnar units: those of random rows with fields, stored bytes or decompressed bytes changed.
 
+use dataset::ColumnType;
 use measure::random::{SplitMix64, mix};
-use storage::customers::ColumnType;
 use storage::number;
 use storage::unit::Level;
 use storage::unit::format::{ENTRY_BYTES, HEADER_BYTES, Header, Section};

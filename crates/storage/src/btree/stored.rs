@@ -378,10 +378,11 @@ impl PageFile<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generator::RowShape;
     use crate::loader;
     use crate::manifest::{MANIFEST_FILE, TableInfo, TableSpec};
     use crate::pool::{Pool, PoolSettings, Session};
+    use dataset::DataSet;
+    use dataset::uniform::RowShape;
     use std::ops::Bound;
     use sys::target::{Caching, Target};
 
@@ -393,7 +394,7 @@ mod tests {
     }
 
     fn table(directory: &Path, seed: u64) -> TableInfo {
-        let spec = TableSpec::uniform("t", RowShape { row_length: 250, columns: 5 }, 3 << 20, seed);
+        let spec = TableSpec::new("t", DataSet::uniform(RowShape { row_length: 250, columns: 5 }, 3 << 20, seed));
         loader::load(directory, &spec, &mut |_| (), &GO_ON).unwrap()
     }
 
@@ -579,7 +580,7 @@ mod tests {
     #[test]
     fn a_column_of_texts_cannot_be_indexed_as_numbers_and_one_of_numbers_can() {
         let directory = tempfile::tempdir().unwrap();
-        let spec = TableSpec::customers("c", 5000, 1);
+        let spec = TableSpec::new("c", DataSet::customers(5000, 1));
         let info = loader::load(directory.path(), &spec, &mut |_| (), &GO_ON).unwrap();
         let (pool, table) = pool_of(directory.path(), &info);
         let session = pool.session();

@@ -64,18 +64,19 @@ fn page_ranges(pages: u32, threads: usize) -> impl Iterator<Item = Range<u32>> {
 mod tests {
     use super::*;
     use crate::column::{Datum, Kernel, Question, Scan, ZoneMaps};
-    use crate::customers::SCHEMA;
     use crate::exec::full_scan;
     use crate::manifest::TableSpec;
     use crate::memory_pages::MemoryPages;
     use crate::number;
     use crate::question::{self, Comparison, Operator};
     use crate::row::Value;
+    use dataset::DataSet;
+    use dataset::customers::SCHEMA;
 
     const ROWS: u64 = 5000;
 
     fn customers(threads: usize) -> (MemoryPages, HeapTable, ColumnTable) {
-        let (memory, heap) = MemoryPages::with_table(&TableSpec::customers("customers", ROWS, 1), 0);
+        let (memory, heap) = MemoryPages::with_table(&TableSpec::new("customers", DataSet::customers(ROWS, 1)), 0);
         let specs: Vec<ColumnSpec> = SCHEMA.iter().map(ColumnSpec::from).collect();
         let budget = Arc::new(Budget::new(1 << 30));
         let columns = ColumnTable::of_heap(&memory, &heap, &specs, threads, &budget).unwrap();

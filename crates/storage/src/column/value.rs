@@ -1,6 +1,7 @@
 //! What a column holds, and how a row's bytes say it.
 
-use crate::customers;
+use dataset::{Column, ColumnType};
+
 use crate::error::StorageError;
 use crate::number;
 
@@ -26,13 +27,13 @@ pub struct ColumnSpec {
     pub value_type: ValueType,
 }
 
-impl From<&customers::Column> for ColumnSpec {
-    fn from(column: &customers::Column) -> ColumnSpec {
+impl From<&Column> for ColumnSpec {
+    fn from(column: &Column) -> ColumnSpec {
         let value_type = match column.kind {
-            customers::ColumnType::Number | customers::ColumnType::Date => ValueType::Number,
-            customers::ColumnType::Text => ValueType::Text,
+            ColumnType::Number | ColumnType::Date => ValueType::Number,
+            ColumnType::Text => ValueType::Text,
         };
-        ColumnSpec { name: column.name.into(), value_type }
+        ColumnSpec { name: column.name.clone().into(), value_type }
     }
 }
 

@@ -37,11 +37,12 @@ mod tests {
     use crate::manifest::TableSpec;
     use crate::memory_pages::MemoryPages;
     use crate::question::{Comparison, Operator};
+    use dataset::DataSet;
 
     #[test]
     fn every_block_is_got_once_and_parts_add_up_to_the_whole() {
         let rows = 4321;
-        let (memory, table) = MemoryPages::with_table(&TableSpec::customers("customers", rows, 1), 0);
+        let (memory, table) = MemoryPages::with_table(&TableSpec::new("customers", DataSet::customers(rows, 1)), 0);
         let comparison = Comparison { column: 5, operator: Operator::Greater, constant: 1950 };
         let question = Question { comparison: Some(comparison), counted: 23 };
         let whole = full_scan(&memory, &table, 0..table.pages(), &question).unwrap();

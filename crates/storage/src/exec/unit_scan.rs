@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use crate::customers::ColumnType;
 use crate::error::StorageError;
 use crate::heap::PageAccess;
 use crate::question::{Answer, Comparison, Question};
 use crate::unit::format::{Section, UnitDamage};
 use crate::unit::section::Numbers;
 use crate::unit::table::{UnitReader, UnitTable};
+use dataset::ColumnType;
 
 /// Buffers that are used again from unit to unit.
 #[derive(Default)]

@@ -1,9 +1,10 @@
 //! Rows in, the bytes of a unit out.
 
+use dataset::ColumnType;
+
 use super::format::{COLUMNS_MAX, Entry, Header, ROWS_MAX, SECTION_BYTES_MAX};
 use super::level::Level;
 use super::section;
-use crate::customers::ColumnType;
 use crate::error::StorageError;
 use crate::number;
 use crate::row::RowView;

@@ -9,12 +9,12 @@ use super::builder::UnitBuilder;
 use super::format::{Entry, Header, Section, UnitDamage};
 use super::level::Level;
 use super::section;
-use crate::customers::ColumnType;
 use crate::error::StorageError;
 use crate::heap::{HeapTable, PageAccess};
 use crate::page::{PageBytes, PageKind, PageMut, PageView, ROW_BYTES_MAX};
 use crate::page_id::{PageId, SegmentId};
 use crate::row;
+use dataset::ColumnType;
 
 /// Bytes of a unit in each of its blocks but the last: what a row holds besides its column count and a long length.
 pub const BLOCK_BYTES: usize = ROW_BYTES_MAX - 4;

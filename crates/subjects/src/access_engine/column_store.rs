@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use dataset::DataSet;
+use dataset::customers::SCHEMA;
 use storage::StorageError;
 use storage::column::{Budget, ColumnSpec, ColumnSummary, ColumnTable, Kernel, Question, Scan, Scanned, UNIT_ROWS};
-use storage::customers::SCHEMA;
 use storage::manifest::TableSpec;
 use sys::clock::Clock;
 
@@ -25,7 +26,7 @@ pub(super) struct ColumnStore {
 
 /// Bytes that the columns of a table take while they are built, at most: by its first unit.
 pub(super) fn forecast(spec: &TableSpec, builders: usize, stop: &AtomicBool) -> Result<u64, StorageError> {
-    let sample = TableSpec::customers(&spec.name, spec.rows().min(UNIT_ROWS as u64), spec.seed);
+    let sample = TableSpec::new(&spec.name, DataSet::customers(spec.rows().min(UNIT_ROWS as u64), spec.data.seed));
     let table = built(&sample, 1, u64::MAX, stop)?;
     let none = || StorageError::Parameters("a table without rows has no columns".into());
     let forecast = table.forecast(spec.rows()).ok_or_else(none)?;

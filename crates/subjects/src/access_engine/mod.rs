@@ -12,7 +12,8 @@ mod unit_store;
 
 use std::sync::atomic::AtomicBool;
 
-use storage::customers::{NOMINAL_ROW_LENGTH, SCHEMA};
+use dataset::DataSet;
+use dataset::customers::{COLUMNS, NOMINAL_ROW_LENGTH};
 use storage::manifest::TableSpec;
 use storage::page_id::PAGE_SIZE;
 use storage::pool::Pool;
@@ -31,7 +32,7 @@ const CUST_ID: u8 = 1;
 const YEAR_OF_BIRTH: u8 = 5;
 const POSTAL_CODE: u8 = 8;
 /// `cust_valid`, the last one.
-const COUNTED: u8 = SCHEMA.len() as u8;
+const COUNTED: u8 = COLUMNS as u8;
 
 /// About half of the customers are born later.
 const YEAR: i64 = 1950;
@@ -91,7 +92,7 @@ fn question(asked: Asked) -> Question {
 impl AccessEngine {
     /// An engine with nothing in memory yet. Errors when there can be no table of so many rows.
     pub fn new(settings: AccessSettings, clock: Clock) -> Result<AccessEngine, SubjectError> {
-        let spec = TableSpec::customers("customers", settings.rows, settings.seed);
+        let spec = TableSpec::new("customers", DataSet::customers(settings.rows, settings.seed));
         spec.pages()?;
         Ok(AccessEngine { settings, spec, clock, store: Store::Nothing, path: None })
     }

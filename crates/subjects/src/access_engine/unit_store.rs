@@ -2,7 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use storage::customers::SCHEMA;
+use dataset::DataSet;
+use dataset::customers::SCHEMA;
 use storage::exec::unit_scan::unit_scan;
 use storage::manifest::TableSpec;
 use storage::page_id::PAGE_SIZE;
@@ -46,8 +47,8 @@ pub(super) fn forecast(
     stop: &AtomicBool,
 ) -> Result<Forecast, StorageError> {
     let rows_per_unit = u64::from(level.rows_per_unit());
-    let sample = TableSpec::customers(&spec.name, spec.rows().min(rows_per_unit), spec.seed);
-    let columns = SCHEMA.map(|column| column.kind);
+    let sample = TableSpec::new(&spec.name, DataSet::customers(spec.rows().min(rows_per_unit), spec.data.seed));
+    let columns = SCHEMA.each_ref().map(|column| column.kind);
     let rows = GeneratedPages::new(&sample, stop)?;
     let plan = UnitPlan { segment: SegmentId(0), first_block: 0, columns: &columns, level };
     let unit = UnitTable::build(&rows, &rows.table(), &plan, &mut |_, _| Ok(()))?;
@@ -72,7 +73,7 @@ impl UnitStore {
         let too_many = |_| StorageError::Parameters("units have more blocks than can be".into());
         let blocks_of_part = u32::try_from(forecast.blocks_of_part).map_err(too_many)?;
         let segment = pool.add_volatile_segment(level.name(), u32::try_from(forecast.blocks()).map_err(too_many)?)?;
-        let columns = SCHEMA.map(|column| column.kind);
+        let columns = SCHEMA.each_ref().map(|column| column.kind);
         let rows = GeneratedPages::new(spec, stop)?;
         let table = rows.table();
         let parts = threads::make_parts(table.pages(), forecast.parts, &|index, pages| {

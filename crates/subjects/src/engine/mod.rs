@@ -13,8 +13,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use dataset::DataSet;
+use dataset::uniform::RowShape;
 use measure::random::{Permutation, SplitMix64, mix};
-use storage::generator::RowShape;
 use storage::heap::HeapTable;
 use storage::manifest::{Manifest, TableSpec};
 use storage::page::{PAGE_ROOM, SLOT_BYTES};
@@ -90,7 +91,7 @@ struct Opened {
 pub fn check_cell(cell: &Cell, changed: bool) -> Result<(), SubjectError> {
     let spec = spec(cell);
     spec.pages()?;
-    if changed && spec.shape().encoded_bytes() > storage::versions::CHANGEABLE_BYTES_MAX {
+    if changed && spec.data.row_bytes_max() > storage::versions::CHANGEABLE_BYTES_MAX {
         let sentence =
             format!("rows of {} bytes are too long to be changed: their undo would not fit", cell.row_length);
         return Err(StorageError::Parameters(sentence).into());
@@ -196,8 +197,8 @@ impl Engine {
     }
 
     fn interleave(&mut self, table: &HeapTable, stop: &AtomicBool) -> Result<(), SubjectError> {
-        let cell =
-            Cell { row_length: table.spec().row_length, columns: table.spec().columns, payload: table.spec().payload };
+        let data = &table.spec().data;
+        let cell = Cell { row_length: data.row_length, columns: data.columns, payload: data.payload };
         let spec = TableSpec { name: "companion".into(), ..spec(&companion(&cell)) };
         let companion = self.open(&spec, &mut |_, _| (), stop)?.table;
         let order = |table: &HeapTable| -> Vec<PageId> {
@@ -295,7 +296,8 @@ impl LogicalReads for Engine {
 /// The table of a cell. Its name leaves the payload out, so that one directory holds one table of a shape.
 fn spec(cell: &Cell) -> TableSpec {
     let Cell { row_length, columns, payload } = *cell;
-    TableSpec::uniform(&format!("{row_length}x{columns}"), RowShape { row_length, columns }, payload, TABLE_SEED)
+    let data = DataSet::uniform(RowShape { row_length, columns }, payload, TABLE_SEED);
+    TableSpec::new(&format!("{row_length}x{columns}"), data)
 }
 
 /// A smaller table of another shape, whose blocks come between those of a cell.
@@ -308,7 +310,7 @@ fn companion(cell: &Cell) -> Cell {
 fn undo_pages_of(cell: &Cell, percent: u32) -> u64 {
     let spec = spec(cell);
     let rows = spec.rows() * u64::from(percent.saturating_add(1).min(100)) / 100;
-    let per_page = (PAGE_ROOM / (spec.shape().encoded_bytes() + UNDO_BYTES)).max(1) as u64;
+    let per_page = (PAGE_ROOM / (spec.data.row_bytes_max() + UNDO_BYTES)).max(1) as u64;
     if percent == 0 { 0 } else { rows / per_page + 2 }
 }
 

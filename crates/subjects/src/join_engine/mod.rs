@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use dataset::DataSet;
+use dataset::keyed::{KEY, KeyedShape, VALUE};
 use device::model::Model;
 use device::model::clients::SharedModel;
 use storage::btree::sort::KeySorter;
@@ -14,7 +16,6 @@ use storage::btree::stored::{self, IndexInfo, IndexSpec, Watch};
 use storage::btree::{BTree, KeyKind};
 use storage::exec::nested_loop::{self, Join, JoinResult};
 use storage::heap::{HeapTable, PageAccess};
-use storage::keyed::{KEY, KeyedShape, VALUE};
 use storage::manifest::{TableInfo, TableSpec};
 use storage::page::PageView;
 use storage::page_id::PAGE_SIZE;
@@ -288,7 +289,8 @@ impl NestedLoops for JoinEngine {
         self.prepared = None;
         let directory = &self.settings.directory;
         let InnerTable { rows, pad, rand } = table;
-        let spec = TableSpec::keyed(&format!("join-{pad}-{rand}"), KeyedShape { rand, pad }, rows, TABLE_SEED);
+        let spec =
+            TableSpec::new(&format!("join-{pad}-{rand}"), DataSet::keyed(KeyedShape { rand, pad }, rows, TABLE_SEED));
         if self.settings.reload {
             loader::forget(directory, &spec.name)?;
         }

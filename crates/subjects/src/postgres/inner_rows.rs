@@ -1,14 +1,12 @@
 //! The inner table of joins on a PostgreSQL server: the engine's keys and values in the engine's order.
 
+use dataset::keyed::{KeyedRows, KeyedShape};
 use server::schema::full_name;
-use storage::keyed::{KeyedGenerator, KeyedShape};
 
+use super::copy_text::CHUNK_BYTES;
 use crate::join_engine::TABLE_SEED;
 use crate::logical_reads::SubjectError;
 use crate::nested_loops::InnerTable;
-
-/// Rows are sent in messages of about this size.
-const CHUNK_BYTES: usize = 1 << 20;
 
 /// The head of a page, and the pointer to a row in it. Source: PostgreSQL's manual, "Database Page Layout".
 const PAGE_HEAD_BYTES: u64 = 24;
@@ -72,15 +70,15 @@ impl InnerRows {
         progress: &'a mut dyn FnMut(u64, u64),
     ) -> Result<impl Iterator<Item = Vec<u8>> + use<'a>, SubjectError> {
         let InnerTable { rows, pad, .. } = self.table;
-        let generator = self.generator()?;
-        // Its letters are looked at by nobody; its length is what counts.
+        let keyed = self.keyed_rows()?;
+        // No statement reads the filler: only its length counts.
         let filler = "f".repeat(pad as usize);
         let mut next = 0;
         Ok(std::iter::from_fn(move || {
             let mut chunk = Vec::with_capacity(CHUNK_BYTES + 2 * filler.len());
             while next < rows && chunk.len() < CHUNK_BYTES {
-                let key = generator.key(next);
-                chunk.extend_from_slice(format!("{key}\t{}\t{filler}\n", generator.value(key)).as_bytes());
+                let key = keyed.key(next);
+                chunk.extend_from_slice(format!("{key}\t{}\t{filler}\n", keyed.value(key)).as_bytes());
                 next += 1;
             }
             progress(next, rows);
@@ -88,15 +86,14 @@ impl InnerRows {
         }))
     }
 
-    /// The sum of the values of these keys, as the generator has them.
+    /// The sum of the values of these keys, as the data set has them.
     pub fn sum(&self, keys: JoinKeys) -> Result<i64, SubjectError> {
-        let generator = self.generator()?;
-        Ok((keys.first..keys.first + keys.count).map(|key| generator.value(key as i64)).sum())
+        Ok(self.keyed_rows()?.sum(keys.first..keys.first + keys.count))
     }
 
-    fn generator(&self) -> Result<KeyedGenerator, SubjectError> {
+    fn keyed_rows(&self) -> Result<KeyedRows, SubjectError> {
         let InnerTable { rows, pad, rand } = self.table;
-        Ok(KeyedGenerator::new(KeyedShape { rand, pad }, rows, TABLE_SEED)?)
+        Ok(KeyedRows::new(KeyedShape { rand, pad }, rows, TABLE_SEED)?)
     }
 }
 
@@ -147,6 +144,20 @@ mod tests {
         assert_eq!(keys, (1..=2500).collect::<Vec<i64>>());
         let sum: i64 = text.lines().map(|line| column(line, 1)).sum();
         assert_eq!(rows(2500).sum(JoinKeys { first: 1, count: 2500 }).unwrap(), sum);
+    }
+
+    #[test]
+    fn servers_get_the_bytes_that_they_always_got() {
+        let sum = |rows, pad, rand| {
+            let mut quiet = |_, _| ();
+            let text: Vec<u8> =
+                InnerRows::new(InnerTable { rows, pad, rand }).chunks(&mut quiet).unwrap().flatten().collect();
+            let step = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+            text.into_iter().fold(0xcbf2_9ce4_8422_2325, step)
+        };
+        assert_eq!(sum(2500, 1000, 100), 4_717_119_844_264_650_303);
+        assert_eq!(sum(3000, 0, 0), 2_937_303_471_927_939_929);
+        assert_eq!(sum(3000, 20, 37), 1_641_687_088_865_176_825);
     }
 
     #[test]

@@ -2,10 +2,10 @@
 //!
 //! Source: PostgreSQL's manual, chapter "Database Page Layout".
 
-use storage::generator::{RowGenerator, RowShape};
-use storage::manifest::TableSpec;
-use storage::row::RowView;
+use dataset::DataSet;
+use dataset::uniform::RowShape;
 
+use super::copy_text;
 use crate::engine::TABLE_SEED;
 use crate::logical_reads::{Cell, SubjectError};
 
@@ -22,13 +22,10 @@ const INDEX_ENTRY_BYTES: u64 = 8 + 4;
 /// Columns shorter than this hold the same text in many rows, and an index on one leads nowhere in particular.
 const KEY_LENGTH_MIN: usize = 10;
 
-/// Rows are sent in messages of about this size.
-const CHUNK_BYTES: usize = 1 << 20;
-
 /// The table of a cell on a server.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    spec: TableSpec,
+    data: DataSet,
     cell: Cell,
 }
 
@@ -36,10 +33,9 @@ impl Layout {
     /// The layout of a cell; an error where no table can have this shape.
     pub fn of(cell: Cell) -> Result<Layout, SubjectError> {
         let Cell { row_length, columns, payload } = cell;
-        let name = format!("rows_{row_length}_{columns}");
-        let spec = TableSpec::uniform(&name, RowShape { row_length, columns }, payload, TABLE_SEED);
-        spec.pages()?;
-        Ok(Layout { spec, cell })
+        let data = DataSet::uniform(RowShape { row_length, columns }, payload, TABLE_SEED);
+        data.rows()?;
+        Ok(Layout { data, cell })
     }
 
     /// The cell.
@@ -54,12 +50,12 @@ impl Layout {
 
     /// Its rows.
     pub fn rows(&self) -> u64 {
-        self.spec.rows()
+        self.data.count()
     }
 
     /// The blocks that its rows need.
     pub fn blocks(&self, block_bytes: u64) -> u64 {
-        let values = self.spec.shape().column_lengths().fold(0_u64, |end, length| match length as u64 {
+        let values = self.data.shape().column_lengths().fold(0_u64, |end, length| match length as u64 {
             short if short <= SHORT_VALUE_MAX => end + 1 + short,
             long => end.next_multiple_of(4) + 4 + long,
         });
@@ -69,47 +65,29 @@ impl Layout {
 
     /// Bytes of the index on the first column: its entries, and a tenth of room in each block.
     pub fn index_bytes(&self) -> u64 {
-        let key = self.spec.shape().column_lengths().next().unwrap_or(0) as u64;
+        let key = self.data.shape().column_lengths().next().unwrap_or(0) as u64;
         self.rows() * (INDEX_ENTRY_BYTES + (key + 1).next_multiple_of(8)) / 9 * 10
     }
 
     /// Whether the first column tells rows apart, so that an index on it leads to one row.
     pub fn has_key(&self) -> bool {
-        self.spec.shape().column_lengths().next().is_some_and(|length| length >= KEY_LENGTH_MIN)
+        self.data.shape().column_lengths().next().is_some_and(|length| length >= KEY_LENGTH_MIN)
     }
 
     /// The columns, each as long as its text: `c1 varchar(50), c2 varchar(50)`.
     pub fn columns(&self) -> String {
-        let lengths = self.spec.shape().column_lengths();
+        let lengths = self.data.shape().column_lengths();
         let columns: Vec<String> =
             (1..).zip(lengths).map(|(number, length)| format!("c{number} varchar({length})")).collect();
         columns.join(", ")
     }
 
-    /// The rows of the engine's generator as COPY takes them: a tab between columns, a line for each row. Their text
-    /// has letters only, so nothing is to be escaped. `progress` hears how many rows of how many are made.
+    /// The rows as COPY takes them. `progress` hears how many rows of how many are made.
     pub fn chunks<'a>(
         &self,
         progress: &'a mut dyn FnMut(u64, u64),
     ) -> Result<impl Iterator<Item = Vec<u8>> + use<'a>, SubjectError> {
-        let generator = RowGenerator::new(TABLE_SEED, self.spec.shape())?;
-        let (mut next, rows) = (0, self.rows());
-        let mut row = vec![0; generator.row_bytes()];
-        Ok(std::iter::from_fn(move || {
-            let mut chunk = Vec::with_capacity(CHUNK_BYTES + 2 * row.len());
-            while next < rows && chunk.len() < CHUNK_BYTES {
-                generator.fill(next, &mut row);
-                for value in RowView::new(&row).columns() {
-                    chunk.extend_from_slice(value.unwrap_or_default());
-                    chunk.push(b'\t');
-                }
-                chunk.pop();
-                chunk.push(b'\n');
-                next += 1;
-            }
-            progress(next, rows);
-            (!chunk.is_empty()).then_some(chunk)
-        }))
+        Ok(copy_text::chunks(&self.data, progress)?)
     }
 }
 

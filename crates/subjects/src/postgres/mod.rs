@@ -4,6 +4,7 @@ pub mod access_paths;
 pub mod calibration;
 pub mod catalogs;
 pub mod cold;
+pub mod copy_text;
 pub mod customers;
 mod fetched;
 pub mod inner_rows;

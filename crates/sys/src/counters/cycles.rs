@@ -2,13 +2,12 @@
 //!
 //! Most virtual machines hide the counter. It is absent then, with the reason; nothing is put in its place.
 
-use std::fs::File;
+use std::cell::RefCell;
 use std::hint::black_box;
-use std::io::{self, Read};
 
+use perf_event::events::Hardware;
+use perf_event::{Builder, Counter};
 use thiserror::Error;
-
-use super::kernel::{self, EXCLUDE_HYPERVISOR, EXCLUDE_KERNEL, EventAttributes};
 
 /// Why cycles are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -24,17 +23,19 @@ pub enum NoCycles {
 /// Cycles that one thread has spent in user mode.
 #[derive(Debug)]
 pub struct CycleCounter {
-    descriptor: File,
+    counter: RefCell<Counter>,
 }
 
 impl CycleCounter {
     /// A counter of the calling thread, proven to count.
     pub fn of_this_thread() -> Result<CycleCounter, NoCycles> {
-        let descriptor = open_cycles().map_err(|error| match error.raw_os_error() {
+        // Of this thread in user mode, the crate's default, which needs the least permission.
+        let opened = Builder::new(Hardware::CPU_CYCLES).enabled(true).build();
+        let counter = opened.map_err(|error| match error.raw_os_error() {
             Some(libc::EACCES | libc::EPERM) => NoCycles::Forbidden,
             _ => NoCycles::Hidden,
         })?;
-        let counter = CycleCounter { descriptor };
+        let counter = CycleCounter { counter: RefCell::new(counter) };
         let mut work = 0u64;
         for step in 0..10_000 {
             work = black_box(work.wrapping_add(step));
@@ -47,22 +48,8 @@ impl CycleCounter {
 
     /// Cycles so far; a system call of about half a microsecond.
     pub fn read(&self) -> Option<u64> {
-        // The count, and the times for which it was enabled and ran.
-        let mut words = [[0; 8]; 3];
-        (&self.descriptor).read_exact(words.as_flattened_mut()).ok()?;
-        Some(u64::from_ne_bytes(words[0]))
+        self.counter.borrow_mut().read().ok()
     }
-}
-
-// From include/uapi/linux/perf_event.h.
-const TYPE_HARDWARE: u32 = 0;
-const HARDWARE_CPU_CYCLES: u64 = 0;
-
-/// Opens a counter of this thread's cycles in user mode, which asks for the least permission.
-fn open_cycles() -> io::Result<File> {
-    let flags = EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR;
-    let attributes = EventAttributes::new(TYPE_HARDWARE, HARDWARE_CPU_CYCLES, flags);
-    kernel::open(&attributes, 0, -1)
 }
 
 #[cfg(test)]
