@@ -5,8 +5,8 @@
 mod feed;
 
 use libfuzzer_sys::fuzz_target;
-use profile::oracle::record::Batch;
-use profile::oracle::scan::Scanner;
+use profile::source::oracle::record::Batch;
+use profile::source::oracle::scan::Scanner;
 
 fuzz_target!(|input: &[u8]| {
     let turn = input.iter().map(|byte| u64::from(*byte)).sum();

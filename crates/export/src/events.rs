@@ -11,20 +11,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use measure::wait_class::class_of;
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
-use profile::block_wait::BlockWaits;
-use profile::observer::{
-    Call, Context, EventIndex, Observer, Placement, PlanLine, ScopeIndex, Segment, SessionIndex, StatementIndex, Wait,
+use profile::event::{
+    Call, Context, EventIndex, Observer, Placement, PlanLine, ScopeIndex, Segment, SessionIndex, StatementIndex, Ticks,
+    Wait,
 };
-use profile::ticks::Ticks;
+use profile::observe::block_wait::BlockWaits;
 
 use crate::ExportError;
 use crate::folder::Folder;
 use crate::schema::{CALLS, PLAN_LINES, SESSIONS, STATEMENTS, Table, WAITS};
 use crate::table::{Cell, TableWriter};
 use Cell::{Flag, Integer, Optional, Text};
-
-/// Nanoseconds of a tick.
-const NS_PER_TICK: i64 = 8;
 
 /// Writes calls, waits and plan lines as they come, and sessions and statements at the end.
 pub struct EventWriter {
@@ -245,7 +242,7 @@ impl EventWriter {
     fn write_plan_line(&mut self, context: &Context, line: &PlanLine) -> Result<(), Failed> {
         self.texts.written.plan_lines += 1;
         let figures = line.figures;
-        let figure = |of: fn(&profile::observer::PlanLineFigures) -> u64| figures.as_ref().map(of).map(integer);
+        let figure = |of: fn(&profile::event::PlanLineFigures) -> u64| figures.as_ref().map(of).map(integer);
         self.plan_lines.note_text(line.operation.len());
         self.plan_lines.push([
             Text(self.texts.file.clone()),
@@ -395,7 +392,7 @@ fn integer(count: u64) -> i64 {
 }
 
 fn ns(time: Ticks) -> Result<i64, Failed> {
-    time.0.checked_mul(NS_PER_TICK).ok_or(Failed::Range)
+    time.nanos().ok_or(Failed::Range)
 }
 
 fn optional_ns(time: Option<Ticks>) -> Result<Option<i64>, Failed> {

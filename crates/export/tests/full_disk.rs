@@ -8,9 +8,10 @@ mod support;
 use export::ExportError;
 use export::events::EventWriter;
 use export::folder::{Existing, Folder};
-use profile::observer::{Context, Event, EventIndex, Observer, Placement, Scope, Session, Statement, Wait};
-use profile::observer::{ScopeIndex, SessionIndex, StatementIndex};
-use profile::ticks::Ticks;
+use profile::event::{
+    Context, Event, EventIndex, Observer, Placement, Scope, ScopeIndex, Session, SessionIndex, Statement,
+    StatementIndex, Ticks, Wait,
+};
 
 #[test]
 fn a_disk_that_fills_up_is_said_and_nothing_is_left() {

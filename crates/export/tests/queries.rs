@@ -11,11 +11,11 @@ use export::events::{EventWriter, Written};
 use export::folder::{Existing, Folder};
 use export::queries::{QUERIES, query};
 use measure::wait_class::class_of;
-use profile::collector::THINK_TIME;
-use profile::oracle::read::ReadOptions;
-use profile::survey::{SurveySettings, survey};
+use profile::event::Ticks;
+use profile::ingest::{IngestSettings, ingest};
+use profile::observe::collector::THINK_TIME;
+use profile::source::{ReadOptions, SourceSettings};
 use profile::tables::Profile;
-use profile::ticks::Ticks;
 
 /// A trace of our own with recursion, waits inside and between calls, two statements and a read of several blocks.
 const TRACE: &str = "\
@@ -66,11 +66,12 @@ fn has_duckdb() -> bool {
 /// Exports files and gives the profile that was made on the way.
 fn export(files: &[PathBuf], place: &Path) -> (Profile, Written) {
     let mut writer = EventWriter::new(Folder::begin(place, Existing::Refuse).unwrap()).unwrap();
-    let settings = SurveySettings { think_time: THINK_TIME, unit: None, reading: ReadOptions::of_this_machine() };
-    let survey = survey(files, &settings, &mut writer, &mut |_, _| ControlFlow::Continue(()));
-    assert!(survey.problems.is_empty(), "{:?}", survey.problems);
-    let written = writer.finish(&survey.profile.context).unwrap();
-    (survey.profile, written)
+    let source = SourceSettings { unit: None, reading: ReadOptions::of_this_machine() };
+    let settings = IngestSettings { think_time: THINK_TIME, source };
+    let ingested = ingest(files, &settings, &mut writer, &mut |_, _| ControlFlow::Continue(()));
+    assert!(ingested.problems.is_empty(), "{:?}", ingested.problems);
+    let written = writer.finish(&ingested.profile.context).unwrap();
+    (ingested.profile, written)
 }
 
 /// The rows that DuckDB gives for some SQL, as texts; null is `-`.
@@ -118,7 +119,7 @@ fn assert_summary(profile: &Profile, folder: &Path) {
 }
 
 fn assert_events(profile: &Profile, folder: &Path) {
-    let name = |index: &profile::observer::EventIndex| profile.context.events[index.0 as usize].name.clone();
+    let name = |index: &profile::event::EventIndex| profile.context.events[index.0 as usize].name.clone();
     let mut by_name: std::collections::BTreeMap<String, (u64, Ticks, Ticks, Ticks, Ticks, Ticks)> = Default::default();
     // Two shapes of one event, with other names of parameters, are one row of the SQL.
     for (index, sums) in &profile.whole.events {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use profile::input::{self, Given};
-use profile::oracle::read::{ReadOptions, read};
+use profile::source::oracle::read::{ReadOptions, read};
 
 fn main() {
     let mut arguments = std::env::args().skip(1);

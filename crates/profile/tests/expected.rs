@@ -7,10 +7,8 @@ mod support;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use profile::observer::{Cost, EventIndex, StatementKind};
-use profile::oracle::time_scale::Unit;
+use profile::event::{Cost, EventIndex, StatementKind, Ticks, Unit};
 use profile::tables::{CallSums, EventSums, Profile, StatementProfile};
-use profile::ticks::Ticks;
 use serde_json::{Value, json};
 
 /// Whole microseconds.

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use profile::input::{self, Given};
-use profile::oracle::read::{ReadOptions, read};
-use profile::oracle::record::{Batch, Body, CallKind};
+use profile::source::oracle::read::{ReadOptions, read};
+use profile::source::oracle::record::{Batch, Body, CallKind};
 use serde_json::Value;
 
 /// The folder of the given traces, unless it is not on this machine.

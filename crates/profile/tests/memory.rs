@@ -7,10 +7,10 @@ mod support;
 
 use std::fs;
 
-use profile::collector::Collector;
-use profile::oracle::account::Accounting;
-use profile::oracle::time_scale::{TimeScale, Unit};
-use profile::tables::{ProblemKind, Profile};
+use profile::event::{ProblemKind, TimeScale, Unit};
+use profile::observe::collector::Collector;
+use profile::source::oracle::account::Accounting;
+use profile::tables::Profile;
 
 /// Bytes that a statement with calls and waits takes, beside its text: docs/method.md says so.
 const STATEMENT_BYTES: f64 = 1.2 * 1024.0;

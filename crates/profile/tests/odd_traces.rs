@@ -2,10 +2,9 @@
 
 mod support;
 
-use profile::observer::{EventIndex, StatementKind};
-use profile::oracle::time_scale::{Evidence, TimeScaleProbe, Unit};
-use profile::tables::{CallSums, EventSums, Problem, ProblemKind, Profile, SessionProfile, StatementProfile};
-use profile::ticks::Ticks;
+use profile::event::{EventIndex, Evidence, Problem, ProblemKind, StatementKind, Ticks, Unit};
+use profile::source::oracle::time_scale::TimeScaleProbe;
+use profile::tables::{CallSums, EventSums, Profile, SessionProfile, StatementProfile};
 
 const US: Unit = Unit::Microsecond;
 

@@ -7,12 +7,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use profile::observer::{Call, Context, Observer, PlanLine, Wait};
-use profile::postgres::figures::figures;
-use profile::postgres::format::LogFormat;
-use profile::postgres::plan::read_plan;
-use profile::postgres::source::LogSource;
-use profile::ticks::Ticks;
+use profile::event::{Call, Context, Observer, PlanLine, Ticks, Wait};
+use profile::source::postgres_log::figures::figures;
+use profile::source::postgres_log::format::LogFormat;
+use profile::source::postgres_log::plan::read_plan;
+use profile::source::postgres_log::source::LogSource;
 
 /// The folder of the plans; `None`, said, where it is absent.
 fn plans() -> Option<PathBuf> {

@@ -9,10 +9,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use profile::observer::{Call, Context, Observer, PlanLine, Root, Wait};
-use profile::postgres::format::LogFormat;
-use profile::postgres::source::{LogSource, LogSummary};
-use profile::ticks::Ticks;
+use profile::event::{Call, Context, Observer, PlanLine, Root, Ticks, Wait};
+use profile::source::postgres_log::format::LogFormat;
+use profile::source::postgres_log::source::{LogSource, LogSummary};
 
 const SETTINGS: [&str; 17] = [
     "listen_addresses=",

@@ -5,14 +5,12 @@ mod support;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use profile::block_wait::BlockWaitKind;
-use profile::miss_curve::MissCurve;
-use profile::observer::Observer;
-use profile::oracle::account::{Accounted, Accounting};
-use profile::oracle::time_scale::{TimeScale, Unit};
-use profile::readings::{Readings, TierLabel, logical_io};
-use profile::skew::{Breakdown, Dimension, Filter, Skew};
-use profile::ticks::Ticks;
+use profile::event::{Accounted, Observer, Ticks, TimeScale, Unit};
+use profile::observe::block_wait::BlockWaitKind;
+use profile::observe::miss_curve::MissCurve;
+use profile::observe::readings::{Readings, TierLabel, logical_io};
+use profile::observe::skew::{Breakdown, Dimension, Filter, Skew};
+use profile::source::oracle::account::Accounting;
 use serde_json::Value;
 
 /// Hands a trace to an observer, in its own unit.
@@ -146,7 +144,7 @@ fn the_cost_of_a_logical_read_is_cpu_over_gets_without_parse_calls() {
     let Some(folder) = support::traces() else { return println!("skipped: the real traces are not here") };
     let bytes = support::read(&folder.join("11203_ora_28030.trc.gz"));
     let profile = support::profile_in(Unit::Microsecond, &[&bytes]);
-    let cost = logical_io(&profile::readings::statement_works(&profile)).expect("a cost");
+    let cost = logical_io(&profile::observe::readings::statement_works(&profile)).expect("a cost");
     assert_eq!(cost.gets, 39_058 + 8);
     // Of 6.969 s of CPU, 0.010 s parsed.
     assert!((6_958_900.0..6_959_900.0).contains(&cost.cpu.micros()), "{}", cost.cpu.micros());
@@ -175,7 +173,7 @@ struct PlayedThrough {
 }
 
 impl Observer for PlayedThrough {
-    fn wait(&mut self, context: &profile::observer::Context, wait: &profile::observer::Wait) {
+    fn wait(&mut self, context: &profile::event::Context, wait: &profile::event::Wait) {
         if context.events[wait.event.0 as usize].name == "db file sequential read" {
             self.blocks.push((wait.parameters[0], wait.parameters[1]));
         }

@@ -9,11 +9,10 @@ mod support;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use profile::collector::bucket_of;
-use profile::observer::{Context, EventIndex, Observer, Wait};
-use profile::oracle::time_scale::{Evidence, TimeScaleProbe, Unit};
+use profile::event::{Context, EventIndex, Evidence, Observer, Ticks, Unit, Wait};
+use profile::observe::collector::bucket_of;
+use profile::source::oracle::time_scale::TimeScaleProbe;
 use profile::tables::{CallSums, Profile};
-use profile::ticks::Ticks;
 
 /// Pairs of a trace and its report; empty where there are no real traces.
 fn pairs(suffixes: &[&str]) -> Vec<(PathBuf, PathBuf)> {

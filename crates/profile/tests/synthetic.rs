@@ -4,11 +4,9 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use profile::observer::Cost;
-use profile::oracle::time_scale::Unit;
+use profile::event::{Cost, Ticks, Unit};
 use profile::synthetic::{CallTruth, Dialect, Figures, Recipe, SessionTruth, WaitTruth, synthesize};
 use profile::tables::{CallSums, EventSums, Profile, SessionProfile};
-use profile::ticks::Ticks;
 use proptest::prelude::*;
 
 fn figures(cost: &Cost) -> Figures {

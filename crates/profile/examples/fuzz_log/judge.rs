@@ -1,9 +1,8 @@
 //! What is promised of every log, whatever its bytes: no panic, nothing dropped without a count, sums that fit.
 
-use profile::observer::{Call, Context, Observer, PlanLine, Root, Wait};
-use profile::postgres::format::LogFormat;
-use profile::postgres::source::LogSource;
-use profile::ticks::Ticks;
+use profile::event::{Call, Context, Observer, PlanLine, Root, Ticks, Wait};
+use profile::source::postgres_log::format::LogFormat;
+use profile::source::postgres_log::source::LogSource;
 
 /// Reads some bytes as a log and holds the promises; the format and the number of plans.
 pub(crate) fn judge(bytes: &[u8]) -> Option<(LogFormat, u64)> {

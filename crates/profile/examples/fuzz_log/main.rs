@@ -61,7 +61,7 @@ fn main() {
     answers.iter().for_each(|(answer, count)| println!("{count:12} {answer}"));
 }
 
-fn name_of(answer: Option<(profile::postgres::format::LogFormat, u64)>) -> String {
+fn name_of(answer: Option<(profile::source::postgres_log::format::LogFormat, u64)>) -> String {
     match answer {
         None => "no log".into(),
         Some((format, 0)) => format!("{} without a plan", format.name()),

@@ -2,13 +2,13 @@
 
 use std::io::Cursor;
 
-use profile::collector::Collector;
+use profile::event::{TimeScale, Unit};
 use profile::input::bytes::Bytes;
-use profile::oracle::account::Accounting;
-use profile::oracle::read::{ReadOptions, read};
-use profile::oracle::record::Batch;
-use profile::oracle::scan::{ChunkEnd, Scanner, State};
-use profile::oracle::time_scale::{TimeScale, Unit};
+use profile::observe::collector::Collector;
+use profile::source::oracle::account::Accounting;
+use profile::source::oracle::read::{ReadOptions, read};
+use profile::source::oracle::record::Batch;
+use profile::source::oracle::scan::{ChunkEnd, Scanner, State};
 use profile::tables::Profile;
 
 /// In one of so many inputs the bytes are read a second time, cut into small chunks.

@@ -13,8 +13,8 @@ use std::thread;
 
 use feed::feed;
 use measure::random::{SplitMix64, mix};
-use profile::oracle::record::Batch;
-use profile::oracle::scan::Scanner;
+use profile::source::oracle::record::Batch;
+use profile::source::oracle::scan::Scanner;
 
 fn main() {
     let mut arguments = std::env::args().skip(1).map(|text| text.parse::<u64>().expect("a whole number"));

@@ -5,19 +5,19 @@ use std::collections::BTreeSet;
 
 use measure::{Case, Metric};
 
-use super::{FROM_CALLS, FROM_PLANS, FROM_WAITS, call_metrics, call_name, case, cost_metrics, count, event_metrics};
-use super::{events_by_name, histogram, signed, time};
-use crate::observer::{Statement, StatementIndex};
-use crate::session_statements::SessionSums;
+use super::metrics::{
+    FROM_CALLS, FROM_PLANS, FROM_WAITS, call_metrics, call_name, case, cost_metrics, count, event_metrics,
+    events_by_name, histogram, reads, signed, time,
+};
+use crate::event::{Statement, StatementIndex, Ticks};
 use crate::tables::{CallSums, Plan, PlanFigures, PlanRow, Profile, StatementProfile};
-use crate::ticks::Ticks;
 
 /// Most statements with a row of their own; the rest are added up in one row, whose id is `OTHERS`. A program that
 /// writes literals into its texts can have millions.
 pub const STATEMENTS_MAX: usize = 2_000;
 
 /// The id of the row of all further statements.
-const OTHERS: &str = "(others)";
+pub(crate) const OTHERS: &str = "(others)";
 
 /// Characters of a text that are kept for a statement that was not asked for by name.
 const TEXT_HEAD: usize = 200;
@@ -147,7 +147,7 @@ fn row(profile: &Profile, id: &str, one: &StatementProfile) -> Case {
         time("response_time", "trace: own time of calls, and waits after them", one.response_time()),
     ];
     metrics.extend(one.own.cpu.map(|cpu| time("cpu", FROM_CALLS, cpu)));
-    metrics.extend(super::reads(&one.own));
+    metrics.extend(reads(&one.own));
     metrics.extend([
         count("rows", FROM_CALLS, total(|sums| sums.rows)),
         time("think_time", FROM_WAITS, one.think_time.long),
@@ -161,19 +161,6 @@ fn row(profile: &Profile, id: &str, one: &StatementProfile) -> Case {
         count("errors", FROM_CALLS, one.errors.values().fold(0, |sum: u64, count| sum.saturating_add(*count))),
     ]);
     case([("table", "statement".into()), ("id", id.into())], metrics)
-}
-
-/// The row of a statement in one of several sessions.
-pub(crate) fn session_statement(session: &str, id: &str, sums: &SessionSums) -> Case {
-    let response_time = sums.own.elapsed + sums.between;
-    let mut metrics = vec![
-        count("calls", FROM_CALLS, sums.calls),
-        time("response_time", "trace: own time of calls, and waits after them", response_time),
-    ];
-    metrics.extend(sums.own.cpu.map(|cpu| time("cpu", FROM_CALLS, cpu)));
-    metrics.extend(super::reads(&sums.own));
-    metrics.extend([count("rows", FROM_CALLS, sums.rows), time("outside", FROM_WAITS, sums.between)]);
-    case([("table", "statement".into()), ("session", session.into()), ("id", id.into())], metrics)
 }
 
 /// Text, calls, waits and plans of one statement.

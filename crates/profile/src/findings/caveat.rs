@@ -6,10 +6,9 @@ use measure::Finding;
 use measure::quantity::{counted, format_nanos, grouped, three_digits};
 use measure::wait_class::is_known;
 
-use super::{name, nanos};
-use crate::observer::StatementKind;
-use crate::tables::{CallSums, Problem, ProblemKind, Profile, StatementProfile};
-use crate::ticks::Ticks;
+use super::naming::{name, nanos};
+use crate::event::{Problem, ProblemKind, StatementKind, Ticks};
+use crate::tables::{CallSums, Profile, StatementProfile};
 
 /// Executions from which on parsing at each of them is worth a word.
 const EXECUTIONS_MIN: u64 = 20;

@@ -36,16 +36,33 @@ impl Bytes {
             Origin::File { file, offset, size } => {
                 into.reserve(most);
                 let count = read_at(file, into, most, *offset)?;
-                if count == 0 && *offset < *size {
-                    let sentence = format!("it shrank while it was read, from {size} to {offset} bytes or fewer");
-                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, sentence));
-                }
-                *offset += count as u64;
-                Ok(count)
+                advance(offset, *size, count)
             }
             Origin::Stream(reader) => append_stream(reader, into, most),
         }
     }
+}
+
+impl Read for Bytes {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Origin::File { file, offset, size } => {
+                let count = rustix::io::pread(file, &mut *buffer, *offset)?;
+                advance(offset, if buffer.is_empty() { 0 } else { *size }, count)
+            }
+            Origin::Stream(reader) => reader.read(buffer),
+        }
+    }
+}
+
+/// Moves the place of reading on. A file that ends before its size is an error.
+fn advance(offset: &mut u64, size: u64, count: usize) -> io::Result<usize> {
+    if count == 0 && *offset < size {
+        let sentence = format!("it shrank while it was read, from {size} to {offset} bytes or fewer");
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, sentence));
+    }
+    *offset += count as u64;
+    Ok(count)
 }
 
 impl fmt::Debug for Bytes {

@@ -7,7 +7,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::input::{Given, Problem};
+use crate::input::given::Given;
+use crate::input::problem::Problem;
 
 /// Deepest nesting of folders; a link may lead back to where it stands.
 const DEPTH_MAX: usize = 64;
@@ -42,7 +43,7 @@ pub fn expand(arguments: &[PathBuf]) -> Expansion {
             found.add(Given::StandardInput);
         } else if argument.is_dir() {
             found.folder(argument);
-        } else if argument.exists() || !has_pattern(argument) {
+        } else if argument.exists() || !has_pattern(argument) || is_address(argument) {
             // A file that is not there is a problem when it is opened, with the system's own reason.
             found.add(Given::File(argument.clone()));
         } else {
@@ -170,6 +171,11 @@ impl Found {
 
 fn has_pattern(path: &Path) -> bool {
     path.to_string_lossy().contains(['*', '?', '['])
+}
+
+/// An address, such as a server's, is no pattern, whatever characters it has.
+fn is_address(path: &Path) -> bool {
+    path.to_string_lossy().contains("://")
 }
 
 fn is_trace_name(path: &Path) -> bool {

@@ -1,7 +1,16 @@
-//! What a file is that holds no calls and no waits.
+//! The beginning of a file: its hash, and what a file is that holds no calls and no waits.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// How much of a file is looked at.
 pub const HEAD_BYTES: usize = 64 << 10;
+
+/// A hash of a file's first bytes, of which there may be more than are looked at.
+pub fn hash_of_head(head: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    head[..head.len().min(HEAD_BYTES)].hash(&mut hasher);
+    hasher.finish()
+}
 
 /// What other files have, and what they are then.
 const SIGNS: [(&[u8], &str); 10] = [

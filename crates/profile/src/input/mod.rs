@@ -7,36 +7,18 @@ pub mod bytes;
 mod compression;
 mod expand;
 pub mod foreign;
+mod given;
 mod problem;
 
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
 
 pub use compression::Compression;
 pub use expand::{Expansion, expand};
+pub use given::Given;
 pub use problem::Problem;
 
 use bytes::Bytes;
-
-/// One thing to read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Given {
-    /// Standard input.
-    StandardInput,
-    /// A file.
-    File(PathBuf),
-}
-
-impl Given {
-    /// How it is named to a person.
-    pub fn name(&self) -> String {
-        match self {
-            Given::StandardInput => "standard input".into(),
-            Given::File(path) => path.display().to_string(),
-        }
-    }
-}
 
 /// Opens one thing to read. Whether it is compressed is seen from its bytes, not from its name.
 pub fn open(given: &Given) -> Result<Bytes, Problem> {

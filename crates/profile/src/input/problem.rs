@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::input::Given;
+use crate::input::given::Given;
 
 /// What is in the way.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +53,14 @@ pub enum Problem {
     NoTraces {
         /// The folder.
         name: String,
+    },
+    /// An input of another source than the others.
+    #[error("{name} is not {noun}, as the others that were given: profile it apart")]
+    OtherSource {
+        /// The input.
+        name: String,
+        /// What the others are, with an article.
+        noun: &'static str,
     },
     /// A file that is no SQL trace.
     #[error("{name} is not an SQL trace: {what}")]

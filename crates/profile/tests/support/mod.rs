@@ -7,13 +7,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use profile::collector::Collector;
+use profile::event::{TimeScale, Unit};
 use profile::input::{self, Given};
-use profile::oracle::account::Accounting;
-use profile::oracle::read::{self as reader, ReadOptions};
-use profile::oracle::record::Batch;
-use profile::oracle::scan::{ChunkEnd, Scanner, State};
-use profile::oracle::time_scale::{TimeScale, TimeScaleProbe, Unit};
+use profile::observe::collector::Collector;
+use profile::source::oracle::account::Accounting;
+use profile::source::oracle::read::{self as reader, ReadOptions};
+use profile::source::oracle::record::Batch;
+use profile::source::oracle::scan::{ChunkEnd, Scanner, State};
+use profile::source::oracle::time_scale::TimeScaleProbe;
 use profile::tables::Profile;
 
 /// The folder of the real traces; `None` on machines that have none.
@@ -103,7 +104,7 @@ pub(crate) fn assert_adds_up(profile: &Profile) {
 }
 
 /// Lets an observer see all of a trace, in true microseconds.
-pub(crate) fn observe<O: profile::observer::Observer>(bytes: &[u8], observer: &mut O) -> profile::observer::Context {
+pub(crate) fn observe<O: profile::event::Observer>(bytes: &[u8], observer: &mut O) -> profile::event::Context {
     let mut accounting = Accounting::new();
     accounting.begin_file(TimeScale::given(Unit::Microsecond));
     accounting.batch(&scan(bytes), observer);

@@ -8,9 +8,9 @@ use ::export::ExportError;
 use ::export::events::{EventWriter, Written};
 use ::export::folder::{Existing, Folder};
 use ::export::queries::{QUERIES, query};
-use ::profile::collector::THINK_TIME;
-use ::profile::oracle::read::ReadOptions;
-use ::profile::survey::{Survey, SurveySettings, survey};
+use ::profile::ingest::{IngestSettings, Ingested, ingest};
+use ::profile::observe::collector::THINK_TIME;
+use ::profile::source::{ReadOptions, SourceSettings};
 use clap::{ArgMatches, Args, Command};
 
 use super::time_scale::TimeScale;
@@ -73,24 +73,24 @@ fn run(matches: &ArgMatches, _context: &Context) -> Result<Exit, Failure> {
     let mut writer = EventWriter::new(Folder::begin(&place, existing)?)?;
     let signals =
         Signals::install().map_err(|error| Failure::new(Exit::Failed, format!("^C cannot be watched for: {error}")))?;
-    let survey = read(&arguments.events, arguments.time_scale, &mut writer, &signals);
+    let ingested = read(&arguments.events, arguments.time_scale, &mut writer, &signals);
     if let Some(signal) = signals.received() {
         return Ok(Exit::Interrupted { signal });
     }
-    complain(&survey);
-    if survey.files.is_empty() && !survey.is_broken_off {
+    complain(&ingested);
+    if ingested.files.is_empty() && !ingested.is_broken_off {
         return Err(Failure::new(Exit::Failed, "no trace was read, so nothing was written."));
     }
-    let written = writer.finish(&survey.profile.context)?;
+    let written = writer.finish(&ingested.profile.context)?;
     output::print(&sentence(&written, &place))?;
-    Ok(if survey.has_all_named(&arguments.events) { Exit::Done } else { Exit::Failed })
+    Ok(if ingested.has_all_named(&arguments.events) { Exit::Done } else { Exit::Failed })
 }
 
-fn read(files: &[PathBuf], scale: TimeScale, writer: &mut EventWriter, signals: &Signals) -> Survey {
-    let settings =
-        SurveySettings { think_time: THINK_TIME, unit: scale.unit(), reading: ReadOptions::of_this_machine() };
+fn read(files: &[PathBuf], scale: TimeScale, writer: &mut EventWriter, signals: &Signals) -> Ingested {
+    let source = SourceSettings { unit: scale.unit(), reading: ReadOptions::of_this_machine() };
+    let settings = IngestSettings { think_time: THINK_TIME, source };
     let (stop, failed) = (signals.stop(), writer.failed());
-    survey(files, &settings, writer, &mut |_, _| {
+    ingest(files, &settings, writer, &mut |_, _| {
         // What cannot be written need not be read.
         let is_over = stop.requested() || failed.load(Ordering::Relaxed);
         if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -98,12 +98,12 @@ fn read(files: &[PathBuf], scale: TimeScale, writer: &mut EventWriter, signals: 
 }
 
 /// Says what is in the way of files that are not in the export.
-fn complain(survey: &Survey) {
-    survey.problems.iter().take(NAMED_MAX).for_each(|problem| output::complain(&format!("{problem}.")));
-    if survey.problems.len() > NAMED_MAX {
-        output::complain(&format!("{} further files were left out.", survey.problems.len() - NAMED_MAX));
+fn complain(ingested: &Ingested) {
+    ingested.problems.iter().take(NAMED_MAX).for_each(|problem| output::complain(&format!("{problem}.")));
+    if ingested.problems.len() > NAMED_MAX {
+        output::complain(&format!("{} further files were left out.", ingested.problems.len() - NAMED_MAX));
     }
-    for file in &survey.files {
+    for file in &ingested.files {
         if let Some(reason) = &file.cut_short {
             output::complain(&format!("{} was read up to byte {} only: {reason}.", file.name, file.bytes));
         }

@@ -1,20 +1,19 @@
 //! `readpath profile`: where the time went, from a trace.
 
-mod account;
 mod skew;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ::measure::{Finding, quantity};
-use ::profile::document::{self, Order, Selection, find_statement};
-use ::profile::instruments::Instruments;
-use ::profile::observer::StatementIndex;
-use ::profile::oracle::read::ReadOptions;
-use ::profile::survey::{Survey, SurveySettings, survey};
+use ::measure::quantity;
+use ::profile::document::{Order, Selection, find_statement};
+use ::profile::event::{StatementIndex, Ticks};
+use ::profile::ingest::{IngestSettings, Ingested, ingest};
+use ::profile::observe::instruments::Instruments;
+use ::profile::outcome::outcome;
+use ::profile::source::{ReadOptions, SourceSettings};
 use ::profile::tables::Profile;
-use ::profile::ticks::Ticks;
 use clap::{ArgMatches, Args, Command, ValueEnum};
 use experiments::{Journal, Stop};
 
@@ -38,8 +37,8 @@ Examples:
                                                      one event followed to the object and the statement
   readpath profile a.trc --format json               the run document";
 
-/// How often the progress line is told something new.
-const TELLING: Duration = Duration::from_millis(200);
+/// How often the progress line changes.
+const REFRESH: Duration = Duration::from_millis(200);
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Sort {
@@ -107,53 +106,49 @@ fn profile(arguments: &Arguments, journal: &mut RunJournal, stop: &Stop) -> Resu
     // Without it, it takes some more memory, and nothing else.
     let _ = sys::allocator::use_one_arena();
     let mut instruments = Instruments::new(arguments.skew.skew(think_time(arguments)));
-    let mut survey = read(arguments, &mut instruments, journal, stop);
-    if survey.is_broken_off {
+    let mut ingested = read(arguments, &mut instruments, journal, stop);
+    if ingested.is_broken_off {
         return Ok(true);
     }
-    if survey.files.is_empty() {
-        return Err(nothing_read(&survey));
+    if ingested.files.is_empty() {
+        return Err(nothing_read(&ingested));
     }
     if arguments.fold_literals {
-        let folded = ::profile::folding::fold(&mut survey.profile);
-        if folded > 0 {
-            let message = "Where a statement calls another one that is seen together with it, time with recursive \
-                           children counts the call twice; own figures do not.";
-            journal.find(Finding::info("folded-inclusive", message));
-        }
-        journal.describe_subject("folded_statements", folded.into());
+        ingested.fold_literals();
     }
-    let selection = selection(arguments, &survey.profile)?;
-    account::describe(&survey, journal);
+    let selection = selection(arguments, &ingested.profile)?;
+    let outcome = outcome(&ingested, &instruments, &selection);
+    outcome.subject.into_iter().for_each(|(key, value)| journal.describe_subject(&key, value));
+    describe(arguments, &selection, &ingested.profile, journal);
+    journal.take(outcome.cases);
+    outcome.findings.into_iter().for_each(|finding| journal.find(finding));
+    Ok(ingested.has_all_named(&arguments.files))
+}
+
+/// Notes in the run what was asked for.
+fn describe(arguments: &Arguments, selection: &Selection, profile: &Profile, journal: &mut RunJournal) {
     journal.describe_subject("sort", selection.order.name().into());
     journal.describe_subject("top", selection.top.into());
     journal.describe_subject("think_time_us", (arguments.think_time.0 as f64 / 1e3).into());
     if let Some(index) = selection.statement {
-        let id = survey.profile.context.statements.get(index.0 as usize).map_or("", |one| one.id.as_str());
+        let id = profile.context.statements.get(index.0 as usize).map_or("", |one| one.id.as_str());
         journal.describe_subject("statement", id.into());
     }
     if arguments.explain_unread {
         journal.describe_subject("explain_unread", true.into());
     }
-    journal.take(document::cases(&survey.profile, &selection));
-    journal.take(instruments.cases(&survey.profile));
-    journal.take(account::unread(&survey));
     arguments.skew.describe(journal);
-    let mut findings = ::profile::findings::findings(&survey.profile, selection.order, &survey.begun);
-    findings.extend(instruments.findings(&survey.profile));
-    findings.into_iter().chain(account::findings(&survey)).for_each(|finding| journal.find(finding));
-    Ok(survey.has_all_named(&arguments.files))
 }
 
-/// Reads all files, with a word now and then about how far it is.
-fn read(arguments: &Arguments, instruments: &mut Instruments, journal: &mut RunJournal, stop: &Stop) -> Survey {
+/// Reads all files, and reports now and then how far it is.
+fn read(arguments: &Arguments, instruments: &mut Instruments, journal: &mut RunJournal, stop: &Stop) -> Ingested {
     let mut reading = ReadOptions::of_this_machine();
     reading.workers = arguments.workers.map_or(reading.workers, usize::from);
-    let unit = arguments.time_scale.unit();
-    let settings = SurveySettings { think_time: think_time(arguments), unit, reading };
-    let mut told = Told { start: Instant::now(), last: None, name: String::new() };
-    survey(&arguments.files, &settings, instruments, &mut |name, bytes| {
-        if let Some((text, left)) = told.progress(name, bytes) {
+    let source = SourceSettings { unit: arguments.time_scale.unit(), reading };
+    let settings = IngestSettings { think_time: think_time(arguments), source };
+    let mut shown = Shown { start: Instant::now(), last: None, name: String::new() };
+    ingest(&arguments.files, &settings, instruments, &mut |name, bytes| {
+        if let Some((text, left)) = shown.progress(name, bytes) {
             journal.step(&text, left);
         }
         if stop.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -162,23 +157,23 @@ fn read(arguments: &Arguments, instruments: &mut Instruments, journal: &mut RunJ
 
 /// A think time beyond what ticks can hold means the same as the longest: no wait is as long.
 fn think_time(arguments: &Arguments) -> Ticks {
-    Ticks(i64::try_from(arguments.think_time.0 / 8).unwrap_or(i64::MAX))
+    Ticks::from_nanos(arguments.think_time.0)
 }
 
-/// What the progress line was told.
-struct Told {
+/// What the progress line shows.
+struct Shown {
     start: Instant,
     last: Option<Instant>,
     name: String,
 }
 
-impl Told {
+impl Shown {
     /// The next words for the progress line and the time left of this file, when there is something new to say.
     fn progress(&mut self, name: &str, bytes: u64) -> Option<(String, Duration)> {
         if self.name != name {
             (self.name, self.start, self.last) = (name.into(), Instant::now(), None);
         }
-        if self.last.is_some_and(|last| last.elapsed() < TELLING) {
+        if self.last.is_some_and(|last| last.elapsed() < REFRESH) {
             return None;
         }
         self.last = Some(Instant::now());
@@ -197,9 +192,9 @@ impl Told {
 }
 
 /// Why there is no profile.
-fn nothing_read(survey: &Survey) -> Failure {
-    let reasons: Vec<String> = survey.problems.iter().take(5).map(ToString::to_string).collect();
-    let more = survey.problems.len().saturating_sub(reasons.len());
+fn nothing_read(ingested: &Ingested) -> Failure {
+    let reasons: Vec<String> = ingested.problems.iter().take(5).map(ToString::to_string).collect();
+    let more = ingested.problems.len().saturating_sub(reasons.len());
     let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
     Failure::new(Exit::Failed, format!("no trace was read: {}{rest}.", reasons.join("; ")))
 }

@@ -1,6 +1,6 @@
 //! The flag that says in which unit the times of a trace are: the same for all commands that read traces.
 
-use ::profile::oracle::time_scale::Unit;
+use ::profile::event::Unit;
 use clap::ValueEnum;
 
 /// The unit as a user names it.

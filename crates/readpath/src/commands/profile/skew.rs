@@ -1,7 +1,7 @@
 //! The flags of a breakdown: by what, and of which calls and waits.
 
-use ::profile::skew::{Dimension, Filter, Skew, SkewError};
-use ::profile::ticks::Ticks;
+use ::profile::event::Ticks;
+use ::profile::observe::skew::{Dimension, Filter, Skew, SkewError};
 use clap::Args;
 use experiments::Journal;
 

@@ -1,0 +1,69 @@
+//! What a run document says of the files that a profile was made of.
+
+use jiff::Timestamp;
+use measure::{Case, Parameters};
+use serde_json::{Value, json};
+
+use crate::document::metrics::{case, count};
+use crate::ingest::Ingested;
+use crate::source::SourceFile;
+
+/// How the metrics of unread lines were obtained.
+const FROM_SCANNER: &str = "scanner";
+
+/// The subject: files, releases, unit of time, wall clock.
+pub(crate) fn subject(ingested: &Ingested) -> Parameters {
+    let files: Vec<&str> = ingested.files.iter().map(|file| file.name.as_str()).collect();
+    let mut versions: Vec<&str> = ingested.files.iter().filter_map(|file| file.version.as_deref()).collect();
+    versions.sort_unstable();
+    versions.dedup();
+    let mut subject = Parameters::new();
+    let mut add = |key: &str, value: Value| subject.insert(key.to_owned(), value);
+    add("kind", "trace".into());
+    if let Some(source) = ingested.source {
+        add("source", source.into());
+    }
+    if let [file] = files.as_slice() {
+        add("path", (*file).into());
+    }
+    add("files", files.into());
+    add("bytes", ingested.files.iter().map(|file| file.bytes).sum::<u64>().into());
+    add("versions", versions.into());
+    add("time_scale", scale(&ingested.files));
+    let clock = |micros: i64| Timestamp::from_microsecond(micros).ok().map(|clock| clock.to_string());
+    for (key, micros) in [("first_clock", ingested.profile.first_clock), ("last_clock", ingested.profile.last_clock)] {
+        if let Some(clock) = micros.and_then(clock) {
+            // The stamps are in the server's local time, whatever that is.
+            add(key, clock.trim_end_matches('Z').into());
+        }
+    }
+    if let Some(folded) = ingested.folded {
+        add("folded_statements", folded.into());
+    }
+    subject
+}
+
+/// By how much times were multiplied; a list in the order of the files where they differ.
+fn scale(files: &[SourceFile]) -> Value {
+    let scales: Vec<f64> = files.iter().map(|file| file.scale.calls.micros()).collect();
+    match scales.as_slice() {
+        [first, rest @ ..] if rest.iter().all(|scale| scale == first) => json!(first),
+        _ => json!(scales),
+    }
+}
+
+/// A row for each file and kind of line that was not read.
+pub(crate) fn unread(ingested: &Ingested) -> Vec<Case> {
+    let rows = ingested.files.iter().flat_map(|file| file.unread.iter().map(move |unread| (file, unread)));
+    let case = rows.map(|(file, unread)| {
+        let parameters =
+            [("table", "unread".into()), ("file", file.name.as_str().into()), ("kind", unread.kind.into())];
+        let metrics = vec![
+            count("lines", FROM_SCANNER, unread.lines),
+            count("bytes", FROM_SCANNER, unread.bytes),
+            count("first_offset", FROM_SCANNER, unread.first_offset),
+        ];
+        case(parameters, metrics)
+    });
+    case.collect()
+}

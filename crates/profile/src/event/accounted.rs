@@ -1,0 +1,100 @@
+//! What a source knows when all its inputs are read.
+
+use std::collections::BTreeMap;
+
+use super::context::{Context, SessionIndex};
+use super::ticks::Ticks;
+
+/// What a source knows when all its inputs are read.
+#[derive(Debug, Default)]
+pub struct Accounted {
+    /// What the indexes mean.
+    pub context: Context,
+    /// What had to be decided or left out.
+    pub problems: Vec<Problem>,
+    /// Lines that no record was made of, by kind, over all files.
+    pub unread: Vec<Unread>,
+    /// Time between one file of a session and the next that no line tells of, by session.
+    pub holes: BTreeMap<SessionIndex, Ticks>,
+    /// The first and the last wall clock of a stamp, in microseconds since 1970 as if it were UTC.
+    pub clocks: Option<(i64, i64)>,
+}
+
+/// Lines that were not read, of one kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unread {
+    /// What kind of line, such as `memory dump` or `cut record`.
+    pub kind: &'static str,
+    /// How many.
+    pub lines: u64,
+    /// How many bytes.
+    pub bytes: u64,
+    /// Where the first stands.
+    pub first_offset: u64,
+}
+
+impl Unread {
+    /// Counts more lines that were not read, under their kind.
+    pub fn add(all: &mut Vec<Unread>, more: &Unread) {
+        match all.iter_mut().find(|known| known.kind == more.kind) {
+            Some(known) => {
+                known.lines += more.lines;
+                known.bytes += more.bytes;
+            }
+            None => all.push(more.clone()),
+        }
+    }
+}
+
+/// Something that had to be decided or left out: never a wrong sum without a word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What.
+    pub kind: ProblemKind,
+    /// How often.
+    pub count: u64,
+    /// In which file it happened first: a position in the order in which the files were read, from 0.
+    pub first_file: u32,
+    /// Where the first line stands in that file.
+    pub first_offset: u64,
+}
+
+/// Kinds of problems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProblemKind {
+    /// A number too large to be added: the line was left out of every sum.
+    TooLarge,
+    /// A call's elapsed time is below zero; it was added as it stands.
+    NegativeElapsed,
+    /// The clock went back by more than a second: the interval leaves the hole out.
+    ClockWentBack,
+    /// So many calls waited for a parent that some were folded, and a parent began in the middle of a fold: its
+    /// children may be off by that fold.
+    FoldStraddled,
+    /// So many waits waited for their call that the oldest were placed by their event's name instead of by time.
+    PlacedByName,
+    /// A cursor that the file does not declare; its calls are kept under the unknown cursor.
+    UnknownCursor,
+    /// So many unknown cursors that the rest share one statement.
+    UnknownCursorsShared,
+    /// Declarations of statements beyond those that have a row of their own: they share one.
+    StatementsShared,
+    /// Lines of cursors beyond those that are kept apart: they are under the shared row of unknown cursors.
+    CursorsShared,
+    /// Sessions beyond those that are kept apart: they share one.
+    SessionsShared,
+    /// The text of a statement was longer than is kept.
+    TextShortened,
+    /// The text of a statement ended early.
+    TextCut,
+    /// The trace was cut at its greatest size: what came after is not in it.
+    SizeLimit,
+    /// The file was removed and begun again: what came before is not in it.
+    Recreated,
+    /// Waits for blocks of files beyond those that are kept apart: they are missing in that table alone.
+    FilesShared,
+    /// Waits whose number of blocks can be none: their blocks are missing, their time is not.
+    BlocksRefused,
+    /// Executions whose plan is one of too many shapes of its statement: they are missing in the plans alone.
+    PlansLeftOut,
+}

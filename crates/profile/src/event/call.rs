@@ -1,0 +1,231 @@
+//! Calls, waits and what else a source emits. Each knows its session and its statement.
+
+use std::ops::{AddAssign, SubAssign};
+
+use super::context::{EventIndex, ScopeIndex, SessionIndex, StatementIndex};
+use super::ticks::Ticks;
+
+/// The kinds of database calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum CallKind {
+    /// Parsing a statement.
+    Parse,
+    /// Executing it.
+    Exec,
+    /// Fetching rows.
+    Fetch,
+    /// Closing the cursor.
+    Close,
+    /// Giving back the temporary space of a result.
+    Unmap,
+    /// Giving back the temporary space of a sort.
+    SortUnmap,
+    /// An operation on a large object; its name is in [`Context::call_names`](crate::event::Context::call_names).
+    Lob,
+    /// A call of client-side PL/SQL.
+    Rpc,
+}
+
+/// Work and time of a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// CPU time; `None` where the source does not know it (a log of plans).
+    pub cpu: Option<Ticks>,
+    /// Elapsed time.
+    pub elapsed: Ticks,
+    /// Blocks read from disk; signed because a self value can come out below zero in a damaged trace.
+    pub physical_reads: i64,
+    /// Blocks got in consistent mode.
+    pub consistent_gets: i64,
+    /// Blocks got in current mode.
+    pub current_gets: i64,
+}
+
+impl AddAssign for Cost {
+    /// CPU stays unknown only where both sides do not know it.
+    fn add_assign(&mut self, other: Cost) {
+        self.cpu = match (self.cpu, other.cpu) {
+            (Some(own), Some(more)) => Some(own + more),
+            (own, more) => own.or(more),
+        };
+        self.elapsed += other.elapsed;
+        self.physical_reads += other.physical_reads;
+        self.consistent_gets += other.consistent_gets;
+        self.current_gets += other.current_gets;
+    }
+}
+
+impl SubAssign for Cost {
+    fn sub_assign(&mut self, other: Cost) {
+        self.cpu = match (self.cpu, other.cpu) {
+            (Some(own), Some(less)) => Some(own - less),
+            (own, _) => own,
+        };
+        self.elapsed -= other.elapsed;
+        self.physical_reads -= other.physical_reads;
+        self.consistent_gets -= other.consistent_gets;
+        self.current_gets -= other.current_gets;
+    }
+}
+
+/// A database call with its children taken off.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Number of the call in the order of emission, from 0.
+    pub number: u64,
+    /// Whose.
+    pub session: SessionIndex,
+    /// Of which statement.
+    pub statement: StatementIndex,
+    /// Module, action, service at its end.
+    pub scope: ScopeIndex,
+    /// Which kind.
+    pub kind: CallKind,
+    /// Index into [`Context::call_names`] of the name that tables show: `PARSE`, `LOBREAD`, ...
+    pub name: u16,
+    /// Recursion depth.
+    pub depth: u16,
+    /// When it ended; `None` where the source does not say.
+    pub end: Option<Ticks>,
+    /// With its recursive children.
+    pub inclusive: Cost,
+    /// Without them.
+    pub own: Cost,
+    /// Misses of the library cache.
+    pub misses: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Hash of the plan, 0 where not known.
+    pub plan_hash: u64,
+    /// Waits inside the call and not inside a child: their time.
+    pub waits: Ticks,
+    /// Where its line stands in the file.
+    pub offset: u64,
+}
+
+/// Where a wait belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// Inside the call of this number, or of this kind where several were merged.
+    Inside(CallKind),
+    /// Between calls.
+    Between,
+}
+
+/// A wait that knows whose it is.
+#[derive(Clone, Debug)]
+pub struct Wait {
+    /// Whose.
+    pub session: SessionIndex,
+    /// Of which statement.
+    pub statement: StatementIndex,
+    /// Module, action, service.
+    pub scope: ScopeIndex,
+    /// For what.
+    pub event: EventIndex,
+    /// How long.
+    pub elapsed: Ticks,
+    /// When it ended; `None` where the source does not say.
+    pub end: Option<Ticks>,
+    /// Inside a call or between calls.
+    pub placement: Placement,
+    /// Recursion depth of the call it is inside; 0 between calls.
+    pub depth: u16,
+    /// Parameters in the order of [`Event::parameters`].
+    pub parameters: [i64; 3],
+    /// The object, where the line has one.
+    pub object: Option<i64>,
+    /// Where its line stands in the file.
+    pub offset: u64,
+}
+
+/// A root: a call without a traced parent. The sum of roots and of waits between calls is the response time.
+#[derive(Clone, Copy, Debug)]
+pub struct Root {
+    /// Whose.
+    pub session: SessionIndex,
+    /// With its recursive children.
+    pub inclusive: Cost,
+    /// Recursion depth; above 0 its parent was not traced.
+    pub depth: u16,
+    /// How many calls this stands for: more than 1 where many were folded to bound the memory.
+    pub calls: u64,
+}
+
+/// A line of an executed plan.
+#[derive(Clone, Debug)]
+pub struct PlanLine {
+    /// Of which statement.
+    pub statement: StatementIndex,
+    /// Hash of the plan where known.
+    pub plan_hash: u64,
+    /// Line number within the plan, from 1; 1 begins another execution's block.
+    pub id: u32,
+    /// The parent's line number, 0 for the root.
+    pub parent: u32,
+    /// The operation.
+    pub operation: String,
+    /// The object; 0 for none.
+    pub object: i64,
+    /// Rows that came out.
+    pub rows: u64,
+    /// Children included: gets, reads, writes, starts, time; `None` before 10g.
+    pub figures: Option<PlanLineFigures>,
+}
+
+/// Figures of a plan line, children included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PlanLineFigures {
+    /// Gets.
+    pub gets: u64,
+    /// Blocks read.
+    pub physical_reads: u64,
+    /// Blocks written.
+    pub physical_writes: u64,
+    /// How often it was started.
+    pub starts: Option<u64>,
+    /// Elapsed time.
+    pub time: Ticks,
+    /// Time in reads, where the source knows it.
+    pub read_time: Option<Ticks>,
+}
+
+/// A call that failed. Its own line was emitted before, as any call.
+#[derive(Clone, Copy, Debug)]
+pub struct Failure {
+    /// Whose.
+    pub session: SessionIndex,
+    /// Of which statement.
+    pub statement: StatementIndex,
+    /// The number of the error, as in `ORA-00942`.
+    pub code: i64,
+    /// When; `None` where the source does not say.
+    pub time: Option<Ticks>,
+    /// Where its line stands in the file.
+    pub offset: u64,
+}
+
+/// The end of a transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct Transaction {
+    /// Whose.
+    pub session: SessionIndex,
+    /// Whether it was rolled back.
+    pub is_rollback: bool,
+    /// Whether it changed nothing.
+    pub is_read_only: bool,
+    /// When; `None` where the source does not say.
+    pub time: Option<Ticks>,
+}
+
+/// A stretch of a session's time without an interruption of its clock. A session has one or more.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// Whose.
+    pub session: SessionIndex,
+    /// Start of the first timed line: its end less its elapsed time.
+    pub first: Ticks,
+    /// End of the last timed line.
+    pub last: Ticks,
+}

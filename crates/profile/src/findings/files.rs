@@ -1,0 +1,155 @@
+//! Findings about the files that a profile was made of.
+
+use std::collections::HashMap;
+
+use measure::Finding;
+use measure::quantity::{counted, grouped};
+
+use crate::event::{Evidence, TimeScale, Unit};
+use crate::ingest::Ingested;
+use crate::input::Problem;
+use crate::source::SourceFile;
+
+/// Files that are named one by one where they could not be read.
+const NAMED_MAX: usize = 5;
+
+/// The findings about the files, and the source's own.
+pub(crate) fn findings(ingested: &Ingested) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    let lost = ingested.problems.iter().take(NAMED_MAX);
+    findings.extend(lost.map(|problem| Finding::warning("file-left-out", sentence(problem))));
+    if ingested.problems.len() > NAMED_MAX {
+        let more = (ingested.problems.len() - NAMED_MAX) as u64;
+        let message = counted(more, "further file was", "further files were") + " left out.";
+        findings.push(Finding::warning("files-left-out", message));
+    }
+    for file in ingested.files.iter().filter(|file| file.cut_short.is_some()) {
+        let reason = file.cut_short.as_deref().unwrap_or_default();
+        let message = format!("{} was read up to byte {} only: {reason}.", file.name, grouped(file.bytes));
+        findings.push(Finding::warning("file-cut-short", message));
+    }
+    findings.extend(same_content(&ingested.files));
+    findings.extend(unit(&ingested.files));
+    findings.extend(ingested.findings.iter().cloned());
+    findings.extend(unread_lines(&ingested.files));
+    findings
+}
+
+/// Files with the same content, whose calls are counted once for each.
+fn same_content(files: &[SourceFile]) -> Vec<Finding> {
+    let mut first: HashMap<(u64, u64), &str> = HashMap::new();
+    let mut findings = Vec::new();
+    for file in files.iter().filter(|file| file.bytes > 0) {
+        let Some(hash) = file.head_hash else { continue };
+        let known = *first.entry((hash, file.bytes)).or_insert(&file.name);
+        if known != file.name && findings.len() < NAMED_MAX {
+            let message = format!(
+                "{known} and {} begin alike and have as many bytes: they seem to be the same, and each call and wait \
+                 is counted twice. Give one of them.",
+                file.name
+            );
+            findings.push(Finding::warning("same-content", message));
+        }
+    }
+    findings
+}
+
+/// The unit of time, where it is not the plain one: one sentence for all files that have it.
+fn unit(files: &[SourceFile]) -> Vec<Finding> {
+    let mut groups: Vec<(String, Vec<&SourceFile>)> = Vec::new();
+    for file in files.iter().filter(|file| is_special(&file.scale)) {
+        let TimeScale { calls, waits, .. } = file.scale;
+        let of = if calls == waits {
+            words(calls)
+        } else {
+            format!("{} in calls and {} in waits", words(calls), words(waits))
+        };
+        match groups.iter_mut().find(|(known, _)| *known == of) {
+            Some((_, files)) => files.push(file),
+            None => groups.push((of, vec![file])),
+        }
+    }
+    groups.iter().map(|(of, files)| unit_of(of, files)).collect()
+}
+
+fn unit_of(of: &str, files: &[&SourceFile]) -> Finding {
+    let first = files[0];
+    let what = match files {
+        [_] => first.name.clone(),
+        _ => format!("{} files (the first is {})", grouped(files.len() as u64), first.name),
+    };
+    let message = format!(
+        "Times in {what} are in units of {of} ({}) and were converted. CPU time has a clock of its own. Other \
+         profilers do not convert; --time-scale 1 takes the times as they stand.",
+        evidence(&first.scale)
+    );
+    Finding::info("time-unit", message)
+}
+
+/// How the unit was found.
+fn evidence(scale: &TimeScale) -> String {
+    match scale.evidence {
+        Evidence::Assumed => "assumed".into(),
+        Evidence::Given => "as given on the command line".into(),
+        Evidence::Version => "its release is older than 9".into(),
+        Evidence::Epoch { .. } => "only so does the clock agree with a stamp of the wall clock".into(),
+        Evidence::Slope { seconds, ratio } => {
+            format!("against the wall clock a unit lasts {ratio:.4} µs, over {seconds:.0} s")
+        }
+        Evidence::LockTimer { waits, mean } => {
+            format!("{waits} sleeps of whole seconds last {} units each", grouped(mean as u64))
+        }
+    }
+}
+
+fn is_special(scale: &TimeScale) -> bool {
+    let plain = Unit::Microsecond;
+    scale.calls != plain || scale.waits != plain
+}
+
+fn words(unit: Unit) -> String {
+    match unit {
+        Unit::Microsecond => "1 µs".into(),
+        Unit::Shifted => "1.024 µs".into(),
+        Unit::Centisecond => "10 ms".into(),
+    }
+}
+
+/// Lines that were not read, in one sentence.
+fn unread_lines(files: &[SourceFile]) -> Option<Finding> {
+    let all = || files.iter().flat_map(|file| &file.unread);
+    let lines: u64 = all().map(|unread| unread.lines).sum();
+    let mut kinds: Vec<(&str, u64)> = Vec::new();
+    for unread in all() {
+        match kinds.iter_mut().find(|(kind, _)| *kind == unread.kind) {
+            Some((_, lines)) => *lines += unread.lines,
+            None => kinds.push((unread.kind, unread.lines)),
+        }
+    }
+    kinds.sort_by_key(|(_, lines)| std::cmp::Reverse(*lines));
+    let some: Vec<String> = kinds.iter().take(3).map(|(kind, lines)| format!("{kind}: {}", grouped(*lines))).collect();
+    (lines > 0).then(|| {
+        let lines = counted(lines, "line was", "lines were");
+        let message = format!("{lines} not read ({}). --explain-unread lists them by file.", some.join(", "));
+        Finding::info("unread-lines", message)
+    })
+}
+
+/// Why a file is not in the profile, as a sentence. One that begins with the file's name keeps it as it is written.
+fn sentence(problem: &Problem) -> String {
+    let text = format!("{problem}.");
+    match problem {
+        Problem::Unreadable { .. }
+        | Problem::NotATrace { .. }
+        | Problem::OtherSource { .. }
+        | Problem::Repeated { .. } => text,
+        Problem::NoLogs { .. } | Problem::Unlisted { .. } | Problem::NoMatch { .. } | Problem::NoTraces { .. } => {
+            capital(&text)
+        }
+    }
+}
+
+fn capital(sentence: &str) -> String {
+    let mut characters = sentence.chars();
+    characters.next().map_or(String::new(), |first| first.to_uppercase().chain(characters).collect())
+}

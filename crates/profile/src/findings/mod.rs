@@ -1,0 +1,239 @@
+//! What a profile says by itself: first the answers (what dominates, which statements, what to do), then what spoils
+//! or explains a number.
+
+mod caveat;
+mod files;
+mod naming;
+
+pub(crate) use files::findings as of_files;
+
+use measure::Finding;
+use measure::quantity::{format_nanos, grouped, three_digits};
+use measure::wait_class::Class;
+
+use crate::document::{Order, STATEMENTS_MAX, ranked};
+use crate::event::Ticks;
+use crate::findings::naming::{name, nanos};
+use crate::observe::readings::{logical_io, statement_works};
+use crate::tables::Profile;
+use crate::tables::class_sums::{ClassSums, class_sums, work};
+
+/// Share of the served time from which on a class has its practices told: what is smaller cannot give much.
+const CLASS_MATTERS: f64 = 0.10;
+
+/// Share of a total that few statements should explain.
+const MOST: f64 = 0.80;
+
+/// Physical reads under which their spread over statements says nothing.
+const READS_MIN: i64 = 100;
+
+/// Usual cost of a logical I/O in ns, from the published measurements: 1 to 10 µs.
+const LIO_USUAL_NANOS: (f64, f64) = (1e3, 10e3);
+
+/// Logical reads under which their cost says nothing.
+const GETS_MIN: i64 = 1000;
+
+/// Everything that the tables of a profile say in sentences. `files` names the files as the profile's problems count
+/// them.
+pub fn findings(profile: &Profile, order: Order, files: &[String]) -> Vec<Finding> {
+    let classes = class_sums(&profile.whole, &profile.whole.think_time, &profile.context);
+    let served: Vec<(Class, &ClassSums)> =
+        classes.iter().filter(|(class, _)| !class.is_idle()).map(|(class, sums)| (*class, sums)).collect();
+    let total = served.iter().map(|(_, sums)| sums.total).sum::<Ticks>();
+    let mut findings = Vec::new();
+    findings.extend(largest_classes(&served, total));
+    findings.extend(few_statements(profile, order, "answer-statements"));
+    if order != Order::PhysicalReads && work(&profile.whole).physical_reads >= READS_MIN {
+        findings.extend(few_statements(profile, Order::PhysicalReads, "answer-physical-reads"));
+    }
+    findings.extend(logical_read(profile, &served));
+    let mut known = served.clone();
+    // Without traced waits, or without known CPU, these two are no class of their own but hold the others.
+    let holds_no_others = profile.whole.waits_are_traced && work(&profile.whole).cpu.is_some();
+    known
+        .retain(|(class, _)| holds_no_others || !matches!(class, Class::UnaccountedWithin | Class::UnaccountedBetween));
+    findings.extend(practices(&known, total));
+    findings.extend(caveat::findings(profile, files));
+    findings.extend(added_up(profile));
+    findings
+}
+
+/// The largest class and, where it matters, the next one.
+fn largest_classes(served: &[(Class, &ClassSums)], total: Ticks) -> Option<Finding> {
+    let mut ranked: Vec<&(Class, &ClassSums)> = served.iter().collect();
+    ranked.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.total));
+    let share = |sums: &ClassSums| percent(sums.total.0, total.0);
+    let matters = |sums: &ClassSums| sums.total.0 as f64 >= CLASS_MATTERS * total.0 as f64 && sums.total > Ticks::ZERO;
+    let (class, sums) = ranked.first().filter(|(_, sums)| matters(sums))?;
+    let (name, share_of_first) = (class.row().title, share(sums));
+    let all = format_nanos(nanos(total));
+    let mut text = format!("Largest class: {name}, {share_of_first} % of {all}");
+    if let Some((next, sums)) = ranked.get(1).filter(|(_, sums)| matters(sums)) {
+        text += &format!("; then {}, {} %", next.row().title, share(sums));
+    }
+    Some(Finding::info("answer-class", text + "."))
+}
+
+/// How few statements make most of a total.
+fn few_statements(profile: &Profile, order: Order, id: &str) -> Option<Finding> {
+    let ranked = ranked(profile, order);
+    let values: Vec<i64> = ranked.iter().map(|statement| order.value(statement).max(0)).collect();
+    let total: i64 = values.iter().fold(0, |sum: i64, value| sum.saturating_add(*value));
+    let of_all = ranked.len();
+    if total <= 0 || of_all < 2 {
+        return None;
+    }
+    let mut sum = 0_i64;
+    let enough = |value: &i64| {
+        sum = sum.saturating_add(*value);
+        sum as f64 >= MOST * total as f64
+    };
+    let few = values.iter().position(enough)? + 1;
+    let verb = if few == 1 { "is" } else { "are" };
+    let what = match order {
+        // Idle waits inside a call are in its time, and not in the response time of the whole.
+        Order::ResponseTime => "time of all statements",
+        Order::PhysicalReads => "physical reads",
+        Order::LogicalReads => "logical reads",
+        Order::Cpu => "CPU time",
+    };
+    let (shown, of_all) = (grouped(few as u64), grouped(of_all as u64));
+    let mut text = format!("{shown} of {of_all} statements {verb} {} % of the {what}", percent(sum, total));
+    if few == 1 {
+        text += &format!(": {}", name(profile, ranked[0]));
+    }
+    Some(Finding::info(id, text + "."))
+}
+
+/// A word about the statements that have no row of their own.
+fn added_up(profile: &Profile) -> Option<Finding> {
+    let others = profile.statements.len().checked_sub(STATEMENTS_MAX).filter(|others| *others > 0)?;
+    let message = format!(
+        "{} of {} statements are added up in one row, (others): the first {} have their own. Where texts differ only \
+         in their literals, --fold-literals makes them few.",
+        grouped(others as u64),
+        grouped(profile.statements.len() as u64),
+        grouped(STATEMENTS_MAX as u64)
+    );
+    Some(Finding::info("statements-added-up", message))
+}
+
+/// What a logical read costs, where CPU matters.
+fn logical_read(profile: &Profile, served: &[(Class, &ClassSums)]) -> Option<Finding> {
+    // The same cost that the table of statements has in its first line.
+    let of_gets = logical_io(&statement_works(profile))?;
+    let cpu = served.iter().find(|(class, _)| *class == Class::Cpu).map(|(_, sums)| sums.total)?;
+    let total: Ticks = served.iter().map(|(_, sums)| sums.total).sum();
+    if of_gets.gets < GETS_MIN || (cpu.0 as f64) < CLASS_MATTERS * total.0 as f64 {
+        return None;
+    }
+    let cost = 1e3 * of_gets.micros_per_get();
+    let shown = format_nanos(cost);
+    let meaning = match cost {
+        cost if cost > 2.0 * LIO_USUAL_NANOS.1 => {
+            "far above the usual 1 to 10 µs: the time is in sorting, hashing, functions or PL/SQL, not in gets"
+        }
+        cost if cost < LIO_USUAL_NANOS.0 / 2.0 => "below the usual 1 to 10 µs: many gets that each do little",
+        _ => "about the usual 1 to 10 µs: fewer gets are what makes it less",
+    };
+    Some(Finding::info("answer-logical-read", format!("{shown} of CPU per logical I/O is {meaning}.")))
+}
+
+/// The practices of the classes that matter, the largest class first.
+fn practices(served: &[(Class, &ClassSums)], total: Ticks) -> Vec<Finding> {
+    let mut large: Vec<&(Class, &ClassSums)> =
+        served.iter().filter(|(_, sums)| sums.total.0 as f64 >= CLASS_MATTERS * total.0 as f64).collect();
+    large.retain(|(_, sums)| sums.total > Ticks::ZERO);
+    large.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.total));
+    let practice = |(class, _): &&(Class, &ClassSums)| {
+        let row = class.row();
+        Finding::info(&format!("practice-{}", row.key), row.practices.join(" "))
+    };
+    large.iter().map(practice).collect()
+}
+
+fn percent(part: i64, whole: i64) -> String {
+    if whole == 0 { "0".into() } else { three_digits(100.0 * part as f64 / whole as f64) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Context, Cost, Event, EventIndex, Problem, ProblemKind, Statement, StatementIndex};
+    use crate::tables::{CallSums, EventSums, SessionProfile, StatementProfile};
+
+    fn micros(micros: i64) -> Ticks {
+        Ticks::from_micros(micros)
+    }
+
+    /// A second, most of it reads of single blocks; 100 executions of a statement, each with a parse.
+    fn profile() -> Profile {
+        let calls = |calls, cpu| {
+            let own = Cost { cpu: Some(micros(cpu)), elapsed: micros(cpu), consistent_gets: 10, ..Cost::default() };
+            CallSums { calls, own, ..CallSums::default() }
+        };
+        let event = Event { name: "db file sequential read".into(), parameters: Vec::new() };
+        let statement = Statement { id: "9qf3hs81ntb6d".into(), text: "select 1".into(), ..Statement::default() };
+        Profile {
+            context: Context {
+                events: vec![event],
+                statements: vec![statement],
+                call_names: vec!["PARSE".into(), "EXEC".into()],
+                ..Context::default()
+            },
+            whole: SessionProfile {
+                interval: micros(1_000_000),
+                cpu: micros(60_000),
+                waits: micros(950_000),
+                unaccounted_within: micros(-10_000),
+                waits_are_traced: true,
+                calls: [((0, false), calls(100, 20_000)), ((1, false), calls(100, 40_000))].into(),
+                events: [(EventIndex(0), EventSums { count: 9, total: micros(950_000), ..EventSums::default() })]
+                    .into(),
+                ..SessionProfile::default()
+            },
+            statements: vec![StatementProfile {
+                statement: StatementIndex(0),
+                calls: [(0, calls(100, 20_000)), (1, calls(100, 40_000))].into(),
+                ..StatementProfile::default()
+            }],
+            ..Profile::default()
+        }
+    }
+
+    fn ids(profile: &Profile) -> Vec<String> {
+        findings(profile, Order::ResponseTime, &["a.trc".into()]).into_iter().map(|finding| finding.id).collect()
+    }
+
+    #[test]
+    fn the_largest_class_is_named_and_has_its_practices_and_small_ones_have_none() {
+        let found = findings(&profile(), Order::ResponseTime, &[]);
+        let largest = found.iter().find(|finding| finding.id == "answer-class").unwrap();
+        assert_eq!(largest.message, "Largest class: single-block reads, 95.0 % of 1.00 s.");
+        let practices: Vec<&str> =
+            found.iter().map(|finding| finding.id.as_str()).filter(|id| id.starts_with("practice-")).collect();
+        assert_eq!(practices, ["practice-single-block-reads"]);
+    }
+
+    #[test]
+    fn what_explains_or_spoils_a_number_is_said() {
+        let mut profile = profile();
+        assert!(ids(&profile).contains(&"negative-unaccounted-within".into()));
+        assert!(ids(&profile).contains(&"parsed-at-every-execution".into()));
+        assert!(!ids(&profile).contains(&"waits-not-traced".into()));
+        profile.whole.waits_are_traced = false;
+        profile.context.events[0].name = "an event of a release to come".into();
+        let problem = Problem { kind: ProblemKind::SizeLimit, count: 1, first_file: 0, first_offset: 77 };
+        profile.problems.push(problem);
+        let found = findings(&profile, Order::ResponseTime, &["a.trc".into()]);
+        for id in ["waits-not-traced", "events-without-class", "size-limit"] {
+            assert!(found.iter().any(|finding| finding.id == id), "{id}");
+        }
+        assert!(found.iter().any(|finding| finding.message.contains("first in a.trc, byte 77")));
+    }
+
+    #[test]
+    fn an_empty_profile_says_nothing_rather_than_dividing_by_it() {
+        assert!(findings(&Profile::default(), Order::Cpu, &[]).is_empty());
+    }
+}

@@ -1,0 +1,522 @@
+//! The observer that fills the tables of a profile.
+//!
+//! Calls and waits come by the ten million, so that sums are kept in lists by index and become maps only at the end.
+//! Numbers arrive within the budget of the accounting: plain addition does not overflow.
+
+use std::collections::{BTreeMap, HashMap};
+
+use foldhash::fast::RandomState;
+use measure::wait_class::is_client;
+
+use crate::event::{
+    Accounted, Call, Context, Event, EventIndex, Failure, Observer, Placement, PlanLine, Problem, ProblemKind, Root,
+    ScopeIndex, Segment, SessionIndex, StatementIndex, Ticks, Transaction, Wait,
+};
+use crate::observe::plans::{Block, Plans};
+use crate::tables::histogram::{HISTOGRAM_BUCKETS, HistogramBucket};
+use crate::tables::sorted_list::SortedList;
+use crate::tables::{
+    CallSums, EventSums, FileSums, Profile, ScopeSums, SessionProfile, StatementProfile, ThinkTime, Transactions,
+};
+
+/// A wait for the client this long is think time, unless the user says otherwise: people, not programs.
+pub const THINK_TIME: Ticks = Ticks::from_micros(1_000_000);
+
+/// So many (event, file) pairs are kept apart: no database has more files, but a damaged trace can seem to.
+const FILES: usize = 1 << 17;
+
+/// Blocks of one wait above this are no count of blocks.
+const BLOCKS_GREATEST: i64 = 1 << 32;
+
+/// What an event's parameters mean.
+#[derive(Clone, Copy, Debug)]
+struct EventShape {
+    file: Option<usize>,
+    blocks: Option<usize>,
+    is_client: bool,
+}
+
+impl EventShape {
+    fn of(event: &Event) -> EventShape {
+        let find = |names: &[&str]| event.parameters.iter().position(|name| names.contains(&name.as_str()));
+        EventShape {
+            file: find(&["file#", "file number"]).filter(|place| *place < 3),
+            blocks: find(&["blocks", "block cnt"]).filter(|place| *place < 3),
+            is_client: is_client(&event.name),
+        }
+    }
+}
+
+/// Sums of a session, by index.
+#[derive(Debug, Default)]
+struct SessionSums {
+    /// By twice the index of the name, plus one for recursive calls.
+    calls: Vec<CallSums>,
+    /// By the places that `event_places` gives: a session waits for a few of all events.
+    events: Vec<(EventIndex, EventSums)>,
+    /// By the index of the event, one more than its place; 0 where it has none.
+    event_places: Vec<u16>,
+    think_time: ThinkTime,
+    interval: Ticks,
+    segments: u64,
+    roots: u64,
+    orphans: u64,
+    roots_elapsed: Ticks,
+}
+
+/// Sums of a statement. There can be as many statements as calls, so that it is kept small.
+#[derive(Debug, Default)]
+struct StatementSums {
+    calls: SortedList<u16, CallSums>,
+    waits: SortedList<EventIndex, EventSums>,
+    plans: Option<Box<Plans>>,
+    errors: BTreeMap<i64, u64>,
+    think_time: Option<Box<ThinkTime>>,
+}
+
+impl StatementSums {
+    /// The profile of a statement with the executions whose plan found no room; `None` where nothing is known of it.
+    fn finish(self, place: usize) -> Option<(StatementProfile, u64)> {
+        let is_known =
+            self.plans.is_some() || !self.errors.is_empty() || !self.calls.is_empty() || !self.waits.is_empty();
+        let (plans, left_out) = self.plans.map(|plans| plans.finish()).unwrap_or_default();
+        let mut profile = StatementProfile {
+            statement: StatementIndex(place as u32),
+            calls: self.calls,
+            waits: self.waits,
+            errors: self.errors,
+            plans,
+            think_time: self.think_time.map(|think_time| *think_time).unwrap_or_default(),
+            ..StatementProfile::default()
+        };
+        for sums in profile.calls.values() {
+            profile.own += sums.own;
+            profile.inclusive += sums.inclusive;
+        }
+        profile.inside = profile.waits.values().map(|sums| sums.inside).sum();
+        profile.between = profile.waits.values().map(|sums| sums.between).sum();
+        is_known.then_some((profile, left_out))
+    }
+}
+
+/// Fills the tables of a profile.
+#[derive(Debug)]
+pub struct Collector {
+    shapes: Vec<EventShape>,
+    sessions: Vec<SessionSums>,
+    statements: Vec<StatementSums>,
+    scopes: Vec<ScopeSums>,
+    files: Vec<((EventIndex, i64), FileSums)>,
+    file_places: HashMap<(EventIndex, i64), usize, RandomState>,
+    /// Where the last wait for a block was added: files come in runs.
+    last_file: usize,
+    think_time: ThinkTime,
+    transactions: Transactions,
+    errors: BTreeMap<i64, u64>,
+    /// The lines of a plan that are being read.
+    block: Block,
+    files_shared: u64,
+    blocks_refused: u64,
+}
+
+impl Default for Collector {
+    fn default() -> Collector {
+        Collector::new(THINK_TIME)
+    }
+}
+
+impl Collector {
+    /// Nothing collected yet. Waits for the client from `threshold` on are think time.
+    pub fn new(threshold: Ticks) -> Collector {
+        Collector {
+            shapes: Vec::new(),
+            sessions: Vec::new(),
+            statements: Vec::new(),
+            scopes: Vec::new(),
+            files: Vec::new(),
+            file_places: HashMap::default(),
+            last_file: 0,
+            think_time: ThinkTime { threshold, ..ThinkTime::default() },
+            transactions: Transactions::default(),
+            errors: BTreeMap::new(),
+            block: Block::default(),
+            files_shared: 0,
+            blocks_refused: 0,
+        }
+    }
+
+    /// The profile, with what the accounting knows.
+    pub fn finish(mut self, accounted: Accounted) -> Profile {
+        self.close_block();
+        let mut problems = accounted.problems;
+        let unplaced = |kind, count| Problem { kind, count, first_file: 0, first_offset: 0 };
+        problems.extend((self.files_shared > 0).then(|| unplaced(ProblemKind::FilesShared, self.files_shared)));
+        problems.extend((self.blocks_refused > 0).then(|| unplaced(ProblemKind::BlocksRefused, self.blocks_refused)));
+        let finished = self.sessions.into_iter().enumerate().filter_map(|(place, sums)| sums.finish(place));
+        let mut sessions: Vec<SessionProfile> = finished.collect();
+        for session in &mut sessions {
+            let holes = session.session.and_then(|index| accounted.holes.get(&index)).copied().unwrap_or_default();
+            // What calls and waits were told to have taken cannot be unrecorded, however the clocks stand.
+            session.unrecorded = holes.min(session.unaccounted_between).max(Ticks::ZERO);
+        }
+        let mut statements = Vec::with_capacity(self.statements.len());
+        let mut plans_left_out = 0;
+        for (place, sums) in self.statements.into_iter().enumerate() {
+            if let Some((profile, left_out)) = sums.finish(place) {
+                plans_left_out += left_out;
+                statements.push(profile);
+            }
+        }
+        problems.extend((plans_left_out > 0).then(|| unplaced(ProblemKind::PlansLeftOut, plans_left_out)));
+        let scopes = self.scopes.into_iter().enumerate().filter(|(_, sums)| *sums != ScopeSums::default());
+        Profile {
+            whole: whole(&sessions),
+            sessions,
+            statements,
+            scopes: scopes.map(|(place, sums)| (ScopeIndex(place as u32), sums)).collect(),
+            files: self.files.into_iter().collect(),
+            think_time: self.think_time,
+            transactions: self.transactions,
+            errors: self.errors,
+            first_clock: accounted.clocks.map(|(first, _)| first),
+            last_clock: accounted.clocks.map(|(_, last)| last),
+            unread: accounted.unread,
+            problems,
+            context: accounted.context,
+        }
+    }
+
+    fn session(&mut self, index: SessionIndex) -> &mut SessionSums {
+        entry(&mut self.sessions, index.0 as usize)
+    }
+
+    fn statement(&mut self, index: StatementIndex) -> &mut StatementSums {
+        entry(&mut self.statements, index.0 as usize)
+    }
+
+    fn shape(&mut self, context: &Context, event: EventIndex) -> EventShape {
+        let known = self.shapes.len();
+        if known <= event.0 as usize {
+            self.shapes.extend(context.events.iter().skip(known).map(EventShape::of));
+        }
+        let nothing = EventShape { file: None, blocks: None, is_client: false };
+        self.shapes.get(event.0 as usize).copied().unwrap_or(nothing)
+    }
+
+    /// Blocks that a wait moved.
+    fn blocks(&mut self, shape: EventShape, wait: &Wait) -> u64 {
+        match shape.blocks.map(|place| wait.parameters[place]) {
+            None => 0,
+            Some(blocks @ 0..=BLOCKS_GREATEST) => blocks.unsigned_abs(),
+            Some(_) => {
+                self.blocks_refused += 1;
+                0
+            }
+        }
+    }
+
+    fn add_file(&mut self, wait: &Wait, file: i64, blocks: u64) {
+        let key = (wait.event, file);
+        if self.files.get(self.last_file).is_none_or(|(last, _)| *last != key) {
+            let place = self.file_places.get(&key).copied().unwrap_or(self.files.len());
+            if place >= FILES {
+                self.files_shared += 1;
+                return;
+            }
+            if place == self.files.len() {
+                self.files.push((key, FileSums::default()));
+                self.file_places.insert(key, place);
+            }
+            self.last_file = place;
+        }
+        let sums = &mut self.files[self.last_file].1;
+        sums.count += 1;
+        sums.total += wait.elapsed;
+        sums.blocks += blocks;
+    }
+
+    /// Adds the block of plan lines that is open to the plans of its statement.
+    fn close_block(&mut self) {
+        if let Some(statement) = self.block.statement() {
+            entry(&mut self.statements, statement.0 as usize).plans.get_or_insert_default().close(&mut self.block);
+        }
+    }
+
+    fn add_think_time(&mut self, wait: &Wait) {
+        let threshold = self.think_time.threshold;
+        self.think_time.add(wait.elapsed, threshold);
+        self.session(wait.session).think_time.add(wait.elapsed, threshold);
+        self.statement(wait.statement).think_time.get_or_insert_default().add(wait.elapsed, threshold);
+    }
+}
+
+/// The element at this place of a list that grows on demand.
+fn entry<T: Default>(list: &mut Vec<T>, place: usize) -> &mut T {
+    if place >= list.len() {
+        list.resize_with(place + 1, T::default);
+    }
+    &mut list[place]
+}
+
+impl Observer for Collector {
+    fn call(&mut self, _context: &Context, call: &Call) {
+        let place = 2 * usize::from(call.name) + usize::from(call.depth > 0);
+        entry(&mut self.session(call.session).calls, place).add(call);
+        let statement = self.statement(call.statement);
+        statement.calls.entry_or_default(call.name).add(call);
+        let scope = entry(&mut self.scopes, call.scope.0 as usize);
+        scope.calls += 1;
+        scope.own += call.own;
+    }
+
+    fn wait(&mut self, context: &Context, wait: &Wait) {
+        let shape = self.shape(context, wait.event);
+        let blocks = self.blocks(shape, wait);
+        let bucket = bucket_of(wait.elapsed);
+        self.session(wait.session).event(wait.event).add_to_bucket(wait, blocks, bucket);
+        let statement = self.statement(wait.statement);
+        statement.waits.entry_or_default(wait.event).add_to_bucket(wait, blocks, bucket);
+        let scope = entry(&mut self.scopes, wait.scope.0 as usize);
+        scope.waits += 1;
+        match wait.placement {
+            Placement::Inside(_) => scope.inside += wait.elapsed,
+            Placement::Between => scope.between += wait.elapsed,
+        }
+        if let Some(file) = shape.file {
+            self.add_file(wait, wait.parameters[file], blocks);
+        }
+        if shape.is_client {
+            self.add_think_time(wait);
+        }
+    }
+
+    fn root(&mut self, _context: &Context, root: &Root) {
+        let session = self.session(root.session);
+        session.roots += root.calls;
+        session.orphans += if root.depth > 0 { root.calls } else { 0 };
+        session.roots_elapsed += root.inclusive.elapsed;
+    }
+
+    fn plan_line(&mut self, _context: &Context, line: &PlanLine) {
+        if self.block.ends_before(line) {
+            self.close_block();
+        }
+        self.block.add(line);
+    }
+
+    fn failure(&mut self, _context: &Context, failure: &Failure) {
+        *self.errors.entry(failure.code).or_default() += 1;
+        *self.statement(failure.statement).errors.entry(failure.code).or_default() += 1;
+    }
+
+    fn transaction(&mut self, _context: &Context, transaction: &Transaction) {
+        let transactions = &mut self.transactions;
+        match (transaction.is_read_only, transaction.is_rollback) {
+            (true, _) => transactions.read_only += 1,
+            (false, true) => transactions.rollbacks += 1,
+            (false, false) => transactions.commits += 1,
+        }
+    }
+
+    fn segment(&mut self, _context: &Context, segment: &Segment) {
+        let session = self.session(segment.session);
+        session.interval += segment.last - segment.first;
+        session.segments += 1;
+    }
+}
+
+impl SessionSums {
+    /// The sums of an event.
+    #[inline]
+    fn event(&mut self, index: EventIndex) -> &mut EventSums {
+        let place = entry(&mut self.event_places, index.0 as usize);
+        if *place == 0 {
+            self.events.push((index, EventSums::default()));
+            // There are fewer events than 2^16: the registry sees to it.
+            *place = u16::try_from(self.events.len()).unwrap_or(u16::MAX);
+        }
+        &mut self.events[usize::from(*place) - 1].1
+    }
+
+    /// The profile of a session; `None` where it has neither a call nor a wait.
+    fn finish(self, place: usize) -> Option<SessionProfile> {
+        let mut profile = SessionProfile {
+            session: Some(SessionIndex(place as u32)),
+            interval: self.interval,
+            roots: self.roots,
+            orphans: self.orphans,
+            interruptions: self.segments.saturating_sub(1),
+            think_time: self.think_time,
+            ..SessionProfile::default()
+        };
+        for (place, sums) in self.calls.into_iter().enumerate().filter(|(_, sums)| sums.calls > 0) {
+            profile.calls.insert(((place / 2) as u16, place % 2 == 1), sums);
+            profile.cpu += sums.own.cpu.unwrap_or_default();
+        }
+        let mut between = Ticks::ZERO;
+        for (event, sums) in self.events {
+            profile.waits += sums.total;
+            between += sums.between;
+            profile.events.insert(event, sums);
+        }
+        profile.waits_are_traced = !profile.events.is_empty();
+        profile.response_time = self.roots_elapsed + between;
+        profile.unaccounted_within = profile.response_time - profile.cpu - profile.waits;
+        profile.unaccounted_between = profile.interval - profile.response_time;
+        let is_empty = profile.calls.is_empty() && profile.events.is_empty();
+        (!is_empty).then_some(profile)
+    }
+}
+
+/// All sessions together.
+fn whole(sessions: &[SessionProfile]) -> SessionProfile {
+    let mut whole = SessionProfile::default();
+    for session in sessions {
+        whole.interval += session.interval;
+        whole.response_time += session.response_time;
+        whole.cpu += session.cpu;
+        whole.waits += session.waits;
+        whole.unaccounted_within += session.unaccounted_within;
+        whole.unaccounted_between += session.unaccounted_between;
+        whole.unrecorded += session.unrecorded;
+        whole.waits_are_traced |= session.waits_are_traced;
+        whole.roots += session.roots;
+        whole.orphans += session.orphans;
+        whole.interruptions += session.interruptions;
+        whole.think_time.merge(&session.think_time);
+        for (key, sums) in &session.calls {
+            whole.calls.entry(*key).or_default().merge(sums);
+        }
+        for (event, sums) in &session.events {
+            whole.events.entry(*event).or_default().merge(sums);
+        }
+    }
+    whole
+}
+
+impl CallSums {
+    /// Adds a call.
+    pub fn add(&mut self, call: &Call) {
+        self.calls += 1;
+        self.rows += call.rows;
+        self.misses += call.misses;
+        self.own += call.own;
+        self.inclusive += call.inclusive;
+    }
+
+    /// Adds the calls of another sum.
+    pub fn merge(&mut self, other: &CallSums) {
+        self.calls += other.calls;
+        self.rows += other.rows;
+        self.misses += other.misses;
+        self.own += other.own;
+        self.inclusive += other.inclusive;
+    }
+}
+
+impl ThinkTime {
+    /// Adds a wait for the client; from `threshold` on it is think time.
+    pub fn add(&mut self, elapsed: Ticks, threshold: Ticks) {
+        self.threshold = threshold;
+        if elapsed >= threshold {
+            self.long_count += 1;
+            self.long += elapsed;
+        } else {
+            self.short_count += 1;
+            self.short += elapsed;
+        }
+    }
+
+    /// Adds the waits of another split at the same threshold.
+    pub fn merge(&mut self, other: &ThinkTime) {
+        self.threshold = self.threshold.max(other.threshold);
+        self.long_count += other.long_count;
+        self.long += other.long;
+        self.short_count += other.short_count;
+        self.short += other.short;
+    }
+}
+
+impl EventSums {
+    /// Adds a wait that moved so many blocks.
+    pub fn add(&mut self, wait: &Wait, blocks: u64) {
+        self.add_to_bucket(wait, blocks, bucket_of(wait.elapsed));
+    }
+
+    /// Adds a wait whose bucket of the histogram is known.
+    fn add_to_bucket(&mut self, wait: &Wait, blocks: u64, bucket: usize) {
+        let elapsed = wait.elapsed;
+        self.min = if self.count == 0 { elapsed } else { self.min.min(elapsed) };
+        self.max = if self.count == 0 { elapsed } else { self.max.max(elapsed) };
+        self.count += 1;
+        self.total += elapsed;
+        self.blocks += blocks;
+        match wait.placement {
+            Placement::Inside(_) => {
+                self.inside_count += 1;
+                self.inside += elapsed;
+            }
+            Placement::Between => {
+                self.between_count += 1;
+                self.between += elapsed;
+            }
+        }
+        self.histogram.add(bucket, &HistogramBucket { count: 1, time: elapsed, blocks });
+    }
+
+    /// Adds the waits of another sum.
+    pub fn merge(&mut self, other: &EventSums) {
+        if other.count == 0 {
+            return;
+        }
+        self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
+        self.max = if self.count == 0 { other.max } else { self.max.max(other.max) };
+        self.count += other.count;
+        self.total += other.total;
+        self.blocks += other.blocks;
+        self.inside_count += other.inside_count;
+        self.inside += other.inside;
+        self.between_count += other.between_count;
+        self.between += other.between;
+        other.histogram.iter().for_each(|(bucket, more)| self.histogram.add(bucket, more));
+    }
+}
+
+/// The bucket of a wait: 0 below 1 µs, else one more than the power of two of its whole microseconds.
+pub fn bucket_of(elapsed: Ticks) -> usize {
+    let micros = u64::try_from(elapsed.0 / Ticks::PER_MICROSECOND).unwrap_or(0);
+    (u64::BITS - micros.leading_zeros()) as usize % HISTOGRAM_BUCKETS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::synthetic_wait::{context, wait};
+    use crate::tables::class_sums::class_sums;
+    use measure::wait_class::Class;
+
+    #[test]
+    fn a_client_that_is_silent_is_think_time_whatever_its_database_calls_the_wait() {
+        for client in ["SQL*Net message from client", "Client:ClientRead"] {
+            let context = context(&[(client, &[])]);
+            let mut collector = Collector::default();
+            for micros in [2_000_000, 300] {
+                let between = Wait { placement: Placement::Between, ..wait(0, micros, [0; 3]) };
+                collector.wait(&context, &between);
+            }
+            let profile = collector.finish(Accounted { context, ..Accounted::default() });
+            let classes = class_sums(&profile.whole, &profile.whole.think_time, &profile.context);
+            assert_eq!(classes[&Class::ThinkTime].total, Ticks::from_micros(2_000_000), "{client}");
+            assert_eq!(classes[&Class::Network].total, Ticks::from_micros(300), "{client}");
+        }
+    }
+
+    #[test]
+    fn the_lower_edge_of_a_bucket_is_included() {
+        let micros = |value| bucket_of(Ticks::from_micros(value));
+        assert_eq!([0, 1, 2, 3, 4, 7, 8, 1023, 1024].map(micros), [0, 1, 2, 2, 3, 3, 4, 10, 11]);
+        assert_eq!(bucket_of(Ticks(124)), 0);
+        assert_eq!(bucket_of(Ticks(-1)), 0);
+        assert_eq!(bucket_of(Ticks(i64::MAX)), 57);
+    }
+}

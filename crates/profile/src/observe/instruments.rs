@@ -1,0 +1,95 @@
+//! The observers that stand beside the tables of every profile, as one: readings, the miss curve, statements by
+//! session, and a breakdown where one was asked for.
+
+use measure::{Case, Finding, Metric, Unit};
+
+use crate::event::{Call, Context, Observer, Wait};
+use crate::observe::block_wait::BlockWaits;
+use crate::observe::miss_curve::MissCurve;
+use crate::observe::readings::{LogicalIo, Readings, logical_io, statement_works};
+use crate::observe::session_statements::SessionStatements;
+use crate::observe::skew::Skew;
+use crate::tables::Profile;
+
+/// Observers that hear every call and every wait.
+#[derive(Clone, Debug, Default)]
+pub struct Instruments {
+    waits: BlockWaits,
+    readings: Readings,
+    curve: MissCurve,
+    skew: Option<Skew>,
+    sessions: SessionStatements,
+    files: u32,
+}
+
+impl Instruments {
+    /// Readings and a miss curve, and a breakdown where one is given.
+    pub fn new(skew: Option<Skew>) -> Instruments {
+        Instruments { skew, ..Instruments::default() }
+    }
+
+    /// What they heard, as cases of a run document; `profile` is the profile of the same trace.
+    pub fn cases(&self, profile: &Profile) -> Vec<Case> {
+        let mut cases: Vec<Case> = self.skew.iter().flat_map(|skew| skew.breakdown().cases()).collect();
+        cases.extend(self.sessions.cases(profile));
+        cases.extend(self.readings.cases());
+        cases.extend(self.logical_io(profile).iter().flat_map(|cost| cost.cases(&profile.context)));
+        cases.extend(self.curve.cases(self.readings.block_bytes()));
+        cases.push(self.memory(profile));
+        cases
+    }
+
+    /// What of the profile's memory depends on the trace's statements and blocks: all else stays as it is however long
+    /// a trace is.
+    fn memory(&self, profile: &Profile) -> Case {
+        let texts: usize = profile.context.statements.iter().map(|statement| statement.text.capacity()).sum();
+        let mut case = Case::new([("table".to_owned(), "memory".into())].into_iter().collect());
+        let bytes = |name: &str, bytes: u64| Metric::single(name, Unit::Bytes, "room that was taken", bytes as f64);
+        case.metrics =
+            vec![bytes("statement_text", texts as u64), bytes("miss_curve_memory", self.curve.memory_bytes())];
+        case
+    }
+
+    /// What they heard, in sentences.
+    pub fn findings(&self, profile: &Profile) -> Vec<Finding> {
+        let mut findings: Vec<Finding> = self.skew.iter().flat_map(|skew| skew.breakdown().findings()).collect();
+        findings.extend(self.readings.findings());
+        findings.extend(self.logical_io(profile).iter().flat_map(LogicalIo::findings));
+        let of_curve = self.curve.findings(self.readings.block_bytes());
+        if self.files > 1 && !of_curve.is_empty() {
+            let message = "The miss curve takes the blocks of all files as those of one database: give the traces of \
+                           each database apart.";
+            findings.push(Finding::info("miss-curve-of-several-files", message));
+        }
+        findings.extend(of_curve);
+        findings
+    }
+
+    fn logical_io(&self, profile: &Profile) -> Option<LogicalIo> {
+        logical_io(&statement_works(profile))
+    }
+}
+
+impl Observer for Instruments {
+    fn begin_file(&mut self, _name: &str) {
+        self.files += 1;
+    }
+
+    fn call(&mut self, context: &Context, call: &Call) {
+        self.sessions.call(context, call);
+        if let Some(skew) = &mut self.skew {
+            skew.call(context, call);
+        }
+    }
+
+    fn wait(&mut self, context: &Context, wait: &Wait) {
+        self.sessions.wait(context, wait);
+        if let Some(block_wait) = self.waits.read(context, wait) {
+            self.readings.add(&block_wait, wait.elapsed);
+            self.curve.add(&block_wait, wait.elapsed);
+        }
+        if let Some(skew) = &mut self.skew {
+            skew.wait(context, wait);
+        }
+    }
+}

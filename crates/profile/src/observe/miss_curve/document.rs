@@ -1,0 +1,120 @@
+//! The miss curve as cases and findings of a run document.
+
+use measure::quantity::{counted, format_nanos, grouped, size_in_words, three_digits};
+use measure::{Case, Finding, Metric, Parameters, Unit};
+use serde_json::Value;
+
+use crate::observe::miss_curve::{Avoided, BLOCK_BYTES_ASSUMED, MissCurve};
+
+/// Part of all that any size avoids at which more memory is hardly worth it.
+const MOST: f64 = 0.8;
+
+/// Least share of the reads that a larger cache must avoid to be worth a sentence of its own.
+const WORTH_SHARE: f64 = 0.05;
+
+impl MissCurve {
+    /// The re-read share, then one case a size; `block_bytes` where the trace tells the size of a block. Empty
+    /// without reads whose blocks are known.
+    pub fn cases(&self, block_bytes: Option<u64>) -> Vec<Case> {
+        let Some(again) = self.read_again() else { return Vec::new() };
+        let source = self.source();
+        let single = |name: &str, unit, value| Metric::single(name, unit, &source, value);
+        let mut reread = Case::new(parameters("reading"));
+        reread.parameters.insert("reading".into(), "re-read-blocks".into());
+        reread.metrics = vec![
+            single("block_reads", Unit::Count, self.reads() as f64),
+            single("distinct_blocks", Unit::Count, self.distinct_blocks()),
+            single("reads_again", Unit::Count, again.reads),
+            single("share_of_reads", Unit::Percent, 100.0 * again.share),
+            single("share_error", Unit::Percent, 100.0 * again.share_error),
+            single("share_of_blocks", Unit::Percent, 100.0 * self.share_read_again()),
+        ];
+        let bytes = block_bytes.unwrap_or(BLOCK_BYTES_ASSUMED);
+        let known = if block_bytes.is_some() { "lines of single-block reads" } else { "assumed: no line tells it" };
+        reread.metrics.push(Metric::single("block_size", Unit::Bytes, known, bytes as f64));
+        let row = |row: &Avoided| {
+            let mut case = Case::new(parameters("miss_curve"));
+            case.parameters.insert("extra_blocks".into(), Value::from(row.blocks));
+            case.parameters.insert("extra_bytes".into(), Value::from(row.blocks.saturating_mul(bytes)));
+            case.metrics = vec![
+                single("reads_avoided", Unit::Count, row.reads),
+                single("share_avoided", Unit::Percent, 100.0 * row.share),
+                single("share_error", Unit::Percent, 100.0 * row.share_error),
+                single("time_avoided", Unit::Microseconds, row.time.micros()),
+            ];
+            case
+        };
+        std::iter::once(reread).chain(self.rows().iter().map(row)).collect()
+    }
+
+    /// What the curve says, and what it leaves out.
+    pub fn findings(&self, block_bytes: Option<u64>) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        findings.extend(self.told_gain(block_bytes));
+        findings.extend(self.told_sample());
+        findings.extend(self.told_left_out());
+        findings
+    }
+
+    /// The smallest size that avoids most of what any size avoids.
+    fn told_gain(&self, block_bytes: Option<u64>) -> Option<Finding> {
+        let again = self.read_again()?;
+        let assumed = if block_bytes.is_none() { ", in blocks of 8 KiB: assumed" } else { "" };
+        let rows = self.rows();
+        let Some(row) = rows.iter().find(|row| row.share >= MOST * again.share && again.share >= WORTH_SHARE) else {
+            let message = match again.share {
+                share if share <= 0.0 => {
+                    "No block was read a second time: a larger buffer cache would avoid none of these reads.".into()
+                }
+                share => format!(
+                    "{} % of the block reads read a block again: a larger buffer cache would avoid few of these reads.",
+                    three_digits(100.0 * share)
+                ),
+            };
+            return Some(Finding::info("larger-cache-gains-little", message));
+        };
+        let bytes = row.blocks.saturating_mul(block_bytes.unwrap_or(BLOCK_BYTES_ASSUMED));
+        let message = format!(
+            "{:.0} % of the block reads read a block again. {} more blocks of buffer cache ({}{assumed}) would have \
+             avoided {:.0} % of the block reads and {} of waiting, if this trace had them for itself.",
+            100.0 * again.share,
+            grouped(row.blocks),
+            size_in_words(bytes),
+            100.0 * row.share,
+            format_nanos(1e3 * row.time.micros()),
+        );
+        Some(Finding::info("larger-cache-gains", message))
+    }
+
+    fn told_sample(&self) -> Option<Finding> {
+        let share = self.sampled_share();
+        let message = format!(
+            "The miss curve rests on a sample of {} blocks, {:.2} % of those read; its shares are within the given \
+             error 19 of 20 times.",
+            grouped(self.sampled_blocks() as u64),
+            100.0 * share
+        );
+        (share < 1.0).then(|| Finding::info("miss-curve-sampled", message))
+    }
+
+    fn told_left_out(&self) -> Option<Finding> {
+        let (past, unnamed) = (self.past_cache(), self.without_address());
+        let mut parts = Vec::new();
+        if past.requests > 0 {
+            parts.push(counted(past.requests, "read", "reads") + " past the buffer cache");
+        }
+        if unnamed.requests > 0 {
+            parts.push(counted(unnamed.requests, "read whose line names", "reads whose lines name") + " no block");
+        }
+        let message = format!("The miss curve leaves out {}.", parts.join(" and "));
+        (!parts.is_empty()).then(|| Finding::info("miss-curve-leaves-out", message))
+    }
+
+    fn source(&self) -> String {
+        if self.sampled_share() < 1.0 { "reuse distances of a sample of blocks" } else { "reuse distances" }.into()
+    }
+}
+
+fn parameters(table: &str) -> Parameters {
+    std::iter::once(("table".to_string(), Value::from(table))).collect()
+}

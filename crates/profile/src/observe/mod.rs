@@ -1,0 +1,15 @@
+//! Observers: what a profile is made of while calls and waits pass.
+
+pub mod block_wait;
+pub mod collector;
+pub mod instruments;
+mod listeners;
+pub mod miss_curve;
+mod plans;
+pub mod readings;
+mod session_statements;
+pub mod skew;
+#[cfg(test)]
+pub(crate) mod synthetic_wait;
+
+pub use listeners::Listeners;

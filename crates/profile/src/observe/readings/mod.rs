@@ -1,0 +1,159 @@
+//! What a person would measure by hand, out of a trace: what a logical I/O costs, how long reads take and who
+//! probably answers them, how many blocks a request has.
+
+mod document;
+mod latency;
+mod logical_io;
+mod modes;
+mod request_size;
+mod tiers;
+
+use crate::event::{Context, Cost, Observer, Ticks, Wait};
+use crate::observe::block_wait::{BlockWait, BlockWaitKind, BlockWaits};
+use crate::tables::{Profile, StatementProfile};
+
+pub use latency::{Bucket, LatencyDistribution};
+pub use logical_io::{Fit, LogicalIo, NoFit, StatementWork, logical_io};
+pub use modes::{Modes, Weighted, modes};
+pub use request_size::RequestSizes;
+pub use tiers::{Tier, TierLabel, tiers};
+
+/// The latency and the size of the requests of one kind.
+#[derive(Clone, Debug, Default)]
+pub struct Accesses {
+    /// How long each took.
+    pub latency: LatencyDistribution,
+    /// How many blocks each had.
+    pub sizes: RequestSizes,
+}
+
+/// Listens to waits for blocks.
+#[derive(Clone, Debug, Default)]
+pub struct Readings {
+    waits: BlockWaits,
+    /// By the place of the kind in [`BlockWaitKind::ALL`].
+    accesses: [Accesses; BlockWaitKind::ALL.len()],
+    block_bytes: Option<u64>,
+}
+
+impl Readings {
+    /// Nothing heard yet.
+    pub fn new() -> Readings {
+        Readings::default()
+    }
+
+    /// The requests of a kind; `None` where the trace has none.
+    pub fn accesses(&self, kind: BlockWaitKind) -> Option<&Accesses> {
+        Some(&self.accesses[kind as usize]).filter(|accesses| accesses.latency.count() > 0)
+    }
+
+    /// The tiers that reads of a kind show, fastest first.
+    pub fn tiers(&self, kind: BlockWaitKind) -> Vec<Tier> {
+        let Some(accesses) = self.accesses(kind) else { return Vec::new() };
+        let blocks = accesses.sizes.statistics().map_or(1.0, |statistics| statistics.mean);
+        tiers(&accesses.latency, blocks)
+    }
+
+    /// The size of a block, where lines of single-block reads have bytes.
+    pub fn block_bytes(&self) -> Option<u64> {
+        self.block_bytes
+    }
+
+    fn learn_block_bytes(&mut self, wait: &BlockWait) {
+        let is_block_size = |bytes: &u64| bytes.is_power_of_two() && (2048..=32_768).contains(bytes);
+        if wait.kind == BlockWaitKind::SingleBlock && self.block_bytes.is_none() {
+            self.block_bytes = wait.bytes.filter(is_block_size);
+        }
+    }
+}
+
+impl Readings {
+    /// Adds what one line says.
+    pub(crate) fn add(&mut self, block_wait: &BlockWait, elapsed: Ticks) {
+        self.learn_block_bytes(block_wait);
+        let kind = match block_wait.kind {
+            // A sequential read of several blocks exists too; as a latency it belongs to its like.
+            BlockWaitKind::SingleBlock if block_wait.blocks.is_some_and(|blocks| blocks > 1) => {
+                BlockWaitKind::MultiBlock
+            }
+            kind => kind,
+        };
+        let accesses = &mut self.accesses[kind as usize];
+        accesses.latency.record(elapsed);
+        if !matches!(kind, BlockWaitKind::Buffer | BlockWaitKind::Grant) {
+            accesses.sizes.record(block_wait, elapsed);
+        }
+    }
+}
+
+impl Observer for Readings {
+    fn wait(&mut self, context: &Context, wait: &Wait) {
+        if let Some(block_wait) = self.waits.read(context, wait) {
+            self.add(&block_wait, wait.elapsed);
+        }
+    }
+}
+
+/// What the statements of a profile did by themselves, parse calls left out: their CPU goes into finding a plan, and
+/// would make a get look dear where a program parses often. Empty where the source does not know CPU time.
+pub fn statement_works(profile: &Profile) -> Vec<StatementWork> {
+    let is_parse = |name: u16| profile.context.call_names.get(usize::from(name)).is_some_and(|name| name == "PARSE");
+    let work = |statement: &StatementProfile| {
+        statement.own.cpu?;
+        let mut own = Cost::default();
+        let mut rows = 0_u64;
+        for (_, sums) in statement.calls.iter().filter(|(name, _)| !is_parse(**name)) {
+            own += sums.own;
+            rows = rows.saturating_add(sums.rows);
+        }
+        let gets = own.consistent_gets.saturating_add(own.current_gets);
+        Some(StatementWork { statement: statement.statement, cpu: own.cpu.unwrap_or_default(), gets, rows })
+    };
+    profile.statements.iter().filter_map(work).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::synthetic_wait::{context, wait};
+
+    #[test]
+    fn every_kind_stands_in_its_own_place() {
+        assert!(BlockWaitKind::ALL.iter().enumerate().all(|(index, kind)| *kind as usize == index));
+    }
+
+    #[test]
+    fn reads_are_kept_apart_by_kind_and_nothing_else_is_counted() {
+        let file = ["file#", "block#", "blocks"].as_slice();
+        let context = context(&[
+            ("db file sequential read", file),
+            ("db file scattered read", file),
+            ("log file sync", &["buffer#"]),
+        ]);
+        let mut readings = Readings::new();
+        for wait in [
+            wait(0, 40, [4, 100, 1]),
+            wait(0, 60, [4, 101, 1]),
+            wait(0, 500, [4, 102, 3]),
+            wait(1, 900, [4, 200, 8]),
+            wait(2, 9999, [1, 2, 3]),
+        ] {
+            readings.wait(&context, &wait);
+        }
+        let single = readings.accesses(BlockWaitKind::SingleBlock).unwrap();
+        assert_eq!((single.latency.count(), single.latency.time().micros()), (2, 100.0));
+        let multi = readings.accesses(BlockWaitKind::MultiBlock).unwrap();
+        assert_eq!((multi.latency.count(), multi.sizes.blocks()), (2, 11));
+        assert!(readings.accesses(BlockWaitKind::DirectRead).is_none());
+    }
+
+    #[test]
+    fn the_size_of_a_block_is_taken_from_lines_that_have_bytes() {
+        let context = context(&[("cell single block physical read", &["cellhash#", "diskhash#", "bytes"])]);
+        let mut readings = Readings::new();
+        readings.wait(&context, &wait(0, 300, [1, 2, 12]));
+        assert_eq!(readings.block_bytes(), None);
+        readings.wait(&context, &wait(0, 300, [1, 2, 16_384]));
+        assert_eq!(readings.block_bytes(), Some(16_384));
+    }
+}

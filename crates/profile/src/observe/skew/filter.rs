@@ -1,0 +1,255 @@
+//! Which calls and waits a breakdown looks at: `event=db file sequential read and latency>5ms`.
+
+use measure::quantity::parse_time;
+
+use crate::event::Context;
+use crate::observe::skew::dimension::{Dimension, Kind, SkewError, Value};
+use crate::observe::skew::item::Item;
+
+/// Conditions that must all hold.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Filter {
+    terms: Vec<Term>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Term {
+    dimension: Dimension,
+    operator: Operator,
+    operand: Operand,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    Equal,
+    NotEqual,
+    Contains,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Operand {
+    Text(String),
+    Number(i64),
+    /// In a file, where the filter names it.
+    Block {
+        file: Option<i64>,
+        block: i64,
+    },
+    Nanos(i128),
+}
+
+/// Operators as they are written, the longer ones first.
+const OPERATORS: [(&str, Operator); 7] = [
+    ("!=", Operator::NotEqual),
+    ("<=", Operator::LessOrEqual),
+    (">=", Operator::GreaterOrEqual),
+    ("=", Operator::Equal),
+    ("~", Operator::Contains),
+    ("<", Operator::Less),
+    (">", Operator::Greater),
+];
+
+impl Filter {
+    /// The filter of `texts`, each of one condition or of several joined by `and`; all of them must hold. None at all
+    /// lets everything pass.
+    pub fn parse<T: AsRef<str>>(texts: &[T]) -> Result<Filter, SkewError> {
+        let mut terms = Vec::new();
+        for text in texts {
+            for condition in conditions(text.as_ref()) {
+                terms.push(Term::parse(condition)?);
+            }
+        }
+        Ok(Filter { terms })
+    }
+
+    /// All of several filters: what passes passes each.
+    pub fn all(filters: impl IntoIterator<Item = Filter>) -> Filter {
+        Filter { terms: filters.into_iter().flat_map(|filter| filter.terms).collect() }
+    }
+
+    pub(crate) fn accepts(&self, context: &Context, item: &Item<'_>) -> bool {
+        self.terms.iter().all(|term| term.accepts(context, item))
+    }
+}
+
+/// Splits at ` and ` where a condition follows, so that a value may hold the word.
+fn conditions(text: &str) -> Vec<&str> {
+    let mut conditions = Vec::new();
+    let mut start = 0;
+    for (position, word) in text.match_indices(" and ") {
+        let next = position + word.len();
+        if position >= start && begins_condition(&text[next..]) {
+            conditions.push(&text[start..position]);
+            start = next;
+        }
+    }
+    conditions.push(&text[start..]);
+    conditions
+}
+
+/// Whether the text begins with a word and an operator.
+fn begins_condition(text: &str) -> bool {
+    let rest = text.trim_start().trim_start_matches(|letter: char| letter.is_ascii_alphanumeric() || letter == '_');
+    let has_word = rest.len() < text.trim_start().len();
+    has_word && OPERATORS.iter().any(|(sign, _)| rest.trim_start().starts_with(sign))
+}
+
+impl Term {
+    fn parse(text: &str) -> Result<Term, SkewError> {
+        let first = OPERATORS.iter().filter_map(|(sign, operator)| Some((text.find(sign)?, *sign, *operator)));
+        // The longer sign comes first in the table, and `min_by_key` keeps the first of equals.
+        let Some((position, sign, operator)) = first.min_by_key(|(position, ..)| *position) else {
+            return Err(SkewError::NoOperator(text.trim().into()));
+        };
+        let dimension = Dimension::parse(&text[..position])?;
+        let written = unquoted(text[position + sign.len()..].trim());
+        let is_order = !matches!(operator, Operator::Equal | Operator::NotEqual | Operator::Contains);
+        let is_wrong = match dimension.kind() {
+            Kind::Text => is_order,
+            Kind::Number | Kind::Time => operator == Operator::Contains,
+        };
+        if is_wrong {
+            return Err(SkewError::WrongOperator { dimension: dimension.name(), operator: sign });
+        }
+        Ok(Term { dimension, operator, operand: operand(dimension, written)? })
+    }
+
+    /// Whether the condition holds; what has no value in the dimension is only `!=` to something.
+    fn accepts(&self, context: &Context, item: &Item<'_>) -> bool {
+        if let Operand::Nanos(nanos) = self.operand {
+            return self.operator.holds(i128::from(item.time.0) * 8, nanos);
+        }
+        let Some(value) = self.dimension.value(context, item) else {
+            return self.operator == Operator::NotEqual;
+        };
+        match (value, &self.operand) {
+            (Value::Text(text), Operand::Text(wanted)) => self.operator.holds_text(text, wanted),
+            (Value::Number(number), Operand::Number(wanted)) => self.operator.holds(number, *wanted),
+            (Value::Block { file, block }, Operand::Block { file: wanted_file, block: wanted }) => {
+                let is_in_file = wanted_file.is_none_or(|wanted| wanted == file);
+                match self.operator {
+                    Operator::NotEqual => !(is_in_file && block == *wanted),
+                    operator => is_in_file && operator.holds(block, *wanted),
+                }
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Operator {
+    fn holds<T: Ord>(self, left: T, right: T) -> bool {
+        match self {
+            Operator::Equal => left == right,
+            Operator::NotEqual => left != right,
+            Operator::Less => left < right,
+            Operator::LessOrEqual => left <= right,
+            Operator::Greater => left > right,
+            Operator::GreaterOrEqual => left >= right,
+            Operator::Contains => false,
+        }
+    }
+
+    fn holds_text(self, text: &str, wanted: &str) -> bool {
+        match self {
+            Operator::Equal => text == wanted,
+            Operator::NotEqual => text != wanted,
+            Operator::Contains => text.contains(wanted),
+            _ => false,
+        }
+    }
+}
+
+fn operand(dimension: Dimension, written: &str) -> Result<Operand, SkewError> {
+    let number = |text: &str| {
+        text.trim().parse::<i64>().map_err(|_| SkewError::NotANumber { dimension: dimension.name(), text: text.into() })
+    };
+    match (dimension, dimension.kind()) {
+        (_, Kind::Text) => Ok(Operand::Text(written.into())),
+        (Dimension::Block, _) => match written.split_once(':') {
+            Some((file, block)) => Ok(Operand::Block { file: Some(number(file)?), block: number(block)? }),
+            None => Ok(Operand::Block { file: None, block: number(written)? }),
+        },
+        (_, Kind::Number) => number(written).map(Operand::Number),
+        (_, Kind::Time) => parse_time(written).map(|nanos| Operand::Nanos(nanos.0.into())).map_err(SkewError::NotATime),
+    }
+}
+
+fn unquoted(text: &str) -> &str {
+    let inner = ["'", "\""].iter().find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote));
+    inner.unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Ticks;
+    use crate::observe::skew::item::EventClasses;
+    use crate::observe::synthetic_wait::{context, wait};
+    use proptest::prelude::*;
+
+    fn accepts(filter: &str, micros: i64, parameters: [i64; 3]) -> bool {
+        let context = context(&[("db file sequential read", &["file#", "block#", "blocks"])]);
+        let wait = wait(0, micros, parameters);
+        let class = EventClasses::default().class(&context, &wait, Ticks::from_micros(1_000_000));
+        let block_wait = crate::observe::block_wait::BlockWaits::default().read(&context, &wait);
+        Filter::parse(&[filter]).unwrap().accepts(&context, &Item::of_wait(&wait, class, block_wait))
+    }
+
+    #[test]
+    fn conditions_mean_what_they_say() {
+        let read = |filter: &str| accepts(filter, 5000, [4, 100, 1]);
+        for holds in [
+            "event=db file sequential read",
+            "event~sequential and file=4",
+            "event != log file sync and block=100 and latency>=5ms",
+            "block=4:100",
+            "block!=5:100",
+            "block>99 and block<101",
+            "elapsed>4.9ms",
+            "latency<=5000us",
+            "call=FETCH and depth=0",
+            "module!=anything",
+            "class='single-block-reads'",
+        ] {
+            assert!(read(holds), "{holds}");
+        }
+        for fails in ["event=db file", "file!=4", "block=5:100", "latency>5ms", "latency<5ms", "module=x", "object=1"] {
+            assert!(!read(fails), "{fails}");
+        }
+    }
+
+    #[test]
+    fn a_value_may_hold_the_word_that_joins_conditions() {
+        let filter = Filter::parse(&["module=Search and rescue and file=4"]).unwrap();
+        assert_eq!(filter.terms.len(), 2);
+        assert_eq!(filter.terms[0].operand, Operand::Text("Search and rescue".into()));
+        let separate = Filter::parse(&["module=x", "file>3"]).unwrap();
+        assert_eq!(separate.terms.len(), 2);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said_with_what_to_write() {
+        let error = |text: &str| Filter::parse(&[text]).unwrap_err().to_string();
+        assert!(error("evnt=x").contains("'evnt' is not a dimension"), "{}", error("evnt=x"));
+        assert!(error("evnt=x").contains("event, class, file"));
+        assert!(error("event").contains("no operator"));
+        assert!(error("event>x").contains("'>'"));
+        assert!(error("file~4").contains("'~'"));
+        assert!(error("file=four").contains("'four'"));
+        assert!(error("latency>5").contains("500us"));
+        assert!(error("").contains("no operator"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in ".*", tail in "[a-z]{0,8}(=|!=|~|<|>| and |[0-9]|:)*") {
+            let _ = Filter::parse(&[&text, &tail]);
+            let _ = Dimension::parse_list(&text);
+        }
+    }
+}

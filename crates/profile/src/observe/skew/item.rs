@@ -1,0 +1,103 @@
+//! What a breakdown counts: calls by their own CPU time, waits by their elapsed time.
+//!
+//! So the sums over everything are the CPU and the waits of the profile, and no time is counted twice: the elapsed
+//! time of a call is its CPU, its waits and what is unaccounted for.
+
+use measure::wait_class::{Class, class_of, is_client};
+
+use crate::event::{
+    Call, CallKind, Context, EventIndex, Placement, ScopeIndex, SessionIndex, StatementIndex, Ticks, Wait,
+};
+use crate::observe::block_wait::BlockWait;
+
+/// A call or a wait, in the terms of its dimensions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Item<'a> {
+    /// The time that is broken down.
+    pub(crate) time: Ticks,
+    pub(crate) end: Option<Ticks>,
+    pub(crate) session: SessionIndex,
+    pub(crate) statement: StatementIndex,
+    pub(crate) scope: ScopeIndex,
+    /// Recursion depth; none for a wait between calls.
+    pub(crate) depth: Option<u16>,
+    /// What a wait was for; none for a call.
+    pub(crate) event: Option<EventIndex>,
+    pub(crate) class: Class,
+    /// The name of the call, or of the call that a wait is inside.
+    pub(crate) call: &'a str,
+    /// The object of a wait for a block: the object of any other wait is only the one that was used last.
+    pub(crate) object: Option<i64>,
+    pub(crate) block_wait: Option<BlockWait>,
+}
+
+impl<'a> Item<'a> {
+    /// `None` where the source does not know the CPU time of calls.
+    pub(crate) fn of_call(context: &'a Context, call: &Call) -> Option<Item<'a>> {
+        Some(Item {
+            time: call.own.cpu?,
+            end: call.end,
+            session: call.session,
+            statement: call.statement,
+            scope: call.scope,
+            depth: Some(call.depth),
+            event: None,
+            class: if call.kind == CallKind::Parse { Class::CpuParse } else { Class::Cpu },
+            call: context.call_names.get(call.name as usize).map_or("", String::as_str),
+            object: None,
+            block_wait: None,
+        })
+    }
+
+    pub(crate) fn of_wait(wait: &Wait, class: Class, block_wait: Option<BlockWait>) -> Item<'a> {
+        let (call, depth) = match wait.placement {
+            Placement::Inside(kind) => (kind_name(kind), Some(wait.depth)),
+            Placement::Between => ("between calls", None),
+        };
+        Item {
+            time: wait.elapsed,
+            end: wait.end,
+            session: wait.session,
+            statement: wait.statement,
+            scope: wait.scope,
+            depth,
+            event: Some(wait.event),
+            class,
+            call,
+            object: wait.object.filter(|object| block_wait.is_some() && *object > 0),
+            block_wait,
+        }
+    }
+}
+
+/// The classes of events, each looked up once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EventClasses {
+    known: Vec<(Class, bool)>,
+}
+
+impl EventClasses {
+    /// The class of a wait; one for the client that is `think_time` long or longer is think time.
+    pub(crate) fn class(&mut self, context: &Context, wait: &Wait, think_time: Ticks) -> Class {
+        let unknown = context.events.get(self.known.len()..).unwrap_or_default();
+        self.known.extend(unknown.iter().map(|event| (class_of(&event.name), is_client(&event.name))));
+        match self.known.get(wait.event.0 as usize) {
+            Some((_, true)) if wait.elapsed >= think_time => Class::ThinkTime,
+            Some((class, _)) => *class,
+            None => Class::Other,
+        }
+    }
+}
+
+fn kind_name(kind: CallKind) -> &'static str {
+    match kind {
+        CallKind::Parse => "PARSE",
+        CallKind::Exec => "EXEC",
+        CallKind::Fetch => "FETCH",
+        CallKind::Close => "CLOSE",
+        CallKind::Unmap => "UNMAP",
+        CallKind::SortUnmap => "SORT UNMAP",
+        CallKind::Lob => "LOB",
+        CallKind::Rpc => "RPC",
+    }
+}

@@ -1,0 +1,275 @@
+//! Skew: any calls and waits broken down by any dimension, so that one event can be followed to the object and the
+//! statement.
+
+mod dimension;
+mod document;
+mod filter;
+mod groups;
+mod item;
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use crate::event::{Call, Context, Observer, Ticks, Wait};
+use crate::observe::block_wait::BlockWaits;
+use crate::observe::skew::dimension::Value;
+use crate::observe::skew::groups::Groups;
+use crate::observe::skew::item::{EventClasses, Item};
+
+pub use dimension::{DIMENSIONS, DIMENSIONS_MAX, Dimension, SkewError};
+pub use filter::Filter;
+pub use groups::{Merged, Sums};
+
+/// Keys that are kept apart: about 20 MiB of them.
+const KEYS_MAX: usize = 100_000;
+
+/// What stands where something has no value in a dimension.
+const NO_VALUE: &str = "–";
+
+/// One part of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Part {
+    None,
+    Text(u32),
+    Number(i64),
+    Block { file: i64, block: i64 },
+}
+
+type Key = [Part; DIMENSIONS_MAX];
+
+/// Listens to calls and waits, and sums those that pass a filter.
+#[derive(Clone, Debug)]
+pub struct Skew {
+    dimensions: Vec<Dimension>,
+    filter: Filter,
+    think_time: Ticks,
+    waits: BlockWaits,
+    classes: EventClasses,
+    texts: Texts,
+    groups: Groups<Key>,
+    all: Sums,
+    calls_without_cpu: u64,
+}
+
+/// A breakdown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Breakdown {
+    /// By what.
+    pub dimensions: Vec<Dimension>,
+    /// One a combination of values, most time first.
+    pub rows: Vec<BreakdownRow>,
+    /// Everything that passed the filter.
+    pub all: Sums,
+    /// What was merged because there were too many values.
+    pub merged: Option<Merged>,
+    /// Calls that are not in it because their CPU time is not known.
+    pub calls_without_cpu: u64,
+}
+
+/// A row of a breakdown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BreakdownRow {
+    /// One a dimension.
+    pub values: Vec<String>,
+    /// Its calls and waits.
+    pub sums: Sums,
+}
+
+impl Breakdown {
+    /// Share of all time; 0 where there is none.
+    pub fn share(&self, sums: &Sums) -> f64 {
+        if self.all.total.0 == 0 { 0.0 } else { sums.total.0 as f64 / self.all.total.0 as f64 }
+    }
+}
+
+impl Skew {
+    /// A breakdown by `dimensions` of what passes `filter`; a wait for the client of `think_time` or longer is think
+    /// time, as in the profile's classes.
+    pub fn new(dimensions: Vec<Dimension>, filter: Filter, think_time: Ticks) -> Skew {
+        Skew::with_keys_max(dimensions, filter, think_time, KEYS_MAX)
+    }
+
+    fn with_keys_max(dimensions: Vec<Dimension>, filter: Filter, think_time: Ticks, keys_max: usize) -> Skew {
+        Skew {
+            dimensions,
+            filter,
+            think_time,
+            waits: BlockWaits::default(),
+            classes: EventClasses::default(),
+            texts: Texts::default(),
+            groups: Groups::new(keys_max),
+            all: Sums::NONE,
+            calls_without_cpu: 0,
+        }
+    }
+
+    /// What was summed so far.
+    pub fn breakdown(&self) -> Breakdown {
+        let row = |(key, sums): (&Key, &Sums)| BreakdownRow { values: self.values(key), sums: *sums };
+        let mut rows: Vec<BreakdownRow> = self.groups.iter().map(row).collect();
+        rows.sort_by(|left, right| (right.sums.total, &left.values).cmp(&(left.sums.total, &right.values)));
+        Breakdown {
+            dimensions: self.dimensions.clone(),
+            rows,
+            all: self.all,
+            merged: self.groups.merged(),
+            calls_without_cpu: self.calls_without_cpu,
+        }
+    }
+
+    fn values(&self, key: &Key) -> Vec<String> {
+        let value = |(dimension, part): (&Dimension, &Part)| match part {
+            Part::None => NO_VALUE.into(),
+            Part::Text(index) => self.texts.text(*index),
+            Part::Number(number) => dimension.number_text(*number),
+            Part::Block { file, block } => format!("{file}:{block}"),
+        };
+        self.dimensions.iter().zip(key).map(value).collect()
+    }
+
+    fn add(&mut self, context: &Context, item: &Item<'_>) {
+        if !self.filter.accepts(context, item) {
+            return;
+        }
+        let mut key = [Part::None; DIMENSIONS_MAX];
+        for (part, dimension) in key.iter_mut().zip(&self.dimensions) {
+            *part = match dimension.value(context, item) {
+                None => Part::None,
+                Some(Value::Text(text)) => Part::Text(self.texts.index(text)),
+                Some(Value::Number(number)) => Part::Number(number),
+                Some(Value::Block { file, block }) => Part::Block { file, block },
+            };
+        }
+        self.groups.add(key, item.time);
+        self.all.add(Sums::of(item.time));
+    }
+}
+
+impl Observer for Skew {
+    fn call(&mut self, context: &Context, call: &Call) {
+        match Item::of_call(context, call) {
+            Some(item) => self.add(context, &item),
+            None => self.calls_without_cpu += 1,
+        }
+    }
+
+    fn wait(&mut self, context: &Context, wait: &Wait) {
+        let class = self.classes.class(context, wait, self.think_time);
+        let block_wait = self.waits.read(context, wait);
+        self.add(context, &Item::of_wait(wait, class, block_wait));
+    }
+}
+
+/// Texts by number. There are no more of them than the source has names, which it keeps anyway.
+#[derive(Clone, Debug, Default)]
+struct Texts {
+    indexes: HashMap<String, u32, RandomState>,
+    texts: Vec<String>,
+}
+
+impl Texts {
+    fn index(&mut self, text: &str) -> u32 {
+        if let Some(index) = self.indexes.get(text) {
+            return *index;
+        }
+        let index = self.texts.len() as u32;
+        self.indexes.insert(text.into(), index);
+        self.texts.push(text.into());
+        index
+    }
+
+    fn text(&self, index: u32) -> String {
+        self.texts.get(index as usize).cloned().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Placement, Statement, StatementIndex};
+    use crate::observe::synthetic_wait::{context, fetch, wait};
+
+    const SECOND: Ticks = Ticks::from_micros(1_000_000);
+
+    fn trace() -> (Context, Vec<Call>, Vec<Wait>) {
+        let mut context = context(&[
+            ("db file sequential read", &["file#", "block#", "blocks"]),
+            ("SQL*Net message from client", &["driver id", "#bytes", "p3"]),
+        ]);
+        context.statements.push(Statement { id: "statement1".into(), ..Default::default() });
+        let mut reads = vec![wait(0, 100, [4, 10, 1]), wait(0, 300, [4, 11, 1]), wait(0, 50, [5, 10, 1])];
+        reads[1].statement = StatementIndex(1);
+        let mut client = wait(1, 2_000_000, [0, 1, 0]);
+        client.placement = Placement::Between;
+        client.object = Some(77);
+        reads.push(client);
+        (context, vec![fetch(0, 500, 10, 1), fetch(1, 700, 10, 1)], reads)
+    }
+
+    fn breakdown(by: &str, filter: &str) -> Breakdown {
+        let (context, calls, waits) = trace();
+        let filter = if filter.is_empty() { Filter::default() } else { Filter::parse(&[filter]).unwrap() };
+        let mut skew = Skew::new(Dimension::parse_list(by).unwrap(), filter, SECOND);
+        calls.iter().for_each(|call| skew.call(&context, call));
+        waits.iter().for_each(|wait| skew.wait(&context, wait));
+        skew.breakdown()
+    }
+
+    fn rows(by: &str, filter: &str) -> Vec<(String, f64)> {
+        let rows = breakdown(by, filter).rows;
+        rows.into_iter().map(|row| (row.values.join(" "), row.sums.total.micros())).collect()
+    }
+
+    fn told(rows: &[(&str, f64)]) -> Vec<(String, f64)> {
+        rows.iter().map(|(value, micros)| ((*value).into(), *micros)).collect()
+    }
+
+    #[test]
+    fn everything_by_event_is_the_profiles_cpu_and_waits() {
+        let expected =
+            told(&[("SQL*Net message from client", 2e6), ("CPU", 1200.0), ("db file sequential read", 450.0)]);
+        assert_eq!(rows("event", ""), expected);
+        assert_eq!(rows("class", "")[0], ("think-time".into(), 2e6));
+    }
+
+    #[test]
+    fn one_event_is_followed_to_its_file_block_and_statement() {
+        let reads = "event=db file sequential read";
+        assert_eq!(rows("file", reads), told(&[("4", 400.0), ("5", 50.0)]));
+        assert_eq!(rows("block", reads), told(&[("4:11", 300.0), ("4:10", 100.0), ("5:10", 50.0)]));
+        let by_both = told(&[("statement1 4", 300.0), ("statement0 4", 100.0), ("statement0 5", 50.0)]);
+        assert_eq!(rows("statement,file", reads), by_both);
+        let slow = breakdown("latency", "event~sequential and latency>=100us");
+        assert_eq!(slow.rows.len(), 2);
+        assert_eq!(slow.all.count, 2);
+    }
+
+    #[test]
+    fn the_object_of_a_wait_that_is_no_block_access_is_not_believed() {
+        assert_eq!(rows("object", "event~client"), told(&[("–", 2e6)]));
+        assert_eq!(rows("call,depth", "event~client"), told(&[("between calls –", 2e6)]));
+    }
+
+    #[test]
+    fn dimensions_that_do_not_exist_or_are_too_many_are_refused_by_name() {
+        let error = |by: &str| Dimension::parse_list(by).unwrap_err().to_string();
+        assert!(error("colour").starts_with("'colour' is not a dimension: write one of event, class"));
+        assert!(error("file,file").contains("twice"));
+        assert!(error("file,block,event,call").contains("up to 3"));
+        assert!(error("").contains("not a dimension"));
+    }
+
+    #[test]
+    fn millions_of_blocks_are_merged_and_the_sum_stays_whole() {
+        let (context, ..) = trace();
+        let by = Dimension::parse_list("block").unwrap();
+        let mut skew = Skew::with_keys_max(by, Filter::default(), SECOND, 100);
+        (0..5000).for_each(|block| skew.wait(&context, &wait(0, 10 + block % 3, [1, block, 1])));
+        let breakdown = skew.breakdown();
+        let merged = breakdown.merged.unwrap();
+        let total: Ticks = breakdown.rows.iter().map(|row| row.sums.total).chain([merged.sums.total]).sum();
+        assert_eq!((total, breakdown.all.count), (breakdown.all.total, 5000));
+        assert!(breakdown.rows.len() <= 100);
+    }
+}

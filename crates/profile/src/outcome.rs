@@ -1,0 +1,37 @@
+//! What a profile comes to in a run document: the subject, all cases, all findings.
+
+use measure::{Case, Finding, Parameters};
+
+use crate::document::{self, Selection};
+use crate::findings;
+use crate::ingest::Ingested;
+use crate::observe::instruments::Instruments;
+
+/// A profile in the words of a run document.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// What was profiled.
+    pub subject: Parameters,
+    /// The rows of all tables.
+    pub cases: Vec<Case>,
+    /// What the profile says by itself.
+    pub findings: Vec<Finding>,
+}
+
+/// Everything that is to be kept of a profile; `instruments` heard the same calls and waits.
+pub fn outcome(ingested: &Ingested, instruments: &Instruments, selection: &Selection) -> Outcome {
+    let profile = &ingested.profile;
+    let mut cases = document::cases(profile, selection);
+    cases.extend(instruments.cases(profile));
+    cases.extend(document::files::unread(ingested));
+    let mut findings = Vec::new();
+    findings.extend(ingested.folded.filter(|folded| *folded > 0).map(|_| {
+        let message = "Where a statement calls another one that is seen together with it, time with recursive \
+                       children counts the call twice; own figures do not.";
+        Finding::info("folded-inclusive", message)
+    }));
+    findings.extend(findings::findings(profile, selection.order, &ingested.begun));
+    findings.extend(instruments.findings(profile));
+    findings.extend(findings::of_files(ingested));
+    Outcome { subject: document::files::subject(ingested), cases, findings }
+}

@@ -1,0 +1,13 @@
+//! Where calls and waits come from: a folder and a row of the table for each source.
+
+mod contract;
+pub mod oracle;
+pub mod postgres_log;
+
+pub use contract::{
+    Finished, Input, Meter, Progress, ReadOptions, Reading, Source, SourceFile, SourceRow, SourceSettings,
+};
+
+/// The sources. An input belongs to the first row that recognises it, and to the last one where none does: that one
+/// says what the input is instead.
+pub const SOURCES: &[SourceRow] = &[postgres_log::ROW, oracle::ROW];

@@ -1,0 +1,241 @@
+//! The seldom lines: marks, declarations, plan lines, errors, ends of transactions.
+
+use crate::event::{
+    Failure, Observer, PlanLine, PlanLineFigures, ProblemKind, Scope, StatementIndex, StatementKind, Ticks, Transaction,
+};
+use crate::source::oracle::account::state::{Accounting, Attribute, CURSORS, Change, SESSIONS};
+use crate::source::oracle::budget::point;
+use crate::source::oracle::record::{Batch, Body, DeclarationRecord, Mark, PlanFigures, PlanLineRecord};
+use crate::source::oracle::registry::{show, shown};
+
+/// So many marks are kept until the next line that is none; a file of nothing but marks has no use for more.
+const MARKS: usize = 256;
+
+impl Attribute {
+    fn of(self, scope: &mut Scope) -> &mut String {
+        match self {
+            Attribute::Module => &mut scope.module,
+            Attribute::Action => &mut scope.action,
+            Attribute::Service => &mut scope.service,
+            Attribute::Client => &mut scope.client,
+            Attribute::Container => &mut scope.container,
+        }
+    }
+}
+
+impl Accounting {
+    /// Keeps what a mark changes until the next line that is no mark.
+    pub(super) fn mark(&mut self, mark: &Mark, clock: Option<i64>, bytes: &[u8], offset: u64) {
+        if let Some(clock) = clock {
+            let (first, last) = self.clocks.unwrap_or((clock, clock));
+            self.clocks = Some((first.min(clock), last.max(clock)));
+        }
+        let text = |span: &std::ops::Range<usize>| shown(bytes.get(span.clone()).unwrap_or_default());
+        let change = match mark {
+            Mark::Session(span) => Change::Session(text(span)),
+            Mark::Process(number) => Change::Process(*number),
+            Mark::Module(span) => Change::Attribute(Attribute::Module, text(span)),
+            Mark::Action(span) => Change::Attribute(Attribute::Action, text(span)),
+            Mark::Service(span) => Change::Attribute(Attribute::Service, text(span)),
+            Mark::Client(span) => Change::Attribute(Attribute::Client, text(span)),
+            Mark::Container(span) => Change::Attribute(Attribute::Container, text(span)),
+            Mark::Continued(span) => {
+                // Old releases print the mark with no name in every file.
+                if !bytes.get(span.clone()).unwrap_or_default().trim_ascii().is_empty() {
+                    match self.continuation.is_begun {
+                        false => self.continuation.came_from = true,
+                        true => self.continuation.goes_on = true,
+                    }
+                }
+                return;
+            }
+            Mark::SizeLimit => return self.problem(ProblemKind::SizeLimit, 1, offset),
+            Mark::Recreated => return self.problem(ProblemKind::Recreated, 1, offset),
+            Mark::Version(span) => {
+                self.version.get_or_insert_with(|| text(span));
+                return;
+            }
+            Mark::Driver(_) | Mark::Clock => return,
+        };
+        if self.changes.len() >= MARKS {
+            self.changes.remove(0);
+        }
+        self.changes.push(change);
+    }
+
+    /// Applies the marks since the last line. Attributes that stand before the first session of the run are that
+    /// session's: old releases write them in this order.
+    #[cold]
+    pub(super) fn settle_changes(&mut self) {
+        let changes = std::mem::take(&mut self.changes);
+        let first = changes.iter().position(|change| matches!(change, Change::Session(_))).unwrap_or(0);
+        let (before, after) = changes.split_at(first);
+        let is_attribute = |change: &&Change| matches!(change, Change::Attribute(..));
+        before.iter().filter(|change| !is_attribute(change)).for_each(|change| self.apply(change));
+        if let Some(session) = after.first() {
+            self.apply(session);
+        }
+        before.iter().filter(is_attribute).for_each(|change| self.apply(change));
+        after.iter().skip(1).for_each(|change| self.apply(change));
+        if let Some(place) = self.current {
+            let session = &mut self.sessions[place];
+            session.scope_index = self.registry.scope(&mut self.context, &session.scope);
+        }
+    }
+
+    fn apply(&mut self, change: &Change) {
+        match change {
+            Change::Session(key) => {
+                let place = self.enter(key);
+                self.current = Some(place);
+                if let Some(process) = self.process.filter(|_| self.by_process.len() < SESSIONS) {
+                    self.by_process.insert(process, place);
+                }
+            }
+            Change::Process(process) => {
+                self.process = Some(*process);
+                let place = match self.by_process.get(process) {
+                    Some(place) => *place,
+                    None => self.enter(&format!("process {process}")),
+                };
+                self.current = Some(place);
+            }
+            Change::Attribute(attribute, text) => {
+                let place = self.current_session();
+                let session = &mut self.sessions[place];
+                // A container is named by its name in stamps and by its number in marks; the name says more.
+                let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+                let is_container = matches!(attribute, Attribute::Container);
+                if is_container && is_number(text) && !is_number(&session.scope.container) {
+                    return;
+                }
+                attribute.of(&mut session.scope).clone_from(text);
+                session.scope_index = self.registry.scope(&mut self.context, &session.scope);
+            }
+        }
+    }
+
+    /// Lines other than calls, waits and marks.
+    pub(super) fn seldom<O: Observer + ?Sized>(&mut self, body: &Body, batch: &Batch, offset: u64, observer: &mut O) {
+        let bytes = batch.bytes.as_slice();
+        match body {
+            Body::Declaration(index) => {
+                if let Some(declaration) = batch.declaration(*index) {
+                    self.declaration(declaration, bytes, offset);
+                }
+            }
+            Body::PlanLine(index) => {
+                if let Some(line) = batch.plan_line(*index) {
+                    self.plan_line(line, bytes, offset, observer);
+                }
+            }
+            Body::TransactionEnd { is_rollback, is_read_only, time } => {
+                let place = self.current_session();
+                let time = time.and_then(|time| point(time, self.scale.calls.ticks()));
+                if let Some(time) = time {
+                    self.observe_time(place, time, time, offset, observer);
+                }
+                let session = self.sessions[place].index;
+                let (is_rollback, is_read_only) = (*is_rollback, *is_read_only);
+                observer.transaction(&self.context, &Transaction { session, is_rollback, is_read_only, time });
+            }
+            Body::Error { cursor, code, time } => {
+                let place = self.current_session();
+                let statement = self.statement_of(place, *cursor, offset);
+                self.fail(place, statement, (*code, *time), offset, observer);
+            }
+            Body::ParseError { depth, code, time, text, .. } => {
+                let place = self.current_session();
+                let text = bytes.get(text.clone()).unwrap_or_default();
+                let entry = self.registry.parse_error(&mut self.context, text, *depth);
+                self.give_up(entry.given_up, offset);
+                self.fail(place, entry.index, (*code, *time), offset, observer);
+            }
+            Body::Binds { .. } | Body::Call(_) | Body::Wait(_) | Body::Mark(..) => {}
+        }
+    }
+
+    fn fail<O: Observer + ?Sized>(
+        &mut self,
+        place: usize,
+        statement: StatementIndex,
+        (code, time): (i64, Option<i64>),
+        offset: u64,
+        observer: &mut O,
+    ) {
+        let session = self.sessions[place].index;
+        let time = time.and_then(|time| point(time, self.scale.calls.ticks()));
+        observer.failure(&self.context, &Failure { session, statement, code, time, offset });
+    }
+
+    fn statement_of(&mut self, place: usize, cursor: u64, offset: u64) -> StatementIndex {
+        if cursor == 0 {
+            return self.registry.pseudo(&mut self.context, StatementKind::NoCursor);
+        }
+        let cursor = self.cursor(place, cursor, offset);
+        self.sessions[place].cursors.all[cursor].statement
+    }
+
+    fn declaration(&mut self, declaration: &DeclarationRecord, bytes: &[u8], offset: u64) {
+        let place = self.current_session();
+        let entry = self.registry.declared(&mut self.context, declaration, bytes);
+        self.give_up(entry.given_up, offset);
+        if declaration.is_cut {
+            self.problem(ProblemKind::TextCut, 1, offset);
+        }
+        if self.cursors < CURSORS || self.sessions[place].cursors.find(declaration.cursor).is_some() {
+            self.bind(place, declaration.cursor, entry.index);
+        } else {
+            self.problem(ProblemKind::CursorsShared, 1, offset);
+        }
+    }
+
+    fn plan_line<O: Observer + ?Sized>(
+        &mut self,
+        record: &PlanLineRecord,
+        bytes: &[u8],
+        offset: u64,
+        observer: &mut O,
+    ) {
+        let place = self.current_session();
+        let statement = self.statement_of(place, record.cursor, offset);
+        let last = self.sessions[place].cursors.last().filter(|_| record.cursor != 0);
+        let plan_hash = last.map_or(0, |cursor| cursor.plan_hash);
+        let figures = record.figures.map(|figures| self.plan_figures(&figures));
+        let (Some(_), false) = (self.budget.count(record.rows), figures == Some(None)) else {
+            return self.problem(ProblemKind::TooLarge, 1, offset);
+        };
+        let mut operation = std::mem::take(&mut self.operation);
+        show(bytes.get(record.operation.clone()).unwrap_or_default(), &mut operation);
+        let line = PlanLine {
+            statement,
+            plan_hash,
+            id: record.id,
+            parent: record.parent,
+            operation,
+            object: record.object,
+            rows: record.rows,
+            figures: figures.flatten(),
+        };
+        observer.plan_line(&self.context, &line);
+        self.operation = line.operation;
+    }
+
+    /// The figures of a plan line; `None` where one is too large.
+    fn plan_figures(&mut self, figures: &PlanFigures) -> Option<PlanLineFigures> {
+        let budget = &mut self.budget;
+        budget.count(figures.consistent_gets)?;
+        budget.count(figures.physical_reads)?;
+        budget.count(figures.physical_writes)?;
+        budget.count(figures.starts.unwrap_or(0))?;
+        let time: Ticks = budget.time(figures.time, self.scale.calls.ticks())?;
+        Some(PlanLineFigures {
+            gets: figures.consistent_gets,
+            physical_reads: figures.physical_reads,
+            physical_writes: figures.physical_writes,
+            starts: figures.starts,
+            time,
+            read_time: None,
+        })
+    }
+}

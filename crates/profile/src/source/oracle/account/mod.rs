@@ -1,0 +1,450 @@
+//! The accounting: from records to calls and waits that know their session, statement and parent.
+//!
+//! Records come in the file's order, one batch after the other, and are handed on to an observer at once; what has
+//! to wait is bounded. A call's cost includes the calls it made, so its children are taken off
+//! (`oracle::recursion`); a wait belongs to the next call of its cursor if it lies within that call's time,
+//! and else between calls. Times become exact ticks here, and every number passes the budget that keeps all sums
+//! behind from overflowing.
+
+mod marks;
+mod settle;
+mod state;
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::event::{
+    Accounted, Call, Context, Cost, Observer, Problem, ProblemKind, Root, Session, SessionIndex, StatementIndex,
+    StatementKind, Ticks, TimeScale,
+};
+use crate::source::oracle::account::settle::{Within, root_of};
+use crate::source::oracle::account::state::{BatchEvent, CURSORS, Continuation, SESSIONS};
+use crate::source::oracle::budget::{Budget, point};
+use crate::source::oracle::cursor::PendingWait;
+use crate::source::oracle::record::{Batch, Body, CallKind, CallRecord, Unread, WaitRecord};
+use crate::source::oracle::registry::{Registry, name_of};
+use crate::source::oracle::session::SessionState;
+
+/// So many waits may wait for the next call of their cursor; then all are placed by their event's name.
+const PENDING_WAITS: usize = 1 << 17;
+
+/// The name of the session that all later ones share.
+const OTHER_SESSIONS: &str = "other sessions";
+
+/// Events that happen between calls, for waits without a time and for those that could not be kept.
+const BETWEEN_CALLS: [&str; 7] = [
+    "SQL*Net message from client",
+    "SQL*Net message to client",
+    "SQL*Net message from dblink",
+    "pmon timer",
+    "smon timer",
+    "rdbms ipc message",
+    "single-task message",
+];
+
+pub use state::Accounting;
+
+/// The numbers of a call, converted and within the budget.
+#[derive(Clone, Copy, Debug)]
+struct CallFigures {
+    inclusive: Cost,
+    end: Option<Ticks>,
+    misses: u64,
+    rows: u64,
+}
+
+impl Default for Accounting {
+    fn default() -> Accounting {
+        Accounting::new()
+    }
+}
+
+impl Accounting {
+    /// Nothing read yet.
+    pub fn new() -> Accounting {
+        let mut context = Context::default();
+        let registry = Registry::new(&mut context);
+        Accounting {
+            context,
+            registry,
+            budget: Budget::new(),
+            scale: TimeScale::default(),
+            problems: BTreeMap::new(),
+            unread: Vec::new(),
+            holes: BTreeMap::new(),
+            clocks: None,
+            files: 0,
+            version: None,
+            timed_records: 0,
+            sessions: Vec::new(),
+            by_key: HashMap::default(),
+            by_process: HashMap::default(),
+            process: None,
+            current: None,
+            previous: None,
+            known: HashMap::default(),
+            changes: Vec::new(),
+            continuation: Continuation::default(),
+            calls: 0,
+            cursors: 0,
+            pending_waits: 0,
+            batch_events: Vec::new(),
+            batch_names: Vec::new(),
+            operation: String::new(),
+        }
+    }
+
+    /// What the indexes mean that were handed out so far.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The release that wrote the current file, as its first mark of that kind says.
+    pub fn version(&self) -> Option<&str> {
+        self.version.as_deref()
+    }
+
+    /// Calls and waits of the current file so far.
+    pub fn timed_records(&self) -> u64 {
+        self.timed_records
+    }
+
+    /// Begins a file, whose times are in this unit. Files of one session that was traced over several files are read
+    /// in the order of their times.
+    pub fn begin_file(&mut self, scale: TimeScale) {
+        self.scale = scale;
+        self.files += 1;
+        self.version = None;
+        self.timed_records = 0;
+        self.continuation.came_from = false;
+        self.continuation.is_begun = false;
+    }
+
+    /// Takes the records of the next part of the file.
+    pub fn batch<O: Observer + ?Sized>(&mut self, batch: &Batch, observer: &mut O) {
+        self.translate(batch);
+        for record in &batch.records {
+            let offset = record.offset;
+            match &record.body {
+                Body::Call(call) => {
+                    self.timed_records += 1;
+                    self.begin_line(observer);
+                    self.call(call, offset, observer);
+                }
+                Body::Wait(wait) => {
+                    self.timed_records += 1;
+                    self.begin_line(observer);
+                    self.wait(wait, offset, observer);
+                }
+                Body::Mark(mark, clock) => self.mark(mark, *clock, &batch.bytes, offset),
+                other => {
+                    self.begin_line(observer);
+                    self.seldom(other, batch, offset, observer);
+                }
+            }
+        }
+        for unread in &batch.unread {
+            Unread::add(&mut self.unread, unread);
+        }
+    }
+
+    /// Ends the file. What still waits is settled, unless the file says that it goes on in another one.
+    pub fn end_file<O: Observer + ?Sized>(&mut self, observer: &mut O) {
+        if !self.continuation.goes_on {
+            self.settle_sessions(observer);
+        }
+        self.changes.clear();
+        self.previous = self.current.take();
+        self.process = None;
+        self.by_process.clear();
+    }
+
+    /// Settles what still waits, and gives what is known of the whole.
+    pub fn finish<O: Observer + ?Sized>(mut self, observer: &mut O) -> Accounted {
+        self.settle_sessions(observer);
+        Accounted {
+            context: self.context,
+            problems: self.problems.into_values().collect(),
+            unread: self.unread,
+            holes: self.holes,
+            clocks: self.clocks,
+        }
+    }
+
+    /// Puts the batch's names into the terms of the whole.
+    fn translate(&mut self, batch: &Batch) {
+        let Accounting { context, registry, batch_events, batch_names, .. } = self;
+        batch_events.clear();
+        batch_events.extend(batch.events.iter().map(|name| BatchEvent {
+            index: registry.event(context, name),
+            is_between_by_name: BETWEEN_CALLS.contains(&name.event.as_str()),
+        }));
+        batch_names.clear();
+        batch_names.extend(batch.names.iter().map(|name| registry.call_name(context, name)));
+    }
+
+    /// Before a line that is no mark: whose it is has been said by now.
+    #[inline]
+    fn begin_line<O: Observer + ?Sized>(&mut self, observer: &mut O) {
+        if !self.continuation.is_begun {
+            self.begin_records(observer);
+        }
+        self.continuation.goes_on = false;
+        if !self.changes.is_empty() {
+            self.settle_changes();
+        }
+    }
+
+    /// At the first line of a file that is no mark.
+    #[cold]
+    fn begin_records<O: Observer + ?Sized>(&mut self, observer: &mut O) {
+        self.continuation.is_begun = true;
+        if !(self.continuation.goes_on && self.continuation.came_from) {
+            self.settle_sessions(observer);
+        }
+    }
+
+    /// The session with this identifier in the current file.
+    fn enter(&mut self, key: &str) -> usize {
+        if let Some(&place) = self.by_key.get(key) {
+            return place;
+        }
+        let continued = self.known.get(key).filter(|_| self.continuation.came_from).copied();
+        if continued.is_none() && self.context.sessions.len() >= SESSIONS && key != OTHER_SESSIONS {
+            self.problem(ProblemKind::SessionsShared, 1, 0);
+            return self.enter(OTHER_SESSIONS);
+        }
+        let index = continued.unwrap_or_else(|| {
+            let index = SessionIndex(u32::try_from(self.context.sessions.len()).unwrap_or(u32::MAX));
+            self.context.sessions.push(Session { id: key.to_owned() });
+            self.known.insert(key.to_owned(), index);
+            index
+        });
+        let place = self.sessions.len();
+        self.sessions.push(SessionState { index, ..SessionState::default() });
+        self.by_key.insert(key.to_owned(), place);
+        place
+    }
+
+    fn current_session(&mut self) -> usize {
+        match self.current {
+            Some(place) => place,
+            None => {
+                // A file that goes on without naming its session goes on with the one that was last.
+                let place = self.previous.unwrap_or_else(|| self.enter(""));
+                self.current = Some(place);
+                place
+            }
+        }
+    }
+
+    /// Counts something that had to be decided or left out.
+    #[cold]
+    fn problem(&mut self, kind: ProblemKind, count: u64, offset: u64) {
+        let first_file = self.files.saturating_sub(1);
+        let new = Problem { kind, count: 0, first_file, first_offset: offset };
+        let problem = self.problems.entry(kind).or_insert(new);
+        problem.count = problem.count.saturating_add(count);
+    }
+
+    fn call<O: Observer + ?Sized>(&mut self, record: &CallRecord, offset: u64, observer: &mut O) {
+        let Some(figures) = self.figures(record) else {
+            self.problem(ProblemKind::TooLarge, 1, offset);
+            return;
+        };
+        let elapsed = figures.inclusive.elapsed;
+        if elapsed < Ticks::ZERO {
+            self.problem(ProblemKind::NegativeElapsed, 1, offset);
+        }
+        let place = self.current_session();
+        let span = figures.end.map(|end| (end - elapsed, end));
+        if let Some((start, end)) = span {
+            self.observe_time(place, start, end, offset, observer);
+        }
+        let (statement, cursor) = self.statement_of_call(place, record, offset);
+        let within = Within { kind: record.kind, depth: record.depth, statement, span };
+        let waits = self.settle_waits(place, cursor, &within, observer);
+        let session = &mut self.sessions[place];
+        if let Some(cursor) = cursor {
+            session.cursors.all[cursor].plan_hash = record.plan_hash;
+            session.cursors.all[cursor].depth = record.depth;
+        }
+        // A call of the client's side has no time; it ended after the last timed line.
+        let start = span.map(|(start, _)| start).or(session.stretch.map(|(_, last)| last - elapsed));
+        let context = &self.context;
+        let index = session.index;
+        let claim = session.recursion.claim(record.depth, start, |orphan| {
+            observer.root(context, &root_of(index, &orphan));
+        });
+        let mut own = figures.inclusive;
+        own -= claim.children;
+        let call = Call {
+            number: self.calls,
+            session: session.index,
+            statement,
+            scope: session.scope_index,
+            kind: record.kind,
+            name: match record.kind {
+                CallKind::Lob => {
+                    self.batch_names.get(usize::from(record.name)).copied().unwrap_or(name_of(record.kind))
+                }
+                kind => name_of(kind),
+            },
+            depth: record.depth,
+            end: figures.end,
+            inclusive: figures.inclusive,
+            own,
+            misses: figures.misses,
+            rows: figures.rows,
+            plan_hash: record.plan_hash,
+            waits,
+            offset,
+        };
+        self.calls += 1;
+        observer.call(&self.context, &call);
+        if record.depth == 0 {
+            let root = Root { session: session.index, inclusive: figures.inclusive, depth: 0, calls: 1 };
+            observer.root(&self.context, &root);
+        } else {
+            session.recursion.push(record.depth, start.unwrap_or(Ticks::ZERO), figures.inclusive);
+        }
+        if claim.straddled > 0 {
+            self.problem(ProblemKind::FoldStraddled, claim.straddled, offset);
+        }
+    }
+
+    /// The numbers of a call; `None` where one is too large.
+    #[inline(always)]
+    fn figures(&mut self, record: &CallRecord) -> Option<CallFigures> {
+        let (unit, budget) = (self.scale.calls, &mut self.budget);
+        let end = match record.end {
+            Some(end) => Some(point(end, unit.ticks())?),
+            None => None,
+        };
+        let cpu = Some(budget.time(record.cpu, unit.cpu_ticks())?);
+        let elapsed = budget.time(record.elapsed, unit.ticks())?;
+        let CallRecord { physical_reads, consistent_gets, current_gets, misses, rows, .. } = *record;
+        let counts = budget.counts([physical_reads, consistent_gets, current_gets, misses, rows])?;
+        let [physical_reads, consistent_gets, current_gets, ..] = counts;
+        let inclusive = Cost { cpu, elapsed, physical_reads, consistent_gets, current_gets };
+        Some(CallFigures { inclusive, end, misses: record.misses, rows: record.rows })
+    }
+
+    /// The statement of a call, and where its cursor stands.
+    fn statement_of_call(&mut self, place: usize, record: &CallRecord, offset: u64) -> (StatementIndex, Option<usize>) {
+        let kind = match record.kind {
+            CallKind::Lob => StatementKind::LargeObjects,
+            CallKind::Rpc => StatementKind::ClientCalls,
+            _ if record.cursor == 0 => StatementKind::NoCursor,
+            _ => {
+                let cursor = self.cursor(place, record.cursor, offset);
+                return (self.sessions[place].cursors.all[cursor].statement, Some(cursor));
+            }
+        };
+        (self.registry.pseudo(&mut self.context, kind), None)
+    }
+
+    /// Where a cursor stands; one that is not declared is made known as such.
+    #[inline]
+    fn cursor(&mut self, place: usize, number: u64, offset: u64) -> usize {
+        match self.sessions[place].cursors.find(number) {
+            Some(cursor) => cursor,
+            None => self.unknown_cursor(place, number, offset),
+        }
+    }
+
+    #[cold]
+    fn unknown_cursor(&mut self, place: usize, number: u64, offset: u64) -> usize {
+        if self.cursors >= CURSORS {
+            self.problem(ProblemKind::CursorsShared, 1, offset);
+            let entry = self.registry.unknown_shared(&mut self.context);
+            return self.sessions[place].cursors.shared(entry.index);
+        }
+        let session = self.sessions[place].index.0;
+        let entry = self.registry.unknown(&mut self.context, self.files, session, number);
+        self.problem(ProblemKind::UnknownCursor, 1, offset);
+        self.give_up(entry.given_up, offset);
+        self.bind(place, number, entry.index)
+    }
+
+    /// Binds a number of a cursor to a statement.
+    fn bind(&mut self, place: usize, number: u64, statement: StatementIndex) -> usize {
+        let cursors = &mut self.sessions[place].cursors;
+        let before = cursors.all.len();
+        let cursor = cursors.bind(number, statement);
+        self.cursors += cursors.all.len() - before;
+        cursor
+    }
+
+    /// Counts what had to be given up for a statement.
+    fn give_up(&mut self, given_up: Option<ProblemKind>, offset: u64) {
+        if let Some(kind) = given_up {
+            self.problem(kind, 1, offset);
+        }
+    }
+
+    /// Extends the session's time, and settles what waits where its clock went back.
+    #[inline]
+    fn observe_time<O: Observer + ?Sized>(
+        &mut self,
+        place: usize,
+        start: Ticks,
+        end: Ticks,
+        offset: u64,
+        observer: &mut O,
+    ) {
+        if self.sessions[place].is_interrupted(end) {
+            self.problem(ProblemKind::ClockWentBack, 1, offset);
+            self.settle_by_name(place, offset, observer);
+            self.settle_session(place, observer);
+        }
+        self.sessions[place].extend(start, end, self.files);
+    }
+
+    fn wait<O: Observer + ?Sized>(&mut self, record: &WaitRecord, offset: u64, observer: &mut O) {
+        let unit = self.scale.waits.ticks();
+        let end = record.end.map(|end| point(end, unit));
+        let (Some(elapsed), false) = (self.budget.time(record.elapsed, unit), end == Some(None)) else {
+            self.problem(ProblemKind::TooLarge, 1, offset);
+            return;
+        };
+        let Some(&event) = self.batch_events.get(usize::from(record.event)) else {
+            return;
+        };
+        let end = end.flatten();
+        if elapsed < Ticks::ZERO {
+            self.problem(ProblemKind::NegativeElapsed, 1, offset);
+        }
+        let place = self.current_session();
+        if let Some(end) = end {
+            self.observe_time(place, end - elapsed, end, offset, observer);
+        }
+        let cursor = match record.cursor {
+            0 => None,
+            number => Some(self.cursor(place, number, offset)),
+        };
+        let statement = match cursor {
+            Some(cursor) => self.sessions[place].cursors.all[cursor].statement,
+            None => self.registry.pseudo(&mut self.context, StatementKind::NoCursor),
+        };
+        let session = &mut self.sessions[place];
+        let pending = PendingWait {
+            event: event.index,
+            statement,
+            scope: session.scope_index,
+            elapsed,
+            end,
+            parameters: record.parameters,
+            object: record.object,
+            offset,
+            is_between_by_name: event.is_between_by_name,
+        };
+        match cursor {
+            Some(cursor) => session.cursors.push(cursor, pending),
+            None => session.loose.push(pending),
+        }
+        self.pending_waits += 1;
+        if self.pending_waits >= PENDING_WAITS {
+            (0..self.sessions.len()).for_each(|place| self.settle_by_name(place, offset, observer));
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Settling what waits: waits by the next call of their cursor, calls by their parent, both at the end.
+
+use crate::event::{
+    CallKind, Context, Observer, Placement, ProblemKind, Root, Segment, SessionIndex, StatementIndex, Ticks, Wait,
+};
+use crate::source::oracle::account::state::Accounting;
+use crate::source::oracle::cursor::PendingWait;
+use crate::source::oracle::recursion::Waiting;
+
+/// How far a wait may reach over the edges of its call: the two take their times one after the other.
+const TOLERANCE: Ticks = Ticks::from_micros(5);
+
+/// The command type of a query: a long wait list of one was most probably gathered by a fetch.
+const SELECT: i64 = 3;
+
+/// The call that waits are held against.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Within {
+    pub(super) kind: CallKind,
+    pub(super) depth: u16,
+    pub(super) statement: StatementIndex,
+    /// Start and end; `None` where the call has no time.
+    pub(super) span: Option<(Ticks, Ticks)>,
+}
+
+impl Within {
+    /// Whether a wait lies within the call's time.
+    fn holds(&self, wait: &PendingWait) -> bool {
+        let (Some((start, end)), Some(wait_end)) = (self.span, wait.end) else {
+            return false;
+        };
+        wait_end <= end + TOLERANCE && wait_end - wait.elapsed >= start - TOLERANCE
+    }
+}
+
+impl Accounting {
+    /// Places the waits that a call settles; the time of those inside it.
+    pub(super) fn settle_waits<O: Observer + ?Sized>(
+        &mut self,
+        place: usize,
+        cursor: Option<usize>,
+        within: &Within,
+        observer: &mut O,
+    ) -> Ticks {
+        let Accounting { context, sessions, pending_waits, .. } = self;
+        let session = &mut sessions[place];
+        let index = session.index;
+        let is_lob = within.kind == CallKind::Lob;
+        let mut inside = Ticks::ZERO;
+        *pending_waits -= session.loose.len();
+        for wait in session.loose.drain(..) {
+            // Of the calls without a cursor only operations on large objects wait inside.
+            let call = (is_lob && within.holds(&wait)).then_some(within);
+            inside += hand_on(context, index, &wait, call, observer);
+        }
+        if let Some(place) = cursor {
+            let cursor = &mut session.cursors.all[place];
+            inside += std::mem::take(&mut cursor.placed);
+            *pending_waits -= cursor.pending.len();
+            for wait in cursor.pending.drain(..) {
+                let is_inside = if wait.end.is_some() { within.holds(&wait) } else { !wait.is_between_by_name };
+                inside += hand_on(context, index, &wait, is_inside.then_some(within), observer);
+            }
+            session.cursors.give_back(place);
+        } else if is_lob && let Some(cursor) = session.cursors.last() {
+            // The line of a large object's operation names no cursor, but its waits name the one that is open.
+            let before = cursor.pending.len();
+            cursor.pending.retain(|wait| {
+                let is_inside = within.holds(wait);
+                if is_inside {
+                    inside += hand_on(context, index, wait, Some(within), observer);
+                }
+                !is_inside
+            });
+            *pending_waits -= before - cursor.pending.len();
+        }
+        inside
+    }
+
+    /// Places all waits of a session that still wait for a call by their event's name.
+    pub(super) fn settle_by_name<O: Observer + ?Sized>(&mut self, place: usize, offset: u64, observer: &mut O) {
+        let Accounting { context, sessions, pending_waits, .. } = self;
+        let session = &mut sessions[place];
+        let mut placed = 0;
+        *pending_waits -= session.loose.len();
+        for wait in session.loose.drain(..) {
+            hand_on(context, session.index, &wait, None, observer);
+        }
+        for cursor in &mut session.cursors.all {
+            placed += cursor.pending.len();
+            *pending_waits -= cursor.pending.len();
+            for wait in std::mem::take(&mut cursor.pending) {
+                let statement = context.statements.get(wait.statement.0 as usize);
+                let is_query = statement.is_some_and(|statement| statement.command == SELECT);
+                let within = Within {
+                    kind: if is_query { CallKind::Fetch } else { CallKind::Exec },
+                    depth: statement.map_or(0, |statement| statement.depth),
+                    statement: wait.statement,
+                    span: None,
+                };
+                let call = (!wait.is_between_by_name).then_some(&within);
+                cursor.placed += hand_on(context, session.index, &wait, call, observer);
+            }
+        }
+        if placed > 0 {
+            self.problem(ProblemKind::PlacedByName, placed as u64, offset);
+        }
+    }
+
+    /// Settles everything of a session up to here: no later call can be the parent, or hold the waits.
+    pub(super) fn settle_session<O: Observer + ?Sized>(&mut self, place: usize, observer: &mut O) {
+        let Accounting { context, sessions, pending_waits, budget, holes, .. } = self;
+        let session = &mut sessions[place];
+        let index = session.index;
+        *pending_waits -= session.loose.len();
+        for wait in session.loose.drain(..) {
+            hand_on(context, index, &wait, None, observer);
+        }
+        for cursor in &mut session.cursors.all {
+            *pending_waits -= cursor.pending.len();
+            for wait in cursor.pending.drain(..) {
+                hand_on(context, index, &wait, None, observer);
+            }
+        }
+        for waiting in session.recursion.drain() {
+            observer.root(context, &root_of(index, &waiting));
+        }
+        if let Some((first, last, unrecorded)) = session.end_stretch() {
+            if budget.interval(last - first) {
+                if unrecorded > Ticks::ZERO {
+                    *holes.entry(index).or_default() += unrecorded;
+                }
+                observer.segment(context, &Segment { session: index, first, last });
+            } else {
+                self.problem(ProblemKind::TooLarge, 1, 0);
+            }
+        }
+    }
+
+    /// Settles all sessions, and forgets them.
+    pub(super) fn settle_sessions<O: Observer + ?Sized>(&mut self, observer: &mut O) {
+        (0..self.sessions.len()).for_each(|place| self.settle_session(place, observer));
+        self.sessions.clear();
+        self.cursors = 0;
+        self.by_key.clear();
+        self.by_process.clear();
+        self.current = None;
+        self.previous = None;
+    }
+}
+
+/// A call, or a fold of calls, without a traced parent.
+pub(super) fn root_of(session: SessionIndex, waiting: &Waiting) -> Root {
+    Root { session, inclusive: waiting.inclusive, depth: waiting.depth, calls: waiting.calls }
+}
+
+/// Hands a wait on: inside this call, or between calls. Its time if it lies inside.
+fn hand_on<O: Observer + ?Sized>(
+    context: &Context,
+    session: SessionIndex,
+    wait: &PendingWait,
+    call: Option<&Within>,
+    observer: &mut O,
+) -> Ticks {
+    observer.wait(
+        context,
+        &Wait {
+            session,
+            statement: call.map_or(wait.statement, |call| call.statement),
+            scope: wait.scope,
+            event: wait.event,
+            elapsed: wait.elapsed,
+            end: wait.end,
+            placement: call.map_or(Placement::Between, |call| Placement::Inside(call.kind)),
+            depth: call.map_or(0, |call| call.depth),
+            parameters: wait.parameters,
+            object: wait.object,
+            offset: wait.offset,
+        },
+    );
+    call.map_or(Ticks::ZERO, |_| wait.elapsed)
+}

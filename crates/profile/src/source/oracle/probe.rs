@@ -1,0 +1,145 @@
+//! The beginning and the end of a trace, looked at before it is read: what its unit of time is, and where in time it
+//! stands among the segments of one trace.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::input::bytes::Bytes;
+use crate::input::{self, Given, Problem};
+use crate::source::oracle::chunk::Chunks;
+use crate::source::oracle::record::{Batch, Body};
+use crate::source::oracle::scan::{Scanner, State};
+
+/// How many bytes are looked at on either side.
+pub const PROBE_BYTES: usize = 1 << 20;
+
+/// The records at both ends of a file.
+#[derive(Debug, Default)]
+pub struct Probe {
+    /// The records at its beginning.
+    pub head: Batch,
+    /// The records at its end, where that can be reached without reading all that comes before: not in a compressed
+    /// file, and not in one that the head holds whole.
+    pub tail: Option<Batch>,
+}
+
+/// Looks at both ends of a file.
+pub fn probe(path: &Path) -> Result<Probe, Problem> {
+    let given = Given::File(path.to_path_buf());
+    let head = first_chunk(input::open(&given)?, 0).map_err(|error| Problem::unreadable(&given, error))?;
+    let tail = tail(path, head.bytes.len() as u64).map_err(|error| Problem::unreadable(&given, error))?;
+    Ok(Probe { head, tail })
+}
+
+impl Probe {
+    /// The first time of a call or a wait; `None` where no line near the beginning has one.
+    pub fn first_time(&self) -> Option<i64> {
+        self.head.records.iter().find_map(|record| match &record.body {
+            Body::Call(call) => call.end,
+            Body::Wait(wait) => wait.end,
+            _ => None,
+        })
+    }
+}
+
+/// The first chunk of a source that begins at `offset` of its file.
+fn first_chunk(source: Bytes, offset: u64) -> io::Result<Batch> {
+    let mut batch = Batch::default();
+    // A byte more, so that the end of what is no longer than a probe is seen.
+    let mut chunks = Chunks::new(source, PROBE_BYTES + 1);
+    if let Some(chunk) = chunks.next(&mut batch.bytes)? {
+        batch.offset = offset + chunk.offset;
+        Scanner::default().scan(&mut batch, State::Between, chunk.end);
+    }
+    Ok(batch)
+}
+
+fn tail(path: &Path, head_bytes: u64) -> io::Result<Option<Batch>> {
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let file = File::open(path)?;
+    let size = file.metadata()?.len();
+    if size <= head_bytes || input::compression_of(&file)?.is_some() {
+        return Ok(None);
+    }
+    let offset = size.saturating_sub(PROBE_BYTES as u64).max(head_bytes);
+    first_chunk(Bytes::from_file(file, offset, size), offset).map(Some)
+}
+
+/// Puts the segments of one trace, `x.trc`, `x_1.trc`, `x_2.trc`, into the order of their times: after a rotation the
+/// names say nothing. Other files stay where they are.
+///
+/// A segment is known by its name, and by the presence of the name without the number. Where the time of a segment
+/// cannot be found, it stays behind those that have one.
+pub fn order_segments(paths: &mut [PathBuf]) {
+    let mut groups: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
+    let names: Vec<PathBuf> = paths.to_vec();
+    for (index, path) in names.iter().enumerate() {
+        let base = base_of(path).filter(|base| names.contains(base));
+        groups.entry(base.unwrap_or_else(|| path.clone())).or_default().push(index);
+    }
+    for places in groups.values().filter(|places| places.len() > 1) {
+        let first_time = |path: &PathBuf| probe(path).ok().and_then(|probe| probe.first_time());
+        let mut segments: Vec<(Option<i64>, PathBuf)> =
+            places.iter().map(|place| (first_time(&names[*place]), names[*place].clone())).collect();
+        segments.sort_by_key(|(time, _)| (time.is_none(), *time));
+        for (place, (_, path)) in places.iter().zip(segments) {
+            paths[*place] = path;
+        }
+    }
+}
+
+/// `x.trc` for `x_1.trc`; `None` for a name without a number.
+fn base_of(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?;
+    let (stem, ending) = name.split_at(name.find(".trc")?);
+    let (base, number) = stem.rsplit_once('_')?;
+    let is_number = !number.is_empty() && number.len() <= 3 && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| path.with_file_name(format!("{base}{ending}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exec(time: i64) -> String {
+        format!("EXEC #5:c=1,e=2,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=1,tim={time}\n")
+    }
+
+    #[test]
+    fn both_ends_of_a_long_file_are_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.trc");
+        let text: String = (0..60_000).map(|time| exec(1_000_000 + time)).collect();
+        std::fs::write(&path, &text).unwrap();
+        let probe = probe(&path).unwrap();
+        assert_eq!(probe.first_time(), Some(1_000_000));
+        let tail = probe.tail.unwrap();
+        let last = tail.records.last().unwrap();
+        assert!(matches!(&last.body, Body::Call(call) if call.end == Some(1_059_999)));
+        assert_eq!(last.offset as usize, text.trim_end().rfind('\n').unwrap() + 1);
+    }
+
+    #[test]
+    fn segments_are_ordered_by_time_and_others_are_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, time: i64| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, exec(time)).unwrap();
+            path
+        };
+        let mut paths = vec![
+            write("db_ora_7.trc", 500),
+            write("a.trc", 90),
+            write("db_ora_7_1.trc", 700),
+            write("db_ora_7_2.trc", 600),
+            write("b_1.trc", 10),
+        ];
+        order_segments(&mut paths);
+        let names: Vec<_> = paths.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
+        assert_eq!(names, ["db_ora_7.trc", "a.trc", "db_ora_7_2.trc", "db_ora_7_1.trc", "b_1.trc"]);
+    }
+}

@@ -1,0 +1,139 @@
+//! Reads a trace in parallel: chunks are scanned on several processors, and their records are taken in order.
+//!
+//! A worker reads the next chunk and scans it as if it began between constructs, or takes the turn and hands the next
+//! batch to the consumer; the queue says which. If the chunk before ended within a construct, the batch is scanned once
+//! more in its turn, with what is known then. Nothing is held but a few chunks.
+
+mod queue;
+mod turn;
+
+use std::io;
+use std::mem;
+use std::ops::ControlFlow;
+use std::thread;
+
+use crate::input::bytes::Bytes;
+use crate::source::oracle::chunk::{Chunk, Chunks};
+use crate::source::oracle::read::queue::{Queue, Scanned, Task};
+use crate::source::oracle::read::turn::{Entry, Turn};
+use crate::source::oracle::record::Batch;
+use crate::source::oracle::scan::{Outcome, Scanner, State};
+
+pub use crate::source::contract::ReadOptions;
+pub use turn::Consumer;
+
+/// Reads one file and hands its batches to `consumer`, in order.
+///
+/// A batch may have bytes behind its last record that come again in the next one. An error of the source ends the
+/// reading; what was read before it was consumed.
+pub fn read(source: Bytes, options: ReadOptions, consumer: &mut (dyn FnMut(&Batch) + Send)) -> io::Result<()> {
+    read_while(source, options, &mut |batch| {
+        consumer(batch);
+        ControlFlow::Continue(())
+    })
+}
+
+/// Reads one file like [`read`], as long as `consumer` wants more: what comes behind the batch at which it breaks off
+/// is not read.
+pub fn read_while(source: Bytes, options: ReadOptions, consumer: &mut Consumer<'_>) -> io::Result<()> {
+    let mut source = Chunks::new(source, options.chunk_bytes);
+    let mut worker = Worker::default();
+    let mut turn = Turn { entry: Entry::default(), failure: None, is_over: false, consumer };
+    let mut batch = Batch::default();
+    if let Some(chunk) = source.next(&mut batch.bytes)? {
+        let scanned = worker.scan(batch, chunk);
+        batch = worker.consume(scanned, &mut turn);
+    }
+    if turn.is_over {
+        return Ok(());
+    }
+    let workers = if source.is_over() { 1 } else { options.workers.max(1) };
+    let queue = Queue::new(source, turn, batch, workers);
+    thread::scope(|scope| {
+        for number in 1..workers {
+            let queue = &queue;
+            scope.spawn(move || Worker::default().work(number, queue));
+        }
+        worker.work(0, &queue);
+    });
+    queue.into_turn().and_then(|turn| turn.failure).map_or(Ok(()), Err)
+}
+
+/// What a thread has of its own.
+#[derive(Default)]
+struct Worker {
+    scanner: Scanner,
+    /// Room to put what is left of a chunk before the next one.
+    joined: Vec<u8>,
+}
+
+impl Worker {
+    /// Does what the queue says until there is nothing more to do.
+    fn work(&mut self, number: usize, queue: &Queue<'_>) {
+        let _alarm = Alarm { queue };
+        loop {
+            match queue.task(number) {
+                Task::Read(mut source, mut batch) => {
+                    let chunk = source.next(&mut batch.bytes);
+                    if let Some((place, chunk, batch)) = queue.end_reading(source, chunk, batch) {
+                        queue.end_scanning(number, place, self.scan(batch, chunk));
+                    }
+                }
+                Task::Scan(place, chunk, batch) => queue.end_scanning(number, place, self.scan(batch, chunk)),
+                Task::Consume(mut turn, Ok(scanned)) => {
+                    let batch = self.consume(scanned, &mut turn);
+                    queue.end_turn(number, turn, Some(batch));
+                }
+                Task::Consume(turn, Err(error)) => {
+                    queue.end_turn(number, Turn { failure: Some(error), is_over: true, ..turn }, None);
+                }
+                Task::Leave => return,
+            }
+        }
+    }
+
+    /// Scans the chunk in a batch as if it began between constructs.
+    fn scan(&mut self, mut batch: Batch, chunk: Chunk) -> Scanned {
+        batch.offset = chunk.offset;
+        let outcome = self.scanner.scan(&mut batch, State::Between, chunk.end);
+        Scanned { batch, chunk, outcome }
+    }
+
+    /// Hands a batch on, scanned once more where its chunk begins within a construct.
+    fn consume(&mut self, scanned: Scanned, turn: &mut Turn<'_>) -> Batch {
+        let Scanned { mut batch, chunk, mut outcome } = scanned;
+        if !turn.entry.is_between() {
+            outcome = self.scan_again(&mut batch, chunk, &mut turn.entry);
+        }
+        turn.is_over |= (turn.consumer)(&batch).is_break();
+        turn.entry.begun.clear();
+        turn.entry.begun.extend_from_slice(&batch.bytes[outcome.consumed..]);
+        turn.entry.state = outcome.state;
+        batch
+    }
+
+    fn scan_again(&mut self, batch: &mut Batch, chunk: Chunk, entry: &mut Entry) -> Outcome {
+        self.joined.clear();
+        self.joined.extend_from_slice(&entry.begun);
+        self.joined.extend_from_slice(&batch.bytes);
+        mem::swap(&mut self.joined, &mut batch.bytes);
+        batch.offset = chunk.offset - entry.begun.len() as u64;
+        self.scanner.scan(batch, mem::take(&mut entry.state), chunk.end)
+    }
+}
+
+/// Lets the others go when a thread panics: they would wait for ever for what it has in its hands.
+struct Alarm<'q, 'a> {
+    queue: &'q Queue<'a>,
+}
+
+impl Drop for Alarm<'_, '_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.queue.break_off();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

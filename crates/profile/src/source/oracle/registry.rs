@@ -1,0 +1,365 @@
+//! Names to indexes: statements, events, scopes and calls, each kept once however often the trace repeats it.
+
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
+
+use crate::event::{
+    Context, Event, EventIndex, ProblemKind, Scope, ScopeIndex, Statement, StatementIndex, StatementKind,
+};
+use crate::source::oracle::record::{CallKind, DeclarationRecord, EventName};
+
+/// So much of a statement's text is kept.
+const TEXT_BYTES: usize = 64 << 10;
+
+/// So many statements have a row of their own: a program that writes literals into its texts can have millions, and a
+/// damaged file one in every line. A statement takes about 1 KiB, beside its text.
+const STATEMENTS: usize = 1 << 18;
+
+/// The id of the row that all later ones share.
+const OTHER_STATEMENTS: &str = "other statements";
+
+/// So many unknown cursors have a row of their own: a damaged file could name a new one in every line.
+const UNKNOWN_CURSORS: usize = 10_000;
+
+/// So many events and so many scopes are kept apart, for the same reason; what comes later shares the last one. No
+/// release has half as many events.
+const EVENTS: usize = 1 << 12;
+const SCOPES: usize = 1 << 17;
+
+/// So many names of calls are kept apart.
+const CALL_NAMES: usize = 1 << 10;
+
+/// What makes two statements one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum StatementKey {
+    /// The identifier of the SQL, padded with zeros.
+    SqlId([u8; 16]),
+    /// Hash values collide, so the text counts too.
+    Text {
+        hash: u64,
+        text: u64,
+        bytes: u64,
+    },
+    Unknown {
+        file: u32,
+        session: u32,
+        cursor: u64,
+    },
+    UnknownShared,
+    OtherStatements,
+    ParseError {
+        text: u64,
+        bytes: usize,
+    },
+}
+
+/// A statement, and what had to be given up for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(crate) index: StatementIndex,
+    pub(crate) given_up: Option<ProblemKind>,
+}
+
+/// Indexes of names already seen.
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    hasher: RandomState,
+    statements: HashMap<StatementKey, StatementIndex, RandomState>,
+    events: HashMap<EventName, EventIndex, RandomState>,
+    scopes: HashMap<Scope, ScopeIndex, RandomState>,
+    call_names: HashMap<String, u16, RandomState>,
+    unknown_cursors: usize,
+    /// The pseudo statements that were asked for: nearly every second line asks.
+    no_cursor: Option<StatementIndex>,
+    large_objects: Option<StatementIndex>,
+    client_calls: Option<StatementIndex>,
+}
+
+/// Names of the calls that every trace has, at the index of their kind.
+const FIXED_NAMES: [&str; 8] = ["PARSE", "EXEC", "FETCH", "CLOSE", "UNMAP", "SORT UNMAP", "LOB", "RPC EXEC"];
+
+/// The index of a kind's name.
+pub(crate) fn name_of(kind: CallKind) -> u16 {
+    match kind {
+        CallKind::Parse => 0,
+        CallKind::Exec => 1,
+        CallKind::Fetch => 2,
+        CallKind::Close => 3,
+        CallKind::Unmap => 4,
+        CallKind::SortUnmap => 5,
+        CallKind::Lob => 6,
+        CallKind::Rpc => 7,
+    }
+}
+
+impl Registry {
+    /// Knows the names of calls that have no name of their own, and the scope without a name.
+    pub(crate) fn new(context: &mut Context) -> Registry {
+        let mut registry = Registry::default();
+        for name in FIXED_NAMES {
+            registry.call_name(context, name);
+        }
+        registry.scope(context, &Scope::default());
+        registry
+    }
+
+    /// A declared statement; shortened where its text is longer than is kept.
+    pub(crate) fn declared(&mut self, context: &mut Context, declaration: &DeclarationRecord, bytes: &[u8]) -> Entry {
+        let text = bytes.get(declaration.text.clone()).unwrap_or_default();
+        let sql_id = bytes.get(declaration.sql_id.clone()).unwrap_or_default();
+        let mut padded = [0; 16];
+        let key = match padded.get_mut(..sql_id.len()) {
+            Some(start) if !sql_id.is_empty() => {
+                start.copy_from_slice(sql_id);
+                StatementKey::SqlId(padded)
+            }
+            _ => {
+                let hash = declaration.hash;
+                StatementKey::Text { hash, text: self.hasher.hash_one(text), bytes: declaration.text_bytes }
+            }
+        };
+        self.statement(context, key, (text, declaration.text_bytes), || Statement {
+            id: match key {
+                StatementKey::SqlId(_) => shown(sql_id),
+                _ => declaration.hash.to_string(),
+            },
+            command: declaration.command,
+            depth: declaration.depth,
+            user: declaration.user,
+            ..Statement::default()
+        })
+    }
+
+    /// The statement of a cursor that the file does not declare; all further ones share a row.
+    pub(crate) fn unknown(&mut self, context: &mut Context, file: u32, session: u32, cursor: u64) -> Entry {
+        let key = StatementKey::Unknown { file, session, cursor };
+        if self.unknown_cursors >= UNKNOWN_CURSORS && !self.statements.contains_key(&key) {
+            return self.unknown_shared(context);
+        }
+        let before = context.statements.len();
+        let id = format!("unknown cursor #{cursor}");
+        let made = || Statement { id, kind: StatementKind::UnknownCursor, ..Statement::default() };
+        let entry = self.statement(context, key, (&[], 0), made);
+        self.unknown_cursors += context.statements.len() - before;
+        entry
+    }
+
+    /// The statement of unknown cursors that have no row of their own.
+    pub(crate) fn unknown_shared(&mut self, context: &mut Context) -> Entry {
+        let id = "other unknown cursors".to_owned();
+        let made = || Statement { id, kind: StatementKind::UnknownCursor, ..Statement::default() };
+        let entry = self.statement(context, StatementKey::UnknownShared, (&[], 0), made);
+        Entry { given_up: Some(ProblemKind::UnknownCursorsShared), ..entry }
+    }
+
+    /// The pseudo statement of a kind that has only one.
+    pub(crate) fn pseudo(&mut self, context: &mut Context, kind: StatementKind) -> StatementIndex {
+        let (known, id) = match kind {
+            StatementKind::LargeObjects => (&mut self.large_objects, "LOB operations"),
+            StatementKind::ClientCalls => (&mut self.client_calls, "RPC calls"),
+            _ => (&mut self.no_cursor, "cursor #0"),
+        };
+        *known.get_or_insert_with(|| {
+            let index = StatementIndex(index_of(context.statements.len()));
+            context.statements.push(Statement { id: id.to_owned(), kind, ..Statement::default() });
+            index
+        })
+    }
+
+    /// A text that could not be parsed.
+    pub(crate) fn parse_error(&mut self, context: &mut Context, text: &[u8], depth: u16) -> Entry {
+        let number = context.statements.len();
+        let key = StatementKey::ParseError { text: self.hasher.hash_one(text), bytes: text.len() };
+        self.statement(context, key, (text, text.len() as u64), || Statement {
+            id: format!("parse error {number}"),
+            depth,
+            kind: StatementKind::ParseError,
+            ..Statement::default()
+        })
+    }
+
+    fn statement(
+        &mut self,
+        context: &mut Context,
+        key: StatementKey,
+        (text, text_bytes): (&[u8], u64),
+        make: impl FnOnce() -> Statement,
+    ) -> Entry {
+        if let Some(&index) = self.statements.get(&key) {
+            return Entry { index, given_up: None };
+        }
+        if self.statements.len() >= STATEMENTS && key != StatementKey::UnknownShared {
+            return self.other_statements(context);
+        }
+        let kept = &text[..text.len().min(TEXT_BYTES)];
+        let index = self.insert(context, key, Statement { text: shown(kept), text_bytes, ..make() });
+        let is_shortened = text_bytes > TEXT_BYTES as u64;
+        Entry { index, given_up: is_shortened.then_some(ProblemKind::TextShortened) }
+    }
+
+    /// The statement of all for which there is no room.
+    fn other_statements(&mut self, context: &mut Context) -> Entry {
+        let index = self.statements.get(&StatementKey::OtherStatements).copied().unwrap_or_else(|| {
+            let statement = Statement { id: OTHER_STATEMENTS.to_owned(), ..Statement::default() };
+            self.insert(context, StatementKey::OtherStatements, statement)
+        });
+        Entry { index, given_up: Some(ProblemKind::StatementsShared) }
+    }
+
+    fn insert(&mut self, context: &mut Context, key: StatementKey, statement: Statement) -> StatementIndex {
+        let index = StatementIndex(index_of(context.statements.len()));
+        context.statements.push(statement);
+        self.statements.insert(key, index);
+        index
+    }
+
+    /// An event.
+    pub(crate) fn event(&mut self, context: &mut Context, name: &EventName) -> EventIndex {
+        if let Some(&index) = self.events.get(name) {
+            return index;
+        }
+        let index = EventIndex(index_of(context.events.len().min(EVENTS)));
+        if context.events.len() < EVENTS {
+            context.events.push(Event { name: name.event.clone(), parameters: name.parameters.clone() });
+            self.events.insert(name.clone(), index);
+        } else if context.events.len() == EVENTS {
+            context.events.push(Event { name: "other events".into(), parameters: Vec::new() });
+        }
+        index
+    }
+
+    /// A combination of module, action, service, client and container.
+    pub(crate) fn scope(&mut self, context: &mut Context, scope: &Scope) -> ScopeIndex {
+        if let Some(&index) = self.scopes.get(scope) {
+            return index;
+        }
+        let index = ScopeIndex(index_of(context.scopes.len().min(SCOPES)));
+        if context.scopes.len() < SCOPES {
+            context.scopes.push(scope.clone());
+            self.scopes.insert(scope.clone(), index);
+        } else if context.scopes.len() == SCOPES {
+            context.scopes.push(Scope { module: "other modules".into(), ..Scope::default() });
+        }
+        index
+    }
+
+    /// A name of a call.
+    pub(crate) fn call_name(&mut self, context: &mut Context, name: &str) -> u16 {
+        if let Some(&index) = self.call_names.get(name) {
+            return index;
+        }
+        let lob = name_of(CallKind::Lob);
+        if name.is_empty() || context.call_names.len() >= CALL_NAMES {
+            return lob;
+        }
+        let index = u16::try_from(context.call_names.len()).unwrap_or(lob);
+        context.call_names.push(name.to_owned());
+        self.call_names.insert(name.to_owned(), index);
+        index
+    }
+}
+
+/// Bytes as text, with other letters than those of UTF-8 shown as well as they can be.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    // Nearly all texts are sound, and checking first is many times faster than looking for what is not.
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes).into_owned(), str::to_owned)
+}
+
+/// Puts the same in place of what a text holds, in the room that it has.
+pub(crate) fn show(bytes: &[u8], into: &mut String) {
+    into.clear();
+    match std::str::from_utf8(bytes) {
+        Ok(text) => into.push_str(text),
+        Err(_) => into.push_str(&String::from_utf8_lossy(bytes)),
+    }
+}
+
+/// An index of 32 bits; four thousand million statements do not fit in memory.
+fn index_of(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn declaration(hash: u64, sql_id: std::ops::Range<usize>, text: std::ops::Range<usize>) -> DeclarationRecord {
+        let (text_bytes, time) = (text.len() as u64, None);
+        DeclarationRecord {
+            cursor: 1,
+            depth: 0,
+            user: 0,
+            command: 3,
+            time,
+            hash,
+            sql_id,
+            text,
+            text_bytes,
+            is_cut: false,
+        }
+    }
+
+    #[test]
+    fn two_texts_with_one_hash_stay_two_statements() {
+        let mut context = Context::default();
+        let mut registry = Registry::new(&mut context);
+        let bytes = b"select 1select 2";
+        let first = registry.declared(&mut context, &declaration(7, 0..0, 0..8), bytes).index;
+        let second = registry.declared(&mut context, &declaration(7, 0..0, 8..16), bytes).index;
+        let again = registry.declared(&mut context, &declaration(7, 0..0, 0..8), bytes).index;
+        assert_ne!(first, second);
+        assert_eq!(first, again);
+        assert_eq!(context.statements[first.0 as usize].id, "7");
+        assert_eq!(context.statements[second.0 as usize].text, "select 2");
+    }
+
+    #[test]
+    fn a_long_text_is_kept_once_and_shortened() {
+        let mut context = Context::default();
+        let mut registry = Registry::new(&mut context);
+        let bytes = vec![b'x'; 1 << 20];
+        let entry = registry.declared(&mut context, &declaration(7, 0..13, 0..1 << 20), &bytes);
+        assert_eq!(entry.given_up, Some(ProblemKind::TextShortened));
+        let again = registry.declared(&mut context, &declaration(8, 0..13, 0..1 << 20), &bytes);
+        assert_eq!(again.given_up, None);
+        assert_eq!(context.statements.len(), 1);
+        let statement = &context.statements[0];
+        assert_eq!((statement.text.len(), statement.text_bytes), (TEXT_BYTES, 1 << 20));
+    }
+
+    #[test]
+    fn a_new_unknown_cursor_in_every_line_fills_no_memory() {
+        let mut context = Context::default();
+        let mut registry = Registry::new(&mut context);
+        let shared =
+            (0..20_000).filter(|cursor| registry.unknown(&mut context, 0, 0, *cursor).given_up.is_some()).count();
+        assert_eq!((context.statements.len(), shared), (UNKNOWN_CURSORS + 1, 10_000));
+        let known = registry.unknown(&mut context, 0, 0, 3);
+        assert_eq!(context.statements[known.index.0 as usize].id, "unknown cursor #3");
+    }
+
+    #[test]
+    fn a_new_statement_in_every_line_fills_no_memory() {
+        let mut context = Context::default();
+        let mut registry = Registry::new(&mut context);
+        let mut shared = 0;
+        for number in 0..STATEMENTS as u64 + 500 {
+            let entry = registry.declared(&mut context, &declaration(number, 0..0, 0..0), b"");
+            shared += usize::from(entry.given_up == Some(ProblemKind::StatementsShared));
+        }
+        assert_eq!((context.statements.len(), shared), (STATEMENTS + 1, 500));
+        assert_eq!(context.statements[STATEMENTS].id, OTHER_STATEMENTS);
+        let known = registry.declared(&mut context, &declaration(3, 0..0, 0..0), b"");
+        assert_eq!((known.index, known.given_up), (StatementIndex(3), None));
+    }
+
+    #[test]
+    fn spans_outside_the_bytes_are_empty_texts() {
+        let mut context = Context::default();
+        let mut registry = Registry::new(&mut context);
+        let index = registry.declared(&mut context, &declaration(9, 50..60, 40..90), b"short").index;
+        assert_eq!(context.statements[index.0 as usize].text, "");
+    }
+}

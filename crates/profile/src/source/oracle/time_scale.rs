@@ -1,0 +1,149 @@
+//! In which unit a trace counts its time.
+//!
+//! Old ports convert nanoseconds by a shift of ten bits, so that what they call a microsecond is 1.024 µs; before
+//! 9i all times were centiseconds. Neither is written in the file: the unit is found by holding the trace's clock
+//! against the wall clock of its stamps, and what was found stands in the profile with its evidence.
+
+use crate::event::{Evidence, TimeScale, Unit};
+use crate::source::oracle::record::{Batch, Body, CallKind, Mark};
+
+/// Looks at some of a file's records, such as the first and the last megabytes, to find its unit.
+#[derive(Debug, Default)]
+pub struct TimeScaleProbe {
+    is_old: bool,
+    /// The last stamp, until a timed record follows.
+    stamp: Option<i64>,
+    /// (stamp, clock of the timed record after it).
+    calls: Vec<(i64, i64)>,
+    waits: Vec<(i64, i64)>,
+    sleeps: u64,
+    sleep_units: f64,
+}
+
+/// So many pairs of stamp and clock are kept, the last one aside.
+const PAIRS: usize = 4096;
+
+/// Stamps closer together than this say nothing of the slope: each is good for about 10 ms.
+const SLOPE_SECONDS: f64 = 3.0;
+
+/// How far the wall clock can be from UTC, in seconds: no time zone is farther.
+const ZONE_SECONDS: f64 = 14.0 * 3600.0;
+
+impl TimeScaleProbe {
+    /// Nothing seen yet.
+    pub fn new() -> TimeScaleProbe {
+        TimeScaleProbe::default()
+    }
+
+    /// Looks at the records of a batch. Batches come in the file's order; parts may be left out in between.
+    pub fn batch(&mut self, batch: &Batch) {
+        self.stamp = None;
+        for record in &batch.records {
+            match &record.body {
+                Body::Mark(mark, clock) => self.mark(mark, *clock, &batch.bytes),
+                Body::Call(call) if call.kind != CallKind::Rpc => self.pair(call.end, TimeScaleProbe::calls_mut),
+                Body::Wait(wait) => {
+                    self.pair(wait.end, TimeScaleProbe::waits_mut);
+                    let name = batch.events.get(usize::from(wait.event));
+                    if name.is_some_and(|name| name.event == "PL/SQL lock timer" && is_duration(&name.parameters)) {
+                        self.sleep(wait.parameters[0], wait.elapsed);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What was found.
+    pub fn decide(&self) -> TimeScale {
+        let same = |unit, evidence| TimeScale { calls: unit, waits: unit, evidence };
+        if self.is_old {
+            return same(Unit::Centisecond, Evidence::Version);
+        }
+        match (epoch(&self.calls), epoch(&self.waits)) {
+            (Some((calls, evidence)), waits) => {
+                return TimeScale { calls, waits: waits.map_or(calls, |(waits, _)| waits), evidence };
+            }
+            (None, Some((waits, evidence))) => return same(waits, evidence),
+            (None, None) => {}
+        }
+        let mut pairs: Vec<(i64, i64)> = self.calls.iter().chain(&self.waits).copied().collect();
+        pairs.sort_unstable();
+        if let Some((unit, evidence)) = slope(&pairs) {
+            return same(unit, evidence);
+        }
+        let mean = self.sleep_units / self.sleeps.max(1) as f64;
+        if self.sleeps >= 3 && (0.972..0.982).contains(&mean) {
+            return same(Unit::Shifted, Evidence::LockTimer { waits: self.sleeps, mean: mean * 1e6 });
+        }
+        TimeScale::default()
+    }
+
+    fn mark(&mut self, mark: &Mark, clock: Option<i64>, bytes: &[u8]) {
+        self.stamp = clock.or(self.stamp);
+        if let Mark::Version(span) = mark {
+            let text = bytes.get(span.clone()).unwrap_or_default();
+            let major = text.split(|byte| *byte == b'.').next().unwrap_or_default();
+            self.is_old = matches!(major, b"7" | b"8");
+        }
+    }
+
+    fn calls_mut(&mut self) -> &mut Vec<(i64, i64)> {
+        &mut self.calls
+    }
+
+    fn waits_mut(&mut self) -> &mut Vec<(i64, i64)> {
+        &mut self.waits
+    }
+
+    fn pair(&mut self, end: Option<i64>, list: fn(&mut TimeScaleProbe) -> &mut Vec<(i64, i64)>) {
+        let (Some(stamp), Some(end)) = (self.stamp, end) else {
+            return;
+        };
+        self.stamp = None;
+        let list = list(self);
+        if list.len() >= PAIRS {
+            list.pop();
+        }
+        list.push((stamp, end));
+    }
+
+    fn sleep(&mut self, hundredths: i64, elapsed: i64) {
+        // The event is written a second time with a few microseconds where the sleep was interrupted or over.
+        if (100..=100_000).contains(&hundredths) && elapsed > hundredths * 5_000 {
+            self.sleeps += 1;
+            self.sleep_units += elapsed as f64 / (hundredths as f64 * 1e4);
+        }
+    }
+}
+
+fn is_duration(parameters: &[String]) -> bool {
+    parameters.first().is_some_and(|name| name == "duration")
+}
+
+/// The unit in which the clock counts from 1970, if it does.
+fn epoch(pairs: &[(i64, i64)]) -> Option<(Unit, Evidence)> {
+    let &(stamp, clock) = pairs.first()?;
+    [Unit::Microsecond, Unit::Shifted].into_iter().find_map(|unit| {
+        let difference_s = (stamp as f64 - clock as f64 * unit.micros()) / 1e6;
+        let quarters = difference_s / 900.0;
+        let is_zone = difference_s.abs() <= ZONE_SECONDS && (quarters - quarters.round()).abs() * 900.0 <= 30.0;
+        is_zone.then_some((unit, Evidence::Epoch { difference_s }))
+    })
+}
+
+/// The unit in which the clock runs as fast as the wall clock, if there is one.
+fn slope(pairs: &[(i64, i64)]) -> Option<(Unit, Evidence)> {
+    let (first, last) = (pairs.first()?, pairs.last()?);
+    let seconds = (last.0 as f64 - first.0 as f64) / 1e6;
+    let units = last.1 as f64 - first.1 as f64;
+    if seconds < SLOPE_SECONDS || units <= 0.0 {
+        return None;
+    }
+    let ratio = seconds * 1e6 / units;
+    let tolerance = 0.02 / seconds + 0.001;
+    [Unit::Microsecond, Unit::Shifted]
+        .into_iter()
+        .find(|unit| (ratio - unit.micros()).abs() <= tolerance)
+        .map(|unit| (unit, Evidence::Slope { seconds, ratio }))
+}

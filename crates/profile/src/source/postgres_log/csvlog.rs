@@ -1,0 +1,255 @@
+//! Entries of a log in CSV (`log_destination = 'csvlog'`): one record an entry, quoted, with line feeds inside quotes.
+//!
+//! A log that was cut leaves a quote open, and everything behind it would be read inside out. That shows at once,
+//! because a closing quote must be followed by a comma or the line's end: the record is given up there, and reading
+//! goes on at the next line that begins with a time.
+
+use super::clock::timestamp;
+use super::entry::{Entry, Line, MESSAGE_BYTES_MAX, Sink};
+use crate::event::Unread;
+
+/// What records that cannot be read are counted as.
+const BROKEN: &str = "broken records";
+
+/// Numbers of the columns, from 0.
+mod column {
+    pub(super) const TIME: usize = 0;
+    pub(super) const USER: usize = 1;
+    pub(super) const DATABASE: usize = 2;
+    pub(super) const PROCESS: usize = 3;
+    pub(super) const SESSION: usize = 5;
+    pub(super) const MESSAGE: usize = 13;
+    pub(super) const CONTEXT: usize = 18;
+    pub(super) const APPLICATION: usize = 22;
+    pub(super) const QUERY_ID: usize = 25;
+}
+
+/// Columns of every version; 13 added one, 14 two more.
+const COLUMNS_MIN: usize = 23;
+/// More columns than any version has are damage.
+const COLUMNS_MAX: usize = 64;
+
+/// Where the reading of a record stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// At the start of a field.
+    #[default]
+    Start,
+    /// Inside a field without quotes.
+    Plain,
+    /// Inside quotes.
+    Quoted,
+    /// Behind a quote that ends the field, or is the first of two.
+    Closed,
+}
+
+/// Puts entries together line by line.
+#[derive(Debug, Default)]
+pub struct Assembler {
+    fields: Vec<Vec<u8>>,
+    state: State,
+    length: usize,
+    /// The lines of the record so far; none between records.
+    taken: Option<Unread>,
+}
+
+impl Assembler {
+    /// Takes the next line.
+    pub fn line(&mut self, line: &Line<'_>, sink: &mut dyn Sink) {
+        if self.taken.is_none() && !begins_record(line.text) {
+            sink.unread(line.unread(BROKEN));
+            return;
+        }
+        if self.take(line) {
+            if self.state != State::Quoted {
+                self.emit(sink);
+            }
+            return;
+        }
+        // The line does not go on with the record; perhaps it begins one.
+        let is_first = self.taken.is_none();
+        self.give_up(sink);
+        if is_first || !begins_record(line.text) || !self.take(line) {
+            self.give_up(sink);
+            sink.unread(line.unread(BROKEN));
+        } else if self.state != State::Quoted {
+            self.emit(sink);
+        }
+    }
+
+    /// Gives up the record that is open.
+    pub fn finish(&mut self, sink: &mut dyn Sink) {
+        self.give_up(sink);
+    }
+
+    /// Reads a line as the record's next; whether it can be.
+    fn take(&mut self, line: &Line<'_>) -> bool {
+        self.length += line.text.len() + 1;
+        if line.is_too_long || self.length > MESSAGE_BYTES_MAX || !self.read(line.text) {
+            return false;
+        }
+        let taken = self.taken.get_or_insert(Unread { kind: BROKEN, first_offset: line.offset, ..Unread::default() });
+        taken.lines += 1;
+        taken.bytes += line.bytes;
+        true
+    }
+
+    fn read(&mut self, text: &[u8]) -> bool {
+        if self.fields.is_empty() {
+            self.fields.push(Vec::new());
+        } else if let (State::Quoted, Some(field)) = (self.state, self.fields.last_mut()) {
+            field.push(b'\n');
+        }
+        let mut at = 0;
+        while at < text.len() {
+            let byte = text[at];
+            let Some(field) = self.fields.last_mut() else { return false };
+            at += 1;
+            match (self.state, byte) {
+                (State::Start | State::Plain | State::Closed, b',') => {
+                    if self.fields.len() == COLUMNS_MAX {
+                        return false;
+                    }
+                    self.fields.push(Vec::new());
+                    self.state = State::Start;
+                }
+                (State::Start, b'"') => self.state = State::Quoted,
+                (State::Closed, b'"') => {
+                    field.push(b'"');
+                    self.state = State::Quoted;
+                }
+                (State::Start | State::Plain, byte) if byte != b'"' => {
+                    field.push(byte);
+                    self.state = State::Plain;
+                }
+                (State::Quoted, b'"') => self.state = State::Closed,
+                (State::Quoted, _) => {
+                    let rest = &text[at - 1..];
+                    let length = memchr::memchr(b'"', rest).unwrap_or(rest.len());
+                    field.extend_from_slice(&rest[..length]);
+                    at += length - 1;
+                }
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    fn emit(&mut self, sink: &mut dyn Sink) {
+        if self.fields.len() < COLUMNS_MIN {
+            self.give_up(sink);
+            return;
+        }
+        let taken = self.taken.take().unwrap_or_default();
+        let mut field = |index: usize| self.fields.get_mut(index).map(std::mem::take).unwrap_or_default();
+        let mut text = |index: usize| String::from_utf8_lossy(&field(index)).into_owned();
+        let mut entry = Entry {
+            offset: taken.first_offset,
+            lines: taken.lines,
+            bytes: taken.bytes,
+            time: timestamp(text(column::TIME).as_bytes()).map(|(time, _)| time),
+            session: text(column::SESSION),
+            query_id: text(column::QUERY_ID).parse().ok().filter(|id| *id != 0),
+            ..Entry::default()
+        };
+        if entry.session.is_empty() {
+            entry.session = text(column::PROCESS);
+        }
+        entry.scope.client = text(column::USER);
+        entry.scope.container = text(column::DATABASE);
+        entry.scope.module = text(column::APPLICATION);
+        entry.message = field(column::MESSAGE);
+        entry.context = field(column::CONTEXT);
+        self.clear();
+        sink.entry(&entry);
+    }
+
+    fn give_up(&mut self, sink: &mut dyn Sink) {
+        if let Some(taken) = self.taken.take() {
+            sink.unread(taken);
+        }
+        self.clear();
+    }
+
+    fn clear(&mut self) {
+        self.fields.clear();
+        self.state = State::Start;
+        self.length = 0;
+    }
+}
+
+/// Whether a line begins like a record: a time and its zone, then a comma.
+pub fn begins_record(text: &[u8]) -> bool {
+    let Some((_, length)) = timestamp(text) else { return false };
+    let zone = text[length..].iter().position(|byte| *byte == b',');
+    zone.is_some_and(|zone| zone <= 40)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Kept {
+        entries: Vec<Entry>,
+        unread: u64,
+    }
+
+    impl Sink for Kept {
+        fn entry(&mut self, entry: &Entry) {
+            self.entries.push(entry.clone());
+        }
+        fn unread(&mut self, unread: Unread) {
+            self.unread += unread.lines;
+        }
+    }
+
+    fn entries(log: &str) -> Kept {
+        let mut lines = super::super::entry::Lines::new(log.as_bytes());
+        let (mut assembler, mut kept) = (Assembler::default(), Kept::default());
+        while let Some(line) = lines.read_line().unwrap() {
+            assembler.line(&line, &mut kept);
+        }
+        assembler.finish(&mut kept);
+        kept
+    }
+
+    fn record(message: &str) -> String {
+        format!(
+            "2026-11-21 10:45:53.123 UTC,\"me\",\"shop\",77,\"[local]\",69.4d,3,\"SELECT\",\
+             2026-11-21 10:00:00 UTC,3/4,0,\
+             LOG,\
+             00000,\"{message}\",,,,,\"in f()\",,,,\"psql\",\"client backend\",,-42\n"
+        )
+    }
+
+    #[test]
+    fn a_record_keeps_its_quotes_and_line_feeds() {
+        let kept = entries(&record("duration: 1 ms  plan:\n{\n  \"\"a\"\": 1,\n\n}"));
+        assert_eq!((kept.entries.len(), kept.unread), (1, 0));
+        let entry = &kept.entries[0];
+        assert_eq!(entry.message, b"duration: 1 ms  plan:\n{\n  \"a\": 1,\n\n}");
+        assert_eq!((entry.session.as_str(), entry.scope.module.as_str(), entry.query_id), ("69.4d", "psql", Some(-42)));
+        assert_eq!((entry.context.as_slice(), entry.lines), (&b"in f()"[..], 5));
+    }
+
+    #[test]
+    fn a_cut_record_costs_no_other() {
+        let whole = record("a \"\"b\"\"\nc");
+        for cut in 30..whole.len() - 1 {
+            if !whole.is_char_boundary(cut) {
+                continue;
+            }
+            let kept = entries(&format!("{}\n{whole}{whole}", &whole[..cut]));
+            let found = kept.entries.iter().filter(|entry| entry.message == b"a \"b\"\nc").count();
+            assert!(found >= 2, "cut at {cut}: {found} of 2");
+        }
+    }
+
+    #[test]
+    fn a_quote_that_never_closes_is_counted_and_no_entry() {
+        let log = record("x");
+        let kept = entries(&log[..log.len() - 60]);
+        assert_eq!((kept.entries.len(), kept.unread), (0, 1));
+    }
+}

@@ -1,0 +1,144 @@
+//! An entry of a server log, whatever its format, and the lines that entries are made of.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+use crate::event::{Scope, Unread};
+
+/// Longest message that is kept; a longer one is passed over and counted. A plan of ten thousand nodes has 20 MiB.
+pub const MESSAGE_BYTES_MAX: usize = 32 << 20;
+
+/// Bytes that are read at once.
+const READ_BYTES: usize = 1 << 18;
+
+/// One message of a server log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// Where its first line stands: bytes from the start of the (uncompressed) log.
+    pub offset: u64,
+    /// How many lines it has.
+    pub lines: u64,
+    /// How many bytes they have.
+    pub bytes: u64,
+    /// When it was written, in microseconds since 1970 as if the log's time zone were UTC.
+    pub time: Option<i64>,
+    /// The session, by its identifier or else by its process; empty where the log does not say.
+    pub session: String,
+    /// Application, user and database.
+    pub scope: Scope,
+    /// The query's identifier, where the format has a field for it.
+    pub query_id: Option<i64>,
+    /// The message.
+    pub message: Vec<u8>,
+    /// In which functions it happened; empty outside of all.
+    pub context: Vec<u8>,
+}
+
+/// Whoever takes entries.
+pub trait Sink {
+    /// An entry is whole.
+    fn entry(&mut self, entry: &Entry);
+    /// Lines that belong to no entry or cannot be read.
+    fn unread(&mut self, unread: Unread);
+}
+
+/// A line without its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// Where it begins.
+    pub offset: u64,
+    /// Its bytes, with its end.
+    pub bytes: u64,
+    /// Its text, without line feed and carriage return.
+    pub text: &'a [u8],
+    /// Whether it is longer than a message may be: the text is its beginning.
+    pub is_too_long: bool,
+}
+
+impl Line<'_> {
+    /// The line as one that is not read.
+    pub fn unread(&self, kind: &'static str) -> Unread {
+        Unread { kind, lines: 1, bytes: self.bytes, first_offset: self.offset }
+    }
+}
+
+/// The lines of a log, with bounded memory.
+#[derive(Debug)]
+pub struct Lines<R> {
+    input: BufReader<R>,
+    offset: u64,
+    text: Vec<u8>,
+}
+
+impl<R: Read> Lines<R> {
+    /// The lines of `input` from here on.
+    pub fn new(input: R) -> Lines<R> {
+        Lines { input: BufReader::with_capacity(READ_BYTES, input), offset: 0, text: Vec::new() }
+    }
+
+    /// The bytes at the beginning, as many as the first read gave; they stay to be read.
+    ///
+    /// # Errors
+    /// Where the input cannot be read.
+    pub fn head(&mut self) -> io::Result<&[u8]> {
+        self.input.fill_buf()
+    }
+
+    /// The next line.
+    ///
+    /// # Errors
+    /// Where the input cannot be read.
+    pub fn read_line(&mut self) -> io::Result<Option<Line<'_>>> {
+        self.text.clear();
+        let offset = self.offset;
+        let mut is_too_long = false;
+        loop {
+            let buffer = match self.input.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other?,
+            };
+            let end = memchr::memchr(b'\n', buffer);
+            let taken = end.map_or(buffer.len(), |end| end + 1);
+            let is_over = end.is_some() || buffer.is_empty();
+            if self.text.len() + taken <= MESSAGE_BYTES_MAX {
+                self.text.extend_from_slice(&buffer[..taken]);
+            } else {
+                is_too_long = true;
+            }
+            self.offset += taken as u64;
+            self.input.consume(taken);
+            if is_over {
+                break;
+            }
+        }
+        if self.offset == offset {
+            return Ok(None);
+        }
+        let text = self.text.strip_suffix(b"\n").unwrap_or(&self.text);
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        Ok(Some(Line { offset, bytes: self.offset - offset, text, is_too_long }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_know_where_they_stand_whatever_their_ends() {
+        let mut lines = Lines::new(&b"one\r\n\ntwo"[..]);
+        let mut found = Vec::new();
+        while let Some(line) = lines.read_line().unwrap() {
+            found.push((line.offset, line.bytes, line.text.to_vec()));
+        }
+        assert_eq!(found, [(0, 5, b"one".to_vec()), (5, 1, b"".to_vec()), (6, 3, b"two".to_vec())]);
+    }
+
+    #[test]
+    fn a_line_without_end_takes_no_memory_without_end() {
+        let endless = io::repeat(b'x').take(3 * MESSAGE_BYTES_MAX as u64);
+        let mut lines = Lines::new(endless.chain(&b"\nnext"[..]));
+        let line = lines.read_line().unwrap().unwrap();
+        assert!(line.is_too_long && line.text.len() <= MESSAGE_BYTES_MAX);
+        assert_eq!(lines.read_line().unwrap().unwrap().text, b"next");
+    }
+}

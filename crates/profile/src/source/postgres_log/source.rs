@@ -1,0 +1,758 @@
+//! From the entries of a server log to calls, waits and plan lines: the same stream that a trace gives.
+//!
+//! An execution with a plan is a call of kind Exec. Its reads are one wait a kind of I/O, because a log has sums and no
+//! single reads. What a log cannot know stays unaccounted within calls: CPU, and waits other than for I/O.
+//!
+//! A function's statements are logged before the statement that called it, whose figures include theirs: an entry with
+//! a context waits for the entry of its session that it ran inside, and is taken off it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Read};
+
+use super::entry::{Entry, Lines, Sink};
+use super::figures::{Figures, NodeFigures, figures};
+use super::format::{LogFormat, detect};
+use super::json::Fault;
+use super::message::plan_message;
+use super::plan::{Node, PlanDocument, read_plan};
+use super::{csvlog, jsonlog, stderr};
+use crate::event::{
+    Accounted, Call, CallKind, Context, Cost, Event, EventIndex, Observer, Placement, PlanLine, PlanLineFigures, Root,
+    Scope, ScopeIndex, Segment, Session, SessionIndex, Statement, StatementIndex, Ticks, Unread, Wait,
+};
+use crate::tables::folding::fold_text;
+
+/// Bytes of a statement's text that are kept.
+const TEXT_BYTES_MAX: usize = 64 << 10;
+
+/// How much earlier than its caller an inner statement may seem to begin: entries are stamped to the millisecond, and a
+/// while after the execution is over, when the plan has been written.
+const NESTING_TOLERANCE: Ticks = Ticks::from_micros(10_000);
+/// The same where a prefix has whole seconds.
+const NESTING_TOLERANCE_SECONDS: Ticks = Ticks::from_micros(1_010_000);
+
+/// A clock that goes back by more than this begins another stretch of time.
+const CLOCK_TOLERANCE: Ticks = Ticks::from_micros(1_100_000);
+
+/// Inner statements of one depth that wait for their caller; more are given up as calls without a parent.
+const WAITING_MAX: usize = 1_000_000;
+
+/// Kinds of I/O that a plan knows, by the names of PostgreSQL's own wait events.
+const EVENTS: [&str; 4] = ["IO:DataFileRead", "IO:DataFileWrite", "IO:BuffileRead", "IO:BuffileWrite"];
+
+/// What plans are counted as whose figures cannot be true.
+const BEYOND_BELIEF: &str = "plans with figures beyond belief";
+
+/// Greatest sum of any figure over all logs: what is beyond is damage, and would overflow the sums of a profile.
+const SUM_MAX: i64 = 1 << 60;
+
+/// What a log cannot know, for whoever prints a profile made from one.
+pub const UNKNOWABLE: &str = "A log of plans knows elapsed time and, with track_io_timing, the time of I/O. CPU, locks \
+    and all other waits are in the time unaccounted within calls; parsing, planning, the client, and statements that \
+    were not logged are in the time between calls.";
+
+/// What was found in logs, and what is to be known to read their figures.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogSummary {
+    /// Messages with a plan that was read.
+    pub plans: u64,
+    /// Bytes of their entries.
+    pub plan_bytes: u64,
+    /// Plans without figures: `auto_explain.log_analyze` was off.
+    pub unmeasured: u64,
+    /// Measured plans without blocks: `auto_explain.log_buffers` was off.
+    pub without_blocks: u64,
+    /// Measured plans without times of nodes: `auto_explain.log_timing` was off.
+    pub without_node_times: u64,
+    /// Plans that read blocks and do not say how long it took: `track_io_timing` was off.
+    pub without_io_times: u64,
+    /// Plans with a part that ran in several processes; its node times and waits are means of the processes.
+    pub parallel: u64,
+    /// Nodes whose own time came out below zero by more than rounding explains.
+    pub nodes_below_zero: u64,
+    /// Times of I/O that came out below zero when inner statements were taken off; these waits are left out.
+    pub io_below_zero: u64,
+    /// Entries without a session: calls of several backends are in one.
+    pub without_session: u64,
+    /// Entries without a time.
+    pub without_time: u64,
+    /// Inner statements whose caller was not found.
+    pub orphans: u64,
+    /// Elapsed time without the time of reads, over executions that know both blocks and I/O times.
+    pub time_without_reads: Ticks,
+    /// Blocks got by these executions: the quotient is an upper bound of the cost of a logical I/O, because the time
+    /// holds everything else that the execution did.
+    pub gets_of_timed: i64,
+    /// What was not read, by kind.
+    pub unread: Vec<Unread>,
+}
+
+impl LogSummary {
+    /// Microseconds a block got, at most: elapsed time less the time of reads, over gets; `None` without any.
+    pub fn micros_per_get_at_most(&self) -> Option<f64> {
+        (self.gets_of_timed > 0).then(|| self.time_without_reads.micros() / self.gets_of_timed as f64)
+    }
+}
+
+/// Reads logs, one after the other, and tells an observer what they say.
+#[derive(Debug, Default)]
+pub struct LogSource {
+    context: Context,
+    sessions: HashMap<String, SessionIndex>,
+    statements: HashMap<String, StatementIndex>,
+    scopes: HashMap<Scope, ScopeIndex>,
+    states: Vec<SessionState>,
+    summary: LogSummary,
+    calls: u64,
+    /// Wall clock of the first and the last entry with a plan.
+    clocks: Option<(i64, i64)>,
+    /// Amounts of all figures so far, to refuse a log that would overflow somebody's sums.
+    amounts: Figures,
+}
+
+/// What is known of a session so far.
+#[derive(Debug, Default)]
+struct SessionState {
+    /// Stretch of time without an interruption.
+    segment: Option<(Ticks, Ticks)>,
+    /// Inner statements whose caller has not come, by depth.
+    waiting: BTreeMap<u16, Vec<Inner>>,
+}
+
+/// An inner statement.
+#[derive(Clone, Copy, Debug)]
+struct Inner {
+    depth: u16,
+    start: Option<Ticks>,
+    cost: Cost,
+    io: [Ticks; 4],
+    io_blocks: [i64; 4],
+}
+
+/// An execution before its inner statements are taken off.
+struct Execution<'a> {
+    entry: &'a Entry,
+    document: PlanDocument,
+    figures: Vec<NodeFigures>,
+    inner: Inner,
+    session: SessionIndex,
+    statement: StatementIndex,
+    scope: ScopeIndex,
+    end: Option<Ticks>,
+    plan_hash: u64,
+}
+
+impl LogSource {
+    /// A source that has read nothing.
+    pub fn new() -> LogSource {
+        let events = EVENTS.map(|name| Event { name: name.into(), parameters: vec!["blocks".into()] });
+        let context = Context { events: events.into(), call_names: vec!["EXEC".into()], ..Context::default() };
+        LogSource { context, ..LogSource::default() }
+    }
+
+    /// What calls and waits name by index.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// What was found so far.
+    pub fn summary(&self) -> &LogSummary {
+        &self.summary
+    }
+
+    /// Reads one log to its end, and returns its format; `None`, and nothing is told, where it is no log and no plan.
+    ///
+    /// # Errors
+    /// Where the input cannot be read; what came before has been told.
+    pub fn read(&mut self, input: impl Read, observer: &mut dyn Observer) -> io::Result<Option<LogFormat>> {
+        let mut lines = Lines::new(input);
+        let Some(format) = detect(lines.head()?) else { return Ok(None) };
+        let mut told = Told { source: self, observer };
+        match format {
+            LogFormat::Stderr => {
+                let mut assembler = stderr::Assembler::default();
+                while let Some(line) = lines.read_line()? {
+                    assembler.line(&line, &mut told);
+                }
+                assembler.finish(&mut told);
+            }
+            LogFormat::Csv => {
+                let mut assembler = csvlog::Assembler::default();
+                while let Some(line) = lines.read_line()? {
+                    assembler.line(&line, &mut told);
+                }
+                assembler.finish(&mut told);
+            }
+            LogFormat::Json => {
+                while let Some(line) = lines.read_line()? {
+                    jsonlog::line(&line, &mut told);
+                }
+            }
+            LogFormat::Plan => told.plan(&mut lines)?,
+        }
+        Ok(Some(format))
+    }
+
+    /// Tells what was waiting for more to come, and gives what is known of the whole.
+    pub fn finish(mut self, observer: &mut dyn Observer) -> (Accounted, LogSummary) {
+        for index in 0..self.states.len() {
+            let state = std::mem::take(&mut self.states[index]);
+            let session = SessionIndex(index as u32);
+            state.waiting.values().flatten().for_each(|inner| self.root(session, inner, observer));
+            if let Some((first, last)) = state.segment {
+                observer.segment(&self.context, &Segment { session, first, last });
+            }
+        }
+        let accounted = Accounted {
+            context: self.context,
+            unread: self.summary.unread.clone(),
+            clocks: self.clocks,
+            ..Accounted::default()
+        };
+        (accounted, self.summary)
+    }
+
+    fn message(&mut self, entry: &Entry, observer: &mut dyn Observer) {
+        let unread = |kind| unread(entry, kind);
+        let Some(message) = plan_message(&entry.message) else {
+            Unread::add(&mut self.summary.unread, &unread("messages without a plan"));
+            return;
+        };
+        if !message.plan.starts_with(b"{") {
+            Unread::add(&mut self.summary.unread, &unread("plans in another format than JSON"));
+            return;
+        }
+        match read_plan(message.plan) {
+            Ok(document) if self.is_believed(&document, message.duration) => {
+                self.execution(entry, document, message.duration, observer);
+            }
+            Ok(_) => Unread::add(&mut self.summary.unread, &unread(BEYOND_BELIEF)),
+            Err(fault) => Unread::add(&mut self.summary.unread, &unread(kind_of(fault))),
+        }
+    }
+
+    /// Whether the sums of all figures stay far from overflow with this plan's.
+    fn is_believed(&mut self, document: &PlanDocument, duration: Ticks) -> bool {
+        let mut sums = self.amounts;
+        let mut of_execution = Figures { time: duration, ..Figures::default() };
+        let mut is_believed = sums.add_amounts(&mut of_execution, SUM_MAX);
+        for (node, figures) in document.nodes.iter().zip(&mut figures(&document.nodes)) {
+            is_believed &= sums.add_amounts(&mut figures.own, SUM_MAX);
+            is_believed &= node.rows.max(node.loops) < SUM_MAX as u64 >> 20;
+        }
+        if is_believed {
+            self.amounts = sums;
+        }
+        is_believed
+    }
+
+    fn execution(&mut self, entry: &Entry, document: PlanDocument, duration: Ticks, observer: &mut dyn Observer) {
+        self.summary.plans += 1;
+        self.summary.plan_bytes += entry.bytes;
+        let figures = figures(&document.nodes);
+        if let Some(time) = entry.time {
+            let (first, last) = self.clocks.unwrap_or((time, time));
+            self.clocks = Some((first.min(time), last.max(time)));
+        }
+        let end = entry.time.map(Ticks::from_micros);
+        let total = figures.first().map(|node| node.inclusive).unwrap_or_default();
+        let io = io_of(&figures);
+        let cost = Cost {
+            cpu: None,
+            elapsed: duration,
+            physical_reads: total.blocks.read,
+            consistent_gets: total.blocks.gets(),
+            current_gets: 0,
+        };
+        let depth = depth(&entry.context);
+        let io_blocks =
+            [total.blocks.read, total.blocks.written, total.blocks.temporary_read, total.blocks.temporary_written];
+        let inner = Inner { depth, start: end.map(|end| end - duration), cost, io, io_blocks };
+        self.judge(entry, &document.nodes, &figures, &inner);
+        let plan_hash = plan_hash(&document.nodes);
+        let execution = Execution {
+            session: self.session(&entry.session),
+            statement: self.statement(entry, &document, depth),
+            scope: self.scope(&entry.scope),
+            entry,
+            document,
+            figures,
+            inner,
+            end,
+            plan_hash,
+        };
+        self.tell(&execution, observer);
+    }
+
+    /// Notes what a reader of the figures has to know.
+    fn judge(&mut self, entry: &Entry, nodes: &[Node], figures: &[NodeFigures], inner: &Inner) {
+        let summary = &mut self.summary;
+        summary.without_session += u64::from(entry.session.is_empty());
+        summary.without_time += u64::from(entry.time.is_none());
+        let root = &nodes[0];
+        if !root.is_measured {
+            summary.unmeasured += 1;
+            return;
+        }
+        summary.without_blocks += u64::from(!root.has_blocks);
+        summary.without_node_times += u64::from(root.loop_time.is_none());
+        summary.parallel += u64::from(figures.iter().any(|node| node.processes > 1));
+        let is_below = |(node, figures): &(&Node, &NodeFigures)| {
+            // Rounding to a microsecond leaves half a microsecond a loop, here and in its children.
+            let rounding = node.loops.saturating_add(8).min(1 << 40) as i64 * Ticks::PER_MICROSECOND;
+            figures.own.time.0 < -rounding
+        };
+        summary.nodes_below_zero += nodes.iter().zip(figures).filter(is_below).count() as u64;
+        if !root.has_blocks {
+            return;
+        }
+        if nodes.iter().any(|node| node.io.is_some()) {
+            // Inner statements are in their caller's figures too, so only outer ones count.
+            if inner.depth == 0 {
+                let time = inner.cost.elapsed.0.saturating_sub(inner.io[0].0);
+                summary.time_without_reads = Ticks(summary.time_without_reads.0.saturating_add(time));
+                summary.gets_of_timed = summary.gets_of_timed.saturating_add(inner.cost.consistent_gets);
+            }
+        } else {
+            summary.without_io_times += u64::from(inner.cost.physical_reads > 0);
+        }
+    }
+
+    fn tell(&mut self, execution: &Execution<'_>, observer: &mut dyn Observer) {
+        let index = execution.session.0 as usize;
+        let own = self.without_inner(execution.session, &execution.inner, observer);
+        self.stretch(execution, observer);
+        let call = Call {
+            number: self.calls,
+            session: execution.session,
+            statement: execution.statement,
+            scope: execution.scope,
+            kind: CallKind::Exec,
+            name: 0,
+            depth: execution.inner.depth,
+            end: execution.end,
+            inclusive: execution.inner.cost,
+            own: own.cost,
+            misses: 0,
+            rows: execution.document.nodes[0].rows,
+            plan_hash: execution.plan_hash,
+            waits: own.io.into_iter().filter(|time| time.0 > 0).sum(),
+            offset: execution.entry.offset,
+        };
+        self.calls += 1;
+        for (event, (time, blocks)) in own.io.into_iter().zip(own.io_blocks).enumerate() {
+            if time.0 > 0 {
+                let wait = wait(execution, EventIndex(event as u32), time, blocks);
+                observer.wait(&self.context, &wait);
+            }
+        }
+        observer.call(&self.context, &call);
+        if execution.document.nodes[0].is_measured {
+            self.plan_lines(execution, observer);
+        }
+        if execution.inner.depth == 0 {
+            observer.root(&self.context, &root(execution.session, &execution.inner));
+            return;
+        }
+        let waiting = self.states[index].waiting.entry(execution.inner.depth).or_default();
+        waiting.push(execution.inner);
+        if waiting.len() > WAITING_MAX {
+            let given_up = std::mem::take(waiting);
+            given_up.iter().for_each(|inner| self.root(execution.session, inner, observer));
+        }
+    }
+
+    /// An execution's figures without those of the statements that ran inside it, which are claimed. What waited and
+    /// began before it has no caller in the log: a `CALL` or `DO`, which no plan is written of.
+    fn without_inner(&mut self, session: SessionIndex, execution: &Inner, observer: &mut dyn Observer) -> Inner {
+        let mut own = *execution;
+        let Some(deeper) = execution.depth.checked_add(1) else { return own };
+        let claimed = self.states[session.0 as usize].waiting.split_off(&deeper);
+        for inner in claimed.values().flatten() {
+            if inner.is_inside(execution) {
+                own.take_off(inner);
+            } else {
+                self.root(session, inner, observer);
+            }
+        }
+        let is_below = |time: &Ticks| time.0 < 0;
+        self.summary.io_below_zero += own.io.iter().filter(|time| is_below(time)).count() as u64;
+        own
+    }
+
+    /// Lengthens the session's stretch of time; a clock that goes back begins another.
+    fn stretch(&mut self, execution: &Execution<'_>, observer: &mut dyn Observer) {
+        let (Some(start), Some(end)) = (execution.inner.start, execution.end) else { return };
+        let segment = &mut self.states[execution.session.0 as usize].segment;
+        *segment = match *segment {
+            Some((first, last)) if end < last - CLOCK_TOLERANCE => {
+                let ended = Segment { session: execution.session, first, last };
+                observer.segment(&self.context, &ended);
+                Some((start, end))
+            }
+            Some((first, last)) => Some((first.min(start), last.max(end))),
+            None => Some((start, end)),
+        };
+    }
+
+    fn root(&mut self, session: SessionIndex, inner: &Inner, observer: &mut dyn Observer) {
+        self.summary.orphans += 1;
+        observer.root(&self.context, &root(session, inner));
+    }
+
+    fn plan_lines(&self, execution: &Execution<'_>, observer: &mut dyn Observer) {
+        for (index, (node, figures)) in execution.document.nodes.iter().zip(&execution.figures).enumerate() {
+            let Figures { time, blocks, .. } = figures.inclusive;
+            let count = |value: i64| u64::try_from(value).unwrap_or(0);
+            let figures = PlanLineFigures {
+                gets: count(blocks.gets()),
+                physical_reads: count(blocks.read),
+                physical_writes: count(blocks.written),
+                starts: Some(node.loops),
+                time,
+                read_time: node.io.map(|_| figures.inclusive.io.read),
+            };
+            let line = PlanLine {
+                statement: execution.statement,
+                plan_hash: execution.plan_hash,
+                id: index as u32 + 1,
+                parent: node.parent.map_or(0, |parent| parent as u32 + 1),
+                operation: node.operation.clone(),
+                object: 0,
+                rows: node.rows,
+                figures: Some(figures),
+            };
+            observer.plan_line(&self.context, &line);
+        }
+    }
+
+    fn session(&mut self, id: &str) -> SessionIndex {
+        if let Some(index) = self.sessions.get(id) {
+            return *index;
+        }
+        let index = SessionIndex(self.context.sessions.len() as u32);
+        self.context.sessions.push(Session { id: id.into() });
+        self.states.push(SessionState::default());
+        self.sessions.insert(id.into(), index);
+        index
+    }
+
+    fn scope(&mut self, scope: &Scope) -> ScopeIndex {
+        if let Some(index) = self.scopes.get(scope) {
+            return *index;
+        }
+        let index = ScopeIndex(self.context.scopes.len() as u32);
+        self.context.scopes.push(scope.clone());
+        self.scopes.insert(scope.clone(), index);
+        index
+    }
+
+    /// Statements are one by the identifier that the server computed, else by their text with its literals folded.
+    fn statement(&mut self, entry: &Entry, document: &PlanDocument, depth: u16) -> StatementIndex {
+        let id = match document.query_id.filter(|id| *id != 0).or(entry.query_id) {
+            Some(id) => id.to_string(),
+            None => format!("text-{:016x}", hash(fold_text(&document.query).as_bytes())),
+        };
+        if let Some(index) = self.statements.get(&id) {
+            return *index;
+        }
+        let index = StatementIndex(self.context.statements.len() as u32);
+        let text_bytes = document.query.len();
+        let text = document.query[..document.query.floor_char_boundary(TEXT_BYTES_MAX)].to_string();
+        let statement =
+            Statement { id: id.clone(), text, text_bytes: text_bytes as u64, depth, ..Statement::default() };
+        self.context.statements.push(statement);
+        self.statements.insert(id, index);
+        index
+    }
+}
+
+impl Inner {
+    /// Whether it began after `outer` did, as far as their stamps tell.
+    fn is_inside(&self, outer: &Inner) -> bool {
+        let (Some((own_start, own_end)), Some((start, end))) = (self.span(), outer.span()) else { return true };
+        let is_whole_second = |time: Ticks| time.0 % Ticks::from_micros(1_000_000).0 == 0;
+        let seconds = is_whole_second(own_end) && is_whole_second(end);
+        let tolerance = if seconds { NESTING_TOLERANCE_SECONDS } else { NESTING_TOLERANCE };
+        own_start >= start - tolerance
+    }
+
+    /// Start and end.
+    fn span(&self) -> Option<(Ticks, Ticks)> {
+        self.start.map(|start| (start, start + self.cost.elapsed))
+    }
+
+    fn take_off(&mut self, inner: &Inner) {
+        let less = |from: &mut i64, what: i64| *from = from.saturating_sub(what);
+        less(&mut self.cost.elapsed.0, inner.cost.elapsed.0);
+        less(&mut self.cost.physical_reads, inner.cost.physical_reads);
+        less(&mut self.cost.consistent_gets, inner.cost.consistent_gets);
+        self.io.iter_mut().zip(inner.io).for_each(|(from, what)| less(&mut from.0, what.0));
+        self.io_blocks.iter_mut().zip(inner.io_blocks).for_each(|(from, what)| less(from, what));
+    }
+}
+
+/// The source and whom it tells, as entries come.
+struct Told<'a> {
+    source: &'a mut LogSource,
+    observer: &'a mut dyn Observer,
+}
+
+impl Sink for Told<'_> {
+    fn entry(&mut self, entry: &Entry) {
+        self.source.message(entry, self.observer);
+    }
+
+    fn unread(&mut self, unread: Unread) {
+        Unread::add(&mut self.source.summary.unread, &unread);
+    }
+}
+
+impl Told<'_> {
+    /// Reads a file that is one plan.
+    fn plan<R: Read>(&mut self, lines: &mut Lines<R>) -> io::Result<()> {
+        let mut entry = Entry::default();
+        while let Some(line) = lines.read_line()? {
+            entry.lines += 1;
+            entry.bytes += line.bytes;
+            if line.is_too_long || entry.message.len() + line.text.len() > super::entry::MESSAGE_BYTES_MAX {
+                entry.message.clear();
+                continue;
+            }
+            entry.message.extend_from_slice(line.text);
+            entry.message.push(b'\n');
+        }
+        match read_plan(&entry.message) {
+            Ok(document) => {
+                let root_time = figures(&document.nodes)[0].inclusive.time;
+                let duration = document.execution_time.unwrap_or(root_time);
+                if self.source.is_believed(&document, duration) {
+                    self.source.execution(&entry, document, duration, self.observer);
+                } else {
+                    Unread::add(&mut self.source.summary.unread, &unread(&entry, BEYOND_BELIEF));
+                }
+            }
+            Err(fault) => {
+                Unread::add(&mut self.source.summary.unread, &unread(&entry, kind_of(fault)));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unread(entry: &Entry, kind: &'static str) -> Unread {
+    Unread { kind, lines: entry.lines, bytes: entry.bytes, first_offset: entry.offset }
+}
+
+fn kind_of(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Cut => "plans that are cut",
+        Fault::Malformed => "plans that are no JSON or have no node",
+        Fault::OutOfRange => BEYOND_BELIEF,
+        Fault::TooDeep => "plans with more levels or nodes than are read",
+    }
+}
+
+/// Times of I/O of an execution, each as the mean of the processes that waited side by side.
+fn io_of(figures: &[NodeFigures]) -> [Ticks; 4] {
+    let mut sums = [0_i64; 4];
+    for node in figures {
+        let io = node.own.io;
+        for (sum, time) in sums.iter_mut().zip([io.read, io.write, io.temporary_read, io.temporary_write]) {
+            *sum = sum.saturating_add(time.0 / i64::try_from(node.processes.max(1)).unwrap_or(i64::MAX));
+        }
+    }
+    sums.map(Ticks)
+}
+
+/// In how many functions an entry was written: 0 for a statement of the client.
+fn depth(context: &[u8]) -> u16 {
+    let is_function =
+        |line: &&[u8]| memchr::memmem::find(line, b" function ").is_some() || line.starts_with(b"SQL function");
+    let functions = context.split(|byte| *byte == b'\n').filter(is_function).count();
+    let depth = if context.is_empty() { 0 } else { functions.max(1) };
+    u16::try_from(depth).unwrap_or(u16::MAX)
+}
+
+fn root(session: SessionIndex, inner: &Inner) -> Root {
+    Root { session, inclusive: inner.cost, depth: inner.depth, calls: 1 }
+}
+
+fn wait(execution: &Execution<'_>, event: EventIndex, elapsed: Ticks, blocks: i64) -> Wait {
+    Wait {
+        session: execution.session,
+        statement: execution.statement,
+        scope: execution.scope,
+        event,
+        elapsed,
+        // Somewhere within the execution; a log does not say when.
+        end: None,
+        placement: Placement::Inside(CallKind::Exec),
+        depth: execution.inner.depth,
+        parameters: [blocks, 0, 0],
+        object: None,
+        offset: execution.entry.offset,
+    }
+}
+
+/// A number for the shape of a plan: operations, objects and how they hang together, without any figure.
+fn plan_hash(nodes: &[Node]) -> u64 {
+    let mut text = Vec::new();
+    for node in nodes {
+        text.extend_from_slice(&node.parent.map_or(0, |parent| parent as u64 + 1).to_le_bytes());
+        text.extend_from_slice(node.operation.as_bytes());
+    }
+    hash(&text)
+}
+
+/// FNV-1a: the same in every version of this program, so that identifiers made from it can be compared.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Kept {
+        calls: Vec<Call>,
+        waits: Vec<Wait>,
+        roots: Vec<Root>,
+        lines: Vec<PlanLine>,
+        segments: Vec<Segment>,
+    }
+
+    impl Observer for Kept {
+        fn call(&mut self, _: &Context, call: &Call) {
+            self.calls.push(call.clone());
+        }
+        fn wait(&mut self, _: &Context, wait: &Wait) {
+            self.waits.push(wait.clone());
+        }
+        fn root(&mut self, _: &Context, root: &Root) {
+            self.roots.push(*root);
+        }
+        fn plan_line(&mut self, _: &Context, line: &PlanLine) {
+            self.lines.push(line.clone());
+        }
+        fn segment(&mut self, _: &Context, segment: &Segment) {
+            self.segments.push(*segment);
+        }
+    }
+
+    fn read(log: &str) -> (Kept, Context, LogSummary) {
+        let (mut kept, mut source) = (Kept::default(), LogSource::new());
+        assert!(source.read(log.as_bytes(), &mut kept).unwrap().is_some());
+        let (accounted, summary) = source.finish(&mut kept);
+        (kept, accounted.context, summary)
+    }
+
+    fn entry(millis: u32, process: u32, duration: &str, query: &str, figures: &str) -> String {
+        format!(
+            "2026-11-21 10:45:{:02}.{:03} UTC [{process}] me@shop LOG:  duration: {duration} ms  plan:\n\t{{\n\t  \
+             \"Query Text\": \"{query}\",\n\t  \"Plan\": {{\n\t    \"Node Type\": \"Seq Scan\", \"Relation Name\": \
+             \"orders\", {figures}\n\t  }}\n\t}}\n",
+            millis / 1000,
+            millis % 1000
+        )
+    }
+
+    const FIGURES: &str = "\"Actual Total Time\": 4.000, \"Actual Rows\": 10, \"Actual Loops\": 1, \
+                           \"Shared Hit Blocks\": 90, \"Shared Read Blocks\": 10, \
+                           \"I/O Read Time\": 3.500, \"I/O Write Time\": 0.000";
+
+    #[test]
+    fn an_execution_becomes_a_call_a_wait_and_plan_lines() {
+        let (kept, context, summary) = read(&entry(500, 7, "4.250", "select 1", FIGURES));
+        let call = &kept.calls[0];
+        assert_eq!(call.own.elapsed, Ticks::from_micros(4250));
+        assert_eq!((call.own.cpu, call.own.consistent_gets, call.own.physical_reads, call.rows), (None, 100, 10, 10));
+        assert_eq!(kept.waits.len(), 1);
+        assert_eq!(context.events[kept.waits[0].event.0 as usize].name, "IO:DataFileRead");
+        assert_eq!((kept.waits[0].elapsed, kept.waits[0].parameters[0]), (Ticks::from_micros(3500), 10));
+        assert_eq!(kept.lines[0].operation, "Seq Scan on orders");
+        assert_eq!(kept.segments[0].last - kept.segments[0].first, Ticks::from_micros(4250));
+        assert_eq!((context.sessions[0].id.as_str(), context.scopes[0].container.as_str()), ("7", "shop"));
+        assert_eq!(summary.micros_per_get_at_most(), Some(7.5));
+    }
+
+    #[test]
+    fn statements_that_differ_in_literals_are_one_and_others_are_not() {
+        let log: String =
+            ["select 1", "select  2", "select x"].map(|query| entry(1, 7, "1.0", query, FIGURES)).concat();
+        let (kept, context, _) = read(&log);
+        assert_eq!(context.statements.len(), 2);
+        assert_eq!(kept.calls[0].statement, kept.calls[1].statement);
+    }
+
+    #[test]
+    fn an_inner_statement_is_taken_off_its_caller_and_off_no_other() {
+        let context = "2026-11-21 10:45:01.000 UTC [7] me@shop CONTEXT:  PL/pgSQL function f() line 3 at PERFORM\n";
+        let inner = entry(1000, 7, "4.000", "select inner", FIGURES) + context;
+        let other = entry(1001, 8, "5.000", "select other", FIGURES);
+        let outer = entry(1002, 7, "9.000", "select f()", FIGURES);
+        let (kept, _, summary) = read(&(inner.clone() + &other + &outer));
+        let elapsed: Vec<Ticks> = kept.calls.iter().map(|call| call.own.elapsed).collect();
+        assert_eq!(elapsed, [4000, 5000, 5000].map(Ticks::from_micros));
+        assert_eq!((kept.roots.len(), summary.orphans, kept.waits.len()), (2, 0, 2));
+        // A caller that is not logged leaves it a root.
+        let late = entry(9000, 7, "9.000", "select g()", FIGURES);
+        let (kept, _, summary) = read(&(inner + &late));
+        assert_eq!((kept.roots.len(), summary.orphans), (2, 1));
+        assert_eq!(kept.calls[1].own.elapsed, Ticks::from_micros(9000));
+    }
+
+    #[test]
+    fn nothing_is_dropped_without_a_count() {
+        let whole = entry(500, 7, "4.250", "select 1", FIGURES);
+        let text =
+            "2026-11-21 10:45:00 UTC [7] LOG:  duration: 1.0 ms  plan:\n\tQuery Text: select 1\n\tSeq Scan on t\n";
+        let other = "2026-11-21 10:45:00 UTC [7] ERROR:  no\n2026-11-21 10:45:00 UTC [7] STATEMENT:  select\n\tfrom\n";
+        let cut = &whole[..whole.len() - 8];
+        let log = format!("\tlost\n{whole}{text}{other}{cut}\n");
+        let (kept, _, summary) = read(&log);
+        assert_eq!(kept.calls.len(), 1);
+        let kinds: Vec<&str> = summary.unread.iter().map(|unread| unread.kind).collect();
+        assert_eq!(
+            kinds,
+            [
+                "lines without the beginning of their message",
+                "plans in another format than JSON",
+                "messages without a plan",
+                "plans that are cut"
+            ]
+        );
+        let unread: u64 = summary.unread.iter().map(|unread| unread.bytes).sum();
+        assert_eq!(unread + summary.plan_bytes, log.len() as u64);
+    }
+
+    #[test]
+    fn what_the_settings_left_out_is_said() {
+        let plain = "\"Plan Rows\": 1";
+        let no_blocks = "\"Actual Rows\": 1, \"Actual Loops\": 1";
+        let no_io = "\"Actual Rows\": 1, \"Actual Loops\": 1, \"Shared Hit Blocks\": 1, \"Shared Read Blocks\": 2";
+        let log: String = [plain, no_blocks, no_io].map(|figures| entry(1, 7, "1.0", "select 1", figures)).concat();
+        let (kept, _, summary) = read(&log);
+        assert_eq!((summary.unmeasured, summary.without_blocks, summary.without_io_times), (1, 1, 1));
+        assert_eq!(summary.without_node_times, 2);
+        assert_eq!((kept.waits.len(), summary.micros_per_get_at_most()), (0, None));
+    }
+
+    #[test]
+    fn figures_beyond_belief_are_left_out_and_overflow_nothing() {
+        let figures = "\"Actual Total Time\": 99999999999.999, \"Actual Rows\": 9223372036854775807.99, \
+                       \"Actual Loops\": 9223372036854775807, \
+                       \"Shared Hit Blocks\": 9223372036854775807, \"Shared Read Blocks\": 8000000000000";
+        let log: String = (0..50).map(|at| entry(at, 7, "999999999.999", "select 1", figures)).collect();
+        let (kept, _, summary) = read(&log);
+        assert_eq!((kept.calls.len(), summary.plans), (0, 0));
+        assert_eq!((summary.unread[0].kind, summary.unread[0].lines), (BEYOND_BELIEF, 50 * 7));
+        // Each of these could be true, but not their sum.
+        let figures = "\"Actual Total Time\": 999999999.999, \"Actual Rows\": 1, \"Actual Loops\": 900";
+        let log: String = (0..50).map(|at| entry(at, 7, "9.999", "select 1", figures)).collect();
+        let (kept, _, summary) = read(&log);
+        let time: i64 = kept.lines.iter().map(|line| line.figures.unwrap().time.0).sum();
+        assert!(time > 0 && summary.unread[0].kind == BEYOND_BELIEF);
+    }
+}

@@ -1,0 +1,192 @@
+//! Statements whose texts differ in their literals alone, seen as one.
+
+use std::collections::HashMap;
+
+use crate::event::StatementKind;
+use crate::tables::{Profile, StatementProfile};
+
+/// What stands for a literal.
+const PLACE: char = '?';
+
+/// Plans that a folded statement keeps: those of the first of its statements.
+const PLANS_MAX: usize = 16;
+
+/// Adds up the statements whose texts differ in literals alone. The sum has the identifier of the first one in the
+/// trace and the folded text. Gives how many statements were folded into others.
+pub fn fold(profile: &mut Profile) -> usize {
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut folded: Vec<StatementProfile> = Vec::new();
+    let mut count = 0;
+    for one in std::mem::take(&mut profile.statements) {
+        let known = profile.context.statements.get_mut(one.statement.0 as usize);
+        let text = known.filter(|known| known.kind == StatementKind::Declared && !known.text.is_empty());
+        let Some(known) = text else {
+            folded.push(one);
+            continue;
+        };
+        let key = fold_text(&known.text);
+        match places.get(&key) {
+            Some(place) => {
+                let sum = &mut folded[*place];
+                sum.merge(&one);
+                let room = PLANS_MAX.saturating_sub(sum.plans.len());
+                sum.plans.extend(one.plans.into_iter().take(room));
+                count += 1;
+            }
+            None => {
+                known.text.clone_from(&key);
+                places.insert(key, folded.len());
+                folded.push(one);
+            }
+        }
+    }
+    profile.statements = folded;
+    count
+}
+
+/// A text with a question mark for every literal and one space for all white space; lists of literals are one.
+/// Names, quoted names, bind variables and comments stay as they are.
+pub fn fold_text(text: &str) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    let mut folded = String::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(letter) = letters.get(at).copied() {
+        let rest = &letters[at..];
+        at += match letter {
+            '\'' => literal(&mut folded, rest, quoted(rest, '\'')),
+            '"' => copy(&mut folded, rest, quoted(rest, '"')),
+            '-' if rest.starts_with(&['-', '-']) => copy(&mut folded, rest, until(rest, &['\n'])),
+            '/' if rest.starts_with(&['/', '*']) => copy(&mut folded, rest, until(rest, &['*', '/'])),
+            _ if letter.is_whitespace() => space(&mut folded),
+            _ if is_number(&folded, rest) => literal(&mut folded, rest, number(rest)),
+            _ => copy(&mut folded, rest, 1),
+        };
+    }
+    folded.trim_end().to_string()
+}
+
+fn copy(folded: &mut String, rest: &[char], count: usize) -> usize {
+    let count = count.min(rest.len());
+    folded.extend(&rest[..count]);
+    count
+}
+
+fn space(folded: &mut String) -> usize {
+    if !folded.is_empty() && !folded.ends_with(' ') {
+        folded.push(' ');
+    }
+    1
+}
+
+/// One place for the literal; none where it continues a list of literals.
+fn literal(folded: &mut String, rest: &[char], count: usize) -> usize {
+    let before = folded.trim_end();
+    let is_list = before.strip_suffix(',').is_some_and(|list| list.trim_end().ends_with(PLACE));
+    if is_list {
+        let end = before.len() - 1;
+        let list = folded[..end].trim_end().len();
+        folded.truncate(list);
+    } else {
+        folded.push(PLACE);
+    }
+    count.min(rest.len())
+}
+
+/// Characters from the quote to the one that closes it; a doubled quote is none.
+fn quoted(rest: &[char], quote: char) -> usize {
+    let mut at = 1;
+    while let Some(letter) = rest.get(at) {
+        at += 1;
+        if *letter == quote {
+            if rest.get(at) != Some(&quote) {
+                break;
+            }
+            at += 1;
+        }
+    }
+    at
+}
+
+/// Characters up to and with `end`.
+fn until(rest: &[char], end: &[char]) -> usize {
+    rest.windows(end.len()).skip(1).position(|window| window == end).map_or(rest.len(), |at| at + 1 + end.len())
+}
+
+/// Whether a number begins here: a digit that continues neither a name nor a bind variable.
+fn is_number(folded: &str, rest: &[char]) -> bool {
+    let digit = |at: usize| rest.get(at).is_some_and(char::is_ascii_digit);
+    let before = folded.chars().next_back();
+    let continues = before.is_some_and(|last| last.is_alphanumeric() || matches!(last, '_' | '$' | '#' | ':' | '.'));
+    !continues && (digit(0) || rest[0] == '.' && digit(1))
+}
+
+/// Characters of a number with fraction and exponent.
+fn number(rest: &[char]) -> usize {
+    let mut at = 0;
+    while let Some(letter) = rest.get(at) {
+        let is_sign = matches!(letter, '+' | '-') && matches!(rest.get(at.wrapping_sub(1)), Some('e' | 'E'));
+        let is_sign = is_sign && rest.get(at + 1).is_some_and(char::is_ascii_digit);
+        if !letter.is_ascii_alphanumeric() && *letter != '.' && !is_sign {
+            break;
+        }
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Context, Statement, StatementIndex, Ticks};
+    use crate::tables::CallSums;
+    use proptest::prelude::*;
+
+    #[test]
+    fn literals_become_places_and_names_stay() {
+        let folded = [
+            ("select * from t where id = 42", "select * from t where id = ?"),
+            ("select  a1,\n t2.c3 from t2 where x='it''s 5' ", "select a1, t2.c3 from t2 where x=?"),
+            ("where id in (1, 2,3 , 4)", "where id in (?)"),
+            ("insert into t values ('a',1)", "insert into t values (?)"),
+            ("where a = :1 and b = :b2 and c > 1.5e-3", "where a = :1 and b = :b2 and c > ?"),
+            ("select /*+ index(t 2) */ \"9 lives\" from t -- 7", "select /*+ index(t 2) */ \"9 lives\" from t -- 7"),
+            ("select 'never closed", "select ?"),
+        ];
+        for (text, expected) in folded {
+            assert_eq!(fold_text(text), expected);
+        }
+    }
+
+    #[test]
+    fn folded_statements_are_added_up_and_others_stay_alone() {
+        let texts = ["select 1", "select 2", "delete from t", ""];
+        let statement = |text: &str| Statement { text: text.into(), ..Statement::default() };
+        let mut profile = Profile {
+            context: Context { statements: texts.map(statement).to_vec(), ..Context::default() },
+            ..Profile::default()
+        };
+        profile.statements = (0..4)
+            .map(|place| StatementProfile {
+                statement: StatementIndex(place),
+                between: Ticks::from_micros(10),
+                calls: [(0, CallSums { calls: 1, ..CallSums::default() })].into(),
+                ..StatementProfile::default()
+            })
+            .collect();
+        assert_eq!(fold(&mut profile), 1);
+        assert_eq!(profile.statements.len(), 3);
+        assert_eq!(profile.statements[0].between, Ticks::from_micros(20));
+        assert_eq!(profile.statements[0].calls[&0].calls, 2);
+        assert_eq!(profile.context.statements[0].text, "select ?");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_strange_to_fold_and_folding_twice_changes_nothing(text in "[ -~\n]{0,60}|\\PC{0,20}") {
+            let once = fold_text(&text);
+            prop_assert!(once.len() <= text.len() + 1);
+            let has_no_comment = !text.contains("--") && !text.contains("/*") && !text.contains(['"', '\'', '?']);
+            prop_assert!(!has_no_comment || fold_text(&once) == once, "{once}");
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The tables of a profile: sums of calls and waits by session, event, scope, statement and plan line.
+//!
+//! Plain data that any source can fill. Times are exact [`Ticks`], so that
+//! `interval = cpu + waits + unaccounted_within + unaccounted_between` holds to the last tick, for each session and
+//! for the whole. Nothing here knows a trace file; nothing here renders.
+
+pub mod class_sums;
+pub mod folding;
+pub mod histogram;
+pub mod sorted_list;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::event::{Context, Cost, EventIndex, Problem, ScopeIndex, SessionIndex, StatementIndex, Ticks, Unread};
+use crate::tables::histogram::Histogram;
+use crate::tables::sorted_list::SortedList;
+
+/// A profile: the whole, its sessions, its statements.
+#[derive(Clone, Debug, Default)]
+pub struct Profile {
+    /// What the indexes below mean.
+    pub context: Context,
+    /// Everything together. Its interval is the sum of the sessions' intervals: sessions overlap, and only that sum
+    /// is what the sum of their response times can be held against.
+    pub whole: SessionProfile,
+    /// One a session that has at least one call or wait, in the order of their first lines.
+    pub sessions: Vec<SessionProfile>,
+    /// One a statement that has at least one call, wait or plan line, in the order of their first lines.
+    pub statements: Vec<StatementProfile>,
+    /// Sums by module, action, service, client and container.
+    pub scopes: BTreeMap<ScopeIndex, ScopeSums>,
+    /// Blocks moved by (event, file number), for events whose parameters name a file.
+    pub files: BTreeMap<(EventIndex, i64), FileSums>,
+    /// The split of `SQL*Net message from client`.
+    pub think_time: ThinkTime,
+    /// Transactions that ended.
+    pub transactions: Transactions,
+    /// Calls that failed, by error number.
+    pub errors: BTreeMap<i64, u64>,
+    /// Wall clock of the first stamp, in microseconds since 1970 as if it were UTC; `None` without any stamp.
+    pub first_clock: Option<i64>,
+    /// Wall clock of the last stamp.
+    pub last_clock: Option<i64>,
+    /// Lines that no record was made of, by kind.
+    pub unread: Vec<Unread>,
+    /// What had to be decided or left out while accounting, by kind.
+    pub problems: Vec<Problem>,
+}
+
+/// Where the time of a session, or of all sessions, went.
+#[derive(Clone, Debug, Default)]
+pub struct SessionProfile {
+    /// Which session; `None` for the whole.
+    pub session: Option<SessionIndex>,
+    /// From the start of its first timed line to the end of its last one, without the holes in between.
+    pub interval: Ticks,
+    /// Calls without a traced parent plus waits between calls.
+    pub response_time: Ticks,
+    /// CPU time of all calls, each counted once.
+    pub cpu: Ticks,
+    /// Time of all waits.
+    pub waits: Ticks,
+    /// Elapsed time of calls that is neither CPU nor a wait; below zero where CPU was burned inside a timed wait.
+    pub unaccounted_within: Ticks,
+    /// Interval less response time.
+    pub unaccounted_between: Ticks,
+    /// The part of it that lies between one file of the session and the next, where nothing was recorded.
+    pub unrecorded: Ticks,
+    /// Whether there is any wait at all: without one, the unaccounted time holds the waits.
+    pub waits_are_traced: bool,
+    /// Calls without a traced parent: depth 0, or a parent that was not traced.
+    pub roots: u64,
+    /// Those of them with a depth above 0.
+    pub orphans: u64,
+    /// How often its clock was interrupted; the interval leaves these holes out.
+    pub interruptions: u64,
+    /// Sums by (index into [`Context::call_names`], whether recursive).
+    pub calls: BTreeMap<(u16, bool), CallSums>,
+    /// Sums by event.
+    pub events: BTreeMap<EventIndex, EventSums>,
+    /// The split of its waits for the client.
+    pub think_time: ThinkTime,
+}
+
+/// Sums over calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallSums {
+    /// How many.
+    pub calls: u64,
+    /// Rows, own.
+    pub rows: u64,
+    /// Misses of the library cache, own.
+    pub misses: u64,
+    /// Without recursive children.
+    pub own: Cost,
+    /// With them; not to be summed over depths.
+    pub inclusive: Cost,
+}
+
+/// Sums over the waits for one event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventSums {
+    /// How many.
+    pub count: u64,
+    /// Their time.
+    pub total: Ticks,
+    /// The shortest.
+    pub min: Ticks,
+    /// The longest.
+    pub max: Ticks,
+    /// Waits inside calls.
+    pub inside_count: u64,
+    /// Their time.
+    pub inside: Ticks,
+    /// Waits between calls.
+    pub between_count: u64,
+    /// Their time.
+    pub between: Ticks,
+    /// Blocks moved, where the event has such a parameter.
+    pub blocks: u64,
+    /// Them by length.
+    pub histogram: Histogram,
+}
+
+/// Waits that moved blocks of one file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileSums {
+    /// How many.
+    pub count: u64,
+    /// Their time.
+    pub total: Ticks,
+    /// Blocks they moved.
+    pub blocks: u64,
+}
+
+/// Sums of one combination of module, action, service, client and container.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScopeSums {
+    /// Calls.
+    pub calls: u64,
+    /// Their own work and time.
+    pub own: Cost,
+    /// Waits.
+    pub waits: u64,
+    /// Time of the waits inside calls, which is part of [`ScopeSums::own`].
+    pub inside: Ticks,
+    /// Time of the waits between calls. Response time is own elapsed time plus this.
+    pub between: Ticks,
+}
+
+/// Waits for the client, split by length: short ones are the network and the client program, long ones people.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThinkTime {
+    /// A wait this long or longer is think time.
+    pub threshold: Ticks,
+    /// Waits shorter than the threshold.
+    pub short_count: u64,
+    /// Their time.
+    pub short: Ticks,
+    /// Waits from the threshold on.
+    pub long_count: u64,
+    /// Their time.
+    pub long: Ticks,
+}
+
+/// Transactions that ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transactions {
+    /// Committed, with changes.
+    pub commits: u64,
+    /// Rolled back, with changes.
+    pub rollbacks: u64,
+    /// Ended without a change, either way.
+    pub read_only: u64,
+}
+
+/// Where the time of a statement went.
+#[derive(Clone, Debug, Default)]
+pub struct StatementProfile {
+    /// Which statement.
+    pub statement: StatementIndex,
+    /// Sums by name of call: index into [`Context::call_names`].
+    pub calls: SortedList<u16, CallSums>,
+    /// Work and time of its calls without recursive children.
+    pub own: Cost,
+    /// With them; the difference to `own` is the recursive children's. Not to be summed over statements.
+    pub inclusive: Cost,
+    /// Its waits by event.
+    pub waits: SortedList<EventIndex, EventSums>,
+    /// Time of the waits inside its own calls, which is part of `own.elapsed`.
+    pub inside: Ticks,
+    /// Time of the waits between calls that came after its own. Its response time is `own.elapsed` plus this.
+    pub between: Ticks,
+    /// The split of its waits for the client.
+    pub think_time: ThinkTime,
+    /// Calls that failed, by error number.
+    pub errors: BTreeMap<i64, u64>,
+    /// Its plans, in the order of their first lines.
+    pub plans: Vec<Plan>,
+}
+
+impl StatementProfile {
+    /// Adds another statement's sums; its plans stay where they are.
+    pub fn merge(&mut self, other: &StatementProfile) {
+        for (name, sums) in &other.calls {
+            self.calls.entry_or_default(*name).merge(sums);
+        }
+        for (event, sums) in &other.waits {
+            self.waits.entry_or_default(*event).merge(sums);
+        }
+        for (code, count) in &other.errors {
+            *self.errors.entry(*code).or_default() += count;
+        }
+        self.own += other.own;
+        self.inclusive += other.inclusive;
+        self.inside += other.inside;
+        self.between += other.between;
+        self.think_time.merge(&other.think_time);
+    }
+
+    /// Time that the statement answers for itself: its calls without recursive children, and the waits after them.
+    pub fn response_time(&self) -> Ticks {
+        self.own.elapsed + self.between
+    }
+
+    /// Consistent and current gets, without recursive children.
+    pub fn logical_reads(&self) -> i64 {
+        self.own.consistent_gets.saturating_add(self.own.current_gets)
+    }
+}
+
+/// A plan as it was executed: lines in the order of the trace, executions of the same shape added up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Hash of the plan; 0 where not known.
+    pub plan_hash: u64,
+    /// Blocks of lines that were added up.
+    pub blocks: u64,
+    /// Its lines.
+    pub lines: Vec<PlanRow>,
+}
+
+/// A line of a plan, summed over executions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlanRow {
+    /// Line number within the plan, from 1.
+    pub id: u32,
+    /// The parent's line number, 0 for the root.
+    pub parent: u32,
+    /// Distance from the root, from 0.
+    pub level: u32,
+    /// The operation.
+    pub operation: Arc<str>,
+    /// The object; 0 for none.
+    pub object: i64,
+    /// Rows that came out.
+    pub rows: u64,
+    /// How often it was started, where the source knows it.
+    pub starts: Option<u64>,
+    /// Figures with children included, see [`Plan::own`]; `None` where the source has none.
+    pub inclusive: Option<PlanFigures>,
+}
+
+/// Figures of a plan line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PlanFigures {
+    /// Gets.
+    pub gets: i64,
+    /// Blocks read.
+    pub physical_reads: i64,
+    /// Blocks written.
+    pub physical_writes: i64,
+    /// Elapsed time.
+    pub time: Ticks,
+    /// Time in reads, where the source knows it.
+    pub read_time: Option<Ticks>,
+}
