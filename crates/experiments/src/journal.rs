@@ -25,6 +25,24 @@ pub trait Journal {
     fn describe_subject(&mut self, key: &str, value: serde_json::Value);
 }
 
+/// Takes nothing, for a dry run.
+#[derive(Clone, Copy, Debug)]
+pub struct NullJournal;
+
+impl Journal for NullJournal {
+    fn step(&mut self, _what: &str, _expected: Duration) {}
+
+    fn keep(&mut self, _case: Case) -> Result<(), KeepError> {
+        Ok(())
+    }
+
+    fn find(&mut self, _finding: Finding) {}
+
+    fn own_cost(&mut self, _metric: Metric) {}
+
+    fn describe_subject(&mut self, _key: &str, _value: serde_json::Value) {}
+}
+
 /// A case that was measured but could not be kept.
 #[derive(Debug, Error)]
 #[error("{0}")]

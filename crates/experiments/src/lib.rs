@@ -19,7 +19,9 @@ pub mod own_cost;
 pub mod reading;
 pub mod region;
 pub mod roundtrip;
+mod sampling;
 pub mod scan;
+mod subject_run;
 
 pub use error::ExperimentError;
 pub use journal::{Journal, Stop};

@@ -9,7 +9,6 @@ mod progress;
 mod run_journal;
 mod settings;
 mod signals;
-#[expect(dead_code, reason = "the first command that takes it comes with the next change")]
 mod words;
 
 use std::env;

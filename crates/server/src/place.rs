@@ -148,9 +148,17 @@ impl Address {
     }
 }
 
-/// A word of a command line as it may be kept and shown: the password of a server's address is left out, whether it
-/// stands before the host or behind `password=`.
+/// A word of a command line as it may be kept and shown: the passwords of servers' addresses are left out, whether they
+/// stand before the host or behind `password=`. Several addresses may stand in one word, with commas between.
 pub fn without_password(word: &str) -> String {
+    let next = SCHEMES.iter().filter_map(|scheme| word.get(1..)?.find(&format!(",{scheme}"))).min();
+    match next {
+        Some(at) => format!("{},{}", without_first_password(&word[..=at]), without_password(&word[at + 2..])),
+        None => without_first_password(word),
+    }
+}
+
+fn without_first_password(word: &str) -> String {
     let Some(start) = SCHEMES.iter().find_map(|scheme| Some(word.find(scheme)? + scheme.len())) else {
         return word.into();
     };
@@ -196,6 +204,11 @@ mod tests {
             ("postgres://me:secret", "postgres://me"),
             ("postgres://host:5433/db", "postgres://host:5433/db"),
             ("lio", "lio"),
+            ("postgres://h/db?x=1,postgresql://me:se@h/db", "postgres://h/db?x=1,postgresql://me@h/db"),
+            (
+                "postgres://me:s@a,b/db,engine,postgres://you:cret@c/db",
+                "postgres://me@a,b/db,engine,postgres://you@c/db",
+            ),
         ] {
             assert_eq!(without_password(word), shown);
         }

@@ -1,11 +1,13 @@
 //! On what an experiment is run: the embedded engine, or a PostgreSQL server.
 //!
-//! A subject does what an experiment asks of it and tells what that took; it judges nothing and prints nothing.
+//! A subject does what an experiment asks and returns what that took; it judges nothing and prints nothing. [`Places`]
+//! holds the table of subjects.
 
 pub mod access_engine;
 pub mod access_paths;
 pub mod engine;
 pub mod error;
+pub mod huge_pages;
 pub mod join_engine;
 pub mod logical_reads;
 pub mod nested_loops;

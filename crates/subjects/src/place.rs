@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::error::SubjectError;
+use crate::logical_reads::{self, LogicalReads};
 use crate::opening::Opening;
 use crate::subject::Absence;
 
@@ -15,14 +16,18 @@ pub type Offer<'a, T> = Result<Opener<'a, T>, Absence>;
 
 /// One word of `--on`.
 ///
-/// Each experiment has one method, `fn logical_reads(&self, asked: &logical_reads::Asked) -> Offer<'_, dyn
-/// LogicalReads>`, whose default is an absence.
+/// Each experiment has one method, whose default is an absence.
 pub trait Place: fmt::Debug + Send + Sync {
     /// The word as it may be kept and shown, without a password.
     fn word(&self) -> String;
 
     /// Whether it takes statements, which a dry run can record.
     fn takes_statements(&self) -> bool;
+
+    /// The experiment on logical I/O.
+    fn logical_reads(&self, _asked: &logical_reads::Asked) -> Offer<'_, dyn LogicalReads> {
+        Err(self.without("logical reads"))
+    }
 
     /// The absence of an experiment that this place has no subject for.
     fn without(&self, experiment: &str) -> Absence {

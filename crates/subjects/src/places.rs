@@ -10,6 +10,7 @@ use crate::engine::EnginePlace;
 use crate::error::SubjectError;
 use crate::place::Place;
 use crate::postgres::place::{PostgresPlace, SCHEMES};
+use crate::subject::ENGINE;
 
 /// A kind of subject: which words of `--on` it claims, and what they mean.
 struct Row {
@@ -25,8 +26,8 @@ struct Row {
 const SUBJECTS: &[Row] = &[
     Row {
         written: "engine",
-        claims: |word| word.split(',').next() == Some(EnginePlace::WORD),
-        parse: |word| if word == EnginePlace::WORD { Ok(Arc::new(EnginePlace)) } else { Err(unknown(word)) },
+        claims: |word| word.split(',').next() == Some(ENGINE),
+        parse: |word| if word == ENGINE { Ok(Arc::new(EnginePlace)) } else { Err(unknown(word)) },
     },
     Row {
         written: "postgres://USER@HOST:PORT/DATABASE for a server that is there, or postgres:VERSION, such as \
@@ -66,7 +67,12 @@ impl Places {
 
     /// The places that the user named.
     pub fn named(&self) -> impl Iterator<Item = &dyn Place> {
-        self.iter().filter(|place| self.named == self.places.len() || place.word() != EnginePlace::WORD)
+        self.iter().filter(|place| self.named == self.places.len() || place.word() != ENGINE)
+    }
+
+    /// Whether the user named a place, other than the engine that stands beside.
+    pub fn is_named(&self, place: &dyn Place) -> bool {
+        self.named().any(|named| named.word() == place.word())
     }
 
     /// How many there are.
@@ -76,7 +82,7 @@ impl Places {
 
     /// Whether the engine is the only one.
     pub fn is_engine_alone(&self) -> bool {
-        self.places.iter().all(|place| place.word() == EnginePlace::WORD)
+        self.places.iter().all(|place| place.word() == ENGINE)
     }
 
     /// The same with the engine last, where it was not named.
@@ -90,7 +96,7 @@ impl Places {
     }
 
     fn with_engine(mut self, add: impl FnOnce(&mut Vec<Arc<dyn Place>>, Arc<dyn Place>)) -> Places {
-        if self.iter().all(|place| place.word() != EnginePlace::WORD) {
+        if self.iter().all(|place| place.word() != ENGINE) {
             add(&mut self.places, Arc::new(EnginePlace));
         }
         self

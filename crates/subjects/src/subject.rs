@@ -1,9 +1,12 @@
 //! What every subject does, whatever the experiment: it has a name, describes itself, notes findings and leaves nothing
 //! behind.
 
-use measure::{Finding, Metric, Parameters};
+use measure::{Finding, Metric, Parameters, Severity};
 
 use crate::error::SubjectError;
+
+/// The name of the embedded engine, against which other subjects are compared.
+pub const ENGINE: &str = "engine";
 
 /// Something an experiment is run on.
 ///
@@ -44,6 +47,8 @@ impl Closing {
 /// Something that a subject cannot do, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Absence {
+    /// How much the finding weighs: a warning where something is absent that every run should have.
+    pub severity: Severity,
     /// The id of the finding: `absent-threads`.
     pub id: String,
     /// A full sentence.
@@ -53,12 +58,15 @@ pub struct Absence {
 impl Absence {
     /// An absence with its reason, which is a full sentence.
     pub fn new(id: &str, reason: impl Into<String>) -> Absence {
-        Absence { id: id.into(), reason: reason.into() }
+        Absence { severity: Severity::Info, id: id.into(), reason: reason.into() }
     }
 }
 
 impl From<Absence> for Finding {
     fn from(absence: Absence) -> Finding {
-        Finding::info(&absence.id, absence.reason)
+        match absence.severity {
+            Severity::Info => Finding::info(&absence.id, absence.reason),
+            Severity::Warning => Finding::warning(&absence.id, absence.reason),
+        }
     }
 }

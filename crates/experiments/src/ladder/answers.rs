@@ -2,11 +2,11 @@
 
 use measure::Finding;
 use measure::quantity::{format_nanos, three_digits};
+use measure::schema::lio as schema;
 
 use super::pool::LogicalCost;
 use super::storage::SEQUENTIAL_BLOCKS;
 use crate::journal::Journal;
-use crate::lio::{DOCUMENT_RANGED_RATIO, FOLKLORE_RATIO, MILLSAP_RATIO};
 use crate::reading::Answer;
 
 /// Mean of the first touch over the second from which a volume is called lazily loaded.
@@ -66,16 +66,18 @@ fn physical_against_logical(found: &Found, journal: &mut dyn Journal) {
     let (Some(single), Some(logical)) = (found.single, found.logical) else { return };
     let ranged = found.sequential.map_or(String::new(), |sequential| {
         format!(
-            "; in {SEQUENTIAL_BLOCKS}-block reads {} (published: about {DOCUMENT_RANGED_RATIO})",
-            three_digits(sequential / logical.in_order)
+            "; in {SEQUENTIAL_BLOCKS}-block reads {} (published: about {})",
+            three_digits(sequential / logical.in_order),
+            schema::RANGED.value
         )
     });
     journal.find(Finding::info(
         "answer-ratio",
         format!(
-            "A single-block physical I/O costs {} logical I/Os here (Millsap: {MILLSAP_RATIO}, the folklore: \
-             {FOLKLORE_RATIO}){ranged}.",
-            three_digits(single / logical.random)
+            "A single-block physical I/O costs {} logical I/Os here (Millsap: {}, the folklore: {}){ranged}.",
+            three_digits(single / logical.random),
+            schema::MILLSAP.value,
+            three_digits(schema::FOLKLORE.value)
         ),
     ));
 }

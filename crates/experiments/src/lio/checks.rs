@@ -1,16 +1,15 @@
-//! The cross-checks of the document, on one table: the order in which it came into the pool, the way to its blocks,
-//! and what a block costs when it is not cached.
+//! The cross-checks as published, on one table: the order in which it came into the cache, the way to its blocks, and
+//! what a block costs that is not cached.
 
 use std::time::Duration;
 
-use measure::{Case, Finding, Metric, Parameters, Unit};
-use serde_json::json;
-use subjects::LogicalReads;
-use subjects::logical_reads::{Access, Cell, ColdRead, Population, RANGE_BLOCKS, Touch};
+use measure::schema::lio::parameters as named;
+use measure::schema::{Parameter, lio as schema};
+use measure::{Case, Metric, Parameters};
+use subjects::logical_reads::{Access, ColdRead, Population, RANGE_BLOCKS, Table};
 
-use super::answers::{self, Physical};
-use super::measuring::{self, Measured, Plan};
-use super::{Bench, Setting};
+use super::findings::{self, Physical, is_preferred};
+use super::measuring::{self, Bench, Measured, Plan, Setting};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 
@@ -18,46 +17,47 @@ use crate::journal::Journal;
 const SINGLE_BLOCKS: u32 = 2500;
 const RANGED_BLOCKS: u32 = 200 * RANGE_BLOCKS;
 
-/// The table that is checked, where it is among those measured: it has some rows a block and some columns a row.
-const PREFERRED: (u32, u32) = (250, 5);
-
-/// Does the checks and says what they say.
+/// Does the checks on a subject that is alone, and reports what they show.
 pub(super) fn run(bench: &mut Bench<'_>, found: &[Measured], journal: &mut dyn Journal) -> Result<(), ExperimentError> {
-    let cells = bench.parameters.cells();
-    let preferred = cells.iter().find(|cell| (cell.row_length, cell.columns) == PREFERRED);
-    let Some(cell) = preferred.or(cells.first()).copied() else { return Ok(()) };
-    let facts = bench.prepare(cell, journal)?;
-    let setting = Setting { cell, facts: &facts, changed_rows: 0, as_of: None };
-    let scan = Plan { access: Access::FullScan, touch: Touch::Rows, threads: 1 };
-    let of = |check: &str, value: &str| {
-        Parameters::from_iter([("check".to_string(), json!(check)), (check.to_string(), json!(value))])
-    };
-    let in_order = measuring::case(bench, setting, scan, of("population", "full-scan"), journal)?;
-    let by_rowid = Plan { access: Access::RowidInOrder, ..scan };
-    let by_rowid = measuring::case(bench, setting, by_rowid, of("read_path", "rowid-in-order"), journal)?;
-    bench.populate(Population::Interleaved, journal)?;
-    let interleaved = measuring::case(bench, setting, scan, of("population", "interleaved"), journal)?;
-    answers::cross_checks(found, [in_order, interleaved, by_rowid], journal);
-    if !facts.direct {
-        journal.find(Finding::warning(
-            "absent-physical",
-            "The physical cost of a block was not measured: the file system of the tables refuses direct I/O, so that \
-             the page cache would answer. Name a directory on another one with --dir.",
-        ));
-        return Ok(());
+    let tables = bench.subject.tables()?;
+    let Some(table) = tables.iter().find(|table| is_preferred(table)).or(tables.first()) else { return Ok(()) };
+    let facts = bench.subject.prepare(table, &mut |what, expected| journal.step(what, expected))?;
+    let setting = Setting { table, facts: &facts, changed_rows: 0, as_of: None };
+    let of = |check: Parameter, value: &str| Parameters::from_iter([named::CHECK.of(check.name), check.of(value)]);
+    let mut in_order = None;
+    let mut by_rowid = None;
+    if populate(bench, Population::FullScan, journal)? {
+        in_order = measuring::case(bench, setting, Plan::SCAN, of(named::POPULATION, "full-scan"), journal)?;
+        let plan = Plan { access: Access::RowidInOrder, ..Plan::SCAN };
+        by_rowid = measuring::case(bench, setting, plan, of(named::READ_PATH, "rowid-in-order"), journal)?;
     }
-    let single = physical(bench, cell, ColdRead::SingleBlocks, journal)?;
-    let ranged = physical(bench, cell, ColdRead::Ranges, journal)?;
-    if let (Some(single), Some(lio)) = (single, in_order) {
-        answers::physical_against_logical(&lio, Physical { single, ranged }, journal);
+    let mut interleaved = None;
+    if populate(bench, Population::Interleaved, journal)? {
+        interleaved = measuring::case(bench, setting, Plan::SCAN, of(named::POPULATION, "interleaved"), journal)?;
+    }
+    findings::cross_checks(found, [&in_order, &interleaved, &by_rowid].map(Option::as_ref), journal);
+    let single = physical(bench, table, ColdRead::SingleBlocks, journal)?;
+    let Some(single) = single else { return Ok(()) };
+    let ranged = physical(bench, table, ColdRead::Ranges, journal)?;
+    if let Some(lio) = &in_order {
+        findings::physical_against_logical(lio, Physical { single, ranged }, journal);
     }
     Ok(())
 }
 
-/// Reads blocks that are not in the pool; the median cost of a block in nanoseconds.
+/// Whether the subject can bring its table in like this; else that is a finding.
+fn populate(bench: &mut Bench<'_>, population: Population, journal: &mut dyn Journal) -> Result<bool, ExperimentError> {
+    journal.step("bringing the table into the cache", Duration::from_secs(1));
+    let absence = bench.subject.populate(population, None)?.err();
+    let is_populated = absence.is_none();
+    absence.into_iter().for_each(|absence| journal.find(absence.into()));
+    Ok(is_populated)
+}
+
+/// Reads blocks that are not cached; the median cost of a block in nanoseconds, `None` where the subject cannot.
 fn physical(
     bench: &mut Bench<'_>,
-    cell: Cell,
+    table: &Table,
     how: ColdRead,
     journal: &mut dyn Journal,
 ) -> Result<Option<f64>, ExperimentError> {
@@ -66,17 +66,25 @@ fn physical(
         ColdRead::Ranges => (RANGED_BLOCKS, RANGE_BLOCKS, "sequential"),
     };
     journal.step(&format!("physical reads of {blocks_per_read} blocks"), Duration::from_millis(300));
-    let samples = bench.engine.read_cold(how, blocks, bench.machine.stop.flag())?;
-    let mut case = Case::new(Parameters::from_iter([
-        ("row_length".to_string(), json!(cell.row_length)),
-        ("columns".to_string(), json!(cell.columns)),
-        ("check".to_string(), json!("physical")),
-        ("access".to_string(), json!(access)),
-        ("blocks_per_read".to_string(), json!(blocks_per_read)),
-        ("payload".to_string(), json!(cell.payload)),
-    ]));
+    let samples = match bench.subject.read_cold(how, blocks)? {
+        Ok(samples) => samples,
+        Err(absence) => {
+            journal.find(absence.into());
+            return Ok(None);
+        }
+    };
+    let mut parameters = Parameters::new();
+    if let Table::Made(cell) = table {
+        parameters.extend([named::ROW_LENGTH.of(cell.row_length), named::COLUMNS.of(cell.columns)]);
+    }
+    let of_check = [named::CHECK.of("physical"), named::ACCESS.of(access)];
+    parameters.extend(of_check.into_iter().chain([named::BLOCKS_PER_READ.of(blocks_per_read)]));
+    if let Table::Made(cell) = table {
+        parameters.extend([named::PAYLOAD.of(cell.payload)]);
+    }
+    let mut case = Case::new(parameters);
     let source = format!("{}, from asking the pool to the verified block, over blocks", bench.machine.clock.name());
-    let metric = Metric::of_samples("physical_block", Unit::Nanoseconds, &source, &samples);
+    let metric = schema::PHYSICAL_BLOCK.of_samples(&source, &samples);
     let median = metric.as_ref().map(Metric::median);
     case.metrics.extend(metric);
     if median.is_some() {

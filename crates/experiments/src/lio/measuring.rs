@@ -1,23 +1,45 @@
-//! One case: passes with everything cached, each beside one in the same order that touches nothing.
+//! One case: passes with everything cached, each beside one that touches nothing.
 
 use std::time::Duration;
 
-use measure::{Case, Finding, Metric, Nanos, Parameters, Unit};
-use serde_json::json;
+use measure::schema::Spec;
+use measure::schema::lio as schema;
+use measure::schema::lio::parameters as named;
+use measure::{Case, Metric, Nanos, Parameters};
 use subjects::LogicalReads;
-use subjects::logical_reads::{Access, Cell, Cost, Pass, Touch};
+use subjects::logical_reads::{
+    Access, Baseline, Cost, Counts, FirstScans, Pass, Snapshot, Sources, Table, TableFacts, Touch,
+};
+use sys::sampler::Sampler;
 
-use super::{Bench, Setting, shape};
+use super::parameters::LioParameters;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
-use crate::machine::Conditions;
+use crate::machine::{Conditions, Machine, Sensitivity};
+use crate::sampling::{self, SampleLength};
 
-/// A sample lasts at least this long: the CPU clock's two readings of half a microsecond, the start of a thread and
-/// the first rows, which are not fetched ahead, vanish in it.
-const SAMPLE_TIME: Nanos = Nanos::from_millis(20);
+/// A sample lasts at least this long: two readings of the CPU clock, the start of a thread, the end of a statement and
+/// the first rows, which are not fetched ahead, take some microseconds and vanish in it.
+const SAMPLE: SampleLength = SampleLength { time: Nanos::from_millis(20), laps_max: 1 << 16 };
 
-/// Most laps of a sample.
-const LAPS_MAX: u64 = 1 << 16;
+/// What every step of one subject is given.
+pub(super) struct Bench<'a> {
+    pub(super) parameters: &'a LioParameters,
+    pub(super) machine: &'a Machine,
+    pub(super) subject: &'a mut dyn LogicalReads,
+    pub(super) sampler: Option<&'a Sampler>,
+    /// Whether cases name their subject, because there are several.
+    pub(super) names_subject: bool,
+}
+
+/// A table that is cached, and the state that its readers see.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Setting<'a> {
+    pub(super) table: &'a Table,
+    pub(super) facts: &'a TableFacts,
+    pub(super) changed_rows: u32,
+    pub(super) as_of: Option<Snapshot>,
+}
 
 /// What a case does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,16 +49,25 @@ pub(super) struct Plan {
     pub(super) threads: usize,
 }
 
-/// A case that was measured, as far as the answers need it. Medians.
-#[derive(Clone, Copy, Debug)]
+impl Plan {
+    /// A full scan by one thread that touches the rows, as published.
+    pub(super) const SCAN: Plan = Plan { access: Access::FullScan, touch: Touch::Rows, threads: 1 };
+}
+
+/// A case that was measured, as far as the findings need it. Medians.
+#[derive(Clone, Debug)]
 pub(super) struct Measured {
-    pub(super) cell: Cell,
+    pub(super) table: Table,
     pub(super) plan: Plan,
     pub(super) changed_rows: u32,
+    /// Whether it is the first scan after a load.
+    pub(super) is_first: bool,
     /// Nanoseconds of processor time a get.
     pub(super) lio: f64,
-    /// The same of a get that touches nothing.
-    pub(super) get: f64,
+    /// Half of the distance from the least sample of `lio` to the largest, over the median.
+    pub(super) spread: f64,
+    /// Nanoseconds of a get that touches nothing, where that can be measured.
+    pub(super) get: Option<f64>,
     /// Nanoseconds of elapsed time a get.
     pub(super) elapsed: f64,
     /// Nanoseconds by core cycles and the core's frequency.
@@ -52,11 +83,42 @@ pub(super) struct Measured {
 /// Costs of the samples of one case.
 struct Samples {
     costs: Vec<Cost>,
-    gets_only: Vec<Cost>,
+    /// The pass that touches nothing, beside each.
+    baselines: Vec<Cost>,
     laps: f64,
+    /// What one lap counted beside the samples, after them.
+    counted: Counts,
+    /// The statement of the pass that touches nothing, where it is one.
+    statement: Option<String>,
 }
 
-/// Measures a case and keeps it; `extra` are further parameters of it.
+impl Samples {
+    /// What a sample counted: itself where it did, else what a lap counted beside it.
+    fn count(&self, cost: &Cost, of: fn(&Counts) -> u64) -> f64 {
+        cost.counts.as_ref().map_or(of(&self.counted) as f64 * self.laps, |counts| of(counts) as f64)
+    }
+
+    fn gets(&self, cost: &Cost) -> f64 {
+        self.count(cost, |counts| counts.gets).max(1.0)
+    }
+
+    /// Nanoseconds of processor time a get.
+    fn per_get(&self, cost: &Cost) -> f64 {
+        cost.cpu.0 as f64 / self.gets(cost)
+    }
+
+    fn of_each(&self, of: impl Fn(&Cost) -> f64) -> Vec<f64> {
+        self.costs.iter().map(of).collect()
+    }
+
+    /// Pairs of a sample and the one beside it.
+    fn pairs(&self) -> impl Iterator<Item = (&Cost, &Cost)> {
+        self.costs.iter().zip(&self.baselines)
+    }
+}
+
+/// Measures a case and keeps it; `extra` are further parameters of it. `None` where the subject cannot do it, which is
+/// then a finding.
 pub(super) fn case(
     bench: &mut Bench<'_>,
     setting: Setting<'_>,
@@ -64,107 +126,179 @@ pub(super) fn case(
     extra: Parameters,
     journal: &mut dyn Journal,
 ) -> Result<Option<Measured>, ExperimentError> {
-    let what = name(&setting, &plan);
+    let what = name(&setting, &plan, bench);
     journal.step(&what, Duration::from_millis(60 * bench.parameters.repeat as u64));
+    let pass = Pass { access: plan.access, touch: plan.touch, threads: plan.threads, laps: 1, as_of: setting.as_of };
+    let before = match bench.subject.count(&pass)? {
+        Ok(counted) => counted.counts,
+        Err(absence) => {
+            journal.find(absence.into());
+            return Ok(None);
+        }
+    };
     let conditions = Conditions::now(bench.machine);
-    let samples = samples(bench, &setting, &plan)?;
+    let samples = samples(bench, &setting.facts.sources, pass)?;
     let change = conditions.changed(bench.machine);
-    bench.machine.note(&what, &change, crate::machine::Sensitivity::Core);
-    bench.check_stop()?;
+    bench.machine.note(&what, &change, Sensitivity::Core);
+    bench.machine.stop.check()?;
     let mut case = Case::new(parameters(&setting, &plan, extra, bench));
     case.metrics = metrics(&samples, &setting, &plan, bench);
     case.metrics.extend(change.metrics());
-    report_misses(&samples, &what, journal);
+    let counted_in_samples: Option<u64> =
+        samples.costs.iter().chain(&samples.baselines).map(|cost| Some(cost.counts?.physical_reads)).sum();
+    // A block that is read once and then stays is seen before the samples only, one that leaves meanwhile after them.
+    let beside = before.physical_reads.min(samples.counted.physical_reads);
+    let misses = counted_in_samples.unwrap_or(beside);
+    sampling::report_misses(&what, misses, setting.facts.sources.cache, journal);
     let measured = measured(&case, &setting, &plan, bench);
     journal.keep(case)?;
     Ok(measured)
 }
 
-fn name(setting: &Setting<'_>, plan: &Plan) -> String {
+/// Keeps the scans that came first after the loads of a table.
+pub(super) fn first_scans(
+    bench: &mut Bench<'_>,
+    setting: Setting<'_>,
+    scans: &FirstScans,
+    journal: &mut dyn Journal,
+) -> Result<Option<Measured>, ExperimentError> {
+    let facts = TableFacts { visibility: Some(scans.visibility), ..setting.facts.clone() };
+    let setting = Setting { facts: &facts, ..setting };
+    let sources = &scans.sources;
+    let of = |of: &dyn Fn(&Cost, &Counts) -> f64| -> Vec<f64> {
+        scans.costs.iter().filter_map(|cost| Some(of(cost, cost.counts.as_ref()?))).collect()
+    };
+    let source = format!("{} over gets", sources.cpu);
+    let lio = of(&|cost, counts| cost.cpu.0 as f64 / counts.gets.max(1) as f64 / 1e3);
+    let counted =
+        |spec: Spec, source, count: fn(&Counts) -> u64| spec.of_samples(source, &of(&|_, counts| count(counts) as f64));
+    let mut case = Case::new(parameters(&setting, &Plan::SCAN, Parameters::new(), bench));
+    case.metrics.extend(schema::LIO.of_samples(&source, &lio));
+    case.metrics.extend(times(&scans.costs, 1.0, sources).into_iter().flatten());
+    case.metrics.extend(counted(schema::GETS, sources.gets, |counts| counts.gets));
+    case.metrics.extend(counted(schema::PHYSICAL_READS, sources.physical_reads, |counts| counts.physical_reads));
+    case.metrics.push(schema::ROWS.count(sources.rows, facts.rows));
+    let measured = measured(&case, &setting, &Plan::SCAN, bench).map(|one| Measured { is_first: true, ..one });
+    journal.keep(case)?;
+    Ok(measured)
+}
+
+fn name(setting: &Setting<'_>, plan: &Plan, bench: &Bench<'_>) -> String {
     let threads = if plan.threads > 1 { format!(" by {} threads", plan.threads) } else { String::new() };
     let changed =
         if setting.changed_rows > 0 { format!(", {} % changed", setting.changed_rows) } else { String::new() };
-    let (access, touch) = (plan.access.name(), plan.touch.name());
-    format!("{}, {access}, touching {touch}{threads}{changed}", shape(&setting.cell))
+    let subject = if bench.names_subject { format!("{}: ", bench.subject.name()) } else { String::new() };
+    format!("{subject}{}, {}, touching {}{threads}{changed}", setting.table, plan.access.name(), plan.touch)
 }
 
-fn samples(bench: &mut Bench<'_>, setting: &Setting<'_>, plan: &Plan) -> Result<Samples, ExperimentError> {
-    let Plan { access, touch, threads } = *plan;
-    let pass = Pass { access, touch, threads, laps: 1, as_of: setting.as_of };
-    let gets = Pass { touch: Touch::Nothing, as_of: None, ..pass };
-    let (pass, gets) = (long_enough(bench, pass)?, long_enough(bench, gets)?);
-    let mut samples = Samples { costs: Vec::new(), gets_only: Vec::new(), laps: f64::from(pass.laps) };
+fn samples(bench: &mut Bench<'_>, sources: &Sources, pass: Pass) -> Result<Samples, ExperimentError> {
+    let baseline = Pass { touch: Touch::Nothing, as_of: None, ..pass };
+    let pass = long_enough(bench, pass)?;
+    let statement = bench.subject.count(&baseline)?.ok().and_then(|counted| counted.statement);
+    let baseline = match sources.baseline {
+        Baseline::Gets => long_enough(bench, baseline)?,
+        // It is subtracted, and takes as many laps.
+        Baseline::Overhead(_) => Pass { laps: pass.laps, ..baseline },
+    };
+    let (mut costs, mut baselines) = (Vec::new(), Vec::new());
     for _ in 0..bench.parameters.repeat {
-        bench.check_stop()?;
-        samples.costs.push(sampled(bench, &pass)?);
-        samples.gets_only.push(bench.engine.read(&gets)?);
+        bench.machine.stop.check()?;
+        costs.push(sampled(bench, &pass)?);
+        baselines.push(bench.subject.read(&baseline)?);
     }
-    Ok(samples)
+    let counted = bench.subject.count(&pass)?.map_or(Counts::default(), |counted| counted.counts);
+    Ok(Samples { costs, baselines, laps: f64::from(pass.laps), counted, statement })
 }
 
 /// A pass whose readers' stacks are sampled where that was asked for.
 fn sampled(bench: &mut Bench<'_>, pass: &Pass) -> Result<Cost, ExperimentError> {
-    if let Some(sampler) = &bench.sampler {
+    if let Some(sampler) = bench.sampler {
         sampler.resume();
     }
-    let cost = bench.engine.read(pass);
-    if let Some(sampler) = &bench.sampler {
+    let cost = bench.subject.read(pass);
+    if let Some(sampler) = bench.sampler {
         sampler.pause();
     }
     Ok(cost?)
 }
 
-/// The pass with as many laps as a sample needs, found with unmeasured ones, which also warm the caches.
+/// The pass with as many laps as a sample needs, found with an unmeasured one.
 fn long_enough(bench: &mut Bench<'_>, pass: Pass) -> Result<Pass, ExperimentError> {
-    bench.engine.read(&pass)?;
-    let once = bench.engine.read(&pass)?;
-    let laps = SAMPLE_TIME.0.div_ceil(once.elapsed.0.max(1)).clamp(1, LAPS_MAX);
-    Ok(Pass { laps: laps as u32, ..pass })
+    let once = bench.subject.read(&pass)?;
+    Ok(Pass { laps: SAMPLE.laps(once.cpu.min(once.elapsed)), ..pass })
 }
 
 fn parameters(setting: &Setting<'_>, plan: &Plan, extra: Parameters, bench: &Bench<'_>) -> Parameters {
     let mut parameters = Parameters::new();
-    parameters.insert("row_length".into(), json!(setting.cell.row_length));
-    parameters.insert("columns".into(), json!(setting.cell.columns));
-    parameters.insert("access".into(), json!(plan.access.name()));
-    parameters.insert("touch".into(), json!(plan.touch.name()));
-    parameters.insert("threads".into(), json!(plan.threads));
-    parameters.insert("changed_rows".into(), json!(setting.changed_rows));
-    parameters.insert("payload".into(), json!(setting.cell.payload));
-    parameters.insert("seed".into(), json!(bench.parameters.seed));
+    if bench.names_subject {
+        parameters.extend([named::SUBJECT.of(bench.subject.name())]);
+    }
+    match setting.table {
+        Table::Made(cell) => {
+            parameters.extend([named::ROW_LENGTH.of(cell.row_length), named::COLUMNS.of(cell.columns)]);
+        }
+        Table::Found(name) => parameters.extend([named::TABLE.of(name.as_str())]),
+    }
+    parameters.extend([
+        named::ACCESS.of(plan.access.name()),
+        named::TOUCH.of(plan.touch.to_string()),
+        named::THREADS.of(plan.threads),
+        named::CHANGED_ROWS.of(setting.changed_rows),
+    ]);
+    if let Table::Made(cell) = setting.table {
+        parameters.extend([named::PAYLOAD.of(cell.payload), named::SEED.of(bench.parameters.seed)]);
+    }
+    parameters.extend(setting.facts.visibility.map(|visibility| named::VISIBILITY.of(visibility)));
     parameters.extend(extra);
     parameters
 }
 
-/// What a case says. Counts and times are those of one pass: a sample of several, one after the other, is divided.
+/// What a case says. Counts and times are those of one lap.
 fn metrics(samples: &Samples, setting: &Setting<'_>, plan: &Plan, bench: &Bench<'_>) -> Vec<Metric> {
-    let per_get = |cost: &Cost| cost.cpu.0 as f64 / cost.gets.max(1) as f64;
-    let clock = "CPU clock of the threads (CLOCK_THREAD_CPUTIME_ID)";
-    let lio: Vec<f64> = samples.costs.iter().map(per_get).collect();
-    let get: Vec<f64> = samples.gets_only.iter().map(per_get).collect();
-    let micros = |values: &[f64]| values.iter().map(|value| value / 1e3).collect::<Vec<f64>>();
-    let pages = if plan.access == Access::FullScan { setting.facts.pages as f64 } else { f64::NAN };
-    let mut metrics = vec![
-        Metric::of_samples("lio", Unit::Microseconds, &format!("{clock} over gets"), &micros(&lio)),
-        Metric::of_samples("get", Unit::Nanoseconds, &format!("{clock}, the same gets, nothing touched"), &get),
-    ];
-    if let Some(walk) = row_walk(samples, setting, plan) {
-        let source = "lio less get, over rows a get, sample by sample";
-        metrics.push(Metric::of_samples("row_walk", Unit::Nanoseconds, source, &walk));
-    }
-    if setting.as_of.is_some() && pages.is_finite() {
-        let block: Vec<f64> = samples.costs.iter().map(|cost| cost.cpu.0 as f64 / samples.laps / pages).collect();
+    let sources = &setting.facts.sources;
+    let clock = &sources.cpu;
+    let mut metrics = parts(samples, setting, plan);
+    if setting.as_of.is_some() && plan.access == Access::FullScan {
+        let pages = setting.facts.pages as f64;
+        let block = samples.of_each(|cost| cost.cpu.0 as f64 / samples.laps / pages / 1e3);
         let source = format!("{clock} over blocks of the table");
-        metrics.push(Metric::of_samples("block", Unit::Microseconds, &source, &micros(&block)));
+        metrics.push(schema::BLOCK.of_samples(&source, &block));
     }
-    metrics.extend(times(samples, clock));
-    metrics.extend(counts(samples, plan));
-    let ghz = bench.machine.host.core_ghz;
-    if let (Some(cycles), Some(ghz)) = (cycles(samples), ghz) {
+    metrics.extend(times(&samples.costs, samples.laps, sources));
+    metrics.extend(counts(samples, sources).into_iter().map(Some));
+    if plan.threads > 1 {
+        let rates = samples.of_each(|cost| samples.gets(cost) / cost.elapsed.as_seconds().max(1e-9));
+        let source = "gets of all threads over elapsed";
+        metrics.push(schema::GETS_PER_SECOND.of_samples(source, &rates));
+    }
+    if let (Some(cycles), Some(ghz)) = (cycles(samples), bench.machine.host.core_ghz) {
         let source = format!("processor's cycle counter, user mode, over gets at {ghz:.3} GHz");
-        metrics.push(Metric::of_samples("lio_by_cycles", Unit::Nanoseconds, &source, &cycles));
+        metrics.push(schema::LIO_BY_CYCLES.of_samples(&source, &cycles));
     }
     metrics.into_iter().flatten().collect()
+}
+
+/// The cost of a get, and its parts as far as the pass that touches nothing tells them apart.
+fn parts(samples: &Samples, setting: &Setting<'_>, plan: &Plan) -> Vec<Option<Metric>> {
+    let clock = &setting.facts.sources.cpu;
+    let micros = |values: Vec<f64>| values.iter().map(|value| value / 1e3).collect::<Vec<f64>>();
+    if let Baseline::Overhead(beside) = setting.facts.sources.baseline {
+        let net = |(cost, beside): (&Cost, &Cost)| cost.cpu.since(beside.cpu).0 as f64 / samples.gets(cost);
+        let source = format!("{clock}, less that of {beside}, over gets");
+        let lio = schema::LIO.of_samples(&source, &micros(samples.pairs().map(net).collect()));
+        let Some(statement) = &samples.statement else { return vec![lio] };
+        let overheads: Vec<f64> = samples.baselines.iter().map(|cost| cost.cpu.0 as f64 / samples.laps).collect();
+        let source = format!("{clock}, `{statement}`");
+        return vec![lio, schema::STATEMENT_BESIDE.of_samples(&source, &micros(overheads))];
+    }
+    let lio = samples.of_each(|cost| samples.per_get(cost));
+    let get: Vec<f64> = samples.baselines.iter().map(|cost| samples.per_get(cost)).collect();
+    let source = "lio less get, over rows a get, sample by sample";
+    vec![
+        schema::LIO.of_samples(&format!("{clock} over gets"), &micros(lio)),
+        schema::GET.of_samples(&format!("{clock}, the same gets, nothing touched"), &get),
+        row_walk(samples, setting, plan).and_then(|walk| schema::ROW_WALK.of_samples(source, &walk)),
+    ]
 }
 
 /// What a row takes; only where rows are walked and nothing else is done.
@@ -172,92 +306,73 @@ fn row_walk(samples: &Samples, setting: &Setting<'_>, plan: &Plan) -> Option<Vec
     if setting.changed_rows > 0 || matches!(plan.touch, Touch::Directory | Touch::Nothing) {
         return None;
     }
-    let of = |(cost, gets): (&Cost, &Cost)| {
-        let difference = cost.cpu.0 as f64 / cost.gets as f64 - gets.cpu.0 as f64 / gets.gets as f64;
-        difference * cost.gets as f64 / cost.rows as f64
+    let of = |(cost, baseline): (&Cost, &Cost)| {
+        let difference = samples.per_get(cost) - samples.per_get(baseline);
+        difference * samples.gets(cost) / samples.count(cost, |counts| counts.rows)
     };
-    Some(samples.costs.iter().zip(&samples.gets_only).map(of).collect())
+    Some(samples.pairs().map(of).collect())
 }
 
-fn times(samples: &Samples, clock: &str) -> Vec<Option<Metric>> {
-    let seconds = |of: fn(&Cost) -> Nanos| -> Vec<f64> {
-        samples.costs.iter().map(|cost| of(cost).as_seconds() / samples.laps).collect()
-    };
+fn times(costs: &[Cost], laps: f64, sources: &Sources) -> Vec<Option<Metric>> {
+    let [lap, _] = sources.lap;
+    let seconds =
+        |of: fn(&Cost) -> Nanos| -> Vec<f64> { costs.iter().map(|cost| of(cost).as_seconds() / laps).collect() };
+    let (cpu, elapsed) = (format!("{}, one {lap}", sources.cpu), format!("{}, one {lap}", sources.elapsed));
     vec![
-        Metric::of_samples("cpu", Unit::Seconds, &format!("{clock}, one pass"), &seconds(|cost| cost.cpu)),
-        Metric::of_samples(
-            "elapsed",
-            Unit::Seconds,
-            "first start to last end, one pass",
-            &seconds(|cost| cost.elapsed),
-        ),
+        schema::CPU.of_samples(&cpu, &seconds(|cost| cost.cpu)),
+        schema::ELAPSED.of_samples(&elapsed, &seconds(|cost| cost.elapsed)),
     ]
 }
 
-fn counts(samples: &Samples, plan: &Plan) -> Vec<Option<Metric>> {
+fn counts(samples: &Samples, sources: &Sources) -> Vec<Metric> {
     let Some(cost) = samples.costs.last() else { return Vec::new() };
-    let count = |name: &str, source: &str, value: u64| {
-        Some(Metric::single(name, Unit::Count, source, value as f64 / samples.laps))
+    let [lap, laps] = sources.lap;
+    let versions = cost.counts.and_then(|counts| counts.versions);
+    let each = |spec: Spec, source: &str, of: fn(&Counts) -> u64| {
+        spec.single(&format!("{source}, one {lap}"), samples.count(cost, of) / samples.laps)
     };
-    let gate = "the buffer pool's gate, one pass";
-    let reader = "counted by the reader, one pass";
+    let blocks = samples.gets(cost) - versions.map_or(0.0, |versions| versions.undo_gets as f64);
+    let rows = samples.count(cost, |counts| counts.rows);
     let mut counts = vec![
-        count("gets", gate, cost.gets),
-        count("rows", reader, cost.rows),
-        Some(Metric::single(
-            "rows_per_block",
-            Unit::Count,
-            "rows over blocks got",
-            cost.rows as f64 / (cost.gets - cost.undo_gets).max(1) as f64,
-        )),
-        count("pinned_revisits", gate, cost.pinned_revisits),
-        count("physical_reads", gate, cost.physical_reads),
-        count("rebuilt_blocks", reader, cost.rebuilt_blocks),
-        count("undo_gets", reader, cost.undo_gets),
-        Some(Metric::single("laps", Unit::Count, "passes of a sample, one after the other", samples.laps)),
+        each(schema::GETS, sources.gets, |counts| counts.gets),
+        schema::ROWS.single(sources.rows, rows / samples.laps),
+        schema::ROWS_PER_BLOCK.single("rows over blocks got", rows / blocks.max(1.0)),
+        each(schema::PHYSICAL_READS, sources.physical_reads, |counts| counts.physical_reads),
     ];
-    if plan.threads > 1 {
-        let rates: Vec<f64> =
-            samples.costs.iter().map(|cost| cost.gets as f64 / cost.elapsed.as_seconds().max(1e-9)).collect();
-        counts.push(Metric::of_samples("gets_per_second", Unit::PerSecond, "gets of all threads over elapsed", &rates));
+    if let Some(versions) = versions {
+        let (gate, reader) = (format!("{}, one {lap}", sources.gets), format!("counted by the reader, one {lap}"));
+        let of = |spec: Spec, source: &str, value: u64| spec.single(source, value as f64 / samples.laps);
+        counts.push(of(schema::PINNED_REVISITS, &gate, versions.pinned_revisits));
+        counts.push(of(schema::REBUILT_BLOCKS, &reader, versions.rebuilt_blocks));
+        counts.push(of(schema::UNDO_GETS, &reader, versions.undo_gets));
     }
+    counts.push(schema::LAPS.single(&format!("{laps} of a sample, one after the other"), samples.laps));
     counts
 }
 
 /// Cycles a get of each sample; `None` where the machine hides them.
 fn cycles(samples: &Samples) -> Option<Vec<f64>> {
-    samples.costs.iter().map(|cost| Some(cost.cycles? as f64 / cost.gets.max(1) as f64)).collect()
-}
-
-/// All was to be cached: a physical read means that the pool is not what it should be.
-fn report_misses(samples: &Samples, what: &str, journal: &mut dyn Journal) {
-    let misses: u64 = samples.costs.iter().chain(&samples.gets_only).map(|cost| cost.physical_reads).sum();
-    if misses > 0 {
-        journal.find(Finding::warning(
-            "not-all-cached",
-            format!(
-                "{misses} physical reads happened in {what}, where everything was to be cached: the cost contains \
-                 them. Please report this with the run document."
-            ),
-        ));
-    }
+    samples.costs.iter().map(|cost| Some(cost.cycles? as f64 / samples.gets(cost))).collect()
 }
 
 fn measured(case: &Case, setting: &Setting<'_>, plan: &Plan, bench: &Bench<'_>) -> Option<Measured> {
-    let median = |name: &str| case.metric(name).map(Metric::median);
-    let (lio, gets, cpu) = (median("lio")? * 1e3, median("gets")?, median("cpu")?);
-    let blocks = gets - median("undo_gets")?;
+    let median = |spec: Spec| spec.median(case);
+    let (lio, gets, cpu) = (schema::LIO.in_case(case)?, median(schema::GETS)?.max(1.0), median(schema::CPU)?);
+    let blocks = (gets - median(schema::UNDO_GETS).unwrap_or(0.0)).max(1.0);
     let ghz = bench.machine.host.core_ghz;
+    let statistics = &lio.statistics;
     Some(Measured {
-        cell: setting.cell,
+        table: setting.table.clone(),
         plan: *plan,
         changed_rows: setting.changed_rows,
-        lio,
-        get: median("get")?,
-        elapsed: median("elapsed")? * 1e9 / gets,
-        by_cycles: median("lio_by_cycles").zip(ghz).map(|(cycles, ghz)| cycles / ghz),
+        is_first: false,
+        lio: lio.median() * 1e3,
+        spread: (statistics.max - statistics.min) / 2.0 / statistics.median.max(f64::MIN_POSITIVE),
+        get: median(schema::GET),
+        elapsed: median(schema::ELAPSED)? * 1e9 / gets,
+        by_cycles: median(schema::LIO_BY_CYCLES).zip(ghz).map(|(cycles, ghz)| cycles / ghz),
         block: cpu * 1e9 / blocks,
-        rows_per_get: median("rows")? / gets,
-        rebuilt: median("rebuilt_blocks")? / blocks,
+        rows_per_get: median(schema::ROWS)? / gets,
+        rebuilt: median(schema::REBUILT_BLOCKS).unwrap_or(0.0) / blocks,
     })
 }

@@ -3,18 +3,16 @@
 
 pub(crate) mod share;
 
-use std::time::Duration;
-
+use measure::Finding;
 use measure::quantity::size_in_words;
-use measure::{Case, Finding, Metric};
-use serde_json::{Value, json};
+use serde_json::json;
 use server::activity::Activity;
 use server::space::FreeSpace;
 use server::{Address, ServerError, Session, space};
 use subjects::logical_reads::SubjectError;
 
 use crate::error::ExperimentError;
-use crate::journal::{Journal, KeepError};
+use crate::journal::Journal;
 
 /// Says on what is measured.
 pub(crate) fn describe(session: &Session, journal: &mut dyn Journal) {
@@ -89,19 +87,4 @@ pub(crate) fn report_activity(activity: &Activity, journal: &mut dyn Journal) {
     ));
 }
 
-/// A rehearsal measures nothing, and nobody is told of it.
-pub(crate) struct Nobody;
-
-impl Journal for Nobody {
-    fn step(&mut self, _what: &str, _expected: Duration) {}
-
-    fn keep(&mut self, _case: Case) -> Result<(), KeepError> {
-        Ok(())
-    }
-
-    fn find(&mut self, _finding: Finding) {}
-
-    fn own_cost(&mut self, _metric: Metric) {}
-
-    fn describe_subject(&mut self, _key: &str, _value: Value) {}
-}
+pub(crate) use crate::journal::NullJournal as Nobody;

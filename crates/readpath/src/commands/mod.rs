@@ -20,6 +20,7 @@ mod roundtrip;
 mod runs;
 mod scan;
 mod show;
+mod subjects;
 mod time_scale;
 
 use clap::ArgMatches;

@@ -1,4 +1,4 @@
-//! One pass over a table that is in the pool: who does which part, and what it took.
+//! One pass over a table that is in the pool: the part of each thread, and what it took.
 
 use std::hint::{black_box, spin_loop};
 use std::ops::Range;
@@ -16,14 +16,14 @@ use sys::clock::Clock;
 use sys::cycles::CycleCounter;
 use sys::host::allowed_cpus;
 
-use crate::logical_reads::{Access, Cost, Pass, Touch};
+use crate::logical_reads::{Access, Cost, Counts, Pass, Touch, VersionCounts};
 
 /// Most rows of a pass by rowid: 6 MiB of addresses, which a pass goes through from front to back, and more random
 /// blocks than any cache of a processor holds.
 const ROWIDS_MAX: u64 = 1 << 19;
 
-/// Looks of a thread at those it waits for before it gives its processor away: about 0.2 ms, ten times what the start
-/// of a thread takes.
+/// How often a waiting thread looks for the others before it yields its processor: about 0.2 ms, ten times what the
+/// start of a thread takes.
 const LOOKS_AWAKE: u32 = 1 << 14;
 
 /// What one thread reads in one lap.
@@ -32,7 +32,7 @@ enum Part {
     Pages(Range<u32>),
     /// Rows by their addresses.
     Rows(Vec<RowId>),
-    /// The first page, so many times.
+    /// The first page, this many times.
     FirstPage(u32),
 }
 
@@ -78,12 +78,16 @@ pub(super) fn run(pool: &Pool, table: &HeapTable, pass: &Pass, clock: &Clock, se
         cpu: taken.iter().fold(Nanos::ZERO, |sum, one| sum + one.cpu),
         elapsed: end.since(start),
         cycles: taken.iter().map(|one| one.cycles).sum(),
-        gets: counts.gets,
-        pinned_revisits: counts.pinned_revisits,
-        rows: result.rows,
-        physical_reads: counts.physical_reads,
-        rebuilt_blocks: result.rebuilt,
-        undo_gets: result.undo_gets,
+        counts: Some(Counts {
+            gets: counts.gets,
+            rows: result.rows,
+            physical_reads: counts.physical_reads,
+            versions: Some(VersionCounts {
+                pinned_revisits: counts.pinned_revisits,
+                rebuilt_blocks: result.rebuilt,
+                undo_gets: result.undo_gets,
+            }),
+        }),
         folded: result.folded,
     })
 }
@@ -99,7 +103,7 @@ fn parts(table: &HeapTable, pass: &Pass, seed: u64) -> Vec<Part> {
     let part = |index| match pass.access {
         Access::FullScan => Part::Pages(pages(index)),
         Access::OnePage => Part::FirstPage(pages(index).len() as u32),
-        Access::Rowid => {
+        Access::Rowid | Access::Index => {
             let range = share(table.rows().min(ROWIDS_MAX), index);
             let rows = table.row_ids_in_random_order(seed);
             Part::Rows(rows.skip(range.start as usize).take((range.end - range.start) as usize).collect())
@@ -142,7 +146,7 @@ fn work(
 }
 
 fn lap(session: &Session<'_>, table: &HeapTable, pass: &Pass, part: &Part) -> Result<ScanResult, StorageError> {
-    let as_of = pass.as_of.map(|moment| ChangeNumber(moment.0));
+    let as_of = pass.as_of.map(|snapshot| ChangeNumber(snapshot.0));
     match (part, kernel(pass.touch)) {
         (Part::Pages(pages), None) => get_only(session, pages.clone().map(|number| table.page(number))),
         (Part::Rows(rows), None) => get_only(session, rows.iter().map(|row| row.page)),

@@ -1,22 +1,45 @@
 //! The engine as a word of `--on`.
 
-use crate::place::Place;
+use std::time::Duration;
+
+use super::logical_reads::{Engine, EngineSettings, check_cell};
+use crate::logical_reads::{Access, Asked, LogicalReads};
+use crate::place::{Offer, Place};
+use crate::subject::{Absence, ENGINE};
 
 /// The embedded engine, which needs no address.
 #[derive(Clone, Copy, Debug)]
 pub struct EnginePlace;
 
-impl EnginePlace {
-    /// The word, and the name of the engine among subjects.
-    pub const WORD: &'static str = "engine";
-}
-
 impl Place for EnginePlace {
     fn word(&self) -> String {
-        EnginePlace::WORD.into()
+        ENGINE.into()
     }
 
     fn takes_statements(&self) -> bool {
         false
+    }
+
+    fn logical_reads(&self, asked: &Asked) -> Offer<'_, dyn LogicalReads> {
+        if asked.accesses.iter().all(|access| *access == Access::Index) {
+            let reason = "--access index is not for the engine alone: name a server with --on, or write full-scan, \
+                          rowid or one-page.";
+            return Err(Absence::new("absent-index", reason));
+        }
+        let changed_rows_max = asked.changed_rows.iter().copied().max().unwrap_or(0);
+        for cell in &asked.cells {
+            check_cell(cell, changed_rows_max > 0).map_err(|error| Absence::new("absent-engine", error.to_string()))?;
+        }
+        let settings = EngineSettings {
+            directory: asked.directory.clone(),
+            cells: asked.cells.clone(),
+            changed_rows_max,
+            seed: asked.seed,
+            reload: asked.reload,
+        };
+        Ok(Box::new(move |opening| {
+            (opening.progress)("preparing the buffer pool", Duration::from_secs(1));
+            Ok(Box::new(Engine::new(settings, opening.clock, opening.stop.clone())?))
+        }))
     }
 }

@@ -1,11 +1,20 @@
-//! Logical I/O where nothing can be made, such as on a standby: scans of catalogs, which every server has and everybody
+//! Logical I/O where nothing can be made, such as on a standby: scans of catalogs, which every server has and every user
 //! may read.
 
-use measure::Nanos;
-use server::{Buffers, Plan, ServerError, Session};
+use measure::{Finding, Parameters, Severity};
+use server::private::PrivateServer;
+use server::{Plan, ServerError, Session};
+use sys::clock::Clock;
 
-use super::statement::{Meter, StatementCost};
-use crate::logical_reads::SubjectError;
+use super::notes::Notes;
+use super::statement::{Meter, StatementCost, sources};
+use crate::error::SubjectError;
+use crate::logical_reads::{
+    Access, Baseline, ColdRead, Cost, Counted, Counts, LogicalReads, Pass, Population, Snapshot, Sources, Table,
+    TableFacts, Touch,
+};
+use crate::opening::Progress;
+use crate::subject::{Absence, Closing, Subject};
 
 /// The catalogs with the most blocks in a new database; in one with many objects they are far larger.
 const CATALOGS: [&str; 4] = ["pg_attribute", "pg_depend", "pg_description", "pg_proc"];
@@ -24,72 +33,118 @@ const SETTINGS: [(&str, &str); 6] = [
     ("enable_bitmapscan", "off"),
 ];
 
-/// A catalog as it was found.
-#[derive(Clone, Debug)]
-pub struct Catalog {
-    /// Its name, without the schema.
-    pub name: &'static str,
-    /// Rows in it; what the primary does may change that.
-    pub rows: u64,
-}
-
-/// A session that reads catalogs.
+/// The catalogs of a standby as tables.
 pub struct Catalogs {
     session: Session,
     meter: Meter,
+    notes: Notes,
+    /// The catalogs with their rows; what the primary does may change those.
+    found: Vec<(&'static str, u64)>,
+    /// The catalog that is read.
+    current: Option<(&'static str, u64)>,
+    absence: Absence,
+    // Dropped last: the session has to end before its server.
+    _private: Option<PrivateServer>,
 }
 
 impl Catalogs {
     /// Sets the session.
-    pub fn open(mut session: Session) -> Result<Catalogs, SubjectError> {
+    pub fn open(mut session: Session, private: Option<PrivateServer>, clock: Clock) -> Result<Catalogs, SubjectError> {
+        let mut notes = Notes::of(&session, clock);
+        let reason = format!(
+            "{} is a standby, on which no table can be made: what was measured is scans of the catalogs that it has. \
+             For tables of the published shapes give the address of its primary.",
+            session.address().shown()
+        );
+        let absence = Absence { severity: Severity::Warning, ..Absence::new("standby", reason) };
+        notes.find(absence.clone().into());
         for (setting, value) in SETTINGS {
             session.set(setting, value)?;
         }
         let meter = Meter::open(&mut session)?;
-        Ok(Catalogs { session, meter })
+        notes.note_rights(session.facts());
+        notes.note_meter(&meter);
+        Ok(Catalogs { session, meter, notes, found: Vec::new(), current: None, absence, _private: private })
+    }
+}
+
+impl Subject for Catalogs {
+    fn name(&self) -> &str {
+        self.notes.name()
     }
 
-    /// How costs are obtained.
-    pub fn meter(&self) -> &Meter {
-        &self.meter
+    fn description(&self) -> Parameters {
+        self.notes.description()
     }
 
-    /// The session.
-    pub fn session(&mut self) -> &mut Session {
-        &mut self.session
+    fn findings(&mut self) -> Vec<Finding> {
+        self.notes.take()
     }
 
-    /// The catalogs, each read once.
-    pub fn find(&mut self) -> Result<Vec<Catalog>, SubjectError> {
-        let session = &mut self.session;
-        let counted = CATALOGS.map(|name| {
-            let rows = session.number(&format!("SELECT count(*) FROM pg_catalog.{name}"), 0)?;
-            Ok(Catalog { name, rows })
-        });
-        counted.into_iter().collect()
+    fn finish(self: Box<Self>) -> Closing {
+        self.notes.close(Ok(()))
+    }
+}
+
+impl LogicalReads for Catalogs {
+    fn tables(&mut self) -> Result<Vec<Table>, SubjectError> {
+        self.found.clear();
+        for name in CATALOGS {
+            let rows = self.session.number(&format!("SELECT count(*) FROM pg_catalog.{name}"), 0)?;
+            self.found.push((name, rows));
+        }
+        Ok(self.found.iter().map(|(name, _)| Table::Found((*name).into())).collect())
     }
 
-    /// What a scan takes, `laps` times in a row, and what the same takes without blocks.
-    pub fn measure(&mut self, catalog: &Catalog, laps: u32) -> Result<(StatementCost, StatementCost), SubjectError> {
-        let beside = self.meter.measure(&mut self.session, &scan(EMPTY), 1, laps)?;
-        Ok((self.meter.measure(&mut self.session, &scan(catalog.name), 1, laps)?, beside))
+    fn prepare(&mut self, table: &Table, _progress: &mut Progress<'_>) -> Result<TableFacts, SubjectError> {
+        let is_it = |(name, _): &&(&str, u64)| matches!(table, Table::Found(wanted) if wanted == name);
+        let found = *self.found.iter().find(is_it).ok_or(SubjectError::NotPrepared)?;
+        self.current = Some(found);
+        let baseline = Baseline::Overhead("a scan of an empty catalog");
+        let sources = Sources { rows: "counted by a statement before", ..sources(&self.meter, baseline) };
+        Ok(TableFacts { pages: 0, rows: found.1, visibility: None, first_scans: None, sources })
     }
 
-    /// How many scans take the backend at least `time`, `most` at most.
-    pub fn laps_for(&mut self, catalog: &Catalog, time: Nanos, most: u64) -> Result<u32, SubjectError> {
-        let (once, _) = self.measure(catalog, 1)?;
-        Ok(time.0.div_ceil(once.cost.0.max(1)).clamp(1, most) as u32)
+    fn populate(
+        &mut self,
+        population: Population,
+        changed_rows: Option<u32>,
+    ) -> Result<Result<Option<Snapshot>, Absence>, SubjectError> {
+        let is_possible = population == Population::FullScan && changed_rows.is_none_or(|percent| percent == 0);
+        Ok(if is_possible { Ok(None) } else { Err(self.absence.clone()) })
     }
 
-    /// The blocks that a scan asks for.
-    pub fn blocks(&mut self, catalog: &Catalog) -> Result<Buffers, SubjectError> {
-        let statement = scan(catalog.name);
-        let plan = self.session.explain(&statement, Plan::assumed("Seq Scan", Buffers::default()))?;
+    fn count(&mut self, pass: &Pass) -> Result<Result<Counted, Absence>, SubjectError> {
+        let (name, rows) = self.current.ok_or(SubjectError::NotPrepared)?;
+        if (pass.access, pass.threads) != (Access::FullScan, 1) {
+            return Ok(Err(self.absence.clone()));
+        }
+        if pass.touch == Touch::Nothing {
+            return Ok(Ok(Counted::default()));
+        }
+        self.notes.look(&mut self.session)?;
+        let statement = scan(name);
+        let plan = self.session.explain(&statement, Plan::assumed("Seq Scan", server::Buffers::default()))?;
         let steps = plan.top.steps();
         let node = steps.into_iter().find(|node| node.kind == "Seq Scan").ok_or_else(|| {
             ServerError::answer(&statement, &plan.top.kinds().join(", "), "a plan that scans the table")
         })?;
-        Ok(node.buffers.ok_or_else(|| ServerError::Plan("it tells no `Shared Hit Blocks`".into()))?)
+        let buffers = node.buffers.ok_or_else(|| ServerError::Plan("it tells no `Shared Hit Blocks`".into()))?;
+        let counts = Counts { gets: buffers.gets(), rows, physical_reads: buffers.reads, versions: None };
+        Ok(Ok(Counted { counts, statement: Some(statement) }))
+    }
+
+    fn read(&mut self, pass: &Pass) -> Result<Cost, SubjectError> {
+        let (name, _) = self.current.ok_or(SubjectError::NotPrepared)?;
+        let statement = scan(if pass.touch == Touch::Nothing { EMPTY } else { name });
+        let (meter, session) = (&self.meter, &mut self.session);
+        let cost =
+            self.notes.timed(|| meter.measure(session, &statement, 1, pass.laps), |cost: &StatementCost| cost.cost)?;
+        Ok(cost.into())
+    }
+
+    fn read_cold(&mut self, _how: ColdRead, _blocks: u32) -> Result<Result<Vec<f64>, Absence>, SubjectError> {
+        Ok(Err(self.absence.clone()))
     }
 }
 

@@ -1,22 +1,53 @@
 //! The experiment on logical I/O on a PostgreSQL server: the engine's rows in tables of its schema, and statements that
 //! read them from shared buffers in several ways.
+//!
+//! One table is there at a time. Each is filled, scanned for the first time, made visible to all, and given what the
+//! ways to its blocks need; the next one takes its place.
 
+use std::time::Duration;
+
+use measure::quantity::size_in_words;
+use measure::{Finding, Parameters};
+use server::private::PrivateServer;
+use server::schema::full_name;
 use server::{Buffers, Plan, Schema, ServerError, Session};
+use sys::clock::Clock;
 
 use super::fetched::Fetched;
 use super::layout::Layout;
-use super::statement::{Meter, StatementCost, expect};
-use crate::logical_reads::{SubjectError, Touch};
+use super::notes::Notes;
+use super::statement::{Meter, StatementCost, expect, sources};
+use crate::error::SubjectError;
+use crate::logical_reads::{
+    Access, Asked, Baseline, Cell, ColdRead, Cost, Counted, Counts, FirstScans, LogicalReads, Pass, Population,
+    Snapshot, Sources, Table, TableFacts, Touch, TouchAxis,
+};
+use crate::opening::Progress;
+use crate::progress::tenths;
+use crate::subject::{Absence, Closing, Subject};
 
 /// Rows stay whole in their page, as the engine's do. Without it, values of rows beyond 2 KiB are compressed or moved
 /// away.
 pub(super) const WHOLE_ROWS: &str = "toast_tuple_target = 8160";
 
-/// A table without rows: what a statement costs beside its blocks.
+/// A table without rows: what a statement costs without its blocks.
 const EMPTY: &str = "no_rows";
 
 /// Most rows that are looked for one by one.
 const LOOKED_FOR_MAX: u64 = 50_000;
+
+/// A table beyond this part of the shared buffers displaces blocks of others.
+const BUFFERS_PART: u64 = 4;
+
+/// Loads of a table, each with its first scan. A load takes ten times as long as a scan, so that there are few.
+const FIRST_SCANS: u32 = 3;
+
+/// What readers find of the rows' visibility: case parameters.
+const FIRST_SCAN: &str = "first-scan";
+const ALL_VISIBLE: &str = "all-visible";
+
+/// What is measured with an overhead subtracted.
+const BASELINE: Baseline = Baseline::Overhead("a statement beside it");
 
 /// Settings of the session. One process does all the work, in the order of the table and without being compiled; rows
 /// are looked for one by one, in the table itself.
@@ -36,81 +67,83 @@ const SETTINGS: [(&str, &str); 9] = [
 /// addresses.
 const MEMOIZE_SINCE: u32 = 14;
 
-/// The way to a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// Every block once, in order.
-    FullScan,
-    /// Rows by their addresses in random order.
-    Rowid,
-    /// Rows by their keys in random order, through an index on the first column.
-    Index,
+/// The ways to a block that a server has.
+const ACCESSES: [Access; 3] = [Access::FullScan, Access::Rowid, Access::Index];
+
+/// Why a server can do nothing of what is asked; `None` where it can do some.
+pub(super) fn unfit(asked: &Asked) -> Option<Absence> {
+    let absence = |id: &str, reason: &str| Some(Absence::new(id, reason));
+    if !asked.threads.contains(&1) {
+        return absence("absent-threads", "--threads has to contain 1 with --on: one session reads");
+    }
+    if !asked.changed_rows.contains(&0) {
+        let reason = "--changed-rows has to contain 0 with --on: a server keeps versions of rows in another way";
+        return absence("absent-changed-rows", reason);
+    }
+    if asked.touches.iter().all(|touch| *touch == TouchAxis::Every(Touch::Directory)) {
+        let reason = "--touch directory cannot go alone with --on: write rows, column-N or column-last";
+        return absence("absent-directory", reason);
+    }
+    if !asked.accesses.iter().any(|access| ACCESSES.contains(access)) {
+        let reason = "--access one-page cannot go alone with --on: write full-scan, rowid or index.";
+        return absence("absent-one-page", reason);
+    }
+    asked.cells.iter().find_map(|cell| Some(Absence::new("absent-table", Layout::of(*cell).err()?.to_string())))
 }
 
-impl Way {
-    /// The name of the case parameter.
-    pub fn name(self) -> &'static str {
-        match self {
-            Way::FullScan => "full-scan",
-            Way::Rowid => "rowid",
-            Way::Index => "index",
-        }
-    }
-
-    /// The step of the plan that reads the table.
-    fn step(self) -> &'static str {
-        match self {
-            Way::FullScan => "Seq Scan",
-            Way::Rowid => "Tid Scan",
-            Way::Index => "Index Scan",
-        }
+/// The step of a plan that reads the table.
+fn step(access: Access) -> &'static str {
+    match access {
+        Access::Rowid => "Tid Scan",
+        Access::Index => "Index Scan",
+        _ => "Seq Scan",
     }
 }
 
 /// A table that is loaded.
 #[derive(Clone, Debug)]
-pub struct ServerTable {
-    /// Its shape.
-    pub layout: Layout,
-    /// Its blocks.
-    pub blocks: u64,
+struct ServerTable {
+    layout: Layout,
+    blocks: u64,
+    /// The ways that it was prepared for.
+    accesses: Vec<Access>,
 }
 
 /// What is asked of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
-    /// The way to its blocks.
-    pub way: Way,
-    /// The statement that is measured.
-    pub statement: String,
-    /// What it counts.
-    pub count: u64,
-    /// A statement that does all but reading the table.
-    pub beside: String,
-    /// What that counts.
-    pub beside_count: u64,
-}
-
-/// The first scan after a load.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FirstScan {
-    /// What it took.
-    pub cost: StatementCost,
-    /// Blocks that it asked for.
-    pub gets: u64,
-    /// Blocks that were not in shared buffers.
-    pub physical_reads: u64,
+struct Question {
+    access: Access,
+    /// The statement that is measured, and what it counts.
+    statement: String,
+    count: u64,
+    /// A statement that does all but reading the table, and what that counts.
+    beside: String,
+    beside_count: u64,
 }
 
 /// A server with the schema of a run.
 pub struct ServerReads {
     schema: Schema,
     meter: Meter,
+    notes: Notes,
+    asked: Asked,
+    table: Option<ServerTable>,
+    // Dropped last: the session has to end before its server.
+    _private: Option<PrivateServer>,
 }
 
 impl ServerReads {
-    /// Makes the schema, sets the session and makes the table without rows.
-    pub fn open(session: Session) -> Result<ServerReads, SubjectError> {
+    /// Checks that there is room, makes the schema, sets the session and makes the table without rows.
+    pub fn open(
+        session: Session,
+        private: Option<PrivateServer>,
+        asked: Asked,
+        clock: Clock,
+    ) -> Result<ServerReads, SubjectError> {
+        let mut notes = Notes::of(&session, clock);
+        if !session.is_rehearsal() {
+            check_room(&session, &asked, &mut notes)?;
+        }
         let mut schema = Schema::create(session)?;
         let session = schema.session();
         for (setting, value) in SETTINGS {
@@ -121,33 +154,16 @@ impl ServerReads {
         }
         let meter = Meter::open(session)?;
         schema.create_table(EMPTY, "c1 varchar", "")?;
-        Ok(ServerReads { schema, meter })
+        notes.note_schema(&mut schema, &meter);
+        Ok(ServerReads { schema, meter, notes, asked, table: None, _private: private })
     }
 
-    /// How costs are obtained.
-    pub fn meter(&self) -> &Meter {
-        &self.meter
-    }
-
-    /// The schema with its session.
-    pub fn schema(&mut self) -> &mut Schema {
-        &mut self.schema
-    }
-
-    /// Removes the schema.
-    pub fn finish(self) -> Result<(), SubjectError> {
-        Ok(self.schema.finish()?)
-    }
-
-    /// Bytes that the tables of a cell take at one time: the rows twice while they are loaded, the index, and the rows
-    /// that are looked for.
-    pub fn bytes_needed(layout: &Layout, block_bytes: u64) -> u64 {
-        let table = layout.blocks(block_bytes) * block_bytes;
-        2 * table + layout.index_bytes() + table.min(LOOKED_FOR_MAX * block_bytes / 8)
+    fn table(&self) -> Result<&ServerTable, SubjectError> {
+        self.table.as_ref().ok_or(SubjectError::NotPrepared)
     }
 
     /// Sends the rows of a cell to the server, into a table from which others are filled.
-    pub fn send(&mut self, layout: &Layout, progress: &mut dyn FnMut(u64, u64)) -> Result<(), SubjectError> {
+    fn send(&mut self, layout: &Layout, progress: &mut dyn FnMut(u64, u64)) -> Result<(), SubjectError> {
         let source = self.schema.create_table(&source_of(layout), &layout.columns(), WHOLE_ROWS)?;
         let copy = format!("COPY {source} FROM STDIN");
         let sent = self.schema.session().copy(&copy, &mut layout.chunks(progress)?)?;
@@ -162,8 +178,8 @@ impl ServerReads {
     /// and what is found is noted down in the row.
     ///
     /// INSERT and not COPY: a copy passes through a ring of buffers and leaves the rest to the operating system.
-    pub fn first_scan(&mut self, layout: &Layout) -> Result<FirstScan, SubjectError> {
-        let (table, source) = (full(layout), server::schema::full_name(&source_of(layout)));
+    fn first_scan(&mut self, layout: &Layout) -> Result<Cost, SubjectError> {
+        let (table, source) = (full(layout), full_name(&source_of(layout)));
         let rows = layout.rows();
         let session = self.schema.session();
         let blocks = layout.blocks(session.facts().block_bytes);
@@ -176,12 +192,13 @@ impl ServerReads {
         let after = Fetched::of(session, &table, blocks)?;
         session.commit()?;
         let asked = after.since(before);
-        Ok(FirstScan { cost, gets: asked.gets(), physical_reads: asked.reads })
+        let counts = Counts { gets: asked.gets(), rows, physical_reads: asked.reads, versions: None };
+        Ok(Cost { counts: Some(counts), ..cost.into() })
     }
 
-    /// Makes all rows visible to all, brings all blocks into shared buffers as far as there is room, and gives the
-    /// table. What it was filled from is removed.
-    pub fn settle(&mut self, layout: &Layout) -> Result<ServerTable, SubjectError> {
+    /// Makes all rows visible to all, brings all blocks into shared buffers as far as there is room, and gives their
+    /// number. What the table was filled from is removed.
+    fn settle(&mut self, layout: &Layout) -> Result<u64, SubjectError> {
         self.schema.drop_table(&source_of(layout))?;
         let table = full(layout);
         let session = self.schema.session();
@@ -194,33 +211,46 @@ impl ServerReads {
         if session.facts().major() >= MEMOIZE_SINCE {
             expect(session, &format!("SELECT count(*) FROM {table} WHERE ctid >= '(0,0)'"), layout.rows())?;
         }
-        Ok(ServerTable { layout: layout.clone(), blocks })
+        self.note_hidden(layout, blocks)?;
+        Ok(blocks)
     }
 
-    /// Blocks of the table of which every row is known to be visible to all; fewer than all where a transaction that is
-    /// older than the load is still open on the server.
-    pub fn visible_blocks(&mut self, table: &ServerTable) -> Result<u64, SubjectError> {
-        let visible = format!("SELECT relallvisible FROM pg_class WHERE oid = '{}'::regclass", full(&table.layout));
-        Ok(self.schema.session().number(&visible, table.blocks)?)
+    /// Blocks with rows that are not known to be visible to all cost more to read.
+    fn note_hidden(&mut self, layout: &Layout, blocks: u64) -> Result<(), SubjectError> {
+        let visible = format!("SELECT relallvisible FROM pg_class WHERE oid = '{}'::regclass", full(layout));
+        let visible = self.schema.session().number(&visible, blocks)?;
+        if visible < blocks {
+            self.notes.find(Finding::warning(
+                "not-all-visible",
+                format!(
+                    "{} of {blocks} blocks of {} could not be made visible to all, because a transaction that is older \
+                     than the load is still open on the server: a scan looks at each row's history there. Repeat the \
+                     run when it has ended.",
+                    blocks - visible,
+                    layout.cell()
+                ),
+            ));
+        }
+        Ok(())
     }
 
     /// Makes what a way needs: a table of the rows to look for, in random order, and for keys an index.
-    pub fn prepare(&mut self, table: &ServerTable, way: Way, seed: u64) -> Result<(), SubjectError> {
-        let (kind, value) = match way {
-            Way::FullScan => return Ok(()),
-            Way::Rowid => ("tid", "ctid"),
-            Way::Index => ("varchar", "c1"),
+    fn prepare_access(&mut self, layout: &Layout, access: Access) -> Result<(), SubjectError> {
+        let (kind, value) = match access {
+            Access::Rowid => ("tid", "ctid"),
+            Access::Index => ("varchar", "c1"),
+            _ => return Ok(()),
         };
-        let rows = full(&table.layout);
-        let wanted = self.schema.create_table(&wanted_of(&table.layout, way), &format!("v {kind}"), "")?;
+        let rows = full(layout);
+        let wanted = self.schema.create_table(&wanted_of(layout, access), &format!("v {kind}"), "")?;
         let session = self.schema.session();
         // A number between -1 and 1 by which the server's own random numbers begin.
-        let start = (seed % 1_000_003) as f64 / 1_000_003.0;
+        let start = (self.asked.seed % 1_000_003) as f64 / 1_000_003.0;
         session.run(&format!("SELECT setseed({start:.6})"))?;
         session.run(&format!(
             "INSERT INTO {wanted} SELECT {value} FROM {rows} ORDER BY random() LIMIT {LOOKED_FOR_MAX}"
         ))?;
-        if way == Way::Index {
+        if access == Access::Index {
             session.run(&format!("CREATE INDEX ON {rows} (c1)"))?;
         }
         session.run(&format!("VACUUM (ANALYZE) {wanted}"))?;
@@ -228,58 +258,76 @@ impl ServerReads {
     }
 
     /// Removes the table with all that belongs to it.
-    pub fn remove(&mut self, table: &ServerTable, ways: &[Way]) -> Result<(), SubjectError> {
-        for way in ways.iter().filter(|way| **way != Way::FullScan) {
-            self.schema.drop_table(&wanted_of(&table.layout, *way))?;
+    fn remove_table(&mut self) -> Result<(), SubjectError> {
+        let Some(table) = self.table.take() else { return Ok(()) };
+        for access in table.accesses.iter().filter(|access| **access != Access::FullScan) {
+            self.schema.drop_table(&wanted_of(&table.layout, *access))?;
         }
         Ok(self.schema.drop_table(&table.layout.name())?)
     }
 
+    /// Why a pass cannot be made; `None` where it can.
+    fn absence(&self, pass: &Pass) -> Result<Option<Absence>, SubjectError> {
+        let (table, name) = (self.table()?, self.notes.name());
+        let absence = |id: &str, reason: String| Ok(Some(Absence::new(id, reason)));
+        if pass.access == Access::Index && !table.layout.has_key() {
+            let reason = format!(
+                "Rows of {} were not read through an index: their first column is too short to tell rows apart.",
+                table.layout.cell()
+            );
+            return absence("absent-index", reason);
+        }
+        if !table.accesses.contains(&pass.access) {
+            let access = pass.access;
+            return absence(
+                &format!("absent-{access}"),
+                format!("{name} was not read by {access}: no statement does."),
+            );
+        }
+        if pass.threads != 1 {
+            return absence("absent-threads", format!("{name} was not read by several threads: one session reads."));
+        }
+        if pass.touch == Touch::Directory {
+            let reason = format!("The directory of rows was not read on {name}: no statement stops there.");
+            return absence("absent-directory", reason);
+        }
+        Ok(None)
+    }
+
     /// What to ask for a way and a touch.
-    pub fn question(&self, table: &ServerTable, way: Way, touch: Touch) -> Question {
-        let (rows, name) = (table.layout.rows(), full(&table.layout));
-        let counted = match touch {
+    fn question(&self, pass: &Pass) -> Result<Question, SubjectError> {
+        let layout = &self.table()?.layout;
+        let (rows, name, access) = (layout.rows(), full(layout), pass.access);
+        let counted = match pass.touch {
             Touch::Column(number) => format!("t.c{number}"),
             Touch::Nothing | Touch::Directory | Touch::Rows => "*".into(),
         };
-        let wanted = server::schema::full_name(&wanted_of(&table.layout, way));
+        let wanted = full_name(&wanted_of(layout, access));
         let looked_for = rows.min(LOOKED_FOR_MAX);
         let joined = |key: &str| Question {
-            way,
+            access,
             statement: format!("SELECT count({counted}) FROM {wanted} w JOIN {name} t ON t.{key} = w.v"),
             count: looked_for,
             beside: format!("SELECT count(w.v) FROM {wanted} w"),
             beside_count: looked_for,
         };
-        match way {
-            Way::Rowid => joined("ctid"),
-            Way::Index => joined("c1"),
-            Way::FullScan => Question {
-                way,
+        Ok(match access {
+            Access::Rowid => joined("ctid"),
+            Access::Index => joined("c1"),
+            _ => Question {
+                access,
                 statement: format!("SELECT count({counted}) FROM {name} t"),
                 count: rows,
-                beside: format!("SELECT count(*) FROM {}", server::schema::full_name(EMPTY)),
+                beside: format!("SELECT count(*) FROM {}", full_name(EMPTY)),
                 beside_count: 0,
             },
-        }
-    }
-
-    /// What the statement of a question takes, `laps` times in a row.
-    pub fn measure(&mut self, question: &Question, laps: u32) -> Result<StatementCost, SubjectError> {
-        let Question { statement, count, .. } = question;
-        Ok(self.meter.measure(self.schema.session(), statement, *count, laps)?)
-    }
-
-    /// What the same takes without reading the table.
-    pub fn measure_beside(&mut self, question: &Question, laps: u32) -> Result<StatementCost, SubjectError> {
-        let Question { beside, beside_count, .. } = question;
-        Ok(self.meter.measure(self.schema.session(), beside, *beside_count, laps)?)
+        })
     }
 
     /// The blocks that a question asks for, those of its index included; an error where the planner goes another way.
-    pub fn blocks(&mut self, question: &Question, table: &ServerTable) -> Result<Buffers, SubjectError> {
-        let step = question.way.step();
-        let assumed = Plan::assumed(step, Buffers { hits: table.blocks, ..Buffers::default() });
+    fn blocks(&mut self, question: &Question) -> Result<Buffers, SubjectError> {
+        let step = step(question.access);
+        let assumed = Plan::assumed(step, Buffers { hits: self.table()?.blocks, ..Buffers::default() });
         let plan = self.schema.session().explain(&question.statement, assumed)?;
         let reads_table = |node: &&server::explain::Node| node.kind == step;
         let found = plan.top.steps().into_iter().rfind(reads_table);
@@ -291,14 +339,188 @@ impl ServerReads {
     }
 }
 
+impl Subject for ServerReads {
+    fn name(&self) -> &str {
+        self.notes.name()
+    }
+
+    fn description(&self) -> Parameters {
+        self.notes.description()
+    }
+
+    fn findings(&mut self) -> Vec<Finding> {
+        self.notes.take()
+    }
+
+    fn finish(self: Box<Self>) -> Closing {
+        let ServerReads { schema, notes, .. } = *self;
+        notes.close(schema.finish().map_err(SubjectError::from))
+    }
+}
+
+impl LogicalReads for ServerReads {
+    fn tables(&mut self) -> Result<Vec<Table>, SubjectError> {
+        Ok(self.asked.cells.iter().copied().map(Table::Made).collect())
+    }
+
+    fn prepare(&mut self, table: &Table, progress: &mut Progress<'_>) -> Result<TableFacts, SubjectError> {
+        let Table::Made(cell) = table else { return Err(SubjectError::NotPrepared) };
+        self.remove_table()?;
+        let second = Duration::from_secs(1);
+        let layout = Layout::of(*cell)?;
+        self.send(
+            &layout,
+            &mut tenths(progress, |sent, of| (format!("sending rows of {cell}, {sent} of {of}"), second)),
+        )?;
+        let mut costs = Vec::new();
+        for number in 1..=FIRST_SCANS {
+            progress(&format!("first scan {number} of {cell}"), second);
+            costs.push(self.first_scan(&layout)?);
+        }
+        progress(&format!("making the rows of {cell} visible to all"), second);
+        let blocks = self.settle(&layout)?;
+        let is_possible = |access: &Access| ACCESSES.contains(access) && (*access != Access::Index || layout.has_key());
+        let accesses: Vec<Access> = self.asked.accesses.iter().copied().filter(is_possible).collect();
+        for access in &accesses {
+            progress(&format!("preparing {access} for {cell}"), second);
+            self.prepare_access(&layout, *access)?;
+        }
+        let rows = layout.rows();
+        self.table = Some(ServerTable { layout, blocks, accesses });
+        let first = Sources {
+            gets: "blocks fetched, counted by the session (pg_stat_get_xact_blocks_fetched)",
+            physical_reads: "blocks fetched and not hit (pg_stat_get_xact_blocks_hit)",
+            ..sources(&self.meter, BASELINE)
+        };
+        Ok(TableFacts {
+            pages: blocks,
+            rows,
+            visibility: Some(ALL_VISIBLE),
+            first_scans: Some(FirstScans { visibility: FIRST_SCAN, costs, sources: first }),
+            sources: sources(&self.meter, BASELINE),
+        })
+    }
+
+    fn populate(
+        &mut self,
+        population: Population,
+        changed_rows: Option<u32>,
+    ) -> Result<Result<Option<Snapshot>, Absence>, SubjectError> {
+        let name = self.notes.name();
+        Ok(match (population, changed_rows) {
+            (Population::FullScan, None | Some(0)) => Ok(None),
+            (Population::FullScan, Some(_)) => Err(Absence::new(
+                "absent-changed-rows",
+                format!("Changed rows were not read on {name}: it keeps versions of rows in another way."),
+            )),
+            (Population::Interleaved, _) => Err(Absence::new(
+                "absent-population",
+                format!("{name} brings blocks into its buffers in the order in which statements ask for them."),
+            )),
+        })
+    }
+
+    fn count(&mut self, pass: &Pass) -> Result<Result<Counted, Absence>, SubjectError> {
+        if let Some(absence) = self.absence(pass)? {
+            return Ok(Err(absence));
+        }
+        let question = self.question(pass)?;
+        if pass.touch == Touch::Nothing {
+            let counts = Counts { rows: question.beside_count, ..Counts::default() };
+            return Ok(Ok(Counted { counts, statement: Some(question.beside) }));
+        }
+        self.notes.look(self.schema.session())?;
+        let blocks = self.blocks(&question)?;
+        let counts = Counts { gets: blocks.gets(), rows: question.count, physical_reads: blocks.reads, versions: None };
+        Ok(Ok(Counted { counts, statement: Some(question.statement) }))
+    }
+
+    fn read(&mut self, pass: &Pass) -> Result<Cost, SubjectError> {
+        let question = self.question(pass)?;
+        let (statement, count) = match pass.touch {
+            Touch::Nothing => (&question.beside, question.beside_count),
+            _ => (&question.statement, question.count),
+        };
+        let (meter, session) = (&self.meter, self.schema.session());
+        let measure = || meter.measure(session, statement, count, pass.laps);
+        Ok(self.notes.timed(measure, |cost: &StatementCost| cost.cost)?.into())
+    }
+
+    fn read_cold(&mut self, _how: ColdRead, _blocks: u32) -> Result<Result<Vec<f64>, Absence>, SubjectError> {
+        let reason = format!(
+            "The physical cost of a block was not measured on {}: readpath roundtrip --on measures it.",
+            self.notes.name()
+        );
+        Ok(Err(Absence::new("absent-physical", reason)))
+    }
+}
+
+/// Checks that there is room for the tables, and notes what the largest does to shared buffers.
+fn check_room(session: &Session, asked: &Asked, notes: &mut Notes) -> Result<(), SubjectError> {
+    let facts = session.facts();
+    let layouts: Vec<Layout> = asked.cells.iter().copied().map(Layout::of).collect::<Result<_, _>>()?;
+    let needed = layouts.iter().map(|layout| bytes_needed(layout, facts.block_bytes)).max().unwrap_or(0);
+    notes.check_space(session, needed, "--payload")?;
+    let is_indexed = |layout: &Layout| asked.accesses.contains(&Access::Index) && layout.has_key();
+    let read = |layout: &&Layout| {
+        let index = if is_indexed(layout) { layout.index_bytes() } else { 0 };
+        layout.blocks(facts.block_bytes) * facts.block_bytes + index
+    };
+    if let Some(layout) = layouts.iter().max_by_key(read) {
+        let index = if is_indexed(layout) { " with its index" } else { "" };
+        let what = format!("The table of {}{index}", layout.cell());
+        note_large(&what, read(&layout), facts.buffer_bytes, notes);
+    }
+    Ok(())
+}
+
+/// Notes a table that takes much of the shared buffers: it is read from elsewhere, or displaces blocks of others.
+fn note_large(what: &str, bytes: u64, buffer_bytes: u64, notes: &mut Notes) {
+    let what = format!(
+        "{what} takes {} and the server's shared buffers {}",
+        size_in_words(bytes >> 20 << 20),
+        size_in_words(buffer_bytes)
+    );
+    if bytes > buffer_bytes {
+        notes.find(Finding::warning(
+            "table-exceeds-buffers",
+            format!(
+                "{what}: its blocks come from the operating system again and again, and their cost contains that. Ask \
+                 for a smaller --payload."
+            ),
+        ));
+    } else if bytes > buffer_bytes / BUFFERS_PART {
+        notes.find(Finding::info(
+            "table-displaces-others",
+            format!(
+                "{what}: while it is measured, blocks of others have to make room, and are read again afterwards. Ask \
+                 for a smaller --payload where that matters."
+            ),
+        ));
+    }
+}
+
+/// Bytes that the tables of a cell take at one time: the rows twice while they are loaded, the index, and the rows that
+/// are looked for.
+fn bytes_needed(layout: &Layout, block_bytes: u64) -> u64 {
+    let table = layout.blocks(block_bytes) * block_bytes;
+    2 * table + layout.index_bytes() + table.min(LOOKED_FOR_MAX * block_bytes / 8)
+}
+
+/// Shared buffers of a private server for tables of these shapes: a table of the narrowest columns takes three times
+/// its payload, and a scan of more than a quarter of the buffers leaves nothing in them.
+pub(super) fn buffers_for(cells: &[Cell]) -> u64 {
+    16 * cells.iter().map(|cell| cell.payload).max().unwrap_or(0) + (256 << 20)
+}
+
 fn full(layout: &Layout) -> String {
-    server::schema::full_name(&layout.name())
+    full_name(&layout.name())
 }
 
 fn source_of(layout: &Layout) -> String {
     format!("{}_sent", layout.name())
 }
 
-fn wanted_of(layout: &Layout, way: Way) -> String {
-    format!("{}_{}", layout.name(), way.name().replace('-', "_"))
+fn wanted_of(layout: &Layout, access: Access) -> String {
+    format!("{}_{}", layout.name(), access.name().replace('-', "_"))
 }

@@ -12,6 +12,7 @@ pub mod instructions;
 pub mod layout;
 pub mod logical_reads;
 pub mod nested_loops;
+pub mod notes;
 pub mod place;
 mod read_timing;
 pub mod single_blocks;

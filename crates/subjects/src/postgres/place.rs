@@ -7,9 +7,12 @@ use server::place::without_password;
 use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source};
 use server::{Address, Limits, Session};
 
+use super::catalogs::Catalogs;
+use super::logical_reads::{ServerReads, buffers_for};
 use crate::error::SubjectError;
+use crate::logical_reads::{self, LogicalReads};
 use crate::opening::{Environment, Opening};
-use crate::place::Place;
+use crate::place::{Offer, Place};
 
 /// How words begin that name a server.
 pub(crate) const SCHEMES: [&str; 2] = ["postgres:", "postgresql://"];
@@ -83,6 +86,21 @@ impl Place for PostgresPlace {
 
     fn takes_statements(&self) -> bool {
         true
+    }
+
+    fn logical_reads(&self, asked: &logical_reads::Asked) -> Offer<'_, dyn LogicalReads> {
+        let asked = asked.clone();
+        if let Some(absence) = super::logical_reads::unfit(&asked) {
+            return Err(absence);
+        }
+        Ok(Box::new(move |opening| {
+            let reached = self.reach(buffers_for(&asked.cells), opening)?;
+            let session = reached.connect(opening)?;
+            Ok(match session.facts().is_standby {
+                true => Box::new(Catalogs::open(session, reached.private, opening.clock)?),
+                false => Box::new(ServerReads::open(session, reached.private, asked, opening.clock)?),
+            })
+        }))
     }
 }
 

@@ -1,11 +1,13 @@
-//! What one statement costs on a server: the processor time of the backend that answers it, or its execution time as
-//! EXPLAIN tells it where the backend cannot be seen.
+//! What one statement costs on a server: the processor time of its backend, or the execution time that EXPLAIN reports
+//! where the backend cannot be seen.
 
 use std::time::Instant;
 
 use measure::Nanos;
 use server::backend;
 use server::{BackendAccount, Buffers, Plan, ServerError, Session};
+
+use crate::logical_reads::{Baseline, Cache, Cost, Sources};
 
 /// How the cost of a statement is obtained.
 #[derive(Clone, Debug)]
@@ -23,6 +25,27 @@ pub struct StatementCost {
     pub cost: Nanos,
     /// From sending the statement to its answer.
     pub elapsed: Nanos,
+}
+
+impl From<StatementCost> for Cost {
+    fn from(statement: StatementCost) -> Cost {
+        Cost { cpu: statement.cost, elapsed: statement.elapsed, ..Cost::default() }
+    }
+}
+
+/// How the figures of a server are obtained.
+pub(super) fn sources(meter: &Meter, baseline: Baseline) -> Sources {
+    let explained = "EXPLAIN (ANALYZE, BUFFERS)";
+    Sources {
+        cpu: meter.source().into(),
+        elapsed: "sending the statement to its answer",
+        gets: explained,
+        physical_reads: explained,
+        rows: "counted by the statement",
+        lap: ["statement", "statements"],
+        baseline,
+        cache: Cache { name: "shared buffers", advice: "Ask for a smaller --payload." },
+    }
 }
 
 impl Meter {
@@ -75,7 +98,7 @@ impl Meter {
     }
 }
 
-/// Runs a statement that has to count so many.
+/// Runs a statement that has to count `count`.
 pub fn expect(session: &mut Session, statement: &str, count: u64) -> Result<(), ServerError> {
     let found = session.number(statement, count)?;
     if found == count {

@@ -1,23 +1,14 @@
-//! What the numbers say, in sentences, beside what the document found and what its readers believed.
+//! What the numbers of one subject say, in sentences, against what was published and what its readers believed.
 
-use measure::Finding;
 use measure::quantity::{format_nanos, three_digits};
-use subjects::logical_reads::{Access, Cell, RANGE_BLOCKS, Touch};
+use measure::schema::lio as schema;
+use measure::{Finding, Unit};
+use subjects::logical_reads::{Access, Cell, RANGE_BLOCKS, Table};
 
-use super::measuring::Measured;
-use super::shape;
+use super::measuring::{Measured, Plan};
 use crate::journal::Journal;
 
-/// Physical over logical: Millsap's figure, the folklore's, and the document's at 128 blocks a read.
-pub(crate) const MILLSAP_RATIO: f64 = 37.0;
-pub(crate) const FOLKLORE_RATIO: &str = "10 000";
-pub(crate) const DOCUMENT_RANGED_RATIO: f64 = 6.0;
-
-/// The document's PC, geometric means of three: rows of 25 bytes against rows of 2500, and 25 columns against 1.
-const DOCUMENT_LENGTH_RATIO: f64 = 4.18;
-const DOCUMENT_COLUMNS_RATIO: f64 = 1.16;
-
-/// Threads that ran for a smaller share of the time were kept waiting by others.
+/// Threads that ran for a smaller share of the time had to wait for a processor.
 const BUSY: f64 = 0.9;
 
 /// Two sources that agree differ by no more.
@@ -30,26 +21,34 @@ pub(super) struct Physical {
     pub(super) ranged: Option<f64>,
 }
 
-/// The document's own question.
+/// The question that was published.
 pub(super) fn physical_against_logical(lio: &Measured, physical: Physical, journal: &mut dyn Journal) {
     let ranged = physical.ranged.map_or(String::new(), |ranged| {
         format!(
-            "; in reads of {RANGE_BLOCKS} blocks {} ({} a block; the document: about {DOCUMENT_RANGED_RATIO})",
+            "; in reads of {RANGE_BLOCKS} blocks {} ({} a block; published: about {})",
             three_digits(ranged / lio.lio),
-            format_nanos(ranged)
+            format_nanos(ranged),
+            schema::RANGED.value
         )
     });
     journal.find(Finding::info(
         "answer-ratio",
         format!(
-            "A physical I/O of one block costs {} logical I/Os of {} ({} against {} beside it; Millsap: \
-             {MILLSAP_RATIO}, the folklore: {FOLKLORE_RATIO}){ranged}.",
+            "A physical I/O of one block costs {} logical I/Os of {} ({} against {}; Millsap: {}, the folklore: {}){ranged}.",
             three_digits(physical.single / lio.lio),
-            shape(&lio.cell),
+            lio.table,
             format_nanos(physical.single),
-            format_nanos(lio.lio)
+            format_nanos(lio.lio),
+            schema::MILLSAP.value,
+            three_digits(schema::FOLKLORE.value)
         ),
-    ));
+    )
+    .with("ratio", physical.single / lio.lio, Unit::Ratio));
+}
+
+/// Whether a table is the one that stands for all: it has some rows a block and some columns a row.
+pub(super) fn is_preferred(table: &Table) -> bool {
+    matches!(table, Table::Made(cell) if (cell.row_length, cell.columns) == (250, 5))
 }
 
 /// What the cases say about the parts of a logical I/O, changed rows and threads.
@@ -61,47 +60,54 @@ pub(super) fn report(found: &[Measured], journal: &mut dyn Journal) {
     one_page(found, journal);
 }
 
-/// The cases that the document has: full scans by one thread that touch the rows, none of them changed.
-fn plain(found: &[Measured]) -> impl Iterator<Item = &Measured> {
-    let is_plain = |one: &&Measured| one.plan.access == Access::FullScan && one.plan.touch == Touch::Rows;
-    found.iter().filter(is_plain).filter(|one| one.plan.threads == 1 && one.changed_rows == 0)
+/// The cases that were published: full scans by one thread that touch the rows, none of them changed.
+fn plain(found: &[Measured]) -> impl Iterator<Item = (&Cell, &Measured)> {
+    let plain = found.iter().filter(|one| !one.is_first && one.plan == Plan::SCAN && one.changed_rows == 0);
+    plain.filter_map(|one| match &one.table {
+        Table::Made(cell) => Some((cell, one)),
+        Table::Found(_) => None,
+    })
 }
 
-/// What the length of the rows does to the cost of a block, and what their columns do: the document's first three
+/// What the length of the rows does to the cost of a block, and what their columns do: the first three published
 /// observations.
 fn shapes(found: &[Measured], journal: &mut dyn Journal) {
     let extremes = |of: fn(&Cell) -> u32| {
-        let values = || plain(found).map(move |one| of(&one.cell));
+        let values = || plain(found).map(move |(cell, _)| of(cell));
         values().min().zip(values().max()).filter(|(least, most)| least < most)
     };
     let lengths = extremes(|cell| cell.row_length);
     let columns = extremes(|cell| cell.columns);
     let (Some((shortest, longest)), Some((fewest, most))) = (lengths, columns) else { return };
     let cost = |row_length: u32, columns: u32| {
-        let is_it = |one: &&Measured| (one.cell.row_length, one.cell.columns) == (row_length, columns);
-        plain(found).find(is_it).map(|one| one.lio)
+        let is_it = |(cell, _): &(&Cell, &Measured)| (cell.row_length, cell.columns) == (row_length, columns);
+        plain(found).find(is_it).map(|(_, one)| one.lio)
     };
-    let by_length = mean_ratio(plain(found).map(|one| one.cell.columns), |columns| {
+    let by_length = mean_ratio(plain(found).map(|(cell, _)| cell.columns), |columns| {
         Some(cost(shortest, columns)? / cost(longest, columns)?)
     });
-    let by_columns = mean_ratio(plain(found).map(|one| one.cell.row_length), |row_length| {
+    let by_columns = mean_ratio(plain(found).map(|(cell, _)| cell.row_length), |row_length| {
         Some(cost(row_length, most)? / cost(row_length, fewest)?)
     });
     let (Some(by_length), Some(by_columns)) = (by_length, by_columns) else { return };
     let published = |ratio: f64, is_there: bool| {
-        if is_there { format!(" (the document: {})", three_digits(ratio)) } else { String::new() }
+        if is_there { format!(" (published: {})", three_digits(ratio)) } else { String::new() }
     };
-    journal.find(Finding::info(
-        "answer-shape",
-        format!(
-            "A block of rows of {shortest} bytes costs {} times one of {longest}{}, {most} columns {} times \
+    journal.find(
+        Finding::info(
+            "answer-shape",
+            format!(
+                "A block of rows of {shortest} bytes costs {} times one of {longest}{}, {most} columns {} times \
              {fewest}{}.",
-            three_digits(by_length),
-            published(DOCUMENT_LENGTH_RATIO, (shortest, longest) == (25, 2500)),
-            three_digits(by_columns),
-            published(DOCUMENT_COLUMNS_RATIO, (fewest, most) == (1, 25)),
-        ),
-    ));
+                three_digits(by_length),
+                published(schema::BY_LENGTH.value, (shortest, longest) == (25, 2500)),
+                three_digits(by_columns),
+                published(schema::BY_COLUMNS.value, (fewest, most) == (1, 25)),
+            ),
+        )
+        .with("ratio_by_length", by_length, Unit::Ratio)
+        .with("ratio_by_columns", by_columns, Unit::Ratio),
+    );
 }
 
 /// The geometric mean of a ratio over all values of the other dimension; `None` where there is none.
@@ -112,43 +118,48 @@ fn mean_ratio(values: impl Iterator<Item = u32>, ratio: impl Fn(u32) -> Option<f
 
 /// How much of it is the get.
 fn split(found: &[Measured], journal: &mut dyn Journal) {
-    let plain = || plain(found);
-    let Some(one) = plain().find(|one| one.cell.row_length == 250 && one.cell.columns == 5).or(plain().next()) else {
-        return;
-    };
-    journal.find(Finding::info(
-        "answer-split",
-        format!(
-            "Of the {} of a logical I/O ({}) the get takes {} and walking {} rows the rest.",
-            format_nanos(one.lio),
-            shape(&one.cell),
-            format_nanos(one.get),
-            three_digits(one.rows_per_get)
-        ),
-    ));
+    let plain = || plain(found).filter_map(|(_, one)| Some((one, one.get?)));
+    let Some((one, get)) = plain().find(|(one, _)| is_preferred(&one.table)).or(plain().next()) else { return };
+    journal.find(
+        Finding::info(
+            "answer-split",
+            format!(
+                "Of the {} of a logical I/O ({}) the get takes {} and walking {} rows the rest.",
+                format_nanos(one.lio),
+                one.table,
+                format_nanos(get),
+                three_digits(one.rows_per_get)
+            ),
+        )
+        .with("get", get, Unit::Nanoseconds)
+        .with("lio", one.lio, Unit::Nanoseconds),
+    );
 }
 
 /// What rebuilding costs: the dearest case against the same without changes.
 fn changed(found: &[Measured], journal: &mut dyn Journal) {
     let pairs = found.iter().filter(|one| one.changed_rows > 0).filter_map(|one| {
         let unchanged =
-            found.iter().find(|other| other.changed_rows == 0 && other.plan == one.plan && other.cell == one.cell)?;
+            found.iter().find(|other| other.changed_rows == 0 && other.plan == one.plan && other.table == one.table)?;
         Some((one, unchanged, one.block / unchanged.block))
     });
     let Some((one, unchanged, ratio)) = pairs.max_by(|one, other| one.2.total_cmp(&other.2)) else { return };
-    journal.find(Finding::info(
-        "answer-changed-rows",
-        format!(
-            "With {} % of the rows changed since the reader's moment ({} % of the blocks rebuilt) a block of {} \
+    journal.find(
+        Finding::info(
+            "answer-changed-rows",
+            format!(
+                "With {} % of the rows changed since the reader's snapshot ({} % of the blocks rebuilt) a block of {} \
              costs {} instead of {}: {} times.",
-            one.changed_rows,
-            three_digits(one.rebuilt * 100.0),
-            shape(&one.cell),
-            format_nanos(one.block),
-            format_nanos(unchanged.block),
-            three_digits(ratio)
-        ),
-    ));
+                one.changed_rows,
+                three_digits(one.rebuilt * 100.0),
+                one.table,
+                format_nanos(one.block),
+                format_nanos(unchanged.block),
+                three_digits(ratio)
+            ),
+        )
+        .with("ratio", ratio, Unit::Ratio),
+    );
 }
 
 /// What more threads bring on distinct blocks.
@@ -156,25 +167,28 @@ fn threads(found: &[Measured], journal: &mut dyn Journal) {
     for many in found.iter().filter(|one| one.plan.threads > 1 && one.plan.access != Access::OnePage) {
         let is_alone = |one: &&Measured| {
             one.plan.threads == 1
-                && (one.plan.access, one.plan.touch, one.cell) == (many.plan.access, many.plan.touch, many.cell)
+                && (one.plan.access, one.plan.touch, &one.table) == (many.plan.access, many.plan.touch, &many.table)
                 && one.changed_rows == many.changed_rows
         };
         let Some(alone) = found.iter().find(is_alone) else { continue };
-        journal.find(Finding::info(
-            "answer-threads",
-            format!(
-                "{} threads on distinct blocks ({}, {}, touching {}) get {} times as many a second \
+        journal.find(
+            Finding::info(
+                "answer-threads",
+                format!(
+                    "{} threads on distinct blocks ({}, {}, touching {}) get {} times as many a second \
                  as one; a get costs {} of CPU instead of {}.{}",
-                many.plan.threads,
-                many.plan.access.name(),
-                shape(&many.cell),
-                many.plan.touch.name(),
-                three_digits(alone.elapsed / many.elapsed),
-                format_nanos(many.lio),
-                format_nanos(alone.lio),
-                waits(alone, many)
-            ),
-        ));
+                    many.plan.threads,
+                    many.plan.access.name(),
+                    many.table,
+                    many.plan.touch,
+                    three_digits(alone.elapsed / many.elapsed),
+                    format_nanos(many.lio),
+                    format_nanos(alone.lio),
+                    waits(alone, many)
+                ),
+            )
+            .with("ratio", alone.elapsed / many.elapsed, Unit::Ratio),
+        );
     }
 }
 
@@ -198,24 +212,28 @@ fn one_page(found: &[Measured], journal: &mut dyn Journal) {
     let contended = || found.iter().filter(|one| one.plan.threads > 1 && one.plan.access == Access::OnePage);
     for (index, many) in contended().enumerate() {
         // What is touched and what changed is no part of a bare get: one sentence is enough.
-        if contended().take(index).any(|other| (other.plan.threads, other.cell) == (many.plan.threads, many.cell)) {
+        if contended().take(index).any(|other| (other.plan.threads, &other.table) == (many.plan.threads, &many.table)) {
             continue;
         }
         let is_alone = |one: &&Measured| {
             one.plan.threads == 1
-                && (one.plan.access, one.plan.touch, one.cell) == (many.plan.access, many.plan.touch, many.cell)
+                && (one.plan.access, one.plan.touch, &one.table) == (many.plan.access, many.plan.touch, &many.table)
         };
-        let Some(alone) = found.iter().find(is_alone) else { continue };
-        journal.find(Finding::info(
-            "answer-contention",
-            format!(
-                "{} threads on one and the same block: the bare get costs {} of CPU instead of {}, {} times.",
-                many.plan.threads,
-                format_nanos(many.get),
-                format_nanos(alone.get),
-                three_digits(many.get / alone.get)
-            ),
-        ));
+        let alone = found.iter().find(is_alone).and_then(|alone| alone.get);
+        let Some((get, alone)) = many.get.zip(alone) else { continue };
+        journal.find(
+            Finding::info(
+                "answer-contention",
+                format!(
+                    "{} threads on one and the same block: the bare get costs {} of CPU instead of {}, {} times.",
+                    many.plan.threads,
+                    format_nanos(get),
+                    format_nanos(alone),
+                    three_digits(get / alone)
+                ),
+            )
+            .with("ratio", get / alone, Unit::Ratio),
+        );
     }
 }
 
@@ -237,7 +255,7 @@ impl Check {
 
 /// The sources against each other: a finding for each pair that differs, one sentence for all that agree. `checked`
 /// are the cases in the order of the table, interleaved, and by rowid.
-pub(super) fn cross_checks(found: &[Measured], checked: [Option<Measured>; 3], journal: &mut dyn Journal) {
+pub(super) fn cross_checks(found: &[Measured], checked: [Option<&Measured>; 3], journal: &mut dyn Journal) {
     let [in_order, interleaved, by_rowid] = checked;
     let mut checks = Vec::new();
     if let (Some(one), Some(other)) = (in_order, interleaved) {
@@ -292,7 +310,7 @@ pub(super) fn cross_checks(found: &[Measured], checked: [Option<Measured>; 3], j
 
 /// A case in words.
 fn what(one: &Measured) -> String {
-    format!("{}, {}, touching {}", shape(&one.cell), one.plan.access.name(), one.plan.touch.name())
+    format!("{}, {}, touching {}", one.table, one.plan.access.name(), one.plan.touch)
 }
 
 fn report_no_cycles(journal: &mut dyn Journal) {

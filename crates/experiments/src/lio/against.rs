@@ -1,0 +1,144 @@
+//! What the numbers of several subjects say, each by itself and against the engine.
+
+use measure::quantity::{format_nanos, three_digits};
+use measure::{Finding, Unit};
+use subjects::logical_reads::{Access, Table, Touch};
+use subjects::subject::ENGINE;
+
+use super::Found;
+use super::findings::is_preferred;
+use super::measuring::{Measured, Plan};
+use crate::journal::Journal;
+
+/// Samples that lie further apart are worth a sentence: two runs may then differ by as much.
+const SPREAD: f64 = 0.1;
+
+/// What the cases of each subject say, and what each costs against the engine.
+pub(super) fn report(subjects: &[Found], journal: &mut dyn Journal) {
+    let engine = subjects.iter().find(|found| found.name == ENGINE);
+    for found in subjects {
+        first_scans(&found.cases, journal);
+        random(&found.cases, journal);
+        found_tables(found, journal);
+        // A difference of two costs has the spread of both.
+        if found.is_difference {
+            spread(found, journal);
+        }
+        if let Some(engine) = engine.filter(|engine| engine.name != found.name) {
+            compare(found, engine, journal);
+        }
+    }
+}
+
+fn case<'a>(found: &'a [Measured], table: &Table, access: Access) -> Option<&'a Measured> {
+    let plan = Plan { access, ..Plan::SCAN };
+    found.iter().find(|one| !one.is_first && one.table == *table && one.plan == plan && one.changed_rows == 0)
+}
+
+/// What noting down the rows' visibility costs, where it costs most.
+fn first_scans(found: &[Measured], journal: &mut dyn Journal) {
+    let pairs = found.iter().filter(|one| one.is_first).filter_map(|first| {
+        let settled = case(found, &first.table, Access::FullScan)?;
+        Some((first, settled, first.lio / settled.lio))
+    });
+    let Some((first, settled, ratio)) = pairs.max_by(|one, other| one.2.total_cmp(&other.2)) else { return };
+    journal.find(Finding::info(
+        "answer-first-scan",
+        format!(
+            "The first scan after a load costs {} times the later ones, {} a block against {} ({}), the most of all \
+             tables: it looks up each row's transaction and notes the result down. VACUUM after a load spares the \
+             first reader that.",
+            three_digits(ratio),
+            format_nanos(first.lio),
+            format_nanos(settled.lio),
+            first.table
+        ),
+    )
+    .with("ratio", ratio, Unit::Ratio));
+}
+
+/// What a get costs by address and through an index.
+fn random(found: &[Measured], journal: &mut dyn Journal) {
+    let by_index = found.iter().filter(|one| one.plan == Plan { access: Access::Index, ..Plan::SCAN });
+    let all = by_index.filter_map(|index| {
+        let by_rowid = case(found, &index.table, Access::Rowid)?;
+        Some((index, by_rowid, case(found, &index.table, Access::FullScan)?))
+    });
+    let Some((index, by_rowid, scan)) = all.max_by_key(|(index, ..)| is_preferred(&index.table)) else { return };
+    journal.find(Finding::info(
+        "answer-random-access",
+        format!(
+            "A get costs {} by row address in random order, {} through an index (its own blocks counted), and {} in a \
+             full scan, which walks all rows of the block ({}).",
+            format_nanos(by_rowid.lio),
+            format_nanos(index.lio),
+            format_nanos(scan.lio),
+            index.table
+        ),
+    ));
+}
+
+/// What scans cost where no table can be made.
+fn found_tables(found: &Found, journal: &mut dyn Journal) {
+    let scans = || found.cases.iter().filter(|one| matches!(one.table, Table::Found(_)));
+    let by_cost = |one: &&Measured, other: &&Measured| one.lio.total_cmp(&other.lio);
+    let (Some(least), Some(most)) = (scans().min_by(by_cost), scans().max_by(by_cost)) else { return };
+    journal.find(Finding::info(
+        "answer-standby",
+        format!(
+            "A logical I/O of a full scan on the standby costs {} ({}) to {} ({}): it has the processor, the memory \
+             and the build of the server that answers queries there, whatever the primary has.",
+            format_nanos(least.lio),
+            least.table,
+            format_nanos(most.lio),
+            most.table
+        ),
+    ));
+}
+
+/// Samples that do not agree with each other.
+fn spread(found: &Found, journal: &mut dyn Journal) {
+    let wide: Vec<&Measured> = found.cases.iter().filter(|one| !one.is_first && one.spread > SPREAD).collect();
+    let Some(widest) = wide.iter().max_by(|one, other| one.spread.total_cmp(&other.spread)) else { return };
+    journal.find(Finding::warning(
+        "samples-apart",
+        format!(
+            "Samples lie more than ±{} % apart in {} of {} cases of {}, ±{} % in {} of {}: another run may differ by \
+             as much. Repeat it when server and machine are quiet, or ask for more samples with --repeat.",
+            three_digits(SPREAD * 100.0),
+            wide.len(),
+            found.cases.len(),
+            found.name,
+            three_digits(widest.spread * 100.0),
+            widest.plan.access.name(),
+            widest.table
+        ),
+    ));
+}
+
+/// A subject's cost of a block against the engine's, as a geometric mean over the tables.
+fn compare(found: &Found, engine: &Found, journal: &mut dyn Journal) {
+    let is_plain = |one: &&Measured| {
+        !one.is_first && one.plan.access == Access::FullScan && one.plan.touch == Touch::Rows && one.plan.threads == 1
+    };
+    let ratio = |one: &Measured| Some(one.lio / case(&engine.cases, &one.table, Access::FullScan)?.lio);
+    let ratios: Vec<f64> = found.cases.iter().filter(is_plain).filter_map(ratio).collect();
+    let (Some(least), Some(most)) =
+        (ratios.iter().copied().min_by(f64::total_cmp), ratios.iter().copied().max_by(f64::total_cmp))
+    else {
+        return;
+    };
+    let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
+    journal.find(Finding::info(
+        "answer-against-engine",
+        format!(
+            "A logical I/O of a full scan on {} costs {} times the engine's ({} to {}), which does nothing but read: \
+             the rest is what a database does for its other users.",
+            found.name,
+            three_digits(mean),
+            three_digits(least),
+            three_digits(most)
+        ),
+    )
+    .with("ratio", mean, Unit::Ratio));
+}

@@ -1,0 +1,180 @@
+//! The parameters of the experiment, with their defaults and what they refuse.
+
+use std::path::PathBuf;
+
+use measure::quantity::Size;
+use serde::{Deserialize, Serialize};
+use subjects::Places;
+use subjects::logical_reads::{Access, Asked, Cell, Touch, TouchAxis};
+
+use crate::error::ExperimentError;
+use crate::journal::NullJournal;
+use crate::subject_run;
+
+/// Bytes of a table by default: with the engine alone, and where something else is measured. A server is somebody's:
+/// its shared buffers are rarely larger than 128 MiB unless somebody cared, and the table has to fit with the heads of
+/// all its rows.
+const PAYLOAD: Size = Size(256 << 20);
+const PAYLOAD_BESIDE: Size = Size(32 << 20);
+
+/// Most threads of a pass.
+const THREADS_MAX: usize = 1024;
+
+/// Parameters of the experiment; every list multiplies the cases.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LioParameters {
+    /// What is measured.
+    pub on: Places,
+    /// Where the engine's tables lie.
+    pub directory: PathBuf,
+    /// Bytes of all columns of all rows of a table; the default depends on what is measured.
+    pub payload: Option<Size>,
+    /// Bytes of a row.
+    pub row_lengths: Vec<u32>,
+    /// Columns of a row.
+    pub columns: Vec<u32>,
+    /// Ways to the block; empty for the default, which depends on what is measured.
+    pub accesses: Vec<Access>,
+    /// What is touched; empty for the default, which depends on what is measured.
+    pub touches: Vec<TouchAxis>,
+    /// Numbers of threads.
+    pub threads: Vec<usize>,
+    /// Percentages of rows that changed since the reader's snapshot.
+    pub changed_rows: Vec<u32>,
+    /// Samples of a case.
+    pub repeat: usize,
+    /// Picks random orders.
+    pub seed: u64,
+    /// Whether tables that are there are loaded again.
+    pub reload: bool,
+    /// Whether the stacks of the readers are sampled.
+    pub sampled: bool,
+}
+
+impl Default for LioParameters {
+    fn default() -> LioParameters {
+        LioParameters {
+            on: Places::default(),
+            directory: PathBuf::new(),
+            payload: None,
+            // The nine tables as published.
+            row_lengths: vec![2500, 250, 25],
+            columns: vec![1, 5, 25],
+            accesses: Vec::new(),
+            touches: Vec::new(),
+            threads: vec![1],
+            changed_rows: vec![0],
+            repeat: 7,
+            seed: 1,
+            reload: false,
+            sampled: false,
+        }
+    }
+}
+
+impl LioParameters {
+    /// Refuses what cannot be, with a sentence that says what can.
+    pub fn check(&self) -> Result<(), ExperimentError> {
+        self.check_values()?;
+        let asked = self.asked();
+        subject_run::openers(&self.on, |place| place.logical_reads(&asked), &mut NullJournal).map(drop)
+    }
+
+    pub(super) fn check_values(&self) -> Result<(), ExperimentError> {
+        let refuse = |sentence: String| Err(ExperimentError::Parameters(sentence));
+        if self.repeat == 0 {
+            return refuse("--repeat must be at least 1".into());
+        }
+        if let Some(threads) = self.threads.iter().find(|threads| !(1..=THREADS_MAX).contains(*threads)) {
+            return refuse(format!("--threads {threads} cannot be: give 1 to {THREADS_MAX}"));
+        }
+        if let Some(percent) = self.changed_rows.iter().find(|percent| **percent > 100) {
+            return refuse(format!("--changed-rows {percent} cannot be: it is a percentage, 0 to 100"));
+        }
+        if self.sampled && !self.on.is_engine_alone() {
+            return refuse("--flamegraph cannot go with --on: it shows this program's time and no other's".into());
+        }
+        for cell in self.cells() {
+            for touch in self.touches() {
+                match touch.of(cell.columns) {
+                    Touch::Column(0) => return refuse("columns are counted from 1: give --touch column-1".into()),
+                    Touch::Column(number) if u32::from(number) > cell.columns => {
+                        return refuse(format!(
+                            "column {number} cannot be touched in rows of {cell}: give --columns {number}, or --touch \
+                             column-last"
+                        ));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn asked(&self) -> Asked {
+        Asked {
+            directory: self.directory.clone(),
+            cells: self.cells(),
+            accesses: self.accesses(),
+            touches: self.touches(),
+            threads: self.threads.clone(),
+            changed_rows: self.changed_rows.clone(),
+            seed: self.seed,
+            reload: self.reload,
+        }
+    }
+
+    pub(super) fn cells(&self) -> Vec<Cell> {
+        let payload = self.payload();
+        let of_length = |row_length: &u32| {
+            let row_length = *row_length;
+            self.columns.iter().map(move |columns| Cell { row_length, columns: *columns, payload })
+        };
+        self.row_lengths.iter().flat_map(of_length).collect()
+    }
+
+    /// Bytes of a table.
+    pub(super) fn payload(&self) -> u64 {
+        let usual = if self.on.is_engine_alone() { PAYLOAD } else { PAYLOAD_BESIDE };
+        self.payload.unwrap_or(usual).0
+    }
+
+    pub(super) fn accesses(&self) -> Vec<Access> {
+        match self.accesses.is_empty() {
+            false => self.accesses.clone(),
+            true if self.on.is_engine_alone() => vec![Access::FullScan],
+            true => vec![Access::FullScan, Access::Rowid, Access::Index],
+        }
+    }
+
+    pub(super) fn touches(&self) -> Vec<TouchAxis> {
+        let rows = TouchAxis::Every(Touch::Rows);
+        match self.touches.is_empty() {
+            false => self.touches.clone(),
+            true if self.on.is_engine_alone() => vec![rows],
+            true => vec![rows, TouchAxis::LastColumn],
+        }
+    }
+
+    /// Whether any reader looks at what was before a change.
+    pub(super) fn changes(&self) -> bool {
+        self.changed_rows.iter().any(|percent| *percent > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_come_from_a_file_and_lack_only_what_has_a_default() {
+        let text = r#"{"on": ["postgres:18"], "payload": "64MiB", "touches": ["column-last"], "accesses": ["index"]}"#;
+        let parameters: LioParameters = serde_json::from_str(text).unwrap();
+        assert_eq!((parameters.payload(), parameters.repeat), (64 << 20, 7));
+        assert_eq!(parameters.touches, [TouchAxis::LastColumn]);
+        let again: LioParameters = serde_json::from_str(&serde_json::to_string(&parameters).unwrap()).unwrap();
+        assert_eq!(again.on.iter().map(|place| place.word()).collect::<Vec<_>>(), ["postgres:18"]);
+        assert!(serde_json::from_str::<LioParameters>(r#"{"payloads": 1}"#).is_err());
+    }
+}

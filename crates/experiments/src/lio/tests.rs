@@ -1,0 +1,203 @@
+//! The procedure on subjects that take no time: order, laps, ^C and absences, without a server.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use measure::{Case, Finding, Metric, Nanos, Parameters};
+use subjects::logical_reads::{
+    Access, Baseline, Cache, ColdRead, Cost, Counted, Counts, LogicalReads, Pass, Population, Snapshot, Sources, Table,
+    TableFacts, Touch,
+};
+use subjects::{Absence, Closing, Progress, Subject, SubjectError};
+
+use super::measuring::Bench;
+use super::{Found, LioParameters, against, measure_subject};
+use crate::error::ExperimentError;
+use crate::journal::{Journal, KeepError, Stop};
+use crate::machine::Machine;
+
+/// What was done, in its order.
+type Log = Rc<RefCell<Vec<String>>>;
+
+/// A subject of one session that answers at once and reports what it is asked for.
+struct Fake {
+    log: Log,
+    lap: Nanos,
+    /// Raises the flag at this read.
+    stops_at: Option<(usize, Stop)>,
+    reads: usize,
+}
+
+impl Subject for Fake {
+    fn name(&self) -> &str {
+        "fake 1.0"
+    }
+
+    fn description(&self) -> Parameters {
+        Parameters::new()
+    }
+
+    fn findings(&mut self) -> Vec<Finding> {
+        Vec::new()
+    }
+
+    fn finish(self: Box<Self>) -> Closing {
+        Closing::quiet()
+    }
+}
+
+impl LogicalReads for Fake {
+    fn tables(&mut self) -> Result<Vec<Table>, SubjectError> {
+        Ok(vec![Table::Found("stars".into())])
+    }
+
+    fn prepare(&mut self, table: &Table, _progress: &mut Progress<'_>) -> Result<TableFacts, SubjectError> {
+        self.log.borrow_mut().push(format!("prepare {table}"));
+        let sources = Sources {
+            cpu: "a clock".into(),
+            elapsed: "a clock",
+            gets: "a counter",
+            physical_reads: "a counter",
+            rows: "a counter",
+            lap: ["pass", "passes"],
+            baseline: Baseline::Overhead("nothing"),
+            cache: Cache { name: "the cache", advice: "" },
+        };
+        Ok(TableFacts { pages: 10, rows: 100, visibility: None, first_scans: None, sources })
+    }
+
+    fn populate(
+        &mut self,
+        population: Population,
+        changed_rows: Option<u32>,
+    ) -> Result<Result<Option<Snapshot>, Absence>, SubjectError> {
+        self.log.borrow_mut().push(format!("populate {population} {changed_rows:?}"));
+        let is_possible = changed_rows.is_none_or(|percent| percent == 0);
+        Ok(if is_possible { Ok(None) } else { Err(Absence::new("absent-changed-rows", "It changes nothing.")) })
+    }
+
+    fn count(&mut self, pass: &Pass) -> Result<Result<Counted, Absence>, SubjectError> {
+        if pass.access != Access::FullScan {
+            return Ok(Err(Absence::new("absent-access", "It scans only.")));
+        }
+        let counts = Counts { gets: 10, rows: 100, ..Counts::default() };
+        Ok(Ok(Counted { counts, statement: Some("SELECT nothing".into()) }))
+    }
+
+    fn read(&mut self, pass: &Pass) -> Result<Cost, SubjectError> {
+        self.reads += 1;
+        if let Some((_, stop)) = self.stops_at.as_ref().filter(|(at, _)| *at == self.reads) {
+            stop.share().store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+        self.log.borrow_mut().push(format!("{} x{}", pass.touch, pass.laps));
+        let lap = if pass.touch == Touch::Nothing { self.lap.0 / 10 } else { self.lap.0 };
+        let cpu = Nanos(lap * u64::from(pass.laps));
+        Ok(Cost { cpu, elapsed: cpu, ..Cost::default() })
+    }
+
+    fn read_cold(&mut self, _how: ColdRead, _blocks: u32) -> Result<Result<Vec<f64>, Absence>, SubjectError> {
+        Ok(Err(Absence::new("absent-physical", "It has no disk.")))
+    }
+}
+
+/// Keeps what it is given.
+#[derive(Default)]
+struct Kept {
+    cases: Vec<Case>,
+    findings: Vec<Finding>,
+}
+
+impl Journal for Kept {
+    fn step(&mut self, _what: &str, _expected: Duration) {}
+
+    fn keep(&mut self, case: Case) -> Result<(), KeepError> {
+        self.cases.push(case);
+        Ok(())
+    }
+
+    fn find(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+
+    fn own_cost(&mut self, _metric: Metric) {}
+
+    fn describe_subject(&mut self, _key: &str, _value: serde_json::Value) {}
+}
+
+impl Kept {
+    fn ids(&self) -> Vec<&str> {
+        self.findings.iter().map(|finding| finding.id.as_str()).collect()
+    }
+}
+
+/// Runs the procedure on a fake whose lap takes 5 ms of a clock that nobody waits for.
+fn measured(
+    parameters: &LioParameters,
+    is_one_of_several: bool,
+    stops_at: Option<usize>,
+) -> (Result<Found, ExperimentError>, Kept, Vec<String>) {
+    let stop = Stop::default();
+    let machine = Machine::observe(stop.clone());
+    let log = Log::default();
+    let stops_at = stops_at.map(|at| (at, stop));
+    let mut fake = Fake { log: Rc::clone(&log), lap: Nanos::from_millis(5), stops_at, reads: 0 };
+    let mut kept = Kept::default();
+    let mut bench =
+        Bench { parameters, machine: &machine, subject: &mut fake, sampler: None, names_subject: is_one_of_several };
+    let found = measure_subject(&mut bench, &mut kept);
+    drop(bench);
+    drop(fake);
+    (found, kept, Rc::try_unwrap(log).unwrap().into_inner())
+}
+
+#[test]
+fn a_sample_has_laps_for_20_ms_and_the_overhead_beside_it_as_many() {
+    let parameters = LioParameters { repeat: 2, ..LioParameters::default() };
+    let (found, kept, log) = measured(&parameters, true, None);
+    assert_eq!(found.unwrap().cases.len(), 1);
+    let passes = ["rows x1", "rows x4", "nothing x4", "rows x4", "nothing x4"];
+    assert_eq!(log, ["prepare stars", "populate full-scan None"].iter().chain(&passes).copied().collect::<Vec<_>>());
+    let case = &kept.cases[0];
+    assert_eq!(case.parameter("subject").as_deref(), Some("fake 1.0"));
+    // 5 ms for 10 gets, less a tenth for the pass that touches nothing.
+    assert_eq!((case.metric("lio").unwrap().median(), case.metric("laps").unwrap().median()), (450.0, 4.0));
+    assert!(case.metric("statement_beside").unwrap().source.contains("SELECT nothing"));
+}
+
+#[test]
+fn what_a_subject_cannot_do_is_said_once_and_the_rest_is_measured() {
+    let parameters = LioParameters { repeat: 1, changed_rows: vec![0, 10], ..LioParameters::default() };
+    let (found, kept, log) = measured(&parameters, false, None);
+    assert_eq!(found.unwrap().cases.len(), 1, "the scan; the checks are cases of their own");
+    assert!(log.contains(&"populate full-scan Some(10)".into()));
+    for id in ["absent-changed-rows", "absent-access", "absent-physical"] {
+        assert!(kept.ids().contains(&id), "{id}: {:?}", kept.ids());
+    }
+    assert_eq!(kept.cases.len(), 3, "the scan, and two populations");
+}
+
+#[test]
+fn ctrl_c_ends_a_case_between_two_samples_and_keeps_no_half_of_it() {
+    let parameters = LioParameters { repeat: 50, ..LioParameters::default() };
+    let (found, kept, log) = measured(&parameters, true, Some(4));
+    assert!(matches!(found, Err(ExperimentError::Stopped)));
+    assert!(kept.cases.is_empty());
+    assert_eq!(log.last().map(String::as_str), Some("nothing x4"), "the sample under way is finished: {log:?}");
+}
+
+#[test]
+fn each_subject_is_compared_with_the_engine_and_the_engine_with_none() {
+    let parameters = LioParameters { repeat: 1, ..LioParameters::default() };
+    let found = |name: &str| Found { name: name.into(), ..measured(&parameters, true, None).0.unwrap() };
+    let mut kept = Kept::default();
+    against::report(&[found("one 1.0"), found("engine"), found("other 2.0")], &mut kept);
+    let compared: Vec<&str> = kept
+        .findings
+        .iter()
+        .filter(|finding| finding.id == "answer-against-engine")
+        .map(|f| f.message.as_str())
+        .collect();
+    assert_eq!(compared.len(), 2);
+    assert!(compared[0].contains("on one 1.0 costs 1.00 times the engine's"), "{compared:?}");
+}

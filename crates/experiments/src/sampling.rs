@@ -1,0 +1,85 @@
+//! How long and how often something is measured: one rule for all experiments that repeat short work.
+
+use std::time::{Duration, Instant};
+
+use measure::{Finding, Nanos};
+use subjects::logical_reads::Cache;
+
+use crate::journal::Journal;
+
+/// How long a sample has to last, so that what surrounds it vanishes in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SampleLength {
+    /// At least.
+    pub(crate) time: Nanos,
+    /// Most laps.
+    pub(crate) laps_max: u64,
+}
+
+impl SampleLength {
+    /// Laps of a sample when one lap takes `once`. A dry run takes no time: there one lap stands for all.
+    pub(crate) fn laps(self, once: Nanos) -> u32 {
+        let laps = if once == Nanos::ZERO { 1 } else { self.time.0.div_ceil(once.0).clamp(1, self.laps_max) };
+        u32::try_from(laps).unwrap_or(u32::MAX)
+    }
+}
+
+#[allow(dead_code, reason = "scan and calibrate take it")]
+/// How many samples a case has: as many as asked for, or fewer where they would take too long.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SampleCount {
+    /// As many as asked for.
+    pub(crate) wanted: usize,
+    /// Fewest, however long they take.
+    pub(crate) least: usize,
+    /// How long a case may last beyond those.
+    pub(crate) time_max: Duration,
+}
+
+#[allow(dead_code, reason = "scan and calibrate take it")]
+impl SampleCount {
+    /// Takes samples until there are enough.
+    pub(crate) fn collect<T, E>(self, mut sample: impl FnMut() -> Result<T, E>) -> Result<Vec<T>, E> {
+        let begun = Instant::now();
+        let mut samples = Vec::with_capacity(self.wanted);
+        while samples.len() < self.wanted {
+            samples.push(sample()?);
+            if samples.len() >= self.least && begun.elapsed() >= self.time_max {
+                break;
+            }
+        }
+        Ok(samples)
+    }
+}
+
+/// Says that blocks were read in a case where all were to be cached.
+pub(crate) fn report_misses(what: &str, misses: u64, cache: Cache, journal: &mut dyn Journal) {
+    if misses > 0 {
+        journal.find(Finding::warning(
+            "not-all-cached",
+            format!(
+                "{misses} blocks were not in {} in {what}, where all were to be: the cost contains reading them. {}",
+                cache.name, cache.advice
+            ),
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_has_laps_until_it_is_long_enough_and_one_where_nothing_takes_time() {
+        let length = SampleLength { time: Nanos::from_millis(20), laps_max: 256 };
+        assert_eq!([7_000_000, 30_000_000, 10, 0].map(|once| length.laps(Nanos(once))), [3, 1, 256, 1]);
+    }
+
+    #[test]
+    fn a_case_that_takes_too_long_has_fewer_samples_but_never_too_few() {
+        let count = SampleCount { wanted: 9, least: 3, time_max: Duration::ZERO };
+        assert_eq!(count.collect(|| Ok::<_, ()>(())).unwrap().len(), 3);
+        assert_eq!(SampleCount { wanted: 2, ..count }.collect(|| Ok::<_, ()>(())).unwrap().len(), 2);
+        assert_eq!(count.collect(|| Err::<(), _>("stopped")), Err("stopped"));
+    }
+}

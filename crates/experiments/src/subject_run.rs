@@ -1,0 +1,75 @@
+//! The life of a subject in a run: offered by a place, opened, measured, and removed whatever happened.
+
+use measure::Parameters;
+use serde_json::Value;
+use subjects::{Closing, Environment, Offer, Opener, Opening, Place, Places, Subject};
+
+use crate::error::ExperimentError;
+use crate::journal::Journal;
+use crate::machine::Machine;
+
+/// What the places of a run offer an experiment.
+///
+/// A place that the user named and that can do nothing of what is asked is a wrong command line. The engine beside it
+/// is an absence then.
+pub(crate) fn openers<'a, T: ?Sized>(
+    places: &'a Places,
+    offer: impl Fn(&'a dyn Place) -> Offer<'a, T>,
+    journal: &mut dyn Journal,
+) -> Result<Vec<Opener<'a, T>>, ExperimentError> {
+    let mut openers = Vec::new();
+    for place in places.iter() {
+        match offer(place) {
+            Ok(opener) => openers.push(opener),
+            Err(absence) if places.is_named(place) => return Err(ExperimentError::Parameters(absence.reason)),
+            Err(absence) => journal.find(absence.into()),
+        }
+    }
+    Ok(openers)
+}
+
+/// Opens a subject, measures on it, and has it remove what it made, also after ^C and after errors.
+pub(crate) fn run_on<T: Subject + ?Sized, R>(
+    opener: Opener<'_, T>,
+    environment: &Environment,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+    measure: impl FnOnce(&mut T, &mut dyn Journal) -> Result<R, ExperimentError>,
+) -> Result<R, ExperimentError> {
+    let mut progress = |what: &str, expected| journal.step(what, expected);
+    let stop = machine.stop.share();
+    let mut opening = Opening { environment, clock: machine.clock, stop, progress: &mut progress };
+    let mut subject = opener(&mut opening)?;
+    keep_findings(&mut *subject, journal);
+    let outcome = measure(&mut subject, journal);
+    let Closing { findings, own_cost, outcome: removed } = subject.finish();
+    findings.into_iter().for_each(|finding| journal.find(finding));
+    own_cost.into_iter().for_each(|metric| journal.own_cost(metric));
+    let measured = outcome?;
+    removed?;
+    Ok(measured)
+}
+
+/// Keeps what a subject noticed since it was last asked.
+pub(crate) fn keep_findings<T: Subject + ?Sized>(subject: &mut T, journal: &mut dyn Journal) {
+    subject.findings().into_iter().for_each(|finding| journal.find(finding));
+}
+
+/// Describes the subjects of a run: the first as the run's own, the others beside it by their names.
+#[derive(Debug, Default)]
+pub(crate) struct Descriptions {
+    beside: Option<Parameters>,
+}
+
+impl Descriptions {
+    /// Adds the description of the next subject.
+    pub(crate) fn add<T: Subject + ?Sized>(&mut self, subject: &T, journal: &mut dyn Journal) {
+        let Some(beside) = &mut self.beside else {
+            self.beside = Some(Parameters::new());
+            subject.description().into_iter().for_each(|(key, value)| journal.describe_subject(&key, value));
+            return;
+        };
+        beside.insert(subject.name().into(), Value::Object(subject.description()));
+        journal.describe_subject("beside", Value::Object(beside.clone()));
+    }
+}

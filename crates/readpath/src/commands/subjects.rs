@@ -1,0 +1,85 @@
+//! What commands have in common that measure on subjects: `--on`, how long things may take there, and dry runs.
+
+use std::env;
+
+use ::measure::Nanos;
+use clap::Args;
+use experiments::{ExperimentError, Machine, Stop};
+use subjects::opening::STATEMENT_TIMEOUT;
+use subjects::{Environment, Places, Recorder};
+
+use crate::exit::{Exit, Failure};
+use crate::options::Context;
+use crate::output;
+
+/// The options of subjects.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Subjects")]
+pub(super) struct SubjectArguments {
+    /// Measure on these, in this order: engine, postgres://USER@HOST:PORT/DATABASE, postgres:18
+    ///
+    /// The engine stands beside whatever else is named. All that is made on a server lies in a schema readpath of its
+    /// own, which is removed at the end, after ^C and after errors. PGPASSWORD gives the password that an address does
+    /// not; sslmode= and sslrootcert= behind it mean what they mean to PostgreSQL's own programs.
+    ///
+    /// postgres:VERSION (15 to 18) fetches that version once, starts a private server of it in the folder for temporary
+    /// files, and removes the server at the end; postgres:DIRECTORY takes the programs of an installed one.
+    ///
+    /// A comma parts two subjects where engine or postgres follows it; other commas belong to an address.
+    #[arg(long, value_name = "SUBJECT,...")]
+    on: Vec<Places>,
+    /// Print every statement that would be sent to a server, and send none
+    #[arg(long, requires = "on")]
+    dry_run: bool,
+    /// End a statement on a server that takes longer
+    #[arg(long, value_name = "TIME", default_value_t = STATEMENT_TIMEOUT, requires = "on")]
+    statement_timeout: Nanos,
+}
+
+impl SubjectArguments {
+    /// The places that are named, the engine alone where none is; in a dry run those that take statements.
+    pub(super) fn places(&self) -> Result<Places, Failure> {
+        let places = Places::joined(self.on.iter().cloned());
+        if !self.dry_run {
+            return Ok(places);
+        }
+        let places = places.taking_statements();
+        match places.count() {
+            0 => Err(Failure::new(
+                Exit::WrongCommandLine,
+                "--dry-run prints what is sent to a server: name one with --on postgres://USER@HOST/DATABASE.",
+            )),
+            _ => Ok(places),
+        }
+    }
+
+    /// Whether only the statements are wanted.
+    pub(super) fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
+    /// What subjects are opened with.
+    pub(super) fn environment(&self, context: &Context) -> Environment {
+        Environment {
+            password: context.settings.password.clone(),
+            cache: context.settings.cache_dir.clone(),
+            proxy: context.settings.proxy.clone(),
+            statement_timeout: self.statement_timeout,
+            ..Environment::new(env::temp_dir())
+        }
+    }
+}
+
+/// Prints the statements that a procedure would send.
+pub(super) fn dry_run(
+    environment: Environment,
+    procedure: impl FnOnce(&Environment, &Machine) -> Result<(), ExperimentError>,
+) -> Result<Exit, Failure> {
+    let recorder = Recorder::default();
+    recorder.remark("what would be sent to PostgreSQL 18, if every answer is as expected; nothing was sent");
+    let environment = Environment { recorder: Some(recorder.clone()), ..environment };
+    procedure(&environment, &Machine::observe(Stop::default()))
+        .map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+    output::print(&recorder.script())?;
+    Ok(Exit::Done)
+}

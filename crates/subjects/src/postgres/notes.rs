@@ -1,0 +1,219 @@
+//! What a session on a server reports, whatever is measured there: what the server is, which rights are missing, who
+//! else was at work, which processes had the processors, and what could not be removed.
+
+use measure::quantity::{size_in_words, three_digits};
+use measure::{Finding, Metric, Nanos, Parameters, Unit};
+use serde_json::{Value, json};
+use server::activity::Activity;
+use server::space::{self, FreeSpace};
+use server::{Schema, ServerFacts, Session};
+use sys::clock::Clock;
+use sys::{account, host};
+
+use super::statement::Meter;
+use crate::error::SubjectError;
+use crate::subject::Closing;
+
+/// Processors that other processes may keep busy before it is worth a finding.
+const OTHERS: f64 = 0.2;
+
+/// What is known of a server and noticed while it is measured.
+#[derive(Debug)]
+pub struct Notes {
+    name: String,
+    address: String,
+    description: Parameters,
+    findings: Vec<Finding>,
+    activity: Activity,
+    shares: Shares,
+    clock: Clock,
+}
+
+/// CPU time while statements were measured, split into backend, readpath and all processes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shares {
+    elapsed: Nanos,
+    backend: Nanos,
+    own: Nanos,
+    busy: Option<Nanos>,
+}
+
+impl Notes {
+    /// What the server says about itself.
+    pub fn of(session: &Session, clock: Clock) -> Notes {
+        let (facts, address) = (session.facts(), session.address().shown());
+        let mut description = Parameters::from_iter([
+            ("kind".to_string(), json!("postgres")),
+            ("server".into(), json!(address)),
+            ("version".into(), json!(facts.version)),
+            ("shared_buffers".into(), json!(facts.buffer_bytes)),
+            ("block_bytes".into(), json!(facts.block_bytes)),
+        ]);
+        if let Some(encryption) = &facts.encryption {
+            description.insert("encryption".into(), json!(encryption));
+        }
+        let (activity, shares) = (Activity::default(), Shares::default());
+        Notes { name: facts.name(), address, description, findings: Vec::new(), activity, shares, clock }
+    }
+
+    /// The server's name in cases and sentences: `postgres 18.6`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the run document says about the server.
+    pub fn description(&self) -> Parameters {
+        self.description.clone()
+    }
+
+    /// Adds to the description.
+    pub fn describe(&mut self, key: &str, value: Value) {
+        self.description.insert(key.into(), value);
+    }
+
+    /// Notes a finding.
+    pub fn find(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+
+    /// The findings since the last call.
+    pub fn take(&mut self) -> Vec<Finding> {
+        std::mem::take(&mut self.findings)
+    }
+
+    /// Refuses tables and indexes of `needed` bytes for which there is no room on the server; `option` asks for less.
+    pub fn check_space(&mut self, session: &Session, needed: u64, option: &str) -> Result<(), SubjectError> {
+        let free = space::check(session, needed)?;
+        self.describe("tables_bytes_max", json!(needed));
+        if let FreeSpace::Unknown(reason) = free {
+            let shown = if needed >= 1 << 20 { needed >> 20 << 20 } else { needed >> 10 << 10 };
+            self.find(Finding::info(
+                "unknown-space",
+                format!(
+                    "The server's free space is not known, because {reason}. What is made there takes up to {} at one \
+                     time, none of it in the log; {option} makes it smaller.",
+                    size_in_words(shown)
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Notes what an earlier run left, and what more rights would add.
+    pub fn note_schema(&mut self, schema: &mut Schema, meter: &Meter) {
+        let leftovers = schema.leftovers();
+        if leftovers > 0 {
+            self.find(Finding::info(
+                "leftovers-removed",
+                format!("An earlier run that was killed had left {leftovers} tables on the server: they were removed."),
+            ));
+        }
+        self.note_rights(schema.session().facts());
+        self.note_meter(meter);
+    }
+
+    /// Notes whether the activity of other sessions can be seen.
+    pub fn note_rights(&mut self, facts: &ServerFacts) {
+        if !facts.reads_all_stats {
+            self.find(Finding::info(
+                "absent-activity",
+                format!(
+                    "Whether other sessions were at work is not known, because {} may not see them: GRANT \
+                     pg_read_all_stats TO {} adds it.",
+                    facts.user, facts.user
+                ),
+            ));
+        }
+    }
+
+    /// Notes where costs are not the backend's processor time.
+    pub fn note_meter(&mut self, meter: &Meter) {
+        if let Meter::Explain(reason) = meter {
+            self.find(Finding::warning(
+                "absent-backend-time",
+                format!(
+                    "The backend's processor time could not be had, because {reason}: costs are EXPLAIN's execution \
+                     times, which contain waits and the counting itself. Run readpath on the server's own machine."
+                ),
+            ));
+        }
+    }
+
+    /// Looks for other sessions at work; between measurements.
+    pub fn look(&mut self, session: &mut Session) -> Result<(), SubjectError> {
+        Ok(self.activity.look(session)?)
+    }
+
+    /// Adds up the processor times while `measure` runs, which gives what the backend took.
+    pub fn timed<T, E>(
+        &mut self,
+        measure: impl FnOnce() -> Result<T, E>,
+        backend: impl Fn(&T) -> Nanos,
+    ) -> Result<T, E> {
+        let (at, own, busy) = (self.clock.now(), account::process_cpu(), host::busy());
+        let taken = measure()?;
+        let shares = &mut self.shares;
+        shares.elapsed += self.clock.now().since(at);
+        shares.backend += backend(&taken);
+        shares.own += account::process_cpu().since(own);
+        let more = host::busy().zip(busy).map(|(after, before)| after.since(before));
+        shares.busy = more.map(|more| shares.busy.unwrap_or(Nanos::ZERO) + more);
+        Ok(taken)
+    }
+
+    /// What is left to report when the schema was `removed`, or could not be.
+    pub fn close(mut self, removed: Result<(), SubjectError>) -> Closing {
+        if let Err(error) = &removed {
+            self.find(Finding::warning(
+                "schema-left",
+                format!(
+                    "The schema readpath could not be removed ({error}): say `readpath clean --on {}` when the server \
+                     is there again.",
+                    self.address
+                ),
+            ));
+        }
+        self.note_activity();
+        let own_cost = self.note_shares().into_iter().collect();
+        Closing { findings: self.findings, own_cost, outcome: removed }
+    }
+
+    fn note_activity(&mut self) {
+        let (looks, busy) = self.activity.looks();
+        if busy > 0 {
+            let most = self.activity.most();
+            self.find(Finding::warning(
+                "server-busy",
+                format!(
+                    "Other sessions were at work on the server in {busy} of {looks} looks between the measurements, \
+                     up to {most} at once: they share its processors and its buffers, and costs may be higher for it. \
+                     Repeat the run when the server is quiet."
+                ),
+            ));
+        }
+    }
+
+    /// This program's share of the backend's time, and a finding where other processes were busy.
+    fn note_shares(&mut self) -> Option<Metric> {
+        let Shares { elapsed, backend, own, busy } = self.shares;
+        if backend == Nanos::ZERO {
+            return None;
+        }
+        let busy = busy.map_or(Nanos::ZERO, |busy| busy.since(backend).since(own));
+        let others = busy.as_seconds() / elapsed.as_seconds().max(1e-9);
+        if others > OTHERS {
+            self.find(Finding::warning(
+                "machine-busy",
+                format!(
+                    "Other processes kept {} processors of this machine busy while statements were measured: they \
+                     share its caches and its memory with the server, and costs may be higher for it. Repeat the run \
+                     when the machine is quiet.",
+                    three_digits(others)
+                ),
+            ));
+        }
+        let source = "this process's CPU clock over the backend's time, while statements were measured";
+        let share = own.as_seconds() / backend.as_seconds() * 100.0;
+        Some(Metric::single("share_of_server", Unit::Percent, source, share))
+    }
+}
