@@ -1,21 +1,13 @@
 //! `readpath calibrate` as a user calls it, on real servers: constants have their intervals, every query is judged, and
 //! nothing stays on a server that is somebody's.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
-
-#[path = "../../server/tests/trial/mod.rs"]
-#[allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
-mod trial;
-#[allow(dead_code, reason = "each test uses some of it")]
-mod user;
-
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
+use crate::user::{SCHEMAS, User, complaint, has_debian, ids};
 use serde_json::Value;
 use trial::Trial;
-use user::{SCHEMAS, User, complaint, has_debian, ids};
 
 /// A small table, and as few samples as say something.
 const SMALL: &str = "--payload 4MiB --repeat 3";

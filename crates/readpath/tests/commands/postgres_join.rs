@@ -1,21 +1,13 @@
 //! `readpath join --on` as a user calls it, on real servers: sums are the engine's, what is cold was read, and nothing
 //! stays.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
-
-#[path = "../../server/tests/trial/mod.rs"]
-#[allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
-mod trial;
-#[allow(dead_code, reason = "each test uses some of it")]
-mod user;
-
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
+use crate::user::{DEBIAN, SCHEMAS, User, complaint, has_debian, ids, median, on_server};
 use serde_json::Value;
 use trial::Trial;
-use user::{DEBIAN, SCHEMAS, User, complaint, has_debian, ids, median, on_server};
 
 /// A small table, and as few joins as say something.
 const SMALL: &str = "--rows 14000 --outer-rows 200 --repeat 1 --concurrency 0,16";

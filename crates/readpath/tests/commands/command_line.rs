@@ -1,8 +1,6 @@
 //! The binary as a user meets it: exit codes, what goes to which stream, what is kept after which mishap.
 
 // What stands beside the tests of this file is called by them alone.
-#![allow(clippy::unwrap_used)]
-
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;

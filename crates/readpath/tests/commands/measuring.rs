@@ -1,7 +1,5 @@
 //! The measuring commands as a user calls them: real files, wrong words, ^C and kill at any moment.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
-
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;

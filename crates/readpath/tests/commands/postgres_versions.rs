@@ -1,25 +1,16 @@
 //! The experiments on private servers of the versions that are fetched, and the round trip on a given one: what holds
 //! on one version holds on all, and what a version has more is there.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
-#![allow(clippy::print_stdout, reason = "a skip is counted by its line")]
-
-#[path = "../../server/tests/trial/mod.rs"]
-#[allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
-mod trial;
-#[allow(dead_code, reason = "each test uses some of it")]
-mod user;
-
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
+use crate::user::{SCHEMAS, User, cases, complaint, ids, median, metric, on_server};
 use serde_json::Value;
 use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source};
 use trial::Trial;
-use user::{SCHEMAS, User, cases, complaint, ids, median, metric, on_server};
 
 /// The first version that can read past the page cache.
 const DIRECT_SINCE: u32 = 16;

@@ -1,21 +1,13 @@
 //! `readpath lio --on` and `readpath clean --on` as a user calls them, on a real server that is somebody's: what is
 //! counted is what is there, nothing stays and nothing else changes, whatever goes wrong.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
-
-#[path = "../../server/tests/trial/mod.rs"]
-#[allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
-mod trial;
-#[allow(dead_code, reason = "each test uses some of it")]
-mod user;
-
 use std::process::{Child, Command};
 use std::thread;
 use std::time::Duration;
 
+use crate::user::{SCHEMAS, User, cases, complaint, ids, median, metric, on_server};
 use serde_json::Value;
 use trial::Trial;
-use user::{SCHEMAS, User, cases, complaint, ids, median, metric, on_server};
 
 /// One small table, and as few samples as say something.
 const SMALL: &str = "--payload 2MiB --row-length 250 --columns 5 --repeat 3";

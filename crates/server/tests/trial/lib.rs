@@ -1,5 +1,8 @@
 //! A real server for tests: Debian's PostgreSQL, made in a folder of its own, reached by a socket and by TCP.
 
+#![allow(clippy::unwrap_used, reason = "a test that has no server has failed")]
+#![allow(clippy::print_stdout, reason = "a skip is counted by its line")]
+
 use std::fs::{self, File, Permissions};
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, chown};

@@ -1,7 +1,5 @@
 //! `readpath export` and profiles of server logs, as a user would call them.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};

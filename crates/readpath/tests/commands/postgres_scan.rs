@@ -1,27 +1,16 @@
 //! `readpath scan --on` as a user calls it, on a real server that is somebody's and on private ones: the paths count
 //! alike, nothing stays and nothing else changes, whatever goes wrong.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
-#![allow(clippy::print_stdout, reason = "a skip is counted by its line")]
-
-#[allow(dead_code, reason = "each test uses some of it")]
-mod children;
-#[path = "../../server/tests/trial/mod.rs"]
-#[allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
-mod trial;
-#[allow(dead_code, reason = "each test uses some of it")]
-mod user;
-
 use std::fs;
 use std::path::PathBuf;
 use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use children::{interrupt, is_running};
+use crate::children::{interrupt, is_running};
+use crate::user::{DEBIAN, SCHEMAS, User, cases, complaint, has_debian, ids, median};
 use serde_json::Value;
 use trial::Trial;
-use user::{DEBIAN, SCHEMAS, User, cases, complaint, has_debian, ids, median};
 
 /// A small table, and as few samples as say something.
 const SMALL: &str = "--rows 20000 --repeat 2 --no-valgrind";

@@ -1,7 +1,5 @@
 //! `readpath lio` as a user calls it: every axis on small tables, parameters that cannot be, ^C, damaged files.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
-
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;

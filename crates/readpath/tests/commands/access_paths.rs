@@ -1,14 +1,10 @@
 //! `readpath scan` as a user calls it: all paths on small tables, parameters that cannot be, too little memory, ^C.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
-
-mod children;
-
 use std::collections::HashSet;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use children::{first_child, interrupt, is_running};
+use crate::children::{first_child, interrupt, is_running};
 use serde_json::Value;
 
 fn command(words: &str) -> Command {

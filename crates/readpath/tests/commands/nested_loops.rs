@@ -1,7 +1,5 @@
 //! `readpath join` as a user calls it: on files and on models, what cannot be, zero outer rows, ^C.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
-
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 

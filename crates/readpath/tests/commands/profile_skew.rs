@@ -1,8 +1,6 @@
 //! `readpath profile --by --where`, readings and the miss curve, as a user meets them.
 
 // What stands beside the tests of this file is called by them alone.
-#![allow(clippy::unwrap_used)]
-
 use std::fmt::Write;
 use std::fs;
 use std::process::{Command, Output};

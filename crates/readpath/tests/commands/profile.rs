@@ -1,8 +1,6 @@
 //! `readpath profile` as a user meets it: what is printed, what is kept, and what is said of files that are no traces.
 
 // What stands beside the tests of this file is called by them alone.
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;

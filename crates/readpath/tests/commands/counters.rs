@@ -1,13 +1,9 @@
 //! `readpath counters` as a user meets it: exit codes, what is counted, what is absent and why.
 
 // What stands beside the tests of this file is called by them alone.
-#![allow(clippy::unwrap_used)]
-
-mod children;
-
 use std::process::{Command, Output, Stdio};
 
-use children::{first_child, interrupt, is_running};
+use crate::children::{first_child, interrupt, is_running};
 use serde_json::Value;
 
 fn counters(words: &[&str]) -> Output {

@@ -1,0 +1,21 @@
+//! The program as its users call it: real files, real servers, wrong words, ^C and kill at any moment.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
+#![allow(clippy::print_stdout, reason = "a skip is counted by its line")]
+
+mod access_paths;
+mod calibrate;
+mod children;
+mod command_line;
+mod counters;
+mod export;
+mod logical_reads;
+mod measuring;
+mod nested_loops;
+mod postgres_join;
+mod postgres_lio;
+mod postgres_scan;
+mod postgres_versions;
+mod profile;
+mod profile_skew;
+mod user;
