@@ -7,8 +7,8 @@
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
-use sys::clock::Clock;
-use sys::core_clock::core_ghz;
+use sys::time::Clock;
+use sys::time::core_clock::core_ghz;
 
 /// Calibrations.
 const ROUNDS: usize = 30;

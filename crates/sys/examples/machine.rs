@@ -9,11 +9,9 @@ use std::time::Instant;
 
 use measure::Nanos;
 use measure::statistics::median;
-use sys::bandwidth::Stream;
-use sys::chase::{Chase, LINE};
-use sys::clock::Clock;
-use sys::region::Pages;
-use sys::{core_clock, host, system_call};
+use sys::host;
+use sys::memory::{Chase, LINE, Pages, Stream};
+use sys::time::{Clock, core_clock, system_call};
 
 fn main() -> std::io::Result<()> {
     let largest_mib = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1024);

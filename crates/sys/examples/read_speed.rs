@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use measure::random::SplitMix64;
+use sys::file::{Caching, Target};
 use sys::read::{Completion, ReadMethod, ReadRequest, Setup, Wait, method};
-use sys::target::{Caching, Target};
 
 struct Load {
     at_least: usize,
@@ -49,7 +49,7 @@ fn run(reader: &mut dyn ReadMethod, load: &Load) -> Result<(), Box<dyn Error>> {
     let mut request =
         |slot| ReadRequest { offset: random.below(load.blocks) * load.block as u64, length: load.block, slot };
     let wait = Wait { at_least: load.at_least, timeout: Some(Duration::from_secs(1)) };
-    let (start, cpu, user) = (Instant::now(), sys::account::process_cpu(), user_seconds());
+    let (start, cpu, user) = (Instant::now(), sys::process::process_cpu(), user_seconds());
     let (mut reads, mut calls) = (0_u64, 0_u64);
     for slot in 0..reader.depth() {
         reader.queue(request(slot));
@@ -64,7 +64,7 @@ fn run(reader: &mut dyn ReadMethod, load: &Load) -> Result<(), Box<dyn Error>> {
         }
     }
     let seconds = start.elapsed().as_secs_f64();
-    let cpu = sys::account::process_cpu().since(cpu).as_micros();
+    let cpu = sys::process::process_cpu().since(cpu).as_micros();
     println!(
         "{:.0} IOPS, {:.2} us CPU a read ({:.2} in user mode), {:.1} reads a call",
         reads as f64 / seconds,

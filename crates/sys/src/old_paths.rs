@@ -28,12 +28,12 @@ pub mod bandwidth {
 
 /// See [`crate::file`].
 pub mod block_device {
-    pub use crate::file::{BlockDevice, Counters, NoBlockDevice};
+    pub use crate::file::{BlockDevice, DeviceCounters as Counters, NoBlockDevice};
 }
 
 /// See [`crate::process`].
 pub mod bound_child {
-    pub use crate::process::{BoundAccount as Account, BoundChild, bind};
+    pub use crate::process::{BoundChild, Credentials as Account, bind};
 }
 
 /// See [`crate::memory`].

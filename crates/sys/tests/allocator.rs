@@ -11,7 +11,7 @@ const ARENA: usize = 64 << 20;
 
 #[test]
 fn threads_at_the_same_time_share_the_arenas_that_are_there() {
-    assert!(sys::allocator::use_one_arena());
+    assert!(sys::memory::use_one_arena());
     let all_have = Barrier::new(12);
     let block = || {
         let block = vec![1_u8; 1 << 14];

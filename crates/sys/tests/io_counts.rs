@@ -7,10 +7,9 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use sys::account::process_io;
+use sys::file::{Caching, Target, TestFile};
+use sys::process::process_io;
 use sys::read::{METHODS, MethodError, ReadMethod, ReadRequest, Setup, Wait};
-use sys::target::{Caching, Target};
-use sys::test_file::TestFile;
 
 const BLOCK: usize = 8192;
 const READS: u64 = 2000;

@@ -40,7 +40,7 @@ pub struct BlockDevice {
 
 /// What the kernel has counted on a device since it appeared, for all its users together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct DeviceCounters {
     /// Reads completed.
     pub reads: u64,
     /// Reads that were merged with one beside them before they reached the device.
@@ -53,10 +53,10 @@ pub struct Counters {
     pub in_flight: u64,
 }
 
-impl Counters {
+impl DeviceCounters {
     /// What was added since `earlier`; `in_flight` is that of `self`.
-    pub fn since(self, earlier: Counters) -> Counters {
-        Counters {
+    pub fn since(self, earlier: DeviceCounters) -> DeviceCounters {
+        DeviceCounters {
             reads: self.reads.saturating_sub(earlier.reads),
             read_merges: self.read_merges.saturating_sub(earlier.read_merges),
             bytes_read: self.bytes_read.saturating_sub(earlier.bytes_read),
@@ -96,7 +96,7 @@ impl BlockDevice {
     }
 
     /// What is counted now; `None` where the kernel does not count (`queue/iostats` is 0) or does not tell.
-    pub fn counters(&self) -> Option<Counters> {
+    pub fn counters(&self) -> Option<DeviceCounters> {
         let stat = self.counts.then(|| fs::read_to_string(entry_of(self.number).join("stat")).ok())??;
         parse_stat(&stat)
     }
@@ -150,12 +150,12 @@ fn scheduler_in_use(text: &str) -> String {
 }
 
 /// Reads the line of `stat`: reads, merges, sectors and milliseconds of reads, the same of writes, then in flight.
-fn parse_stat(line: &str) -> Option<Counters> {
+fn parse_stat(line: &str) -> Option<DeviceCounters> {
     let numbers: Vec<u64> = line.split_whitespace().map_while(|number| number.parse().ok()).collect();
     let [reads, read_merges, sectors, milliseconds, _, _, _, _, in_flight, ..] = numbers.as_slice() else {
         return None;
     };
-    Some(Counters {
+    Some(DeviceCounters {
         reads: *reads,
         read_merges: *read_merges,
         bytes_read: sectors.saturating_mul(SECTOR_BYTES),
@@ -176,8 +176,8 @@ mod tests {
         assert_eq!((counters.reads, counters.read_merges, counters.in_flight), (1_558_935, 12_441, 3));
         assert_eq!((counters.bytes_read, counters.read_time), (33_298_579 * 512, Nanos::from_millis(883_822)));
         assert_eq!(parse_stat("1 2 3"), None);
-        let later = Counters { reads: counters.reads + 5, in_flight: 1, ..counters };
-        assert_eq!(later.since(counters), Counters { reads: 5, in_flight: 1, ..Counters::default() });
+        let later = DeviceCounters { reads: counters.reads + 5, in_flight: 1, ..counters };
+        assert_eq!(later.since(counters), DeviceCounters { reads: 5, in_flight: 1, ..DeviceCounters::default() });
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod test_file;
 pub mod witness;
 
 pub use alignment::Alignment;
-pub use block_device::{BlockDevice, Counters, NoBlockDevice};
+pub use block_device::{BlockDevice, DeviceCounters, NoBlockDevice};
 pub use caching::Caching;
 pub use device_number::DeviceNumber;
 pub use fill::{Filling, STRETCH_BYTES, reserve};

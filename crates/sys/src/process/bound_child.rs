@@ -16,7 +16,7 @@ use rustix::process::{
 
 /// A user and a group, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Account {
+pub struct Credentials {
     /// Number of the user.
     pub user: u32,
     /// Number of the user's group; supplementary groups are given up.
@@ -42,8 +42,8 @@ struct State {
 /// it ends. ^C in the terminal does not reach it: it has a process group of its own.
 ///
 /// Another account can only be taken by root.
-pub fn bind(command: &mut Command, account: Option<Account>, signal: Signal) {
-    if let Some(Account { user, group }) = account {
+pub fn bind(command: &mut Command, account: Option<Credentials>, signal: Signal) {
+    if let Some(Credentials { user, group }) = account {
         command.uid(user).gid(group);
     }
     let parent = rustix::process::getpid();
@@ -64,7 +64,7 @@ pub fn bind(command: &mut Command, account: Option<Account>, signal: Signal) {
 
 impl BoundChild {
     /// Starts the command as [`bind`] prepares it.
-    pub fn spawn(mut command: Command, account: Option<Account>, signal: Signal) -> io::Result<BoundChild> {
+    pub fn spawn(mut command: Command, account: Option<Credentials>, signal: Signal) -> io::Result<BoundChild> {
         bind(&mut command, account, signal);
         let state = Arc::new(State::default());
         let kept = Arc::clone(&state);
@@ -250,7 +250,7 @@ mod tests {
         }
         let mut command = Command::new("sh");
         command.args(["-c", "test $(id -u) = 65534 && test \"$(id -G)\" = 65533"]);
-        let account = Some(Account { user: 65534, group: 65533 });
+        let account = Some(Credentials { user: 65534, group: 65533 });
         let child = BoundChild::spawn(command, account, Signal::KILL).unwrap();
         assert_eq!(child.wait(Duration::from_secs(10)).and_then(|status| status.code()), Some(0));
     }

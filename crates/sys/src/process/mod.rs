@@ -4,8 +4,16 @@ pub mod affinity;
 mod bound_child;
 mod child;
 pub mod sampler;
+mod snapshot;
 mod usage;
+mod watch;
 
-pub use bound_child::{Account as BoundAccount, BoundChild, bind};
-pub use child::*;
-pub use usage::*;
+pub use bound_child::{BoundChild, Credentials, bind};
+pub use child::{Ended, Ending, Usage, wait};
+pub use snapshot::{UsageDelta, UsageSnapshot};
+// Former names, until all callers have changed.
+pub use snapshot::{UsageDelta as Booked, UsageSnapshot as Account};
+pub use usage::{
+    ContextSwitches, IoCounts, context_switches, peak_memory, process_cpu, process_io, thread_cpu, thread_io,
+};
+pub use watch::{is_there, name, watch};

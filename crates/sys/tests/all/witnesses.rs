@@ -1,7 +1,5 @@
 //! Files as they lie on a real disk: what they stand on, what the page cache holds of them, which device is under them.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests fail by panicking and print what they skip")]
-
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -9,11 +7,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use rustix::fs::FallocateFlags;
-use sys::block_device::BlockDevice;
-use sys::extents::{Extents, ExtentsError, coverage};
-use sys::target::{Caching, Target};
-use sys::test_file::TestFile;
-use sys::witness::{WitnessError, cached, evict, nowait_hits};
+use sys::file::extents::{Extents, ExtentsError, coverage};
+use sys::file::witness::{WitnessError, cached, evict, nowait_hits};
+use sys::file::{BlockDevice, Caching, Target, TestFile};
 
 const MIB: u64 = 1 << 20;
 
@@ -111,7 +107,7 @@ fn direct_reads_leave_no_trace_in_the_page_cache() {
         Ok(target) => target,
         Err(error) => return println!("skipped: {error}"),
     };
-    let mut arena = sys::arena::Arena::new(1, MIB as usize).unwrap();
+    let mut arena = sys::memory::Arena::new(1, MIB as usize).unwrap();
     assert_eq!(rustix::io::pread(&target, arena.slot_mut(0), 0).unwrap(), MIB as usize);
     assert_eq!(pages(&target), 0);
 }
@@ -146,7 +142,7 @@ fn the_device_under_a_file_counts_its_reads() {
         Err(reason) => return println!("skipped: {reason}"),
     };
     let Some(before) = device.counters() else { return println!("skipped: {} does not count", device.name) };
-    let mut arena = sys::arena::Arena::new(1, 65_536).unwrap();
+    let mut arena = sys::memory::Arena::new(1, 65_536).unwrap();
     for block in 0..16 {
         rustix::io::pread(target.as_fd(), arena.slot_mut(0), block * 65_536).unwrap();
     }

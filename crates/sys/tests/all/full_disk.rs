@@ -1,14 +1,10 @@
 //! A disk that fills up while the test file is written: a sentence, and nothing of the file left.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests fail by panicking and print what they skip")]
-
-mod support;
-
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use support::SmallDisk;
-use sys::test_file::{TestFile, TestFileError};
+use crate::support::SmallDisk;
+use sys::file::{TestFile, TestFileError};
 
 #[test]
 fn a_disk_that_fills_up_under_the_test_file_is_named_and_gets_its_space_back() {

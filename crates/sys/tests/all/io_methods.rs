@@ -1,7 +1,5 @@
 //! The conformance suite of I/O methods: every row of the table, direct and buffered, at several depths.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests fail by panicking and print what they skip")]
-
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -11,12 +9,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use measure::random::SplitMix64;
+use sys::file::{Caching, Target, TestFile, expected_block};
+use sys::memory::{Pages, Region};
 use sys::read::{
     Completion, Landing, METHODS, MethodError, MethodRow, ReadMethod, ReadRequest, Setup, Wait, best_method, method,
 };
-use sys::region::{Pages, Region};
-use sys::target::{Caching, Target};
-use sys::test_file::{TestFile, expected_block};
 
 const BLOCK: usize = 8192;
 const MIB: usize = 1 << 20;

@@ -1,9 +1,5 @@
 //! Counts of a loop whose instructions are known by arithmetic, under valgrind and by the processor's counters.
 
-// What stands beside the tests of this file is called by them alone.
-#![allow(clippy::unwrap_used)]
-#![cfg(target_arch = "x86_64")]
-
 use std::env;
 use std::ffi::OsString;
 use std::process::Stdio;
@@ -64,7 +60,7 @@ fn under_valgrind(child: &str) -> Result<valgrind::Counted, ValgrindError> {
 
 #[test]
 fn valgrind_counts_a_known_loop_as_arithmetic_does() {
-    let counted = match under_valgrind("child_that_runs_the_known_loop") {
+    let counted = match under_valgrind("known_loop::child_that_runs_the_known_loop") {
         Err(error @ ValgrindError::NotInstalled) => return println!("skipped: {error}"),
         other => other.unwrap(),
     };
@@ -84,7 +80,7 @@ fn valgrind_counts_a_known_loop_as_arithmetic_does() {
 
 #[test]
 fn a_child_that_is_never_counted_gives_no_zero() {
-    match under_valgrind("child_that_makes_no_request") {
+    match under_valgrind("known_loop::child_that_makes_no_request") {
         Err(error @ ValgrindError::NotInstalled) => println!("skipped: {error}"),
         other => assert!(other.is_err(), "{other:?}"),
     }

@@ -1,9 +1,5 @@
 //! Opening targets: never for writing, never blocking, and every refusal with a sentence that helps.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests fail by panicking and print what they skip")]
-
-mod support;
-
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::PermissionsExt;
@@ -12,9 +8,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::support::LoopDevice;
 use rustix::fs::{FileType, Mode, OFlags};
-use support::LoopDevice;
-use sys::target::{Caching, Kind, Target};
+use sys::file::{Caching, Kind, Target};
 
 /// Names the file that [`child_opens_the_target_it_is_told`] is to open, when it runs under a tracer.
 const CHILD_TARGET: &str = "READPATH_TEST_CHILD_TARGET";
@@ -71,7 +67,7 @@ fn traced_opens(target: &Path, log: &Path) -> Result<Vec<String>, String> {
         .args(["-f", "-s", "4096", "-e", "trace=?open,openat,?openat2,?creat", "-o"])
         .arg(log)
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "child_opens_the_target_it_is_told"])
+        .args(["--exact", "targets::child_opens_the_target_it_is_told"])
         .env(CHILD_TARGET, target)
         .output()
         .map_err(|error| format!("strace does not run: {error}"))?;
@@ -170,7 +166,7 @@ fn a_block_size_that_direct_reads_refuse_is_named_with_the_right_multiple() {
     assert!(target.check_block_size(0).is_err());
     assert!(target.check_block_size(1 << 20).unwrap_err().to_string().contains("do not fit"));
     // The kernel agrees with what was said: a read at the multiple succeeds.
-    let mut arena = sys::arena::Arena::new(1, multiple as usize).unwrap();
+    let mut arena = sys::memory::Arena::new(1, multiple as usize).unwrap();
     assert_eq!(rustix::io::pread(target.as_fd(), arena.slot_mut(0), multiple), Ok(multiple as usize));
     let buffered = target.reopen(Caching::Buffered).unwrap();
     assert!(buffered.check_block_size(100).is_ok());
@@ -190,7 +186,7 @@ fn a_block_device_is_opened_for_reading_and_knows_its_size() {
         assert_eq!((target.kind(), target.filesystem(), target.size()), (Kind::BlockDevice, None, 1 << 20));
         let sectors = std::fs::read_to_string(format!("/sys/dev/block/{number}/size")).unwrap();
         assert_eq!(target.size(), sectors.trim().parse::<u64>().unwrap() * 512);
-        let under = sys::block_device::BlockDevice::under(&target).unwrap();
+        let under = sys::file::BlockDevice::under(&target).unwrap();
         assert_eq!((Path::new("/dev").join(&under.name).as_path(), under.number), (device.path(), number));
     }
 }

@@ -1,0 +1,74 @@
+//! Watching another process: whether it runs, what it is called, and sleeping until it ends.
+
+use std::fs;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Longest sleep before the stop flag is read again.
+pub(super) const NAP_MAX: Duration = Duration::from_millis(100);
+
+/// Watches a process that is nobody's child for `duration`, or until it ends or `stop` is raised; how long that was,
+/// and whether it is still there.
+pub fn watch(pid: u32, duration: Duration, stop: &AtomicBool) -> (Duration, bool) {
+    let gone = pidfd(pid);
+    let start = Instant::now();
+    while start.elapsed() < duration && !stop.load(Ordering::Relaxed) {
+        if !is_there(pid) {
+            return (start.elapsed(), false);
+        }
+        sleep_until_gone(gone.as_ref(), duration.saturating_sub(start.elapsed()).min(NAP_MAX));
+    }
+    (start.elapsed(), is_there(pid))
+}
+
+/// Whether the process runs: neither gone nor ended and waiting for its parent.
+pub fn is_there(pid: u32) -> bool {
+    let state = stat(pid).and_then(|fields| fields.first().cloned());
+    state.is_some_and(|state| state != "Z" && state != "X")
+}
+
+/// The name of a process as the kernel keeps it, of at most 15 bytes.
+pub fn name(pid: u32) -> Option<String> {
+    fs::read_to_string(format!("/proc/{pid}/comm")).ok().map(|name| name.trim_end().to_string())
+}
+
+/// A descriptor that becomes readable when the process ends; `None` on kernels before 5.3.
+pub(super) fn pidfd(pid: u32) -> Option<OwnedFd> {
+    // SAFETY: pidfd_open takes a number and flags and touches no memory of ours.
+    let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, libc::c_long::from(pid), 0) };
+    // SAFETY: the kernel just opened this descriptor for us, and nothing else knows it.
+    (descriptor >= 0).then(|| unsafe { OwnedFd::from_raw_fd(descriptor as RawFd) })
+}
+
+/// Sleeps for at most `nap`, and less when the process ends; a moment where it cannot be watched.
+pub(super) fn sleep_until_gone(pidfd: Option<&OwnedFd>, nap: Duration) {
+    let Some(pidfd) = pidfd else { return std::thread::sleep(nap.min(Duration::from_millis(1))) };
+    let mut watched = libc::pollfd { fd: pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let millis = libc::c_int::try_from(nap.as_millis()).unwrap_or(libc::c_int::MAX).max(1);
+    // SAFETY: the pointer is to one structure of ours, which lives across the call.
+    let ready = unsafe { libc::poll(&mut watched, 1, millis) };
+    // A process that is gone leaves its descriptor readable: without a nap the loops above would spin until the
+    // parent has taken its exit code.
+    if ready > 0 {
+        std::thread::sleep(Duration::from_micros(50));
+    }
+}
+
+/// The fields of `/proc/PID/stat` from the third, the state, on. The second is the name, which may hold anything.
+pub(super) fn stat(pid: u32) -> Option<Vec<String>> {
+    let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    let (_, fields) = text.rsplit_once(')')?;
+    Some(fields.split_whitespace().map(String::from).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_never_was_is_not_there() {
+        assert!(!is_there(u32::MAX - 1) && is_there(std::process::id()));
+    }
+}

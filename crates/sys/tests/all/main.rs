@@ -1,0 +1,15 @@
+//! The tests of the crate against the kernel, in one program.
+//!
+//! Programs of their own are `allocator`, whose setting holds for a whole process, and `io_counts`, which audits the
+//! kernel's counts of a whole process.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests fail by panicking and print what they skip")]
+
+mod full_disk;
+mod io_methods;
+#[cfg(target_arch = "x86_64")]
+mod known_loop;
+#[path = "../support/mod.rs"]
+mod support;
+mod targets;
+mod witnesses;
