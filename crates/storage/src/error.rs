@@ -7,7 +7,7 @@ use dataset::Refused;
 use measure::quantity::rounded_size;
 use thiserror::Error;
 
-use crate::page_id::PageId;
+use crate::page::id::PageId;
 use crate::unit::format::UnitDamage;
 
 /// An engine error.

@@ -1,30 +1,35 @@
 //! The embedded storage engine: what reading a database block costs when nothing else is in the way.
 //!
-//! Bottom first: page and row, pool, heap, versions, index, operators; beside them the columns in memory. It knows no
-//! experiment, keeps no statistics besides the counts of its gate, and prints nothing.
+//! | module | what it holds |
+//! | --- | --- |
+//! | `page` | pages and rows: layout, checks, fast walks |
+//! | `pool` | the buffer pool with its counting gate |
+//! | `catalog` | which tables and indexes a data directory holds |
+//! | `heap` | tables: scans, reads by address, read-consistent versions, the bulk load |
+//! | `btree` | indexes |
+//! | `unit` | hybrid columnar units over pages |
+//! | `column` | columns in memory with their scan kernels |
+//! | `exec` | operators over all of these |
+//!
+//! The engine knows no experiment, keeps no statistics besides the counts of its gate, and prints nothing.
 
 pub mod btree;
-pub mod checksum;
+pub mod catalog;
 pub mod column;
-pub mod count;
 pub mod error;
 pub mod exec;
 pub mod heap;
-pub mod loader;
-pub mod manifest;
 #[cfg(test)]
 mod memory_pages;
-pub mod number;
 pub mod page;
-pub mod page_id;
 pub mod pool;
-mod pool_access;
-pub mod question;
-pub mod row;
-pub mod table_rows;
 pub mod unit;
-pub mod versions;
-pub mod walk;
 
 pub use error::StorageError;
-pub use page_id::{PageId, RowId, SegmentId};
+pub use page::id::{PageId, RowId, SegmentId};
+
+// Paths from before the modules were grouped.
+pub use catalog as manifest;
+pub use exec::{count, question};
+pub use heap::{loader, rows as table_rows, versions};
+pub use page::{checksum, id as page_id, number, row, walk};

@@ -6,13 +6,14 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use crate::catalog::table::{TableInfo, TableSpec};
 use crate::error::StorageError;
-use crate::heap::{HeapTable, PageAccess};
-use crate::loader::build_page;
-use crate::manifest::{TableInfo, TableSpec};
+use crate::heap::loader::build_page;
+use crate::heap::table::HeapTable;
 use crate::page::PageBytes;
-use crate::page_id::{PAGE_SIZE, PageId, SegmentId};
-use crate::versions::PageUpdate;
+use crate::page::access::PageAccess;
+use crate::page::access::PageUpdate;
+use crate::page::id::{PAGE_SIZE, PageId, SegmentId};
 
 /// The segment of the table of [`MemoryPages::with_table`].
 pub(crate) const TABLE: SegmentId = SegmentId(4);
@@ -33,7 +34,7 @@ impl MemoryPages {
     /// A loaded table, and `undo_pages` pages of zeros to be created in segment [`UNDO`].
     pub(crate) fn with_table(spec: &TableSpec, undo_pages: u32) -> (MemoryPages, HeapTable) {
         let info = TableInfo::planned(spec, TABLE).unwrap();
-        let rows = crate::table_rows::TableRows::of(spec).unwrap();
+        let rows = crate::heap::rows::TableRows::of(spec).unwrap();
         let mut memory = MemoryPages::default();
         for number in 0..info.pages {
             let mut bytes = [0; PAGE_SIZE];

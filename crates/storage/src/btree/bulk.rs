@@ -8,8 +8,8 @@ use super::entries::{Entries, Growth, NODE_BYTES_MAX, NewEntry, NodeHead, separa
 use super::key::{EncodedKey, KeyKind, Place};
 use super::node::{NO_LINK, field};
 use crate::error::StorageError;
+use crate::page::id::{PAGE_SIZE, PageId, RowId, SegmentId};
 use crate::page::{PageBytes, PageMut};
-use crate::page_id::{PAGE_SIZE, PageId, RowId, SegmentId};
 
 /// How full leaves may be asked to be, in percent. Nodes above them are always filled: they take a hundredth.
 pub const FILL_PERCENT: std::ops::RangeInclusive<u8> = 50..=100;

@@ -8,8 +8,9 @@ use std::ops::Range;
 
 use super::key::{KeyKind, Place, common_bytes};
 use super::node::{END_BITS, HEAD_BYTES, NodeView, Shape, Suffix, field};
-use crate::page::{self, PageBytes, PageKind, PageMut};
-use crate::page_id::{PAGE_SIZE, PageId};
+use crate::page;
+use crate::page::id::{PAGE_SIZE, PageId};
+use crate::page::{PageBytes, PageKind, PageMut};
 
 /// What a node says besides its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

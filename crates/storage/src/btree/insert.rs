@@ -11,8 +11,8 @@ use super::node::NO_LINK;
 use super::tree::{BTree, TreePlace};
 use crate::error::StorageError;
 use crate::page::PageBytes;
-use crate::page_id::{PAGE_SIZE, PageId, RowId};
-use crate::versions::PageUpdate;
+use crate::page::access::PageUpdate;
+use crate::page::id::{PAGE_SIZE, PageId, RowId};
 
 /// A node on the way from the root to a leaf, and which of its children was taken.
 struct Step {

@@ -8,7 +8,7 @@ use std::ops::Deref;
 use serde::{Deserialize, Serialize};
 
 use crate::error::StorageError;
-use crate::page_id::{PageId, RowId, SegmentId};
+use crate::page::id::{PageId, RowId, SegmentId};
 
 /// The longest key. A node then holds at least seven entries of the longest kind, so a node that is full can always be
 /// split into two that are not.

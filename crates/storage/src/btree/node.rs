@@ -14,8 +14,9 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use super::key::{KEY_BYTES_MAX, KeyKind, NUMBER_BYTES, Place};
-use crate::page::{self, Damage, PageBytes, PageKind, PageView};
-use crate::page_id::{PAGE_SIZE, PageId, RowId, SegmentId};
+use crate::page;
+use crate::page::id::{PAGE_SIZE, PageId, RowId, SegmentId};
+use crate::page::{Damage, PageBytes, PageKind, PageView};
 
 /// Where the fields of a node stand, in bytes from the start of the page; those of every page come before them.
 pub mod field {
@@ -44,7 +45,7 @@ const _: () = assert!(1 << END_BITS == PAGE_SIZE);
 pub(super) const NO_LINK: u32 = u32::MAX;
 
 /// The highest level of a root: a tree of the longest keys with every page of a segment has eleven.
-pub(super) const LEVEL_MAX: u8 = 31;
+pub(crate) const LEVEL_MAX: u8 = 31;
 
 /// What decides where the parts of a node stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -428,8 +429,8 @@ impl<'a> NodeView<'a> {
 mod tests {
     use super::super::entries::{Entries, NODE_BYTES_MAX, NewEntry, NodeHead};
     use super::*;
-    use crate::checksum;
     use crate::page::PageMut;
+    use crate::page::checksum;
     use measure::random::SplitMix64;
     use proptest::collection::{btree_set, vec};
     use proptest::prelude::*;

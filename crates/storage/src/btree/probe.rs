@@ -9,8 +9,8 @@ use super::lanes::{self, LANES};
 use super::node::NodeView;
 use super::tree::BTree;
 use crate::error::StorageError;
-use crate::heap::PageAccess;
-use crate::page_id::PageId;
+use crate::page::access::PageAccess;
+use crate::page::id::PageId;
 
 /// A row that a key has led to, and the number of that key among those that were asked for.
 pub(crate) type Hit = (Place, u32);

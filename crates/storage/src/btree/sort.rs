@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::key::{KEY_BYTES_MAX, Key, KeyKind, NUMBER_BYTES, Place};
 use crate::error::StorageError;
-use crate::page_id::RowId;
+use crate::page::id::RowId;
 
 /// Bytes that the buffer of entries may take.
 pub const SORT_BYTES: usize = 256 << 20;
@@ -323,7 +323,7 @@ impl Run<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page_id::{PageId, SegmentId};
+    use crate::page::id::{PageId, SegmentId};
     use measure::random::SplitMix64;
     use proptest::collection::vec;
     use proptest::prelude::*;

@@ -1,97 +1,45 @@
 //! Indexes on the disk: built whole or not at all, named in the manifest, verified when they are read.
 //!
-//! The rules are those of the tables ([`crate::loader`]): the manifest names an index only when its pages are on the
-//! disk, so a build that is interrupted or killed leaves at most a file that nothing names, and the next load removes
-//! it. An index goes with its table.
+//! The rules are those of the tables ([`crate::heap::loader`]): the manifest names an index only when its pages are on
+//! the disk, so a build that is interrupted or killed leaves at most a file that no index names, and the next load
+//! removes it. An index goes with its table.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
-use rustix::fs::Advice;
-use serde::{Deserialize, Serialize};
 use sys::arena::Arena;
 
-use super::bulk::{Built, Bulk, BulkSettings, FILL_PERCENT};
+use super::bulk::{Built, Bulk, BulkSettings};
 use super::key::{Key, KeyKind};
-use super::node::{LEVEL_MAX, NodeView};
+use super::node::NodeView;
 use super::sort::{KeySorter, SORT_BYTES};
 use super::tree::{BTree, TreePlace};
+use crate::catalog::directory::DirectoryLock;
+pub use crate::catalog::index::{IndexInfo, IndexSpec};
+use crate::catalog::manifest::Manifest;
+use crate::catalog::segment_file::{NewSegment, segment_file};
+use crate::catalog::table::TableState;
 use crate::error::StorageError;
-use crate::heap::{HeapTable, PageAccess};
-use crate::loader::{check_space, create_direct, io_error, remove_file, remove_leftovers, write_error};
-use crate::manifest::{DirectoryLock, Manifest, TableState, segment_file, sync_directory};
-use crate::number;
-use crate::page::{self, PageBytes, PageView};
-use crate::page_id::{PAGE_SIZE, PageId, RowId, SegmentId};
+use crate::heap::table::HeapTable;
+use crate::page::access::PageAccess;
+use crate::page::id::{PAGE_SIZE, PageId, RowId, SegmentId};
+use crate::page::{self, PageBytes, PageView, number};
 
 /// Pages of one write: 4 MiB, so that a disk's rate counts and not its latency.
-const STRETCH_PAGES: usize = 512;
+const WRITE_PAGES: usize = 512;
 
-/// Pages between two words about the progress.
-const PAGES_BETWEEN_WORDS: u32 = 512;
+/// Pages between two reports of progress.
+const PAGES_BETWEEN_REPORTS: u32 = 512;
 
 /// The most bytes that an entry takes besides its key, where leaves are full: page, slot, end, and what of the prefix
 /// and of the nodes above comes to it. For the question whether the disk has room.
 const ENTRY_BYTES_ABOUT: u64 = 10;
 
-/// What an index is made from. Over equal tables, indexes of equal specifications are equal, byte by byte.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IndexSpec {
-    /// Its name in the data directory.
-    pub name: String,
-    /// The name of its table.
-    pub table: String,
-    /// The column of its keys, counted from 1.
-    pub column: u8,
-    /// What the keys are.
-    pub keys: KeyKind,
-    /// How full its leaves are, in percent; see [`FILL_PERCENT`].
-    pub fill_percent: u8,
-}
-
-/// An index of a data directory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IndexInfo {
-    /// What it was made from.
-    #[serde(flatten)]
-    pub spec: IndexSpec,
-    /// The number of the data file of its table.
-    pub table_segment: u16,
-    /// The number of its data file, which every page of it names.
-    pub segment: u16,
-    /// The data file's name in the directory.
-    pub file: String,
-    /// The version of the page format.
-    pub page_format: u16,
-    /// Pages of the file; the last one is the root.
-    pub pages: u32,
-    /// Leaves among them.
-    pub leaves: u32,
-    /// Levels, leaves included.
-    pub height: u8,
-    /// Entries: rows with a key.
-    pub entries: u64,
-    /// See [`Built::clustering_factor`].
-    pub clustering_factor: u64,
-    /// How far it has come.
-    pub state: TableState,
-}
-
 impl IndexInfo {
-    /// Bytes of the data file.
-    pub fn file_bytes(&self) -> u64 {
-        u64::from(self.pages) * PAGE_SIZE as u64
-    }
-
-    /// Where the data file is.
-    pub fn path(&self, directory: &Path) -> PathBuf {
-        directory.join(&self.file)
-    }
-
-    /// The tree, whose data file those who give the pages know as `segment`, and that of its table as `table`.
+    /// The tree, whose data file is `segment` to the store of its pages, and that of its table `table`.
     pub fn tree(&self, segment: SegmentId, table: SegmentId) -> BTree {
         let place = TreePlace { segment, table, name: PathBuf::from(&self.file) };
         BTree::new(place, self.spec.keys, self.built())
@@ -105,26 +53,6 @@ impl IndexInfo {
             entries: self.entries,
             clustering_factor: self.clustering_factor,
         }
-    }
-
-    /// Whether its numbers can be those of an index over a table of `rows` rows; what can not was written by somebody
-    /// else.
-    pub(crate) fn contradiction(&self, rows: u64) -> Option<String> {
-        let name = &self.spec.name;
-        if self.page_format != page::FORMAT_VERSION {
-            let (theirs, ours) = (self.page_format, page::FORMAT_VERSION);
-            return Some(format!(
-                "the pages of index {name} have format {theirs} and this program reads format {ours}"
-            ));
-        }
-        let has_levels = (1..=LEVEL_MAX + 1).contains(&self.height) && (self.height == 1) == (self.pages == 1);
-        let fits = has_levels
-            && self.file == segment_file(SegmentId(self.segment))
-            && (1..=self.pages).contains(&self.leaves)
-            && self.entries <= rows
-            && self.clustering_factor <= self.entries
-            && FILL_PERCENT.contains(&self.spec.fill_percent);
-        (!fits).then(|| format!("what it says of index {name} cannot be; remove this directory"))
     }
 }
 
@@ -186,18 +114,12 @@ pub fn load(
     {
         return Ok(index.clone());
     }
-    remove_index(directory, &mut manifest, &spec.name)?;
-    remove_leftovers(directory, &manifest)?;
+    manifest.remove_index(directory, &spec.name)?;
+    manifest.remove_leftovers(directory)?;
     let segment = manifest.free_segment()?;
-    let path = directory.join(segment_file(segment));
-    let discard = |error| {
-        // The load has failed for a reason of its own; a file that cannot be removed now is removed by the next load.
-        let _ = fs::remove_file(&path);
-        error
-    };
     let mut sorter = KeySorter::new(spec.keys, SORT_BYTES, directory, watch.stop);
     source(&mut sorter)?;
-    let built = write_index(&path, segment, spec, sorter, watch).map_err(discard)?;
+    let (file, built) = write_index(directory, segment, spec, sorter, watch)?;
     let index = IndexInfo {
         spec: spec.clone(),
         table_segment: table.segment,
@@ -212,13 +134,12 @@ pub fn load(
         state: TableState::Loaded,
     };
     if let Some(reason) = index.contradiction(table.rows) {
-        return Err(discard(StorageError::Parameters(format!(
-            "the keys are not those of table {}: {reason}",
-            spec.table
-        ))));
+        let reason = format!("the keys are not those of table {}: {reason}", spec.table);
+        return Err(StorageError::Parameters(reason));
     }
     manifest.indexes.push(index.clone());
-    manifest.write(directory).map_err(discard)?;
+    manifest.write(directory)?;
+    file.keep();
     Ok(index)
 }
 
@@ -242,23 +163,16 @@ pub fn forget(directory: &Path, name: &str) -> Result<(), StorageError> {
         return Ok(());
     }
     let _lock = DirectoryLock::take(directory)?;
-    let mut manifest = Manifest::read(directory)?;
-    remove_index(directory, &mut manifest, name)
+    Manifest::read(directory)?.remove_index(directory, name)
 }
 
 /// Verifies every page of an index. Errors name the first bad one.
 pub fn verify(directory: &Path, index: &IndexInfo, stop: &AtomicBool) -> Result<(), StorageError> {
-    let file = open_of_right_length(directory, index)?;
-    for number in 0..index.pages {
-        if stop.load(Ordering::Relaxed) {
-            return Err(StorageError::Stopped);
-        }
-        verify_page(&file, &index.path(directory), page_of(index, number))?;
-    }
-    Ok(())
+    let verify = |bytes: &PageBytes, page| NodeView::verify(bytes, page).map(drop);
+    index.data_file(directory).open()?.check_all(verify, &mut |_| (), stop)
 }
 
-/// The judge of the pages of one data file, as a buffer pool wants it; as [`crate::loader::verifier`].
+/// Verifies the pages of one data file, as a buffer pool wants it; as [`crate::heap::loader::verifier`].
 pub fn verifier(segment: SegmentId) -> impl Fn(&PageBytes, u32) -> Result<(), String> + Send + Sync + 'static {
     move |bytes, number| {
         let verified = NodeView::verify(bytes, PageId { segment, number });
@@ -266,74 +180,37 @@ pub fn verifier(segment: SegmentId) -> impl Fn(&PageBytes, u32) -> Result<(), St
     }
 }
 
-fn page_of(index: &IndexInfo, number: u32) -> PageId {
-    PageId { segment: SegmentId(index.segment), number }
-}
-
-fn open_of_right_length(directory: &Path, index: &IndexInfo) -> Result<File, StorageError> {
-    let path = index.path(directory);
-    let file = File::open(&path).map_err(io_error(&path, "opening"))?;
-    let length = file.metadata().map_err(io_error(&path, "looking at"))?.len();
-    if length != index.file_bytes() {
-        let expected = index.file_bytes();
-        let reason = format!("it is {length} bytes long and should be {expected}; build the index again");
-        return Err(StorageError::BadFile { file: path, reason });
-    }
-    Ok(file)
-}
-
 fn check_file(directory: &Path, index: &IndexInfo) -> Result<(), StorageError> {
-    let file = open_of_right_length(directory, index)?;
-    let path = index.path(directory);
-    verify_page(&file, &path, page_of(index, 0))?;
-    let root = verify_page(&file, &path, page_of(index, index.pages - 1))?;
-    let (level, keys) = root;
+    let file = index.data_file(directory);
+    let open = file.open()?;
+    let look = |bytes: &PageBytes, page| NodeView::verify(bytes, page).map(|node| (node.level(), node.keys()));
+    open.check(0, look)?;
+    let (level, keys) = open.check(index.pages - 1, look)?;
     if level + 1 != index.height || keys != Some(index.spec.keys) {
-        let reason = "it is not the root of the index that the manifest names".into();
-        return Err(StorageError::BadPage { file: path, page: page_of(index, index.pages - 1), reason });
+        return Err(open.bad_page(index.pages - 1, "it is not the root of the index that the manifest names".into()));
     }
     Ok(())
 }
 
-/// Level and keys of a page that is good.
-fn verify_page(file: &File, path: &Path, page: PageId) -> Result<(u8, Option<KeyKind>), StorageError> {
-    let mut bytes = [0; PAGE_SIZE];
-    file.read_exact_at(&mut bytes, u64::from(page.number) * PAGE_SIZE as u64).map_err(io_error(path, "reading"))?;
-    match NodeView::verify(&bytes, page) {
-        Ok(node) => Ok((node.level(), node.keys())),
-        Err(damage) => Err(StorageError::BadPage { file: path.into(), page, reason: damage.to_string() }),
-    }
-}
-
-/// Takes an index out of the manifest, on the disk too, and then removes its file: never the other way round.
-fn remove_index(directory: &Path, manifest: &mut Manifest, name: &str) -> Result<(), StorageError> {
-    let Some(index) = manifest.index(name).cloned() else { return Ok(()) };
-    manifest.indexes.retain(|other| other.spec.name != name);
-    manifest.write(directory)?;
-    remove_file(&index.path(directory))
-}
-
 /// Writes the data file of sorted keys and puts it on the disk.
 fn write_index(
-    path: &Path,
+    directory: &Path,
     segment: SegmentId,
     spec: &IndexSpec,
     sorter: KeySorter<'_>,
     watch: Watch<'_>,
-) -> Result<Built, StorageError> {
-    let directory = path.parent().unwrap_or(Path::new("."));
+) -> Result<(NewSegment, Built), StorageError> {
     let bytes = (sorter.key_bytes() + sorter.entries() * ENTRY_BYTES_ABOUT) * 100 / u64::from(spec.fill_percent.max(1));
-    check_space(directory, bytes)?;
-    let file = create_direct(path).map_err(io_error(path, "creating"))?;
-    let failed = |error| write_error(directory, path, bytes, error);
-    let mut pages = PageFile::new(&file).map_err(failed)?;
+    let file = NewSegment::create(directory.join(segment_file(segment)), bytes)?;
+    let failed = |error| file.failed(error);
+    let mut pages = PageFile::new(file.file()).map_err(failed)?;
     let settings = BulkSettings { keys: spec.keys, fill_percent: spec.fill_percent, segment };
     let mut bulk = Bulk::new(settings, |bytes: &PageBytes| pages.push(bytes).map_err(failed))?;
     let mut finished = 0;
     sorter.finish(&mut |key, place| {
         bulk.push(key, place)?;
         let so_far = bulk.so_far();
-        if so_far.pages >= finished + PAGES_BETWEEN_WORDS {
+        if so_far.pages >= finished + PAGES_BETWEEN_REPORTS {
             finished = so_far.pages;
             (watch.progress)(so_far.entries);
         }
@@ -342,10 +219,9 @@ fn write_index(
     let built = bulk.finish()?;
     pages.flush().map_err(failed)?;
     (watch.progress)(built.entries);
-    file.sync_all().map_err(io_error(path, "writing to the disk"))?;
-    rustix::fs::fadvise(&file, 0, None, Advice::DontNeed).map_err(|errno| failed(errno.into()))?;
-    sync_directory(directory)?;
-    Ok(built)
+    drop(pages);
+    file.finish()?;
+    Ok((file, built))
 }
 
 /// Pages that are written one behind the other, many at once.
@@ -358,13 +234,13 @@ struct PageFile<'a> {
 
 impl PageFile<'_> {
     fn new(file: &File) -> io::Result<PageFile<'_>> {
-        Ok(PageFile { file, arena: Arena::new(1, STRETCH_PAGES * PAGE_SIZE)?, held: 0, written: 0 })
+        Ok(PageFile { file, arena: Arena::new(1, WRITE_PAGES * PAGE_SIZE)?, held: 0, written: 0 })
     }
 
     fn push(&mut self, bytes: &PageBytes) -> io::Result<()> {
         self.arena.slot_mut(0)[self.held..][..PAGE_SIZE].copy_from_slice(bytes);
         self.held += PAGE_SIZE;
-        if self.held == STRETCH_PAGES * PAGE_SIZE { self.flush() } else { Ok(()) }
+        if self.held == WRITE_PAGES * PAGE_SIZE { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -378,11 +254,13 @@ impl PageFile<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loader;
-    use crate::manifest::{MANIFEST_FILE, TableInfo, TableSpec};
+    use crate::catalog::manifest::MANIFEST_FILE;
+    use crate::catalog::table::{TableInfo, TableSpec};
+    use crate::heap::loader;
     use crate::pool::{Pool, PoolSettings, Session};
     use dataset::DataSet;
     use dataset::uniform::RowShape;
+    use std::fs;
     use std::ops::Bound;
     use sys::target::{Caching, Target};
 

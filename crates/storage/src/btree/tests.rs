@@ -10,14 +10,14 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::error::StorageError;
-use crate::heap::PageAccess;
 use crate::memory_pages::{MemoryPages, TABLE, UNDO};
+use crate::page::access::PageAccess;
+use crate::page::access::PageUpdate;
+use crate::page::id::{PAGE_SIZE, PageId, RowId};
 use crate::page::{PageBytes, PageView};
-use crate::page_id::{PAGE_SIZE, PageId, RowId};
-use crate::versions::PageUpdate;
 
 /// The segment of the trees.
-const INDEX: crate::page_id::SegmentId = UNDO;
+const INDEX: crate::page::id::SegmentId = UNDO;
 
 /// A key of a test, as it owns it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -14,9 +14,9 @@ use super::bulk::Built;
 use super::key::{Key, KeyKind, Place};
 use super::node::NodeView;
 use crate::error::StorageError;
-use crate::heap::PageAccess;
+use crate::page::access::PageAccess;
+use crate::page::id::{PageId, RowId, SegmentId};
 use crate::page::{Damage, PageBytes, PageKind, PageView};
-use crate::page_id::{PageId, RowId, SegmentId};
 
 /// An index.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Which rows of a unit have a value, a bit a row.
 
 use super::kernel::Mask;
-use super::{LINE_ROWS, Line};
+use super::line::{LINE_ROWS, Line};
 
 /// Bits collected row by row, in the layout of a [`Line`].
 #[derive(Clone, Debug, Default)]

@@ -2,24 +2,21 @@
 
 use std::sync::Arc;
 
-use super::UNIT_ROWS;
 use super::bitmap::BitmapBuilder;
 use super::budget::{Budget, Taken};
 use super::chunk::Chunks;
+use super::line::LINE_BYTES;
+use super::line::UNIT_ROWS;
 use super::planes::groups_of;
-use super::seal::{Collected, Sealer, sealing_bytes};
+use super::seal::{Collected, Sealer, TEXT_BYTES_A_ROW, sealing_bytes};
 use super::table::{Column, ColumnTable};
 use super::texts::Texts;
 use super::unit::Unit;
 use super::value::{ColumnSpec, ValueType};
-use super::{LINE_BYTES, LINE_ROWS};
 use crate::error::StorageError;
-use crate::number;
 use crate::page::PageView;
-use crate::row::{Value, encoded_value_bytes};
-
-/// The first memory of a unit's texts, in bytes a row; it grows by half where texts are longer.
-const TEXT_BYTES_A_ROW: usize = 16;
+use crate::page::number;
+use crate::page::row::{Value, encoded_value_bytes};
 
 /// Builds one column.
 #[derive(Debug)]
@@ -90,7 +87,7 @@ impl ColumnBuilder {
 
     /// Appends a number; `None` is null. Errors in a column of texts, or where the memory is used up.
     ///
-    /// In the compression ratio, it counts as the bytes that [`crate::number`] gives it.
+    /// In the compression ratio, it counts as the bytes that [`crate::page::number`] gives it.
     #[inline]
     pub fn append_integer(&mut self, value: Option<i64>) -> Result<(), StorageError> {
         self.plain_bytes += value.map_or(1, |value| encoded_value_bytes(number::encode(value).1)) as u64;
@@ -221,14 +218,4 @@ impl TableBuilder {
         let (row, columns) = (self.rows, self.columns.len());
         StorageError::Parameters(format!("row {row} has {found} columns and the table has {columns}"))
     }
-}
-
-/// Bytes in which a builder collects one unit of `rows` rows, whose texts are `text_bytes` long together, and seals it.
-pub(super) fn collecting_bytes(value_type: ValueType, rows: usize, text_bytes: usize) -> usize {
-    let rows = rows.min(UNIT_ROWS);
-    let values = match value_type {
-        ValueType::Text => rows * size_of::<u32>() + (rows * TEXT_BYTES_A_ROW).max(text_bytes / 2 * 3),
-        ValueType::Number | ValueType::Unsigned | ValueType::Decimal => rows * size_of::<i64>(),
-    };
-    values + rows.div_ceil(LINE_ROWS) * LINE_BYTES
 }

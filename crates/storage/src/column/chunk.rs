@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use sys::region::{HUGE_PAGE, Pages, Region};
 
-use super::{LINE_BYTES, Line};
+use super::line::{LINE_BYTES, Line};
 use crate::error::StorageError;
 
 /// Lines of a piece at most: 16 MiB, of which the last unit that does not fit leaves a twelfth unused at 19 bits a row.

@@ -6,8 +6,8 @@
 
 use std::fmt;
 
-use super::LINE_BYTES;
 use super::dictionary::integers_bytes;
+use super::line::LINE_BYTES;
 use super::planes::{groups_of, width_of};
 
 /// Bytes of planes that stream from memory in the time that a scan takes for one run: about 2.3 ns at 28 bytes a ns.

@@ -9,8 +9,10 @@ use super::builder::TableBuilder;
 use super::table::ColumnTable;
 use super::value::ColumnSpec;
 use crate::error::StorageError;
-use crate::heap::{HeapTable, PageAccess, Window};
+use crate::heap::scan::Window;
+use crate::heap::table::HeapTable;
 use crate::page::PageView;
+use crate::page::access::PageAccess;
 
 impl ColumnTable {
     /// The columns of a heap table, each built from the column of the same place in the rows.
@@ -63,13 +65,14 @@ fn page_ranges(pages: u32, threads: usize) -> impl Iterator<Item = Range<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::table::TableSpec;
     use crate::column::{Datum, Kernel, Question, Scan, ZoneMaps};
     use crate::exec::full_scan;
-    use crate::manifest::TableSpec;
+    use crate::exec::question;
+    use crate::exec::question::{Comparison, Operator};
     use crate::memory_pages::MemoryPages;
-    use crate::number;
-    use crate::question::{self, Comparison, Operator};
-    use crate::row::Value;
+    use crate::page::number;
+    use crate::page::row::Value;
     use dataset::DataSet;
     use dataset::customers::SCHEMA;
 

@@ -19,6 +19,7 @@ mod encoding;
 mod filter;
 mod heap_table;
 mod kernel;
+mod line;
 mod planes;
 mod predicate;
 mod runs;
@@ -34,22 +35,9 @@ pub use builder::{ColumnBuilder, TableBuilder};
 pub use crew::Crew;
 pub use encoding::{CodeLayout, Domain, Encoding, NullEncoding, RUN_WEIGHT};
 pub use kernel::Kernel;
+pub use line::{LINE_BYTES, LINE_ROWS, Line, UNIT_ROWS};
 pub use predicate::{Predicate, ValueRange};
 pub use scan::{Question, Scan, Scanned, ZoneMaps};
 pub use table::{ColumnSummary, ColumnTable, EncodingShare, Forecast};
 pub use unit::Unit;
 pub use value::{ColumnSpec, Datum, ValueType};
-
-/// Rows of a unit; the last one of a part of a table may have fewer.
-pub const UNIT_ROWS: usize = 1 << 19;
-
-/// Rows whose bits of one place fill a line.
-pub const LINE_ROWS: usize = 512;
-
-/// Bytes of a line: a cache line and the widest vector.
-pub const LINE_BYTES: usize = LINE_ROWS / 8;
-
-/// 512 bits. Row `r` of a group of 512 is bit `r % 64` of the little-endian word `r / 64`.
-pub type Line = [u8; LINE_BYTES];
-
-const _: () = assert!(UNIT_ROWS.is_multiple_of(LINE_ROWS));

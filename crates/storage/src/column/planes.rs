@@ -1,6 +1,6 @@
 //! Codes as bit planes: packing them and reading single ones.
 
-use super::{LINE_ROWS, Line};
+use super::line::{LINE_ROWS, Line};
 
 /// Bits of the widest code.
 pub(super) const WIDTH_MAX: usize = 64;

@@ -7,7 +7,8 @@ use super::predicate::{Predicate, ValueRange};
 use super::table::{Column, ColumnTable};
 use super::unit::{Found, Unit};
 use crate::error::StorageError;
-use crate::question::{self, Operator};
+use crate::exec::question;
+use crate::exec::question::Operator;
 
 /// COUNT of a column, with or without a predicate.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,11 +5,16 @@ use super::budget::Taken;
 use super::chunk::{Chunks, Place};
 use super::dictionary::{self, codes_of_integers, dictionary_of_texts, distinct_integers, entries_max};
 use super::encoding::{CodeLayout, Domain, IntegerFacts, choose_layout};
+use super::line::{LINE_BYTES, LINE_ROWS, UNIT_ROWS};
 use super::planes::{groups_of, pack};
 use super::runs::{RUN_BYTES, Runs};
 use super::texts::Texts;
 use super::unit::{Codes, Content, Meaning, Unit, Validity, Zone};
+use super::value::ValueType;
 use crate::error::StorageError;
+
+/// The first memory of a unit's texts, in bytes a row; it grows by half where texts are longer.
+pub(super) const TEXT_BYTES_A_ROW: usize = 16;
 
 /// What the units of one column are put into.
 #[derive(Debug)]
@@ -141,4 +146,14 @@ fn integer_facts(validity: &BitmapBuilder, values: &mut [i64]) -> Option<Integer
 
 fn runs_of(codes: &[u32]) -> usize {
     1 + codes.windows(2).filter(|pair| pair[0] != pair[1]).count()
+}
+
+/// Bytes in which a builder collects one unit of `rows` rows, whose texts are `text_bytes` long together, and seals it.
+pub(super) fn collecting_bytes(value_type: ValueType, rows: usize, text_bytes: usize) -> usize {
+    let rows = rows.min(UNIT_ROWS);
+    let values = match value_type {
+        ValueType::Text => rows * size_of::<u32>() + (rows * TEXT_BYTES_A_ROW).max(text_bytes / 2 * 3),
+        ValueType::Number | ValueType::Unsigned | ValueType::Decimal => rows * size_of::<i64>(),
+    };
+    values + rows.div_ceil(LINE_ROWS) * LINE_BYTES
 }

@@ -3,12 +3,11 @@
 use super::budget::Taken;
 use std::fmt;
 
-#[cfg(doc)]
-use super::Encoding;
-use super::builder::collecting_bytes;
 use super::chunk::{self, Chunk, bytes_of};
+#[cfg(doc)]
+use super::encoding::Encoding;
 use super::encoding::NullEncoding;
-use super::seal::sealing_bytes;
+use super::seal::{collecting_bytes, sealing_bytes};
 use super::unit::Unit;
 use super::value::{ColumnSpec, Datum};
 use crate::error::StorageError;

@@ -2,15 +2,17 @@
 
 use std::ops::Range;
 
-use crate::count;
 use crate::error::StorageError;
-use crate::heap::{HeapTable, PageAccess, Window};
+use crate::exec::count;
+use crate::exec::question::{Answer, Question};
+use crate::heap::scan::Window;
+use crate::heap::table::HeapTable;
 use crate::page::PageView;
-use crate::question::{Answer, Question};
+use crate::page::access::PageAccess;
 
 /// Answers from a range of pages, one get each; several threads take a range each.
 ///
-/// Pages that come next are got before this one is walked, as in [`crate::heap::scan`].
+/// Pages that come next are got before this one is walked, as in [`crate::heap::scan::scan`].
 pub fn full_scan<A: PageAccess>(
     access: &A,
     table: &HeapTable,
@@ -34,9 +36,9 @@ mod tests {
     use std::sync::atomic::Ordering;
 
     use super::*;
-    use crate::manifest::TableSpec;
+    use crate::catalog::table::TableSpec;
+    use crate::exec::question::{Comparison, Operator};
     use crate::memory_pages::MemoryPages;
-    use crate::question::{Comparison, Operator};
     use dataset::DataSet;
 
     #[test]

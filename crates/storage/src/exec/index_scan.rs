@@ -10,8 +10,8 @@ use std::ops::Bound;
 use super::row_queue::{RowQueue, RowSink};
 use crate::btree::{BTree, Key};
 use crate::error::StorageError;
-use crate::heap::PageAccess;
-use crate::walk::{Spot, count_values};
+use crate::page::access::PageAccess;
+use crate::page::walk::{Spot, count_values};
 
 pub use super::row_queue::LOOK_AHEAD;
 
@@ -87,10 +87,11 @@ mod tests {
     use super::*;
     use crate::btree::{BulkSettings, KeyKind, TreePlace};
     use crate::memory_pages::{FewFrames, MemoryPages, TABLE, UNDO};
+    use crate::page::access::PageUpdate;
+    use crate::page::id::{PAGE_SIZE, PageId, RowId};
+    use crate::page::row;
+    use crate::page::row::Value;
     use crate::page::{PageKind, PageMut};
-    use crate::page_id::{PAGE_SIZE, PageId, RowId};
-    use crate::row::{self, Value};
-    use crate::versions::PageUpdate;
     use measure::random::SplitMix64;
     use proptest::collection::vec;
     use proptest::prelude::*;

@@ -11,10 +11,10 @@ use std::collections::VecDeque;
 
 use crate::btree::key::Place;
 use crate::error::StorageError;
-use crate::heap::PageAccess;
 use crate::page::PageView;
-use crate::page_id::{PageId, SegmentId};
-use crate::walk::Spot;
+use crate::page::access::PageAccess;
+use crate::page::id::{PageId, SegmentId};
+use crate::page::walk::Spot;
 
 /// How many rows ahead of the walk a page is asked for, where nobody says otherwise.
 pub const LOOK_AHEAD: usize = 32;

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::error::StorageError;
-use crate::heap::PageAccess;
-use crate::question::{Answer, Comparison, Question};
+use crate::exec::question::{Answer, Comparison, Question};
+use crate::page::access::PageAccess;
 use crate::unit::format::{Section, UnitDamage};
 use crate::unit::section::Numbers;
 use crate::unit::table::{UnitReader, UnitTable};

@@ -1,28 +1,29 @@
 //! Reads of scattered pages that are under way while their session does something else.
 //!
 //! A page that is asked for is claimed at once, and read as soon as a slot of the method is free. Its bytes come into
-//! the pool when the session looks after its reads: whenever it waits for a page, and when it is told to.
+//! the pool when the session looks after its reads: whenever it waits for a page, and in `Session::advance`.
 
 use std::collections::VecDeque;
 
 use sys::read::Wait;
 
+use super::buffer_pool::Pool;
+use super::claim::{Claim, failed, request, whole};
 use super::flights::{Flights, Landed};
 use super::gate::Gate;
-use super::load::{Claim, failed, request, whole};
 use super::segment::DataFile;
+use super::settings::PoolSettings;
 use super::word::{Publication, Purpose};
-use super::{Pool, PoolSettings};
 use crate::error::StorageError;
-use crate::page_id::{PAGE_SIZE, PageId};
+use crate::page::id::{PAGE_SIZE, PageId};
 
 /// The part of the reads in flight that is waited for at once: a quarter, so that three quarters are still under way
 /// when the slots of the first are filled again.
 const READS_A_WAKE_UP: usize = 4;
 
-/// How long is waited for reads.
+/// How long to wait for reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Patience {
+pub(super) enum Until {
     /// Not at all.
     None,
     /// Until some have ended, if any are under way.
@@ -62,7 +63,7 @@ impl<'pool> Ahead<'pool> {
         })
     }
 
-    /// Claims those of the pages that are absent, all of this segment, and tells how many these are. Pages that are in
+    /// Claims those of the pages that are absent, all of this segment, and returns how many these are. Pages that are in
     /// the pool, or on their way there, are passed over.
     pub(super) fn claim(&mut self, pages: &[PageId]) -> Result<u64, StorageError> {
         let before = self.waiting.len();
@@ -82,14 +83,14 @@ impl<'pool> Ahead<'pool> {
         self.waiting.clear();
     }
 
-    /// Hands reads over, waits as told, and brings what they read.
+    /// Hands reads over, waits as `until` says, and brings what they read.
     ///
     /// The outer error is the method's own, and reads may still be in flight: what is left is not to be used again. The
     /// inner one is a page's, the first that occurred.
-    pub(super) fn reap(&mut self, gate: &Gate, patience: Patience) -> Result<Result<(), StorageError>, StorageError> {
+    pub(super) fn reap(&mut self, gate: &Gate, until: Until) -> Result<Result<(), StorageError>, StorageError> {
         self.queue(gate);
         let Some(in_flight) = self.flights.iter().flatten().next().map(Claim::page) else { return Ok(Ok(())) };
-        let wait = Wait { at_least: self.worth_waiting_for(patience), timeout: None };
+        let wait = Wait { at_least: self.worth_waiting_for(until), timeout: None };
         self.reads.reap(wait, &mut self.landed).map_err(|error| failed(self.file, in_flight, error))?;
         let mut outcome = Ok(());
         let mut landed = std::mem::take(&mut self.landed);
@@ -108,17 +109,17 @@ impl<'pool> Ahead<'pool> {
             if outcome.is_err() {
                 self.forget_waiting();
             }
-            outcome = outcome.and(self.reap(gate, Patience::ForSome)?);
+            outcome = outcome.and(self.reap(gate, Until::ForSome)?);
         }
         Ok(outcome)
     }
 
     /// One wake-up, a system call and a change of threads, brings in several reads, and the rest keeps the device busy.
-    fn worth_waiting_for(&self, patience: Patience) -> usize {
+    fn worth_waiting_for(&self, until: Until) -> usize {
         let in_flight = self.flights.len() - self.idle.len();
-        match patience {
-            Patience::None => 0,
-            Patience::ForSome => (in_flight / READS_A_WAKE_UP).max(1),
+        match until {
+            Until::None => 0,
+            Until::ForSome => (in_flight / READS_A_WAKE_UP).max(1),
         }
     }
 
@@ -136,7 +137,7 @@ impl<'pool> Ahead<'pool> {
                 run.push(claim);
             }
             let request = request(first, run.len(), slot);
-            // Where no frame can be had now, the slot holds the page until one can, or until somebody hears that not.
+            // Where no frame is free now, the slot holds the page until one is, or until a get finds that none will be.
             let frame = match &run[..] {
                 [only] if self.reads.reads_into_frames() => only.take_frame(Purpose::Random).ok(),
                 _ => None,

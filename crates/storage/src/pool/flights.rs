@@ -1,17 +1,17 @@
 //! Reads in flight whose bytes come straight into frames.
 //!
 //! The kernel, or the device, writes to a frame from the moment its read is queued until the read's completion is
-//! reaped. So long the frame stands here and nowhere else, and nobody can look at it. A method that cannot read into
-//! frames reads into slots of its own, and whoever reaps copies.
+//! reaped. Until then the frame stands here and nowhere else, out of reach. A method that cannot read into frames reads
+//! into slots of its own, and the reaper copies.
 
 use std::io;
 
 use sys::read::{Completion, Landing, ReadMethod, ReadRequest, Wait};
 
-use super::Pool;
+use super::buffer_pool::Pool;
 use super::frames::OwnFrame;
 use super::gate::Gate;
-use crate::page_id::PAGE_SIZE;
+use crate::page::id::PAGE_SIZE;
 
 /// An I/O method with the frames that it reads into.
 pub(super) struct Flights<'pool> {
@@ -61,14 +61,14 @@ impl<'pool> Flights<'pool> {
         assert!(request.length == PAGE_SIZE && self.frames[request.slot].is_none(), "one page, into one frame");
         let start = frame.number() as usize * PAGE_SIZE;
         self.frames[request.slot] = Some(frame);
-        // SAFETY: an `OwnFrame` is unique and no word names its frame, so nobody else looks at these bytes; it stands
+        // SAFETY: an `OwnFrame` is unique and no word names its frame, so no other code looks at these bytes; it stands
         // in `frames` from here on, and leaves only for a completion of its slot or after `finish` has said that no
         // read is in flight.
         let landing = unsafe { Landing::new(start, PAGE_SIZE) };
         gate.read(self.method.as_mut(), request, Some(landing));
     }
 
-    /// Hands over what is queued, waits as told, and appends what has ended to `landed`. Errors are the method's own.
+    /// Hands over what is queued, waits as `wait` says, and appends what has ended to `landed`. Errors are the method's own.
     pub(super) fn reap(&mut self, wait: Wait, landed: &mut Vec<Landed>) -> io::Result<()> {
         let mut done = Vec::with_capacity(self.depth());
         let outcome = self.method.reap(wait, &mut done);
@@ -89,7 +89,7 @@ impl<'pool> Flights<'pool> {
 
 impl Drop for Flights<'_> {
     /// Frames return to the pool when their reads have ended. Where the device does not answer they are given up:
-    /// memory that nobody else gets is the only kind that a late read may still write to. The method keeps the region.
+    /// only memory that is never used again may still receive a late read. The method keeps the region.
     fn drop(&mut self) {
         let frames: Vec<OwnFrame> = self.frames.iter_mut().filter_map(Option::take).collect();
         if frames.is_empty() {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use sys::memory::{Pages, Region, prefetch};
 
-use crate::page_id::PAGE_SIZE;
+use crate::page::id::PAGE_SIZE;
 
 /// The bytes of a page.
 pub type PageBytes = [u8; PAGE_SIZE];

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sys::read::{Landing, ReadMethod, ReadRequest};
 
-use crate::page_id::PAGE_SIZE;
+use crate::page::id::PAGE_SIZE;
 
 /// What passed the gate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,95 +8,15 @@
 //! Whoever loads a page has claimed its word. A claimer waits for the device and for nobody else, so threads that wait
 //! for a claimer always wake up; `ahead.rs` keeps that for reads that are under way while their session works.
 
-use std::io;
+use sys::read::{Wait, best_method, method};
 
-use sys::read::{ReadRequest, Wait, best_method, method};
-
-use super::ahead::{Ahead, Patience};
-use super::frames::{OwnFrame, PageBytes};
+use super::ahead::{Ahead, Until};
+use super::claim::{Claim, failed, request, whole};
 use super::segment::{DataFile, Reader};
-use super::word::{Publication, Purpose, Word};
-use super::{Admission, Pool, Session};
+use super::session::Session;
+use super::word::{Publication, Purpose};
 use crate::error::StorageError;
-use crate::page_id::{PAGE_SIZE, PageId, SegmentId};
-
-/// The right and the duty to bring one page. Dropped without `publish`, it makes the page absent again and wakes those
-/// who wait, so that no way out of a function leaves a page loading for ever.
-pub(super) struct Claim<'pool> {
-    pool: &'pool Pool,
-    word: &'pool Word,
-    page: PageId,
-    mark: u32,
-}
-
-impl<'pool> Claim<'pool> {
-    /// `None` when the page is not absent.
-    pub(super) fn of(pool: &'pool Pool, page: PageId) -> Result<Option<Claim<'pool>>, StorageError> {
-        let word = pool.word(page)?;
-        Ok(word.claim().map(|mark| Claim { pool, word, page, mark }))
-    }
-
-    /// Which page.
-    pub(super) fn page(&self) -> PageId {
-        self.page
-    }
-
-    /// Shows the page, whose bytes stand in `frame`.
-    pub(super) fn publish(self, frame: OwnFrame, publication: Publication) -> &'pool Word {
-        self.word.publish(frame.number(), publication);
-        self.pool.rooms.wake(self.page);
-        let word = self.word;
-        std::mem::forget(self);
-        word
-    }
-
-    /// A frame for the page.
-    pub(super) fn take_frame(&self, purpose: Purpose) -> Result<OwnFrame, StorageError> {
-        self.pool.take_frame(Admission { page: self.page, mark: self.mark, purpose })
-    }
-
-    /// Verifies the bytes that were read into a frame taken for this page, and shows it. A frame with other bytes goes
-    /// back to the pool.
-    pub(super) fn accept_frame(
-        self,
-        file: &DataFile,
-        frame: OwnFrame,
-        whole: Result<(), StorageError>,
-    ) -> Result<(), StorageError> {
-        let verified = whole.and_then(|()| file.verify(self.pool.frames.bytes(&frame), self.page));
-        match verified {
-            Ok(()) => drop(self.publish(frame, Publication::Ahead)),
-            Err(error) => {
-                self.pool.replacement().give_back(vec![frame]);
-                return Err(error);
-            }
-        }
-        Ok(())
-    }
-
-    /// Verifies the bytes that were read for this page and puts them into a frame, whose number it returns.
-    pub(super) fn accept(
-        self,
-        file: &DataFile,
-        bytes: &PageBytes,
-        purpose: Purpose,
-        publication: Publication,
-    ) -> Result<u32, StorageError> {
-        file.verify(bytes, self.page)?;
-        let mut frame = self.take_frame(purpose)?;
-        self.pool.frames.fill(&mut frame, bytes);
-        let number = frame.number();
-        self.publish(frame, publication);
-        Ok(number)
-    }
-}
-
-impl Drop for Claim<'_> {
-    fn drop(&mut self) {
-        self.word.abandon();
-        self.pool.rooms.wake(self.page);
-    }
-}
+use crate::page::id::{PAGE_SIZE, PageId, SegmentId};
 
 impl<'pool> Session<'pool> {
     /// Reads one page for which the caller has the claim, and tells its frame.
@@ -106,8 +26,8 @@ impl<'pool> Session<'pool> {
         purpose: Purpose,
         publication: Publication,
     ) -> Result<u32, StorageError> {
-        let file = self.pool.segment(claim.page.segment)?.file(claim.page)?;
-        let reader = self.read_run(file, claim.page, 1)?;
+        let file = self.pool.segment(claim.page().segment)?.file(claim.page())?;
+        let reader = self.read_run(file, claim.page(), 1)?;
         let (bytes, _) = reader.data(0).as_chunks::<PAGE_SIZE>();
         claim.accept(file, &bytes[0], purpose, publication)
     }
@@ -142,7 +62,7 @@ impl<'pool> Session<'pool> {
     /// certain order. A page with its neighbours that are asked for right behind it is one physical read, of at most
     /// `blocks_per_gather` blocks; so who wants neighbours merged sorts the pages.
     ///
-    /// The pages are not pinned and count as no get; asking for more than [`Pool::pages_ahead`] at once may push out
+    /// The pages are not pinned and count as no get; asking for more than [`Pool::pages_ahead`](super::Pool::pages_ahead) at once may push out
     /// the first by the last. Errors as [`get`](Session::get), the first one that occurs, after all reads in flight
     /// have ended.
     pub fn load_many(&self, pages: &[PageId]) -> Result<(), StorageError> {
@@ -159,7 +79,7 @@ impl<'pool> Session<'pool> {
     fn load_run(&self, file: &DataFile, run: &mut Vec<Claim<'pool>>) -> Result<u32, StorageError> {
         let Some(first) = run.first() else { return Ok(0) };
         let blocks = run.len();
-        let reader = match self.read_run(file, first.page, blocks) {
+        let reader = match self.read_run(file, first.page(), blocks) {
             Ok(reader) => reader,
             Err(error) => {
                 run.clear();
@@ -209,7 +129,7 @@ impl<'pool> Session<'pool> {
         for of_one_segment in pages.chunk_by(|one, other| one.segment == other.segment) {
             absent += self.with_ahead(of_one_segment[0], |ahead| {
                 let claimed = ahead.claim(of_one_segment);
-                let reaped = ahead.reap(&self.gate, Patience::None)?;
+                let reaped = ahead.reap(&self.gate, Until::None)?;
                 Ok(reaped.or_else(forgive_exhaustion).and(claimed))
             })?;
         }
@@ -219,7 +139,7 @@ impl<'pool> Session<'pool> {
     /// Brings in what of the pages asked for has come, and hands over the reads that waited for a slot. Does not wait.
     #[inline]
     pub fn advance(&self) -> Result<(), StorageError> {
-        self.look_after(Patience::None).map(|_| ())
+        self.look_after(Until::None).map(|_| ())
     }
 
     /// Waits for all reads under way and forgets what else was asked for. What came wrong is told to nobody: the page
@@ -243,29 +163,29 @@ impl<'pool> Session<'pool> {
         if !here {
             // Whoever waits for others has nothing of its own under way: two who wait for each other's reads would
             // wait for ever.
-            return self.look_after(Patience::ForSome);
+            return self.look_after(Until::ForSome);
         }
-        self.reap_at(wanted, Patience::ForSome)?;
+        self.reap_at(wanted, Until::ForSome)?;
         Ok(true)
     }
 
     /// Reaps every segment's reads; `false` when none is under way.
-    fn look_after(&self, patience: Patience) -> Result<bool, StorageError> {
+    fn look_after(&self, until: Until) -> Result<bool, StorageError> {
         let mut any = false;
         let places = self.ahead.borrow().len();
         for place in 0..places {
             if self.ahead.borrow()[place].as_ref().is_some_and(|ahead| !ahead.is_idle()) {
                 any = true;
-                self.reap_at(place, patience)?;
+                self.reap_at(place, until)?;
             }
         }
         Ok(any)
     }
 
-    fn reap_at(&self, place: usize, patience: Patience) -> Result<(), StorageError> {
+    fn reap_at(&self, place: usize, until: Until) -> Result<(), StorageError> {
         let mut all = self.ahead.borrow_mut();
         let Some(ahead) = all[place].as_mut() else { return Ok(()) };
-        let reaped = ahead.reap(&self.gate, patience);
+        let reaped = ahead.reap(&self.gate, until);
         if reaped.is_err() {
             all[place] = None;
         }
@@ -300,28 +220,4 @@ fn forgive_exhaustion(error: StorageError) -> Result<(), StorageError> {
         StorageError::PoolExhausted { .. } => Ok(()),
         error => Err(error),
     }
-}
-
-pub(super) fn request(first: PageId, blocks: usize, slot: usize) -> ReadRequest {
-    ReadRequest { offset: u64::from(first.number) * PAGE_SIZE as u64, length: blocks * PAGE_SIZE, slot }
-}
-
-/// A short read is an error: the file was cut while it was open. It names the first block that did not come.
-pub(super) fn whole(
-    file: &DataFile,
-    first: PageId,
-    result: io::Result<usize>,
-    wanted: usize,
-) -> Result<(), StorageError> {
-    let bytes = result.map_err(|error| failed(file, first, error))?;
-    if bytes == wanted {
-        return Ok(());
-    }
-    let page = PageId { number: first.number + (bytes / PAGE_SIZE) as u32, ..first };
-    let reason = format!("a read of {wanted} bytes returned {bytes}: the file was cut short after it was opened");
-    Err(StorageError::BadPage { file: file.path().into(), page, reason })
-}
-
-pub(super) fn failed(file: &DataFile, first: PageId, error: io::Error) -> StorageError {
-    StorageError::Read { file: file.path().into(), page: first, error }
 }

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 use super::frames::OwnFrame;
 use super::word::{Purpose, Verdict};
-use crate::page_id::PageId;
+use crate::page::id::PageId;
 
 /// Probation's share of the frames is one in this many; the paper finds a tenth good for all of its 6594 traces.
 const PROBATION_PART: usize = 10;
@@ -176,7 +176,7 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
-    use crate::page_id::SegmentId;
+    use crate::page::id::SegmentId;
     use crate::pool::frames::Frames;
 
     /// A pool without bytes: which pages are resident, whether they were used, and the marks of those that left.

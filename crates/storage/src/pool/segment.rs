@@ -12,7 +12,7 @@ use super::source::PageSource;
 use super::word::Word;
 use super::words::Words;
 use crate::error::StorageError;
-use crate::page_id::{PAGE_SIZE, PageId};
+use crate::page::id::{PAGE_SIZE, PageId};
 
 /// Says whether the bytes are those of the page, or what is wrong with them, as a part of a sentence.
 pub type Verifier = Box<dyn Fn(&PageBytes, PageId) -> Result<(), String> + Send + Sync>;

@@ -4,15 +4,16 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::ahead::Ahead;
+use super::buffer_pool::Pool;
+use super::claim::Claim;
 use super::frames::PageBytes;
 use super::gate::{Gate, GateCounts};
-use super::load::Claim;
 use super::pinned::{Pinned, PinnedMut};
-use super::wait::Patience;
+use super::replacement::Admission;
+use super::wait::Backoff;
 use super::word::{Publication, Purpose, State, Word};
-use super::{Admission, Pool};
 use crate::error::StorageError;
-use crate::page_id::PageId;
+use crate::page::id::PageId;
 
 /// Lines that [`Session::prefetch`] fetches: a page's header and the beginning of its row directory.
 const LINES_AHEAD: usize = 2;
@@ -26,8 +27,15 @@ pub struct Session<'pool> {
     pub(super) ahead: RefCell<Vec<Option<Ahead<'pool>>>>,
 }
 
+impl Pool {
+    /// A way in for one thread.
+    pub fn session(&self) -> Session<'_> {
+        Session::new(self)
+    }
+}
+
 impl<'pool> Session<'pool> {
-    pub(super) fn new(pool: &'pool Pool) -> Session<'pool> {
+    fn new(pool: &'pool Pool) -> Session<'pool> {
         Session { pool, gate: pool.gates.open(), ahead: RefCell::new(Vec::new()) }
     }
 
@@ -56,13 +64,13 @@ impl<'pool> Session<'pool> {
     pub fn get_mut(&self, page: PageId) -> Result<PinnedMut<'pool>, StorageError> {
         self.gate.get();
         let word = self.pool.word(page)?;
-        let mut patience = Patience::default();
+        let mut backoff = Backoff::default();
         loop {
             if let Some(frame) = word.lock() {
                 return Ok(PinnedMut::new(word, self.pool.frames.address(frame)));
             }
             match word.state() {
-                State::Resident => patience.wait(page)?,
+                State::Resident => backoff.wait(page)?,
                 State::Loading => self.wait_while_loading(page, word)?,
                 State::Absent => {
                     if let Some(claim) = Claim::of(self.pool, page)? {
@@ -142,14 +150,14 @@ impl<'pool> Session<'pool> {
     /// The rest of a get whose page was not there for the taking.
     #[cold]
     fn get_unready(&self, page: PageId, word: &'pool Word, purpose: Purpose) -> Result<Pinned<'pool>, StorageError> {
-        let mut patience = Patience::default();
+        let mut backoff = Backoff::default();
         loop {
             if let Some(frame) = word.pin(purpose) {
                 return Ok(self.pinned(word, frame));
             }
             match word.state() {
                 // A writer has it, or it was published between the two looks.
-                State::Resident => patience.wait(page)?,
+                State::Resident => backoff.wait(page)?,
                 State::Loading => self.wait_while_loading(page, word)?,
                 State::Absent => {
                     if let Some(claim) = Claim::of(self.pool, page)? {
@@ -164,7 +172,7 @@ impl<'pool> Session<'pool> {
     /// Waits for a page that this session or another one is reading, or for a read before it.
     fn wait_while_loading(&self, page: PageId, word: &Word) -> Result<(), StorageError> {
         if !self.wait_for_own(page.segment)? {
-            self.pool.rooms.wait_while_loading(page, word);
+            self.pool.waiters.wait_while_loading(page, word);
         }
         Ok(())
     }

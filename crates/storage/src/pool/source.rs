@@ -7,7 +7,7 @@ use std::path::Path;
 use sys::read::{MethodError, MethodRow, ReadMethod, Setup};
 use sys::target::Target;
 
-use crate::page_id::PAGE_SIZE;
+use crate::page::id::PAGE_SIZE;
 
 /// Pages that stand one behind the other, page `n` at byte `n * PAGE_SIZE`.
 pub trait PageSource: fmt::Debug + Send + Sync {

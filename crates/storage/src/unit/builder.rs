@@ -6,8 +6,8 @@ use super::format::{COLUMNS_MAX, Entry, Header, ROWS_MAX, SECTION_BYTES_MAX};
 use super::level::Level;
 use super::section;
 use crate::error::StorageError;
-use crate::number;
-use crate::row::RowView;
+use crate::page::number;
+use crate::page::row::RowView;
 
 /// The values of one column that wait for their unit.
 #[derive(Debug)]

@@ -10,10 +10,11 @@ use super::format::{Entry, Header, Section, UnitDamage};
 use super::level::Level;
 use super::section;
 use crate::error::StorageError;
-use crate::heap::{HeapTable, PageAccess};
+use crate::heap::table::HeapTable;
+use crate::page::access::PageAccess;
+use crate::page::id::{PageId, SegmentId};
+use crate::page::row;
 use crate::page::{PageBytes, PageKind, PageMut, PageView, ROW_BYTES_MAX};
-use crate::page_id::{PageId, SegmentId};
-use crate::row;
 use dataset::ColumnType;
 
 /// Bytes of a unit in each of its blocks but the last: what a row holds besides its column count and a long length.

@@ -8,8 +8,8 @@ use std::arch::x86_64::{
     _mm256_storeu_si256,
 };
 
-use super::super::Line;
 use super::super::filter::{Filter, Limit};
+use super::super::line::Line;
 use super::Groups;
 
 /// A line.

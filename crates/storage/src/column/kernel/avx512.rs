@@ -5,8 +5,8 @@ use std::arch::x86_64::{
     _mm512_reduce_add_epi64, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_ternarylogic_epi64,
 };
 
-use super::super::Line;
 use super::super::filter::{Filter, Limit};
+use super::super::line::Line;
 use super::super::planes::WIDTH_MAX;
 use super::Groups;
 

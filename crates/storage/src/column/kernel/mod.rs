@@ -17,8 +17,8 @@ mod avx512;
 mod portable;
 
 use super::filter::Filter;
+use super::line::{LINE_BYTES, LINE_ROWS, Line};
 use super::planes::Planes;
-use super::{LINE_BYTES, LINE_ROWS, Line};
 
 /// A line in which every row is there.
 pub(super) const ALL_ROWS: Line = [u8::MAX; LINE_BYTES];

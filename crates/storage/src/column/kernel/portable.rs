@@ -1,7 +1,7 @@
 //! The kernel for any processor: a line as eight words, which a compiler makes vectors of where it can.
 
-use super::super::Line;
 use super::super::filter::{Filter, Limit};
+use super::super::line::Line;
 use super::Groups;
 
 /// A line as words.

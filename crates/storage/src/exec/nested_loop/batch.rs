@@ -4,7 +4,7 @@
 
 use super::Work;
 use crate::error::StorageError;
-use crate::heap::PageAccess;
+use crate::page::access::PageAccess;
 
 pub(super) fn run<A: PageAccess>(work: &mut Work<'_, '_, A>, size: usize) -> Result<(), StorageError> {
     let mut hits = Vec::new();

@@ -4,7 +4,7 @@
 
 use super::Work;
 use crate::error::StorageError;
-use crate::heap::PageAccess;
+use crate::page::access::PageAccess;
 
 /// Outer rows that are looked up at once: the searches side by side gain nothing by more, and a batch of rows is
 /// exceeded by no more than the rows of so many keys.

@@ -21,11 +21,11 @@ use crate::btree::BTree;
 use crate::btree::probe::{Gathered, Hit, Probe, Wanted};
 use crate::error::StorageError;
 use crate::exec::row_queue::{LOOK_AHEAD, RowQueue, RowSink};
-use crate::heap::PageAccess;
-use crate::number;
-use crate::page_id::PageId;
-use crate::row::RowView;
-use crate::walk::Spot;
+use crate::page::access::PageAccess;
+use crate::page::id::PageId;
+use crate::page::number;
+use crate::page::row::RowView;
+use crate::page::walk::Spot;
 
 /// Rows that are handed on before the reads under way are looked after: often enough that the device is not left idle,
 /// and seldom enough that a look at nothing costs nothing.

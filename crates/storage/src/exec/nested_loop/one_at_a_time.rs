@@ -3,7 +3,7 @@
 use super::Work;
 use crate::btree::probe::Wanted;
 use crate::error::StorageError;
-use crate::heap::PageAccess;
+use crate::page::access::PageAccess;
 
 pub(super) fn run<A: PageAccess>(work: &mut Work<'_, '_, A>) -> Result<(), StorageError> {
     let mut hits = Vec::new();

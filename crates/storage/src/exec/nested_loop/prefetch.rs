@@ -9,7 +9,7 @@
 use super::{Distance, Work};
 use crate::btree::probe::Hit;
 use crate::error::StorageError;
-use crate::heap::PageAccess;
+use crate::page::access::PageAccess;
 
 /// Outer rows that are looked up ahead of the rows that are fetched, at least: the searches go side by side, whatever
 /// the distance is.

@@ -11,9 +11,9 @@
 
 use sys::memory::prefetch;
 
-use crate::page::{PageBytes, PageView, SLOT_BYTES, field};
-use crate::page_id::PAGE_SIZE;
-use crate::row::{LONG_LENGTH, NULL, RowView, SHORT_LENGTH_MAX};
+use crate::page::id::PAGE_SIZE;
+use crate::page::row::{LONG_LENGTH, NULL, RowView, SHORT_LENGTH_MAX};
+use crate::page::slotted::{PageBytes, PageView, SLOT_BYTES, field};
 
 /// How many rows are walked side by side. On Zen 5, 153 rows of 25 columns took 2.0 µs with 4 lanes, 1.5 with 8 and
 /// 1.6 with 16, where the positions no longer fit the registers.
@@ -535,9 +535,10 @@ fn row_end(page: &PageBytes, slot: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::{PageKind, PageMut};
-    use crate::page_id::{PageId, SegmentId};
-    use crate::row::{self, Value};
+    use crate::page::id::{PageId, SegmentId};
+    use crate::page::row;
+    use crate::page::row::Value;
+    use crate::page::slotted::{PageKind, PageMut};
     use measure::random::SplitMix64;
     use proptest::collection::vec;
     use proptest::prelude::*;

@@ -4,126 +4,24 @@
 //! here. The file is written whole or not at all. The format is in docs/formats.md.
 
 use std::collections::HashSet;
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use dataset::DataSet;
 use measure::atomic_file;
 use serde::{Deserialize, Serialize};
 
-use crate::btree::stored::IndexInfo;
+use super::index::IndexInfo;
+use super::segment_file::{io_error, is_segment_file, remove_file};
+use super::table::TableInfo;
 use crate::error::StorageError;
-use crate::page::{self, PAGE_ROOM, SLOT_BYTES};
-use crate::page_id::{PAGE_SIZE, SegmentId};
+use crate::page::id::SegmentId;
 
 /// The name of the manifest in its directory.
 pub const MANIFEST_FILE: &str = "manifest.json";
 
-/// The name of the file that a loading process holds locked.
-pub const LOCK_FILE: &str = "lock";
-
 /// What the manifest says that it is.
 pub const MANIFEST_FORMAT: &str = "readpath.data/1";
-
-/// What a table is made from. Tables of equal specifications are equal, byte by byte.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TableSpec {
-    /// Its name in the data directory.
-    pub name: String,
-    /// Its rows.
-    #[serde(flatten)]
-    pub data: DataSet,
-}
-
-impl TableSpec {
-    /// A table of these rows.
-    pub fn new(name: &str, data: DataSet) -> TableSpec {
-        TableSpec { name: name.into(), data }
-    }
-
-    /// How many rows every page but the last holds.
-    pub fn rows_per_page(&self) -> u32 {
-        let as_fit = || (PAGE_ROOM / (self.data.row_bytes_max() + SLOT_BYTES)) as u32;
-        self.data.group().unwrap_or_else(as_fit)
-    }
-
-    /// How many rows the table has.
-    pub fn rows(&self) -> u64 {
-        self.data.count()
-    }
-
-    /// How many pages the table has. Errors when the specification cannot be.
-    pub fn pages(&self) -> Result<u32, StorageError> {
-        self.data.check()?;
-        let refused = |reason: String| Err(StorageError::Parameters(reason));
-        if self.name.is_empty() {
-            return refused("a table needs a name".into());
-        }
-        match u32::try_from(self.rows().div_ceil(u64::from(self.rows_per_page()))) {
-            Ok(pages) => Ok(pages),
-            Err(_) => refused(format!("{} bytes of payload are more than 32 TiB of pages hold", self.data.payload)),
-        }
-    }
-}
-
-/// How far a table has come. Only what is complete is ever written down, so there is one state so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TableState {
-    /// All pages are on the disk.
-    Loaded,
-}
-
-/// A table of a data directory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TableInfo {
-    /// What it was made from.
-    #[serde(flatten)]
-    pub spec: TableSpec,
-    /// The number of its data file, which every page of it names.
-    pub segment: u16,
-    /// The data file's name in the directory.
-    pub file: String,
-    /// The version of the page format.
-    pub page_format: u16,
-    /// Pages of the file.
-    pub pages: u32,
-    /// Rows of the table.
-    pub rows: u64,
-    /// How far it has come.
-    pub state: TableState,
-}
-
-impl TableInfo {
-    /// The table that `spec` will be in data file `segment`. Errors when the specification cannot be.
-    pub fn planned(spec: &TableSpec, segment: SegmentId) -> Result<TableInfo, StorageError> {
-        Ok(TableInfo {
-            spec: spec.clone(),
-            segment: segment.0,
-            file: segment_file(segment),
-            page_format: page::FORMAT_VERSION,
-            pages: spec.pages()?,
-            rows: spec.rows(),
-            state: TableState::Loaded,
-        })
-    }
-
-    /// Bytes of the data file.
-    pub fn file_bytes(&self) -> u64 {
-        u64::from(self.pages) * PAGE_SIZE as u64
-    }
-
-    /// Where the data file is.
-    pub fn path(&self, directory: &Path) -> PathBuf {
-        directory.join(&self.file)
-    }
-}
-
-/// The name of a data file.
-pub fn segment_file(segment: SegmentId) -> String {
-    format!("segment-{:05}.pages", segment.0)
-}
 
 /// The tables of a data directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,7 +73,7 @@ impl Manifest {
             ));
         }
         let manifest: Manifest = serde_json::from_slice(text).map_err(broken)?;
-        let of_tables = manifest.tables.iter().find_map(contradiction);
+        let of_tables = manifest.tables.iter().find_map(TableInfo::contradiction);
         match of_tables.or_else(|| manifest.contradiction_of_indexes()) {
             Some(reason) => Err(reason),
             None => Ok(manifest),
@@ -220,6 +118,38 @@ impl Manifest {
         })
     }
 
+    /// Takes a table and its indexes out of the manifest, on the disk too, and then removes their files: never the other
+    /// way round. An absent table is no error.
+    pub(crate) fn remove_table(&mut self, directory: &Path, name: &str) -> Result<(), StorageError> {
+        let Some(at) = self.tables.iter().position(|table| table.spec.name == name) else { return Ok(()) };
+        let table = self.tables.remove(at);
+        // Without their rows its indexes are worth nothing.
+        let indexes: Vec<IndexInfo> = self.indexes.extract_if(.., |index| index.spec.table == name).collect();
+        self.write(directory)?;
+        indexes.iter().try_for_each(|index| remove_file(&index.path(directory)))?;
+        remove_file(&table.path(directory))
+    }
+
+    /// Takes an index out of the manifest, as [`Manifest::remove_table`] does a table.
+    pub(crate) fn remove_index(&mut self, directory: &Path, name: &str) -> Result<(), StorageError> {
+        let Some(at) = self.indexes.iter().position(|index| index.spec.name == name) else { return Ok(()) };
+        let index = self.indexes.remove(at);
+        self.write(directory)?;
+        remove_file(&index.path(directory))
+    }
+
+    /// Removes data files that the manifest does not name: what a killed load has left.
+    pub(crate) fn remove_leftovers(&self, directory: &Path) -> Result<(), StorageError> {
+        for entry in fs::read_dir(directory).map_err(io_error(directory, "listing"))? {
+            let entry = entry.map_err(io_error(directory, "listing"))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if is_segment_file(&name) && !self.names_file(&name) {
+                remove_file(&entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
     /// The lowest number that no table or index uses. Errors when every number is taken.
     pub fn free_segment(&self) -> Result<SegmentId, StorageError> {
         let of_tables = self.tables.iter().map(|table| table.segment);
@@ -231,53 +161,12 @@ impl Manifest {
     }
 }
 
-/// Whether a table's numbers follow from its specification; what does not was written by somebody else.
-fn contradiction(table: &TableInfo) -> Option<String> {
-    let name = &table.spec.name;
-    let format = table.page_format;
-    if format != page::FORMAT_VERSION {
-        let ours = page::FORMAT_VERSION;
-        return Some(format!("the pages of table {name} have format {format} and this program reads format {ours}"));
-    }
-    match TableInfo::planned(&table.spec, SegmentId(table.segment)) {
-        Ok(planned) if planned == *table => None,
-        Ok(_) => Some(format!("what it says of table {name} does not fit its parameters; remove this directory")),
-        Err(error) => Some(format!("table {name} cannot be: {error}")),
-    }
-}
-
-/// Puts the names in a directory on the disk, after a file was made, renamed or removed.
-pub fn sync_directory(directory: &Path) -> Result<(), StorageError> {
-    let synced = File::open(directory).and_then(|handle| handle.sync_all());
-    synced.map_err(|error| StorageError::Io { file: directory.into(), doing: "writing to the disk", error })
-}
-
-/// The right to change a data directory, until it is dropped or the process ends, however it ends.
-#[derive(Debug)]
-pub struct DirectoryLock {
-    _file: File,
-}
-
-impl DirectoryLock {
-    /// Takes the lock of an existing directory. Errors with [`StorageError::Locked`] when another process has it.
-    pub fn take(directory: &Path) -> Result<DirectoryLock, StorageError> {
-        let path = directory.join(LOCK_FILE);
-        let failed = |doing| {
-            let file = path.clone();
-            move |error| StorageError::Io { file, doing, error }
-        };
-        let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(failed("opening"))?;
-        match file.try_lock() {
-            Ok(()) => Ok(DirectoryLock { _file: file }),
-            Err(TryLockError::WouldBlock) => Err(StorageError::Locked { directory: directory.into() }),
-            Err(TryLockError::Error(error)) => Err(failed("locking")(error)),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::directory::DirectoryLock;
+    use crate::catalog::table::TableSpec;
+    use dataset::DataSet;
     use dataset::uniform::RowShape;
 
     fn spec() -> TableSpec {

@@ -1,28 +1,23 @@
-//! The bulk load: a table from a generator to the disk, whole or not at all.
+//! The bulk load: a table from a data set to the disk, whole or not at all.
 //!
-//! Several writers each take a stretch of pages, make its rows, and write it past the page cache; while one waits for
+//! Several writers each take a segment of pages, make its rows, and write it past the page cache; while one waits for
 //! the disk another computes. The manifest names the table only when its pages are on the disk, so an interrupted or
 //! killed load leaves at most a file that no table names, and the next load removes it.
 
-use std::fs::{self, File, OpenOptions};
-use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{Advice, OFlags};
-use rustix::io::Errno;
 use sys::fill::{Filling, reserve};
 
-use crate::btree::stored::IndexInfo;
+use super::rows::TableRows;
+use crate::catalog::directory::DirectoryLock;
+use crate::catalog::manifest::Manifest;
+use crate::catalog::segment_file::{NewSegment, io_error, write_error};
+use crate::catalog::table::{TableInfo, TableSpec};
 use crate::error::StorageError;
-use crate::manifest::{DirectoryLock, Manifest, TableInfo, TableSpec, segment_file, sync_directory};
-use crate::page::{PageBytes, PageKind, PageMut, PageView};
-use crate::page_id::{PAGE_SIZE, PageId, SegmentId};
-use crate::table_rows::TableRows;
-
-/// Bytes that stay free on the disk.
-const RESERVE_BYTES: u64 = 64 << 20;
+use crate::page::id::{PAGE_SIZE, PageId, SegmentId};
+use crate::page::{Damage, PageBytes, PageKind, PageMut, PageView};
 
 /// Makes sure that `directory` holds the table of `spec`, loading it when it is absent, when its parameters differ,
 /// or when its file is not whole; a table that is there is reused.
@@ -45,19 +40,17 @@ pub fn load(
     {
         return Ok(table.clone());
     }
-    remove_table(directory, &mut manifest, &spec.name)?;
-    remove_leftovers(directory, &manifest)?;
+    manifest.remove_table(directory, &spec.name)?;
+    manifest.remove_leftovers(directory)?;
     let table = TableInfo::planned(spec, manifest.free_segment()?)?;
-    if let Err(error) = write_table(directory, &table, progress, stop) {
-        // The load has failed for a reason of its own; a file that cannot be removed now is removed by the next load.
-        let _ = fs::remove_file(table.path(directory));
-        return Err(error);
-    }
+    let file = write_table(directory, &table, progress, stop)?;
     manifest.tables.push(table.clone());
-    if let Err(error) = manifest.write(directory) {
-        let _ = fs::remove_file(table.path(directory));
-        return Err(named_if_full(directory, &table, error));
-    }
+    manifest.write(directory).map_err(|error| match error {
+        // A full disk is the same danger here as under the table's pages.
+        StorageError::Io { file, error, .. } => write_error(&file, table.file_bytes(), error),
+        other => other,
+    })?;
+    file.keep();
     Ok(table)
 }
 
@@ -81,8 +74,7 @@ pub fn forget(directory: &Path, name: &str) -> Result<(), StorageError> {
         return Ok(());
     }
     let _lock = DirectoryLock::take(directory)?;
-    let mut manifest = Manifest::read(directory)?;
-    remove_table(directory, &mut manifest, name)
+    Manifest::read(directory)?.remove_table(directory, name)
 }
 
 /// Verifies every page of a table. Errors name the first bad one.
@@ -92,100 +84,23 @@ pub fn verify(
     progress: &mut dyn FnMut(u64),
     stop: &AtomicBool,
 ) -> Result<(), StorageError> {
-    let file = open_of_right_length(directory, table)?;
-    let mut bytes = [0; PAGE_SIZE];
-    for number in 0..table.pages {
-        if stop.load(Ordering::Relaxed) {
-            return Err(StorageError::Stopped);
-        }
-        verify_page(&file, &table.path(directory), PageId { segment: SegmentId(table.segment), number }, &mut bytes)?;
-        progress((u64::from(number) + 1) * PAGE_SIZE as u64);
-    }
-    Ok(())
+    table.data_file(directory).open()?.check_all(verify_page, progress, stop)
 }
 
-/// The judge of the pages of one data file, as a buffer pool wants it: the page's number counts, and the segment is
-/// the one that the file was written as, whatever number the pool gives it.
+/// Verifies the pages of one data file, as a buffer pool wants it: the page's number counts, and the segment is the one
+/// that the file was written as, whatever number the pool gives it.
 pub fn verifier(segment: SegmentId) -> impl Fn(&PageBytes, u32) -> Result<(), String> + Send + Sync + 'static {
-    move |bytes, number| {
-        let verified = PageView::verify(bytes, PageId { segment, number });
-        verified.map(drop).map_err(|damage| damage.to_string())
-    }
+    move |bytes, number| verify_page(bytes, PageId { segment, number }).map_err(|damage| damage.to_string())
 }
 
-pub(crate) fn io_error(file: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> StorageError + use<> {
-    let file = file.to_path_buf();
-    move |error| StorageError::Io { file, doing, error }
-}
-
-fn open_of_right_length(directory: &Path, table: &TableInfo) -> Result<File, StorageError> {
-    let path = table.path(directory);
-    let file = File::open(&path).map_err(io_error(&path, "opening"))?;
-    let length = file.metadata().map_err(io_error(&path, "looking at"))?.len();
-    if length != table.file_bytes() {
-        let expected = table.file_bytes();
-        let reason = format!("it is {length} bytes long and should be {expected}; load the table again");
-        return Err(StorageError::BadFile { file: path, reason });
-    }
-    Ok(file)
+fn verify_page(bytes: &PageBytes, page: PageId) -> Result<(), Damage> {
+    PageView::verify(bytes, page).map(drop)
 }
 
 fn check_file(directory: &Path, table: &TableInfo) -> Result<(), StorageError> {
-    let file = open_of_right_length(directory, table)?;
-    let mut bytes = [0; PAGE_SIZE];
-    for number in [0, table.pages.saturating_sub(1)] {
-        verify_page(&file, &table.path(directory), PageId { segment: SegmentId(table.segment), number }, &mut bytes)?;
-    }
-    Ok(())
-}
-
-fn verify_page(file: &File, path: &Path, page: PageId, bytes: &mut PageBytes) -> Result<(), StorageError> {
-    let offset = u64::from(page.number) * PAGE_SIZE as u64;
-    file.read_exact_at(bytes, offset).map_err(io_error(path, "reading"))?;
-    match PageView::verify(bytes, page) {
-        Ok(_) => Ok(()),
-        Err(damage) => Err(StorageError::BadPage { file: path.into(), page, reason: damage.to_string() }),
-    }
-}
-
-/// Takes a table and its indexes out of the manifest, on the disk too, and then removes their files: never the other
-/// way round.
-fn remove_table(directory: &Path, manifest: &mut Manifest, name: &str) -> Result<(), StorageError> {
-    let Some(table) = manifest.table(name).cloned() else { return Ok(()) };
-    manifest.tables.retain(|other| other.spec.name != name);
-    // Without their rows its indexes are worth nothing.
-    let of_the_table = |index: &IndexInfo| index.spec.table == name;
-    let (gone, kept) = std::mem::take(&mut manifest.indexes).into_iter().partition(of_the_table);
-    manifest.indexes = kept;
-    manifest.write(directory)?;
-    let gone: Vec<IndexInfo> = gone;
-    gone.iter().try_for_each(|index| remove_file(&index.path(directory)))?;
-    remove_file(&table.path(directory))
-}
-
-/// Removes data files that the manifest does not name: what a killed load has left.
-pub(crate) fn remove_leftovers(directory: &Path, manifest: &Manifest) -> Result<(), StorageError> {
-    for entry in fs::read_dir(directory).map_err(io_error(directory, "listing"))? {
-        let entry = entry.map_err(io_error(directory, "listing"))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if is_segment_file(&name) && !manifest.names_file(&name) {
-            remove_file(&entry.path())?;
-        }
-    }
-    Ok(())
-}
-
-/// Whether this program may have made the file: only such files are ever removed.
-fn is_segment_file(name: &str) -> bool {
-    let number = name.strip_prefix("segment-").and_then(|rest| rest.strip_suffix(".pages"));
-    number.and_then(|number| number.parse().ok()).is_some_and(|number| segment_file(SegmentId(number)) == name)
-}
-
-pub(crate) fn remove_file(path: &Path) -> Result<(), StorageError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error(path, "removing")(error)),
-        _ => Ok(()),
-    }
+    let file = table.data_file(directory);
+    let open = file.open()?;
+    [0, table.pages.saturating_sub(1)].into_iter().try_for_each(|number| open.check(number, verify_page))
 }
 
 /// Writes the data file and puts it on the disk.
@@ -194,12 +109,9 @@ fn write_table(
     table: &TableInfo,
     progress: &mut dyn FnMut(u64),
     stop: &AtomicBool,
-) -> Result<(), StorageError> {
-    check_space(directory, table.file_bytes())?;
-    let path = table.path(directory);
-    let file = create_direct(&path).map_err(io_error(&path, "creating"))?;
-    let failed = |error: io::Error| write_error(directory, &path, table.file_bytes(), error);
-    reserve(&file, table.file_bytes()).map_err(|errno| failed(errno.into()))?;
+) -> Result<NewSegment, StorageError> {
+    let file = NewSegment::create(table.path(directory), table.file_bytes())?;
+    reserve(file.file(), table.file_bytes()).map_err(|errno| file.failed(errno.into()))?;
     let rows = TableRows::of(&table.spec)?;
     let make = |offset: u64, buffer: &mut [u8]| {
         let first = (offset / PAGE_SIZE as u64) as u32;
@@ -207,60 +119,13 @@ fn write_table(
             build_page(table, &rows, number, bytes);
         }
     };
-    Filling::new(&file, table.file_bytes(), make, stop).run(progress).map_err(failed)?;
+    let filling = Filling::new(file.file(), table.file_bytes(), make, stop);
+    filling.run(progress).map_err(|error| file.failed(error))?;
     if stop.load(Ordering::Relaxed) {
         return Err(StorageError::Stopped);
     }
-    file.sync_all().map_err(io_error(&path, "writing to the disk"))?;
-    rustix::fs::fadvise(&file, 0, None, Advice::DontNeed).map_err(|errno| failed(errno.into()))?;
-    sync_directory(directory)
-}
-
-/// An error on the way to the manifest: a full disk is the same danger there as under the table's pages.
-fn named_if_full(directory: &Path, table: &TableInfo, error: StorageError) -> StorageError {
-    match error {
-        StorageError::Io { file, error, .. } => write_error(directory, &file, table.file_bytes(), error),
-        other => other,
-    }
-}
-
-/// A full disk has an error of its own; the others name the file.
-pub(crate) fn write_error(directory: &Path, path: &Path, bytes: u64, error: io::Error) -> StorageError {
-    match Errno::from_io_error(&error) {
-        Some(Errno::NOSPC | Errno::DQUOT) => StorageError::NoSpace {
-            directory: directory.into(),
-            needed: bytes,
-            free: free_bytes(directory).unwrap_or(0),
-        },
-        _ => StorageError::Io { file: path.into(), doing: "writing", error },
-    }
-}
-
-fn free_bytes(directory: &Path) -> Result<u64, Errno> {
-    let space = rustix::fs::statvfs(directory)?;
-    Ok(space.f_bavail.saturating_mul(space.f_frsize))
-}
-
-pub(crate) fn check_space(directory: &Path, bytes: u64) -> Result<(), StorageError> {
-    let free = free_bytes(directory).map_err(|errno| io_error(directory, "looking at")(errno.into()))?;
-    let needed = bytes.saturating_add(RESERVE_BYTES);
-    if needed > free {
-        return Err(StorageError::NoSpace { directory: directory.into(), needed, free });
-    }
-    Ok(())
-}
-
-/// A new file past the page cache where the file system allows it: what was loaded is not to look cached afterwards.
-pub(crate) fn create_direct(path: &Path) -> io::Result<File> {
-    let create = |flags| OpenOptions::new().write(true).create_new(true).custom_flags(flags).open(path);
-    match create(OFlags::DIRECT.bits() as i32) {
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-            // Some file systems make the file before they refuse the flag.
-            let _ = fs::remove_file(path);
-            create(0)
-        }
-        created => created,
-    }
+    file.finish()?;
+    Ok(file)
 }
 
 /// Makes one page of a table. Each page but the last holds the same number of rows, so any page can be made without
@@ -277,9 +142,12 @@ pub fn build_page(table: &TableInfo, rows: &TableRows, number: u32, bytes: &mut 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manifest::MANIFEST_FILE;
+    use crate::catalog::manifest::MANIFEST_FILE;
+    use crate::catalog::segment_file::segment_file;
     use dataset::uniform::RowShape;
     use dataset::{DataSet, Value};
+    use std::fs::File;
+    use std::os::unix::fs::FileExt;
 
     fn spec(row_length: u32, columns: u32) -> TableSpec {
         TableSpec::new(
@@ -406,14 +274,6 @@ mod tests {
         let huge = with_payload(8 << 40);
         assert!(matches!(loaded(directory.path(), &huge), Err(StorageError::NoSpace { .. })));
         assert!(!directory.path().join(segment_file(SegmentId(0))).exists());
-    }
-
-    #[test]
-    fn a_full_disk_is_told_apart_from_other_failures() {
-        let path = Path::new("/nowhere");
-        let error = |errno: Errno| write_error(path, path, 9, errno.into());
-        assert!(matches!(error(Errno::NOSPC), StorageError::NoSpace { needed: 9, .. }));
-        assert!(matches!(error(Errno::IO), StorageError::Io { .. }));
     }
 
     #[test]

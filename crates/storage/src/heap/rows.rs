@@ -5,11 +5,12 @@ use std::ops::Range;
 use dataset::uniform::{RowShape, UniformRows};
 use dataset::{Row, Rows, Value};
 
+use crate::catalog::table::TableSpec;
 use crate::error::StorageError;
-use crate::manifest::TableSpec;
-use crate::number;
 use crate::page::PageMut;
-use crate::row::{self, NULL};
+use crate::page::number;
+use crate::page::row;
+use crate::page::row::NULL;
 
 /// Bytes of a word of letters.
 const WORD_BYTES: usize = size_of::<u128>();
@@ -125,11 +126,11 @@ fn heads(shape: RowShape) -> Vec<(usize, u8)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loader::build_page;
-    use crate::manifest::TableInfo;
+    use crate::catalog::table::TableInfo;
+    use crate::heap::loader::build_page;
     use crate::page::PageView;
-    use crate::page_id::{PAGE_SIZE, PageId, SegmentId};
-    use crate::row::RowView;
+    use crate::page::id::{PAGE_SIZE, PageId, SegmentId};
+    use crate::page::row::RowView;
     use dataset::DataSet;
     use dataset::keyed::{KeyedShape, PAD_MAX};
     use proptest::prelude::*;

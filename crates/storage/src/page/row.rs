@@ -2,7 +2,7 @@
 //!
 //! There is no table of offsets: whoever wants column N has to walk N-1 lengths, as in the databases whose cost this
 //! engine is the floor of. The byte map is in docs/formats.md. Reading many rows of a page fast is the business of
-//! [`crate::walk`]; this file is the plain codec.
+//! [`crate::page::walk`]; this file is the plain codec.
 
 use thiserror::Error;
 

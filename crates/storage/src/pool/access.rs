@@ -1,10 +1,10 @@
 //! The pool as a source of pages for heap tables and their changes: every get passes its gate.
 
 use crate::error::StorageError;
-use crate::heap::PageAccess;
-use crate::page_id::PageId;
+use crate::page::access::PageAccess;
+use crate::page::access::PageUpdate;
+use crate::page::id::PageId;
 use crate::pool::{Pinned, PinnedMut, Session};
-use crate::versions::PageUpdate;
 
 impl<'pool> PageAccess for Session<'pool> {
     type Guard<'a>

@@ -1,18 +1,18 @@
 //! The kernel that answers a question from one page of rows.
 //!
-//! As in [`crate::walk`], eight rows are walked side by side and the next page is fetched meanwhile. Here a null is
+//! As in [`crate::page::walk`], eight rows are walked side by side and the next page is fetched meanwhile. Here a null is
 //! nothing special: real rows have them, and a walk that gave up at the first would be a slow one.
 
-use crate::number;
+use crate::exec::question::{Answer, Question};
+use crate::page::id::PAGE_SIZE;
+use crate::page::number;
+use crate::page::row::NULL;
+use crate::page::walk::{AllLines, BEYOND_SHORT, FetchAhead, Group, LANES, NoFetch, byte_at, row_start};
 use crate::page::{PageBytes, PageView};
-use crate::page_id::PAGE_SIZE;
-use crate::question::{Answer, Question};
-use crate::row::NULL;
-use crate::walk::{AllLines, BEYOND_SHORT, FetchAhead, Group, LANES, NoFetch, byte_at, row_start};
 
 /// Answers from a page, one row after the other, with checked slices: the meaning of [`count`], not its speed.
 pub fn count_plain(page: PageView<'_>, question: &Question) -> Answer {
-    let passes = |row: &crate::row::RowView<'_>| {
+    let passes = |row: &crate::page::row::RowView<'_>| {
         let value = |column| row.column(column).flatten();
         let is_in = question.comparison.is_none_or(|comparison| {
             value(comparison.column).and_then(number::decode).is_some_and(|value| comparison.accepts(value))
@@ -170,10 +170,11 @@ const _: () = assert!(PAGE_SIZE > number::BYTES_MAX);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::question::{Comparison, Operator};
+    use crate::page::id::{PageId, SegmentId};
+    use crate::page::row;
+    use crate::page::row::Value;
     use crate::page::{PageKind, PageMut};
-    use crate::page_id::{PageId, SegmentId};
-    use crate::question::{Comparison, Operator};
-    use crate::row::{self, Value};
     use proptest::prelude::*;
 
     const ID: PageId = PageId { segment: SegmentId(0), number: 0 };

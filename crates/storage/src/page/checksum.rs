@@ -4,7 +4,7 @@
 //! provably finds every change of up to three bits in a page: its Hamming distance at 65 504 bits is 4 (Koopman,
 //! "32-Bit Cyclic Redundancy Codes for Internet Applications", DSN 2002, polynomial 0x8F6E37A0).
 
-use crate::page_id::PAGE_SIZE;
+use crate::page::id::PAGE_SIZE;
 
 /// Where the checksum stands; it is the only field that it does not cover.
 pub const CHECKSUM_AT: usize = 0;

@@ -7,16 +7,17 @@
 //!
 //! Changes are made by one writer at a time; readers never wait for the end of a change.
 
-use std::ops::DerefMut;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::StorageError;
-use crate::heap::{PageAccess, ScanResult};
+use crate::heap::result::ScanResult;
+use crate::page::access::{PageAccess, PageUpdate};
+use crate::page::id::{PAGE_SIZE, PageId, RowId, SegmentId};
+use crate::page::row;
+use crate::page::row::RowView;
 use crate::page::{ChangeNumber, PageBytes, PageKind, PageMut, PageView, ROW_BYTES_MAX, pack_link, unpack_link};
-use crate::page_id::{PAGE_SIZE, PageId, RowId, SegmentId};
-use crate::row::{self, RowView};
 
 /// Bytes of an undo record besides the row that it holds: the column count, three columns of eight bytes, and the
 /// longest form of a length.
@@ -24,20 +25,6 @@ const RECORD_HEAD_BYTES: usize = 1 + 3 * 9 + 3;
 
 /// The longest row that can be changed: its undo record has to fit into a page.
 pub const CHANGEABLE_BYTES_MAX: usize = ROW_BYTES_MAX - RECORD_HEAD_BYTES;
-
-/// Pages to change.
-pub trait PageUpdate: PageAccess {
-    /// A page that nobody else sees until this is dropped.
-    type GuardMut<'a>: DerefMut<Target = PageBytes>
-    where
-        Self: 'a;
-
-    /// A page to change. Waits for its readers.
-    fn get_mut(&self, page: PageId) -> Result<Self::GuardMut<'_>, StorageError>;
-
-    /// A page that was not there before, with bytes of no meaning.
-    fn create(&self, page: PageId) -> Result<Self::GuardMut<'_>, StorageError>;
-}
 
 /// What is written down of a row before it changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -305,10 +292,11 @@ fn lost(page: PageId, reason: &str) -> StorageError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::heap::{Fetch, HeapTable, Scan, fetch_by_rowid, scan};
-    use crate::manifest::TableSpec;
+    use crate::catalog::table::TableSpec;
+    use crate::heap::scan::{Fetch, Scan, fetch_by_rowid, scan};
+    use crate::heap::table::HeapTable;
     use crate::memory_pages::{MemoryPages, UNDO};
-    use crate::walk::Touch;
+    use crate::page::walk::Touch;
     use dataset::DataSet;
     use dataset::uniform::RowShape;
     use measure::random::SplitMix64;

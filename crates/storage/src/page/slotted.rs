@@ -6,14 +6,13 @@
 //!
 //! Everything is checked once, by [`PageView::verify`], when the page comes from a disk. Later readers look at the
 //! page through [`PageView::verified`] and check nothing; they cannot be led out of the page all the same, because
-//! every access here is either a checked slice or, in [`crate::walk`], masked to the page's size.
+//! every access here is either a checked slice or, in [`crate::page::walk`], masked to the page's size.
 
 use thiserror::Error;
 
-use crate::checksum;
-use crate::page_id::{PAGE_SIZE, PageId, RowId, SegmentId};
-use crate::row::{RowDamage, RowView};
-use crate::walk;
+use crate::page::checksum;
+use crate::page::id::{PAGE_SIZE, PageId, RowId, SegmentId};
+use crate::page::row::{RowDamage, RowView};
 
 /// The bytes of a page.
 pub type PageBytes = [u8; PAGE_SIZE];
@@ -21,7 +20,7 @@ pub type PageBytes = [u8; PAGE_SIZE];
 /// Where the fields of the header stand, in bytes from the start of the page. All numbers are little-endian.
 pub mod field {
     /// CRC32C of the bytes 4 to 8191; u32.
-    pub const CHECKSUM: usize = crate::checksum::CHECKSUM_AT;
+    pub const CHECKSUM: usize = crate::page::checksum::CHECKSUM_AT;
     /// The letters `rpdb`.
     pub const MAGIC: usize = 4;
     /// Version of the format; u16.
@@ -78,7 +77,7 @@ pub struct ChangeNumber(pub u64);
 pub enum PageKind {
     /// Rows of a table.
     Heap,
-    /// Undo records; see [`crate::versions`].
+    /// Undo records; see [`crate::heap::versions`].
     Undo,
     /// A node of an index, which is no slotted page; see [`crate::btree::node`].
     Index,
@@ -98,7 +97,7 @@ impl PageKind {
     }
 
     /// Whether pages of this kind are a directory and rows.
-    fn has_rows(self) -> bool {
+    pub(super) fn has_rows(self) -> bool {
         matches!(self, PageKind::Heap | PageKind::Undo)
     }
 }
@@ -191,19 +190,6 @@ pub struct PageView<'a> {
 }
 
 impl<'a> PageView<'a> {
-    /// Checks a page that comes from a disk, and that it is the page it was read for.
-    ///
-    /// What passes has its directory and rows within the page, rows without gaps, and every column within its row.
-    pub fn verify(bytes: &'a PageBytes, expected: PageId) -> Result<PageView<'a>, Damage> {
-        let view = PageView { bytes };
-        view.check_origin()?;
-        if view.id() != expected {
-            return Err(Damage::OtherPage(view.id()));
-        }
-        view.check_structure()?;
-        Ok(view)
-    }
-
     /// Looks at a page that [`PageView::verify`] has passed, or that was built by [`PageMut`].
     ///
     /// Other bytes give rows of no meaning, but neither a panic nor an access outside of the page.
@@ -265,20 +251,20 @@ impl<'a> PageView<'a> {
         (0..self.slots()).map_while(move |slot| view.row(slot))
     }
 
-    fn free_start(&self) -> usize {
+    pub(super) fn free_start(&self) -> usize {
         usize::from(u16_at(self.bytes, field::FREE_START))
     }
 
-    fn free_end(&self) -> usize {
+    pub(super) fn free_end(&self) -> usize {
         usize::from(u16_at(self.bytes, field::FREE_END))
     }
 
-    fn row_start(&self, slot: u16) -> usize {
+    pub(super) fn row_start(&self, slot: u16) -> usize {
         usize::from(u16_at(self.bytes, field::DIRECTORY + SLOT_BYTES * usize::from(slot)))
     }
 
     /// Rows stand without gaps from the end: a row ends where the one before it begins.
-    fn row_end(&self, slot: u16) -> usize {
+    pub(super) fn row_end(&self, slot: u16) -> usize {
         match slot {
             0 => PAGE_SIZE,
             later => self.row_start(later - 1),
@@ -301,45 +287,6 @@ impl<'a> PageView<'a> {
         let computed = checksum::compute(self.bytes);
         if stored != computed {
             return Err(Damage::Checksum { stored, computed });
-        }
-        Ok(())
-    }
-
-    /// Whether header, directory and rows agree. The checksum has passed, so only a faulty or a hostile writer can
-    /// fail here; it is checked all the same, because later walks rely on it.
-    fn check_structure(&self) -> Result<(), Damage> {
-        if !self.kind().is_some_and(PageKind::has_rows) {
-            return Err(Damage::Kind(self.bytes[field::KIND]));
-        }
-        let slots = u16_at(self.bytes, field::SLOTS);
-        let fits = slots == self.slots()
-            && self.bytes[field::RESERVED] == 0
-            && self.free_start() == field::DIRECTORY + SLOT_BYTES * usize::from(slots)
-            && self.free_start() <= self.free_end()
-            && self.free_end() == slots.checked_sub(1).map_or(PAGE_SIZE, |last| self.row_start(last));
-        if !fits {
-            return Err(Damage::Header);
-        }
-        self.check_directory(slots)?;
-        self.check_rows(slots)
-    }
-
-    /// Each row must begin below the one before it; the last begins at or above the free space, so all lie within.
-    fn check_directory(&self, slots: u16) -> Result<(), Damage> {
-        match (0..slots).find(|slot| self.row_start(*slot) >= self.row_end(*slot)) {
-            Some(slot) => Err(Damage::Slot(slot)),
-            None => Ok(()),
-        }
-    }
-
-    /// The quick walk answers for nearly all pages; where it does not, the slow one says which row is at fault.
-    fn check_rows(&self, slots: u16) -> Result<(), Damage> {
-        if walk::rows_end_where_they_should(*self) {
-            return Ok(());
-        }
-        for slot in 0..slots {
-            let row = RowView::new(&self.bytes[self.row_start(slot)..self.row_end(slot)]);
-            row.check().map_err(|damage| Damage::Row { slot, damage })?;
         }
         Ok(())
     }
@@ -428,7 +375,8 @@ impl<'a> PageMut<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::{self, Value};
+    use crate::page::row;
+    use crate::page::row::Value;
     use measure::random::SplitMix64;
     use proptest::collection::vec;
     use proptest::prelude::*;

@@ -1,20 +1,21 @@
 //! The heap table: reading all of it, or single rows by their addresses.
 //!
 //! Where the pages come from is the business of a [`PageAccess`]: the buffer pool, or plain memory in tests. A reader
-//! that names a change number sees the table as of then; see [`crate::versions`].
+//! that names a change number sees the table as of then; see [`crate::heap::versions`].
 
 use std::collections::VecDeque;
-use std::ops::{Deref, Range};
+use std::ops::Range;
 
-use measure::random::{Permutation, SplitMix64};
-
+use super::result::ScanResult;
+use super::table::HeapTable;
+use super::versions::Rebuilder;
 use crate::error::StorageError;
-use crate::manifest::{TableInfo, TableSpec};
-use crate::page::{ChangeNumber, PageBytes, PageView};
-use crate::page_id::{PageId, RowId, SegmentId};
-use crate::row::RowView;
-use crate::versions::Rebuilder;
-use crate::walk::{self, Touch, Walked};
+use crate::page::access::PageAccess;
+use crate::page::id::{PageId, RowId};
+use crate::page::row::RowView;
+use crate::page::walk;
+use crate::page::walk::{Touch, Walked};
+use crate::page::{ChangeNumber, PageView};
 
 /// How many pages a scan holds besides the one that it walks; the lines of the farthest are being fetched.
 ///
@@ -24,151 +25,6 @@ const PAGES_HELD: usize = 2;
 /// How many pages before its get a scan asks for the place of a page: far enough that it is known then, though a pin
 /// keeps the processor from working ahead by itself.
 const PAGES_AHEAD: u32 = 4;
-
-/// Pages to read.
-pub trait PageAccess {
-    /// A page that stays where it is, unchanged, until this is dropped.
-    type Guard<'a>: Deref<Target = PageBytes>
-    where
-        Self: 'a;
-
-    /// One get. What it gives was verified when it came from a disk.
-    fn get(&self, page: PageId) -> Result<Self::Guard<'_>, StorageError>;
-
-    /// Says that a page will be asked for soon. A hint, no get.
-    fn prefetch(&self, page: PageId);
-
-    /// Hears that a page was used again while still held: no get, but counted.
-    fn pinned_revisit(&self) {}
-
-    /// Whether a page can be got without reading it from a disk. It may be gone a moment later.
-    fn is_cached(&self, _page: PageId) -> bool {
-        true
-    }
-
-    /// Brings pages that are not there in one go, in the order given. A get of none of them; they may be gone before
-    /// they are got. Errors as the get of the first one that cannot be brought.
-    fn load_many(&self, _pages: &[PageId]) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    /// Asks for pages that are not there, in the order given, and does not wait for them: tells how many these are. A
-    /// get of none of them; one that cannot be brought is an error of the get or [`advance`](PageAccess::advance) that
-    /// finds out. After the last of them, or after an error, [`settle`](PageAccess::settle) is called.
-    fn ask_ahead(&self, _pages: &[PageId]) -> Result<u64, StorageError> {
-        Ok(0)
-    }
-
-    /// Takes in what of the pages asked for ahead has come, without waiting.
-    fn advance(&self) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    /// Waits for the reads that are under way, and forgets pages asked for ahead that are not being read yet.
-    fn settle(&self) {}
-
-    /// Blocks that were read from a disk so far.
-    fn blocks_read(&self) -> u64 {
-        0
-    }
-}
-
-/// A loaded table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeapTable {
-    segment: SegmentId,
-    pages: u32,
-    rows: u64,
-    rows_per_page: u32,
-    spec: TableSpec,
-}
-
-impl HeapTable {
-    /// The table of `info`, whose data file those who give the pages know as `segment`.
-    pub fn new(info: &TableInfo, segment: SegmentId) -> HeapTable {
-        let rows_per_page = info.spec.rows_per_page();
-        HeapTable { segment, pages: info.pages, rows: info.rows, rows_per_page, spec: info.spec.clone() }
-    }
-
-    /// The segment of its pages.
-    pub fn segment(&self) -> SegmentId {
-        self.segment
-    }
-
-    /// Number of its pages.
-    pub fn pages(&self) -> u32 {
-        self.pages
-    }
-
-    /// Number of its rows.
-    pub fn rows(&self) -> u64 {
-        self.rows
-    }
-
-    /// What it was made from.
-    pub fn spec(&self) -> &TableSpec {
-        &self.spec
-    }
-
-    /// A page of it.
-    #[inline]
-    pub fn page(&self, number: u32) -> PageId {
-        PageId { segment: self.segment, number }
-    }
-
-    /// The address of row `number`, counted from 0 in the order of loading. Panics beyond the last row.
-    #[inline]
-    pub fn row_id(&self, number: u64) -> RowId {
-        assert!(number < self.rows, "row {number} of {}", self.rows);
-        let per_page = u64::from(self.rows_per_page);
-        RowId { page: self.page((number / per_page) as u32), slot: (number % per_page) as u16 }
-    }
-
-    /// The addresses of all rows in the order of loading.
-    pub fn row_ids(&self) -> impl Iterator<Item = RowId> + '_ {
-        (0..self.rows).map(|number| self.row_id(number))
-    }
-
-    /// The addresses of all rows, each once, in an order that depends on the seed. Nothing is stored.
-    pub fn row_ids_in_random_order(&self, seed: u64) -> impl Iterator<Item = RowId> + '_ {
-        let order = Permutation::new(self.rows, &mut SplitMix64::new(seed));
-        order.into_numbers().map(|number| self.row_id(number))
-    }
-}
-
-/// What a reader found and what it took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ScanResult {
-    /// Rows that were read.
-    pub rows: u64,
-    /// Pages of the table that were got.
-    pub pages: u64,
-    /// Rows that were read from the page before, still held.
-    pub pinned_revisits: u64,
-    /// A sum over what was touched; see [`Walked::folded`].
-    pub folded: u64,
-    /// Pages that had changed and were rebuilt.
-    pub rebuilt: u64,
-    /// Gets of undo pages that this took.
-    pub undo_gets: u64,
-}
-
-impl ScanResult {
-    fn add(&mut self, walked: Walked) {
-        self.rows += walked.rows;
-        self.folded = self.folded.wrapping_add(walked.folded);
-    }
-}
-
-impl std::ops::AddAssign for ScanResult {
-    fn add_assign(&mut self, other: ScanResult) {
-        self.add(Walked { rows: other.rows, folded: other.folded });
-        self.pages += other.pages;
-        self.pinned_revisits += other.pinned_revisits;
-        self.rebuilt += other.rebuilt;
-        self.undo_gets += other.undo_gets;
-    }
-}
 
 /// A scan of neighbouring pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -331,6 +187,7 @@ fn fold_row(row: RowView<'_>, touch: Touch) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::table::TableSpec;
     use crate::memory_pages::{FewFrames, MemoryPages};
     use dataset::DataSet;
     use dataset::uniform::RowShape;
