@@ -1,7 +1,7 @@
 //! The scanner of traces and the accounting under a coverage-guided fuzzer: `cargo +nightly fuzz run trace_scanner`.
 #![no_main]
 
-#[path = "../../crates/profile/examples/fuzz_trace/feed.rs"]
+#[path = "../../crates/profile/tests/profiles/damaged/trace_promises.rs"]
 mod feed;
 
 use libfuzzer_sys::fuzz_target;

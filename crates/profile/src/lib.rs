@@ -13,7 +13,6 @@ pub mod input;
 pub mod observe;
 pub mod outcome;
 pub mod source;
-pub mod synthetic;
 pub mod tables;
 
 // The benchmarks name the scanner by its earlier place.

@@ -1,11 +1,9 @@
 //! A random call tree, written as a trace, must come back as the profile that is true for it.
 
-mod support;
-
 use std::collections::BTreeMap;
 
+use crate::synthetic_trace::{CallTruth, Dialect, Figures, Recipe, SessionTruth, WaitTruth, synthesize};
 use profile::event::{Cost, Ticks, Unit};
-use profile::synthetic::{CallTruth, Dialect, Figures, Recipe, SessionTruth, WaitTruth, synthesize};
 use profile::tables::{CallSums, EventSums, Profile, SessionProfile};
 use proptest::prelude::*;
 
@@ -85,7 +83,7 @@ proptest! {
     ) {
         let dialect = if is_new { Dialect::Eleven } else { Dialect::Ten };
         let made = synthesize(Recipe { seed, dialect, sessions, client_calls });
-        let profile = support::profile_in(Unit::Microsecond, &[&made.bytes]);
+        let profile = crate::support::profile_in(Unit::Microsecond, &[&made.bytes]);
         let ours: Vec<SessionTruth> = profile.sessions.iter().map(|of| session(&profile, of)).collect();
         let apart = |session: &SessionTruth| {
             let (statements, transactions, errors) = Default::default();
@@ -107,8 +105,8 @@ proptest! {
         chunk_bytes in 1_usize..5000,
     ) {
         let made = synthesize(Recipe { seed, dialect: Dialect::Eleven, sessions, client_calls: 30 });
-        let whole = support::profile_in(Unit::Microsecond, &[&made.bytes]);
-        let parts = support::profile_in_parts(Unit::Microsecond, &made.bytes, chunk_bytes);
+        let whole = crate::support::profile_in(Unit::Microsecond, &[&made.bytes]);
+        let parts = crate::support::profile_in_parts(Unit::Microsecond, &made.bytes, chunk_bytes);
         prop_assert_eq!(format!("{whole:?}"), format!("{parts:?}"));
     }
 }

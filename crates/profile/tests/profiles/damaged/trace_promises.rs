@@ -1,4 +1,4 @@
-//! What is done with bytes that may be anything: shared by the example and the fuzz target.
+//! What is promised of every trace, whatever its bytes; the fuzz target holds the same.
 
 use std::io::Cursor;
 
@@ -11,7 +11,7 @@ use profile::source::oracle::record::Batch;
 use profile::source::oracle::scan::{ChunkEnd, Scanner, State};
 use profile::tables::Profile;
 
-/// In one of so many inputs the bytes are read a second time, cut into small chunks.
+/// In one of this many inputs the bytes are read a second time, cut into small chunks.
 const CUT_EVERY: u64 = 4;
 
 /// What a trace came to, as far as it can be compared in passing.

@@ -1,7 +1,5 @@
 //! Traces written by hand for what real ones at hand lack: old releases, other systems, damage, bad luck.
 
-mod support;
-
 use profile::event::{EventIndex, Evidence, Problem, ProblemKind, StatementKind, Ticks, Unit};
 use profile::source::oracle::time_scale::TimeScaleProbe;
 use profile::tables::{CallSums, EventSums, Profile, SessionProfile, StatementProfile};
@@ -13,7 +11,7 @@ fn micros(value: i64) -> Ticks {
 }
 
 fn one(text: &str) -> Profile {
-    support::profile_in(US, &[text.as_bytes()])
+    crate::support::profile_in(US, &[text.as_bytes()])
 }
 
 fn event<'a>(profile: &'a Profile, name: &str) -> &'a EventSums {
@@ -144,7 +142,7 @@ fn before_9i_all_times_are_hundredths_of_a_second() {
         &line("FETCH", 1, 0, (2, 10), 1020),
     ]
     .concat();
-    let profile = support::profile(&[text.as_bytes()]);
+    let profile = crate::support::profile(&[text.as_bytes()]);
     assert_eq!(profile.whole.cpu, micros(50_000));
     assert_eq!(profile.whole.interval, micros(250_000));
     assert_eq!(event(&profile, "db file scattered read").inside, micros(40_000));
@@ -163,7 +161,7 @@ fn the_unit_of_old_ports_stretches_elapsed_times_and_no_cpu_times() {
         &wait(1, "SQL*Net message from client", 100, 2200),
     ]
     .concat();
-    let profile = support::profile_in(Unit::Shifted, &[text.as_bytes()]);
+    let profile = crate::support::profile_in(Unit::Shifted, &[text.as_bytes()]);
     assert_eq!(profile.whole.cpu, Ticks(300 * 125));
     assert_eq!(profile.whole.interval, Ticks(1200 * 128));
     assert_eq!(profile.whole.waits, Ticks(600 * 128));
@@ -200,7 +198,7 @@ fn merged_files_keep_their_processes_sessions_and_cursors_apart() {
 fn two_files_with_the_same_cursors_do_not_mix() {
     let first = [&*declare(1, 0, 11, "select 1 from dual"), &line("EXEC", 1, 1, (10, 100), 1000)].concat();
     let second = line("FETCH", 1, 0, (10, 2000), 2000);
-    let profile = support::profile_in(US, &[first.as_bytes(), second.as_bytes()]);
+    let profile = crate::support::profile_in(US, &[first.as_bytes(), second.as_bytes()]);
     assert_eq!(profile.sessions.len(), 2, "a file without a name for its session has one of its own");
     assert_eq!(statement(&profile, "11").calls.len(), 1);
     assert_eq!(statement(&profile, "unknown cursor #1").own.elapsed, micros(2000), "no child from another file");
@@ -223,17 +221,17 @@ fn a_session_whose_file_goes_on_in_another_goes_on() {
         &*line("FETCH", 1, 0, (30, 2000), 2000),
     ]
     .concat();
-    let profile = support::profile_in(US, &[first.as_bytes(), second.as_bytes()]);
+    let profile = crate::support::profile_in(US, &[first.as_bytes(), second.as_bytes()]);
     assert_eq!(profile.sessions.len(), 1);
     assert_eq!((profile.whole.roots, profile.whole.orphans), (1, 0), "the call's child stands in the file before");
     assert_eq!(call(&profile, "FETCH", false).own.elapsed, micros(1900));
     assert_eq!(profile.statements.len(), 1, "the cursor is still the declared one");
-    let stranger = support::profile_in(US, &[first.as_bytes(), &second.as_bytes()[56..]]);
+    let stranger = crate::support::profile_in(US, &[first.as_bytes(), &second.as_bytes()[56..]]);
     assert_eq!(stranger.sessions.len(), 2, "without the mark it is another session that has the same number");
 }
 
 #[test]
-fn time_between_two_files_that_nothing_tells_of_is_no_time_between_calls() {
+fn time_between_two_files_that_no_line_covers_is_no_time_between_calls() {
     let first = [
         "*** SESSION ID:(1.1) 2020-02-02 02:02:02.000\n",
         &*line("EXEC", 1, 0, (10, 100), 1_000_000),
@@ -246,7 +244,7 @@ fn time_between_two_files_that_nothing_tells_of_is_no_time_between_calls() {
         mark.to_owned() + &calls.concat()
     };
     let of = |calls: &[String]| {
-        let profile = support::profile_in(US, &[first.as_bytes(), second(calls).as_bytes()]).whole;
+        let profile = crate::support::profile_in(US, &[first.as_bytes(), second(calls).as_bytes()]).whole;
         (profile.unrecorded, profile.unaccounted_between, profile.interval)
     };
     // The next call begins 5 s after the last one ended, and another 1 ms after that.
@@ -471,7 +469,7 @@ fn the_unit_is_found_by_slope_and_by_sleeps_where_the_clock_has_no_epoch() {
     };
     let decide = |text: &str| {
         let mut probe = TimeScaleProbe::new();
-        probe.batch(&support::scan(text.as_bytes()));
+        probe.batch(&crate::support::scan(text.as_bytes()));
         probe.decide()
     };
     assert_eq!(decide(&stamped(10_000_000)).calls, Unit::Microsecond);
@@ -505,10 +503,10 @@ fn a_file_whose_waits_alone_are_scaled_is_found() {
     ]
     .concat();
     let mut probe = TimeScaleProbe::new();
-    probe.batch(&support::scan(text.as_bytes()));
+    probe.batch(&crate::support::scan(text.as_bytes()));
     let scale = probe.decide();
     assert_eq!((scale.calls, scale.waits), (Unit::Microsecond, Unit::Shifted), "{scale:?}");
-    let profile = support::profile(&[text.as_bytes()]);
+    let profile = crate::support::profile(&[text.as_bytes()]);
     assert_eq!(profile.whole.interruptions, 0, "in one unit the clock would jump at every line");
     assert_eq!(profile.whole.interval, micros(5_100_010));
 }

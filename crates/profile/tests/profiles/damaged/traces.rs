@@ -1,4 +1,4 @@
-//! Makes inputs: a few constructs of a trace in any order, with bytes, numbers or stretches changed.
+//! Makes inputs: a few constructs of a trace in any order, with bytes, numbers or segments changed.
 
 use measure::random::SplitMix64;
 
@@ -49,20 +49,20 @@ const NUMBERS: [&str; 10] = [
     "72057594037927936",
 ];
 
-/// Puts an input in place of what `bytes` holds.
-pub(crate) fn input(bytes: &mut Vec<u8>, random: &mut SplitMix64) {
-    bytes.clear();
+/// An input.
+pub(super) fn input(random: &mut SplitMix64) -> Vec<u8> {
+    let mut bytes = Vec::new();
     for _ in 0..=random.below(6) {
         let construct = CONSTRUCTS[random.below(CONSTRUCTS.len() as u64) as usize];
         bytes.extend_from_slice(construct.as_bytes());
     }
     for _ in 0..random.below(5) {
-        change(bytes, random);
+        change(&mut bytes, random);
     }
     if random.below(16) == 0 {
-        let returned = String::from_utf8_lossy(bytes).replace('\n', "\r\n");
-        *bytes = returned.into_bytes();
+        bytes = String::from_utf8_lossy(&bytes).replace('\n', "\r\n").into_bytes();
     }
+    bytes
 }
 
 fn change(bytes: &mut Vec<u8>, random: &mut SplitMix64) {
@@ -76,9 +76,9 @@ fn change(bytes: &mut Vec<u8>, random: &mut SplitMix64) {
         2 => bytes.truncate(at),
         3 => drop(bytes.drain(at..bytes.len().min(at + 1 + random.below(40) as usize))),
         4 => {
-            let stretch = bytes[at..bytes.len().min(at + 1 + random.below(60) as usize)].to_vec();
+            let segment = bytes[at..bytes.len().min(at + 1 + random.below(60) as usize)].to_vec();
             let to = random.below(bytes.len() as u64) as usize;
-            bytes.splice(to..to, stretch);
+            bytes.splice(to..to, segment);
         }
         5 => bytes.insert(at, random.next_u64() as u8),
         // Numbers decide what is done, so they are changed as often as all the rest.

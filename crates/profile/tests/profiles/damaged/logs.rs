@@ -1,18 +1,9 @@
-//! Feeds server logs that are wrong in many ways to the reader of plans; needs no nightly compiler and no fuzzer.
-//!
-//! `cargo run --release -p profile --example fuzz_log [-- INPUTS [SEED]]`: two million inputs by default. A broken
-//! promise ends it with a panic that names the input.
-#![allow(clippy::print_stdout, reason = "an example prints what it found")]
+//! Makes inputs: server logs in each format, with bytes, segments and words changed.
 
-mod judge;
-
-use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-
-use measure::random::{SplitMix64, mix};
+use measure::random::SplitMix64;
 
 /// Bytes that mean something to one of the readers.
-const TELLING: &[&str] = &[
+const WORDS: &[&str] = &[
     "\n",
     "\t",
     "\"",
@@ -41,32 +32,11 @@ const TELLING: &[&str] = &[
     "\0",
 ];
 
-fn main() {
-    let mut arguments = std::env::args().skip(1).map(|text| text.parse::<u64>().expect("a whole number"));
-    let (inputs, seed) = (arguments.next().unwrap_or(2_000_000), arguments.next().unwrap_or(1));
-    let mut answers: BTreeMap<String, u64> = BTreeMap::new();
-    for input in 0..inputs {
-        let mut random = SplitMix64::new(mix(seed).wrapping_add(input));
-        let mut bytes = sample(&mut random);
-        spoil(&mut bytes, &mut random);
-        match catch_unwind(AssertUnwindSafe(|| judge::judge(&bytes))) {
-            Ok(answer) => *answers.entry(name_of(answer)).or_default() += 1,
-            Err(panic) => {
-                println!("input {input} of seed {seed} broke a promise:\n{}", String::from_utf8_lossy(&bytes));
-                resume_unwind(panic);
-            }
-        }
-    }
-    println!("{inputs} inputs of seed {seed}: no promise was broken");
-    answers.iter().for_each(|(answer, count)| println!("{count:12} {answer}"));
-}
-
-fn name_of(answer: Option<(profile::source::postgres_log::format::LogFormat, u64)>) -> String {
-    match answer {
-        None => "no log".into(),
-        Some((format, 0)) => format!("{} without a plan", format.name()),
-        Some((format, _)) => format!("{} with plans", format.name()),
-    }
+/// An input.
+pub(super) fn input(random: &mut SplitMix64) -> Vec<u8> {
+    let mut bytes = sample(random);
+    spoil(&mut bytes, random);
+    bytes
 }
 
 /// A well-formed log of one to three entries, in one of the formats.
@@ -156,7 +126,7 @@ fn spoil(bytes: &mut Vec<u8>, random: &mut SplitMix64) {
                 bytes.splice(to..to, piece);
             }
             _ => {
-                let word = TELLING[random.below(TELLING.len() as u64) as usize];
+                let word = WORDS[random.below(WORDS.len() as u64) as usize];
                 bytes.splice(at..at, word.bytes());
             }
         }

@@ -3,6 +3,7 @@
 //! The resident memory of this process is what is held against the figures, so that this is a test of its own binary,
 //! and its parts run one after the other.
 
+#[path = "../profiles/support.rs"]
 mod support;
 
 use std::fs;
@@ -12,7 +13,7 @@ use profile::observe::collector::Collector;
 use profile::source::oracle::account::Accounting;
 use profile::tables::Profile;
 
-/// Bytes that a statement with calls and waits takes, beside its text: docs/method.md says so.
+/// Bytes that a statement with calls and waits takes without its text: docs/method.md says so.
 const STATEMENT_BYTES: f64 = 1.2 * 1024.0;
 
 /// Bytes that a cursor takes.

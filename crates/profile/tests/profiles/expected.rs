@@ -2,8 +2,6 @@
 //!
 //! The values are in the traces' own units, so the unit is given as true microseconds here.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -81,14 +79,14 @@ fn check(folder: &Path, what: impl Fn(&str, &Profile, &Value)) {
             serde_json::from_slice(&std::fs::read(&path).expect("as the report or the values have it"))
                 .expect("as the report or the values have it");
         let name = expected["file"].as_str().expect("as the report or the values have it");
-        let profile = support::profile_in(Unit::Microsecond, &[&support::read(&folder.join(name))]);
+        let profile = crate::support::profile_in(Unit::Microsecond, &[&crate::support::read(&folder.join(name))]);
         what(name, &profile, &expected);
     }
 }
 
 #[test]
 fn calls_and_their_own_costs_are_those_of_the_script() {
-    let Some(folder) = support::traces() else {
+    let Some(folder) = crate::support::traces() else {
         println!("skipped: no real traces on this machine");
         return;
     };
@@ -109,7 +107,7 @@ fn calls_and_their_own_costs_are_those_of_the_script() {
 
 #[test]
 fn waits_inside_and_between_calls_are_those_of_the_script() {
-    let Some(folder) = support::traces() else {
+    let Some(folder) = crate::support::traces() else {
         println!("skipped: no real traces on this machine");
         return;
     };
@@ -124,7 +122,7 @@ fn waits_inside_and_between_calls_are_those_of_the_script() {
 
 #[test]
 fn every_session_closes_as_the_script_says() {
-    let Some(folder) = support::traces() else {
+    let Some(folder) = crate::support::traces() else {
         println!("skipped: no real traces on this machine");
         return;
     };
@@ -155,7 +153,7 @@ fn every_session_closes_as_the_script_says() {
 
 #[test]
 fn blocks_by_file_are_those_of_the_script() {
-    let Some(folder) = support::traces() else {
+    let Some(folder) = crate::support::traces() else {
         println!("skipped: no real traces on this machine");
         return;
     };
@@ -210,7 +208,7 @@ fn add(sums: &mut BTreeMap<String, [i64; 3]>, waits: &Value) {
 
 #[test]
 fn statements_are_those_of_the_script() {
-    let Some(folder) = support::traces() else {
+    let Some(folder) = crate::support::traces() else {
         println!("skipped: no real traces on this machine");
         return;
     };

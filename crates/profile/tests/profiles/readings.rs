@@ -1,7 +1,5 @@
 //! Readings, miss curve and breakdowns of the real traces, against values that an independent script computed.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -15,7 +13,7 @@ use serde_json::Value;
 
 /// Hands a trace to an observer, in its own unit.
 fn observe(path: &Path, observer: &mut dyn Observer) -> Accounted {
-    let batch = support::scan(&support::read(path));
+    let batch = crate::support::scan(&crate::support::read(path));
     let mut accounting = Accounting::new();
     accounting.begin_file(TimeScale::given(Unit::Microsecond));
     accounting.batch(&batch, observer);
@@ -32,7 +30,7 @@ fn breakdown(path: &Path, by: &str, filter: &[&str]) -> Breakdown {
 
 /// Every trace with its expected values.
 fn expected() -> Option<Vec<(std::path::PathBuf, Value)>> {
-    let folder = support::traces()?;
+    let folder = crate::support::traces()?;
     let mut all = Vec::new();
     for entry in std::fs::read_dir(folder.join("expected")).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -106,7 +104,7 @@ fn everything_by_event_is_the_cpu_and_the_waits_of_the_trace() {
 
 #[test]
 fn random_reads_of_a_cluster_show_a_storage_cache_and_a_disk() {
-    let Some(folder) = support::traces() else { return println!("skipped: the real traces are not here") };
+    let Some(folder) = crate::support::traces() else { return println!("skipped: the real traces are not here") };
     let path = folder.join("12101_rac_random_reads.trc.gz");
     let (mut readings, mut curve) = (Readings::new(), MissCurve::default());
     observe(&path, &mut (&mut readings, &mut curve));
@@ -126,7 +124,7 @@ fn random_reads_of_a_cluster_show_a_storage_cache_and_a_disk() {
 
 #[test]
 fn a_scan_reads_as_many_blocks_a_request_as_its_lines_say() {
-    let Some(folder) = support::traces() else { return println!("skipped: the real traces are not here") };
+    let Some(folder) = crate::support::traces() else { return println!("skipped: the real traces are not here") };
     let (mut readings, mut curve) = (Readings::new(), MissCurve::default());
     observe(&folder.join("11203_ora_28030.trc.gz"), &mut (&mut readings, &mut curve));
     let scattered = readings.accesses(BlockWaitKind::MultiBlock).expect("scattered reads");
@@ -141,9 +139,9 @@ fn a_scan_reads_as_many_blocks_a_request_as_its_lines_say() {
 
 #[test]
 fn the_cost_of_a_logical_read_is_cpu_over_gets_without_parse_calls() {
-    let Some(folder) = support::traces() else { return println!("skipped: the real traces are not here") };
-    let bytes = support::read(&folder.join("11203_ora_28030.trc.gz"));
-    let profile = support::profile_in(Unit::Microsecond, &[&bytes]);
+    let Some(folder) = crate::support::traces() else { return println!("skipped: the real traces are not here") };
+    let bytes = crate::support::read(&folder.join("11203_ora_28030.trc.gz"));
+    let profile = crate::support::profile_in(Unit::Microsecond, &[&bytes]);
     let cost = logical_io(&profile::observe::readings::statement_works(&profile)).expect("a cost");
     assert_eq!(cost.gets, 39_058 + 8);
     // Of 6.969 s of CPU, 0.010 s parsed.
@@ -153,7 +151,7 @@ fn the_cost_of_a_logical_read_is_cpu_over_gets_without_parse_calls() {
 
 #[test]
 fn the_miss_curve_of_a_real_trace_is_that_of_caches_played_through() {
-    let Some(folder) = support::traces() else { return println!("skipped: the real traces are not here") };
+    let Some(folder) = crate::support::traces() else { return println!("skipped: the real traces are not here") };
     for name in ["12101_rac_random_reads.trc.gz", "11203_ora_30282_no_outline.trc.gz"] {
         let mut played = PlayedThrough { blocks: Vec::new() };
         let mut curve = MissCurve::default();

@@ -1,6 +1,6 @@
 //! Traces made up from a number, together with the profile that is true for them.
 //!
-//! For property tests, fuzzing and benchmarks: random trees of calls with waits inside and between, several sessions
+//! For property tests: random trees of calls with waits inside and between, several sessions
 //! that share cursor numbers and are interleaved line by line, undeclared cursors, calls without a traced parent,
 //! statements whose text imitates trace lines. What is true is known from how the calls were made, not from
 //! accounting: a call's own cost is what it spent itself.
@@ -9,58 +9,58 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// CPU time, elapsed time (µs), physical reads, consistent gets, current gets.
-pub type Figures = [i64; 5];
+pub(crate) type Figures = [i64; 5];
 
 /// What is true of some calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CallTruth {
+pub(crate) struct CallTruth {
     /// How many.
-    pub calls: u64,
+    pub(crate) calls: u64,
     /// Their rows.
-    pub rows: u64,
+    pub(crate) rows: u64,
     /// Their misses of the library cache.
-    pub misses: u64,
+    pub(crate) misses: u64,
     /// What they spent themselves.
-    pub own: Figures,
+    pub(crate) own: Figures,
     /// What they and their children spent.
-    pub inclusive: Figures,
+    pub(crate) inclusive: Figures,
 }
 
 /// What is true of the waits for an event: number and microseconds, inside calls and between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WaitTruth {
+pub(crate) struct WaitTruth {
     /// Inside.
-    pub inside: (u64, i64),
+    pub(crate) inside: (u64, i64),
     /// Between.
-    pub between: (u64, i64),
+    pub(crate) between: (u64, i64),
 }
 
 /// What is true of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SessionTruth {
+pub(crate) struct SessionTruth {
     /// Its identifier.
-    pub id: String,
+    pub(crate) id: String,
     /// From its first start to its last end, in microseconds.
-    pub interval: i64,
+    pub(crate) interval: i64,
     /// Calls without a traced parent, and those of them that are recursive.
-    pub roots: (u64, u64),
+    pub(crate) roots: (u64, u64),
     /// Elapsed time of calls without a traced parent and of waits between calls.
-    pub response_time: i64,
+    pub(crate) response_time: i64,
     /// By name and whether they are recursive.
-    pub calls: BTreeMap<(String, bool), CallTruth>,
+    pub(crate) calls: BTreeMap<(String, bool), CallTruth>,
     /// By event.
-    pub waits: BTreeMap<String, WaitTruth>,
+    pub(crate) waits: BTreeMap<String, WaitTruth>,
     /// By identifier of the statement, all names and depths together.
-    pub statements: BTreeMap<String, (CallTruth, WaitTruth)>,
+    pub(crate) statements: BTreeMap<String, (CallTruth, WaitTruth)>,
     /// Transactions that ended.
-    pub transactions: u64,
+    pub(crate) transactions: u64,
     /// Calls that failed.
-    pub errors: u64,
+    pub(crate) errors: u64,
 }
 
 /// How a release writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
+pub(crate) enum Dialect {
     /// 10.2: small cursor numbers, no identifiers of SQL, no lines for CLOSE.
     Ten,
     /// 11.2 and later: addresses as cursor numbers, identifiers, hashes of plans, CLOSE.
@@ -69,28 +69,28 @@ pub enum Dialect {
 
 /// What to make up.
 #[derive(Clone, Copy, Debug)]
-pub struct Recipe {
+pub(crate) struct Recipe {
     /// The number that everything follows from.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// How the lines are written.
-    pub dialect: Dialect,
+    pub(crate) dialect: Dialect,
     /// How many sessions the file interleaves, at least 1.
-    pub sessions: usize,
+    pub(crate) sessions: usize,
     /// How many calls of the client each session makes.
-    pub client_calls: usize,
+    pub(crate) client_calls: usize,
 }
 
 /// A trace and what is true of it.
 #[derive(Clone, Debug)]
-pub struct Synthetic {
+pub(crate) struct Synthetic {
     /// The file.
-    pub bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// Its sessions, in the order of their first lines.
-    pub sessions: Vec<SessionTruth>,
+    pub(crate) sessions: Vec<SessionTruth>,
 }
 
 /// Makes up a trace.
-pub fn synthesize(recipe: Recipe) -> Synthetic {
+pub(crate) fn synthesize(recipe: Recipe) -> Synthetic {
     let mut random = Random(recipe.seed);
     let mut made: Vec<(SessionTruth, std::vec::IntoIter<String>)> = (0..recipe.sessions.max(1))
         .map(|number| {

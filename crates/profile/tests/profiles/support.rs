@@ -1,6 +1,6 @@
 //! What the tests of the accounting share: traces read from start to end, and the place of the real ones.
 
-// Every test binary takes what it needs of this.
+// The memory test takes only a part of this.
 #![allow(dead_code)]
 
 use std::io::Write;

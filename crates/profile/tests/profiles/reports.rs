@@ -4,8 +4,6 @@
 //! what it has no declaration for; the other leaves out the CPU time of CLOSE calls and of calls without a traced
 //! parent. Neither corrects the unit of old ports.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +14,7 @@ use profile::tables::{CallSums, Profile};
 
 /// Pairs of a trace and its report; empty where there are no real traces.
 fn pairs(suffixes: &[&str]) -> Vec<(PathBuf, PathBuf)> {
-    let Some(folder) = support::traces() else {
+    let Some(folder) = crate::support::traces() else {
         return Vec::new();
     };
     let mut files: Vec<_> = std::fs::read_dir(&folder)
@@ -37,12 +35,12 @@ fn pairs(suffixes: &[&str]) -> Vec<(PathBuf, PathBuf)> {
 
 fn text(path: &Path) -> String {
     // Some of the reports were written under Windows.
-    String::from_utf8_lossy(&support::read(path)).replace("\r\n", "\n")
+    String::from_utf8_lossy(&crate::support::read(path)).replace("\r\n", "\n")
 }
 
 /// In the trace's own unit, as the others count.
 fn profile(trace: &Path) -> Profile {
-    support::profile_in(Unit::Microsecond, &[&support::read(trace)])
+    crate::support::profile_in(Unit::Microsecond, &[&crate::support::read(trace)])
 }
 
 /// Calls whose name starts with one of these, recursive or not.
@@ -193,7 +191,7 @@ fn durations_and_waits_are_those_of_tvdxtat_and_its_cpu_lacks_what_is_known() {
 
 #[test]
 fn the_unit_of_old_ports_is_found_in_the_files_that_have_it_and_in_no_other() {
-    let Some(folder) = support::traces() else {
+    let Some(folder) = crate::support::traces() else {
         println!("skipped: no real traces on this machine");
         return;
     };
@@ -208,7 +206,7 @@ fn the_unit_of_old_ports_is_found_in_the_files_that_have_it_and_in_no_other() {
             .into_owned();
         let name = expected.strip_suffix(".expected.json").expect("as the report or the values have it");
         let mut probe = TimeScaleProbe::new();
-        probe.batch(&support::scan(&support::read(&folder.join(name))));
+        probe.batch(&crate::support::scan(&crate::support::read(&folder.join(name))));
         let scale = probe.decide();
         let is_old_port = name.starts_with("10203") || name.starts_with("10205");
         let unit = if is_old_port { Unit::Shifted } else { Unit::Microsecond };
@@ -257,9 +255,9 @@ fn histograms_differ_from_those_of_tvdxtat_by_the_waits_on_an_edge_alone() {
     }
     let (mut buckets, mut moved) = (0, 0);
     for (trace, report) in pairs {
-        let (bytes, report) = (support::read(&trace), text(&report));
+        let (bytes, report) = (crate::support::read(&trace), text(&report));
         let mut waits = Waits::default();
-        let context = support::observe(&bytes, &mut waits);
+        let context = crate::support::observe(&bytes, &mut waits);
         let ours = profile(&trace);
         for (event, micros) in &waits.0 {
             let name = &context.events[*event as usize].name;

@@ -1,0 +1,13 @@
+//! Profiles of real, made, damaged and odd input. Memory has a program of its own: it looks at its whole process.
+
+mod damaged;
+mod expected;
+mod given_records;
+mod odd_traces;
+mod postgres_plans;
+mod postgres_server;
+mod readings;
+mod reports;
+mod support;
+mod synthetic;
+mod synthetic_trace;
