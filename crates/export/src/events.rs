@@ -1,7 +1,7 @@
 //! The observer that writes what it hears.
 //!
-//! An observer cannot answer, so the first failure is kept, everything after it is let pass, and
-//! [`EventWriter::finish`] tells. [`EventWriter::failed`] saves reading on in vain.
+//! Observers return nothing: the first failure is kept, everything after it is ignored, and [`EventWriter::finish`]
+//! returns it. [`EventWriter::failed`] lets the caller stop reading early.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -57,7 +57,7 @@ struct SessionTime {
     interval: Ticks,
     first: Ticks,
     last: Ticks,
-    stretches: i64,
+    segments: i64,
 }
 
 /// Texts that many rows share, by what the rows name them by; each is made once.
@@ -299,12 +299,12 @@ impl Observer for EventWriter {
     }
 
     fn segment(&mut self, _context: &Context, segment: &Segment) {
-        let none = SessionTime { interval: Ticks::ZERO, first: segment.first, last: segment.last, stretches: 0 };
+        let none = SessionTime { interval: Ticks::ZERO, first: segment.first, last: segment.last, segments: 0 };
         let time = self.sessions.entry(segment.session.0).or_insert(none);
         time.interval += segment.last - segment.first;
         time.first = time.first.min(segment.first);
         time.last = time.last.max(segment.last);
-        time.stretches += 1;
+        time.segments += 1;
     }
 }
 
@@ -373,7 +373,7 @@ fn session_row(number: u32, time: &SessionTime, context: &Context) -> Option<[Ce
         Integer(ns(time.interval).ok()?),
         Optional(optional_ns(Some(time.first)).ok()?),
         Optional(optional_ns(Some(time.last)).ok()?),
-        Integer(time.stretches),
+        Integer(time.segments),
     ])
 }
 

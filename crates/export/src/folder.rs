@@ -1,4 +1,4 @@
-//! A folder that appears whole or not at all: it is filled under another name beside its place, and then renamed.
+//! A folder that appears whole or not at all: it is filled under another name next to its place, and then renamed.
 
 use std::fs::{self, File};
 use std::io;
@@ -27,7 +27,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Makes an empty folder beside `place`, so that a place that cannot be used is told before anything is read.
+    /// Makes an empty folder next to `place`, so that a place that cannot be used is an error before anything is read.
     ///
     /// # Errors
     /// Where the place is taken, or its parent cannot be written.

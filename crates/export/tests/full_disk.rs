@@ -42,6 +42,7 @@ fn a_disk_that_fills_up_is_said_and_nothing_is_left() {
             statement: StatementIndex(0),
             scope: ScopeIndex(0),
             event: EventIndex(0),
+            elapsed_error: profile::event::Ticks::ZERO,
             elapsed: Ticks(noise >> 20),
             end: None,
             placement: Placement::Between,

@@ -1,6 +1,6 @@
 //! From what was given to a profile: the source is chosen, its inputs are read, the tables are filled.
 
-use std::io::{self, Read};
+use std::io::{self, Read as _};
 use std::path::PathBuf;
 
 use measure::Finding;
@@ -9,7 +9,7 @@ use crate::event::{Observer, Ticks};
 use crate::input::bytes::Bytes;
 use crate::input::{self, Expansion, Given, Problem, foreign};
 use crate::observe::collector::Collector;
-use crate::source::{Input, Progress, Reading, SOURCES, SourceFile, SourceRow, SourceSettings};
+use crate::source::{Finished, Input, Progress, Reading, SOURCES, Source, SourceFile, SourceRow, SourceSettings};
 use crate::tables::Profile;
 use crate::tables::folding::fold;
 
@@ -75,11 +75,29 @@ pub fn ingest<'p>(
     more: &mut (dyn Observer + Send),
     progress: &'p mut Progress<'p>,
 ) -> Ingested {
-    let Chosen { row, inputs, mut problems } = choose(input::expand(arguments));
+    let Chosen { row, inputs, problems } = choose(input::expand(arguments));
     let mut collector = Collector::new(settings.think_time);
-    let mut reading = Reading::new((&mut collector, more), progress);
-    let mut source = (row.open)(settings.source);
-    let mut files = Vec::new();
+    let reading = Reading::new((&mut collector, more), progress);
+    let mut read = read_all((row.open)(settings.source), inputs, reading);
+    read.problems.splice(0..0, problems);
+    let Read { finished, files, begun, problems, is_broken_off } = read;
+    let profile = collector.finish(finished.accounted);
+    let findings = finished.findings;
+    Ingested { profile, source: row.name, files, begun, problems, findings, is_broken_off, folded: None }
+}
+
+/// What the inputs of a source came to.
+struct Read {
+    finished: Finished,
+    files: Vec<SourceFile>,
+    begun: Vec<String>,
+    problems: Vec<Problem>,
+    is_broken_off: bool,
+}
+
+/// Reads all inputs, one after the other.
+fn read_all(mut source: Box<dyn Source>, inputs: Vec<Input>, mut reading: Reading<'_, '_>) -> Read {
+    let (mut files, mut problems) = (Vec::new(), Vec::new());
     for input in source.in_order(inputs) {
         match source.read(input, &mut reading) {
             Ok(file) => files.push(file),
@@ -91,18 +109,7 @@ pub fn ingest<'p>(
     }
     let is_broken_off = reading.meter.is_broken_off();
     let (mut listeners, begun) = reading.into_parts();
-    let finished = source.finish(&mut listeners);
-    let profile = collector.finish(finished.accounted);
-    Ingested {
-        profile,
-        source: row.name,
-        files,
-        begun,
-        problems,
-        findings: finished.findings,
-        is_broken_off,
-        folded: None,
-    }
+    Read { finished: source.finish(&mut listeners), files, begun, problems, is_broken_off }
 }
 
 /// The source of a profile with its inputs.
@@ -124,7 +131,7 @@ const LAST: usize = SOURCES.len() - 1;
 /// Chooses the source: the first of the table that recognises anything that was given. Sources count different things,
 /// so a profile has one: an input of another one is a problem.
 ///
-/// Files of folders that are only named like logs are read if they are some, but not beside traces: a trace's folder
+/// Files of folders that are only named like logs are read if they are some, but not together with traces: a trace's folder
 /// may well hold a log, and the traces are what was meant.
 fn choose(Expansion { given, candidates, mut problems }: Expansion) -> Chosen {
     let mut given: Vec<Recognised> = given.into_iter().map(recognise).collect();
@@ -170,4 +177,73 @@ fn first_bytes(mut source: Bytes) -> (Vec<u8>, Option<Bytes>) {
         && matches!(source.append(&mut head, foreign::HEAD_BYTES), Ok(count) if count > 0)
     {}
     (head, Some(source))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use super::*;
+    use crate::event::{Accounted, Cost, Placement, Root, Segment, SessionIndex, Wait};
+    use crate::findings::findings;
+    use crate::observe::Listeners;
+    use crate::observe::instruments::Instruments;
+    use crate::observe::synthetic_wait::{context, fetch, wait};
+
+    /// A sampler: waits are estimates, and it knows no CPU time and no ends.
+    struct Sampler;
+
+    impl Source for Sampler {
+        fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<SourceFile, Problem> {
+            let name = input.given.name();
+            reading.begin_file(&name);
+            let context = context(&[("IO:DataFileRead", &[]), ("Client:ClientRead", &[])]);
+            let listeners = &mut reading.listeners;
+            for _ in 0..16 {
+                let elapsed_error = Ticks::from_micros(25_000);
+                listeners.wait(&context, &Wait { elapsed_error, ..wait(0, 100_000, [0; 3]) });
+            }
+            let silent = Wait { placement: Placement::Between, ..wait(1, 2_000_000, [0; 3]) };
+            listeners.wait(&context, &silent);
+            let cost = Cost { cpu: None, elapsed: Ticks::from_micros(1_700_000), ..Cost::default() };
+            let mut call = fetch(0, 0, 0, 0);
+            (call.own, call.inclusive) = (cost, cost);
+            listeners.call(&context, &call);
+            listeners.root(&context, &Root { session: SessionIndex(0), inclusive: cost, depth: 0, calls: 1 });
+            let (first, last) = (Ticks::ZERO, Ticks::from_micros(4_000_000));
+            listeners.segment(&context, &Segment { session: SessionIndex(0), first, last });
+            Ok(SourceFile { name, timed_records: 18, ..SourceFile::default() })
+        }
+
+        fn finish(self: Box<Self>, _: &mut Listeners<'_>) -> Finished {
+            let context = context(&[("IO:DataFileRead", &[]), ("Client:ClientRead", &[])]);
+            Finished { accounted: Accounted { context, ..Accounted::default() }, findings: Vec::new() }
+        }
+    }
+
+    #[test]
+    fn a_source_that_estimates_and_knows_no_cpu_closes_and_says_how_sure_it_is() {
+        let (mut collector, mut more) = (Collector::default(), Instruments::default());
+        let progress = &mut |_: &str, _: u64| ControlFlow::Continue(());
+        let input = Input { given: Given::File("postgres://server".into()), bytes: None, head_hash: None };
+        let read = read_all(Box::new(Sampler), vec![input], Reading::new((&mut collector, &mut more), progress));
+        assert_eq!((read.files.len(), read.begun.len(), read.is_broken_off), (1, 1, false));
+        let profile = collector.finish(read.finished.accounted);
+        let whole = &profile.whole;
+        assert_eq!(whole.interval, whole.waits + whole.unaccounted_within + whole.unaccounted_between);
+        assert_eq!(whole.think_time.long, Ticks::from_micros(2_000_000));
+        assert_eq!(profile.estimated.values().copied().collect::<Vec<_>>(), [Ticks::from_micros(100_000)]);
+        let found = findings(&profile, Default::default(), &[]);
+        let estimate = found.iter().find(|finding| finding.id == "estimated-times").unwrap();
+        let end = "IO:DataFileRead, 1.60 s with a standard error of 100 ms.";
+        assert!(estimate.message.ends_with(end), "{}", estimate.message);
+    }
+
+    #[test]
+    fn an_address_belongs_to_no_source_and_is_a_problem_with_its_name() {
+        let Chosen { inputs, .. } = choose(input::expand(&["nothing://a?b=[c]".into()]));
+        assert_eq!(inputs.len(), 1);
+        let problem = inputs.into_iter().next().unwrap().open().unwrap_err();
+        assert!(problem.to_string().contains("nothing://a?b=[c]"), "{problem}");
+    }
 }

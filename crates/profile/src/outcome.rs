@@ -14,11 +14,11 @@ pub struct Outcome {
     pub subject: Parameters,
     /// The rows of all tables.
     pub cases: Vec<Case>,
-    /// What the profile says by itself.
+    /// What the profile found.
     pub findings: Vec<Finding>,
 }
 
-/// Everything that is to be kept of a profile; `instruments` heard the same calls and waits.
+/// Everything that a run keeps of a profile; `instruments` heard the same calls and waits.
 pub fn outcome(ingested: &Ingested, instruments: &Instruments, selection: &Selection) -> Outcome {
     let profile = &ingested.profile;
     let mut cases = document::cases(profile, selection);

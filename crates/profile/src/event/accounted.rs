@@ -10,11 +10,11 @@ use super::ticks::Ticks;
 pub struct Accounted {
     /// What the indexes mean.
     pub context: Context,
-    /// What had to be decided or left out.
+    /// Decisions and omissions.
     pub problems: Vec<Problem>,
     /// Lines that no record was made of, by kind, over all files.
     pub unread: Vec<Unread>,
-    /// Time between one file of a session and the next that no line tells of, by session.
+    /// Time between one file of a session and the next that no line covers, by session.
     pub holes: BTreeMap<SessionIndex, Ticks>,
     /// The first and the last wall clock of a stamp, in microseconds since 1970 as if it were UTC.
     pub clocks: Option<(i64, i64)>,
@@ -46,7 +46,7 @@ impl Unread {
     }
 }
 
-/// Something that had to be decided or left out: never a wrong sum without a word.
+/// A decision or an omission: no sum is wrong without a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// What.
@@ -68,14 +68,14 @@ pub enum ProblemKind {
     NegativeElapsed,
     /// The clock went back by more than a second: the interval leaves the hole out.
     ClockWentBack,
-    /// So many calls waited for a parent that some were folded, and a parent began in the middle of a fold: its
+    /// Too many calls waited for a parent, so some were folded, and a parent began in the middle of a fold: its
     /// children may be off by that fold.
     FoldStraddled,
-    /// So many waits waited for their call that the oldest were placed by their event's name instead of by time.
+    /// Too many waits were pending, so the oldest were placed by their event's name instead of by time.
     PlacedByName,
     /// A cursor that the file does not declare; its calls are kept under the unknown cursor.
     UnknownCursor,
-    /// So many unknown cursors that the rest share one statement.
+    /// Unknown cursors beyond those that have a statement of their own: they share one.
     UnknownCursorsShared,
     /// Declarations of statements beyond those that have a row of their own: they share one.
     StatementsShared,

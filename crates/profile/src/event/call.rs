@@ -126,6 +126,9 @@ pub struct Wait {
     pub event: EventIndex,
     /// How long.
     pub elapsed: Ticks,
+    /// Standard error of `elapsed`: zero where the source measured it, above zero where it estimated it, such as from
+    /// samples.
+    pub elapsed_error: Ticks,
     /// When it ended; `None` where the source does not say.
     pub end: Option<Ticks>,
     /// Inside a call or between calls.
@@ -219,7 +222,7 @@ pub struct Transaction {
     pub time: Option<Ticks>,
 }
 
-/// A stretch of a session's time without an interruption of its clock. A session has one or more.
+/// A segment of a session's time without an interruption of its clock. A session has one or more.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment {
     /// Whose.

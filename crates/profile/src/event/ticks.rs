@@ -23,7 +23,7 @@ impl Ticks {
         Ticks(micros * Ticks::PER_MICROSECOND)
     }
 
-    /// A whole number of ticks in at most so many nanoseconds; the longest time for what is longer.
+    /// Nanoseconds in whole ticks, rounded down; the longest time for anything longer.
     pub fn from_nanos(nanos: u64) -> Ticks {
         Ticks(i64::try_from(nanos / Ticks::NANOS as u64).unwrap_or(i64::MAX))
     }

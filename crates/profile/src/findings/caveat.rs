@@ -26,6 +26,7 @@ const NEGATIVE_SHARE: f64 = 0.005;
 pub(super) fn findings(profile: &Profile, files: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(waits_not_traced(profile));
+    findings.extend(estimated(profile));
     findings.extend(unrecorded(profile));
     findings.extend(negative(profile));
     findings.extend(profile.problems.iter().map(|one| problem(one, files)));
@@ -47,6 +48,20 @@ fn waits_not_traced(profile: &Profile) -> Option<Finding> {
                        waits (level 8 or 12).";
         Finding::warning("waits-not-traced", message)
     })
+}
+
+/// Times that the source estimated, the most uncertain event by name.
+fn estimated(profile: &Profile) -> Option<Finding> {
+    let (event, error) = profile.estimated.iter().max_by_key(|(_, error)| **error)?;
+    let name = profile.context.events.get(event.0 as usize).map_or("", |event| event.name.as_str());
+    let total = profile.whole.events.get(event).map_or(Ticks::ZERO, |sums| sums.total);
+    let message = format!(
+        "Times of {} are estimates: the most uncertain is {name}, {} with a standard error of {}.",
+        counted(profile.estimated.len() as u64, "event", "events"),
+        format_nanos(nanos(total)),
+        format_nanos(nanos(*error)),
+    );
+    Some(Finding::info("estimated-times", message))
 }
 
 fn unrecorded(profile: &Profile) -> Option<Finding> {
@@ -198,13 +213,13 @@ fn beyond_limit(problem: &Problem, at: &str) -> (&'static str, bool, String) {
         ProblemKind::UnknownCursorsShared => (
             "undeclared-cursors-shared",
             true,
-            format!("So many cursors are undeclared that {} of them share one row ({at}).", grouped(count)),
+            format!("Too many cursors are undeclared: {} of them share one row ({at}).", grouped(count)),
         ),
         ProblemKind::StatementsShared => (
             "statements-shared",
             true,
             format!(
-                "There are so many statements that {} share the row `other statements` ({at}).",
+                "There are too many statements for rows of their own: {} share the row `other statements` ({at}).",
                 counted(count, "declaration of a further one", "declarations of further ones")
             ),
         ),
@@ -212,7 +227,7 @@ fn beyond_limit(problem: &Problem, at: &str) -> (&'static str, bool, String) {
             "cursors-shared",
             true,
             format!(
-                "So many cursors were named that {} of further ones {} under `other unknown cursors` ({at}).",
+                "Too many cursors were named: {} of further ones {} under `other unknown cursors` ({at}).",
                 counted(count, "line", "lines"),
                 by_number(count, "is", "are")
             ),
@@ -221,7 +236,7 @@ fn beyond_limit(problem: &Problem, at: &str) -> (&'static str, bool, String) {
             "sessions-shared",
             true,
             format!(
-                "There are so many sessions that further ones, entered {}, share the session `other sessions`.",
+                "There are too many sessions to keep apart: further ones, entered {}, share the session `other sessions`.",
                 counted(count, "time", "times")
             ),
         ),

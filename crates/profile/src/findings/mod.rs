@@ -1,5 +1,5 @@
-//! What a profile says by itself: first the answers (what dominates, which statements, what to do), then what spoils
-//! or explains a number.
+//! The findings of a profile: first what dominates, which statements and what to do, then what spoils or explains a
+//! number.
 
 mod caveat;
 mod files;
@@ -18,7 +18,7 @@ use crate::observe::readings::{logical_io, statement_works};
 use crate::tables::Profile;
 use crate::tables::class_sums::{ClassSums, class_sums, work};
 
-/// Share of the served time from which on a class has its practices told: what is smaller cannot give much.
+/// Share of the served time from which on a finding gives a class's practices: less cannot gain much.
 const CLASS_MATTERS: f64 = 0.10;
 
 /// Share of a total that few statements should explain.

@@ -30,7 +30,7 @@ pub struct Expansion {
     /// Files of folders that are named like server logs: they are to be read if they are some, and else passed over.
     /// Of a log that is rotated by numbers the oldest is the first.
     pub candidates: Vec<Given>,
-    /// What is in the way of the rest.
+    /// Why the rest is not read.
     pub problems: Vec<Problem>,
 }
 
@@ -82,7 +82,7 @@ impl Found {
         }
     }
 
-    /// Whether it was not named before. A file that was, under whatever name, is told.
+    /// Whether it was not named before. A file that was, under any name, becomes a problem.
     fn is_new(&mut self, given: &Given) -> bool {
         let Given::File(path) = given else { return !self.expansion.given.contains(given) };
         let name = given.name();
@@ -134,7 +134,7 @@ impl Found {
                 }
             } else if !is_folder && is_trace_name(&path) {
                 *is_any = true;
-                // A pipe that nobody writes to would be waited for without end. One that is named itself is read.
+                // A pipe without a writer would be waited for without end. One that is named itself is read.
                 match fs::metadata(&path) {
                     Ok(data) if !data.is_file() => {
                         let name = path.display().to_string();

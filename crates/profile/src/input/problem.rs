@@ -1,10 +1,10 @@
-//! What is in the way of reading a file, as a sentence that names it.
+//! Why a file is not read, as a sentence that names it.
 
 use std::io;
 
 use crate::input::given::Given;
 
-/// What is in the way.
+/// Why something is not read.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// A file that cannot be read, or not to its end.

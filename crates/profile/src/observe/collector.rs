@@ -22,7 +22,7 @@ use crate::tables::{
 /// A wait for the client this long is think time, unless the user says otherwise: people, not programs.
 pub const THINK_TIME: Ticks = Ticks::from_micros(1_000_000);
 
-/// So many (event, file) pairs are kept apart: no database has more files, but a damaged trace can seem to.
+/// Most (event, file) pairs that are kept apart: no database has more files, but a damaged trace can seem to.
 const FILES: usize = 1 << 17;
 
 /// Blocks of one wait above this are no count of blocks.
@@ -117,6 +117,8 @@ pub struct Collector {
     block: Block,
     files_shared: u64,
     blocks_refused: u64,
+    /// Sums of the squared errors of estimated waits, in ticks².
+    variances: BTreeMap<EventIndex, f64>,
 }
 
 impl Default for Collector {
@@ -142,6 +144,7 @@ impl Collector {
             block: Block::default(),
             files_shared: 0,
             blocks_refused: 0,
+            variances: BTreeMap::new(),
         }
     }
 
@@ -156,7 +159,7 @@ impl Collector {
         let mut sessions: Vec<SessionProfile> = finished.collect();
         for session in &mut sessions {
             let holes = session.session.and_then(|index| accounted.holes.get(&index)).copied().unwrap_or_default();
-            // What calls and waits were told to have taken cannot be unrecorded, however the clocks stand.
+            // Time that calls and waits took cannot be unrecorded, however the clocks stand.
             session.unrecorded = holes.min(session.unaccounted_between).max(Ticks::ZERO);
         }
         let mut statements = Vec::with_capacity(self.statements.len());
@@ -176,6 +179,11 @@ impl Collector {
             scopes: scopes.map(|(place, sums)| (ScopeIndex(place as u32), sums)).collect(),
             files: self.files.into_iter().collect(),
             think_time: self.think_time,
+            estimated: self
+                .variances
+                .into_iter()
+                .map(|(event, squares)| (event, Ticks(squares.sqrt() as i64)))
+                .collect(),
             transactions: self.transactions,
             errors: self.errors,
             first_clock: accounted.clocks.map(|(first, _)| first),
@@ -287,6 +295,9 @@ impl Observer for Collector {
         }
         if shape.is_client {
             self.add_think_time(wait);
+        }
+        if wait.elapsed_error != Ticks::ZERO {
+            *self.variances.entry(wait.event).or_default() += (wait.elapsed_error.0 as f64).powi(2);
         }
     }
 
@@ -438,7 +449,7 @@ impl ThinkTime {
 }
 
 impl EventSums {
-    /// Adds a wait that moved so many blocks.
+    /// Adds a wait that moved this many blocks.
     pub fn add(&mut self, wait: &Wait, blocks: u64) {
         self.add_to_bucket(wait, blocks, bucket_of(wait.elapsed));
     }

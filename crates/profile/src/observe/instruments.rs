@@ -1,4 +1,4 @@
-//! The observers that stand beside the tables of every profile, as one: readings, the miss curve, statements by
+//! The further observers of every profile, as one: readings, the miss curve, statements by
 //! session, and a breakdown where one was asked for.
 
 use measure::{Case, Finding, Metric, Unit};

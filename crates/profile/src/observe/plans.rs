@@ -11,11 +11,11 @@ use foldhash::fast::RandomState;
 use crate::event::{PlanLine, StatementIndex, Ticks};
 use crate::tables::{Plan, PlanFigures, PlanRow};
 
-/// So many shapes of one statement are kept apart; a damaged source could have one a block. What comes later is
+/// Most shapes of one statement that are kept apart; a damaged source could have one a block. What comes later is
 /// added to none, and counted.
 const SHAPES: usize = 64;
 
-/// So many lines of a block are kept: no plan is longer.
+/// Most lines of a block that are kept: no plan is longer.
 const LINES: usize = 1 << 14;
 
 /// The block that is being read: the lines of one execution of one statement. A trace writes them in one go, so that
@@ -25,7 +25,7 @@ pub(crate) struct Block {
     statement: StatementIndex,
     plan_hash: u64,
     rows: Vec<PlanRow>,
-    /// So many lines of it were read; what stands behind is of the block before.
+    /// How many lines of it were read; those behind are of the block before.
     lines: usize,
     /// Every operation that a plan has, once.
     operations: HashSet<Arc<str>, RandomState>,
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_without_a_parent_or_in_disorder_hurt_nobody() {
+    fn lines_without_a_parent_or_in_disorder_do_no_harm() {
         let (plans, _) = read([line(3, 2, 5, 5), line(2, 7, 9, 9), line(2, 2, 1, 1), line(1, 1, 4, 4)]);
         assert_eq!(plans.len(), 4, "a number that does not rise begins another block");
         assert!(plans.iter().all(|plan| plan.lines[0].level == 0));

@@ -15,7 +15,7 @@ use crate::event::{Call, Context, Cost, Observer, Placement, SessionIndex, State
 use crate::tables::Profile;
 use crate::tables::folding::fold_text;
 
-/// Rows of a session have room for so many statements at least, however many sessions there are.
+/// Fewest statements that a session has rows for, however many sessions there are.
 const ROWS_MIN: usize = 10;
 
 /// What a statement did in one session, recursive children left out.

@@ -20,7 +20,7 @@ pub(crate) fn context(events: &[(&str, &[&str])]) -> Context {
     }
 }
 
-/// A wait of so many microseconds, inside a fetch.
+/// A wait of this many microseconds, inside a fetch.
 pub(crate) fn wait(event: u32, micros: i64, parameters: [i64; 3]) -> Wait {
     Wait {
         session: SessionIndex(0),
@@ -28,6 +28,7 @@ pub(crate) fn wait(event: u32, micros: i64, parameters: [i64; 3]) -> Wait {
         scope: ScopeIndex(0),
         event: EventIndex(event),
         elapsed: Ticks::from_micros(micros),
+        elapsed_error: Ticks::ZERO,
         end: None,
         placement: Placement::Inside(CallKind::Fetch),
         depth: 0,
@@ -37,7 +38,7 @@ pub(crate) fn wait(event: u32, micros: i64, parameters: [i64; 3]) -> Wait {
     }
 }
 
-/// A fetch of a statement with so much own CPU, so many own gets and rows.
+/// A fetch of a statement with this own CPU time, these own gets and rows.
 pub(crate) fn fetch(statement: u32, cpu_micros: i64, gets: i64, rows: u64) -> Call {
     let cost = Cost {
         cpu: Some(Ticks::from_micros(cpu_micros)),

@@ -126,7 +126,7 @@ pub type Progress<'a> = dyn FnMut(&str, u64) -> ControlFlow<()> + Send + 'a;
 pub struct Reading<'a, 'p> {
     /// What calls and waits are emitted to.
     pub listeners: Listeners<'a>,
-    /// What is told how far the reading is.
+    /// Reports how far the reading is.
     pub meter: Meter<'p>,
     begun: Vec<String>,
 }
@@ -156,7 +156,7 @@ pub struct Meter<'p> {
 }
 
 impl Meter<'_> {
-    /// Reports the bytes that have been read of a file. After a `Break` nothing more is to be read.
+    /// Reports the bytes that have been read of a file. After a `Break` the source stops reading.
     pub fn read(&mut self, name: &str, bytes: u64) -> ControlFlow<()> {
         let flow = (self.progress)(name, bytes);
         self.is_broken_off |= flow.is_break();

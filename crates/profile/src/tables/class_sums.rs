@@ -36,7 +36,7 @@ pub fn class_sums(profile: &SessionProfile, think_time: &ThinkTime, context: &Co
             parse.total += sums.own.cpu.unwrap_or_default();
         }
     }
-    // A source that does not know CPU time has no such class: it is in what is unaccounted for, and is told there.
+    // A source that does not know CPU time has no such class: it is in what is unaccounted for, and a finding says so.
     if calls == 0 || work(profile).cpu.is_some() {
         let rest = ClassSums { calls: calls - parse.calls, total: profile.cpu - parse.total, events: Vec::new() };
         classes.insert(Class::Cpu, rest);
@@ -98,7 +98,7 @@ mod tests {
     }
 
     fn sample() -> (SessionProfile, Context) {
-        let names = ["db file sequential read", "SQL*Net message from client", "an event nobody knows"];
+        let names = ["db file sequential read", "SQL*Net message from client", "an unknown event"];
         let events = names.map(|name| Event { name: name.into(), parameters: Vec::new() }).to_vec();
         let context = Context { events, call_names: vec!["PARSE".into(), "FETCH".into()], ..Context::default() };
         let profile = SessionProfile {

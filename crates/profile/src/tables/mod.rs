@@ -34,6 +34,8 @@ pub struct Profile {
     pub files: BTreeMap<(EventIndex, i64), FileSums>,
     /// The split of `SQL*Net message from client`.
     pub think_time: ThinkTime,
+    /// Standard errors of the total times of events whose waits are estimates.
+    pub estimated: BTreeMap<EventIndex, Ticks>,
     /// Transactions that ended.
     pub transactions: Transactions,
     /// Calls that failed, by error number.
@@ -44,7 +46,7 @@ pub struct Profile {
     pub last_clock: Option<i64>,
     /// Lines that no record was made of, by kind.
     pub unread: Vec<Unread>,
-    /// What had to be decided or left out while accounting, by kind.
+    /// Decisions and omissions of the accounting, by kind.
     pub problems: Vec<Problem>,
 }
 

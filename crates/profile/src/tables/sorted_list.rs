@@ -5,7 +5,7 @@
 
 use std::ops::Index;
 
-/// Up to so many entries the list has room for exactly those it holds, and is looked through from its beginning.
+/// Up to this length the list's capacity equals its length, and it is searched from its beginning.
 const SHORT: usize = 8;
 
 /// A map from `K` to `V` in ascending order of its keys.

@@ -97,7 +97,7 @@ fn read(files: &[PathBuf], scale: TimeScale, writer: &mut EventWriter, signals: 
     })
 }
 
-/// Says what is in the way of files that are not in the export.
+/// Says why files are not in the export.
 fn complain(ingested: &Ingested) {
     ingested.problems.iter().take(NAMED_MAX).for_each(|problem| output::complain(&format!("{problem}.")));
     if ingested.problems.len() > NAMED_MAX {

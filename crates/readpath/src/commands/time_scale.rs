@@ -6,7 +6,7 @@ use clap::ValueEnum;
 /// The unit as a user names it.
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum TimeScale {
-    /// Found out for each file, the centiseconds of releases before 9i among them
+    /// Found for each file, the centiseconds of releases before 9i among them
     Auto,
     /// True microseconds
     #[value(name = "1")]
@@ -17,7 +17,7 @@ pub(super) enum TimeScale {
 }
 
 impl TimeScale {
-    /// The unit; none where it is to be found out.
+    /// The unit; `None` where it is to be found.
     pub(super) fn unit(self) -> Option<Unit> {
         match self {
             TimeScale::Auto => None,

@@ -13,7 +13,7 @@ const MOST: f64 = 0.8;
 const WORTH_SHARE: f64 = 0.05;
 
 impl MissCurve {
-    /// The re-read share, then one case a size; `block_bytes` where the trace tells the size of a block. Empty
+    /// The re-read share, then one case a size; `block_bytes` where the trace has the size of a block. Empty
     /// without reads whose blocks are known.
     pub fn cases(&self, block_bytes: Option<u64>) -> Vec<Case> {
         let Some(again) = self.read_again() else { return Vec::new() };
@@ -30,7 +30,7 @@ impl MissCurve {
             single("share_of_blocks", Unit::Percent, 100.0 * self.share_read_again()),
         ];
         let bytes = block_bytes.unwrap_or(BLOCK_BYTES_ASSUMED);
-        let known = if block_bytes.is_some() { "lines of single-block reads" } else { "assumed: no line tells it" };
+        let known = if block_bytes.is_some() { "lines of single-block reads" } else { "assumed: no line has it" };
         reread.metrics.push(Metric::single("block_size", Unit::Bytes, known, bytes as f64));
         let row = |row: &Avoided| {
             let mut case = Case::new(parameters("miss_curve"));
@@ -50,14 +50,14 @@ impl MissCurve {
     /// What the curve says, and what it leaves out.
     pub fn findings(&self, block_bytes: Option<u64>) -> Vec<Finding> {
         let mut findings = Vec::new();
-        findings.extend(self.told_gain(block_bytes));
-        findings.extend(self.told_sample());
-        findings.extend(self.told_left_out());
+        findings.extend(self.gain_finding(block_bytes));
+        findings.extend(self.sample_finding());
+        findings.extend(self.left_out_finding());
         findings
     }
 
     /// The smallest size that avoids most of what any size avoids.
-    fn told_gain(&self, block_bytes: Option<u64>) -> Option<Finding> {
+    fn gain_finding(&self, block_bytes: Option<u64>) -> Option<Finding> {
         let again = self.read_again()?;
         let assumed = if block_bytes.is_none() { ", in blocks of 8 KiB: assumed" } else { "" };
         let rows = self.rows();
@@ -86,7 +86,7 @@ impl MissCurve {
         Some(Finding::info("larger-cache-gains", message))
     }
 
-    fn told_sample(&self) -> Option<Finding> {
+    fn sample_finding(&self) -> Option<Finding> {
         let share = self.sampled_share();
         let message = format!(
             "The miss curve rests on a sample of {} blocks, {:.2} % of those read; its shares are within the given \
@@ -97,7 +97,7 @@ impl MissCurve {
         (share < 1.0).then(|| Finding::info("miss-curve-sampled", message))
     }
 
-    fn told_left_out(&self) -> Option<Finding> {
+    fn left_out_finding(&self) -> Option<Finding> {
         let (past, unnamed) = (self.past_cache(), self.without_address());
         let mut parts = Vec::new();
         if past.requests > 0 {

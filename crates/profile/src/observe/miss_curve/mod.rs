@@ -16,7 +16,7 @@ use crate::observe::miss_curve::sample::{GROUPS, Reads, Sample};
 /// stands for them. They take about 16 MiB.
 pub const BLOCKS_EXACT: usize = 1 << 17;
 
-/// The size of a block where no line tells it.
+/// The size of a block where no line has it.
 pub const BLOCK_BYTES_ASSUMED: u64 = 8192;
 
 /// Half the width of the range that holds a value 19 of 20 times, in standard errors estimated from 16 groups
@@ -76,7 +76,7 @@ impl Default for MissCurve {
 }
 
 impl MissCurve {
-    /// A curve that is exact up to so many blocks (64 at least) and a sample beyond.
+    /// A curve that is exact up to this many blocks (64 at least) and a sample beyond.
     pub fn new(blocks_exact: usize) -> MissCurve {
         MissCurve {
             waits: BlockWaits::default(),
@@ -178,7 +178,7 @@ impl MissCurve {
         let of_blocks = ERRORS_IN_BOUND * (squares / (GROUPS * (GROUPS - 1)) as f64).sqrt();
         let shift = if blocks.is_finite() { 2.0 * ((1.0 - share) / (blocks * share).max(1.0)).sqrt() } else { 0.0 };
         let of_distance = (missed(blocks / (1.0 + shift)) - missed(blocks * (1.0 + shift))) / 2.0;
-        // The distance of a block within one sampled block cannot be told at all.
+        // The distance of a block within one sampled block cannot be known at all.
         let unresolved = missed(0.0) - missed(1.0 / share);
         let floor = if blocks < 1.0 / share { unresolved.abs() } else { 0.0 };
         of_blocks.hypot(of_distance).max(floor).min(1.0)

@@ -18,7 +18,7 @@ const SLOTS_PER_BLOCK: usize = 2;
 /// Fewest slots.
 const SLOTS_MIN: usize = 1024;
 
-/// Room for so many times what is needed is kept.
+/// Factor by which the capacity that is kept exceeds the need.
 const ROOM_KEPT: usize = 4;
 
 /// What is known of a block.
@@ -81,7 +81,7 @@ impl ReuseStack {
     }
 
     fn bytes(&self) -> usize {
-        // The table is a power of two and at most seven eighths full, with a byte of control beside each entry.
+        // The table is a power of two and at most seven eighths full, with a byte of control for each entry.
         let entries = (self.places.capacity() * 8 / 7).next_power_of_two();
         entries * (size_of::<(BlockAddress, Place)>() + 1)
             + self.slots.capacity() * size_of::<Option<BlockAddress>>()

@@ -19,7 +19,7 @@ pub(crate) const GROUPS: usize = 16;
 /// Part of the blocks that stay when there are too many.
 const KEPT: (usize, usize) = (3, 4);
 
-/// So many reads are followed in the large sample, at about 140 ns each; then the small one does, of which the blocks
+/// Most reads that the large sample follows, at about 140 ns each; then the small one does, of which the blocks
 /// stay in a processor's own cache.
 const READS_OF_LARGE_SAMPLE: u64 = 1 << 19;
 
@@ -88,7 +88,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// A sample of at most so many blocks, 64 at least.
+    /// A sample of at most this many blocks, 64 at least.
     pub(crate) fn new(blocks_max: usize) -> Sample {
         Sample {
             blocks_max: blocks_max.max(64),
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn very_many_reads_of_a_few_blocks_are_followed_in_a_small_sample_that_still_tells() {
+    fn very_many_reads_of_a_few_blocks_are_followed_in_a_small_sample_that_still_estimates() {
         let mut sample = Sample::new(1 << 17);
         let blocks = 30_000;
         for read in 0..READS_OF_LARGE_SAMPLE as i64 + 900_000 {

@@ -18,7 +18,7 @@ fn trace_context() -> Context {
     ])
 }
 
-/// Hits of a cache of so many blocks that throws out the one used longest ago, played through block by block.
+/// Hits of a cache of this many blocks that evicts the one used longest ago, played through block by block.
 fn hits(blocks: &[i64], size: usize) -> usize {
     let mut cached: Vec<i64> = Vec::new();
     let mut hits = 0;

@@ -14,7 +14,7 @@ const STATEMENTS_SHOWN: usize = 20;
 /// Share of the reads from which it is worth a warning that memory answers them.
 const MEMORY_SHARE_MIN: f64 = 0.1;
 
-/// Fewest reads for which tiers are told.
+/// Fewest reads for which a finding names the tiers.
 const READS_MIN: u64 = 40;
 
 /// Where the numbers come from.
@@ -51,9 +51,9 @@ impl Readings {
     /// What the latencies say by themselves.
     pub fn findings(&self) -> Vec<Finding> {
         let answered = self.answered();
-        let told = answered.iter().map(told_tiers);
+        let tiers = answered.iter().map(tiers_finding);
         let memory = answered.iter().filter_map(memory_behind_reads);
-        told.chain(memory).chain(self.clock_set_back()).collect()
+        tiers.chain(memory).chain(self.clock_set_back()).collect()
     }
 
     /// The kinds of reads with enough of them for tiers.
@@ -105,7 +105,7 @@ impl LogicalIo {
         std::iter::once(whole).chain(shown).collect()
     }
 
-    /// How much of the cost is the rows', where that can be told.
+    /// How much of the cost is the rows', where that can be separated.
     pub fn findings(&self) -> Vec<Finding> {
         let Ok(fit) = self.fit else { return Vec::new() };
         let message = format!(
@@ -141,7 +141,7 @@ fn access_case(kind: BlockWaitKind, accesses: &Accesses) -> Option<Case> {
 
 fn tier_case(kind: BlockWaitKind, index: usize, tier: &Tier, reads: u64) -> Case {
     let mut case = Case::new(parameters(&[("table", "tier"), ("reading", kind.name())]));
-    // Two hills may have one label: the number tells them apart.
+    // Two hills may have one label: the number distinguishes them.
     case.parameters.insert("number".into(), Value::from(index + 1));
     case.parameters.insert("tier".into(), tier.label.name().into());
     let single = |name: &str, unit, value| Metric::single(name, unit, HILLS, value);
@@ -175,7 +175,7 @@ fn parameters(pairs: &[(&str, &str)]) -> Parameters {
     pairs.iter().map(|(name, value)| ((*name).into(), Value::from(*value))).collect()
 }
 
-fn told_tiers(answered: &Answered) -> Finding {
+fn tiers_finding(answered: &Answered) -> Finding {
     let told = |tier: &Tier| {
         let share = 100.0 * tier.count as f64 / answered.reads as f64;
         let typical = measure::quantity::format_nanos(1e3 * tier.mode_micros);

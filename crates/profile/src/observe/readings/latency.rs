@@ -1,6 +1,6 @@
 //! The distribution of a latency: buckets of known width with exact sums in each.
 //!
-//! A bucket keeps the sum of its values beside their count, so that parts of the distribution add up to the whole to
+//! A bucket keeps the sum of its values and their count, so that parts of the distribution add up to the whole to
 //! the last tick, and a quantile is the mean of a bucket: exact below 256 µs for whole microseconds, where each has a
 //! bucket of its own, and within 0.4 % above.
 

@@ -14,10 +14,10 @@ const GETS_MIN: i64 = 100;
 /// Fewest statements to which two costs are fitted.
 const STATEMENTS_MIN: usize = 8;
 
-/// Gets and rows that go together this closely (1 less the squared cosine between them) cannot be told apart.
+/// Gets and rows that go together this closely (1 less the squared cosine between them) cannot be separated.
 const INDEPENDENCE_MIN: f64 = 1e-3;
 
-/// What a statement did by itself, recursive children and parse calls left out.
+/// What a statement itself did, recursive children and parse calls left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatementWork {
     /// Which.
@@ -80,7 +80,7 @@ pub struct Fit {
     pub statements: usize,
 }
 
-/// Why two costs could not be told apart.
+/// Why two costs could not be separated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoFit {
     /// Too few statements with enough CPU and gets.

@@ -17,7 +17,7 @@ const WIDTH_MAX: f64 = 0.35;
 /// A valley counts where it is no higher than this part of the lower of its two hills, ...
 const VALLEY_OVER_HILL_MAX: f64 = 0.75;
 
-/// ... where it lies below that hill by so many standard deviations of the estimate, ...
+/// ... where it lies below that hill by this many standard deviations of the estimate, ...
 const DEVIATIONS_MIN: f64 = 4.0;
 
 /// ... and where both sides hold at least this part of the values, and this many.
@@ -48,7 +48,7 @@ pub struct Modes {
     pub valleys: Vec<f64>,
 }
 
-/// The modes of `values`, which a clock of the given step has rounded; one hill where nothing more can be told, none
+/// The modes of `values`, which a clock of the given step has rounded; one hill where no more can be found, none
 /// where there are no values.
 pub fn modes(values: &[Weighted], step: f64) -> Modes {
     let count: u64 = values.iter().map(|weighted| weighted.count).sum();

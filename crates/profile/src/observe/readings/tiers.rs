@@ -30,7 +30,7 @@ pub enum TierLabel {
 }
 
 impl TierLabel {
-    /// The label of reads that typically take so many µs and have so many blocks.
+    /// The label of reads with this typical time in µs and this number of blocks.
     pub fn of_read(micros: f64, blocks: f64) -> TierLabel {
         let further = (blocks - 1.0).max(0.0);
         if micros <= FILE_SYSTEM_CACHE_MICROS_MAX + further * FILE_SYSTEM_CACHE_MICROS_PER_BLOCK {
@@ -74,7 +74,7 @@ impl Tier {
     }
 }
 
-/// The tiers of `reads`, which have so many blocks in the mean, fastest first: one where the latency has one hill, none
+/// The tiers of `reads`, which have `blocks` blocks in the mean, fastest first: one where the latency has one hill, none
 /// where nothing was read. Their counts and times add up to the whole.
 pub fn tiers(reads: &LatencyDistribution, blocks: f64) -> Vec<Tier> {
     let step = reads.step_micros();

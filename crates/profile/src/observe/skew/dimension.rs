@@ -232,7 +232,7 @@ fn event_name<'a>(context: &'a Context, item: &Item<'a>) -> &'a str {
     }
 }
 
-/// The power of two at or below so many µs, as an exponent; -1 below one µs.
+/// The power of two at or below this number of µs, as an exponent; -1 below one µs.
 fn latency_bucket(micros: i64) -> i64 {
     match micros {
         i64::MIN..0 => i64::MIN,

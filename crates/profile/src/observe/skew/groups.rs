@@ -67,7 +67,7 @@ pub(crate) struct Groups<K> {
 }
 
 impl<K: Copy + Eq + Hash> Groups<K> {
-    /// Sums of at most so many keys, 2 at least.
+    /// Sums of at most this many keys, 2 at least.
     pub(crate) fn new(keys_max: usize) -> Groups<K> {
         let merged = Merged { sums: Sums::NONE, keys: 0, shortfall_max: Ticks::ZERO };
         Groups { keys_max: keys_max.max(2), sums: HashMap::default(), merged }

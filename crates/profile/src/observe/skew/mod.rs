@@ -221,14 +221,14 @@ mod tests {
         rows.into_iter().map(|row| (row.values.join(" "), row.sums.total.micros())).collect()
     }
 
-    fn told(rows: &[(&str, f64)]) -> Vec<(String, f64)> {
+    fn expected(rows: &[(&str, f64)]) -> Vec<(String, f64)> {
         rows.iter().map(|(value, micros)| ((*value).into(), *micros)).collect()
     }
 
     #[test]
     fn everything_by_event_is_the_profiles_cpu_and_waits() {
         let expected =
-            told(&[("SQL*Net message from client", 2e6), ("CPU", 1200.0), ("db file sequential read", 450.0)]);
+            expected(&[("SQL*Net message from client", 2e6), ("CPU", 1200.0), ("db file sequential read", 450.0)]);
         assert_eq!(rows("event", ""), expected);
         assert_eq!(rows("class", "")[0], ("think-time".into(), 2e6));
     }
@@ -236,9 +236,9 @@ mod tests {
     #[test]
     fn one_event_is_followed_to_its_file_block_and_statement() {
         let reads = "event=db file sequential read";
-        assert_eq!(rows("file", reads), told(&[("4", 400.0), ("5", 50.0)]));
-        assert_eq!(rows("block", reads), told(&[("4:11", 300.0), ("4:10", 100.0), ("5:10", 50.0)]));
-        let by_both = told(&[("statement1 4", 300.0), ("statement0 4", 100.0), ("statement0 5", 50.0)]);
+        assert_eq!(rows("file", reads), expected(&[("4", 400.0), ("5", 50.0)]));
+        assert_eq!(rows("block", reads), expected(&[("4:11", 300.0), ("4:10", 100.0), ("5:10", 50.0)]));
+        let by_both = expected(&[("statement1 4", 300.0), ("statement0 4", 100.0), ("statement0 5", 50.0)]);
         assert_eq!(rows("statement,file", reads), by_both);
         let slow = breakdown("latency", "event~sequential and latency>=100us");
         assert_eq!(slow.rows.len(), 2);
@@ -247,8 +247,8 @@ mod tests {
 
     #[test]
     fn the_object_of_a_wait_that_is_no_block_access_is_not_believed() {
-        assert_eq!(rows("object", "event~client"), told(&[("–", 2e6)]));
-        assert_eq!(rows("call,depth", "event~client"), told(&[("between calls –", 2e6)]));
+        assert_eq!(rows("object", "event~client"), expected(&[("–", 2e6)]));
+        assert_eq!(rows("call,depth", "event~client"), expected(&[("between calls –", 2e6)]));
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl Budget {
         Some(counts)
     }
 
-    /// Whether a session's stretch of this length can be added to the others.
+    /// Whether a session's segment of this length can be added to the others.
     pub(crate) fn interval(&mut self, length: Ticks) -> bool {
         length.0 >= 0 && Budget::spend(&mut self.interval, length.0).is_some()
     }

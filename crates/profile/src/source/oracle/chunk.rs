@@ -89,7 +89,7 @@ impl Chunks {
         }
     }
 
-    /// Reads until there are so many bytes, or the source ends.
+    /// Reads until there are this many bytes, or the source ends.
     fn fill(&mut self, bytes: &mut Vec<u8>, wanted: usize) -> io::Result<()> {
         while bytes.len() < wanted && !self.is_source_at_end {
             let most = (wanted - bytes.len()).min(READ_BYTES);

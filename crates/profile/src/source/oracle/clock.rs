@@ -40,7 +40,7 @@ fn stamp(fields: &mut Fields<'_>) -> Option<i64> {
     Some(seconds * SECOND + fraction)
 }
 
-/// So many digits, no more and no less.
+/// Exactly this number of digits.
 fn digits(fields: &mut Fields<'_>, count: usize) -> Option<i64> {
     let digits = fields.bytes.get(fields.at..fields.at + count)?;
     fields.at += count;

@@ -52,7 +52,7 @@ pub(crate) struct Cursors {
     spare: Vec<Vec<PendingWait>>,
 }
 
-/// So many spare rooms are kept, and each of them only up to so many waits.
+/// Most spare lists that are kept, and the greatest capacity of one, in waits.
 const SPARE_ROOMS: usize = 64;
 const SPARE_WAITS: usize = 1 << 10;
 

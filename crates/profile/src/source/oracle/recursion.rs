@@ -8,11 +8,11 @@ use crate::event::{Cost, Ticks};
 /// How much earlier than its parent a child may seem to start: clocks are read at slightly different places.
 const TOLERANCE: Ticks = Ticks::from_micros(100);
 
-/// So many waiting entries are folded. Job traces have tens of millions of calls without a parent, and one PL/SQL
+/// From this number on, waiting entries are folded. Job traces have tens of millions of calls without a parent, and one PL/SQL
 /// call can have as many children. A depth has 16 bits, so that with folds large enough half of a full list goes.
 const FOLD_ABOVE: usize = 1 << 17;
 
-/// Room for so many entries stays where none waits.
+/// Capacity in entries that is kept when none waits.
 const ROOM_KEPT: usize = 1 << 10;
 
 /// Calls of one depth that wait for a parent: one call, or neighbours that were folded.
@@ -45,7 +45,7 @@ pub(crate) struct Claim {
 #[derive(Debug, Default)]
 pub(crate) struct Recursion {
     waiting: Vec<Waiting>,
-    /// So many calls a fold may hold. It doubles where folds of this size no longer make room, so that all folds are
+    /// Most calls of a fold. It doubles where folds of this size no longer make room, so that all folds are
     /// about equally small: folding in pairs without a limit would end with half of all calls in the oldest one.
     fold_calls: u64,
 }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_began_before_their_would_be_parent_are_nobodys_children() {
+    fn calls_that_began_before_their_would_be_parent_are_no_children_of_it() {
         let mut recursion = Recursion::default();
         recursion.push(1, Ticks::from_micros(0), cost(10));
         recursion.push(1, Ticks::from_micros(900), cost(20));

@@ -13,22 +13,22 @@ use crate::source::oracle::record::{CallKind, DeclarationRecord, EventName};
 /// So much of a statement's text is kept.
 const TEXT_BYTES: usize = 64 << 10;
 
-/// So many statements have a row of their own: a program that writes literals into its texts can have millions, and a
-/// damaged file one in every line. A statement takes about 1 KiB, beside its text.
+/// Most statements with a row of their own: a program that writes literals into its texts can have millions, and a
+/// damaged file one in every line. A statement takes about 1 KiB and its text.
 const STATEMENTS: usize = 1 << 18;
 
 /// The id of the row that all later ones share.
 const OTHER_STATEMENTS: &str = "other statements";
 
-/// So many unknown cursors have a row of their own: a damaged file could name a new one in every line.
+/// Most unknown cursors with a row of their own: a damaged file could name a new one in every line.
 const UNKNOWN_CURSORS: usize = 10_000;
 
-/// So many events and so many scopes are kept apart, for the same reason; what comes later shares the last one. No
+/// Most events and most scopes that are kept apart, for the same reason; what comes later shares the last one. No
 /// release has half as many events.
 const EVENTS: usize = 1 << 12;
 const SCOPES: usize = 1 << 17;
 
-/// So many names of calls are kept apart.
+/// Most names of calls that are kept apart.
 const CALL_NAMES: usize = 1 << 10;
 
 /// What makes two statements one.
@@ -55,7 +55,7 @@ enum StatementKey {
     },
 }
 
-/// A statement, and what had to be given up for it.
+/// A statement, and what was given up for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub(crate) index: StatementIndex,

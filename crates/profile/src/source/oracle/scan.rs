@@ -29,7 +29,7 @@ pub enum ChunkEnd {
     Line,
     /// The file's end.
     File,
-    /// The first [`LINE_MAX`] bytes of a line that has so many more, its line end included; they are left out.
+    /// The first [`LINE_MAX`] bytes of a line, and how many more it has, its line end included; those are left out.
     WithinLine(u64),
 }
 

@@ -21,38 +21,38 @@ pub(crate) struct SessionState {
     pub(crate) loose: Vec<PendingWait>,
     pub(crate) recursion: Recursion,
     /// From the first start to the last end since the clock was last interrupted.
-    pub(crate) stretch: Option<(Ticks, Ticks)>,
+    pub(crate) segment: Option<(Ticks, Ticks)>,
     /// The file of its last timed line, counted from 1.
     pub(crate) file: u32,
-    /// The pauses of the stretch between one file and the next that no line reaches over: begin and end.
+    /// Begin and end of the segment's pauses between one file and the next, which no line covers.
     pub(crate) holes: Vec<(Ticks, Ticks)>,
 }
 
 impl SessionState {
     /// Whether a timed line that ends at `end` shows that the clock went back.
     pub(crate) fn is_interrupted(&self, end: Ticks) -> bool {
-        self.stretch.is_some_and(|(_, last)| end < last - BACKWARDS)
+        self.segment.is_some_and(|(_, last)| end < last - BACKWARDS)
     }
 
-    /// Extends the stretch by a timed line of this file.
+    /// Extends the segment by a timed line of this file.
     pub(crate) fn extend(&mut self, start: Ticks, end: Ticks, file: u32) {
-        let (first, last) = self.stretch.unwrap_or((start, end));
+        let (first, last) = self.segment.unwrap_or((start, end));
         if self.file != file {
             self.file = file;
             if start - last >= HOLE_MIN {
                 self.holes.push((last, start));
             }
         }
-        // A call that was still running, or a wait, tells of the time between the files.
+        // A call that was still running, or a wait, covers the time between the files.
         while self.holes.last().is_some_and(|(begin, _)| start <= *begin) {
             self.holes.pop();
         }
-        self.stretch = Some((first.min(start), last.max(end)));
+        self.segment = Some((first.min(start), last.max(end)));
     }
 
-    /// Ends the stretch: its first and last time, and the time between files that nothing tells of.
-    pub(crate) fn end_stretch(&mut self) -> Option<(Ticks, Ticks, Ticks)> {
+    /// Ends the segment: its first and last time, and the time between files that no line covers.
+    pub(crate) fn end_segment(&mut self) -> Option<(Ticks, Ticks, Ticks)> {
         let holes = self.holes.drain(..).map(|(begin, end)| end - begin).sum();
-        self.stretch.take().map(|(first, last)| (first, last, holes))
+        self.segment.take().map(|(first, last)| (first, last, holes))
     }
 }

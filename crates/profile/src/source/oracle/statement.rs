@@ -179,11 +179,11 @@ fn header_field(key: &[u8], fields: &mut Fields<'_>, header: &mut Header) -> Ans
 /// Where a text ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TextEnd {
-    /// The text has so many bytes, and so many bytes belong to it and to what ends it.
+    /// Bytes of the text, and bytes of the text with what ends it.
     Whole(usize, usize),
-    /// So many bytes, and then another record begins, or the file ends.
+    /// Bytes of the text; then another record begins, or the file ends.
     Cut(usize),
-    /// It is longer than [`TEXT_MAX`]; so many of its bytes are whole lines.
+    /// It is longer than [`TEXT_MAX`]; how many of its bytes are whole lines.
     TooLong(usize),
     /// The bytes do not reach far enough to say.
     Unknown,

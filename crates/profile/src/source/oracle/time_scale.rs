@@ -1,8 +1,8 @@
 //! In which unit a trace counts its time.
 //!
 //! Old ports convert nanoseconds by a shift of ten bits, so that what they call a microsecond is 1.024 µs; before
-//! 9i all times were centiseconds. Neither is written in the file: the unit is found by holding the trace's clock
-//! against the wall clock of its stamps, and what was found stands in the profile with its evidence.
+//! 9i all times were centiseconds. Neither is written in the file: the unit is found by comparing the trace's clock
+//! with the wall clock of its stamps, and the profile says it with its evidence.
 
 use crate::event::{Evidence, TimeScale, Unit};
 use crate::source::oracle::record::{Batch, Body, CallKind, Mark};
@@ -20,7 +20,7 @@ pub struct TimeScaleProbe {
     sleep_units: f64,
 }
 
-/// So many pairs of stamp and clock are kept, the last one aside.
+/// Most pairs of stamp and clock that are kept, the last one aside.
 const PAIRS: usize = 4096;
 
 /// Stamps closer together than this say nothing of the slope: each is good for about 10 ms.

@@ -33,7 +33,7 @@ pub struct Entry {
     pub context: Vec<u8>,
 }
 
-/// Whoever takes entries.
+/// Takes entries.
 pub trait Sink {
     /// An entry is whole.
     fn entry(&mut self, entry: &Entry);

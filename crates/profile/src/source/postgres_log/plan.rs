@@ -57,7 +57,7 @@ pub struct Node {
     pub loop_time: Option<Ticks>,
     /// Loops of all processes together; 0 for a node that was never executed.
     pub loops: u64,
-    /// Rows of all loops together, as far as a mean of three digits tells.
+    /// Rows of all loops together, as far as a mean of three digits allows.
     pub rows: u64,
     /// Processes that were started for the part below it (Gather nodes).
     pub workers_launched: Option<u64>,

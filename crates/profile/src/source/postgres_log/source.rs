@@ -31,7 +31,7 @@ const NESTING_TOLERANCE: Ticks = Ticks::from_micros(10_000);
 /// The same where a prefix has whole seconds.
 const NESTING_TOLERANCE_SECONDS: Ticks = Ticks::from_micros(1_010_000);
 
-/// A clock that goes back by more than this begins another stretch of time.
+/// A clock that goes back by more than this begins another segment of time.
 const CLOCK_TOLERANCE: Ticks = Ticks::from_micros(1_100_000);
 
 /// Inner statements of one depth that wait for their caller; more are given up as calls without a parent.
@@ -46,12 +46,12 @@ const BEYOND_BELIEF: &str = "plans with figures beyond belief";
 /// Greatest sum of any figure over all logs: what is beyond is damage, and would overflow the sums of a profile.
 const SUM_MAX: i64 = 1 << 60;
 
-/// What a log cannot know, for whoever prints a profile made from one.
+/// What a log cannot know: the reader of a profile made from one has to know it.
 pub const UNKNOWABLE: &str = "A log of plans knows elapsed time and, with track_io_timing, the time of I/O. CPU, locks \
     and all other waits are in the time unaccounted within calls; parsing, planning, the client, and statements that \
     were not logged are in the time between calls.";
 
-/// What was found in logs, and what is to be known to read their figures.
+/// What was found in logs, and what a reader of their figures has to know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogSummary {
     /// Messages with a plan that was read.
@@ -94,7 +94,7 @@ impl LogSummary {
     }
 }
 
-/// Reads logs, one after the other, and tells an observer what they say.
+/// Reads logs, one after the other, and emits their executions to an observer.
 #[derive(Debug, Default)]
 pub struct LogSource {
     context: Context,
@@ -106,14 +106,14 @@ pub struct LogSource {
     calls: u64,
     /// Wall clock of the first and the last entry with a plan.
     clocks: Option<(i64, i64)>,
-    /// Amounts of all figures so far, to refuse a log that would overflow somebody's sums.
+    /// Amounts of all figures so far, to refuse a log that would overflow the sums of observers.
     amounts: Figures,
 }
 
 /// What is known of a session so far.
 #[derive(Debug, Default)]
 struct SessionState {
-    /// Stretch of time without an interruption.
+    /// Time without an interruption.
     segment: Option<(Ticks, Ticks)>,
     /// Inner statements whose caller has not come, by depth.
     waiting: BTreeMap<u16, Vec<Inner>>,
@@ -160,40 +160,40 @@ impl LogSource {
         &self.summary
     }
 
-    /// Reads one log to its end, and returns its format; `None`, and nothing is told, where it is no log and no plan.
+    /// Reads one log to its end, and returns its format; `None`, and nothing is emitted, where it is no log and no plan.
     ///
     /// # Errors
-    /// Where the input cannot be read; what came before has been told.
+    /// Where the input cannot be read; what came before has been emitted.
     pub fn read(&mut self, input: impl Read, observer: &mut dyn Observer) -> io::Result<Option<LogFormat>> {
         let mut lines = Lines::new(input);
         let Some(format) = detect(lines.head()?) else { return Ok(None) };
-        let mut told = Told { source: self, observer };
+        let mut emitter = Emitter { source: self, observer };
         match format {
             LogFormat::Stderr => {
                 let mut assembler = stderr::Assembler::default();
                 while let Some(line) = lines.read_line()? {
-                    assembler.line(&line, &mut told);
+                    assembler.line(&line, &mut emitter);
                 }
-                assembler.finish(&mut told);
+                assembler.finish(&mut emitter);
             }
             LogFormat::Csv => {
                 let mut assembler = csvlog::Assembler::default();
                 while let Some(line) = lines.read_line()? {
-                    assembler.line(&line, &mut told);
+                    assembler.line(&line, &mut emitter);
                 }
-                assembler.finish(&mut told);
+                assembler.finish(&mut emitter);
             }
             LogFormat::Json => {
                 while let Some(line) = lines.read_line()? {
-                    jsonlog::line(&line, &mut told);
+                    jsonlog::line(&line, &mut emitter);
                 }
             }
-            LogFormat::Plan => told.plan(&mut lines)?,
+            LogFormat::Plan => emitter.plan(&mut lines)?,
         }
         Ok(Some(format))
     }
 
-    /// Tells what was waiting for more to come, and gives what is known of the whole.
+    /// Emits what waited for more to come, and returns what is known of the whole.
     pub fn finish(mut self, observer: &mut dyn Observer) -> (Accounted, LogSummary) {
         for index in 0..self.states.len() {
             let state = std::mem::take(&mut self.states[index]);
@@ -281,7 +281,7 @@ impl LogSource {
             end,
             plan_hash,
         };
-        self.tell(&execution, observer);
+        self.emit(&execution, observer);
     }
 
     /// Notes what a reader of the figures has to know.
@@ -318,10 +318,10 @@ impl LogSource {
         }
     }
 
-    fn tell(&mut self, execution: &Execution<'_>, observer: &mut dyn Observer) {
+    fn emit(&mut self, execution: &Execution<'_>, observer: &mut dyn Observer) {
         let index = execution.session.0 as usize;
         let own = self.without_inner(execution.session, &execution.inner, observer);
-        self.stretch(execution, observer);
+        self.extend_segment(execution, observer);
         let call = Call {
             number: self.calls,
             session: execution.session,
@@ -380,8 +380,8 @@ impl LogSource {
         own
     }
 
-    /// Lengthens the session's stretch of time; a clock that goes back begins another.
-    fn stretch(&mut self, execution: &Execution<'_>, observer: &mut dyn Observer) {
+    /// Lengthens the session's segment; a clock that goes back begins another.
+    fn extend_segment(&mut self, execution: &Execution<'_>, observer: &mut dyn Observer) {
         let (Some(start), Some(end)) = (execution.inner.start, execution.end) else { return };
         let segment = &mut self.states[execution.session.0 as usize].segment;
         *segment = match *segment {
@@ -492,13 +492,13 @@ impl Inner {
     }
 }
 
-/// The source and whom it tells, as entries come.
-struct Told<'a> {
+/// The source and its observer, as entries come.
+struct Emitter<'a> {
     source: &'a mut LogSource,
     observer: &'a mut dyn Observer,
 }
 
-impl Sink for Told<'_> {
+impl Sink for Emitter<'_> {
     fn entry(&mut self, entry: &Entry) {
         self.source.message(entry, self.observer);
     }
@@ -508,7 +508,7 @@ impl Sink for Told<'_> {
     }
 }
 
-impl Told<'_> {
+impl Emitter<'_> {
     /// Reads a file that is one plan.
     fn plan<R: Read>(&mut self, lines: &mut Lines<R>) -> io::Result<()> {
         let mut entry = Entry::default();
@@ -585,6 +585,7 @@ fn wait(execution: &Execution<'_>, event: EventIndex, elapsed: Ticks, blocks: i6
         scope: execution.scope,
         event,
         elapsed,
+        elapsed_error: Ticks::ZERO,
         // Somewhere within the execution; a log does not say when.
         end: None,
         placement: Placement::Inside(CallKind::Exec),

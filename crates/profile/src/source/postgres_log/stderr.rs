@@ -114,7 +114,7 @@ impl Assembler {
     }
 }
 
-/// Whether a line can only go on with a message: a tab, or JSON whose tabs somebody took away.
+/// Whether a line can only go on with a message: a tab, or JSON whose tabs were taken away.
 fn is_continuation(text: &[u8]) -> bool {
     matches!(text.first(), None | Some(b'\t' | b' ' | b'{' | b'}' | b']'))
 }

@@ -8,7 +8,7 @@ use crate::source::oracle::budget::point;
 use crate::source::oracle::record::{Batch, Body, DeclarationRecord, Mark, PlanFigures, PlanLineRecord};
 use crate::source::oracle::registry::{show, shown};
 
-/// So many marks are kept until the next line that is none; a file of nothing but marks has no use for more.
+/// Most marks that are kept until the next line of another kind; a file of nothing but marks has no use for more.
 const MARKS: usize = 256;
 
 impl Attribute {

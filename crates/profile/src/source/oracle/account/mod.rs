@@ -24,7 +24,7 @@ use crate::source::oracle::record::{Batch, Body, CallKind, CallRecord, Unread, W
 use crate::source::oracle::registry::{Registry, name_of};
 use crate::source::oracle::session::SessionState;
 
-/// So many waits may wait for the next call of their cursor; then all are placed by their event's name.
+/// Most waits that may be pending until the next call of their cursor; then all are placed by their event's name.
 const PENDING_WAITS: usize = 1 << 17;
 
 /// The name of the session that all later ones share.
@@ -237,7 +237,7 @@ impl Accounting {
         }
     }
 
-    /// Counts something that had to be decided or left out.
+    /// Counts a decision or an omission.
     #[cold]
     fn problem(&mut self, kind: ProblemKind, count: u64, offset: u64) {
         let first_file = self.files.saturating_sub(1);
@@ -269,7 +269,7 @@ impl Accounting {
             session.cursors.all[cursor].depth = record.depth;
         }
         // A call of the client's side has no time; it ended after the last timed line.
-        let start = span.map(|(start, _)| start).or(session.stretch.map(|(_, last)| last - elapsed));
+        let start = span.map(|(start, _)| start).or(session.segment.map(|(_, last)| last - elapsed));
         let context = &self.context;
         let index = session.index;
         let claim = session.recursion.claim(record.depth, start, |orphan| {
@@ -375,7 +375,7 @@ impl Accounting {
         cursor
     }
 
-    /// Counts what had to be given up for a statement.
+    /// Counts what was given up for a statement.
     fn give_up(&mut self, given_up: Option<ProblemKind>, offset: u64) {
         if let Some(kind) = given_up {
             self.problem(kind, 1, offset);

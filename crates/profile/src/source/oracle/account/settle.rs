@@ -125,7 +125,7 @@ impl Accounting {
         for waiting in session.recursion.drain() {
             observer.root(context, &root_of(index, &waiting));
         }
-        if let Some((first, last, unrecorded)) = session.end_stretch() {
+        if let Some((first, last, unrecorded)) = session.end_segment() {
             if budget.interval(last - first) {
                 if unrecorded > Ticks::ZERO {
                     *holes.entry(index).or_default() += unrecorded;
@@ -170,6 +170,7 @@ fn hand_on<O: Observer + ?Sized>(
             scope: wait.scope,
             event: wait.event,
             elapsed: wait.elapsed,
+            elapsed_error: Ticks::ZERO,
             end: wait.end,
             placement: call.map_or(Placement::Between, |call| Placement::Inside(call.kind)),
             depth: call.map_or(0, |call| call.depth),

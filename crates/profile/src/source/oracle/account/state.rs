@@ -7,7 +7,7 @@ use crate::source::oracle::budget::Budget;
 use crate::source::oracle::registry::Registry;
 use crate::source::oracle::session::SessionState;
 
-/// So many cursors of the files that are being read are kept apart, and so many sessions in all: a damaged file could
+/// Most cursors of the files being read that are kept apart, and most sessions in all: a damaged file could
 /// name a new one in every line. What comes later shares one.
 pub(super) const CURSORS: usize = 1 << 18;
 pub(super) const SESSIONS: usize = 1 << 14;

@@ -1,4 +1,4 @@
-//! Who does what next: chunks are read in order, scanned in any order, and consumed in order.
+//! What each worker does next: chunks are read in order, scanned in any order, and consumed in order.
 //!
 //! Two things there are only one of: the source, and the turn to consume. A worker that needs one takes it out of the
 //! queue and puts it back, so that no worker waits for a lock while there is other work. A batch is consumed by the worker that
@@ -17,11 +17,11 @@ use crate::source::oracle::read::turn::Turn;
 use crate::source::oracle::record::Batch;
 use crate::source::oracle::scan::Outcome;
 
-/// So many scanned batches a worker may have, of about 600 KiB each: with the second and third it scans on while
+/// Most scanned batches of a worker, of about 600 KiB each: with the second and third it scans on while
 /// another one has the turn.
 const BATCHES_OF_WORKER: usize = 3;
 
-/// So many chunks the reader of a stream is ahead of those who scan.
+/// Chunks by which the reader of a stream is ahead of the scanning workers.
 const CHUNKS_AHEAD: usize = 2;
 
 /// How often a worker looks before it sleeps: some 50 µs, about what it costs to wake it on a virtual machine.
@@ -56,11 +56,11 @@ pub(super) struct Queue<'a> {
 
 /// Where everything is that no worker has in its hands.
 struct Places<'a> {
-    /// `None` while somebody reads.
+    /// `None` while a worker reads.
     source: Option<Chunks>,
     /// The worker that alone reads a stream: the state of a decompressor is too large to be carried to and fro.
     reader: Option<usize>,
-    /// `None` while somebody consumes.
+    /// `None` while a worker consumes.
     turn: Option<Turn<'a>>,
     /// The chunks that were read and not consumed, in order.
     chunks: VecDeque<Progress>,
@@ -162,7 +162,7 @@ impl<'a> Queue<'a> {
         self.places.into_inner().unwrap_or_else(PoisonError::into_inner).turn
     }
 
-    /// Nobody panics while it has the lock.
+    /// No worker panics while it has the lock.
     fn lock(&self) -> MutexGuard<'_, Places<'a>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -212,7 +212,7 @@ impl<'a> Places<'a> {
             .or_else(|| self.is_read().then_some(Task::Leave))
     }
 
-    /// Whether the source has no more, and every chunk is in the hands of somebody who will do the rest.
+    /// Whether the source has no more, and every chunk is with a worker that will do the rest.
     fn is_read(&self) -> bool {
         let is_left = |chunk: &Progress| matches!(chunk, Progress::Read(..));
         self.source.as_ref().is_some_and(Chunks::is_over) && !self.chunks.iter().any(is_left)

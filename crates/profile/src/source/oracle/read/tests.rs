@@ -254,7 +254,7 @@ fn an_error_of_the_source_comes_after_what_was_read() {
     }
 }
 
-/// What goes wrong in a round, if anything, and after so many batches or reads.
+/// What goes wrong in a round, if anything, and after how many batches or reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Trouble {
     None,

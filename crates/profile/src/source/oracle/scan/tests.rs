@@ -12,7 +12,7 @@ fn scan(text: &str) -> Batch {
     batch
 }
 
-/// The records in short: their kinds, with what tells them apart.
+/// The records in short: their kinds, with what distinguishes them.
 fn kinds(batch: &Batch) -> Vec<String> {
     let name = |record: &Record| match &record.body {
         Body::Call(call) => format!("{:?} {}", call.kind, call.cursor),
