@@ -1,8 +1,9 @@
 //! The gate where a loop's reads are counted: latencies in a histogram of fixed size, and over time.
 
 use hdrhistogram::Histogram;
+use measure::schema::Spec;
 use measure::statistics::ExactSums;
-use measure::{Metric, Nanos, Statistics, Unit};
+use measure::{Metric, Nanos, Statistics};
 
 use crate::windows::{LATENCY_MAX, Window, Windows};
 
@@ -50,13 +51,13 @@ impl Meter {
         self.windows.merge(other.windows);
     }
 
-    /// All latencies as a metric in microseconds; `None` when no read was counted.
-    pub fn metric(&self, name: &str, source: &str) -> Option<Metric> {
-        metric_of(&self.histogram, self.exact, name, source)
+    /// All latencies as a metric, whose unit is microseconds; `None` when no read was counted.
+    pub fn metric(&self, spec: &Spec, source: &str) -> Option<Metric> {
+        metric_of(&self.histogram, self.exact, spec, source)
     }
 
     /// The latencies of some windows alone (two significant digits); `None` when they are empty.
-    pub fn metric_of_windows(windows: &[Window], name: &str, source: &str) -> Option<Metric> {
+    pub fn metric_of_windows(windows: &[Window], spec: &Spec, source: &str) -> Option<Metric> {
         let mut histogram = histogram();
         let mut exact = ExactSums::default();
         for window in windows {
@@ -65,7 +66,7 @@ impl Meter {
                 histogram.saturating_record_n(*value as u64, u64::from(*count));
             }
         }
-        metric_of(&histogram, exact, name, source)
+        metric_of(&histogram, exact, spec, source)
     }
 }
 
@@ -73,9 +74,9 @@ fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LATENCY_MAX, 3).expect("constant bounds are valid")
 }
 
-fn metric_of(histogram: &Histogram<u64>, exact: ExactSums, name: &str, source: &str) -> Option<Metric> {
+fn metric_of(histogram: &Histogram<u64>, exact: ExactSums, spec: &Spec, source: &str) -> Option<Metric> {
     let statistics = Statistics::of_histogram(histogram, exact, 1e3)?;
-    let mut metric = Metric::of_statistics(name, Unit::Microseconds, source, statistics);
+    let mut metric = spec.of_statistics(source, statistics);
     metric.histogram = distribution(histogram);
     Some(metric)
 }
@@ -93,6 +94,7 @@ fn distribution(fine: &Histogram<u64>) -> Vec<(f64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use measure::schema::reads::READ_LATENCY;
 
     #[test]
     fn windows_hold_the_same_distribution_as_the_whole() {
@@ -101,8 +103,8 @@ mod tests {
             meter.record(Nanos(read * 100_000), Nanos(read * 100));
         }
         meter.finish(Nanos::from_millis(1100));
-        let whole = meter.metric("read_latency", "test").unwrap();
-        let parts = Meter::metric_of_windows(meter.windows().closed(), "read_latency", "test").unwrap();
+        let whole = meter.metric(&READ_LATENCY, "test").unwrap();
+        let parts = Meter::metric_of_windows(meter.windows().closed(), &READ_LATENCY, "test").unwrap();
         assert_eq!(whole.statistics.n, parts.statistics.n);
         assert!((whole.median() / parts.median() - 1.0).abs() < 0.01);
         assert_eq!(whole.statistics.max, parts.statistics.max);

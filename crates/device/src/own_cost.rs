@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use measure::Nanos;
 use sys::clock::Clock;
 
-use crate::model::null::Null;
+use crate::null::Null;
 use crate::pattern::{Pattern, Span};
 use crate::plan::{ReadPlan, StopAfter, reap_batch_for};
 use crate::read_loop;

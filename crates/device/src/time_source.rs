@@ -19,6 +19,25 @@ pub trait TimeSource: Clone + Send {
     fn wait_until(&self, moment: Nanos);
 }
 
+/// The clock of a device that is known only at run time.
+#[derive(Clone, Debug)]
+pub enum DeviceClock {
+    /// The machine's.
+    Machine(Clock),
+    /// A model's.
+    Virtual(VirtualClock),
+}
+
+impl DeviceClock {
+    /// Time since the clock's own start.
+    pub fn now(&self) -> Nanos {
+        match self {
+            DeviceClock::Machine(clock) => Clock::now(clock),
+            DeviceClock::Virtual(clock) => clock.now(),
+        }
+    }
+}
+
 impl TimeSource for Clock {
     #[inline]
     fn now(&self) -> Nanos {
@@ -40,7 +59,7 @@ impl TimeSource for Clock {
     }
 }
 
-/// A clock that stands still until somebody moves it: models of devices answer without anyone sleeping.
+/// A clock that stands still until a model moves it: no thread sleeps for a modelled read.
 #[derive(Clone, Debug, Default)]
 pub struct VirtualClock(Arc<AtomicU64>);
 

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use device::DeviceError;
 use device::content::ContentError;
 use device::read_loop::ReadFailure;
-use device::workers::ReadingError;
 use storage::StorageError;
 use subjects::SubjectError;
 use sys::target::TargetError;
@@ -22,9 +22,9 @@ pub enum ExperimentError {
     /// The file or device cannot be opened, or not this way.
     #[error(transparent)]
     Target(#[from] TargetError),
-    /// The reader could not be set up.
+    /// The device cannot be read.
     #[error(transparent)]
-    Reading(#[from] ReadingError),
+    Device(DeviceError),
     /// The region could not be looked at.
     #[error(transparent)]
     Content(#[from] ContentError),
@@ -105,6 +105,16 @@ pub enum ExperimentError {
 impl From<Stopped> for ExperimentError {
     fn from(_: Stopped) -> ExperimentError {
         ExperimentError::Stopped
+    }
+}
+
+impl From<DeviceError> for ExperimentError {
+    fn from(error: DeviceError) -> ExperimentError {
+        match error {
+            DeviceError::Word(sentence) => ExperimentError::Parameters(sentence),
+            DeviceError::Model(error) => ExperimentError::Parameters(error.to_string()),
+            error => ExperimentError::Device(error),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use measure::quantity::three_digits;
+use measure::schema::{Spec, conditions};
 use measure::{Finding, Host, Metric, Nanos, Unit};
 use sys::clock::Clock;
 use sys::{core_clock, host};
@@ -15,7 +16,7 @@ const CORE_CLOCK_DRIFT: f64 = 0.02;
 /// Share of the processors' time that a hypervisor may take away before it is worth a finding.
 const STOLEN_SHARE: f64 = 0.02;
 
-/// The part of its best rate of additions below which a core is shared with somebody.
+/// A core whose rate of additions falls below this part of its best is shared with another thread.
 const SHARED_CORE: f64 = 0.9;
 
 /// What an experiment needs to know of the machine.
@@ -55,7 +56,7 @@ impl Machine {
         self.disturbances.take().report(journal);
     }
 
-    /// Says once in a run what the machine cannot tell, and why.
+    /// Reports once in a run what the machine cannot measure, and why.
     pub fn report_absences(&self, journal: &mut dyn Journal) {
         if let sys::clock::ClockKind::Monotonic { reason } = self.clock.kind() {
             journal.find(Finding::warning(
@@ -90,7 +91,7 @@ pub struct Conditions {
 pub struct Change {
     /// Core frequency before and after, in GHz.
     pub core_ghz: Option<(f64, f64)>,
-    /// Independent additions a cycle before and after: fewer where somebody's thread shares the core.
+    /// Independent additions a cycle before and after: fewer where another thread shares the core.
     pub additions: Option<(f64, f64)>,
     /// Processor time that the hypervisor gave to others.
     pub stolen: Option<Nanos>,
@@ -106,7 +107,7 @@ impl Conditions {
         Conditions { at: machine.clock.now(), core_ghz, additions, stolen: host::stolen() }
     }
 
-    /// Looks again and tells the difference.
+    /// Looks again and returns the difference.
     pub fn changed(self, machine: &Machine) -> Change {
         let elapsed = machine.clock.now().since(self.at);
         let after = Conditions::now(machine);
@@ -122,16 +123,16 @@ impl Conditions {
 impl Change {
     /// The core's frequency and what it carries out in a cycle, before and after, as metrics.
     pub fn metrics(&self) -> impl Iterator<Item = Metric> {
-        let metric = |name, unit, source, pair: Option<(f64, f64)>| {
-            pair.and_then(|(before, after)| Metric::of_samples(name, unit, source, &[before, after]))
+        let metric = |spec: Spec, source, pair: Option<(f64, f64)>| {
+            pair.and_then(|(before, after)| spec.of_samples(source, &[before, after]))
         };
         let clock = "chain of dependent additions, before and after";
         let additions = "eight chains of additions side by side, a cycle, before and after";
-        let clock = metric("core_clock", Unit::Gigahertz, clock, self.core_ghz);
-        clock.into_iter().chain(metric("core_additions", Unit::Count, additions, self.additions))
+        let clock = metric(conditions::CORE_CLOCK, clock, self.core_ghz);
+        clock.into_iter().chain(metric(conditions::CORE_ADDITIONS, additions, self.additions))
     }
 
-    /// Share of the processors' time that the hypervisor took; `None` where too little was counted to tell: the
+    /// Share of the processors' time that the hypervisor took; `None` where too little was counted: the
     /// kernel counts in hundredths of a second, and one tick in a short case says nothing.
     fn stolen_share(&self, cores: u64) -> Option<f64> {
         let stolen = self.stolen.filter(|stolen| *stolen > Nanos::from_millis(20))?;
@@ -152,8 +153,8 @@ pub enum Sensitivity {
     Storage,
 }
 
-/// What changed during the measurements of a run; told once at its end, because on a shared machine it would
-/// otherwise be told of every case.
+/// What changed during the measurements of a run; reported once at its end, because on a shared machine every case
+/// would report it otherwise.
 #[derive(Clone, Debug, Default)]
 pub struct Disturbances {
     blocks: u64,
@@ -181,54 +182,57 @@ impl Disturbances {
         }
     }
 
-    /// A core whose units somebody else uses too: told against the best that it did in the run.
+    /// A core whose units another thread uses too, compared with the best that it did in the run.
     fn report_shared_core(&self, journal: &mut dyn Journal) {
         let best = self.additions.iter().map(|(additions, _)| *additions).fold(0.0, f64::max);
         let shared = self.additions.iter().filter(|(additions, _)| *additions < best * SHARED_CORE);
         let Some((least, what)) = shared.clone().min_by(|one, other| one.0.total_cmp(&other.0)) else { return };
-        journal.find(Finding::warning(
-            "core-shared",
-            format!(
-                "Somebody's thread shared the core during {} of {} measurements, most during {what}: beside it the \
-                 core did {} of what it does alone ({} of {} additions a cycle). Costs of memory and CPU there are up \
-                 to {} times too high. Repeat the run when the machine is quiet, or on one with cores of its own.",
-                shared.count(),
-                self.additions.len(),
-                three_digits(least / best),
-                three_digits(*least),
-                three_digits(best),
-                three_digits(best / least)
-            ),
-        ));
+        let message = format!(
+            "Another thread shared the core during {} of {} measurements, most during {what}: the core did {} of what \
+             it does alone ({} of {} additions a cycle). Costs of memory and CPU there are up to {} times too high. \
+             Repeat the run when the machine is quiet, or on one with cores of its own.",
+            shared.count(),
+            self.additions.len(),
+            three_digits(least / best),
+            three_digits(*least),
+            three_digits(best),
+            three_digits(best / least)
+        );
+        let finding = Finding::warning("core-shared", message).with("least", *least, Unit::Count);
+        journal.find(finding.with("best", best, Unit::Count));
+    }
+
+    fn report_core_clock(&self, journal: &mut dyn Journal) {
+        let worst = self.clock.iter().max_by(|one, other| one.0.total_cmp(&other.0));
+        let Some((_, what, Change { core_ghz: Some((before, after)), .. })) = worst else { return };
+        let figures = format!(
+            "The core's frequency changed by more than 2 % during {} of {} measurements, most during {what} ({} to {} \
+             GHz)",
+            self.clock.len(),
+            self.blocks,
+            three_digits(*before),
+            three_digits(*after)
+        );
+        let finding = if self.clock_matters {
+            let advice = "times of memory and CPU there are off by about that ratio. Repeat the run when the machine \
+                          is quiet.";
+            Finding::warning("core-clock-changed", format!("{figures}: {advice}"))
+        } else {
+            Finding::info("core-clock-changed", format!("{figures}; reads of storage hardly depend on it."))
+        };
+        journal.find(finding.with("before", *before, Unit::Gigahertz).with("after", *after, Unit::Gigahertz));
     }
 
     /// Adds a finding for each kind of disturbance, with the worst case by name.
     pub fn report(&self, journal: &mut dyn Journal) {
         self.report_shared_core(journal);
-        let worst_clock = self.clock.iter().max_by(|one, other| one.0.total_cmp(&other.0));
-        if let Some((_, what, Change { core_ghz: Some((before, after)), .. })) = worst_clock {
-            let figures = format!(
-                "The core's frequency changed by more than 2 % during {} of {} measurements, most during {what} ({} to \
-                 {} GHz)",
-                self.clock.len(),
-                self.blocks,
-                three_digits(*before),
-                three_digits(*after)
-            );
-            journal.find(if self.clock_matters {
-                let advice = "times of memory and CPU there are off by about that ratio. Repeat the run when the \
-                              machine is quiet.";
-                Finding::warning("core-clock-changed", format!("{figures}: {advice}"))
-            } else {
-                Finding::info("core-clock-changed", format!("{figures}; reads of storage hardly depend on it."))
-            });
-        }
+        self.report_core_clock(journal);
         if let Some((ratio, what)) = self.shared.iter().max_by(|one, other| one.0.total_cmp(&other.0)) {
             journal.find(Finding::warning(
                 "device-shared",
                 format!(
                     "The device delivered more than was read in {} of {} measurements, {} times as much during {what}: \
-                     somebody else was reading from it, and the latencies contain the wait for them.",
+                     other processes were reading from it, and the latencies contain the wait for them.",
                     self.shared.len(),
                     self.blocks,
                     three_digits(*ratio)

@@ -1,7 +1,7 @@
 //! What the tool itself costs on this machine in this run.
 
-use measure::{Metric, Unit};
-use sys::system_call;
+use measure::schema::own_cost;
+use sys::time::system_call;
 
 use crate::journal::Journal;
 use crate::machine::Machine;
@@ -18,12 +18,10 @@ pub fn measure(machine: &Machine, journal: &mut dyn Journal) {
     let name = clock.name();
     let resolution = clock.resolution().0 as f64;
     let metrics = [
-        Metric::of_samples("clock_read", Unit::Nanoseconds, &name, &clock.read_cost_ns()),
-        Some(Metric::single("clock_resolution", Unit::Nanoseconds, "smallest step between two reads", resolution)),
-        Metric::of_samples("empty_loop", Unit::Nanoseconds, "loop around nothing", &system_call::empty_loop_ns(clock)),
-        Metric::of_samples(
-            "null_device_read",
-            Unit::Nanoseconds,
+        own_cost::CLOCK_READ.of_samples(&name, &clock.read_cost_ns()),
+        Some(own_cost::CLOCK_RESOLUTION.single("smallest step between two reads", resolution)),
+        own_cost::EMPTY_LOOP.of_samples("loop around nothing", &system_call::empty_loop_ns(clock)),
+        own_cost::NULL_DEVICE_READ.of_samples(
             "the read loop over a device that does nothing, depth 32",
             &device::own_cost::null_device_read_ns(clock, DEPTH, SAMPLES),
         ),

@@ -12,16 +12,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use device::pattern::Pattern;
-use device::plan::StopAfter;
-use experiments::disk::{self, DiskParameters, View, Zone};
+use experiments::disk::{self, DiskParameters, Order, Zone};
 use experiments::journal::KeepError;
 use experiments::roundtrip::{self, RoundtripParameters};
 use experiments::{ExperimentError, Journal, Machine, Stop};
 use measure::random::SplitMix64;
-use measure::{Case, Finding, Metric, Nanos};
+use measure::{Case, Finding, Metric, Nanos, Size};
 use support::LoopDevice;
-use sys::target::Caching;
 use tempfile::TempDir;
 
 /// Keeps everything that an experiment says.
@@ -82,24 +79,8 @@ fn file_of_random_data(folder: &TempDir, mebibytes: u64) -> PathBuf {
 }
 
 fn parameters(path: &Path) -> DiskParameters {
-    DiskParameters {
-        paths: vec![path.into()],
-        pattern: Pattern::Random,
-        block_size: 8192,
-        offset: 0,
-        span: None,
-        stop_after: StopAfter::Reads(500),
-        warm_up: StopAfter::Reads(0),
-        seed: 7,
-        workers: 1,
-        depth: 1,
-        reap_batch: None,
-        method: None,
-        caching: Caching::Direct,
-        view: View::Whole,
-        rate: None,
-        evict: false,
-    }
+    let paths = vec![path.into()];
+    DiskParameters { paths, count: Some(500), seed: Some(7), ..DiskParameters::default() }
 }
 
 fn read(parameters: &DiskParameters) -> (Notebook, Result<(), ExperimentError>) {
@@ -137,7 +118,7 @@ fn a_file_in_the_page_cache_is_not_passed_off_as_a_device() {
     let folder = folder();
     let path = file_of_random_data(&folder, 16);
     fs::read(&path).unwrap();
-    let (notebook, outcome) = read(&DiskParameters { caching: Caching::Buffered, ..parameters(&path) });
+    let (notebook, outcome) = read(&DiskParameters { buffered: true, ..parameters(&path) });
     outcome.unwrap();
     let message = notebook.found("served-from-page-cache").expect("the page cache answered and nobody said so");
     assert!(message.contains("This is memory, not the device"), "{message}");
@@ -194,8 +175,8 @@ fn a_file_cut_while_it_is_read_is_an_error_with_its_offset() {
             OpenOptions::new().write(true).open(&path).unwrap().set_len(4096).unwrap();
         })
     };
-    let lasting = StopAfter::Time(Nanos::from_millis(3000));
-    let (_, outcome) = read_in_turn(&DiskParameters { stop_after: lasting, ..parameters(&path) });
+    let lasting = Nanos::from_millis(3000);
+    let (_, outcome) = read_in_turn(&DiskParameters { count: None, duration: Some(lasting), ..parameters(&path) });
     cutter.join().unwrap();
     let message = outcome.expect_err("reads past the end were taken for reads").to_string();
     assert!(message.contains("offset") && message.contains("random"), "{message}");
@@ -205,9 +186,9 @@ fn a_file_cut_while_it_is_read_is_an_error_with_its_offset() {
 fn zones_lie_at_both_edges_and_share_the_workers() {
     let folder = folder();
     let path = file_of_random_data(&folder, 16);
-    let zones = View::Zones(vec![Zone::Outer, Zone::Inner, Zone::Both]);
+    let zones = vec![Zone::Outer, Zone::Inner, Zone::Both];
     let (notebook, outcome) =
-        read(&DiskParameters { view: zones, workers: 2, span: Some(4 << 20), ..parameters(&path) });
+        read(&DiskParameters { zones, workers: Some(2), span: Some(Size(4 << 20)), ..parameters(&path) });
     outcome.unwrap();
     let offsets: Vec<_> = notebook.cases.iter().map(|case| case.parameter("offset").unwrap()).collect();
     assert_eq!(offsets, ["0", (12 << 20).to_string().as_str(), "0"]);
@@ -219,8 +200,7 @@ fn zones_lie_at_both_edges_and_share_the_workers() {
 fn a_sweep_goes_from_the_first_byte_to_the_last() {
     let folder = folder();
     let path = file_of_random_data(&folder, 16);
-    let (notebook, outcome) =
-        read(&DiskParameters { view: View::Sweep(4), stop_after: StopAfter::Reads(50), ..parameters(&path) });
+    let (notebook, outcome) = read(&DiskParameters { sweep: Some(4), count: Some(50), ..parameters(&path) });
     outcome.unwrap();
     let positions: Vec<_> = notebook.cases.iter().map(|case| case.parameters["position"].as_f64().unwrap()).collect();
     assert_eq!(positions.first(), Some(&0.0));
@@ -237,8 +217,9 @@ fn every_method_reads_at_depth_and_counts_the_same() {
     let path = file_of_random_data(&folder, 16);
     for row in sys::read::METHODS {
         let depth = row.depth_max.unwrap_or(8).min(8);
-        let (notebook, outcome) = read(&DiskParameters { method: Some(row), depth, ..parameters(&path) });
-        if let Err(ExperimentError::Reading(error)) = &outcome {
+        let (notebook, outcome) =
+            read(&DiskParameters { io_method: row.name.parse().unwrap(), depth, ..parameters(&path) });
+        if let Err(ExperimentError::Device(error)) = &outcome {
             println!("skipped: {error}");
             continue;
         }
@@ -254,7 +235,8 @@ fn a_round_trip_says_who_answered_each_pass() {
     let path = file_of_random_data(&folder, 64);
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut notebook = Notebook::default();
-    let parameters = RoundtripParameters { paths: vec![path], blocks: 64, block_size: 8192, seed: 3, evict: false };
+    let parameters =
+        RoundtripParameters { paths: vec![path], blocks: 64, seed: Some(3), ..RoundtripParameters::default() };
     roundtrip::run(&parameters, &Machine::observe(Stop::default()), &mut notebook).unwrap();
     if notebook.found("no-direct-io").is_some() || notebook.found("direct-io-ignored").is_some() {
         println!("skipped: the build's file system does no direct I/O");
@@ -281,8 +263,9 @@ fn a_stopped_experiment_returns_without_its_unfinished_case() {
         flag.store(true, std::sync::atomic::Ordering::Relaxed);
     });
     let mut notebook = Notebook::default();
-    let lasting = StopAfter::Time(Nanos::from_millis(60_000));
-    disk::run(&DiskParameters { stop_after: lasting, ..parameters(&path) }, &machine, &mut notebook).unwrap();
+    let lasting = Nanos::from_millis(60_000);
+    let parameters = DiskParameters { count: None, duration: Some(lasting), ..parameters(&path) };
+    disk::run(&parameters, &machine, &mut notebook).unwrap();
     raiser.join().unwrap();
     assert!(notebook.cases.is_empty());
 }
@@ -295,11 +278,8 @@ fn a_device_that_fails_in_the_middle_is_named_with_its_offset() {
         Ok(device) => device,
         Err(reason) => return println!("skipped: a loop device needs root: {reason}"),
     };
-    let sequential = DiskParameters {
-        pattern: Pattern::Sequential,
-        stop_after: StopAfter::Reads(2048),
-        ..parameters(Path::new(&device.device))
-    };
+    let sequential =
+        DiskParameters { pattern: Order::Sequential, count: Some(2048), ..parameters(Path::new(&device.device)) };
     let (notebook, outcome) = read(&sequential);
     outcome.unwrap();
     assert_eq!(value(&notebook.cases[0], "reads"), 2048.0);
@@ -315,7 +295,7 @@ fn the_file_under_test_is_the_same_afterwards() {
     let path = file_of_random_data(&folder, 16);
     let before = fs::read(&path).unwrap();
     let modified = fs::metadata(&path).unwrap().modified().unwrap();
-    read(&DiskParameters { depth: 8, workers: 2, ..parameters(&path) }).1.unwrap();
+    read(&DiskParameters { depth: 8, workers: Some(2), ..parameters(&path) }).1.unwrap();
     let mut after = vec![0; before.len()];
     File::open(&path).unwrap().read_exact_at(&mut after, 0).unwrap();
     assert!(before == after, "the content changed");

@@ -13,24 +13,24 @@ const CHANGE_MIN: f64 = 0.25;
 /// Share of the windows on each side that must lie on their own side of the middle between both medians.
 const SEPARATION: f64 = 0.9;
 
-/// Most stretches that a run is cut into.
+/// Most segments that a run is cut into.
 const STRETCHES_MAX: usize = 8;
 
-/// A stretch of windows with one rate.
+/// A segment of windows with one rate.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stretch {
+pub struct Segment {
     /// Which windows.
     pub windows: Range<usize>,
     /// Median rate of its windows, in the unit of the rates.
     pub rate: f64,
 }
 
-/// Cuts `rates`, one a window, into stretches between lasting changes; one stretch when nothing changed.
+/// Cuts `rates`, one a window, into segments between lasting changes; one segment when nothing changed.
 ///
 /// Each cut minimises the squared distance to the means of both sides (binary segmentation: Scott and Knott, "A
 /// cluster analysis method for grouping means", 1974), and is kept when the change is large, separated and lasting.
 /// Empty for no rates.
-pub fn stretches(rates: &[f64]) -> Vec<Stretch> {
+pub fn segments(rates: &[f64]) -> Vec<Segment> {
     let mut found = Vec::new();
     if !rates.is_empty() {
         cut(rates, 0..rates.len(), STRETCHES_MAX, &mut found);
@@ -38,7 +38,7 @@ pub fn stretches(rates: &[f64]) -> Vec<Stretch> {
     found
 }
 
-fn cut(rates: &[f64], range: Range<usize>, most: usize, found: &mut Vec<Stretch>) {
+fn cut(rates: &[f64], range: Range<usize>, most: usize, found: &mut Vec<Segment>) {
     let split = if most > 1 { lasting_change(&rates[range.clone()]) } else { None };
     match split {
         Some(offset) => {
@@ -46,7 +46,7 @@ fn cut(rates: &[f64], range: Range<usize>, most: usize, found: &mut Vec<Stretch>
             cut(rates, range.start..middle, most / 2, found);
             cut(rates, middle..range.end, most - most / 2, found);
         }
-        None => found.push(Stretch { rate: median(&rates[range.clone()]).unwrap_or(0.0), windows: range }),
+        None => found.push(Segment { rate: median(&rates[range.clone()]).unwrap_or(0.0), windows: range }),
     }
 }
 
@@ -98,17 +98,17 @@ mod tests {
         let mut random = SplitMix64::new(1);
         let mut rates = noisy(&mut random, 3000.0, 40, 0.1);
         rates.extend(noisy(&mut random, 1000.0, 60, 0.1));
-        let stretches = stretches(&rates);
-        assert_eq!(stretches.len(), 2);
-        assert_eq!(stretches[0].windows, 0..40);
-        assert!((stretches[0].rate / stretches[1].rate - 3.0).abs() < 0.3);
+        let segments = segments(&rates);
+        assert_eq!(segments.len(), 2);
+        assert_eq!(segments[0].windows, 0..40);
+        assert!((segments[0].rate / segments[1].rate - 3.0).abs() < 0.3);
     }
 
     #[test]
-    fn a_noisy_but_steady_rate_is_one_stretch() {
+    fn a_noisy_but_steady_rate_is_one_segment() {
         for seed in 0..500 {
             let rates = noisy(&mut SplitMix64::new(seed), 10_000.0, 50, 0.3);
-            assert_eq!(stretches(&rates).len(), 1, "seed {seed}");
+            assert_eq!(segments(&rates).len(), 1, "seed {seed}");
         }
     }
 
@@ -116,19 +116,19 @@ mod tests {
     fn a_hiccup_is_no_lasting_change() {
         let mut rates = vec![100.0; 60];
         rates[30..34].fill(10.0);
-        assert_eq!(stretches(&rates).len(), 1);
+        assert_eq!(segments(&rates).len(), 1);
     }
 
     #[test]
-    fn throttling_twice_gives_three_stretches() {
+    fn throttling_twice_gives_three_segments() {
         let rates: Vec<f64> = [vec![100.0; 20], vec![50.0; 20], vec![20.0; 20]].concat();
-        let windows: Vec<Range<usize>> = stretches(&rates).into_iter().map(|stretch| stretch.windows).collect();
+        let windows: Vec<Range<usize>> = segments(&rates).into_iter().map(|segment| segment.windows).collect();
         assert_eq!(windows, [0..20, 20..40, 40..60]);
     }
 
     #[test]
     fn few_or_no_windows_are_left_whole() {
-        assert!(stretches(&[]).is_empty());
-        assert_eq!(stretches(&[1.0, 9.0]).len(), 1);
+        assert!(segments(&[]).is_empty());
+        assert_eq!(segments(&[1.0, 9.0]).len(), 1);
     }
 }

@@ -42,7 +42,7 @@ macro_rules! words {
 
         impl $name {
             /// The word on the command line, in files and in run documents.
-            pub fn name(self) -> &'static str {
+            $visibility fn name(self) -> &'static str {
                 $crate::words::Word::word(self)
             }
         }

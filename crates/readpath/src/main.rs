@@ -3,6 +3,8 @@
 mod cli;
 mod commands;
 mod exit;
+#[cfg(test)]
+mod from_file;
 mod options;
 mod output;
 mod progress;

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use device::{Description, Device, DeviceError, Slots, Witnesses};
 use measure::random::SplitMix64;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -16,12 +17,12 @@ use storage::btree::{BTree, Built, Bulk, BulkSettings, Key, KeyKind, TreePlace, 
 use storage::exec::nested_loop::{self, Distance, Join, JoinResult, Method};
 use storage::page::{PageKind, PageMut};
 use storage::page_id::PAGE_SIZE;
-use storage::pool::{PageSource, Pool, PoolSettings, Session};
+use storage::pool::{Pool, PoolSettings, Session};
 use storage::row::{RowView, encode};
 use storage::{PageId, RowId, SegmentId, StorageError, loader, number};
-use sys::read::{Completion, Landing, MethodError, MethodRow, ReadMethod, ReadRequest, Wait};
+use sys::file::{Alignment, Caching, Target};
+use sys::read::{Completion, Landing, ReadMethod, ReadRequest, Wait};
 use sys::region::Region;
-use sys::target::{Caching, Target};
 use tempfile::NamedTempFile;
 
 const TABLE: SegmentId = SegmentId(5);
@@ -54,23 +55,34 @@ struct Source {
     fault: Arc<Fault>,
 }
 
-impl PageSource for Source {
-    fn path(&self) -> &Path {
-        self.target.path()
+impl Device for Source {
+    fn name(&self) -> String {
+        Device::name(&self.target)
     }
 
     fn size(&self) -> u64 {
-        self.target.size()
+        Device::size(&self.target)
     }
 
-    fn check_pages(&self) -> Result<(), String> {
-        self.target.check_pages()
+    fn alignment(&self) -> Alignment {
+        Device::alignment(&self.target)
     }
 
-    fn open(&self, row: &MethodRow, depth: usize, slot_bytes: usize) -> Result<Box<dyn ReadMethod>, MethodError> {
-        let method = self.target.open(row, depth, slot_bytes)?;
-        let requests = vec![ReadRequest { offset: 0, length: 0, slot: 0 }; method.depth()];
-        Ok(Box::new(Watched { method, requests, fault: Arc::clone(&self.fault) }))
+    fn describe(&self) -> Description {
+        self.target.describe()
+    }
+
+    fn open(&self, team: &[Slots]) -> Result<device::Opened, DeviceError> {
+        let opened = Device::open(&self.target, team)?;
+        let watched = |method: Box<dyn ReadMethod>| {
+            let requests = vec![ReadRequest { offset: 0, length: 0, slot: 0 }; method.depth()];
+            Box::new(Watched { method, requests, fault: Arc::clone(&self.fault) }) as Box<dyn ReadMethod>
+        };
+        Ok(device::Opened { methods: opened.methods.into_iter().map(watched).collect(), ..opened })
+    }
+
+    fn witnesses(&self) -> Witnesses<'_> {
+        self.target.witnesses()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why a subject could not do what was asked: sentences for the user, without the types of what stands below.
 
+use device::DeviceError;
 use server::ServerError;
 use server::private::PrivateServerError;
 use storage::StorageError;
@@ -68,6 +69,15 @@ impl From<dataset::Refused> for SubjectError {
 impl From<TargetError> for SubjectError {
     fn from(error: TargetError) -> SubjectError {
         SubjectError::Failed(error.to_string())
+    }
+}
+
+impl From<DeviceError> for SubjectError {
+    fn from(error: DeviceError) -> SubjectError {
+        match error {
+            DeviceError::Word(sentence) => SubjectError::Parameters(sentence),
+            other => SubjectError::Failed(other.to_string()),
+        }
     }
 }
 

@@ -29,7 +29,7 @@ fn engine_with(directory: &TempDir, io: Io, on: Option<&str>, (table, pool_bytes
         io,
         depth: 64,
         caching: Caching::Buffered,
-        model: on.map(|name| model::named(name).unwrap().unwrap()),
+        device: on.unwrap_or_default().into(),
         reload: false,
     };
     let mut engine = JoinEngine::new(settings, Clock::calibrate()).unwrap();

@@ -72,7 +72,7 @@ impl Engine {
                 io,
                 depth: DEPTH,
                 caching: Caching::Direct,
-                model: None,
+                device: PathBuf::new(),
                 reload: false,
             };
             let mut engine = JoinEngine::new(settings, clock).map_err(|error| error.to_string())?;

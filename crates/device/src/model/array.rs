@@ -8,8 +8,8 @@ use measure::Nanos;
 use measure::random::SplitMix64;
 use serde::{Deserialize, Serialize};
 
-use super::agenda::{Agenda, Server};
 use super::bound::{Bound, Bounds};
+use super::event_queue::{EventQueue, Server};
 use super::hard_disk::{HardDisk, HardDiskParameters};
 use super::timing::{Request, Timing, micros, transfer};
 
@@ -102,7 +102,7 @@ enum Event {
 #[derive(Debug)]
 pub struct Array {
     parameters: ArrayParameters,
-    agenda: Agenda<Event>,
+    events: EventQueue<Event>,
     link: Server,
     disks: Vec<HardDisk>,
     /// Parts that a disk is reading, by the number that the disk knows them by.
@@ -118,7 +118,7 @@ impl Array {
     /// An idle array. The parameters have been checked.
     pub fn new(parameters: ArrayParameters) -> Array {
         Array {
-            agenda: Agenda::default(),
+            events: EventQueue::default(),
             link: Server::default(),
             disks: (0..parameters.disks).map(|_| HardDisk::new(parameters.disk.clone())).collect(),
             reading: HashMap::new(),
@@ -150,7 +150,7 @@ impl Array {
             let bytes = end.min((stripe + 1) * size) - from;
             let part = Part { id: request.id, stripe, offset: from, bytes };
             if self.has(stripe) {
-                self.agenda.enter(now + micros(self.parameters.cache_read_us), Event::Fetched(part));
+                self.events.enter(now + micros(self.parameters.cache_read_us), Event::Fetched(part));
             } else {
                 self.fetch(now, part);
             }
@@ -173,7 +173,7 @@ impl Array {
             Event::Fetched(part) => {
                 self.cached.insert(part.stripe);
                 let sent = self.link.serve(now, transfer(part.bytes, self.parameters.link_mb_s));
-                self.agenda.enter(sent, Event::Sent(part));
+                self.events.enter(sent, Event::Sent(part));
             }
             Event::Sent(part) => {
                 let left = self.left.get_mut(&part.id).map_or(0, |left| {
@@ -182,7 +182,7 @@ impl Array {
                 });
                 if left == 0 {
                     self.left.remove(&part.id);
-                    self.agenda.enter(now + self.half_trip(), Event::Answered(part.id));
+                    self.events.enter(now + self.half_trip(), Event::Answered(part.id));
                 }
             }
             Event::Answered(id) => done.push(id),
@@ -192,16 +192,16 @@ impl Array {
 
 impl Timing for Array {
     fn submit(&mut self, now: Nanos, request: Request) {
-        self.agenda.enter(now + self.half_trip(), Event::Arrived(request));
+        self.events.enter(now + self.half_trip(), Event::Arrived(request));
     }
 
     fn next_event(&mut self) -> Option<Nanos> {
         let disks = self.disks.iter_mut().filter_map(Timing::next_event).min();
-        [self.agenda.next(), disks].into_iter().flatten().min()
+        [self.events.next(), disks].into_iter().flatten().min()
     }
 
     fn advance(&mut self, now: Nanos, done: &mut Vec<u64>) {
-        while let Some((at, event)) = self.agenda.due(now) {
+        while let Some((at, event)) = self.events.due(now) {
             self.happen(at, event, done);
         }
         let mut read = Vec::new();

@@ -5,14 +5,15 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::array::ArrayParameters;
+use super::error::ModelError;
 use super::hard_disk::HardDiskParameters;
+use super::kind::{Model, ModelKind};
 use super::ssd::SsdParameters;
-use super::{Device, Model, ModelError};
 
 /// Largest file that is read: a description takes less than a KiB.
 const FILE_MAX: u64 = 1 << 20;
 
-/// What a device can be: the names that [`Device`] is written with.
+/// What a device can be: the names that [`ModelKind`] is written with.
 const KINDS: [&str; 4] = ["fixed-latency", "hard-disk", "ssd", "network-array"];
 
 /// Reads the model that a file describes.
@@ -33,17 +34,17 @@ pub(super) fn read(path: &Path) -> Result<Model, ModelError> {
     let name = text_of("name")?;
     let kind = text_of("kind")?.ok_or_else(|| refuse(format!("it gives no kind; known: {}", KINDS.join(", "))))?;
     // One kind after the other, and not serde's own tag: that one forgets which field was wrong.
-    let device = match kind.as_str() {
-        "fixed-latency" if table.is_empty() => Ok(Device::FixedLatency),
+    let described = match kind.as_str() {
+        "fixed-latency" if table.is_empty() => Ok(ModelKind::FixedLatency),
         "fixed-latency" => return Err(refuse("a device of fixed latency has no parameters: it takes 100 us".into())),
-        "hard-disk" => HardDiskParameters::deserialize(table).map(Device::HardDisk),
-        "ssd" => SsdParameters::deserialize(table).map(Device::Ssd),
-        "network-array" => ArrayParameters::deserialize(table).map(Device::NetworkArray),
+        "hard-disk" => HardDiskParameters::deserialize(table).map(ModelKind::HardDisk),
+        "ssd" => SsdParameters::deserialize(table).map(ModelKind::Ssd),
+        "network-array" => ArrayParameters::deserialize(table).map(ModelKind::NetworkArray),
         _ => return Err(refuse(format!("there is no kind '{kind}'; known: {}", KINDS.join(", ")))),
     }
     .map_err(unreadable)?;
-    device.check().map_err(|bound| refuse(bound.to_string()))?;
+    described.check().map_err(|bound| refuse(bound.to_string()))?;
     let from_path = || path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let name = name.unwrap_or_else(from_path);
-    Ok(Model { name, device, origins: &[] })
+    Ok(Model { name, kind: described, origins: &[] })
 }

@@ -8,8 +8,8 @@ use std::collections::{HashMap, VecDeque};
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
-use super::agenda::{Agenda, Server};
 use super::bound::{Bound, Bounds};
+use super::event_queue::{EventQueue, Server};
 use super::timing::{Request, Timing, micros, transfer};
 
 /// What data sheets say of a solid-state disk and of its flash.
@@ -112,7 +112,7 @@ struct Die {
 #[derive(Debug)]
 pub struct Ssd {
     parameters: SsdParameters,
-    agenda: Agenda<Event>,
+    events: EventQueue<Event>,
     /// Commands that the disk's queue had no room for.
     outside: VecDeque<Request>,
     /// Pages left of each command in the queue.
@@ -128,7 +128,7 @@ impl Ssd {
     pub fn new(parameters: SsdParameters) -> Ssd {
         let channels = parameters.channels as usize;
         Ssd {
-            agenda: Agenda::default(),
+            events: EventQueue::default(),
             outside: VecDeque::new(),
             inside: HashMap::new(),
             controller: Server::default(),
@@ -146,7 +146,7 @@ impl Ssd {
         {
             let passed = self.controller.serve(now, micros(self.parameters.controller_us));
             self.inside.insert(request.id, 0);
-            self.agenda.enter(passed, Event::Passed(request));
+            self.events.enter(passed, Event::Passed(request));
         }
     }
 
@@ -172,7 +172,7 @@ impl Ssd {
             && let Some(page) = die.waiting.pop_front()
         {
             die.is_busy = true;
-            self.agenda.enter(now + micros(self.parameters.page_read_us), Event::InRegister(page));
+            self.events.enter(now + micros(self.parameters.page_read_us), Event::InRegister(page));
         }
     }
 
@@ -182,13 +182,13 @@ impl Ssd {
             Event::InRegister(page) => {
                 let channel = page.die % self.channels.len();
                 let carried = self.channels[channel].serve(now, transfer(page.bytes, self.parameters.channel_mb_s));
-                self.agenda.enter(carried, Event::Carried(page));
+                self.events.enter(carried, Event::Carried(page));
             }
             Event::Carried(page) => {
                 self.dies[page.die].is_busy = false;
                 self.sense(now, page.die);
                 let delivered = self.interface.serve(now, transfer(page.bytes, self.parameters.interface_mb_s));
-                self.agenda.enter(delivered, Event::Delivered(page));
+                self.events.enter(delivered, Event::Delivered(page));
             }
             Event::Delivered(page) => {
                 let left = self.inside.get_mut(&page.id).map_or(0, |left| {
@@ -212,11 +212,11 @@ impl Timing for Ssd {
     }
 
     fn next_event(&mut self) -> Option<Nanos> {
-        self.agenda.next()
+        self.events.next()
     }
 
     fn advance(&mut self, now: Nanos, done: &mut Vec<u64>) {
-        while let Some((at, event)) = self.agenda.due(now) {
+        while let Some((at, event)) = self.events.due(now) {
             self.happen(at, event, done);
         }
     }

@@ -1,20 +1,19 @@
-//! What is read and how: the opened file, device or model of one path.
+//! One path under measurement: the opened device, the region that is read, and what was seen of it beforehand.
 
 use std::path::Path;
 
-use device::model::hard_disk::HardDiskParameters;
-use device::model::{self, Device, Model};
+use device::Device;
 use device::pattern::{Offsets, Pattern, Span};
+use measure::Parameters;
+use measure::quantity::size_in_words;
+use measure::schema::disk::parameters;
 use serde_json::json;
-use sys::block_device::BlockDevice;
-use sys::read::{self, MethodRow};
-use sys::target::{Caching, Kind, Target};
-use sys::witness;
+use sys::file::{Caching, witness};
 
-use super::{DiskParameters, View, does_not_fit};
+use super::parameters::{DiskParameters, View};
+use super::workload::Workload;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
-use crate::reading::Place;
 use crate::region;
 
 /// Span of a zone that is not given, as in the source: 2 GiB, or a third of what there is.
@@ -26,76 +25,44 @@ const NOWAIT_SAMPLE: u64 = 16;
 /// One path, opened and checked.
 pub(super) struct Setting<'a> {
     path: &'a Path,
-    subject: Subject,
-    parameters: &'a DiskParameters,
+    pub(super) device: Box<dyn Device>,
+    pub(super) workload: Workload,
+    pub(super) view: View,
+    /// The region, or one zone's worth of it at its start.
+    pub(super) span: Span,
+    evict: bool,
     pub(super) cached_before: Option<f64>,
-    never_written: f64,
-}
-
-enum Subject {
-    Device { target: Target, block_device: Option<BlockDevice> },
-    Model(Model),
+    pub(super) never_written: f64,
 }
 
 impl<'a> Setting<'a> {
     /// Opens the path and refuses what cannot be measured, before anything is.
-    pub(super) fn open(path: &'a Path, parameters: &'a DiskParameters) -> Result<Setting<'a>, ExperimentError> {
-        let subject = match model::named(&path.to_string_lossy()) {
-            Some(Ok(model)) => Subject::Model(model),
-            Some(Err(error)) => return Err(ExperimentError::Parameters(error.to_string())),
-            None => {
-                let target = Target::open(path, parameters.caching)?;
-                target.check_block_size(parameters.block_size as u64)?;
-                let block_device = BlockDevice::under(&target).ok();
-                Subject::Device { target, block_device }
-            }
-        };
-        let mut setting = Setting { path, subject, parameters, cached_before: None, never_written: 0.0 };
+    pub(super) fn open(path: &'a Path, parameters: &DiskParameters) -> Result<Setting<'a>, ExperimentError> {
+        let device = device::open(path, parameters.caching())?;
+        let (workload, view) = (parameters.workload(), parameters.view());
+        device::check_block_size(device.as_ref(), workload.block_size as u64)?;
+        let span = span(path, device.size(), &view, parameters)?;
+        let evict = parameters.evict;
+        let mut setting =
+            Setting { path, device, workload, view, span, evict, cached_before: None, never_written: 0.0 };
         setting.check()?;
-        if let (Subject::Device { target, .. }, Caching::Buffered) = (&setting.subject, parameters.caching) {
-            let span = setting.span(parameters)?;
-            let cached = witness::cached(target, span.offset, span.length).ok();
-            setting.cached_before = cached.map(|cached| cached.pages as f64 / cached.of.max(1) as f64);
-        }
+        setting.cached_before = setting.page_cached();
         Ok(setting)
     }
 
     fn check(&self) -> Result<(), ExperimentError> {
-        let span = self.span(self.parameters)?;
-        if let Subject::Model(model) = &self.subject
-            && self.parameters.workers > 1
-            && self.parameters.rate.is_some()
-        {
-            let sentence = format!("--rate on the model {} works with one worker: leave --workers at 1", model.name);
+        if self.device.describe().is_virtual && self.workload.workers > 1 && self.workload.rate.is_some() {
+            let name = self.device.name();
+            let sentence = format!("--rate on the model {name} works with one worker: leave --workers at 1");
             return Err(ExperimentError::Parameters(sentence));
         }
-        let alignment = match &self.subject {
-            Subject::Device { target, .. } => u64::from(target.alignment().offset),
-            Subject::Model(_) => 1,
-        };
-        if span.offset % alignment.max(1) != 0 {
-            return Err(ExperimentError::Parameters(format!(
-                "--offset must be a multiple of {alignment} bytes on {}",
-                self.name()
-            )));
+        let alignment = self.device.alignment().offset.max(1);
+        if !self.span.offset.is_multiple_of(u64::from(alignment)) {
+            let name = self.name();
+            let sentence = format!("--offset must be a multiple of {alignment} bytes on {name}");
+            return Err(ExperimentError::Parameters(sentence));
         }
         Ok(())
-    }
-
-    /// Bytes of the file, device or model.
-    pub(super) fn size(&self) -> u64 {
-        match &self.subject {
-            Subject::Device { target, .. } => target.size(),
-            Subject::Model(model) => model.size(),
-        }
-    }
-
-    /// The modelled hard disk that is read, if it is one.
-    pub(super) fn hard_disk(&self) -> Option<&HardDiskParameters> {
-        match &self.subject {
-            Subject::Model(Model { device: Device::HardDisk(parameters), .. }) => Some(parameters),
-            _ => None,
-        }
     }
 
     /// The path as it was given.
@@ -103,125 +70,100 @@ impl<'a> Setting<'a> {
         self.path.display().to_string()
     }
 
-    /// The region, or one zone's worth of it at its start.
-    pub(super) fn span(&self, parameters: &DiskParameters) -> Result<Span, ExperimentError> {
-        let rest = self.size().saturating_sub(parameters.offset);
-        let block = parameters.block_size as u64;
-        let whole = match parameters.view {
-            View::Zones(_) => ZONE.min(rest / 3),
-            _ => rest,
-        };
-        let length = parameters.span.unwrap_or(whole);
-        if parameters.span.is_some_and(|span| span < block) {
-            let sentence = format!("a span of {length} bytes holds no block of {block}: give a larger --span");
-            return Err(ExperimentError::Parameters(sentence));
-        }
-        if length > rest || length < block {
-            return Err(does_not_fit(&self.name(), self.size(), parameters.offset, length.max(block)));
-        }
-        Ok(Span { offset: parameters.offset, length: length / block * block })
-    }
-
-    /// Where the reads go, for the reading.
-    pub(super) fn place(&self, depth: usize) -> Place<'_> {
-        match &self.subject {
-            Subject::Model(model) => Place::Model(model),
-            Subject::Device { block_device, .. } => Place::Device {
-                path: self.path,
-                block_device: block_device.as_ref(),
-                caching: self.parameters.caching,
-                method: self.method(depth),
-                never_written: self.never_written,
-            },
-        }
-    }
-
-    /// The I/O method's name at this depth.
-    pub(super) fn method_name(&self, depth: usize) -> &'static str {
-        match self.subject {
-            Subject::Model(_) => "model",
-            Subject::Device { .. } => self.method(depth).name,
-        }
-    }
-
-    fn method(&self, depth: usize) -> &'static MethodRow {
-        let best = || read::method(read::best_method(depth)).expect("the best method is in the table");
-        self.parameters.method.unwrap_or_else(best)
-    }
-
-    /// Share of a sample of blocks that the kernel answers without waiting for storage, for buffered reads; taken
-    /// after them, because a refused read starts the fetch.
-    pub(super) fn answered_at_once(&self) -> Option<f64> {
-        let Subject::Device { target, .. } = &self.subject else { return None };
-        let span = self.span(self.parameters).ok()?;
-        if self.parameters.caching == Caching::Direct {
-            return None;
-        }
-        let block_size = self.parameters.block_size;
-        let mut offsets = Offsets::new(Pattern::Random, span, block_size, !self.parameters.seed, None);
-        let sample: Vec<u64> = (0..NOWAIT_SAMPLE.min(span.blocks(block_size))).map(|_| offsets.advance()).collect();
-        let probe = witness::nowait_hits(target, &sample, block_size).ok()?;
-        Some(probe.answered as f64 / sample.len().max(1) as f64)
-    }
-
-    /// Tells the run what it is about.
+    /// Describes the device in the run.
     pub(super) fn describe(&self, journal: &mut dyn Journal) {
-        match &self.subject {
-            Subject::Model(model) => describe_model(model, journal),
-            Subject::Device { target, block_device } => describe_device(target, block_device.as_ref(), journal),
+        for (key, value) in self.device.describe().subject {
+            journal.describe_subject(&key, value);
         }
     }
 
     /// Evicts when that was asked for, and looks whether the region holds data.
-    pub(super) fn prepare(
-        &mut self,
-        parameters: &DiskParameters,
-        journal: &mut dyn Journal,
-    ) -> Result<(), ExperimentError> {
-        let Subject::Device { target, .. } = &self.subject else { return Ok(()) };
-        let region_span = match parameters.view {
-            View::Whole => self.span(parameters)?,
-            _ => Span { offset: 0, length: self.size() },
+    pub(super) fn prepare(&mut self, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+        let Some(target) = self.device.witnesses().target() else { return Ok(()) };
+        let region_span = match self.view {
+            View::Whole => self.span,
+            _ => Span { offset: 0, length: self.device.size() },
         };
-        self.never_written = region::check(target, region_span, parameters.block_size, parameters.seed, journal)?;
-        if parameters.evict {
+        let Workload { block_size, seed, .. } = self.workload;
+        let never_written = region::check(target, region_span, block_size, seed, journal)?;
+        if self.evict {
             let refused = |reason| ExperimentError::Parameters(format!("{} cannot be evicted: {reason}", self.name()));
             witness::evict(target, region_span.offset, region_span.length).map_err(refused)?;
         }
+        self.never_written = never_written;
         Ok(())
     }
-}
 
-/// Tells the run about a model: its parameters, and where they are from; shared with the other experiments on devices.
-pub(crate) fn describe_model(model: &Model, journal: &mut dyn Journal) {
-    journal.describe_subject("kind", json!("model"));
-    journal.describe_subject("name", json!(model.name));
-    journal.describe_subject("size", json!(model.size()));
-    journal.describe_subject("parameters", json!(model.device));
-    if !model.origins.is_empty() {
-        let origins: serde_json::Map<_, _> =
-            model.origins.iter().map(|(field, origin)| ((*field).to_string(), json!(origin))).collect();
-        journal.describe_subject("origins", json!(origins));
+    /// Share of the region in the page cache, where reads go through one.
+    fn page_cached(&self) -> Option<f64> {
+        let witnesses = self.device.witnesses();
+        let target = witnesses.target().filter(|target| target.caching() == Caching::Buffered)?;
+        let cached = witness::cached(target, self.span.offset, self.span.length).ok()?;
+        Some(cached.pages as f64 / cached.of.max(1) as f64)
+    }
+
+    /// Share of a sample of blocks that the kernel returns without waiting for storage, for buffered reads; taken
+    /// after them, because a refused read starts the fetch.
+    pub(super) fn answered_at_once(&self) -> Option<f64> {
+        let witnesses = self.device.witnesses();
+        let target = witnesses.target().filter(|target| target.caching() == Caching::Buffered)?;
+        let Workload { block_size, seed, .. } = self.workload;
+        let mut offsets = Offsets::new(Pattern::Random, self.span, block_size, !seed, None);
+        let blocks = NOWAIT_SAMPLE.min(self.span.blocks(block_size));
+        let sample: Vec<u64> = (0..blocks).map(|_| offsets.advance()).collect();
+        let probe = witness::nowait_hits(target, &sample, block_size).ok()?;
+        Some(probe.answered as f64 / sample.len().max(1) as f64)
+    }
+
+    /// The parameters of a case in the order in which they are shown.
+    pub(super) fn case(&self, workload: &Workload, span: Span) -> Parameters {
+        use device::plan::StopAfter;
+        let witnesses = self.device.witnesses();
+        let is_direct = witnesses.target().is_none_or(|target| target.caching() == Caching::Direct);
+        let length = match workload.stop_after {
+            StopAfter::Reads(count) => parameters::COUNT.of(count),
+            StopAfter::Time(time) => parameters::DURATION.of(time.as_seconds()),
+        };
+        let always = [
+            parameters::PATH.of(self.name()),
+            parameters::PATTERN.of(workload.pattern.name()),
+            parameters::BLOCK_SIZE.of(workload.block_size),
+            parameters::SPAN.of(span.length),
+            parameters::OFFSET.of(span.offset),
+            length,
+            parameters::SEED.of(workload.seed),
+            parameters::WORKERS.of(workload.workers),
+            parameters::DEPTH.of(workload.depth),
+            parameters::REAP_BATCH.of(workload.reap_batch),
+            parameters::IO_METHOD.of(witnesses.method_name(workload.slots())),
+            parameters::DIRECT.of(is_direct),
+        ];
+        always.into_iter().chain(workload.rate.map(|rate| parameters::RATE.of(json!(rate)))).collect()
     }
 }
 
-/// Tells the run about a file or block device; shared with the other experiments on devices.
-pub(crate) fn describe_device(target: &Target, block_device: Option<&BlockDevice>, journal: &mut dyn Journal) {
-    journal.describe_subject("kind", json!("device"));
-    journal.describe_subject("path", json!(target.path().display().to_string()));
-    let what = if target.kind() == Kind::BlockDevice { "block device" } else { "file" };
-    journal.describe_subject("what", json!(what));
-    journal.describe_subject("size", json!(target.size()));
-    journal.describe_subject("filesystem", json!(target.filesystem()));
-    let alignment = target.alignment();
-    journal.describe_subject(
-        "direct_alignment",
-        json!({ "offset": alignment.offset, "memory": alignment.memory, "source": alignment.source }),
-    );
-    if let Some(device) = block_device {
-        journal.describe_subject("device", json!(device.name));
-        journal.describe_subject("rotational", json!(device.rotational));
-        journal.describe_subject("scheduler", json!(device.scheduler));
-        journal.describe_subject("read_ahead_kib", json!(device.read_ahead_kib));
+/// The region that the parameters ask for, of a device of `size` bytes.
+fn span(path: &Path, size: u64, view: &View, parameters: &DiskParameters) -> Result<Span, ExperimentError> {
+    let offset = parameters.offset.0;
+    let rest = size.saturating_sub(offset);
+    let block = parameters.block_size.0;
+    let whole = match view {
+        View::Zones(_) => ZONE.min(rest / 3),
+        _ => rest,
+    };
+    let length = parameters.span.map_or(whole, |span| span.0);
+    if parameters.span.is_some_and(|span| span.0 < block) {
+        let sentence = format!("a span of {length} bytes holds no block of {block}: give a larger --span");
+        return Err(ExperimentError::Parameters(sentence));
     }
+    if length > rest || length < block {
+        return Err(ExperimentError::Parameters(format!(
+            "{} holds {}: {} from offset {} on are not in it; give a smaller --span or --offset",
+            path.display(),
+            size_in_words(size),
+            size_in_words(length.max(block)),
+            size_in_words(offset)
+        )));
+    }
+    Ok(Span { offset, length: length / block * block })
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
-use device::workers::{self, Team};
+use device::workers::Team;
 use measure::quantity::three_digits;
 use measure::{Case, Finding, Metric, Nanos, Unit};
 use serde_json::json;
@@ -13,7 +13,7 @@ use storage::page_id::PAGE_SIZE;
 use subjects::NestedLoops;
 use subjects::join_engine::Io;
 use subjects::nested_loops::{JoinCost, JoinPass};
-use sys::read::{best_method, method};
+use sys::file::Target;
 
 use super::planner::Costs;
 use super::{Bench, Plan};
@@ -273,14 +273,12 @@ fn device_reads(bench: &Bench<'_>, depth: usize) -> Result<f64, ExperimentError>
         stop_after: StopAfter::Reads(DEVICE_READS),
         rate: None,
     };
-    let reading = match &bench.parameters.model {
-        Some(model) => workers::read_model(model, &[plan], bench.machine.stop.flag()),
-        None => {
-            let method = method(best_method(depth)).expect("the best method is one of the table");
-            let (clock, stop) = (bench.machine.clock, bench.machine.stop.flag());
-            Team { path: &path, caching: bench.parameters.caching, method, clock, stop }.read(&[plan])?
-        }
+    let device = match &bench.on {
+        Some(device) => device.as_ref(),
+        None => &Target::open(&path, bench.parameters.caching)?,
     };
+    let plans = [plan];
+    let reading = Team::open(device, None, &plans)?.read(&bench.machine.clock, bench.machine.stop.flag());
     if let Some(failure) = reading.outcome.failure {
         return Err(ExperimentError::ReadFailed { path, failure });
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use dataset::DataSet;
 use dataset::keyed::KeyedShape;
-use device::model::Model;
+use device::Device;
 use measure::quantity::size_in_words;
 use measure::{Finding, Parameters};
 use serde_json::json;
@@ -112,8 +112,8 @@ pub struct JoinParameters {
     pub depth: usize,
     /// Joins of each case.
     pub repeat: usize,
-    /// A device in place of the real one.
-    pub model: Option<Model>,
+    /// The device that the tables are placed on, such as `model:ssd`; empty: they are read where they are.
+    pub device: PathBuf,
     /// Whether tables that are there are loaded again.
     pub reload: bool,
 }
@@ -185,6 +185,8 @@ struct Bench<'a> {
     parameters: &'a JoinParameters,
     machine: &'a Machine,
     engine: JoinEngine,
+    /// The device that the tables are placed on, where they are placed on one.
+    on: Option<Box<dyn Device>>,
     /// Its name among several subjects.
     subject: Option<&'static str>,
 }
@@ -216,12 +218,15 @@ fn begin_engine<'a>(
         io: parameters.io,
         depth: parameters.depth,
         caching: parameters.caching,
-        model: parameters.model.clone(),
+        device: parameters.device.clone(),
         reload: parameters.reload,
     };
     let engine = JoinEngine::new(settings, machine.clock)
         .map_err(|error| ExperimentError::Parameters(format!("--pool {}: {error}", parameters.pool)))?;
-    let bench = Bench { parameters, machine, engine, subject };
+    let is_placed = device::has_prefix(&parameters.device);
+    let on = is_placed.then(|| device::open(&parameters.device, parameters.caching)).transpose();
+    let on = on.map_err(|error| ExperimentError::Parameters(error.to_string()))?;
+    let bench = Bench { parameters, machine, engine, on, subject };
     bench.describe(journal);
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
@@ -268,25 +273,25 @@ impl Bench<'_> {
     }
 
     fn describe(&self, journal: &mut dyn Journal) {
-        let JoinParameters { directory, model, pool, rows, .. } = self.parameters;
-        journal.describe_subject("kind", json!(if model.is_some() { "model" } else { "engine" }));
+        let JoinParameters { directory, pool, rows, .. } = self.parameters;
+        journal.describe_subject("kind", json!(if self.on.is_some() { "model" } else { "engine" }));
         journal.describe_subject("path", json!(directory.display().to_string()));
         journal.describe_subject("rows", json!(rows));
         journal.describe_subject("pool_bytes", json!(pool));
         journal.describe_subject("io_method", json!(self.engine.method()));
-        if let Some(model) = model {
-            journal.describe_subject("model", json!(model.name));
-            journal.describe_subject("model_parameters", json!(model.device));
+        if let Some(device) = &self.on {
+            journal.describe_subject("model", json!(device.name()));
+            journal.describe_subject("model_parameters", device.describe().subject["parameters"].clone());
             journal.find(Finding::info(
                 "virtual-time",
                 format!(
                     "Times are those of the model {}, which takes none of this machine's: the processor's part of a \
                      join is not in them.",
-                    model.name
+                    device.name()
                 ),
             ));
         }
-        if model.is_none() && self.parameters.io == Io::Async && self.engine.method() == "threads" {
+        if self.on.is_none() && self.parameters.io == Io::Async && self.engine.method() == "threads" {
             journal.find(Finding::warning(
                 "io-uring-refused",
                 "The kernel or its administrator refuses io_uring: each read in flight has a thread of its own, which \
@@ -310,7 +315,7 @@ impl Bench<'_> {
 
     /// The parameters that all cases have.
     fn case_parameters(&self, rand: u8) -> Parameters {
-        let JoinParameters { pad, rows, outer_rows, io, caching, depth, model, .. } = self.parameters;
+        let JoinParameters { pad, rows, outer_rows, io, caching, depth, .. } = self.parameters;
         let mut parameters = Parameters::new();
         if let Some(subject) = self.subject {
             parameters.insert("subject".into(), json!(subject));
@@ -322,14 +327,14 @@ impl Bench<'_> {
         parameters.insert("io".into(), json!(io.name()));
         parameters.insert("direct".into(), json!(*caching == Caching::Direct));
         parameters.insert("depth".into(), json!(depth));
-        if let Some(model) = model {
-            parameters.insert("on".into(), json!(format!("model:{}", model.name)));
+        if let Some(device) = &self.on {
+            parameters.insert("on".into(), json!(format!("model:{}", device.name())));
         }
         parameters
     }
 
     fn is_virtual(&self) -> bool {
-        self.parameters.model.is_some()
+        self.on.is_some()
     }
 
     /// Ends the experiment when the user asked for that.

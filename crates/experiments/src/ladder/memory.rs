@@ -4,14 +4,16 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use measure::quantity::{format_nanos, size_in_words};
-use measure::{Case, Finding, Metric, Nanos, Unit};
-use serde_json::json;
+use measure::schema::ladder;
+use measure::schema::ladder::parameters::{BLOCK_SIZE, FOOTPRINT, HUGE_BYTES, PAGES};
+use measure::{Case, Finding, Nanos};
 use sys::bandwidth::Stream;
 use sys::chase::Chase;
 use sys::host;
 use sys::region::Pages;
 
-use super::{BLOCK, Steps, rung, timed_rung};
+use super::steps::{Steps, rung};
+use super::storage::BLOCK;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::{Conditions, Sensitivity};
@@ -30,8 +32,8 @@ const FOOTPRINT_MAX: u64 = 2 << 30;
 /// Share of the free memory that a probe may take.
 const MEMORY_SHARE: u64 = 4;
 
-/// A load half-way into the third level that costs this many times one in its front says that the level is smaller
-/// than it claims to be.
+/// If a load half-way into the third level costs this many times one at its start, the level is smaller than it
+/// claims.
 const L3_SHRUNK: f64 = 2.5;
 
 /// Time for each number of streaming threads.
@@ -87,9 +89,11 @@ fn chase_rung(
     steps.say(&what, Duration::from_secs(seconds), journal);
     let Some(mut chase) = chase(steps, footprint, pages)? else { return Ok(None) };
     let mut parameters = rung(name);
-    parameters.insert("footprint".into(), json!(footprint));
-    parameters.insert("pages".into(), json!(if pages == Pages::Huge { "huge" } else { "small" }));
-    parameters.insert("huge_bytes".into(), json!(chase.huge_bytes()));
+    parameters.extend([
+        FOOTPRINT.of(footprint),
+        PAGES.of(if pages == Pages::Huge { "huge" } else { "small" }),
+        HUGE_BYTES.of(chase.huge_bytes()),
+    ]);
     if pages == Pages::Huge {
         report_huge(name, footprint, chase.huge_bytes(), journal);
     }
@@ -101,12 +105,12 @@ fn chase_rung(
         chase.latency_ns(&clock, (footprint as u64 / 64).clamp(1024, loads));
         (0..SAMPLES).map(|_| chase.latency_ns(&clock, loads)).collect()
     };
-    timed_rung(steps, parameters, source, sample, journal)
+    steps.timed_rung(name, parameters, source, sample, journal)
 }
 
 /// A ring through the footprint; `None` when ^C came while it was made.
 fn chase(steps: &Steps<'_>, footprint: usize, pages: Pages) -> Result<Option<Chase>, ExperimentError> {
-    match Chase::new_unless_stopped(footprint, pages, steps.parameters.seed, steps.machine.stop.flag()) {
+    match Chase::new_unless_stopped(footprint, pages, steps.parameters.seed(), steps.machine.stop.flag()) {
         Ok(chase) => Ok(Some(chase)),
         Err(error) if error.kind() == ErrorKind::Interrupted => Ok(None),
         Err(reason) => Err(ExperimentError::Memory { what: "the pointer chase", bytes: footprint, reason }),
@@ -128,7 +132,7 @@ pub(super) fn report_huge(name: &str, footprint: usize, huge: Option<u64>, journ
     }
 }
 
-/// A virtual machine is told the size of the whole third level, and shares it.
+/// A virtual machine sees the size of the whole third level, which it shares.
 fn check_third_level(
     steps: &Steps<'_>,
     footprint: usize,
@@ -169,23 +173,18 @@ fn sequential(steps: &Steps<'_>, footprint: usize, journal: &mut dyn Journal) ->
     let stream = Stream::new(footprint, Pages::Huge).map_err(memory)?;
     let conditions = Conditions::now(steps.machine);
     let mut parameters = rung("dram-sequential");
-    parameters.insert("footprint".into(), json!(footprint));
-    parameters.insert("block_size".into(), json!(BLOCK));
+    parameters.extend([FOOTPRINT.of(footprint), BLOCK_SIZE.of(BLOCK)]);
     let mut case = Case::new(parameters);
     for threads in thread_counts(steps.machine.host.cores.unwrap_or(1) as usize) {
         let result = stream.measure(&steps.machine.clock, threads, STREAM_TIME);
         if threads == 1 {
             let source = "sum over memory in order, one thread, huge pages where granted";
-            case.metrics.extend(Metric::of_samples("latency", Unit::Nanoseconds, source, &result.ns_per_block(BLOCK)));
+            case.metrics.extend(ladder::LATENCY.of_samples(source, &result.ns_per_block(BLOCK)));
         }
         let mebibytes: Vec<f64> = result.bytes_per_second.iter().map(|rate| rate / f64::from(1 << 20)).collect();
-        let name = format!("bandwidth_{threads}_thread{}", if threads == 1 { "" } else { "s" });
-        case.metrics.extend(Metric::of_samples(
-            &name,
-            Unit::MebibytesPerSecond,
-            "sum over memory in order",
-            &mebibytes,
-        ));
+        let family = if threads == 1 { ladder::BANDWIDTH_OF_ONE } else { ladder::BANDWIDTH_OF_THREADS };
+        let bandwidth = family.of(&threads.to_string());
+        case.metrics.extend(bandwidth.of_samples("sum over memory in order", &mebibytes));
     }
     let change = conditions.changed(steps.machine);
     case.metrics.extend(change.metrics());

@@ -7,8 +7,9 @@ use std::time::Duration;
 use dataset::DataSet;
 use dataset::uniform::RowShape;
 use measure::random::{Permutation, SplitMix64};
-use measure::{Case, Metric, Unit};
-use serde_json::json;
+use measure::schema::ladder::parameters;
+use measure::schema::{Spec, ladder};
+use measure::{Case, Metric};
 use storage::heap::{HeapTable, full_scan};
 use storage::loader::build_page;
 use storage::manifest::{TableInfo, TableSpec};
@@ -21,7 +22,7 @@ use storage::{PageId, StorageError};
 use sys::host;
 
 use super::memory::report_huge;
-use super::{Steps, rung};
+use super::steps::{LogicalCost, Steps, rung};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Conditions;
@@ -41,17 +42,8 @@ const GETS: usize = 1 << 16;
 const ROW_LENGTH: u32 = 250;
 const COLUMNS: u32 = 5;
 
-/// Frames beside the table's: the pool keeps some back for reads.
+/// Frames in addition to the table's: the pool keeps some back for reads.
 const SPARE_FRAMES: usize = 512;
-
-/// What a logical I/O costs, in nanoseconds.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LogicalCost {
-    /// Blocks in random order.
-    pub(super) random: f64,
-    /// Blocks in the order of the table, by a scan.
-    pub(super) in_order: f64,
-}
 
 /// Measures pool-get and lio.
 pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
@@ -60,23 +52,27 @@ pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), 
     let pool = Pool::new(PoolSettings::new(footprint + SPARE_FRAMES * PAGE_SIZE))?;
     let Some(table) = fill(steps, &pool, (footprint / PAGE_SIZE) as u32)? else { return Ok(()) };
     report_huge("pool-get", footprint, pool.huge_bytes(), journal);
-    let bench = Bench { steps, table: &table, session: pool.session(), order: order(&table, steps.parameters.seed) };
+    let bench = Bench { steps, table: &table, session: pool.session(), order: order(&table, steps.parameters.seed()) };
     let get = [
         Timed {
-            name: "latency",
+            spec: ladder::LATENCY,
             source: "get, the page's first word, release; random order, wall clock",
             one: &header,
         },
         Timed {
-            name: "get_alone",
+            spec: ladder::GET_ALONE,
             source: "get and release, nothing touched; random order, wall clock",
             one: &nothing,
         },
     ];
     bench.rung("pool-get", footprint, &get, journal)?;
     let lio = [
-        Timed { name: "latency", source: "get, the head of every row, release; random order, wall clock", one: &rows },
-        Timed { name: "latency_in_order", source: "the same by a full scan, wall clock", one: &scan },
+        Timed {
+            spec: ladder::LATENCY,
+            source: "get, the head of every row, release; random order, wall clock",
+            one: &rows,
+        },
+        Timed { spec: ladder::LATENCY_IN_ORDER, source: "the same by a full scan, wall clock", one: &scan },
     ];
     if let Some([random, in_order]) = bench.rung("lio", footprint, &lio, journal)? {
         steps.logical.set(Some(LogicalCost { random, in_order }));
@@ -90,10 +86,10 @@ fn footprint() -> usize {
     1 << (free / MEMORY_SHARE).clamp(64 << 20, FOOTPRINT_MAX).ilog2()
 }
 
-/// Makes a table of so many pages in the pool; `None` when the user asked to stop.
+/// Makes a table of `pages` pages in the pool; `None` when the user asked to stop.
 fn fill(steps: &Steps<'_>, pool: &Pool, pages: u32) -> Result<Option<HeapTable>, StorageError> {
     let shape = RowShape { row_length: ROW_LENGTH, columns: COLUMNS };
-    let table = |payload| TableSpec::new("ladder", DataSet::uniform(shape, payload, steps.parameters.seed));
+    let table = |payload| TableSpec::new("ladder", DataSet::uniform(shape, payload, steps.parameters.seed()));
     let spec = table(u64::from(pages) * u64::from(table(0).rows_per_page()) * u64::from(ROW_LENGTH));
     let segment = pool.add_volatile_segment("the ladder's table", pages)?;
     let info = TableInfo::planned(&spec, segment)?;
@@ -122,12 +118,12 @@ struct Bench<'a> {
     order: Vec<PageId>,
 }
 
-/// Does what is timed, and tells for how many blocks.
+/// Does what is timed, and returns for how many blocks.
 type One = dyn Fn(&Bench<'_>) -> Result<usize, StorageError>;
 
 /// One metric of a rung.
 struct Timed<'a> {
-    name: &'static str,
+    spec: Spec,
     source: &'static str,
     one: &'a One,
 }
@@ -143,20 +139,22 @@ impl Bench<'_> {
     ) -> Result<Option<[f64; N]>, ExperimentError> {
         let machine = self.steps.machine;
         journal.step(&format!("rung {name}"), Duration::from_millis(500));
-        let mut parameters = rung(name);
-        parameters.insert("footprint".into(), json!(footprint));
-        parameters.insert("row_length".into(), json!(ROW_LENGTH));
-        parameters.insert("columns".into(), json!(COLUMNS));
-        parameters.insert("rows".into(), json!(self.table.spec().rows_per_page()));
-        parameters.insert("access".into(), json!("random"));
-        let mut case = Case::new(parameters);
+        let mut of_case = rung(name);
+        of_case.extend([
+            parameters::FOOTPRINT.of(footprint),
+            parameters::ROW_LENGTH.of(ROW_LENGTH),
+            parameters::COLUMNS.of(COLUMNS),
+            parameters::ROWS.of(self.table.spec().rows_per_page()),
+            parameters::ACCESS.of("random"),
+        ]);
+        let mut case = Case::new(of_case);
         let mut medians = [0.0; N];
         let conditions = Conditions::now(machine);
         for (timed, median) in timed.iter().zip(&mut medians) {
             // One unmeasured round: it brings the pool's words into the caches.
             (timed.one)(self)?;
             let samples = (0..SAMPLES).map(|_| self.sample(timed.one)).collect::<Result<Vec<f64>, _>>()?;
-            let metric = Metric::of_samples(timed.name, Unit::Nanoseconds, timed.source, &samples);
+            let metric = timed.spec.of_samples(timed.source, &samples);
             *median = metric.as_ref().map_or(f64::NAN, Metric::median);
             case.metrics.extend(metric);
         }

@@ -4,11 +4,12 @@ use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
 use device::tier::Tier;
 use measure::{Finding, Nanos};
-use sys::system_call;
-use sys::target::Caching;
+use sys::file::{Caching, Target};
+use sys::time::system_call;
 
-use super::storage::{read_rung, rung_of_reading};
-use super::{BLOCK, Steps, rung, timed_rung};
+use super::block_reads::{Source, keep, measure, read_rung, read_unmeasured};
+use super::steps::{Steps, rung};
+use super::storage::BLOCK;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 
@@ -19,18 +20,18 @@ const CACHED_PART: u64 = 128 << 20;
 pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     let clock = steps.machine.clock;
     let source = "getppid in a loop, the empty loop taken off";
-    timed_rung(steps, rung("system-call"), source, move || system_call::cost_ns(&clock), journal)?;
+    steps.timed_rung("system-call", rung("system-call"), source, move || system_call::cost_ns(&clock), journal)?;
     if steps.machine.stop.requested() { Ok(()) } else { page_cache(steps, journal) }
 }
 
 /// Warms a part of the test file and reads it at once: kernels reclaim page cache that was idle for a minute.
 fn page_cache(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     let file = &steps.storage.own_file;
-    let plan = ReadPlan {
+    let warming = ReadPlan {
         pattern: Pattern::Sequential,
         block_size: 1 << 20,
         span: Span { offset: 0, length: CACHED_PART.min(file.size()) },
-        seed: steps.parameters.seed,
+        seed: steps.parameters.seed(),
         working_set: None,
         depth: 1,
         reap_batch: 1,
@@ -38,18 +39,20 @@ fn page_cache(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), Experi
         stop_after: StopAfter::Reads(CACHED_PART.min(file.size()) >> 20),
         rate: None,
     };
-    steps.storage.read_unmeasured(steps, &file.path(), Caching::Buffered, plan)?;
-    let measured = ReadPlan {
+    let cached = Target::open(&file.path(), Caching::Buffered)?;
+    read_unmeasured(steps, &cached, warming)?;
+    let plan = ReadPlan {
         pattern: Pattern::Random,
         block_size: BLOCK,
         warm_up: StopAfter::Reads(2000),
         stop_after: StopAfter::Time(Nanos::from_millis(1000)),
-        ..plan
+        ..warming
     };
-    let answer = steps.storage.measure(steps, &file.path(), Caching::Buffered, measured, "page-cache-read", journal)?;
-    if let Some(verdict) = &answer.verdict
+    let source = Source { device: &cached, never_written: 0.0 };
+    let measured = measure(steps, source, plan, "page-cache-read", journal)?;
+    if let Some(verdict) = &measured.verdict
         && verdict.tier != Tier::PageCache
-        && !answer.interrupted
+        && !measured.interrupted
     {
         journal.find(Finding::warning(
             "page-cache-lost",
@@ -59,5 +62,5 @@ fn page_cache(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), Experi
             ),
         ));
     }
-    rung_of_reading(&answer, read_rung("page-cache-read", 1, 1), 1, journal)
+    keep(&measured, read_rung("page-cache-read", 1, 1), 1, journal)
 }

@@ -4,10 +4,30 @@ use std::path::Path;
 
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
-use measure::Parameters;
-use serde_json::json;
+use measure::quantity::size_in_words;
+use measure::schema::roundtrip::parameters;
+use measure::{Parameters, words};
 
-use super::{BLOCKS_PER_READ, Pass, READS_MIN, RoundtripParameters};
+use super::parameters::RoundtripParameters;
+use crate::error::ExperimentError;
+
+/// Blocks a request: one, and the two multi-block reads that the experiment is defined with.
+pub(super) const BLOCKS_PER_READ: [u64; 3] = [1, 8, 128];
+
+/// Fewest requests of a pass: below, one slow answer is the whole result.
+const READS_MIN: u64 = 16;
+
+words! {
+    /// A pass over the blocks.
+    pub(super) enum Pass ("pass") {
+        /// The first read of each block by this run
+        FirstTouch = "first-touch",
+        /// Blocks just read, past the host's cache: as near as the storage can hold them
+        StorageCached = "storage-cached",
+        /// Blocks in the host's page cache
+        PageCached = "page-cached",
+    }
+}
 
 /// The requests of one size: where they go and how many there are.
 #[derive(Clone, Copy)]
@@ -28,14 +48,28 @@ pub(super) struct Layout<'a> {
 }
 
 impl Layout<'_> {
+    /// The requests of every size.
+    pub(super) fn all_requests(&self) -> impl Iterator<Item = Requests> {
+        BLOCKS_PER_READ.into_iter().enumerate().map(|(index, blocks)| self.requests(index, blocks))
+    }
+
     /// Each size of request has its own third, so that one does not touch the blocks of the next first.
-    pub(super) fn requests(&self, index: usize, blocks_per_read: u64) -> Requests {
-        let bytes = self.parameters.block_size * blocks_per_read as usize;
+    fn requests(&self, index: usize, blocks_per_read: u64) -> Requests {
+        let bytes = self.block_size() * blocks_per_read as usize;
         let whole = Span { offset: 0, length: self.size };
-        let largest = BLOCKS_PER_READ[2] as usize * self.parameters.block_size;
+        let largest = BLOCKS_PER_READ[2] as usize * self.block_size();
         let span = whole.part(index as u64, BLOCKS_PER_READ.len() as u64, largest);
         let wanted = self.wanted(blocks_per_read);
         Requests { blocks_per_read, bytes, span, count: wanted.min(span.blocks(bytes)) }
+    }
+
+    fn block_size(&self) -> usize {
+        self.parameters.block_size.in_memory()
+    }
+
+    /// Picks the blocks.
+    pub(super) fn seed(&self) -> u64 {
+        self.parameters.seed.unwrap_or_default()
     }
 
     /// Requests of this size that were asked for.
@@ -43,13 +77,13 @@ impl Layout<'_> {
         (self.parameters.blocks / blocks_per_read).max(READS_MIN.min(self.parameters.blocks))
     }
 
-    /// Reads so many of the requests, again from the first when all were read.
+    /// Reads this many of the requests, again from the first when all were read.
     pub(super) fn plan(&self, requests: Requests, warm_up: u64, reads: u64) -> ReadPlan {
         ReadPlan {
             pattern: Pattern::Random,
             block_size: requests.bytes,
             span: requests.span,
-            seed: self.parameters.seed,
+            seed: self.seed(),
             working_set: Some(requests.count),
             depth: 1,
             reap_batch: 1,
@@ -61,18 +95,40 @@ impl Layout<'_> {
 
     /// A pass in words.
     pub(super) fn what(&self, pass: Pass, requests: Requests) -> String {
-        format!("the {} reads of {} blocks of {}", pass.name(), requests.blocks_per_read, self.path.display())
+        format!("the {pass} reads of {} blocks of {}", requests.blocks_per_read, self.path.display())
     }
 
     /// The parameters of a case.
     pub(super) fn case(&self, pass: Pass, requests: Requests) -> Parameters {
-        let mut case = Parameters::new();
-        case.insert("path".into(), json!(self.path.display().to_string()));
-        case.insert("pass".into(), json!(pass.name()));
-        case.insert("blocks_per_read".into(), json!(requests.blocks_per_read));
-        case.insert("block_size".into(), json!(self.parameters.block_size));
-        case.insert("blocks".into(), json!(requests.count * requests.blocks_per_read));
-        case.insert("seed".into(), json!(self.parameters.seed));
-        case
+        Parameters::from_iter([
+            parameters::PATH.of(self.path.display().to_string()),
+            parameters::PASS.of(pass.name()),
+            parameters::BLOCKS_PER_READ.of(requests.blocks_per_read),
+            parameters::BLOCK_SIZE.of(self.block_size()),
+            parameters::BLOCKS.of(requests.count * requests.blocks_per_read),
+            parameters::SEED.of(self.seed()),
+        ])
+    }
+
+    /// Refuses blocks that direct reads of multiples of `multiple` bytes cannot have, and devices with too few blocks
+    /// for passes that do not disturb each other.
+    pub(super) fn check(&self, multiple: u32) -> Result<(), ExperimentError> {
+        let (path, block_size) = (self.path.display(), self.block_size() as u64);
+        if !block_size.is_multiple_of(u64::from(multiple.max(1))) {
+            return Err(ExperimentError::Parameters(format!(
+                "direct reads of {path} start and end at multiples of {multiple} bytes: give such a --block-size"
+            )));
+        }
+        let needed = BLOCKS_PER_READ[2] * BLOCKS_PER_READ.len() as u64 * block_size;
+        if self.size < needed {
+            return Err(ExperimentError::Parameters(format!(
+                "{path} is too small: a round trip reads single blocks, 8 and {} at a time from three parts of a file, \
+                 and needs {} for blocks of {}",
+                BLOCKS_PER_READ[2],
+                size_in_words(needed),
+                size_in_words(block_size)
+            )));
+        }
+        Ok(())
     }
 }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use ::measure::quantity::parse_size;
 use clap::{ArgMatches, Args, Command, ValueEnum};
-use device::model::{self, Model};
 use experiments::join::{
     self, CONCURRENCIES, DEPTH, Distance, JoinMethod, JoinParameters, LOOK_AHEAD, OnServer, PAD, ROWS,
 };
@@ -168,7 +167,7 @@ impl Arguments {
     }
 
     fn parameters(self, server: &ServerArguments, context: &Context) -> Result<JoinParameters, Failure> {
-        let (model, named) = place(self.on.as_deref().filter(|_| !server.is_named()))?;
+        let (device, named) = place(self.on.as_deref().filter(|_| !server.is_named()))?;
         let nowhere = "there is no directory for the tables, because neither XDG_CACHE_HOME nor HOME is set: name one \
                        with --dir DIR.";
         let usual = || context.settings.cache_dir.as_ref().map(|dir| dir.join("tables"));
@@ -193,7 +192,7 @@ impl Arguments {
             pool: self.pool,
             depth: self.depth,
             repeat: self.repeat.unwrap_or(if server.is_named() { REPEAT_ON_SERVER } else { REPEAT }),
-            model,
+            device,
             reload: self.reload,
         };
         parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
@@ -201,17 +200,18 @@ impl Arguments {
     }
 }
 
-/// What `--on` names: a model, or a directory.
-fn place(on: Option<&str>) -> Result<(Option<Model>, Option<PathBuf>), Failure> {
-    let Some(on) = on else { return Ok((None, None)) };
+/// What `--on` names: a device for the tables to be placed on, or their directory.
+fn place(on: Option<&str>) -> Result<(PathBuf, Option<PathBuf>), Failure> {
+    let Some(on) = on else { return Ok((PathBuf::new(), None)) };
     let wrong = |reason: String| Failure::new(Exit::WrongCommandLine, reason);
-    if let Some(model) = model::named(on) {
-        return Ok((Some(model.map_err(|error| wrong(error.to_string()))?), None));
+    if device::has_prefix(Path::new(on)) {
+        device::open(Path::new(on), Caching::Direct).map_err(|error| wrong(error.to_string()))?;
+        return Ok((on.into(), None));
     }
     if !Path::new(on).is_dir() {
         return Err(wrong(format!("--on {on}: there is no such directory, and it is no model:NAME")));
     }
-    Ok((None, Some(on.into())))
+    Ok((PathBuf::new(), Some(on.into())))
 }
 
 impl MethodName {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use ::measure::quantity::parse_size;
+use ::measure::Size;
 use clap::{ArgMatches, Args, Command};
 use experiments::ladder::{self, LadderParameters};
 
@@ -29,8 +29,8 @@ struct Arguments {
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// Size of the test file
-    #[arg(long, default_value = "1GiB", value_parser = parse_size)]
-    size: u64,
+    #[arg(long, default_value_t = LadderParameters::default().size)]
+    size: Size,
     /// Measure the device rungs on this file or block device, first and second touch apart
     #[arg(long, value_name = "PATH")]
     on: Option<PathBuf>,
@@ -45,9 +45,19 @@ fn define(command: Command) -> Command {
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
-    let Arguments { dir, size, on, seed } = arguments(matches)?;
-    let parameters = LadderParameters { dir: test_dir(dir, context)?, size, on, seed: seed.unwrap_or_else(fresh_seed) };
+    let arguments: Arguments = arguments(matches)?;
+    let parameters = arguments.parameters(|given| test_dir(given, context))?;
     measure(context, COMMAND.name, |journal, machine| ladder::run(&parameters, machine, journal))
+}
+
+impl Arguments {
+    fn parameters(
+        self,
+        directory: impl Fn(Option<PathBuf>) -> Result<PathBuf, Failure>,
+    ) -> Result<LadderParameters, Failure> {
+        let Arguments { dir, size, on, seed } = self;
+        Ok(LadderParameters { dir: directory(dir)?, size, on, seed: Some(seed.unwrap_or_else(fresh_seed)) })
+    }
 }
 
 /// The directory that was given, or the user's cache directory, made where it is missing.
@@ -66,4 +76,21 @@ fn test_dir(given: Option<PathBuf>, context: &Context) -> Result<PathBuf, Failur
     };
     fs::create_dir_all(&dir).map_err(|error| Failure::new(Exit::Failed, refused(error)))?;
     Ok(dir)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::from_file::{of_file, of_line};
+
+    #[test]
+    fn a_file_and_a_command_line_give_the_same_parameters() {
+        let of_line = |line: &str| {
+            let arguments = of_line::<Arguments>(define, line);
+            arguments.parameters(|given| Ok(given.unwrap_or_default())).unwrap()
+        };
+        assert_eq!(of_file::<LadderParameters>("seed = 7"), of_line("--seed 7"));
+        let file = "dir = '/mnt/fast'\nsize = '2GiB'\non = '/dev/sdb'\nseed = 7";
+        assert_eq!(of_file::<LadderParameters>(file), of_line("--dir /mnt/fast --size 2GiB --on /dev/sdb --seed 7"));
+    }
 }

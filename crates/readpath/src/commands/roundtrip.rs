@@ -1,8 +1,8 @@
-//! `readpath roundtrip`: what the way to the storage costs, and who answered.
+//! `readpath roundtrip`: what a read costs on its way to the storage and back, and which level answered.
 
 use std::path::PathBuf;
 
-use ::measure::quantity::parse_size;
+use ::measure::Size;
 use clap::{ArgMatches, Args, Command};
 use experiments::roundtrip::{self, OnServer, RoundtripParameters};
 use server::Address;
@@ -36,11 +36,11 @@ struct Arguments {
     #[arg(required_unless_present = "on", conflicts_with = "on", value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Blocks read singly; the passes of 8 and 128 blocks a request read as many, in at least 16 requests
-    #[arg(long, default_value_t = 256)]
+    #[arg(long, default_value_t = RoundtripParameters::default().blocks)]
     blocks: u64,
     /// Bytes a block
-    #[arg(long, default_value = "8KiB", value_parser = parse_size)]
-    block_size: u64,
+    #[arg(long, default_value_t = RoundtripParameters::default().block_size)]
+    block_size: Size,
     /// Which blocks [default: others each run; the same ones again were touched before]
     #[arg(long)]
     seed: Option<u64>,
@@ -52,28 +52,31 @@ struct Arguments {
 }
 
 fn define(command: Command) -> Command {
-    let about = "Measures the way to the storage and back: first touch, storage's cache, page cache";
+    let about = "Measures the round trip to the storage: first touch, storage's cache, page cache";
     Arguments::augment_args(command).about(about).after_help(EXAMPLES).allow_negative_numbers(true)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
-    let Arguments { paths, blocks, block_size, seed, evict, server } = arguments(matches)?;
-    if blocks == 0 || block_size == 0 {
-        let sentence = "nothing is to be read: give --blocks and --block-size above 0";
-        return Err(Failure::new(Exit::WrongCommandLine, sentence));
-    }
+    let (parameters, server) = arguments::<Arguments>(matches)?.parameters();
+    parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
     if let Some(address) = server.address(context)? {
+        let RoundtripParameters { blocks, seed, .. } = parameters;
         if blocks > BLOCKS_ON_SERVER_MAX {
             let sentence = format!("--blocks {blocks} is too much for a server: give at most {BLOCKS_ON_SERVER_MAX}");
             return Err(Failure::new(Exit::WrongCommandLine, sentence));
         }
-        let seed = seed.unwrap_or_else(fresh_seed);
-        return run_on_server(&server, OnServer { address, limits: server.limits(), blocks, seed }, context);
+        let on = OnServer { address, limits: server.limits(), blocks, seed: seed.unwrap_or_default() };
+        return run_on_server(&server, on, context);
     }
-    let too_large = |_| Failure::new(Exit::WrongCommandLine, "--block-size is too large for this machine");
-    let block_size = usize::try_from(block_size).map_err(too_large)?;
-    let parameters = RoundtripParameters { paths, blocks, block_size, seed: seed.unwrap_or_else(fresh_seed), evict };
     measure(context, COMMAND.name, |journal, machine| roundtrip::run(&parameters, machine, journal))
+}
+
+impl Arguments {
+    fn parameters(self) -> (RoundtripParameters, ServerArguments) {
+        let Arguments { paths, blocks, block_size, seed, evict, server } = self;
+        let seed = Some(seed.unwrap_or_else(fresh_seed));
+        (RoundtripParameters { paths, blocks, block_size, seed, evict }, server)
+    }
 }
 
 fn run_on_server(server: &ServerArguments, mut on: OnServer, context: &Context) -> Result<Exit, Failure> {
@@ -87,4 +90,19 @@ fn run_on_server(server: &ServerArguments, mut on: OnServer, context: &Context) 
         }
         roundtrip::run_on(&on, private.as_mut(), machine, journal)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::from_file::{of_file, of_line};
+
+    #[test]
+    fn a_file_and_a_command_line_give_the_same_parameters() {
+        let of_line = |line: &str| of_line::<Arguments>(define, line).parameters().0;
+        assert_eq!(of_file::<RoundtripParameters>("paths = ['/data/x']\nseed = 7"), of_line("/data/x --seed 7"));
+        let file = "paths = ['/data/x']\nblocks = 64\nblock_size = '16KiB'\nseed = 7\nevict = true";
+        let line = "/data/x --blocks 64 --block-size 16KiB --seed 7 --evict";
+        assert_eq!(of_file::<RoundtripParameters>(file), of_line(line));
+    }
 }

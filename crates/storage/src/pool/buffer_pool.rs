@@ -2,12 +2,13 @@
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use device::Device;
+
 use super::frames::{Frames, OwnFrame, PageBytes};
 use super::gate::{GateCounts, Gates};
 use super::replacement::{Admission, Replacement};
 use super::segment::{DataFile, Origin, Segment};
 use super::settings::PoolSettings;
-use super::source::PageSource;
 use super::wait::WaitTable;
 use super::word::{self, State, Verdict, Word};
 use crate::error::StorageError;
@@ -50,15 +51,15 @@ impl Pool {
 
     /// Adds the first `pages` pages of a file, or of what stands in for one; `verify` judges each when it is read.
     ///
-    /// Whether reads go through the page cache is the source's: open it direct to have every miss reach the device.
-    /// Errors when the source is shorter, when it cannot be read page by page, or when there are too many segments.
+    /// Whether reads go through the page cache is the device's: open it direct to have every miss reach the device.
+    /// Errors when the device is smaller, when it cannot be read page by page, or when there are too many segments.
     pub fn add_segment(
         &self,
-        source: impl PageSource + 'static,
+        device: impl Device + 'static,
         pages: u32,
         verify: impl Fn(&PageBytes, PageId) -> Result<(), String> + Send + Sync + 'static,
     ) -> Result<SegmentId, StorageError> {
-        let file = DataFile::new(Box::new(source), pages, Box::new(verify))?;
+        let file = DataFile::new(Box::new(device), pages, Box::new(verify))?;
         self.add(Segment::new(pages, Origin::File(file))?)
     }
 

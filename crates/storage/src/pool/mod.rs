@@ -15,7 +15,7 @@
 //! | `word.rs` | who may touch which page |
 //! | `replacement.rs` | which page leaves |
 //! | `frames.rs`, `flights.rs`, `pinned.rs`, `words.rs` | where bytes and words stand; all unsafe code of the pool |
-//! | `segment.rs`, `source.rs` | where pages come from |
+//! | `segment.rs` | where pages come from |
 //! | `claim.rs`, `load.rs`, `ahead.rs` | how they come: one, a range, many, many while the session works |
 //! | `gate.rs` | what is counted |
 //! | `settings.rs`, `buffer_pool.rs`, `session.rs` | what a pool is made with, the pool, a thread's way in |
@@ -38,7 +38,6 @@ mod replacement;
 mod segment;
 mod session;
 mod settings;
-mod source;
 mod wait;
 mod word;
 mod words;
@@ -50,4 +49,3 @@ pub use pinned::{Pinned, PinnedMut};
 pub use segment::Verifier;
 pub use session::{Cursor, Session};
 pub use settings::{FRAMES_MIN, PoolSettings};
-pub use source::PageSource;

@@ -5,10 +5,10 @@ use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use device::{Device, Slots, check_block_size};
 use sys::read::{MethodRow, ReadMethod};
 
 use super::frames::PageBytes;
-use super::source::PageSource;
 use super::word::Word;
 use super::words::Words;
 use crate::error::StorageError;
@@ -76,36 +76,41 @@ impl Segment {
 
 /// A file that pages are read from, with the verifier of its pages.
 pub(super) struct DataFile {
-    source: Box<dyn PageSource>,
+    device: Box<dyn Device>,
+    path: PathBuf,
     verify: Verifier,
     readers: Mutex<Vec<Box<dyn ReadMethod>>>,
 }
 
 impl DataFile {
-    /// Errors when the file is shorter than `pages` pages or cannot be read page by page.
-    pub(super) fn new(source: Box<dyn PageSource>, pages: u32, verify: Verifier) -> Result<DataFile, StorageError> {
-        let file = || source.path().to_path_buf();
-        let (bytes, size) = (u64::from(pages) * PAGE_SIZE as u64, source.size());
+    /// Errors when the device is smaller than `pages` pages or cannot be read page by page.
+    pub(super) fn new(device: Box<dyn Device>, pages: u32, verify: Verifier) -> Result<DataFile, StorageError> {
+        let path = PathBuf::from(device.name());
+        let refuse = |reason| StorageError::BadFile { file: path.clone(), reason };
+        let (bytes, size) = (u64::from(pages) * PAGE_SIZE as u64, device.size());
         if size < bytes {
             let reason = format!("it holds {size} bytes and should hold {pages} pages, that is {bytes} bytes");
-            return Err(StorageError::BadFile { file: file(), reason });
+            return Err(refuse(reason));
         }
-        source.check_pages().map_err(|reason| StorageError::BadFile { file: file(), reason })?;
-        Ok(DataFile { source, verify, readers: Mutex::new(Vec::new()) })
+        check_block_size(device.as_ref(), PAGE_SIZE as u64).map_err(|error| refuse(error.to_string()))?;
+        Ok(DataFile { device, path, verify, readers: Mutex::new(Vec::new()) })
     }
 
     pub(super) fn path(&self) -> &Path {
-        self.source.path()
+        &self.path
     }
 
-    /// Opens an I/O method on the file.
+    /// Opens an I/O method on the device, with fewer slots than asked for where it cannot hold as many.
     pub(super) fn open(
         &self,
-        row: &MethodRow,
+        row: &'static MethodRow,
         depth: usize,
         slot_bytes: usize,
     ) -> Result<Box<dyn ReadMethod>, StorageError> {
-        self.source.open(row, depth, slot_bytes).map_err(|error| StorageError::Parameters(error.to_string()))
+        let depth = depth.min(row.depth_max.unwrap_or(depth));
+        let slots = Slots { method: Some(row), depth, bytes: slot_bytes };
+        let opened = self.device.open(&[slots]).map_err(|error| StorageError::Parameters(error.to_string()))?;
+        Ok(opened.methods.into_iter().next().expect("a team of one has one method"))
     }
 
     /// A method for one read at a time, opened by `open` when none is idle.
@@ -136,7 +141,7 @@ impl DataFile {
 
 impl fmt::Debug for DataFile {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("DataFile").field("source", &self.source).finish_non_exhaustive()
+        formatter.debug_struct("DataFile").field("device", &self.device).finish_non_exhaustive()
     }
 }
 

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use dataset::DataSet;
 use dataset::uniform::RowShape;
+use device::file::direct_or_buffered;
 use measure::random::{Permutation, SplitMix64, mix};
 use measure::{Finding, Parameters, Severity};
 use serde_json::json;
@@ -23,8 +24,8 @@ use storage::pool::{Pool, PoolSettings, Session};
 use storage::versions::Changes;
 use storage::{PageId, SegmentId, StorageError, loader};
 use sys::clock::Clock;
+use sys::file::Caching;
 use sys::host;
-use sys::target::{Caching, Target, TargetError};
 
 use super::pass;
 use crate::error::SubjectError;
@@ -160,10 +161,8 @@ impl Engine {
         let bytes = u64::from(spec.pages()?) * PAGE_SIZE as u64;
         let info = loader::load(&self.settings.directory, spec, &mut |written| progress(written, bytes), stop)?;
         let path = info.path(&self.settings.directory);
-        let (target, direct) = match Target::open(&path, Caching::Direct) {
-            Err(TargetError::DirectRefused { .. }) => (Target::open(&path, Caching::Buffered)?, false),
-            target => (target?, true),
-        };
+        let target = direct_or_buffered(&path)?;
+        let direct = target.caching() == Caching::Direct;
         // A page names the data file that it was written to; the pool has numbers of its own.
         let verify = loader::verifier(SegmentId(info.segment));
         let segment = self.pool.add_segment(target, info.pages, move |bytes, page| verify(bytes, page.number))?;

@@ -1,42 +1,18 @@
-//! What stands between the buffer pool and a file: it measures how long is waited for reads, and how many are in flight
-//! meanwhile; and it can put a modelled device below the pool, whose reads take virtual time and return the file.
+//! A meter between the buffer pool and a device: how long is waited for reads, and how many are in flight meanwhile.
 
-use std::fmt;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use device::model::clients::{Content, SharedModel};
-use device::time_source::{TimeSource, VirtualClock};
+use device::time_source::DeviceClock;
+use device::{Description, Device, DeviceError, Opened, Slots, Witnesses};
 use measure::Nanos;
-use storage::pool::PageSource;
-use sys::clock::Clock;
-use sys::read::{Completion, Landing, MethodError, MethodRow, ReadMethod, ReadRequest, Wait};
-use sys::region::Region;
-use sys::target::Target;
+use sys::file::Alignment;
+use sys::memory::Region;
+use sys::read::{Completion, Landing, ReadMethod, ReadRequest, Wait};
+use sys::time::Clock;
 
 use crate::nested_loops::ReadCost;
-
-/// The clock of a device.
-#[derive(Clone, Debug)]
-pub(super) enum DeviceClock {
-    /// Of a real one.
-    Machine(Clock),
-    /// Of a model.
-    Virtual(VirtualClock),
-}
-
-impl DeviceClock {
-    pub(super) fn now(&self) -> Nanos {
-        match self {
-            DeviceClock::Machine(clock) => clock.now(),
-            DeviceClock::Virtual(clock) => clock.now(),
-        }
-    }
-}
 
 /// Counts of one file. One thread writes them.
 #[derive(Debug, Default)]
@@ -58,99 +34,62 @@ impl Meter {
     }
 }
 
-/// Where the bytes of a file come from.
-#[derive(Clone)]
-pub(super) enum Below {
-    /// From the file.
-    File(Target),
-    /// From the file too, but when a model says.
-    Model(Modelled),
-}
-
-/// A file that lies on a model.
-#[derive(Clone)]
-pub(super) struct Modelled {
-    path: PathBuf,
-    bytes: u64,
-    model: SharedModel,
-    /// Where on the device it begins.
-    start: u64,
-    content: Arc<Content>,
-}
-
-impl Modelled {
-    /// The first `bytes` of a file, which begin at byte `start` of the device. Errors when it cannot be opened.
-    pub(super) fn open(path: &Path, bytes: u64, model: SharedModel, start: u64) -> io::Result<Modelled> {
-        let file = File::open(path)?;
-        let content = move |offset: u64, slot: &mut [u8]| file.read_exact_at(slot, offset - start);
-        Ok(Modelled { path: path.into(), bytes, model, start, content: Arc::new(content) })
-    }
-}
-
-/// A file under a meter.
+/// A device under a meter.
+#[derive(Debug)]
 pub(super) struct Metered {
-    pub(super) below: Below,
+    pub(super) device: Box<dyn Device>,
     pub(super) meter: Arc<Meter>,
-    pub(super) clock: DeviceClock,
+    pub(super) clock: Clock,
 }
 
-impl fmt::Debug for Metered {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Metered").field("path", &self.path()).finish_non_exhaustive()
-    }
-}
-
-impl PageSource for Metered {
-    fn path(&self) -> &Path {
-        match &self.below {
-            Below::File(target) => target.path(),
-            Below::Model(modelled) => &modelled.path,
-        }
+impl Device for Metered {
+    fn name(&self) -> String {
+        self.device.name()
     }
 
     fn size(&self) -> u64 {
-        match &self.below {
-            Below::File(target) => target.size(),
-            Below::Model(modelled) => modelled.bytes,
-        }
+        self.device.size()
     }
 
-    fn check_pages(&self) -> Result<(), String> {
-        match &self.below {
-            Below::File(target) => target.check_pages(),
-            Below::Model(_) => Ok(()),
-        }
+    fn alignment(&self) -> Alignment {
+        self.device.alignment()
     }
 
-    fn open(&self, row: &MethodRow, depth: usize, slot_bytes: usize) -> Result<Box<dyn ReadMethod>, MethodError> {
-        let (method, start): (Box<dyn ReadMethod>, u64) = match &self.below {
-            Below::File(target) => (target.open(row, depth, slot_bytes)?, 0),
-            Below::Model(Modelled { model, start, content, .. }) => {
-                let depth = depth.min(row.depth_max.unwrap_or(depth));
-                (Box::new(model.another(depth, slot_bytes, Some(Arc::clone(content)))), *start)
-            }
+    fn describe(&self) -> Description {
+        self.device.describe()
+    }
+
+    fn open(&self, team: &[Slots]) -> Result<Opened, DeviceError> {
+        let opened = self.device.open(team)?;
+        let clock = match &opened.clock {
+            Some(clock) => DeviceClock::Virtual(clock.clone()),
+            None => DeviceClock::Machine(self.clock),
         };
-        let (meter, clock) = (Arc::clone(&self.meter), self.clock.clone());
-        Ok(Box::new(MeteredMethod { method, start, meter, clock, in_flight: 0 }))
+        let metered = |method| {
+            let (meter, clock) = (Arc::clone(&self.meter), clock.clone());
+            Box::new(MeteredMethod { method, meter, clock, in_flight: 0 }) as Box<dyn ReadMethod>
+        };
+        Ok(Opened { methods: opened.methods.into_iter().map(metered).collect(), ..opened })
+    }
+
+    fn witnesses(&self) -> Witnesses<'_> {
+        self.device.witnesses()
     }
 }
 
 /// A method under a meter.
 struct MeteredMethod {
     method: Box<dyn ReadMethod>,
-    start: u64,
     meter: Arc<Meter>,
     clock: DeviceClock,
     in_flight: u64,
 }
 
 impl MeteredMethod {
-    /// The request as the device hears it.
-    fn counted(&mut self, request: ReadRequest) -> ReadRequest {
+    fn count(&mut self, request: &ReadRequest) {
         self.in_flight += 1;
         self.meter.reads.fetch_add(1, Ordering::Relaxed);
         self.meter.bytes.fetch_add(request.length as u64, Ordering::Relaxed);
-        ReadRequest { offset: request.offset + self.start, ..request }
     }
 }
 
@@ -160,7 +99,7 @@ impl ReadMethod for MeteredMethod {
     }
 
     fn queue(&mut self, request: ReadRequest) {
-        let request = self.counted(request);
+        self.count(&request);
         self.method.queue(request);
     }
 
@@ -169,7 +108,7 @@ impl ReadMethod for MeteredMethod {
     }
 
     fn queue_into(&mut self, request: ReadRequest, landing: Landing) {
-        let request = self.counted(request);
+        self.count(&request);
         self.method.queue_into(request, landing);
     }
 

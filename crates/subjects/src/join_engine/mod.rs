@@ -3,14 +3,15 @@
 
 mod metered;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use dataset::DataSet;
 use dataset::keyed::{KEY, KeyedShape, VALUE};
-use device::model::Model;
-use device::model::clients::SharedModel;
+use device::Slots;
+use device::file::direct_or_buffered;
+use device::time_source::DeviceClock;
 use storage::btree::sort::KeySorter;
 use storage::btree::stored::{self, IndexInfo, IndexSpec, Watch};
 use storage::btree::{BTree, KeyKind};
@@ -23,11 +24,11 @@ use storage::pool::{Pinned, Pool, PoolSettings, Session};
 use storage::{PageId, SegmentId, StorageError, loader, number};
 use sys::account::process_cpu;
 use sys::clock::Clock;
+use sys::file::{Caching, Target};
 use sys::read::{MethodRow, best_method, method};
-use sys::target::{Caching, Target, TargetError};
 use sys::witness;
 
-use self::metered::{Below, DeviceClock, Meter, Metered, Modelled};
+use self::metered::{Meter, Metered};
 use crate::logical_reads::SubjectError;
 use crate::nested_loops::{InnerFacts, InnerTable, JoinCost, JoinPass, NestedLoops, PassCost, Scanned};
 
@@ -75,8 +76,8 @@ pub struct JoinSettings {
     pub depth: usize,
     /// Through the page cache or not.
     pub caching: Caching,
-    /// A device to put below the pool in place of the real one.
-    pub model: Option<Model>,
+    /// The device that the data files are placed on, as `device::open` takes it; empty: they are read where they are.
+    pub device: PathBuf,
     /// Whether tables that are there are thrown away and loaded again.
     pub reload: bool,
 }
@@ -87,6 +88,7 @@ pub struct JoinEngine {
     settings: JoinSettings,
     clock: Clock,
     method: &'static MethodRow,
+    method_name: &'static str,
     prepared: Option<Prepared>,
 }
 
@@ -137,14 +139,21 @@ impl JoinEngine {
     pub fn new(settings: JoinSettings, clock: Clock) -> Result<JoinEngine, SubjectError> {
         let name = if settings.io == Io::Sync { best_method(1) } else { best_method(settings.depth.max(2)) };
         let method = method(name).expect("the best method is one of the table");
-        let engine = JoinEngine { settings, clock, method, prepared: None };
+        let method_name = match device::has_prefix(&settings.device) {
+            true => {
+                let slots = Slots { method: Some(method), depth: settings.depth, bytes: PAGE_SIZE };
+                device::open(&settings.device, settings.caching)?.witnesses().method_name(slots)
+            }
+            false => method.name,
+        };
+        let engine = JoinEngine { settings, clock, method, method_name, prepared: None };
         Pool::new(engine.pool_settings())?;
         Ok(engine)
     }
 
     /// The I/O method of reads that are gathered.
     pub fn method(&self) -> &'static str {
-        if self.settings.model.is_some() { "model" } else { self.method.name }
+        self.method_name
     }
 
     /// The data files of the table and of the index that are prepared.
@@ -166,49 +175,30 @@ impl JoinEngine {
         let Prepared { table, index, .. } = self.prepared.as_ref().ok_or(SubjectError::NotPrepared)?;
         let [table_path, index_path] = self.paths()?;
         let pool = Pool::new(self.pool_settings())?;
-        let (below, clock) = match &self.settings.model {
-            Some(model) => modelled(model, [(&table_path, table.file_bytes()), (&index_path, index.file_bytes())])?,
-            None => {
-                let of = |path| Target::open(path, self.settings.caching).map(Below::File);
-                ([of(&table_path)?, of(&index_path)?], DeviceClock::Machine(self.clock))
-            }
+        let JoinSettings { device, caching, .. } = &self.settings;
+        let files = [(table_path.as_path(), table.file_bytes()), (index_path.as_path(), index.file_bytes())];
+        let placed = device::place(device, *caching, &files)?;
+        let clock = match placed[0].open(&[])?.clock {
+            Some(clock) => DeviceClock::Virtual(clock),
+            None => DeviceClock::Machine(self.clock),
         };
-        let is_buffered = self.settings.caching == Caching::Buffered;
-        let files = below.iter().filter_map(|below| match below {
-            Below::File(target) if is_buffered => Some(target.clone()),
-            _ => None,
-        });
-        let buffered = files.collect();
+        let is_buffered = |target: &&Target| target.caching() == Caching::Buffered;
+        let buffered =
+            placed.iter().filter_map(|device| device.witnesses().target().filter(is_buffered).cloned()).collect();
         let meters = [Arc::new(Meter::default()), Arc::new(Meter::default())];
-        let [of_table, of_index] = below;
-        let metered = |below, meter: &Arc<Meter>| Metered { below, meter: Arc::clone(meter), clock: clock.clone() };
+        let mut metered = placed.into_iter().zip(&meters).map(|(device, meter)| Metered {
+            device,
+            meter: Arc::clone(meter),
+            clock: self.clock,
+        });
+        let (of_table, of_index) = metered.next().zip(metered.next()).expect("as many devices as files");
         let rows = loader::verifier(SegmentId(table.segment));
         let nodes = stored::verifier(SegmentId(index.segment));
-        let table_segment =
-            pool.add_segment(metered(of_table, &meters[0]), table.pages, move |bytes, page| rows(bytes, page.number))?;
-        let index_segment =
-            pool.add_segment(metered(of_index, &meters[1]), index.pages, move |bytes, page| nodes(bytes, page.number))?;
+        let table_segment = pool.add_segment(of_table, table.pages, move |bytes, page| rows(bytes, page.number))?;
+        let index_segment = pool.add_segment(of_index, index.pages, move |bytes, page| nodes(bytes, page.number))?;
         let (table, tree) = (HeapTable::new(table, table_segment), index.tree(index_segment, table_segment));
         Ok(Opened { pool, table, tree, meters, clock, buffered })
     }
-}
-
-/// Both files on one device, one behind the other, at rest.
-fn modelled(model: &Model, files: [(&Path, u64); 2]) -> Result<([Below; 2], DeviceClock), SubjectError> {
-    let [(table, table_bytes), (index, index_bytes)] = files;
-    if table_bytes + index_bytes > model.size() {
-        let (name, size) = (&model.name, model.size());
-        let needed = table_bytes + index_bytes;
-        let reason = format!("{name} holds {size} bytes and table and index take {needed}; ask for fewer --rows");
-        return Err(StorageError::Parameters(reason).into());
-    }
-    let shared = SharedModel::solo(model.timing());
-    let clock = DeviceClock::Virtual(shared.clock().clone());
-    let open = |path: &Path, bytes, start| {
-        let opened = Modelled::open(path, bytes, shared.clone(), start);
-        opened.map(Below::Model).map_err(|error| StorageError::Io { file: path.into(), doing: "opening", error })
-    };
-    Ok(([open(table, table_bytes, 0)?, open(index, index_bytes, table_bytes)?], clock))
 }
 
 impl Opened {
@@ -344,10 +334,7 @@ impl JoinEngine {
     fn load_index(&self, table: &TableInfo, spec: &IndexSpec, stop: &AtomicBool) -> Result<IndexInfo, SubjectError> {
         let directory = &self.settings.directory;
         let path = table.path(directory);
-        let target = match Target::open(&path, Caching::Direct) {
-            Err(TargetError::DirectRefused { .. }) => Target::open(&path, Caching::Buffered)?,
-            target => target?,
-        };
+        let target = direct_or_buffered(&path)?;
         let pool = Pool::new(PoolSettings::new(self.settings.pool_bytes))?;
         let verify = loader::verifier(SegmentId(table.segment));
         let segment = pool.add_segment(target, table.pages, move |bytes, page| verify(bytes, page.number))?;

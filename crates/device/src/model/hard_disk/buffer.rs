@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::geometry::Geometry;
+use super::parameters::SECTOR;
 
 /// A run of sectors in the buffer.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +40,7 @@ pub(super) struct Buffer {
 
 impl Buffer {
     pub(super) fn new(bytes: u64, count: u32, revolution: f64, sectors: u64) -> Buffer {
-        let size = bytes / super::SECTOR / u64::from(count.max(1));
+        let size = bytes / SECTOR / u64::from(count.max(1));
         Buffer {
             segments: VecDeque::new(),
             count: if size == 0 { 0 } else { count as usize },

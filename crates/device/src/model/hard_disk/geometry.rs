@@ -1,6 +1,6 @@
 //! Where a sector lies: zones, cylinders, tracks, and the angle under which it passes the head.
 
-use super::HardDiskParameters;
+use super::parameters::{HardDiskParameters, SECTOR};
 
 /// A place on the platters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -45,7 +45,7 @@ impl Geometry {
             let share = if zones > 1 { zone as f64 / (zones - 1) as f64 } else { 0.0 };
             (outer - (outer - inner) * share).round() as u64
         };
-        let sectors = disk.capacity.div_ceil(super::SECTOR);
+        let sectors = disk.capacity.div_ceil(SECTOR);
         let per_step: u64 = (0..zones).map(|zone| sectors_of(zone) * heads).sum();
         let width = sectors.div_ceil(per_step).max(1);
         let mut first_sector = 0;

@@ -1,6 +1,6 @@
 //! How long the arm takes, by distance.
 
-use super::HardDiskParameters;
+use super::parameters::HardDiskParameters;
 
 /// The seek curve through a data sheet's three figures: `least + root·√(x-1) + linear·(x-1)` milliseconds for `x`
 /// cylinders.

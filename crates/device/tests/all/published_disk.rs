@@ -1,12 +1,11 @@
 //! The modelled hard disk against the disk that was measured in 2005, as it comes out: nothing is fitted to these
 //! figures.
 
-use std::sync::atomic::AtomicBool;
-
 use device::model::{self, Model};
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
-use device::workers;
+
+use crate::reading;
 
 /// The published milliseconds a read: 2000 reads of 8 KiB by two workers.
 const OUTER: f64 = 5.7;
@@ -32,13 +31,13 @@ fn millis_per_read(model: &Model, outer: [bool; 2]) -> f64 {
     let inner = (model.size() - (2 << 30)) / 8192 * 8192;
     let plans: Vec<ReadPlan> =
         outer.iter().zip(13..).map(|(outer, seed)| plan(if *outer { 0 } else { inner }, seed)).collect();
-    let reading = workers::read_model(model, &plans, &AtomicBool::new(false));
+    let reading = reading(model, &plans);
     reading.outcome.elapsed.as_millis() / reading.outcome.latency.reads() as f64
 }
 
 #[test]
 fn the_disk_model_shows_place_as_the_published_disk_did() {
-    let disk = model::named("model:hdd-7200").unwrap().unwrap();
+    let disk = model::named("hdd-7200").unwrap();
     let outer = millis_per_read(&disk, [true, true]);
     let inner = millis_per_read(&disk, [false, false]);
     let both = millis_per_read(&disk, [true, false]);

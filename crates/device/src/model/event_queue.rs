@@ -1,13 +1,13 @@
-//! What is going to happen in a model, in the order of time; what happens at the same moment keeps its order.
+//! The events of a model in the order of time; events of the same time keep the order in which they were entered.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use measure::Nanos;
 
-/// Things that will happen.
+/// Events that are still to come.
 #[derive(Clone, Debug)]
-pub(crate) struct Agenda<T> {
+pub(crate) struct EventQueue<T> {
     heap: BinaryHeap<Reverse<Entry<T>>>,
     entered: u64,
 }
@@ -16,7 +16,7 @@ pub(crate) struct Agenda<T> {
 struct Entry<T> {
     at: Nanos,
     number: u64,
-    what: T,
+    event: T,
 }
 
 impl<T> PartialEq for Entry<T> {
@@ -39,33 +39,33 @@ impl<T> Ord for Entry<T> {
     }
 }
 
-impl<T> Default for Agenda<T> {
+impl<T> Default for EventQueue<T> {
     fn default() -> Self {
-        Agenda { heap: BinaryHeap::new(), entered: 0 }
+        EventQueue { heap: BinaryHeap::new(), entered: 0 }
     }
 }
 
-impl<T> Agenda<T> {
-    pub(crate) fn enter(&mut self, at: Nanos, what: T) {
-        self.heap.push(Reverse(Entry { at, number: self.entered, what }));
+impl<T> EventQueue<T> {
+    pub(crate) fn enter(&mut self, at: Nanos, event: T) {
+        self.heap.push(Reverse(Entry { at, number: self.entered, event }));
         self.entered += 1;
     }
 
-    /// When the next thing happens.
+    /// When the next event is due.
     pub(crate) fn next(&self) -> Option<Nanos> {
         self.heap.peek().map(|Reverse(entry)| entry.at)
     }
 
-    /// The next thing, if it happens by `now`.
+    /// The next event, if it is due by `now`.
     pub(crate) fn due(&mut self, now: Nanos) -> Option<(Nanos, T)> {
         if self.next()? > now {
             return None;
         }
-        self.heap.pop().map(|Reverse(entry)| (entry.at, entry.what))
+        self.heap.pop().map(|Reverse(entry)| (entry.at, entry.event))
     }
 }
 
-/// Something that serves one at a time, in the order in which they come: a channel, a link.
+/// Serves one request at a time, first come, first served: a channel, a link.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Server {
     free: Nanos,

@@ -1,19 +1,19 @@
 //! Every row of the table of models: repeatable, ordered, and nothing lost.
 
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use std::io::Write;
-use std::sync::atomic::AtomicBool;
 
 use device::model::clients::SharedModel;
 use device::model::fixed_latency::FixedLatency;
-use device::model::{self, Device, MODELS, Model};
+use device::model::{self, MODELS, Model, ModelKind};
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
 use device::time_source::TimeSource;
-use device::workers::{self, Reading};
+use device::workers::Reading;
 use measure::Nanos;
+use measure::schema::reads;
 use sys::read::{ReadMethod, ReadRequest, Wait};
+
+use crate::reading;
 
 fn plan(seed: u64, depth: usize, reads: u64) -> ReadPlan {
     ReadPlan {
@@ -31,15 +31,15 @@ fn plan(seed: u64, depth: usize, reads: u64) -> ReadPlan {
 }
 
 fn models() -> impl Iterator<Item = Model> {
-    MODELS.iter().map(|row| model::named(&format!("model:{}", row.name)).unwrap().unwrap())
+    MODELS.iter().map(|row| model::named(row.name).unwrap())
 }
 
 fn read(model: &Model, plans: &[ReadPlan]) -> Reading {
-    workers::read_model(model, plans, &AtomicBool::new(false))
+    reading(model, plans)
 }
 
 fn mean_micros(reading: &Reading) -> f64 {
-    reading.outcome.latency.metric("read_latency", "test").unwrap().statistics.mean
+    reading.outcome.latency.metric(&reads::READ_LATENCY, "test").unwrap().statistics.mean
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn every_read_is_answered_by_every_model() {
 
 #[test]
 fn the_ssd_answers_as_its_parts_add_up() {
-    let ssd = model::named("model:ssd").unwrap().unwrap();
+    let ssd = model::named("ssd").unwrap();
     // 75 us to the register, 8 KiB over 200 MB/s and over 600 MB/s.
     let alone = mean_micros(&read(&ssd, &[plan(1, 1, 500)]));
     assert!((alone - (75.0 + 40.96 + 13.65)).abs() < 0.02, "{alone}");
@@ -85,26 +85,26 @@ fn the_ssd_answers_as_its_parts_add_up() {
 
 #[test]
 fn the_array_answers_from_its_cache_what_was_read_before() {
-    let Device::NetworkArray(mut parameters) = model::named("model:network-array").unwrap().unwrap().device else {
+    let ModelKind::NetworkArray(mut parameters) = model::named("network-array").unwrap().kind else {
         panic!("an array");
     };
     parameters.cache_hit_rate = 0.0;
-    let array = Model { name: "cold".into(), device: Device::NetworkArray(parameters.clone()), origins: &[] };
+    let array = Model { name: "cold".into(), kind: ModelKind::NetworkArray(parameters.clone()), origins: &[] };
     let twice = ReadPlan { working_set: Some(200), stop_after: StopAfter::Reads(400), ..plan(3, 1, 0) };
-    let statistics = read(&array, &[twice]).outcome.latency.metric("read_latency", "test").unwrap().statistics;
+    let statistics = read(&array, &[twice]).outcome.latency.metric(&reads::READ_LATENCY, "test").unwrap().statistics;
     // The round trip, the array's own time, and 8 KiB over 400 MB/s.
     let cached = 200.0 + 50.0 + 20.48;
     assert!(statistics.min >= cached - 50.0 && statistics.min < cached + 1.0, "{statistics:?}");
     assert!(statistics.max > 5_000.0, "a disk was asked: {statistics:?}");
     parameters.cache_hit_rate = 1.0;
-    let array = Model { name: "warm".into(), device: Device::NetworkArray(parameters), origins: &[] };
+    let array = Model { name: "warm".into(), kind: ModelKind::NetworkArray(parameters), origins: &[] };
     assert!((mean_micros(&read(&array, &[plan(3, 1, 100)])) - cached).abs() < 0.1);
 }
 
 fn described(text: &str) -> Result<Model, String> {
     let mut file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
     file.write_all(text.as_bytes()).unwrap();
-    model::named(&format!("model:{}", file.path().display())).unwrap().map_err(|error| error.to_string())
+    model::named(&file.path().display().to_string()).map_err(|error| error.to_string())
 }
 
 /// One thread has an index and a table on the same device: while it waits for one, nobody will ever wait for the other.
@@ -144,16 +144,16 @@ fn a_thread_with_two_ways_to_a_model_waits_for_the_one_that_it_asked() {
 #[test]
 fn a_model_of_a_file_is_the_one_that_it_describes() {
     for model in models() {
-        let text = toml::to_string(&model.device).unwrap();
+        let text = toml::to_string(&model.kind).unwrap();
         let again = described(&format!("name = \"mine\"\n{text}")).unwrap();
-        assert_eq!((again.name.as_str(), &again.device), ("mine", &model.device));
+        assert_eq!((again.name.as_str(), &again.kind), ("mine", &model.kind));
     }
 }
 
 #[test]
 fn nonsense_in_a_file_is_refused_by_the_name_of_the_field() {
-    let disk = toml::to_string(&model::named("model:hdd-7200").unwrap().unwrap().device).unwrap();
-    let array = toml::to_string(&model::named("model:network-array").unwrap().unwrap().device).unwrap();
+    let disk = toml::to_string(&model::named("hdd-7200").unwrap().kind).unwrap();
+    let array = toml::to_string(&model::named("network-array").unwrap().kind).unwrap();
     for (text, expected) in [
         (disk.replace("rpm = 7200.0", "rpm = 0.0"), "rpm is 0: it must lie between 60 and 1000000"),
         (disk.replace("rpm = 7200.0", "rpm = nan"), "rpm is NaN"),
@@ -168,6 +168,6 @@ fn nonsense_in_a_file_is_refused_by_the_name_of_the_field() {
         let error = described(&text).unwrap_err();
         assert!(error.contains(expected), "{error}");
     }
-    assert!(model::named("model:/nowhere/x.toml").unwrap().unwrap_err().to_string().contains("/nowhere/x.toml"));
-    assert!(model::named("model:floppy").unwrap().unwrap_err().to_string().contains("hdd-7200"));
+    assert!(model::named("/nowhere/x.toml").unwrap_err().to_string().contains("/nowhere/x.toml"));
+    assert!(model::named("floppy").unwrap_err().to_string().contains("hdd-7200"));
 }

@@ -1,13 +1,14 @@
 //! What the ladder says, in sentences.
 
-use measure::Finding;
-use measure::quantity::{format_nanos, three_digits};
-use measure::schema::lio as schema;
+use measure::quantity::{format_nanos, grouped, three_digits};
+use measure::schema::lio::{FOLKLORE, MILLSAP, RANGED};
+use measure::schema::reads;
+use measure::{Finding, Unit};
 
-use super::pool::LogicalCost;
+use super::steps::LogicalCost;
 use super::storage::SEQUENTIAL_BLOCKS;
 use crate::journal::Journal;
-use crate::reading::Answer;
+use crate::reading::Measured;
 
 /// Mean of the first touch over the second from which a volume is called lazily loaded.
 const LAZY: f64 = 3.0;
@@ -31,26 +32,22 @@ pub(super) struct Found {
 pub(super) fn report(found: &Found, foreign: bool, journal: &mut dyn Journal) {
     physical_against_logical(found, journal);
     if let (Some(single), Some(sequential)) = (found.single, found.sequential) {
-        journal.find(Finding::info(
-            "answer-single-against-sequential",
-            format!(
-                "A random read of one block costs {}; in reads of {SEQUENTIAL_BLOCKS} blocks, {} a block: {} times \
-                 less.",
-                format_nanos(single),
-                format_nanos(sequential),
-                three_digits(single / sequential)
-            ),
-        ));
+        let message = format!(
+            "A random read of one block costs {}; in reads of {SEQUENTIAL_BLOCKS} blocks, {} a block: {} times less.",
+            format_nanos(single),
+            format_nanos(sequential),
+            three_digits(single / sequential)
+        );
+        let finding = Finding::info("answer-single-against-sequential", message);
+        journal.find(finding.with("ratio", single / sequential, Unit::Ratio));
     }
     if let (Some(single), Some(best)) = (found.single, found.best) {
-        journal.find(Finding::info(
-            "answer-depth",
-            format!(
-                "Depth {} makes the device {} times faster than one read at a time.",
-                found.depth,
-                three_digits(single / best)
-            ),
-        ));
+        let message = format!(
+            "Depth {} makes the device {} times faster than one read at a time.",
+            found.depth,
+            three_digits(single / best)
+        );
+        journal.find(Finding::info("answer-depth", message).with("ratio", single / best, Unit::Ratio));
     }
     if !foreign {
         journal.find(Finding::info(
@@ -61,30 +58,30 @@ pub(super) fn report(found: &Found, foreign: bool, journal: &mut dyn Journal) {
     }
 }
 
-/// What the documents argue about. Random blocks stand against random blocks, and those of long reads against a scan.
+/// The ratio that the published papers argue about. Random blocks are compared with random blocks, and those of long
+/// reads with a scan.
 fn physical_against_logical(found: &Found, journal: &mut dyn Journal) {
     let (Some(single), Some(logical)) = (found.single, found.logical) else { return };
     let ranged = found.sequential.map_or(String::new(), |sequential| {
         format!(
             "; in {SEQUENTIAL_BLOCKS}-block reads {} (published: about {})",
             three_digits(sequential / logical.in_order),
-            schema::RANGED.value
+            RANGED.value
         )
     });
-    journal.find(Finding::info(
-        "answer-ratio",
-        format!(
-            "A single-block physical I/O costs {} logical I/Os here (Millsap: {}, the folklore: {}){ranged}.",
-            three_digits(single / logical.random),
-            schema::MILLSAP.value,
-            three_digits(schema::FOLKLORE.value)
-        ),
-    ));
+    let ratio = single / logical.random;
+    let message = format!(
+        "A single-block physical I/O costs {} logical I/Os here (Millsap: {}, the folklore: {}){ranged}.",
+        three_digits(ratio),
+        MILLSAP.value,
+        grouped(FOLKLORE.value as u64)
+    );
+    journal.find(Finding::info("answer-ratio", message).with("ratio", ratio, Unit::Ratio));
 }
 
-/// Says when the first touch of a block costs far more than the second.
-pub(super) fn first_touch(name: &str, first: &Answer, second: &Answer, journal: &mut dyn Journal) {
-    let mean = |answer: &Answer| answer.metric("read_latency").map(|metric| metric.statistics.mean);
+/// Warns where the first touch of a block costs far more than the second.
+pub(super) fn first_touch(name: &str, first: &Measured, second: &Measured, journal: &mut dyn Journal) {
+    let mean = |measured: &Measured| measured.metric(&reads::READ_LATENCY).map(|metric| metric.statistics.mean);
     let (Some(first), Some(second)) = (mean(first), mean(second)) else { return };
     if first >= second * LAZY {
         journal.find(Finding::warning(

@@ -1,18 +1,13 @@
-//! What the round trip's numbers say, in sentences, beside the published ones.
+//! What the round trip's numbers say, in sentences, next to the published ones.
 
 use device::tier::Tier;
 use measure::quantity::{format_nanos, three_digits};
-use measure::{Finding, Statistics};
+use measure::schema::{reads, roundtrip};
+use measure::{Finding, Statistics, Unit};
 
-use super::Pass;
+use super::layout::Pass;
 use crate::journal::Journal;
-use crate::reading::Answer;
-
-/// Published waits in microseconds: what turned out to be the file-system cache, the best over a SAN with direct
-/// I/O, and a troubled NFS.
-const PUBLISHED_CACHE_US: f64 = 40.0;
-const PUBLISHED_SAN_US: f64 = 478.0;
-const PUBLISHED_NFS_US: f64 = 1410.0;
+use crate::reading::Measured;
 
 /// Mean or tail of the first touch over the second from which a volume is called lazily loaded.
 const LAZY_MEAN: f64 = 3.0;
@@ -22,16 +17,15 @@ const LAZY_TAIL: f64 = 10.0;
 const FIRST_READS_MIN: u64 = 16;
 
 /// Adds the sentences for one path.
-pub(super) fn report(path: &str, answered: &[(Pass, u64, Answer)], journal: &mut dyn Journal) {
-    let of = |pass: Pass| {
-        answered.iter().find(|(this, blocks, _)| *this == pass && *blocks == 1).map(|(_, _, answer)| answer)
-    };
-    let latency = |pass: Pass| of(pass)?.metric("read_latency").map(|metric| metric.statistics);
-    if let (Some(answer), Some(hot)) = (of(Pass::StorageCached), latency(Pass::StorageCached)) {
-        who_answered(path, answer, hot, journal);
-        beside_the_published(hot, latency(Pass::PageCached), answer, journal);
-        // A model is no volume that somebody could read once before.
-        if let (Some(first), Some(_)) = (latency(Pass::FirstTouch), &answer.verdict) {
+pub(super) fn report(path: &str, measured: &[(Pass, u64, Measured)], journal: &mut dyn Journal) {
+    let of =
+        |pass: Pass| measured.iter().find(|(this, blocks, _)| *this == pass && *blocks == 1).map(|(_, _, one)| one);
+    let latency = |pass: Pass| of(pass)?.metric(&reads::READ_LATENCY).map(|metric| metric.statistics);
+    if let (Some(again), Some(hot)) = (of(Pass::StorageCached), latency(Pass::StorageCached)) {
+        tier(path, again, hot, journal);
+        published(hot, latency(Pass::PageCached), again, journal);
+        // A model is no volume that can be read once beforehand.
+        if let (Some(first), Some(_)) = (latency(Pass::FirstTouch), &again.verdict) {
             first_touch(first, hot, journal);
         }
     } else if let Some(cached) = latency(Pass::PageCached) {
@@ -47,40 +41,40 @@ fn micros(value: f64) -> String {
     format_nanos(value * 1e3)
 }
 
-fn who_answered(path: &str, answer: &Answer, hot: Statistics, journal: &mut dyn Journal) {
-    let Some(verdict) = &answer.verdict else { return };
+fn tier(path: &str, again: &Measured, hot: Statistics, journal: &mut dyn Journal) {
+    let Some(verdict) = &again.verdict else { return };
     let takes = format!("A block of {path} read again takes {}", micros(hot.median));
     let message = match verdict.tier {
         Tier::Storage => {
-            format!("{takes}: the way to the storage and back. This host did not answer: {}.", verdict.proof)
+            format!("{takes}: to the storage and back. This host did not answer: {}.", verdict.proof)
         }
         Tier::PageCache => {
             format!(
-                "{takes}, but this host's memory answered: {}. The way to the storage was not measured.",
+                "{takes}, but this host's memory answered: {}. The round trip to the storage was not measured.",
                 verdict.proof
             )
         }
         Tier::NeverWritten => format!("{takes}, but the blocks were never written: no storage answers for them."),
-        Tier::Mixed { .. } | Tier::Unknown => format!("{takes}; who answered is not clear: {}.", verdict.proof),
+        Tier::Mixed { .. } | Tier::Unknown => format!("{takes}; which level answered is not clear: {}.", verdict.proof),
     };
     journal.find(Finding::info("answer-roundtrip", message));
 }
 
-fn beside_the_published(hot: Statistics, cached: Option<Statistics>, answer: &Answer, journal: &mut dyn Journal) {
-    if answer.verdict.as_ref().is_none_or(|verdict| verdict.tier != Tier::Storage) {
+fn published(hot: Statistics, cached: Option<Statistics>, again: &Measured, journal: &mut dyn Journal) {
+    if again.verdict.as_ref().is_none_or(|verdict| verdict.tier != Tier::Storage) {
         return;
     }
     let cached = cached.map_or(String::new(), |cached| {
-        format!("; its page cache {PUBLISHED_CACHE_US} µs, here {}", micros(cached.median))
+        format!("; its page cache {} µs, here {}", roundtrip::PAGE_CACHE.value, micros(cached.median))
     });
-    journal.find(Finding::info(
-        "answer-published",
-        format!(
-            "The document's SAN took {} times that, its NFS {} times{cached}.",
-            three_digits(PUBLISHED_SAN_US / hot.median),
-            three_digits(PUBLISHED_NFS_US / hot.median),
-        ),
-    ));
+    let (san, nfs) = (roundtrip::SAN.value / hot.median, roundtrip::NFS.value / hot.median);
+    let message = format!(
+        "The published SAN took {} times that, the published NFS {} times{cached}.",
+        three_digits(san),
+        three_digits(nfs)
+    );
+    let finding = Finding::info("answer-published", message).with("san", san, Unit::Ratio);
+    journal.find(finding.with("nfs", nfs, Unit::Ratio));
 }
 
 fn first_touch(first: Statistics, hot: Statistics, journal: &mut dyn Journal) {
@@ -97,8 +91,10 @@ fn first_touch(first: Statistics, hot: Statistics, journal: &mut dyn Journal) {
         micros(hot.median),
         micros(hot.mean)
     );
-    if mean.max(median) >= LAZY_MEAN || tail >= LAZY_TAIL {
-        journal.find(Finding::warning(
+    let with =
+        |finding: Finding| finding.with("mean_ratio", mean, Unit::Ratio).with("median_ratio", median, Unit::Ratio);
+    journal.find(with(if mean.max(median) >= LAZY_MEAN || tail >= LAZY_TAIL {
+        Finding::warning(
             "lazily-loaded",
             format!(
                 "{figures}: {} and {} times (one read {}). The storage fetches blocks from somewhere slower when they \
@@ -108,11 +104,11 @@ fn first_touch(first: Statistics, hot: Statistics, journal: &mut dyn Journal) {
                 three_digits(mean),
                 micros(first.max)
             ),
-        ));
+        )
     } else {
-        journal.find(Finding::info(
+        Finding::info(
             "answer-first-touch",
             format!("{figures} ({} times): no lazy loading shows, unless they were read before.", three_digits(mean)),
-        ));
-    }
+        )
+    }));
 }

@@ -4,12 +4,13 @@ use std::sync::atomic::AtomicBool;
 
 use device::model::clients::{Client, SharedModel};
 use device::model::fixed_latency::FixedLatency;
-use device::model::null::Null;
+use device::null::Null;
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
 use device::read_loop::{self, LoopOutcome, ReadFailure};
 use device::time_source::VirtualClock;
 use measure::Nanos;
+use measure::schema::reads;
 use sys::read::{Completion, ReadMethod, ReadRequest, Wait};
 
 const LATENCY: Nanos = Nanos::from_micros(100);
@@ -43,7 +44,7 @@ fn run(plan: &ReadPlan) -> LoopOutcome {
 fn a_known_latency_is_reported_exactly_at_any_depth() {
     for depth in [1, 2, 7, 32, 128] {
         let outcome = run(&plan(depth, StopAfter::Reads(12_800)));
-        let latency = outcome.latency.metric("read_latency", "test").unwrap().statistics;
+        let latency = outcome.latency.metric(&reads::READ_LATENCY, "test").unwrap().statistics;
         assert_eq!((latency.n, latency.min, latency.mean, latency.max), (12_800, 100.0, 100.0, 100.0));
         assert_eq!(outcome.elapsed.0, 12_800_u64.div_ceil(depth as u64) * LATENCY.0, "depth {depth}");
     }
@@ -70,9 +71,9 @@ fn an_overloaded_open_loop_counts_the_waiting_from_the_intended_start() {
     let mut plan = plan(1, StopAfter::Reads(1000));
     plan.rate = Some(20_000.0);
     let outcome = run(&plan);
-    let latency = outcome.latency.metric("read_latency", "test").unwrap().statistics;
+    let latency = outcome.latency.metric(&reads::READ_LATENCY, "test").unwrap().statistics;
     assert_eq!(latency.max, 100.0 + 999.0 * 50.0);
-    assert_eq!(outcome.service.unwrap().metric("service_time", "test").unwrap().statistics.max, 100.0);
+    assert_eq!(outcome.service.unwrap().metric(&reads::SERVICE_TIME, "test").unwrap().statistics.max, 100.0);
 }
 
 #[test]
@@ -80,7 +81,7 @@ fn an_open_loop_below_capacity_keeps_its_rate_and_its_latency() {
     let mut plan = plan(8, StopAfter::Reads(1000));
     plan.rate = Some(5_000.0);
     let outcome = run(&plan);
-    let latency = outcome.latency.metric("read_latency", "test").unwrap().statistics;
+    let latency = outcome.latency.metric(&reads::READ_LATENCY, "test").unwrap().statistics;
     assert_eq!((latency.min, latency.max), (100.0, 100.0));
     assert_eq!(outcome.elapsed, Nanos(999 * 200_000) + LATENCY);
 }

@@ -1,0 +1,154 @@
+//! What a device is: something that blocks are read from, and what can prove who answered.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use measure::Parameters;
+use sys::file::witness::WitnessError;
+use sys::file::{Alignment, BlockDevice, Target, TargetError};
+use sys::read::{MethodError, MethodRow, ReadMethod, best_method, method};
+use thiserror::Error;
+
+use crate::model::error::ModelError;
+use crate::model::hard_disk::HardDiskParameters;
+use crate::time_source::VirtualClock;
+
+/// Something that blocks can be read from. Each kind has its row in [`DEVICES`](crate::DEVICES).
+pub trait Device: fmt::Debug + Send + Sync {
+    /// What messages call it.
+    fn name(&self) -> String;
+
+    /// Bytes that can be read.
+    fn size(&self) -> u64;
+
+    /// What offsets and lengths of reads must be multiples of.
+    fn alignment(&self) -> Alignment;
+
+    /// What run documents say of it.
+    fn describe(&self) -> Description;
+
+    /// Opens an I/O method for each member of a team, to be used at the same time.
+    ///
+    /// A model begins each team at rest, at the beginning of its time.
+    fn open(&self, team: &[Slots]) -> Result<Opened, DeviceError>;
+
+    /// What can prove who answered a read.
+    fn witnesses(&self) -> Witnesses<'_>;
+}
+
+/// The buffers of one I/O method.
+#[derive(Clone, Copy, Debug)]
+pub struct Slots {
+    /// How to ask the kernel; `None` for the method that costs least at this depth.
+    pub method: Option<&'static MethodRow>,
+    /// Reads in flight at once.
+    pub depth: usize,
+    /// Bytes of a read at most.
+    pub bytes: usize,
+}
+
+impl Slots {
+    /// The I/O method, where the kernel is asked.
+    pub fn row(&self) -> &'static MethodRow {
+        let best = || method(best_method(self.depth)).expect("the best method is in the table");
+        self.method.unwrap_or_else(best)
+    }
+}
+
+/// The I/O methods of a team.
+pub struct Opened {
+    /// One for each member.
+    pub methods: Vec<Box<dyn ReadMethod>>,
+    /// The clock that the reads take their time from; `None` for the machine's.
+    pub clock: Option<VirtualClock>,
+    /// What read the blocks, as metrics name their source.
+    pub method: String,
+}
+
+/// What run documents say of a device.
+#[derive(Clone, Debug, Default)]
+pub struct Description {
+    /// The run's subject.
+    pub subject: Parameters,
+    /// Whether reads take virtual time: nothing of the machine has a part in them.
+    pub is_virtual: bool,
+    /// The disk, where its geometry is known.
+    pub disk: Option<HardDiskParameters>,
+}
+
+/// What can prove who answered.
+#[derive(Clone, Debug)]
+pub enum Witnesses<'a> {
+    /// The kernel: its page cache can be asked (cachestat, mincore, `RWF_NOWAIT`), it counts what this process fetched
+    /// (`/proc/self/io`), and the block device counts what it delivered.
+    Kernel {
+        /// The open file or block device.
+        target: &'a Target,
+        /// The block device under it, where there is one.
+        block_device: Option<BlockDevice>,
+    },
+    /// None: no kernel stands between the reader and the device.
+    Absent {
+        /// What answered, as run documents name its tier.
+        tier: &'static str,
+    },
+}
+
+impl<'a> Witnesses<'a> {
+    /// The file or block device that the kernel reads.
+    pub fn target(&self) -> Option<&'a Target> {
+        match self {
+            Witnesses::Kernel { target, .. } => Some(target),
+            Witnesses::Absent { .. } => None,
+        }
+    }
+
+    /// The block device, where its counters can be read.
+    pub fn block_device(&self) -> Option<&BlockDevice> {
+        match self {
+            Witnesses::Kernel { block_device, .. } => block_device.as_ref(),
+            Witnesses::Absent { .. } => None,
+        }
+    }
+
+    /// What reads with these slots go through: the kernel's I/O method, or the device itself.
+    pub fn method_name(&self, slots: Slots) -> &'static str {
+        match self {
+            Witnesses::Kernel { .. } => slots.row().name,
+            Witnesses::Absent { tier } => tier,
+        }
+    }
+}
+
+/// Says whether blocks of `block` bytes at multiples of their size can be read.
+pub fn check_block_size(device: &dyn Device, block: u64) -> Result<(), DeviceError> {
+    let Alignment { offset: multiple, source: source_of_multiple, .. } = device.alignment();
+    let path = || PathBuf::from(device.name());
+    if block == 0 || !block.is_multiple_of(u64::from(multiple.max(1))) {
+        return Err(TargetError::BlockSize { path: path(), block, multiple, source_of_multiple }.into());
+    }
+    if block > device.size() {
+        return Err(TargetError::BlockTooLarge { path: path(), block, size: device.size() }.into());
+    }
+    Ok(())
+}
+
+/// Why a device cannot be read.
+#[derive(Debug, Error)]
+pub enum DeviceError {
+    /// The file or block device cannot be opened this way.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The I/O method cannot be had.
+    #[error(transparent)]
+    Method(#[from] MethodError),
+    /// There is no such model.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// A witness could not be asked.
+    #[error(transparent)]
+    Witness(#[from] WitnessError),
+    /// The word names no device, or one that cannot do this.
+    #[error("{0}")]
+    Word(String),
+}

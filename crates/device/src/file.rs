@@ -1,0 +1,105 @@
+//! Files and block devices, read through the kernel.
+
+use std::path::Path;
+
+use measure::Parameters;
+use serde_json::json;
+use sys::file::{Alignment, BlockDevice, Caching, Kind, Target, TargetError};
+use sys::read::Setup;
+
+use crate::device::{Description, Device, DeviceError, Opened, Slots, Witnesses};
+use crate::row::DeviceRow;
+
+/// The row of the table of devices.
+pub(crate) const ROW: DeviceRow = DeviceRow {
+    prefix: "",
+    summary: "the path of a file or block device, opened for reading only",
+    open: |word| Ok(Box::new(Target::open(word.rest, word.caching)?)),
+    place: |word, files| {
+        let open = |(path, _): &(&Path, u64)| Ok(Box::new(Target::open(path, word.caching)?) as Box<dyn Device>);
+        files.iter().map(open).collect()
+    },
+};
+
+/// Opens a file past the page cache, or through it where its file system refuses direct I/O.
+pub fn direct_or_buffered(path: &Path) -> Result<Target, TargetError> {
+    match Target::open(path, Caching::Direct) {
+        Err(TargetError::DirectRefused { .. }) => Target::open(path, Caching::Buffered),
+        opened => opened,
+    }
+}
+
+impl Device for Target {
+    fn name(&self) -> String {
+        self.path().display().to_string()
+    }
+
+    fn size(&self) -> u64 {
+        Target::size(self)
+    }
+
+    fn alignment(&self) -> Alignment {
+        Target::alignment(self)
+    }
+
+    fn describe(&self) -> Description {
+        let alignment = Target::alignment(self);
+        let what = if self.kind() == Kind::BlockDevice { "block device" } else { "file" };
+        let mut subject = Parameters::new();
+        let mut say = |key: &str, value| subject.insert(key.into(), value);
+        say("kind", json!("device"));
+        say("path", json!(Device::name(self)));
+        say("what", json!(what));
+        say("size", json!(Target::size(self)));
+        say("filesystem", json!(self.filesystem()));
+        say(
+            "direct_alignment",
+            json!({ "offset": alignment.offset, "memory": alignment.memory, "source": alignment.source }),
+        );
+        if let Ok(device) = BlockDevice::under(self) {
+            say("device", json!(device.name));
+            say("rotational", json!(device.rotational));
+            say("scheduler", json!(device.scheduler));
+            say("read_ahead_kib", json!(device.read_ahead_kib));
+        }
+        Description { subject, ..Description::default() }
+    }
+
+    /// The first member of a team reads through this descriptor, each other one through its own: the kernel keeps the
+    /// state of its read-ahead by descriptor.
+    fn open(&self, team: &[Slots]) -> Result<Opened, DeviceError> {
+        let open = |(index, slots): (usize, &Slots)| {
+            let own = (index > 0).then(|| self.reopen(self.caching())).transpose()?;
+            let target = own.as_ref().unwrap_or(self);
+            Ok((slots.row().open)(Setup { target, depth: slots.depth, slot_bytes: slots.bytes })?)
+        };
+        let methods = team.iter().enumerate().map(open).collect::<Result<Vec<_>, DeviceError>>()?;
+        let method = team.first().map_or("", |slots| slots.row().name);
+        Ok(Opened { methods, clock: None, method: method.into() })
+    }
+
+    fn witnesses(&self) -> Witnesses<'_> {
+        Witnesses::Kernel { target: self, block_device: BlockDevice::under(self).ok() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_on_a_file_system_without_direct_io_is_read_through_the_page_cache() {
+        let memory = Path::new("/dev/shm");
+        let Ok(file) = tempfile::NamedTempFile::new_in(memory) else {
+            return println!("skipped: there is no /dev/shm to write to");
+        };
+        std::fs::write(file.path(), vec![1; 8192]).unwrap();
+        assert_eq!(direct_or_buffered(file.path()).unwrap().caching(), Caching::Buffered);
+        assert!(matches!(Target::open(file.path(), Caching::Direct), Err(TargetError::DirectRefused { .. })));
+    }
+
+    #[test]
+    fn what_is_no_target_is_refused_and_not_read_another_way() {
+        assert!(matches!(direct_or_buffered(Path::new("/absent")), Err(TargetError::NotFound { .. })));
+    }
+}

@@ -1,0 +1,33 @@
+//! A row of the table of devices.
+
+use std::path::Path;
+
+use sys::file::Caching;
+
+use crate::device::{Device, DeviceError};
+
+/// What a word on the command line asks of its row.
+#[derive(Clone, Copy, Debug)]
+pub struct Word<'a> {
+    /// The word without the row's prefix.
+    pub rest: &'a Path,
+    /// Past the page cache or through it, where there is one.
+    pub caching: Caching,
+}
+
+/// Files with the bytes of each that are read.
+pub type Files<'a> = &'a [(&'a Path, u64)];
+
+/// A kind of device.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceRow {
+    /// How words that name it begin.
+    pub prefix: &'static str,
+    /// One line for `--help`.
+    pub summary: &'static str,
+    /// Opens the device that a word names.
+    pub open: fn(Word<'_>) -> Result<Box<dyn Device>, DeviceError>,
+    /// Places files of this machine on the device, one behind the other: one device for each, with the time of the
+    /// device and the bytes of the file.
+    pub place: fn(Word<'_>, Files<'_>) -> Result<Vec<Box<dyn Device>>, DeviceError>,
+}

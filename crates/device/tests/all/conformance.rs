@@ -1,0 +1,154 @@
+//! What holds for every row of the table of devices.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use device::model::MODELS;
+use device::{DEVICES, Device, Slots, Witnesses};
+use measure::random::SplitMix64;
+use sys::file::Caching;
+use sys::read::{ReadMethod, ReadRequest, Wait};
+use tempfile::NamedTempFile;
+
+const BLOCK: usize = 8192;
+
+/// A file of this many blocks, each filled with its own number.
+const BLOCKS: u64 = 64;
+
+fn file() -> NamedTempFile {
+    let mut file = NamedTempFile::new().unwrap();
+    (0..BLOCKS).for_each(|number| file.write_all(&[number as u8; BLOCK]).unwrap());
+    file
+}
+
+/// Words that open a device of each row, at least one for each prefix.
+fn words(file: &NamedTempFile) -> Vec<PathBuf> {
+    let of = |prefix: &str| -> Vec<PathBuf> {
+        match prefix {
+            "" => vec![file.path().into()],
+            "null:" => vec!["null:".into()],
+            "model:" => MODELS.iter().map(|row| format!("model:{}", row.name).into()).collect(),
+            other => panic!("the conformance suite knows no word for {other}: add one"),
+        }
+    };
+    DEVICES.iter().flat_map(|row| of(row.prefix)).collect()
+}
+
+fn devices(file: &NamedTempFile) -> Vec<Box<dyn Device>> {
+    words(file).iter().map(|word| device::open(word, Caching::Buffered).unwrap()).collect()
+}
+
+fn slots(depth: usize) -> Slots {
+    Slots { method: None, depth, bytes: BLOCK }
+}
+
+/// Reads `count` random blocks and returns how many ended, each of them whole and once.
+fn ended(device: &dyn Device, method: &mut dyn ReadMethod, count: usize) -> usize {
+    let mut random = SplitMix64::new(7);
+    let blocks = device.size() / BLOCK as u64;
+    let (mut free, mut done, mut issued, mut ended): (Vec<usize>, _, _, _) =
+        ((0..method.depth()).collect(), Vec::new(), 0, 0);
+    while ended < count {
+        while let Some(slot) = free.pop_if(|_| issued < count) {
+            // The last block first: what lies at the end can be read.
+            let number = if issued == 0 { blocks - 1 } else { random.below(blocks) };
+            method.queue(ReadRequest { offset: number * BLOCK as u64, length: BLOCK, slot });
+            issued += 1;
+        }
+        method.reap(Wait { at_least: 1, timeout: None }, &mut done).unwrap();
+        for completion in done.drain(..) {
+            assert_eq!(completion.result.unwrap(), BLOCK, "{}", device.name());
+            assert!(!free.contains(&completion.slot), "{}: a read ended twice", device.name());
+            free.push(completion.slot);
+            ended += 1;
+        }
+    }
+    ended
+}
+
+#[test]
+fn every_read_of_every_device_ends_once_and_whole_at_any_depth() {
+    let file = file();
+    for device in devices(&file) {
+        for depth in [1, 4, 32] {
+            let mut opened = device.open(&[slots(depth)]).unwrap();
+            let method = opened.methods[0].as_mut();
+            assert_eq!(method.depth(), depth, "{}", device.name());
+            assert_eq!(ended(device.as_ref(), method, 200), 200, "{}", device.name());
+        }
+    }
+}
+
+#[test]
+fn a_team_has_a_method_for_each_member_and_each_can_be_read_at_the_same_time() {
+    let file = file();
+    for device in devices(&file) {
+        let opened = device.open(&[slots(1), slots(2), slots(3)]).unwrap();
+        let depths: Vec<usize> = opened.methods.iter().map(|method| method.depth()).collect();
+        assert_eq!(depths, [1, 2, 3], "{}", device.name());
+        let read = |mut method: Box<dyn ReadMethod>| {
+            let device = device.as_ref();
+            move || ended(device, method.as_mut(), 50)
+        };
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = opened.methods.into_iter().map(|method| scope.spawn(read(method))).collect();
+            assert!(workers.into_iter().all(|worker| worker.join().unwrap() == 50), "{}", device.name());
+        });
+    }
+}
+
+#[test]
+fn a_device_says_what_it_is_and_what_can_prove_who_answered() {
+    let file = file();
+    for device in devices(&file) {
+        let description = device.describe();
+        assert!(!device.name().is_empty() && description.subject.contains_key("kind"), "{device:?}");
+        assert_eq!(description.subject["size"], device.size(), "{device:?}");
+        assert!(device::check_block_size(device.as_ref(), BLOCK as u64).is_ok(), "{device:?}");
+        assert!(device::check_block_size(device.as_ref(), 0).is_err(), "{device:?}");
+        let is_virtual = device.open(&[slots(1)]).unwrap().clock.is_some();
+        assert_eq!(description.is_virtual, is_virtual, "{device:?}");
+        match device.witnesses() {
+            Witnesses::Kernel { target, .. } => assert_eq!(target.size(), device.size()),
+            Witnesses::Absent { tier } => assert!(!tier.is_empty()),
+        }
+    }
+}
+
+#[test]
+fn a_word_that_names_no_device_is_refused_in_a_sentence() {
+    for word in ["/absent", "null:x", "model:floppy", "model:", "model:/absent.toml", "/"] {
+        let error = device::open(Path::new(word), Caching::Buffered).unwrap_err().to_string();
+        assert!(error.contains(' ') && !error.is_empty(), "{word}: {error}");
+    }
+    assert!(device::has_prefix(Path::new("model:ssd")) && !device::has_prefix(Path::new("/data/model:ssd")));
+}
+
+#[test]
+fn files_on_a_device_keep_their_bytes_or_are_refused() {
+    let (one, other) = (file(), file());
+    for word in words(&one) {
+        let bytes = BLOCKS * BLOCK as u64;
+        let placed = device::place(&word, Caching::Buffered, &[(one.path(), bytes), (other.path(), bytes)]);
+        let Ok(placed) = placed else {
+            assert!(word.starts_with("null:"), "{}", word.display());
+            continue;
+        };
+        for device in placed {
+            assert_eq!(device.size(), bytes);
+            let mut opened = device.open(&[slots(1)]).unwrap();
+            let method = opened.methods[0].as_mut();
+            let mut done = Vec::new();
+            method.queue(ReadRequest { offset: 5 * BLOCK as u64, length: BLOCK, slot: 0 });
+            method.reap(Wait { at_least: 1, timeout: None }, &mut done).unwrap();
+            assert!(method.data(0).iter().all(|byte| *byte == 5), "{}", word.display());
+        }
+    }
+}
+
+#[test]
+fn the_table_has_a_null_row_and_ends_with_the_one_that_takes_every_path() {
+    assert!(DEVICES.iter().any(|row| row.prefix == "null:"));
+    let (last, others) = DEVICES.split_last().unwrap();
+    assert!(last.prefix.is_empty() && others.iter().all(|row| row.prefix.ends_with(':')));
+}

@@ -1,0 +1,65 @@
+//! One case of a path: announced, measured, kept.
+
+use device::plan::ReadPlan;
+use measure::Parameters;
+use measure::schema::reads;
+
+use super::setting::Setting;
+use super::workload::Workload;
+use crate::error::ExperimentError;
+use crate::journal::Journal;
+use crate::machine::Machine;
+use crate::reading::{self, Job, Measured, RateChanges};
+
+/// One case to be measured.
+pub(super) struct Ask {
+    /// Its parameters.
+    pub(super) case: Parameters,
+    /// It in words.
+    pub(super) what: String,
+    /// One plan a worker.
+    pub(super) plans: Vec<ReadPlan>,
+    /// Cases that are still to come, this one included: for the time left.
+    pub(super) cases_left: u32,
+}
+
+/// Measures one case and keeps it.
+pub(super) fn measure(
+    setting: &Setting<'_>,
+    ask: Ask,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> Result<Measured, ExperimentError> {
+    journal.step(&ask.what, setting.workload.expected() * ask.cases_left);
+    let mut measured = read(setting, &setting.workload, ask, RateChanges::Split, machine, journal)?;
+    if let Some(case) = measured.cases.last_mut() {
+        let before = "cachestat or mincore over the region, before the reads";
+        let after = "preadv2 with RWF_NOWAIT on a sample of blocks, after the reads";
+        let cached = setting.cached_before.map(|share| reads::CACHED_BEFORE.single(before, share * 100.0));
+        let answered = setting.answered_at_once().map(|share| reads::NOWAIT_ANSWERED.single(after, share * 100.0));
+        case.metrics.extend(cached.into_iter().chain(answered));
+    }
+    measured.keep(journal)?;
+    Ok(measured)
+}
+
+/// Reads, and keeps nothing yet.
+pub(super) fn read(
+    setting: &Setting<'_>,
+    workload: &Workload,
+    ask: Ask,
+    rate_changes: RateChanges,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> Result<Measured, ExperimentError> {
+    let job = Job {
+        device: setting.device.as_ref(),
+        method: workload.method,
+        never_written: setting.never_written,
+        plans: &ask.plans,
+        parameters: ask.case,
+        what: ask.what,
+        rate_changes,
+    };
+    reading::run(machine, job, journal)
+}

@@ -1,0 +1,150 @@
+//! What the disk experiment's numbers say, in sentences.
+
+use device::model::hard_disk::HardDiskParameters;
+use device::tier::Tier;
+use measure::quantity::{format_nanos, size_in_words, three_digits};
+use measure::schema::{Published, Spec, disk, reads};
+use measure::{Finding, Unit};
+
+use super::parameters::Zone;
+use super::workload::Workload;
+use crate::journal::Journal;
+use crate::reading::Measured;
+use crate::sentence::capitalised;
+
+/// Differences of place below this are noise on a shared machine.
+const PLACE_MATTERS: f64 = 1.15;
+
+fn micros(value: f64) -> String {
+    format_nanos(value * 1e3)
+}
+
+/// One sentence on what a read takes, and which level answered. `path` names it among several.
+pub(super) fn whole(workload: &Workload, path: Option<String>, measured: &Measured, journal: &mut dyn Journal) {
+    let metrics = measured.metric(&reads::READ_LATENCY).zip(measured.metric(&reads::IOPS));
+    let Some((latency, iops)) = metrics else { return };
+    let tail =
+        latency.statistics.p99.map_or(String::new(), |p99| format!(", one in a hundred {} or more", micros(p99)));
+    let by = match measured.verdict.as_ref().map(|verdict| verdict.tier) {
+        Some(Tier::PageCache) => "the page cache".into(),
+        Some(Tier::Storage) => "storage".into(),
+        Some(Tier::Mixed { .. }) => "page cache and storage together".into(),
+        Some(Tier::NeverWritten) => "the file system itself (the blocks were never written)".into(),
+        Some(Tier::Unknown) => "a level that could not be named".into(),
+        None => format!("the {}", measured.tier()),
+    };
+    let proof = measured.verdict.as_ref().map_or(String::new(), |verdict| format!(": {}", verdict.proof));
+    let message = format!(
+        "A {} read of {}{} takes {} with {} in flight{tail}: {} reads a second. {} answered{proof}.",
+        workload.pattern.name(),
+        size_in_words(workload.block_size as u64),
+        path.map_or(String::new(), |path| format!(" of {path}")),
+        micros(latency.median()),
+        workload.depth * workload.workers,
+        three_digits(iops.statistics.mean),
+        capitalised(&by),
+    );
+    let finding = Finding::info("answer-read", message).with("latency", latency.median(), Unit::Microseconds);
+    journal.find(finding.with("iops", iops.statistics.mean, Unit::PerSecond));
+}
+
+/// The mean of a metric in a zone, and its median.
+fn of_zone(measured: &[(Zone, Measured)], wanted: Zone, spec: &Spec) -> Option<(f64, f64)> {
+    let (_, one) = measured.iter().find(|(zone, _)| *zone == wanted)?;
+    one.metric(spec).map(|metric| (metric.statistics.mean, metric.median()))
+}
+
+/// Whether place matters, next to the published disk.
+pub(super) fn zones(measured: &[(Zone, Measured)], journal: &mut dyn Journal) {
+    let per_read = |zone: Zone| of_zone(measured, zone, &reads::IOPS).map(|(mean, _)| 1.0 / mean);
+    let median = |zone: Zone| of_zone(measured, zone, &reads::READ_LATENCY).map(|(_, median)| median);
+    let Some(outer) = per_read(Zone::Outer) else { return };
+    let published = [(Zone::Inner, disk::INNER_RATIO.value), (Zone::Both, disk::BOTH_RATIO.value)];
+    let ratios: Vec<(Zone, f64, f64)> = published
+        .into_iter()
+        .filter_map(|(zone, published)| Some((zone, per_read(zone)? / outer, published)))
+        .collect();
+    if ratios.is_empty() {
+        return;
+    }
+    let clause = |(zone, ratio, published): &(Zone, f64, f64)| {
+        let name = if *zone == Zone::Inner { "the inner zone" } else { "one worker in each" };
+        format!("{name} {} times the outer zone (the disk of 2005: {published})", three_digits(*ratio))
+    };
+    let clauses = ratios.iter().map(clause).collect::<Vec<_>>().join(", ");
+    // Mean and median both, and the same way: a few slow reads in one zone are noise, not a seek.
+    let slower =
+        |zone: Zone| median(zone).zip(median(Zone::Outer)).is_some_and(|(this, outer)| this >= outer * PLACE_MATTERS);
+    let matters = ratios.iter().any(|(zone, ratio, _)| *ratio >= PLACE_MATTERS && slower(*zone));
+    let says = if matters { "Place matters on this device" } else { "Place makes no difference on this device" };
+    let finding = Finding::info("answer-zones", format!("{says}: a read costs in {clauses}."));
+    let with = |finding: Finding, (zone, ratio, _): &(Zone, f64, f64)| finding.with(zone.name(), *ratio, Unit::Ratio);
+    journal.find(ratios.iter().fold(finding, with));
+}
+
+/// The model's zones next to the published ones, and what the model lacks: nothing of it was fitted to them.
+pub(super) fn model_against_published(measured: &[(Zone, Measured)], journal: &mut dyn Journal) {
+    let published = [(Zone::Outer, disk::OUTER), (Zone::Inner, disk::INNER), (Zone::Both, disk::BOTH)];
+    let figures = published.into_iter().filter_map(|(zone, published): (Zone, Published)| {
+        let (rate, _) = of_zone(measured, zone, &reads::IOPS)?;
+        Some((zone, 1e3 / rate, published.value))
+    });
+    let figures: Vec<(Zone, f64, f64)> = figures.collect();
+    if figures.is_empty() {
+        return;
+    }
+    let clause = |(zone, millis, published): &(Zone, f64, f64)| {
+        format!("{} {} ms (published {published})", zone.name(), three_digits(*millis))
+    };
+    let clauses = figures.iter().map(clause).collect::<Vec<_>>().join(", ");
+    let message = format!(
+        "A read on the model costs, over two workers: {clauses}. The published figures are of another disk of these \
+         years, read in zones of 2 GB by two processes of 1000 reads each, and nothing is fitted to them. The model has \
+         seek, rotation, zones and a queue; it lacks remapped sectors, repeated reads, vibration and the host's \
+         adapter, so where the published disk is slower inside than geometry explains, it is not."
+    );
+    let with =
+        |finding: Finding, (zone, millis, _): &(Zone, f64, f64)| finding.with(zone.name(), *millis, Unit::Milliseconds);
+    journal.find(figures.iter().fold(Finding::info("answer-model-published", message), with));
+}
+
+/// What using the outer half of the capacity is worth, computed from the disk's own geometry and seek curve.
+pub(super) fn outer_half(disk: &HardDiskParameters, journal: &mut dyn Journal) {
+    let half = disk.outer_part(0.5);
+    let message = format!(
+        "Keep the data on the outer half of the capacity: it lies on the outer {} % of the tracks, where the mean seek \
+         is {} ms and not {}, so that one read at a time makes {} times as many random reads a second.",
+        three_digits(half.cylinders * 100.0),
+        three_digits(half.seek_ms),
+        three_digits(half.whole_seek_ms),
+        three_digits(half.rate_gain)
+    );
+    journal.find(Finding::info("answer-outer-half", message).with("gain", half.rate_gain, Unit::Ratio));
+}
+
+/// How far latency spreads over places or distances, and what that says about seeks.
+pub(super) fn spread(what: &str, parameter: &str, measured: &[Measured], journal: &mut dyn Journal) {
+    let mut medians: Vec<(f64, String)> = measured
+        .iter()
+        .filter_map(|one| {
+            let case = one.cases.last()?;
+            Some((reads::READ_LATENCY.median(case)?, case.parameter(parameter)?))
+        })
+        .collect();
+    medians.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let (Some(least), Some(most)) = (medians.first(), medians.last()) else { return };
+    let ratio = most.0 / least.0.max(f64::MIN_POSITIVE);
+    let says = if ratio < PLACE_MATTERS {
+        "there is no arm to move, or something in between hides it"
+    } else {
+        "repeat the run to tell seeks from noise"
+    };
+    let message = format!(
+        "The median latency lies between {} and {} over every {what}, {} times: {says}.",
+        micros(least.0),
+        micros(most.0),
+        three_digits(ratio)
+    );
+    let finding = Finding::info(&format!("answer-{what}"), message).with("least", least.0, Unit::Microseconds);
+    journal.find(finding.with("most", most.0, Unit::Microseconds));
+}

@@ -1,0 +1,267 @@
+//! Parameters of the experiment, as a file or a command line gives them, and what they come to.
+
+use std::path::PathBuf;
+
+use device::pattern::Pattern;
+use device::plan::{StopAfter, reap_batch_for};
+use measure::{Nanos, Size, words};
+use serde::{Deserialize, Serialize};
+use sys::file::Caching;
+use sys::read::{MethodRow, method};
+
+use super::workload::Workload;
+use crate::error::ExperimentError;
+
+/// Most workers: each holds histograms of about a mebibyte.
+const WORKERS_MAX: usize = 256;
+
+/// Time of a case, and of one place of a sweep or one distance.
+const DURATION: Nanos = Nanos::from_millis(3000);
+const DURATION_OF_MANY: Nanos = Nanos::from_millis(500);
+
+/// Longest warm-up that is not asked for; a short case warms up for a fifth of its time.
+const WARM_UP_MAX: Nanos = Nanos::from_millis(200);
+
+words! {
+    /// Where on the device the reads of a case go.
+    pub enum Zone ("zone") {
+        /// The first span
+        Outer = "outer",
+        /// The last span
+        Inner = "inner",
+        /// Half the workers in each at the same time
+        Both = "both",
+    }
+}
+
+words! {
+    /// The order of the reads.
+    pub enum Order ("pattern") {
+        /// Every block once in random order, then again in another
+        Random = "random",
+        /// Ascending
+        Sequential = "sequential",
+    }
+}
+
+words! {
+    /// How the kernel is asked: the rows of `sys::read::METHODS`, and the choice among them.
+    pub enum IoMethod ("I/O method") {
+        /// The cheapest that holds the depth
+        Auto = "auto",
+        /// One preadv2 after the other
+        Sync = "sync",
+        /// A thread for each read in flight
+        Threads = "threads",
+        /// One ring, batched
+        IoUring = "io_uring",
+    }
+}
+
+impl IoMethod {
+    /// The row of the table; `None` for the cheapest at a depth.
+    pub fn row(self) -> Option<&'static MethodRow> {
+        method(self.name())
+    }
+}
+
+/// What is varied over the device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum View {
+    /// One case.
+    Whole,
+    /// One case a zone.
+    Zones(Vec<Zone>),
+    /// This many places from the first byte to the last.
+    Sweep(u32),
+    /// Growing distances between consecutive reads.
+    SeekDistances,
+}
+
+/// Parameters of the experiment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DiskParameters {
+    /// Devices: files, block devices, and words of `device::DEVICES`.
+    pub paths: Vec<PathBuf>,
+    /// Order of the reads.
+    pub pattern: Order,
+    /// Bytes a read.
+    pub block_size: Size,
+    /// Bytes of the region, or of a zone; `None` for all there is (zones: 2 GiB or a third).
+    pub span: Option<Size>,
+    /// First byte of the region.
+    pub offset: Size,
+    /// Reads of each worker in a case.
+    pub count: Option<u64>,
+    /// Time of a case; with neither, what suits the view.
+    pub duration: Option<Nanos>,
+    /// Time before the measurement, its reads kept apart; `None` for what suits the case.
+    pub warm_up: Option<Nanos>,
+    /// Picks the order of random reads; whoever starts a run fills in another one each time.
+    pub seed: Option<u64>,
+    /// Threads, each with its own I/O method and its own seed; `None` for 1, with zones 2.
+    pub workers: Option<usize>,
+    /// Reads in flight, a worker.
+    pub depth: usize,
+    /// Completions to wait for at once; `None` for what suits the depth.
+    pub reap_batch: Option<usize>,
+    /// How the kernel is asked.
+    pub io_method: IoMethod,
+    /// Through the page cache, and not past it.
+    pub buffered: bool,
+    /// One case for each of these zones.
+    pub zones: Vec<Zone>,
+    /// Places from the first byte to the last.
+    pub sweep: Option<u32>,
+    /// Growing distances between consecutive reads.
+    pub seek_distances: bool,
+    /// Reads a second in an open loop, over all workers.
+    pub rate: Option<f64>,
+    /// Drop the region from the page cache first.
+    pub evict: bool,
+}
+
+impl Default for DiskParameters {
+    fn default() -> DiskParameters {
+        DiskParameters {
+            paths: Vec::new(),
+            pattern: Order::Random,
+            block_size: Size(8192),
+            span: None,
+            offset: Size(0),
+            count: None,
+            duration: None,
+            warm_up: None,
+            seed: None,
+            workers: None,
+            depth: 1,
+            reap_batch: None,
+            io_method: IoMethod::Auto,
+            buffered: false,
+            zones: Vec::new(),
+            sweep: None,
+            seek_distances: false,
+            rate: None,
+            evict: false,
+        }
+    }
+}
+
+impl DiskParameters {
+    /// Refuses what cannot be, with a sentence that says what to give instead.
+    pub fn check(&self) -> Result<(), ExperimentError> {
+        let refuse = |sentence: String| Err(ExperimentError::Parameters(sentence));
+        let Workload { workers, depth, method, .. } = self.workload();
+        let views = [!self.zones.is_empty(), self.sweep.is_some(), self.seek_distances];
+        match self {
+            _ if self.paths.is_empty() => refuse("nothing is to be read: name a file or a block device".into()),
+            _ if views.into_iter().filter(|view| *view).count() > 1 => {
+                refuse("zones, a sweep and seek distances are views of their own: give one of them".into())
+            }
+            _ if depth == 0 => refuse("a depth of 0 reads nothing: the smallest --depth is 1".into()),
+            _ if self.reap_batch.is_some_and(|batch| batch == 0 || batch > depth) => {
+                refuse("--reap-batch lies between 1 and the depth".into())
+            }
+            _ if workers > WORKERS_MAX => refuse(format!(
+                "{workers} workers are more than a run can hold apart: the largest --workers is {WORKERS_MAX}"
+            )),
+            _ if workers == 0 => refuse("0 workers read nothing: the smallest --workers is 1".into()),
+            _ if self.block_size.0 == 0 => {
+                refuse("a block of 0 bytes reads nothing: give --block-size 8KiB or so".into())
+            }
+            _ if self.workload().stop_after.is_nothing() => {
+                refuse("nothing is to be read: give --count or --duration above 0".into())
+            }
+            _ if self.rate.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) => {
+                refuse("--rate is in reads a second and must be above 0".into())
+            }
+            _ if self.zones.contains(&Zone::Both) && workers == 1 => {
+                refuse("the zone 'both' needs a worker in each: give --workers 2".into())
+            }
+            _ if self.sweep.is_some_and(|places| places < 2) => {
+                refuse("a sweep needs at least 2 places: the first and the last".into())
+            }
+            _ => match method.and_then(|row| Some((row.name, row.depth_max.filter(|most| depth > *most)?))) {
+                Some((name, most)) => refuse(format!(
+                    "{name} holds at most {most} read in flight: give --depth {most}, or another --io-method"
+                )),
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// What is varied; a zone that is named twice is one.
+    pub(super) fn view(&self) -> View {
+        match self.sweep {
+            _ if !self.zones.is_empty() => {
+                let mut zones: Vec<Zone> = Vec::new();
+                self.zones.iter().for_each(|zone| {
+                    if !zones.contains(zone) {
+                        zones.push(*zone)
+                    }
+                });
+                View::Zones(zones)
+            }
+            Some(places) => View::Sweep(places),
+            None if self.seek_distances => View::SeekDistances,
+            None => View::Whole,
+        }
+    }
+
+    /// Through the page cache or past it.
+    pub(super) fn caching(&self) -> Caching {
+        if self.buffered { Caching::Buffered } else { Caching::Direct }
+    }
+
+    /// The reads of a case, before the view varies them.
+    pub(super) fn workload(&self) -> Workload {
+        let stop_after = self.stop_after();
+        Workload {
+            pattern: match self.pattern {
+                Order::Random => Pattern::Random,
+                Order::Sequential => Pattern::Sequential,
+            },
+            block_size: self.block_size.in_memory(),
+            stop_after,
+            warm_up: StopAfter::Time(self.warm_up.unwrap_or(match stop_after {
+                StopAfter::Reads(_) => Nanos::ZERO,
+                StopAfter::Time(time) => Nanos(time.0 / 5).min(WARM_UP_MAX),
+            })),
+            seed: self.seed.unwrap_or_default(),
+            workers: self.workers.unwrap_or(if self.zones.is_empty() { 1 } else { 2 }),
+            depth: self.depth,
+            reap_batch: self.reap_batch.unwrap_or_else(|| reap_batch_for(self.depth)),
+            method: self.io_method.row(),
+            rate: self.rate,
+        }
+    }
+
+    fn stop_after(&self) -> StopAfter {
+        let usual = match self.view() {
+            View::Sweep(_) | View::SeekDistances => DURATION_OF_MANY,
+            View::Whole | View::Zones(_) => DURATION,
+        };
+        self.count.map_or(StopAfter::Time(self.duration.unwrap_or(usual)), StopAfter::Reads)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::words::Word;
+    use sys::read::METHODS;
+
+    #[test]
+    fn every_method_of_the_table_can_be_named() {
+        let named: Vec<&str> = IoMethod::ALL.iter().filter_map(|(method, ..)| Some(method.row()?.name)).collect();
+        assert_eq!(named, METHODS.iter().map(|row| row.name).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_short_case_does_not_warm_up_longer_than_it_measures() {
+        let of = |duration| DiskParameters { duration: Some(duration), ..DiskParameters::default() }.workload().warm_up;
+        assert_eq!(of(Nanos::from_millis(100)), StopAfter::Time(Nanos::from_millis(20)));
+        assert_eq!(of(Nanos::from_millis(60_000)), StopAfter::Time(WARM_UP_MAX));
+    }
+}

@@ -1,0 +1,177 @@
+//! What is varied over a device: nothing, zones at either edge, places from the first byte to the last, or growing
+//! distances.
+
+use device::pattern::{Pattern, Span};
+use device::plan::StopAfter;
+use measure::quantity::size_in_words;
+use measure::schema::disk::parameters;
+use measure::schema::reads;
+
+use super::case::{Ask, measure, read};
+use super::findings;
+use super::parameters::{View, Zone};
+use super::setting::Setting;
+use super::workload::Workload;
+use crate::error::ExperimentError;
+use crate::journal::Journal;
+use crate::machine::Machine;
+use crate::reading::{Measured, RateChanges};
+
+/// Bytes of a sequential read in a sweep: what a database's multi-block read asks for.
+const SEQUENTIAL_BLOCK: usize = 1 << 20;
+
+/// Bytes that a place of a sweep covers at most.
+const PLACE: u64 = 256 << 20;
+
+/// The shortest distance of consecutive reads, and the factor from one distance to the next.
+const DISTANCE_MIN: u64 = 64 << 10;
+const DISTANCE_FACTOR: u64 = 4;
+
+/// Measures the cases of a path. ^C ends it after the case under way, which is not kept.
+pub(super) fn run(
+    setting: &Setting<'_>,
+    several: bool,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    match &setting.view {
+        View::Whole => whole(setting, several, machine, journal),
+        View::Zones(named) => zones(named, setting, machine, journal),
+        View::Sweep(count) => sweep(*count, setting, machine, journal),
+        View::SeekDistances => seek_distances(setting, machine, journal),
+    }
+}
+
+fn whole(
+    setting: &Setting<'_>,
+    several: bool,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    let workload = &setting.workload;
+    let what = format!("the {} reads of {}", workload.pattern.name(), setting.name());
+    let case = setting.case(workload, setting.span);
+    let ask = Ask { case, what, plans: workload.plans(setting.span), cases_left: 1 };
+    let measured = measure(setting, ask, machine, journal)?;
+    if !measured.interrupted {
+        findings::whole(workload, several.then(|| setting.name()), &measured, journal);
+    }
+    Ok(())
+}
+
+/// One case a zone: the first span, the last span, and half the workers in each.
+fn zones(
+    zones: &[Zone],
+    setting: &Setting<'_>,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    let (workload, outer) = (&setting.workload, setting.span);
+    let block = workload.block_size as u64;
+    let inner = Span { offset: (setting.device.size() - outer.length) / block * block, length: outer.length };
+    let mut measured = Vec::new();
+    for (index, zone) in zones.iter().enumerate() {
+        let span_of = |worker: usize| match zone {
+            Zone::Outer => outer,
+            Zone::Inner => inner,
+            Zone::Both if worker < workload.workers / 2 => outer,
+            Zone::Both => inner,
+        };
+        let plans = (0..workload.workers).map(|worker| workload.plan(span_of(worker), worker)).collect();
+        let mut case = setting.case(workload, span_of(0));
+        case.extend([parameters::ZONE.of(zone.name())]);
+        let what = format!("the reads of {} in zone {}", setting.name(), zone.name());
+        let ask = Ask { case, what, plans, cases_left: (zones.len() - index) as u32 };
+        let one = measure(setting, ask, machine, journal)?;
+        if one.interrupted {
+            return Ok(());
+        }
+        measured.push((*zone, one));
+    }
+    findings::zones(&measured, journal);
+    if let Some(disk) = setting.device.describe().disk {
+        findings::model_against_published(&measured, journal);
+        findings::outer_half(&disk, journal);
+    }
+    Ok(())
+}
+
+/// Places from the first byte to the last: random latency and sequential bandwidth at each.
+fn sweep(
+    count: u32,
+    setting: &Setting<'_>,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    let (random, whole) = (Workload { pattern: Pattern::Random, ..setting.workload }, setting.span);
+    let block = random.block_size as u64;
+    let length = (whole.length / u64::from(count)).min(PLACE).max(block) / block * block;
+    let mut measured = Vec::new();
+    for index in 0..count {
+        let travel = (whole.length - length) / u64::from(count - 1) * u64::from(index) / block * block;
+        let span = Span { offset: whole.offset + travel, length };
+        let what = format!("place {} of {count} of {}", index + 1, setting.name());
+        journal.step(&what, random.expected() * 2 * (count - index));
+        let mut case = setting.case(&random, span);
+        case.extend([parameters::POSITION.of(f64::from(index) / f64::from(count - 1))]);
+        let ask = Ask { case, what, plans: random.plans(span), cases_left: count - index };
+        let mut place = read(setting, &random, ask, RateChanges::Keep, machine, journal)?;
+        if place.interrupted {
+            return Ok(());
+        }
+        add_bandwidth(&mut place, span, setting, machine, journal)?;
+        place.keep(journal)?;
+        measured.push(place);
+    }
+    findings::spread("place", "position", &measured, journal);
+    Ok(())
+}
+
+/// Reads the place once more in sequence and puts that bandwidth in the place of the random reads' own.
+fn add_bandwidth(
+    place: &mut Measured,
+    span: Span,
+    setting: &Setting<'_>,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    let block_size = SEQUENTIAL_BLOCK.min(span.length as usize);
+    let stop_after = match setting.workload.stop_after {
+        StopAfter::Reads(count) => StopAfter::Reads(count.min(span.blocks(block_size))),
+        time => time,
+    };
+    let pattern = Pattern::Sequential;
+    let workload = Workload { pattern, block_size, stop_after, workers: 1, rate: None, ..setting.workload };
+    let what = format!("the sequential reads at the same place of {}", setting.name());
+    let ask = Ask { case: setting.case(&workload, span), what, plans: workload.plans(span), cases_left: 1 };
+    let in_sequence = read(setting, &workload, ask, RateChanges::Keep, machine, journal)?;
+    place.interrupted |= in_sequence.interrupted;
+    if let (Some(case), Some(bandwidth)) = (place.cases.last_mut(), in_sequence.metric(&reads::BANDWIDTH)) {
+        case.metrics.retain(|metric| metric.name != bandwidth.name);
+        case.metrics.push(bandwidth.clone());
+    }
+    Ok(())
+}
+
+/// One case a distance between consecutive reads, each four times the one before.
+fn seek_distances(setting: &Setting<'_>, machine: &Machine, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+    let span = setting.span;
+    let longest = span.length / 2;
+    let distances = std::iter::successors(Some(DISTANCE_MIN), |distance| Some(distance * DISTANCE_FACTOR));
+    let distances: Vec<u64> = distances.take_while(|distance| *distance < longest).chain([longest]).collect();
+    let mut measured = Vec::new();
+    for (index, distance) in distances.iter().copied().enumerate() {
+        let apart = Workload { pattern: Pattern::Apart(distance), ..setting.workload };
+        let mut case = setting.case(&apart, span);
+        case.extend([parameters::DISTANCE.of(distance)]);
+        let what = format!("the reads of {} that lie {} apart", setting.name(), size_in_words(distance));
+        let ask = Ask { case, what, plans: apart.plans(span), cases_left: (distances.len() - index) as u32 };
+        let one = measure(setting, ask, machine, journal)?;
+        if one.interrupted {
+            return Ok(());
+        }
+        measured.push(one);
+    }
+    findings::spread("distance", "distance", &measured, journal);
+    Ok(())
+}

@@ -1,0 +1,135 @@
+//! Rungs that are measured by the read loop: a plan, its reading, and the cost of one block of it.
+
+use std::time::Duration;
+
+use device::Device;
+use device::pattern::{Pattern, Span};
+use device::plan::{ReadPlan, StopAfter, reap_batch_for};
+use device::workers::Team;
+use measure::schema::{ladder, reads};
+use measure::{Case, Metric, Parameters, Statistics};
+use sys::file::Caching;
+use sys::read::best_method;
+
+use super::steps::{Steps, rung};
+use super::storage::BLOCK;
+use crate::error::ExperimentError;
+use crate::journal::Journal;
+use crate::reading::{self, Job, Measured, RateChanges, WithoutPageCacheWarning};
+
+/// What a rung reads.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub(super) device: &'a dyn Device,
+    /// Share of it that was never written.
+    pub(super) never_written: f64,
+}
+
+/// Random blocks of all of a device, `depth` at a time.
+pub(super) fn plan(steps: &Steps<'_>, depth: usize, stop_after: StopAfter) -> ReadPlan {
+    ReadPlan {
+        pattern: Pattern::Random,
+        block_size: BLOCK,
+        span: Span { offset: 0, length: steps.storage.device.size() },
+        seed: steps.parameters.seed(),
+        working_set: None,
+        depth,
+        reap_batch: reap_batch_for(depth),
+        warm_up: StopAfter::Reads(0),
+        stop_after,
+        rate: None,
+    }
+}
+
+/// Reads without keeping a case.
+pub(super) fn read_unmeasured(steps: &Steps<'_>, device: &dyn Device, plan: ReadPlan) -> Result<(), ExperimentError> {
+    let plans = [plan];
+    let team = Team::open(device, None, &plans)?;
+    match team.read(&steps.machine.clock, steps.machine.stop.flag()).outcome.failure {
+        Some(failure) => Err(ExperimentError::ReadFailed { path: device.name().into(), failure }),
+        None => Ok(()),
+    }
+}
+
+/// Measures one plan; the page-cache warning of a reading that is meant to be cached is left to the caller.
+pub(super) fn measure(
+    steps: &Steps<'_>,
+    source: Source<'_>,
+    plan: ReadPlan,
+    name: &str,
+    journal: &mut dyn Journal,
+) -> Result<Measured, ExperimentError> {
+    let what = format!("rung {name}");
+    let expected = match plan.stop_after {
+        StopAfter::Time(time) => time.into(),
+        StopAfter::Reads(reads) => Duration::from_micros(100 * reads),
+    };
+    steps.say(&what, expected, journal);
+    let witnesses = source.device.witnesses();
+    let is_buffered = witnesses.target().is_some_and(|target| target.caching() == Caching::Buffered);
+    let job = Job {
+        device: source.device,
+        method: None,
+        never_written: source.never_written,
+        plans: &[plan],
+        parameters: Parameters::new(),
+        what,
+        rate_changes: RateChanges::Keep,
+    };
+    let mut sieve = WithoutPageCacheWarning::when(is_buffered, journal);
+    reading::run(steps.machine, job, &mut sieve)
+}
+
+/// The parameters of a rung that reads.
+pub(super) fn read_rung(name: &str, depth: usize, blocks_per_read: u64) -> Parameters {
+    use ladder::parameters::{BLOCKS_PER_READ, DEPTH, IO_METHOD};
+    let mut parameters = rung(name);
+    parameters.extend([DEPTH.of(depth), BLOCKS_PER_READ.of(blocks_per_read), IO_METHOD.of(best_method(depth))]);
+    parameters
+}
+
+/// Turns a reading into a rung: its own metrics, and the cost of one block in nanoseconds as `latency`.
+pub(super) fn keep(
+    measured: &Measured,
+    parameters: Parameters,
+    blocks_per_read: u64,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    let Some(read) = measured.cases.last().filter(|_| !measured.interrupted) else { return Ok(()) };
+    let depth = parameters.get("depth").and_then(serde_json::Value::as_u64).unwrap_or(1);
+    let mut case = Case::new(parameters);
+    case.parameters.extend(read.parameters.clone());
+    case.metrics.extend(block_cost(measured, blocks_per_read, depth as usize));
+    case.metrics.extend(read.metrics.iter().cloned());
+    case.timeline = read.timeline.clone();
+    Ok(journal.keep(case)?)
+}
+
+/// The cost of one block in nanoseconds: the latency of a read over its blocks at depth 1, and the time between two
+/// completions where many are in flight.
+pub(super) fn block_cost(measured: &Measured, blocks_per_read: u64, depth: usize) -> Option<Metric> {
+    if depth > 1 {
+        let iops = measured.metric(&reads::IOPS)?;
+        let samples: Vec<f64> = iops.samples.iter().filter(|rate| **rate > 0.0).map(|rate| 1e9 / rate).collect();
+        let source = "time between two completions, in windows of 100 ms or more";
+        return ladder::LATENCY.of_samples(source, &samples);
+    }
+    let latency = measured.metric(&reads::READ_LATENCY)?;
+    let statistics = scaled(latency.statistics, 1e3 / blocks_per_read as f64);
+    Some(ladder::LATENCY.of_statistics(&latency.source, statistics))
+}
+
+fn scaled(statistics: Statistics, factor: f64) -> Statistics {
+    let times = |value: Option<f64>| value.map(|value| value * factor);
+    Statistics {
+        n: statistics.n,
+        min: statistics.min * factor,
+        median: statistics.median * factor,
+        mean: statistics.mean * factor,
+        stddev: times(statistics.stddev),
+        p90: times(statistics.p90),
+        p99: times(statistics.p99),
+        p999: times(statistics.p999),
+        max: statistics.max * factor,
+    }
+}

@@ -1,0 +1,152 @@
+//! The rungs of the storage: its cache, the device one read at a time and at its best depth, and in sequence.
+
+use device::pattern::{Pattern, Span};
+use device::plan::{ReadPlan, StopAfter};
+use measure::schema::{ladder, reads};
+use measure::{Finding, Nanos};
+
+use super::block_reads::{Source, block_cost, keep, measure, plan, read_rung};
+use super::findings::{self, Found};
+use super::steps::Steps;
+use super::storage::{BLOCK, SEQUENTIAL_BLOCKS, Storage};
+use crate::error::ExperimentError;
+use crate::journal::Journal;
+use crate::region;
+
+/// Blocks of the storage-round-trip rung: 2 MiB, small for any storage's cache.
+const HOT_BLOCKS: u64 = 256;
+
+/// Time for the rungs of one read at a time, and for each depth that is tried.
+const SINGLE_TIME: Nanos = Nanos::from_millis(3000);
+const DEPTH_TIME: Nanos = Nanos::from_millis(700);
+const SEQUENTIAL_TIME: Nanos = Nanos::from_millis(2000);
+
+/// Unmeasured reads before a depth: a burst of new reads is slower than a steady stream.
+const DEPTH_WARM_UP: Nanos = Nanos::from_millis(100);
+
+/// Depths that are tried.
+const DEPTHS: [usize; 8] = [2, 4, 8, 16, 32, 64, 128, 256];
+
+/// Share of the best rate from which the smaller depth is preferred: waiting longer for one per cent is no gain.
+const GOOD_ENOUGH: f64 = 0.98;
+
+/// Measures storage-round-trip, device-random-depth-1, device-random-best-depth and device-sequential.
+pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+    let storage = steps.storage;
+    if storage.is_buffered() {
+        report_no_direct_io(storage, journal);
+        return Ok(());
+    }
+    let source = Source { device: storage.device.as_ref(), never_written: check_region(steps, journal)? };
+    let mut found = Found { logical: steps.logical.get(), ..Found::default() };
+    round_trip(steps, source, journal)?;
+    let single = plan(steps, 1, StopAfter::Time(SINGLE_TIME));
+    found.single = touches(steps, source, single, ("device-random-depth-1", 1), journal)?;
+    if let Some(depth) = best_depth(steps, source, journal)? {
+        let mut plan = plan(steps, depth, StopAfter::Time(SINGLE_TIME));
+        plan.seed = plan.seed.wrapping_add(depth as u64);
+        plan.warm_up = if storage.foreign { StopAfter::Reads(0) } else { StopAfter::Time(DEPTH_WARM_UP) };
+        found.best = touches(steps, source, plan, ("device-random-best-depth", 1), journal)?;
+        found.depth = depth;
+    }
+    let mut sequential = plan(steps, 1, StopAfter::Time(SEQUENTIAL_TIME));
+    sequential.pattern = Pattern::Sequential;
+    sequential.block_size = BLOCK * SEQUENTIAL_BLOCKS as usize;
+    found.sequential = touches(steps, source, sequential, ("device-sequential", SEQUENTIAL_BLOCKS), journal)?;
+    if !steps.machine.stop.requested() {
+        findings::report(&found, storage.foreign, journal);
+    }
+    Ok(())
+}
+
+/// A file of one's own has data; a device that was named is looked at before it is believed. Returns the share that
+/// was never written.
+fn check_region(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<f64, ExperimentError> {
+    let whole = Span { offset: 0, length: steps.storage.device.size() };
+    match steps.storage.device.witnesses().target() {
+        Some(target) => region::check(target, whole, BLOCK, steps.parameters.seed(), journal),
+        None => Ok(0.0),
+    }
+}
+
+fn report_no_direct_io(storage: &Storage, journal: &mut dyn Journal) {
+    let filesystem = storage.device.witnesses().target().and_then(|target| target.filesystem());
+    let reason = format!(
+        "{} refuses direct I/O, so the page cache would answer. Name a directory on another file system with --dir, or \
+         a file or block device with --on.",
+        filesystem.unwrap_or_else(|| "this file system".into())
+    );
+    let rungs = ["storage-round-trip", "device-random-depth-1", "device-random-best-depth", "device-sequential"];
+    for rung in rungs {
+        journal.find(Finding::warning(&format!("absent-{rung}"), reason.clone()));
+    }
+}
+
+/// A small set of blocks, read until it is hot in the storage, then measured.
+fn round_trip(steps: &Steps<'_>, source: Source<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+    if steps.machine.stop.requested() {
+        return Ok(());
+    }
+    let mut plan = plan(steps, 1, StopAfter::Reads(HOT_BLOCKS * 12));
+    plan.seed = !plan.seed;
+    plan.working_set = Some(HOT_BLOCKS.min(plan.span.blocks(BLOCK)));
+    plan.warm_up = StopAfter::Reads(HOT_BLOCKS * 3);
+    let measured = measure(steps, source, plan, "storage-round-trip", journal)?;
+    keep(&measured, read_rung("storage-round-trip", 1, 1), 1, journal)
+}
+
+/// Measures a rung; on a device that the run did not make, the first and the second touch of the same blocks apart.
+/// Gives the median cost of a block in nanoseconds, of the second touch where there are two.
+fn touches(
+    steps: &Steps<'_>,
+    source: Source<'_>,
+    plan: ReadPlan,
+    (name, blocks_per_read): (&str, u64),
+    journal: &mut dyn Journal,
+) -> Result<Option<f64>, ExperimentError> {
+    use ladder::parameters::TOUCH;
+    if steps.machine.stop.requested() {
+        return Ok(None);
+    }
+    let foreign = steps.storage.foreign;
+    let mut parameters = read_rung(name, plan.depth, blocks_per_read);
+    if foreign {
+        parameters.extend([TOUCH.of("first")]);
+    }
+    let first = measure(steps, source, plan, name, journal)?;
+    keep(&first, parameters.clone(), blocks_per_read, journal)?;
+    if !foreign || first.interrupted {
+        return Ok(block_cost(&first, blocks_per_read, plan.depth).map(|metric| metric.median()));
+    }
+    let latencies = first.cases.iter().filter_map(|case| reads::READ_LATENCY.in_case(case));
+    let count: u64 = latencies.map(|metric| metric.statistics.n).sum();
+    let again = ReadPlan { working_set: Some(count.max(1)), stop_after: StopAfter::Reads(count), ..plan };
+    let second = measure(steps, source, again, name, journal)?;
+    parameters.extend([TOUCH.of("second")]);
+    keep(&second, parameters, blocks_per_read, journal)?;
+    findings::first_touch(name, &first, &second, journal);
+    Ok(block_cost(&second, blocks_per_read, plan.depth).map(|metric| metric.median()))
+}
+
+/// The smallest depth that comes near the best rate of those tried.
+fn best_depth(
+    steps: &Steps<'_>,
+    source: Source<'_>,
+    journal: &mut dyn Journal,
+) -> Result<Option<usize>, ExperimentError> {
+    let mut rates: Vec<(usize, f64)> = Vec::new();
+    for depth in DEPTHS {
+        if steps.machine.stop.requested() {
+            return Ok(None);
+        }
+        let mut plan = plan(steps, depth, StopAfter::Time(DEPTH_TIME));
+        plan.warm_up = StopAfter::Time(DEPTH_WARM_UP);
+        plan.seed = plan.seed.wrapping_add(1000 + depth as u64);
+        let measured = measure(steps, source, plan, &format!("device-random at depth {depth}"), journal)?;
+        if let Some(iops) = measured.metric(&reads::IOPS) {
+            rates.push((depth, iops.statistics.mean));
+        }
+    }
+    let best = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+    Ok(rates.iter().find(|(_, rate)| *rate >= best * GOOD_ENOUGH).map(|(depth, _)| *depth))
+}

@@ -1,0 +1,74 @@
+//! What every rung is given, and how a rung that is timed in batches is measured and kept.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use measure::schema::ladder;
+use measure::{Case, Metric, Parameters};
+
+use super::parameters::LadderParameters;
+use super::storage::Storage;
+use crate::error::ExperimentError;
+use crate::journal::Journal;
+use crate::machine::{Conditions, Machine, Sensitivity};
+
+/// About how long a rung takes that is timed in batches.
+const TIMED_RUNG: Duration = Duration::from_millis(500);
+
+/// What a logical I/O costs, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LogicalCost {
+    /// Blocks in random order.
+    pub(super) random: f64,
+    /// Blocks in the order of the table, by a scan.
+    pub(super) in_order: f64,
+}
+
+/// What every rung is given.
+pub(super) struct Steps<'a> {
+    pub(super) parameters: &'a LadderParameters,
+    pub(super) machine: &'a Machine,
+    pub(super) storage: &'a Storage,
+    pub(super) left: Cell<Duration>,
+    /// What the rungs of the buffer pool found, for the ratio to the device's.
+    pub(super) logical: Cell<Option<LogicalCost>>,
+}
+
+impl Steps<'_> {
+    /// Says what is being measured, and about how long the rest of the ladder takes.
+    pub(super) fn say(&self, what: &str, expected: Duration, journal: &mut dyn Journal) {
+        journal.step(what, self.left.get());
+        self.left.set(self.left.get().saturating_sub(expected));
+    }
+
+    /// Takes samples of a rung that is timed in batches, between two looks at the machine, and keeps them.
+    pub(super) fn timed_rung(
+        &self,
+        name: &str,
+        parameters: Parameters,
+        source: &str,
+        sample: impl FnOnce() -> Vec<f64>,
+        journal: &mut dyn Journal,
+    ) -> Result<Option<f64>, ExperimentError> {
+        self.say(&format!("rung {name}"), TIMED_RUNG, journal);
+        let conditions = Conditions::now(self.machine);
+        let samples = sample();
+        let change = conditions.changed(self.machine);
+        if self.machine.stop.requested() {
+            return Ok(None);
+        }
+        let mut case = Case::new(parameters);
+        let latency = ladder::LATENCY.of_samples(source, &samples);
+        let median = latency.as_ref().map(Metric::median);
+        case.metrics.extend(latency);
+        case.metrics.extend(change.metrics());
+        self.machine.note(&format!("rung {name}"), &change, Sensitivity::Core);
+        journal.keep(case)?;
+        Ok(median)
+    }
+}
+
+/// The parameters of a rung.
+pub(super) fn rung(name: &str) -> Parameters {
+    Parameters::from_iter([ladder::parameters::RUNG.of(name)])
+}

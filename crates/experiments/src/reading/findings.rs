@@ -1,0 +1,147 @@
+//! What spoils a reading: a rate that was not held, memory in place of the device, other readers, a change under way.
+
+use device::meter::Meter;
+use device::tier::{Evidence, Tier, Verdict};
+use device::workers::Reading;
+use measure::quantity::three_digits;
+use measure::{Finding, Nanos, Unit, change_point};
+use sys::file::Caching;
+
+use super::job::{Job, RateChanges};
+use crate::journal::Journal;
+use crate::machine::Machine;
+use crate::sentence::capitalised;
+
+/// Share of the rate asked for that counts as reached.
+const RATE_REACHED: f64 = 0.95;
+
+/// Bounds of what a device delivers over what was read: below the first something in between answered, above the
+/// second others were reading.
+const DELIVERED: (f64, f64) = (0.98, 1.1);
+
+/// Adds the findings about a reading that was not cut short.
+pub(super) fn report(
+    machine: &Machine,
+    reading: &Reading,
+    job: &Job<'_>,
+    tier: Option<(&Evidence, &Verdict)>,
+    journal: &mut dyn Journal,
+) {
+    for fallback in &reading.fallbacks {
+        journal.find(Finding::info("method-fallback", format!("{fallback}.")));
+    }
+    if let Some((evidence, verdict)) = tier {
+        report_tier(machine, evidence, verdict, &job.what, journal);
+    }
+    report_rate(reading, job, journal);
+    if job.rate_changes == RateChanges::Split {
+        report_segments(&reading.outcome.latency, &job.what, journal);
+    }
+}
+
+/// An open loop that could not be held at its rate: its latencies are a queue that grows with the run then.
+fn report_rate(reading: &Reading, job: &Job<'_>, journal: &mut dyn Journal) {
+    let outcome = &reading.outcome;
+    let asked: f64 = job.plans.iter().filter_map(|plan| plan.rate).sum();
+    let reached = outcome.latency.reads() as f64 / outcome.elapsed.as_seconds().max(1e-9);
+    if asked > 0.0 && reached < asked * RATE_REACHED && outcome.latency.reads() > 1 {
+        let message = format!(
+            "{} reads a second were asked for and {} were reached: the latency counts from the intended start and is \
+             the wait in a queue that grows as long as the run lasts. Look at service_time, or give a lower --rate or \
+             a higher --depth.",
+            three_digits(asked),
+            three_digits(reached)
+        );
+        let finding = Finding::warning("rate-not-reached", message);
+        journal.find(finding.with("asked", asked, Unit::PerSecond).with("reached", reached, Unit::PerSecond));
+    }
+}
+
+fn report_tier(machine: &Machine, evidence: &Evidence, verdict: &Verdict, what: &str, journal: &mut dyn Journal) {
+    let proof = &verdict.proof;
+    journal.find(match (evidence.caching, verdict.tier) {
+        (Caching::Direct, Tier::PageCache) => Finding::warning(
+            "direct-io-ignored",
+            format!(
+                "Direct I/O was accepted and not done for {what}: {proof}. These are reads of memory. Use a file \
+                 system that does direct I/O, or a block device."
+            ),
+        ),
+        (Caching::Direct, Tier::Mixed { from_storage }) => Finding::warning(
+            "reads-not-all-from-storage",
+            format!("Only part of {what} reached storage: {proof}. The latencies mix memory and storage."),
+        )
+        .with("from_storage", from_storage * 100.0, Unit::Percent),
+        (Caching::Buffered, Tier::PageCache) => Finding::warning(
+            "served-from-page-cache",
+            format!(
+                "{} answered from the page cache: {proof}. This is memory, not the device. Use --direct, or --evict \
+                 on a file of your own.",
+                capitalised(&format!("{what} were"))
+            ),
+        ),
+        (Caching::Buffered, Tier::Mixed { from_storage }) => Finding::warning(
+            "partly-page-cache",
+            format!(
+                "About {} % of the bytes of {what} came from the page cache: {proof}. The latencies mix memory and \
+                 storage; use --direct.",
+                three_digits((1.0 - from_storage) * 100.0)
+            ),
+        )
+        .with("from_storage", from_storage * 100.0, Unit::Percent),
+        // The check of the region has reported it.
+        (_, Tier::NeverWritten) => return,
+        (_, Tier::Unknown) => {
+            Finding::warning("tier-unknown", format!("Which level answered {what} could not be proved: {proof}."))
+        }
+        (_, Tier::Storage) => return report_device_counts(machine, evidence, what, journal),
+    });
+}
+
+/// The block device's own count against the process's: a layer in between, or other readers.
+fn report_device_counts(machine: &Machine, evidence: &Evidence, what: &str, journal: &mut dyn Journal) {
+    let Some(delivered) = evidence.counts.delivered_by_device else {
+        journal.find(Finding::info(
+            "no-device-counters",
+            "No block device with counters was found under the file: that the reads reached a device rests on the \
+             process's own count alone.",
+        ));
+        return;
+    };
+    let ratio = delivered as f64 / evidence.issued.max(1) as f64;
+    let (fewer, more) = DELIVERED;
+    if evidence.caching == Caching::Direct && ratio < fewer {
+        let message = format!(
+            "The device delivered {} % of the bytes of {what}: a layer between the file system and the device \
+             answered the rest. The latencies are that layer's.",
+            three_digits(ratio * 100.0)
+        );
+        let finding = Finding::warning("device-saw-fewer-reads", message);
+        journal.find(finding.with("delivered", ratio * 100.0, Unit::Percent));
+    }
+    if evidence.caching == Caching::Direct && ratio > more {
+        machine.note_shared_device(what, ratio);
+    }
+}
+
+fn report_segments(latency: &Meter, what: &str, journal: &mut dyn Journal) {
+    let windows = latency.windows();
+    let segments = change_point::segments(&windows.rates());
+    for pair in segments.windows(2) {
+        let at = Nanos(windows.width().0 * pair[1].windows.start as u64).as_seconds();
+        let (before, after) = (pair[0].rate, pair[1].rate);
+        let cause = match after < before {
+            true => "a burst credit spent, a throttle, or a cache left",
+            false => "a cache filled, blocks that were loaded meanwhile, or another reader that stopped",
+        };
+        let message = format!(
+            "{} s into {what} the rate went from {} to {} reads a second and stayed there: {cause}. The segments are \
+             separate cases; no average is drawn across the change. Run longer to see the lasting rate.",
+            three_digits(at),
+            three_digits(before),
+            three_digits(after)
+        );
+        let finding = Finding::warning("rate-changed", message).with("at", at, Unit::Seconds);
+        journal.find(finding.with("before", before, Unit::PerSecond).with("after", after, Unit::PerSecond));
+    }
+}

@@ -1,0 +1,75 @@
+//! One reading of a device: run the workers under watch, turn what they measured into cases, say what spoils it.
+
+mod cases;
+mod filter;
+mod findings;
+mod job;
+
+use device::Witnesses;
+use device::audit::{Audit, AuditCounts};
+use device::read_loop::LoopOutcome;
+use device::tier::Evidence;
+use device::workers::Team;
+
+use crate::error::ExperimentError;
+use crate::journal::Journal;
+use crate::machine::{Change, Conditions, Machine, Sensitivity};
+use cases::Source;
+pub use filter::WithoutPageCacheWarning;
+pub use job::{Job, Measured, RateChanges};
+
+/// What was observed around a reading that took time of this machine.
+struct Around {
+    counts: AuditCounts,
+    change: Change,
+}
+
+/// Does the reading and adds findings about what spoils it.
+pub fn run(machine: &Machine, job: Job<'_>, journal: &mut dyn Journal) -> Result<Measured, ExperimentError> {
+    let witnesses = job.device.witnesses();
+    let is_virtual = job.device.describe().is_virtual;
+    let team = Team::open(job.device, job.method, job.plans)?;
+    let source = Source::of(machine, &team, is_virtual);
+    let before = (!is_virtual).then(|| (Conditions::now(machine), Audit::begin(witnesses.block_device())));
+    let mut reading = team.read(&machine.clock, machine.stop.flag());
+    let around = before.map(|(conditions, audit)| Around { counts: audit.end(), change: conditions.changed(machine) });
+    if let Some(failure) = reading.outcome.failure.take() {
+        return Err(ExperimentError::ReadFailed { path: job.device.name().into(), failure });
+    }
+    let interrupted = machine.stop.requested();
+    if reading.outcome.latency.reads() == 0 && !interrupted {
+        return Err(ExperimentError::NothingRead { what: job.what });
+    }
+    let evidence = evidence(&witnesses, &job, &reading.outcome, around.as_ref());
+    let verdict = evidence.as_ref().map(Evidence::verdict);
+    let mut cases = cases::of(&reading.outcome, &job, &source);
+    if let Some(case) = cases.last_mut() {
+        let counted = around.as_ref().map(|around| (around.counts, &around.change));
+        case.metrics.extend(cases::of_whole_run(&reading, &job, counted));
+    }
+    if let (Some(around), false) = (&around, interrupted) {
+        machine.note(&job.what, &around.change, Sensitivity::Storage);
+        findings::report(machine, &reading, &job, evidence.as_ref().zip(verdict.as_ref()), journal);
+    }
+    let device_tier = match witnesses {
+        Witnesses::Absent { tier } => Some(tier),
+        Witnesses::Kernel { .. } => None,
+    };
+    Ok(Measured { cases, verdict, device_tier, interrupted })
+}
+
+/// What the witnesses know of the reads; `None` where there are none.
+fn evidence(
+    witnesses: &Witnesses<'_>,
+    job: &Job<'_>,
+    outcome: &LoopOutcome,
+    around: Option<&Around>,
+) -> Option<Evidence> {
+    Some(Evidence {
+        caching: witnesses.target()?.caching(),
+        issued: outcome.issued * job.plans[0].block_size as u64,
+        counts: around?.counts,
+        cached_before: None,
+        never_written: job.never_written,
+    })
+}

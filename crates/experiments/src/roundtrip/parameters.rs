@@ -1,0 +1,42 @@
+//! Parameters of the experiment.
+
+use std::path::PathBuf;
+
+use measure::Size;
+use serde::{Deserialize, Serialize};
+
+use crate::error::ExperimentError;
+
+/// Parameters of the experiment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RoundtripParameters {
+    /// Devices: files, block devices, and words of `device::DEVICES`.
+    pub paths: Vec<PathBuf>,
+    /// Blocks read singly; the multi-block passes read as many in fewer requests, but at least 16 of them.
+    pub blocks: u64,
+    /// Bytes a block.
+    pub block_size: Size,
+    /// Picks the blocks. A seed used before on the same file picks blocks that were touched before.
+    pub seed: Option<u64>,
+    /// Drop the blocks from the page cache first, where direct I/O cannot be had.
+    pub evict: bool,
+}
+
+impl Default for RoundtripParameters {
+    fn default() -> RoundtripParameters {
+        RoundtripParameters { paths: Vec::new(), blocks: 256, block_size: Size(8192), seed: None, evict: false }
+    }
+}
+
+impl RoundtripParameters {
+    /// Refuses what cannot be, with a sentence that says what to give instead.
+    pub fn check(&self) -> Result<(), ExperimentError> {
+        match self.blocks == 0 || self.block_size.0 == 0 {
+            true => {
+                Err(ExperimentError::Parameters("nothing is to be read: give --blocks and --block-size above 0".into()))
+            }
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The passes over one device.
+
+use std::cell::Cell;
+use std::path::Path;
+use std::time::Duration;
+
+use device::pattern::Span;
+use device::workers::Team;
+use device::{Device, content};
+use measure::Finding;
+use measure::schema::roundtrip::parameters;
+use sys::file::{Caching, Target, witness};
+use sys::read::{MethodRow, method};
+
+use super::findings;
+use super::layout::{Layout, Pass, Requests};
+use super::parameters::RoundtripParameters;
+use crate::error::ExperimentError;
+use crate::journal::Journal;
+use crate::machine::Machine;
+use crate::reading::{self, Job, Measured, RateChanges, WithoutPageCacheWarning};
+use crate::region;
+
+/// How often the blocks are read to make them hot, and how often they are read then.
+const WARMING_ROUNDS: u64 = 2;
+const MEASURED_ROUNDS: u64 = 4;
+
+/// Blocks whose content is looked at.
+const SAMPLE_BLOCKS: u64 = 64;
+
+/// The experiment on one path.
+pub(super) struct Trip<'a> {
+    layout: Layout<'a>,
+    machine: &'a Machine,
+    device: Box<dyn Device>,
+    method: &'static MethodRow,
+    never_written: Cell<f64>,
+}
+
+impl<'a> Trip<'a> {
+    /// Opens the path past the page cache where that can be had, through it otherwise.
+    pub(super) fn open(
+        path: &'a Path,
+        parameters: &'a RoundtripParameters,
+        machine: &'a Machine,
+    ) -> Result<Trip<'a>, ExperimentError> {
+        let device = device::open_direct_or_buffered(path)?;
+        let layout = Layout { path, parameters, size: device.size() };
+        layout.check(device.alignment().offset)?;
+        let method = method("sync").expect("the plainest method is always in the table");
+        Ok(Trip { layout, machine, device, method, never_written: Cell::new(0.0) })
+    }
+
+    /// Describes the device in the run.
+    pub(super) fn describe(&self, journal: &mut dyn Journal) {
+        for (key, value) in self.device.describe().subject {
+            journal.describe_subject(&key, value);
+        }
+    }
+
+    pub(super) fn run(&self, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+        let witnesses = self.device.witnesses();
+        match witnesses.target() {
+            Some(target) => self.look_at(target, journal),
+            None => journal.find(Finding::info(
+                "absent-page-cached",
+                "The page-cached pass is absent: a model has no host in front of it, and so no page cache.",
+            )),
+        }
+        let mut measured = Vec::new();
+        for requests in self.layout.all_requests() {
+            if witnesses.target().is_some() {
+                self.report_fewer(requests, journal);
+            }
+            for (pass, one) in self.passes(witnesses.target(), requests, journal)? {
+                if one.interrupted {
+                    return Ok(());
+                }
+                measured.push((pass, requests.blocks_per_read, one));
+            }
+        }
+        if let Some(target) = witnesses.target() {
+            self.check_content(target, journal)?;
+        }
+        findings::report(&self.layout.path.display().to_string(), &measured, journal);
+        Ok(())
+    }
+
+    /// Looks what of the file was ever written, and says where direct I/O cannot be had.
+    fn look_at(&self, target: &Target, journal: &mut dyn Journal) {
+        let whole = Span { offset: 0, length: target.size() };
+        self.never_written.set(region::check_extents(target, whole, journal));
+        if target.caching() == Caching::Buffered {
+            self.report_no_direct_io(journal);
+        }
+    }
+
+    /// The passes that the device has: with no host in front of it, no page cache answers.
+    fn passes(
+        &self,
+        target: Option<&Target>,
+        requests: Requests,
+        journal: &mut dyn Journal,
+    ) -> Result<Vec<(Pass, Measured)>, ExperimentError> {
+        let device = self.device.as_ref();
+        let Some(target) = target else {
+            // A model begins each reading at rest, so the rounds that make the blocks hot are part of it.
+            let first = self.pass(Pass::FirstTouch, device, requests, (0, 1), journal)?;
+            let rounds = (WARMING_ROUNDS, MEASURED_ROUNDS);
+            let again = self.pass(Pass::StorageCached, device, requests, rounds, journal)?;
+            return Ok(vec![(Pass::FirstTouch, first), (Pass::StorageCached, again)]);
+        };
+        let mut measured = Vec::new();
+        let is_direct = target.caching() == Caching::Direct;
+        if is_direct || self.layout.parameters.evict {
+            self.evict_if_buffered(target, requests)?;
+            measured.push((Pass::FirstTouch, self.pass(Pass::FirstTouch, device, requests, (0, 1), journal)?));
+            self.warm(device, requests)?;
+            self.evict_if_buffered(target, requests)?;
+            let rounds = (0, if is_direct { MEASURED_ROUNDS } else { 1 });
+            measured.push((Pass::StorageCached, self.pass(Pass::StorageCached, device, requests, rounds, journal)?));
+        }
+        // Right before it is measured: kernels reclaim page cache that was idle for a minute.
+        let buffered = target.reopen(Caching::Buffered)?;
+        self.warm(&buffered, requests)?;
+        let rounds = (0, MEASURED_ROUNDS);
+        measured.push((Pass::PageCached, self.pass(Pass::PageCached, &buffered, requests, rounds, journal)?));
+        Ok(measured)
+    }
+
+    /// One pass: rounds to warm up, and rounds that are measured.
+    fn pass(
+        &self,
+        pass: Pass,
+        device: &dyn Device,
+        requests: Requests,
+        (warm_up, rounds): (u64, u64),
+        journal: &mut dyn Journal,
+    ) -> Result<Measured, ExperimentError> {
+        let what = self.layout.what(pass, requests);
+        journal.step(&what, Duration::from_secs(1));
+        let job = Job {
+            device,
+            method: Some(self.method),
+            never_written: self.never_written.get(),
+            plans: &[self.layout.plan(requests, requests.count * warm_up, requests.count * rounds)],
+            parameters: self.layout.case(pass, requests),
+            what,
+            rate_changes: RateChanges::Keep,
+        };
+        // Reading through the page cache is this pass's aim: the finding that warns of it is not for this run.
+        let mut sieve = WithoutPageCacheWarning::when(pass == Pass::PageCached, journal);
+        let mut measured = reading::run(self.machine, job, &mut sieve)?;
+        let tier = parameters::TIER.of(measured.tier());
+        if let Some(case) = measured.cases.last_mut() {
+            case.parameters.extend([tier]);
+        }
+        measured.keep(journal)?;
+        Ok(measured)
+    }
+
+    /// Reads the requests a few times, unmeasured.
+    fn warm(&self, device: &dyn Device, requests: Requests) -> Result<(), ExperimentError> {
+        let plans = [self.layout.plan(requests, 0, requests.count * WARMING_ROUNDS)];
+        let team = Team::open(device, Some(self.method), &plans)?;
+        match team.read(&self.machine.clock, self.machine.stop.flag()).outcome.failure {
+            Some(failure) => Err(ExperimentError::ReadFailed { path: self.layout.path.into(), failure }),
+            None => Ok(()),
+        }
+    }
+
+    fn evict_if_buffered(&self, target: &Target, requests: Requests) -> Result<(), ExperimentError> {
+        if target.caching() == Caching::Direct {
+            return Ok(());
+        }
+        let refused =
+            |reason| ExperimentError::Parameters(format!("{} cannot be evicted: {reason}", self.layout.path.display()));
+        witness::evict(target, requests.span.offset, requests.span.length).map_err(refused)
+    }
+
+    /// Looks at blocks that were just read, so that no block is touched only by the check.
+    fn check_content(&self, target: &Target, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+        let Some(single) = self.layout.all_requests().next().filter(|_| !self.machine.stop.requested()) else {
+            return Ok(());
+        };
+        let count = single.count.min(SAMPLE_BLOCKS);
+        let sample = content::sample(target, single.span, single.bytes, count, self.layout.seed())?;
+        region::report_sample(target, sample, journal);
+        Ok(())
+    }
+
+    fn report_no_direct_io(&self, journal: &mut dyn Journal) {
+        let consequence = if self.layout.parameters.evict {
+            "Its blocks were evicted before each pass instead, and read through the page cache."
+        } else {
+            "The first-touch and storage-cached passes are absent. With --evict, on a file of your own, its blocks \
+             are dropped from the page cache before each pass instead."
+        };
+        let message = format!(
+            "{} cannot be read past the page cache: its file system refuses direct I/O. {consequence}",
+            self.layout.path.display()
+        );
+        journal.find(Finding::warning("no-direct-io", message));
+    }
+
+    fn report_fewer(&self, requests: Requests, journal: &mut dyn Journal) {
+        let Requests { blocks_per_read, count, .. } = requests;
+        let wanted = self.layout.wanted(blocks_per_read);
+        if count < wanted {
+            let message = format!(
+                "{} has room for {count} requests of {blocks_per_read} blocks in a part of its own, {wanted} were asked \
+                 for.",
+                self.layout.path.display()
+            );
+            journal.find(Finding::info("fewer-blocks", message));
+        }
+    }
+}
