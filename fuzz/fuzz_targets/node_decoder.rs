@@ -4,7 +4,7 @@
 //! get past the checksum.
 #![no_main]
 
-#[path = "../../crates/storage/examples/fuzz/node.rs"]
+#[path = "../../crates/storage/tests/all/damaged/node.rs"]
 mod node;
 
 use libfuzzer_sys::fuzz_target;

@@ -4,7 +4,7 @@
 //! get past the checksum.
 #![no_main]
 
-#[path = "../../crates/storage/examples/fuzz/page.rs"]
+#[path = "../../crates/storage/tests/all/damaged/page.rs"]
 mod page;
 
 use libfuzzer_sys::fuzz_target;

@@ -4,7 +4,7 @@
 //! are read with their checksums put right: otherwise hardly any input would get past them.
 #![no_main]
 
-#[path = "../../crates/storage/examples/fuzz/unit.rs"]
+#[path = "../../crates/storage/tests/all/damaged/unit.rs"]
 mod unit;
 
 use std::sync::OnceLock;

@@ -11,8 +11,7 @@ use crate::error::StorageError;
 use crate::heap::loader::build_page;
 use crate::heap::table::HeapTable;
 use crate::page::PageBytes;
-use crate::page::access::PageAccess;
-use crate::page::access::PageUpdate;
+use crate::page::access::{PageAccess, PageUpdate, ReadAhead};
 use crate::page::id::{PAGE_SIZE, PageId, SegmentId};
 
 /// The segment of the table of [`MemoryPages::with_table`].
@@ -81,6 +80,8 @@ impl PageAccess for MemoryPages {
         self.revisits.fetch_add(1, Ordering::Relaxed);
     }
 }
+
+impl ReadAhead for MemoryPages {}
 
 impl PageUpdate for MemoryPages {
     type GuardMut<'a> = RwLockWriteGuard<'a, PageBytes>;

@@ -429,8 +429,7 @@ impl<'a> NodeView<'a> {
 mod tests {
     use super::super::entries::{Entries, NODE_BYTES_MAX, NewEntry, NodeHead};
     use super::*;
-    use crate::page::PageMut;
-    use crate::page::checksum;
+    use crate::page::{PageMut, checksum};
     use measure::random::SplitMix64;
     use proptest::collection::{btree_set, vec};
     use proptest::prelude::*;

@@ -9,7 +9,7 @@ use super::lanes::{self, LANES};
 use super::node::NodeView;
 use super::tree::BTree;
 use crate::error::StorageError;
-use crate::page::access::PageAccess;
+use crate::page::access::ReadAhead;
 use crate::page::id::PageId;
 
 /// A row that a key has led to, and the number of that key among those that were asked for.
@@ -44,7 +44,7 @@ impl Gathered {
     }
 
     /// Asks for the pages that are not cached, in one request, and does not wait for them.
-    pub(crate) fn ask<A: PageAccess>(&mut self, access: &A, pages: &[PageId]) -> Result<(), StorageError> {
+    pub(crate) fn ask<A: ReadAhead>(&mut self, access: &A, pages: &[PageId]) -> Result<(), StorageError> {
         let blocks = access.ask_ahead(pages)?;
         self.requests += u64::from(blocks > 0);
         self.blocks += blocks;
@@ -52,7 +52,7 @@ impl Gathered {
     }
 
     /// Brings the pages that are not cached, at most `at_once` in one request.
-    pub(crate) fn load<A: PageAccess>(
+    pub(crate) fn load<A: ReadAhead>(
         &mut self,
         access: &A,
         pages: &[PageId],
@@ -70,7 +70,7 @@ impl Gathered {
 }
 
 /// Looks keys up in one index of numbers.
-pub(crate) struct Probe<'a, A: PageAccess + 'a> {
+pub(crate) struct Probe<'a, A: ReadAhead + 'a> {
     access: &'a A,
     tree: &'a BTree,
     /// Most nodes that are asked for at once.
@@ -92,7 +92,7 @@ pub(crate) struct Probe<'a, A: PageAccess + 'a> {
     missing: Vec<PageId>,
 }
 
-impl<'a, A: PageAccess> Probe<'a, A> {
+impl<'a, A: ReadAhead> Probe<'a, A> {
     /// Errors when the keys of the index are no numbers. At most `at_once` nodes are asked for in one go.
     pub(crate) fn new(access: &'a A, tree: &'a BTree, at_once: usize) -> Result<Probe<'a, A>, StorageError> {
         Key::Number(0).encode(tree.keys())?;

@@ -11,8 +11,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::error::StorageError;
 use crate::memory_pages::{MemoryPages, TABLE, UNDO};
-use crate::page::access::PageAccess;
-use crate::page::access::PageUpdate;
+use crate::page::access::{PageAccess, PageUpdate};
 use crate::page::id::{PAGE_SIZE, PageId, RowId};
 use crate::page::{PageBytes, PageView};
 

@@ -118,8 +118,8 @@ impl Manifest {
         })
     }
 
-    /// Takes a table and its indexes out of the manifest, on the disk too, and then removes their files: never the other
-    /// way round. An absent table is no error.
+    /// Takes a table and its indexes out of the manifest, on the disk too, and then removes their files: never the
+    /// other way round. An absent table is no error.
     pub(crate) fn remove_table(&mut self, directory: &Path, name: &str) -> Result<(), StorageError> {
         let Some(at) = self.tables.iter().position(|table| table.spec.name == name) else { return Ok(()) };
         let table = self.tables.remove(at);

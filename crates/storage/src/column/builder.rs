@@ -5,8 +5,7 @@ use std::sync::Arc;
 use super::bitmap::BitmapBuilder;
 use super::budget::{Budget, Taken};
 use super::chunk::Chunks;
-use super::line::LINE_BYTES;
-use super::line::UNIT_ROWS;
+use super::line::{LINE_BYTES, UNIT_ROWS};
 use super::planes::groups_of;
 use super::seal::{Collected, Sealer, TEXT_BYTES_A_ROW, sealing_bytes};
 use super::table::{Column, ColumnTable};
@@ -14,9 +13,8 @@ use super::texts::Texts;
 use super::unit::Unit;
 use super::value::{ColumnSpec, ValueType};
 use crate::error::StorageError;
-use crate::page::PageView;
-use crate::page::number;
 use crate::page::row::{Value, encoded_value_bytes};
+use crate::page::{PageView, number};
 
 /// Builds one column.
 #[derive(Debug)]

@@ -67,9 +67,8 @@ mod tests {
     use super::*;
     use crate::catalog::table::TableSpec;
     use crate::column::{Datum, Kernel, Question, Scan, ZoneMaps};
-    use crate::exec::full_scan;
-    use crate::exec::question;
     use crate::exec::question::{Comparison, Operator};
+    use crate::exec::{full_scan, question};
     use crate::memory_pages::MemoryPages;
     use crate::page::number;
     use crate::page::row::Value;

@@ -1,8 +1,8 @@
 //! A table in columns.
 
-use super::budget::Taken;
 use std::fmt;
 
+use super::budget::Taken;
 use super::chunk::{self, Chunk, bytes_of};
 #[cfg(doc)]
 use super::encoding::Encoding;

@@ -8,7 +8,8 @@ use crate::page::number;
 /// The kind of a column's values, and the form that they have in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueType {
-    /// A whole number as [`crate::page::number`] writes it, or the same in more bytes, at most 8. Dates are numbers of days.
+    /// A whole number as [`crate::page::number`] writes it, or the same in more bytes, at most 8. Dates are numbers of
+    /// days.
     Number,
     /// A whole number without a sign, below 2^63: 1 to 8 bytes, little-endian.
     Unsigned,

@@ -1,14 +1,13 @@
 //! The kernel that answers a question from one page of rows.
 //!
-//! As in [`crate::page::walk`], eight rows are walked side by side and the next page is fetched meanwhile. Here a null is
-//! nothing special: real rows have them, and a walk that gave up at the first would be a slow one.
+//! As in [`crate::page::walk`], eight rows are walked side by side and the next page is fetched meanwhile. Here a null
+//! is nothing special: real rows have them, and a walk that gave up at the first would be a slow one.
 
 use crate::exec::question::{Answer, Question};
 use crate::page::id::PAGE_SIZE;
-use crate::page::number;
 use crate::page::row::NULL;
 use crate::page::walk::{AllLines, BEYOND_SHORT, FetchAhead, Group, LANES, NoFetch, byte_at, row_start};
-use crate::page::{PageBytes, PageView};
+use crate::page::{PageBytes, PageView, number};
 
 /// Answers from a page, one row after the other, with checked slices: the meaning of [`count`], not its speed.
 pub fn count_plain(page: PageView<'_>, question: &Question) -> Answer {
@@ -172,9 +171,8 @@ mod tests {
     use super::*;
     use crate::exec::question::{Comparison, Operator};
     use crate::page::id::{PageId, SegmentId};
-    use crate::page::row;
     use crate::page::row::Value;
-    use crate::page::{PageKind, PageMut};
+    use crate::page::{PageKind, PageMut, row};
     use proptest::prelude::*;
 
     const ID: PageId = PageId { segment: SegmentId(0), number: 0 };

@@ -89,9 +89,8 @@ mod tests {
     use crate::memory_pages::{FewFrames, MemoryPages, TABLE, UNDO};
     use crate::page::access::PageUpdate;
     use crate::page::id::{PAGE_SIZE, PageId, RowId};
-    use crate::page::row;
     use crate::page::row::Value;
-    use crate::page::{PageKind, PageMut};
+    use crate::page::{PageKind, PageMut, row};
     use measure::random::SplitMix64;
     use proptest::collection::vec;
     use proptest::prelude::*;

@@ -7,10 +7,8 @@ use dataset::{Row, Rows, Value};
 
 use crate::catalog::table::TableSpec;
 use crate::error::StorageError;
-use crate::page::PageMut;
-use crate::page::number;
-use crate::page::row;
 use crate::page::row::NULL;
+use crate::page::{PageMut, number, row};
 
 /// Bytes of a word of letters.
 const WORD_BYTES: usize = size_of::<u128>();

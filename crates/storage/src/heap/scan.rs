@@ -13,9 +13,8 @@ use crate::error::StorageError;
 use crate::page::access::PageAccess;
 use crate::page::id::{PageId, RowId};
 use crate::page::row::RowView;
-use crate::page::walk;
 use crate::page::walk::{Touch, Walked};
-use crate::page::{ChangeNumber, PageView};
+use crate::page::{ChangeNumber, PageView, walk};
 
 /// How many pages a scan holds besides the one that it walks; the lines of the farthest are being fetched.
 ///

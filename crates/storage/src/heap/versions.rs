@@ -15,9 +15,8 @@ use crate::error::StorageError;
 use crate::heap::result::ScanResult;
 use crate::page::access::{PageAccess, PageUpdate};
 use crate::page::id::{PAGE_SIZE, PageId, RowId, SegmentId};
-use crate::page::row;
 use crate::page::row::RowView;
-use crate::page::{ChangeNumber, PageBytes, PageKind, PageMut, PageView, ROW_BYTES_MAX, pack_link, unpack_link};
+use crate::page::{ChangeNumber, PageBytes, PageKind, PageMut, PageView, ROW_BYTES_MAX, pack_link, row, unpack_link};
 
 /// Bytes of an undo record besides the row that it holds: the column count, three columns of eight bytes, and the
 /// longest form of a length.

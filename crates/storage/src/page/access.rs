@@ -13,34 +13,37 @@ pub trait PageAccess {
     where
         Self: 'a;
 
-    /// One get. What it gives was verified when it came from a disk.
+    /// One get. The page was verified when it came from a disk.
     fn get(&self, page: PageId) -> Result<Self::Guard<'_>, StorageError>;
 
-    /// Says that a page will be asked for soon. A hint, no get.
+    /// Hints that a page will be asked for soon. No get.
     fn prefetch(&self, page: PageId);
 
-    /// Hears that a page was used again while still held: no get, but counted.
+    /// Counts that a page was used again while still held. No get.
     fn pinned_revisit(&self) {}
+}
 
-    /// Whether a page can be got without reading it from a disk. It may be gone a moment later.
+/// Pages that can be asked for before their use.
+pub trait ReadAhead: PageAccess {
+    /// Whether a page can be got without a read from a disk. It may be gone a moment later.
     fn is_cached(&self, _page: PageId) -> bool {
         true
     }
 
-    /// Brings pages that are not there in one go, in the order given. A get of none of them; they may be gone before
-    /// they are got. Errors as the get of the first one that cannot be brought.
+    /// Brings absent pages in one go, in the order given. A get of none of them; they may be gone before they are got.
+    /// Errors as the get of the first one that cannot be brought.
     fn load_many(&self, _pages: &[PageId]) -> Result<(), StorageError> {
         Ok(())
     }
 
-    /// Asks for pages that are not there, in the order given, and does not wait for them: tells how many these are. A
-    /// get of none of them; one that cannot be brought is an error of the get or [`advance`](PageAccess::advance) that
-    /// finds out. After the last of them, or after an error, [`settle`](PageAccess::settle) is called.
+    /// Asks for absent pages, in the order given, without waiting for them; returns how many these are. A get of none
+    /// of them; one that cannot be brought is an error of the get or [`advance`](ReadAhead::advance) that finds out.
+    /// After the last of them, or after an error, [`settle`](ReadAhead::settle) is called.
     fn ask_ahead(&self, _pages: &[PageId]) -> Result<u64, StorageError> {
         Ok(0)
     }
 
-    /// Takes in what of the pages asked for ahead has come, without waiting.
+    /// Takes in what has come of the pages asked for, without waiting.
     fn advance(&self) -> Result<(), StorageError> {
         Ok(())
     }
@@ -48,7 +51,7 @@ pub trait PageAccess {
     /// Waits for the reads that are under way, and forgets pages asked for ahead that are not being read yet.
     fn settle(&self) {}
 
-    /// Blocks that were read from a disk so far.
+    /// Blocks read from a disk so far.
     fn blocks_read(&self) -> u64 {
         0
     }
@@ -56,7 +59,7 @@ pub trait PageAccess {
 
 /// Pages to change.
 pub trait PageUpdate: PageAccess {
-    /// A page that nobody else sees until this is dropped.
+    /// A page for the caller alone until this is dropped.
     type GuardMut<'a>: DerefMut<Target = PageBytes>
     where
         Self: 'a;

@@ -1,8 +1,7 @@
 //! The pool as a source of pages for heap tables and their changes: every get passes its gate.
 
 use crate::error::StorageError;
-use crate::page::access::PageAccess;
-use crate::page::access::PageUpdate;
+use crate::page::access::{PageAccess, PageUpdate, ReadAhead};
 use crate::page::id::PageId;
 use crate::pool::{Pinned, PinnedMut, Session};
 
@@ -26,7 +25,9 @@ impl<'pool> PageAccess for Session<'pool> {
     fn pinned_revisit(&self) {
         Session::pinned_revisit(self);
     }
+}
 
+impl ReadAhead for Session<'_> {
     #[inline]
     fn is_cached(&self, page: PageId) -> bool {
         Session::is_cached(self, page)

@@ -63,8 +63,8 @@ impl<'pool> Ahead<'pool> {
         })
     }
 
-    /// Claims those of the pages that are absent, all of this segment, and returns how many these are. Pages that are in
-    /// the pool, or on their way there, are passed over.
+    /// Claims those of the pages that are absent, all of this segment, and returns how many these are. Pages that are
+    /// in the pool, or on their way there, are passed over.
     pub(super) fn claim(&mut self, pages: &[PageId]) -> Result<u64, StorageError> {
         let before = self.waiting.len();
         for page in pages {

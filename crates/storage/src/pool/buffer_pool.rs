@@ -65,8 +65,8 @@ impl Pool {
 
     /// Adds a segment of up to `pages_max` pages that live in the pool alone: undo, or scratch.
     ///
-    /// Its pages are made by [`Session::create`](super::Session::create) and keep their frames until the segment is discarded. `name` stands in
-    /// for a file's in messages. Errors when there are too many segments.
+    /// Its pages are made by [`Session::create`](super::Session::create) and keep their frames until the segment is
+    /// discarded. `name` stands in for a file's in messages. Errors when there are too many segments.
     pub fn add_volatile_segment(&self, name: &str, pages_max: u32) -> Result<SegmentId, StorageError> {
         self.add(Segment::new(pages_max, Origin::Memory(name.into()))?)
     }

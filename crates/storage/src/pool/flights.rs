@@ -68,7 +68,8 @@ impl<'pool> Flights<'pool> {
         gate.read(self.method.as_mut(), request, Some(landing));
     }
 
-    /// Hands over what is queued, waits as `wait` says, and appends what has ended to `landed`. Errors are the method's own.
+    /// Hands over what is queued, waits as `wait` says, and appends what has ended to `landed`. Errors are the method's
+    /// own.
     pub(super) fn reap(&mut self, wait: Wait, landed: &mut Vec<Landed>) -> io::Result<()> {
         let mut done = Vec::with_capacity(self.depth());
         let outcome = self.method.reap(wait, &mut done);

@@ -62,9 +62,9 @@ impl<'pool> Session<'pool> {
     /// certain order. A page with its neighbours that are asked for right behind it is one physical read, of at most
     /// `blocks_per_gather` blocks; so who wants neighbours merged sorts the pages.
     ///
-    /// The pages are not pinned and count as no get; asking for more than [`Pool::pages_ahead`](super::Pool::pages_ahead) at once may push out
-    /// the first by the last. Errors as [`get`](Session::get), the first one that occurs, after all reads in flight
-    /// have ended.
+    /// The pages are not pinned and count as no get; asking for more than
+    /// [`Pool::pages_ahead`](super::Pool::pages_ahead) at once may push out the first by the last. Errors as
+    /// [`get`](Session::get), the first one that occurs, after all reads in flight have ended.
     pub fn load_many(&self, pages: &[PageId]) -> Result<(), StorageError> {
         for of_one_segment in pages.chunk_by(|one, other| one.segment == other.segment) {
             self.with_ahead(of_one_segment[0], |ahead| {

@@ -16,15 +16,15 @@ pub struct PoolSettings {
     pub bytes: usize,
     /// Most segments that may be added.
     pub segments_max: usize,
-    /// The I/O method of [`Session::load_many`](super::Session::load_many). Single pages and ranges are read by the method that costs least for
-    /// one read at a time, on the thread that asks.
+    /// The I/O method of [`Session::load_many`](super::Session::load_many). Single pages and ranges are read by the
+    /// method that costs least for one read at a time, on the thread that asks.
     pub io_method: &'static MethodRow,
     /// Reads in flight of [`Session::load_many`](super::Session::load_many).
     pub read_depth: usize,
     /// Most blocks of one read of [`Session::prefetch_range`](super::Session::prefetch_range).
     pub blocks_per_read: usize,
-    /// Most blocks of one read of [`Session::load_many`](super::Session::load_many): neighbours that are asked for one behind the other are read
-    /// together. 1 reads every block by itself.
+    /// Most blocks of one read of [`Session::load_many`](super::Session::load_many): neighbours that are asked for one
+    /// behind the other are read together. 1 reads every block by itself.
     pub blocks_per_gather: usize,
 }
 

@@ -13,8 +13,7 @@ use crate::error::StorageError;
 use crate::heap::table::HeapTable;
 use crate::page::access::PageAccess;
 use crate::page::id::{PageId, SegmentId};
-use crate::page::row;
-use crate::page::{PageBytes, PageKind, PageMut, PageView, ROW_BYTES_MAX};
+use crate::page::{PageBytes, PageKind, PageMut, PageView, ROW_BYTES_MAX, row};
 use dataset::ColumnType;
 
 /// Bytes of a unit in each of its blocks but the last: what a row holds besides its column count and a long length.

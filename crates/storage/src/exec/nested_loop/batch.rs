@@ -4,9 +4,9 @@
 
 use super::Work;
 use crate::error::StorageError;
-use crate::page::access::PageAccess;
+use crate::page::access::ReadAhead;
 
-pub(super) fn run<A: PageAccess>(work: &mut Work<'_, '_, A>, size: usize) -> Result<(), StorageError> {
+pub(super) fn run<A: ReadAhead>(work: &mut Work<'_, '_, A>, size: usize) -> Result<(), StorageError> {
     let mut hits = Vec::new();
     while work.has_more() {
         work.look_up_next(size, &mut hits)?;

@@ -4,13 +4,13 @@
 
 use super::Work;
 use crate::error::StorageError;
-use crate::page::access::PageAccess;
+use crate::page::access::ReadAhead;
 
 /// Outer rows that are looked up at once: the searches side by side gain nothing by more, and a batch of rows is
 /// exceeded by no more than the rows of so many keys.
 const LOOK_UPS: usize = 256;
 
-pub(super) fn run<A: PageAccess>(work: &mut Work<'_, '_, A>, size: usize) -> Result<(), StorageError> {
+pub(super) fn run<A: ReadAhead>(work: &mut Work<'_, '_, A>, size: usize) -> Result<(), StorageError> {
     let mut hits = Vec::new();
     // The first batch is what is looked up at once, so that the device has something to do while more is gathered.
     let mut rows = size.min(LOOK_UPS);

@@ -21,7 +21,7 @@ use crate::btree::BTree;
 use crate::btree::probe::{Gathered, Hit, Probe, Wanted};
 use crate::error::StorageError;
 use crate::exec::row_queue::{LOOK_AHEAD, RowQueue, RowSink};
-use crate::page::access::PageAccess;
+use crate::page::access::ReadAhead;
 use crate::page::id::PageId;
 use crate::page::number;
 use crate::page::row::RowView;
@@ -99,7 +99,7 @@ pub type Emit<'e> = &'e mut dyn FnMut(u32, RowView<'_>);
 ///
 /// Errors as the gets of either, for an index whose keys are no numbers, and for an entry that leads to no row. Rows
 /// that `emit` has heard of before an error are rows of the join.
-pub fn run<A: PageAccess>(
+pub fn run<A: ReadAhead>(
     access: &A,
     tree: &BTree,
     join: &Join<'_>,
@@ -122,7 +122,7 @@ pub fn run<A: PageAccess>(
 }
 
 /// What every operator works with.
-struct Work<'a, 'e, A: PageAccess + 'a> {
+struct Work<'a, 'e, A: ReadAhead + 'a> {
     access: &'a A,
     tree: &'a BTree,
     join: &'a Join<'a>,
@@ -139,7 +139,7 @@ struct Work<'a, 'e, A: PageAccess + 'a> {
     coming: Vec<Hit>,
 }
 
-impl<'a, 'e, A: PageAccess> Work<'a, 'e, A> {
+impl<'a, 'e, A: ReadAhead> Work<'a, 'e, A> {
     fn new(
         access: &'a A,
         tree: &'a BTree,

@@ -3,9 +3,9 @@
 use super::Work;
 use crate::btree::probe::Wanted;
 use crate::error::StorageError;
-use crate::page::access::PageAccess;
+use crate::page::access::ReadAhead;
 
-pub(super) fn run<A: PageAccess>(work: &mut Work<'_, '_, A>) -> Result<(), StorageError> {
+pub(super) fn run<A: ReadAhead>(work: &mut Work<'_, '_, A>) -> Result<(), StorageError> {
     let mut hits = Vec::new();
     for (number, key) in (0..).zip(work.join.outer) {
         match key {

@@ -9,13 +9,13 @@
 use super::{Distance, Work};
 use crate::btree::probe::Hit;
 use crate::error::StorageError;
-use crate::page::access::PageAccess;
+use crate::page::access::ReadAhead;
 
 /// Outer rows that are looked up ahead of the rows that are fetched, at least: the searches go side by side, whatever
 /// the distance is.
 const LOOK_UPS: usize = 64;
 
-pub(super) fn run<A: PageAccess>(work: &mut Work<'_, '_, A>, distance: Distance) -> Result<(), StorageError> {
+pub(super) fn run<A: ReadAhead>(work: &mut Work<'_, '_, A>, distance: Distance) -> Result<(), StorageError> {
     let mut ahead = Ahead::new(distance);
     let mut hits: Vec<Hit> = Vec::new();
     let mut asked = 0;

@@ -1,6 +1,4 @@
 //! Columns in memory against the simplest program that could answer the same questions.
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use std::sync::Arc;
 
 use measure::random::{SplitMix64, mix};

@@ -1,4 +1,4 @@
-//! Makes index nodes: those of real trees with bytes, fields or stretches changed, and random ones.
+//! Makes index nodes: those of real trees with bytes, fields or ranges changed, and random ones.
 
 use measure::random::{SplitMix64, mix};
 use storage::btree::{Bulk, BulkSettings, Key, KeyKind};
@@ -6,9 +6,9 @@ use storage::page::PageBytes;
 use storage::page_id::PAGE_SIZE;
 use storage::{PageId, RowId, SegmentId};
 
-use crate::bytes::{any, fill};
-use crate::node::{ID, decode, legitimise};
-use crate::{Fuzzed, name_of};
+use super::bytes::{any, fill};
+use super::node::{ID, decode, legitimise};
+use super::{Fuzzed, name_of};
 
 /// Trees from whose pages the inputs are made.
 const TREES: u64 = 24;

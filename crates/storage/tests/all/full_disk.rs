@@ -1,8 +1,6 @@
 //! A disk that fills up while a table is loaded: a sentence, no half table, and the other tables as they were.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests fail by panicking and print what they skip")]
-
-#[path = "../../sys/tests/support/mod.rs"]
+#[path = "../../../sys/tests/support/mod.rs"]
 mod support;
 
 use std::path::Path;

@@ -1,8 +1,6 @@
 //! The operators of the nested loop over files: all give the same rows, whatever is duplicated, absent or null, however
 //! small the pool is; what goes wrong below names its block; the counts are those of the gate.
 
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;

@@ -6,9 +6,9 @@ use storage::number;
 use storage::unit::Level;
 use storage::unit::format::{ENTRY_BYTES, HEADER_BYTES, Header, Section};
 
-use crate::bytes::{any, fill};
-use crate::unit::{Blocks, Cell, Rows, Subject, judge, legitimise};
-use crate::{Fuzzed, name_of};
+use super::bytes::{any, fill};
+use super::unit::{Blocks, Cell, Rows, Subject, judge, legitimise};
+use super::{Fuzzed, name_of};
 
 /// How many units the inputs are made from.
 const SAMPLES: u64 = 96;

@@ -1,4 +1,4 @@
-//! What is done with the bytes of an index node that may be anything: shared by the example and the fuzz target.
+//! What is done with the bytes of an index node that may be anything: shared by the tests and the fuzz target.
 
 use storage::btree::node::{NodeView, field};
 use storage::btree::{KEY_BYTES_MAX, Key};
@@ -11,7 +11,7 @@ pub(crate) const ID: PageId = PageId { segment: SegmentId(7), number: 1234 };
 /// The segment that the rows are said to be in.
 const TABLE: SegmentId = SegmentId(8);
 
-/// In one of so many inputs more is done than fits into ten million of them: a node that was refused is read all the
+/// In one of 32 inputs more is done than fits into ten million of them: a node that was refused is read all the
 /// same, and every entry of an accepted one is searched for.
 const THOROUGH_EVERY: u64 = 32;
 

@@ -12,7 +12,7 @@ use storage::StorageError;
 use storage::loader::{load, open, verify};
 use storage::manifest::{Manifest, TableInfo, TableSpec};
 
-/// Tells the process that is to be killed where to load.
+/// Names the directory to the process that is to be killed.
 const DIRECTORY: &str = "READPATH_TEST_KILLED_LOAD";
 
 fn loaded(directory: &Path, payload: u64) -> Result<TableInfo, StorageError> {
@@ -29,6 +29,7 @@ fn segment_files(directory: &Path) -> Vec<PathBuf> {
 /// Runs this test once more in a process of its own, and kills that as soon as it has begun to write.
 fn kill_a_load(directory: &Path) {
     let mut child = Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", "killed_load::a_load_that_was_killed_is_never_half_used_and_is_done_again"])
         .env(DIRECTORY, directory)
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -1,7 +1,5 @@
 //! The pool on real files: what is read, what stays, what is counted, and what happens when things go wrong.
 
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Barrier, OnceLock};

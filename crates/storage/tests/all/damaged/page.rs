@@ -1,4 +1,4 @@
-//! What is done with the bytes of a page that may be anything: shared by the example and the fuzz target.
+//! What is done with the bytes of a page that may be anything: shared by the tests and the fuzz target.
 
 use storage::page::{Damage, PageBytes, PageMut, PageView};
 use storage::walk::{Spot, Touch, count_values, prefetch_page, walk, walk_ahead, walk_plain};
@@ -10,7 +10,7 @@ pub(crate) const ID: PageId = PageId { segment: SegmentId(7), number: 1234 };
 /// The places that are touched, one for each input.
 const TOUCHES: [Touch; 5] = [Touch::Directory, Touch::Rows, Touch::Column(1), Touch::Column(3), Touch::Column(25)];
 
-/// In one of so many inputs more is done than fits into ten million of them: a column that hardly any row has is
+/// In one of 32 inputs more is done than fits into ten million of them: a column that hardly any row has is
 /// touched, and a page that was refused is read all the same.
 const THOROUGH_EVERY: u64 = 32;
 

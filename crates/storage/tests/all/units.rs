@@ -1,7 +1,5 @@
 //! Columnar units: the same answers as from rows, at every level; damage is named and never counted.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
-
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -5,7 +5,7 @@ use storage::page::{FORMAT_VERSION, MAGIC, PageKind, PageMut, PageView, field};
 use storage::row::{LONG_LENGTH, NULL, SHORT_LENGTH_MAX, encode};
 use storage::{PageId, RowId, SegmentId};
 
-const FORMATS: &str = include_str!("../../../docs/formats.md");
+const FORMATS: &str = include_str!("../../../../docs/formats.md");
 
 /// The cells of the row of a table that begins with `first`, in the part of the page under `heading`.
 fn cells<'a>(heading: &str, first: &str) -> Vec<&'a str> {

@@ -1,13 +1,13 @@
-//! Makes pages: well-formed ones with bytes, fields or stretches changed, and random ones.
+//! Makes pages: well-formed ones with bytes, fields or ranges changed, and random ones.
 
 use measure::random::{SplitMix64, mix};
 use storage::page::{PageBytes, PageKind, PageMut};
 use storage::page_id::PAGE_SIZE;
 use storage::row::{self, Value};
 
-use crate::bytes::{any, fill};
-use crate::page::{ID, decode, legitimise};
-use crate::{Fuzzed, name_of};
+use super::bytes::{any, fill};
+use super::page::{ID, decode, legitimise};
+use super::{Fuzzed, name_of};
 
 /// How many well-formed pages the inputs are made from.
 const SAMPLES: u64 = 64;

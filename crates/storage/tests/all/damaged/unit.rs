@@ -1,4 +1,4 @@
-//! What is done with the bytes of a columnar unit that may be anything: shared by the example and the fuzz target.
+//! What is done with the bytes of a columnar unit that may be anything: shared by the tests and the fuzz target.
 
 use dataset::ColumnType;
 use dataset::DataSet;
