@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Barrier;
 use std::thread;
 
-/// Arenas besides the first begin at multiples of this.
+/// All arenas but the first begin at multiples of this.
 const ARENA: usize = 64 << 20;
 
 #[test]

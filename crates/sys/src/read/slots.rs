@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::{Completion, MethodError, ReadRequest};
+use super::method::{Completion, MethodError, ReadRequest};
 use crate::memory::Arena;
 
 /// The buffers of a method with the state of each.

@@ -4,8 +4,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use super::method::{Completion, MethodError, MethodRow, ReadMethod, ReadRequest, Setup, Wait};
 use super::slots::Slots;
-use super::{Completion, MethodError, MethodRow, ReadMethod, ReadRequest, Setup, Wait};
 
 pub(super) const ROW: MethodRow = MethodRow {
     name: "sync",

@@ -11,8 +11,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Instant;
 
+use super::method::{Completion, MethodError, MethodRow, ReadMethod, ReadRequest, Setup, Wait};
 use super::slots::Slots;
-use super::{Completion, MethodError, MethodRow, ReadMethod, ReadRequest, Setup, Wait};
 use crate::memory::Arena;
 
 pub(super) const ROW: MethodRow =
@@ -33,10 +33,10 @@ struct Shared {
     descriptor: Arc<OwnedFd>,
     arena: Arc<Arena>,
     requests: Mutex<Requests>,
-    /// Told when a request was added or the pool closes.
+    /// Notified when a request was added or the pool closes.
     requested: Condvar,
     results: Mutex<Results>,
-    /// Told when as many reads have ended as the method waits for.
+    /// Notified when as many reads have ended as the method waits for.
     enough: Condvar,
 }
 
@@ -54,7 +54,7 @@ fn open(setup: Setup<'_>) -> Result<Box<dyn ReadMethod>, MethodError> {
     let slots = Slots::new(setup.depth, setup.slot_bytes)?;
     let shared = Arc::new(Shared::new(&setup, Arc::clone(slots.arena())));
     let workers = Vec::with_capacity(setup.depth);
-    // The pool is built before its threads: when one of them cannot be had, dropping it ends those that run.
+    // The pool is built before its threads: if one of them cannot start, dropping the pool ends those that run.
     let mut pool = Threads { slots, queued: Vec::with_capacity(setup.depth), shared, workers };
     for number in 0..setup.depth {
         let worker = pool.start_worker(number).map_err(|reason| MethodError::Unavailable {
@@ -119,7 +119,7 @@ impl Drop for Threads {
         drop(requests);
         self.shared.requested.notify_all();
         for worker in self.workers.drain(..) {
-            // A worker that panicked has nothing left to tell: its panic was reported when it happened.
+            // A worker's panic was reported when it happened.
             let _ = worker.join();
         }
     }
@@ -162,7 +162,7 @@ impl Shared {
 
     fn read(&self, request: &ReadRequest) -> io::Result<usize> {
         // SAFETY: the slot is in flight from `queue` until the method sees its completion, which is only handed over
-        // after this; a request is taken from the queue by one worker. So nobody else touches the slot.
+        // after this; a request is taken from the queue by one worker. So no other thread touches the slot.
         let buffer = unsafe { self.arena.exclusive(request.slot, request.length) };
         let bytes = rustix::io::retry_on_intr(|| rustix::io::pread(&self.descriptor, &mut *buffer, request.offset))?;
         Ok(bytes)
@@ -193,7 +193,7 @@ impl Shared {
             }
             results = self.enough.wait_timeout(results, left).unwrap_or_else(PoisonError::into_inner).0;
         }
-        // Until the next wait nobody needs to be told.
+        // Until the next wait no notification is needed.
         results.wanted = usize::MAX;
         done.append(&mut results.ended);
     }

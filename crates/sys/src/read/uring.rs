@@ -5,7 +5,7 @@
 //! neither looks up the file nor pins pages for each read. Kernels that lack a flag get a ring without it.
 //!
 //! A ring with `SINGLE_ISSUER` belongs to the thread that enabled it, but a method may be opened on one thread and
-//! used on another. So the ring starts disabled, is filled with its registrations by whoever opens it, and is
+//! used on another. So the ring starts disabled, gets its registrations from the thread that opens it, and is
 //! enabled by the first `reap`, whose thread owns it from then on; a `reap` elsewhere is an error.
 
 use std::io;
@@ -18,8 +18,8 @@ use io_uring::types::{Fixed, SubmitArgs, Timespec};
 use io_uring::{Builder, EnterFlags, IoUring, opcode, squeue};
 use rustix::io::Errno;
 
+use super::method::{Completion, Landing, MethodError, MethodRow, ReadMethod, ReadRequest, Setup, Wait};
 use super::slots::Slots;
-use super::{Completion, Landing, MethodError, MethodRow, ReadMethod, ReadRequest, Setup, Wait};
 use crate::memory::Region;
 
 pub(super) const ROW: MethodRow = MethodRow {
@@ -50,7 +50,7 @@ struct Uring {
     enabled: bool,
     /// How many slots share one registered buffer; `None` when the buffers are not registered.
     slots_per_buffer: Option<usize>,
-    /// Memory of somebody else's that reads may go to as well.
+    /// Lent memory that reads may go to as well.
     lent: Option<Lent>,
     /// Keeps the number of the registered file from meaning another one.
     _descriptor: Arc<OwnedFd>,
@@ -172,7 +172,7 @@ impl Uring {
         assert!(!self.is_finished, "nothing is asked of a method that has finished");
         // SAFETY: the slot is in flight from here to its completion, so its buffer is neither shown nor given to
         // another read; it outlives the read, because dropping waits for it or gives the arena up. Lent memory is kept
-        // in the same way, and whoever made the `Landing` keeps others off it.
+        // in the same way, and the maker of the `Landing` keeps other code off it.
         let pushed = unsafe { self.ring.submission().push(entry) };
         assert!(pushed.is_ok(), "the ring has an entry for every slot, and no slot is queued twice");
         self.queued += 1;
@@ -341,7 +341,7 @@ impl Drop for Uring {
     /// Waits for the reads in flight, because the kernel still writes to their buffers.
     ///
     /// Where it cannot wait, because another thread owns the ring or the device does not answer, the buffers are
-    /// leaked: memory that nobody else gets is the only kind that a late read may still be written to. Closing the
+    /// leaked: a late read may only be written to memory that is never reused. Closing the
     /// ring alone would not do: the kernel cancels what is in flight some time after the close.
     fn drop(&mut self) {
         if self.drain() {

@@ -6,8 +6,8 @@
 
 use super::clock::Clock;
 
-/// Additions between two steps of the loop's counter. The counter's own chain runs beside the additions and is
-/// sixty-four times shorter, so that it costs nothing.
+/// Additions between two steps of the loop's counter. The counter's own chain runs in parallel with the additions
+/// and is sixty-four times shorter, so it costs nothing.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const ADDITIONS_PER_ROUND: u64 = 64;
 
@@ -92,114 +92,65 @@ fn chain_ns(clock: &Clock) -> u64 {
     clock.now().since(start).0
 }
 
+/// Runs `$rounds` rounds, at least one, in each of which every named register is added to `$times` times. Additions to
+/// one register wait for each other, those to different registers do not.
 #[cfg(target_arch = "x86_64")]
-fn chain(rounds: u64) {
-    // SAFETY: only the three named registers and the flags change; no memory is touched, and `rounds` is at least
-    // one, so the loop ends.
-    unsafe {
-        std::arch::asm!(
-            "2:",
-            ".rept 64",
-            "add {sum}, {addend}",
-            ".endr",
-            "dec {rounds}",
-            "jnz 2b",
-            sum = inout(reg) 1u64 => _,
-            addend = in(reg) 3u64,
-            rounds = inout(reg) rounds => _,
-            options(nomem, nostack),
-        );
-    }
+macro_rules! additions {
+    ($rounds:expr, $times:literal, $($sum:ident)+) => {
+        // SAFETY: only the named registers and the flags change; no memory is touched, and with at least one round the
+        // loop ends.
+        unsafe {
+            std::arch::asm!(
+                "2:",
+                concat!(".rept ", $times),
+                $(concat!("add {", stringify!($sum), "}, {addend}"),)+
+                ".endr",
+                "dec {rounds}",
+                "jnz 2b",
+                $($sum = inout(reg) 1u64 => _,)+
+                addend = in(reg) 3u64,
+                rounds = inout(reg) $rounds => _,
+                options(nomem, nostack),
+            );
+        }
+    };
 }
 
+/// As on x86-64, in the instructions of this architecture.
 #[cfg(target_arch = "aarch64")]
-fn chain(rounds: u64) {
-    // SAFETY: only the three named registers and the flags change; no memory is touched, and `rounds` is at least
-    // one, so the loop ends.
-    unsafe {
-        std::arch::asm!(
-            "2:",
-            ".rept 64",
-            "add {sum}, {sum}, {addend}",
-            ".endr",
-            "subs {rounds}, {rounds}, #1",
-            "b.ne 2b",
-            sum = inout(reg) 1u64 => _,
-            addend = in(reg) 3u64,
-            rounds = inout(reg) rounds => _,
-            options(nomem, nostack),
-        );
-    }
+macro_rules! additions {
+    ($rounds:expr, $times:literal, $($sum:ident)+) => {
+        // SAFETY: only the named registers and the flags change; no memory is touched, and with at least one round the
+        // loop ends.
+        unsafe {
+            std::arch::asm!(
+                "2:",
+                concat!(".rept ", $times),
+                $(concat!("add {", stringify!($sum), "}, {", stringify!($sum), "}, {addend}"),)+
+                ".endr",
+                "subs {rounds}, {rounds}, #1",
+                "b.ne 2b",
+                $($sum = inout(reg) 1u64 => _,)+
+                addend = in(reg) 3u64,
+                rounds = inout(reg) $rounds => _,
+                options(nomem, nostack),
+            );
+        }
+    };
+}
+
+/// A loop whose instructions are known: 64 dependent additions a round, and the loop's own two instructions.
+/// Panics without a round.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub fn chain(rounds: u64) {
+    assert!(rounds > 0, "a loop without rounds would not end");
+    additions!(rounds, 64, sum);
 }
 
 /// Eight chains of eight additions a round.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn side_by_side(rounds: u64) {
-    // SAFETY: only the named registers and the flags change; no memory is touched, and `rounds` is at least one, so the
-    // loop ends.
-    unsafe {
-        std::arch::asm!(
-            "2:",
-            ".rept 8",
-            "add {a}, {addend}",
-            "add {b}, {addend}",
-            "add {c}, {addend}",
-            "add {d}, {addend}",
-            "add {e}, {addend}",
-            "add {f}, {addend}",
-            "add {g}, {addend}",
-            "add {h}, {addend}",
-            ".endr",
-            "dec {rounds}",
-            "jnz 2b",
-            a = inout(reg) 1u64 => _,
-            b = inout(reg) 1u64 => _,
-            c = inout(reg) 1u64 => _,
-            d = inout(reg) 1u64 => _,
-            e = inout(reg) 1u64 => _,
-            f = inout(reg) 1u64 => _,
-            g = inout(reg) 1u64 => _,
-            h = inout(reg) 1u64 => _,
-            addend = in(reg) 3u64,
-            rounds = inout(reg) rounds => _,
-            options(nomem, nostack),
-        );
-    }
-}
-
-/// Eight chains of eight additions a round.
-#[cfg(target_arch = "aarch64")]
-fn side_by_side(rounds: u64) {
-    // SAFETY: only the named registers and the flags change; no memory is touched, and `rounds` is at least one, so the
-    // loop ends.
-    unsafe {
-        std::arch::asm!(
-            "2:",
-            ".rept 8",
-            "add {a}, {a}, {addend}",
-            "add {b}, {b}, {addend}",
-            "add {c}, {c}, {addend}",
-            "add {d}, {d}, {addend}",
-            "add {e}, {e}, {addend}",
-            "add {f}, {f}, {addend}",
-            "add {g}, {g}, {addend}",
-            "add {h}, {h}, {addend}",
-            ".endr",
-            "subs {rounds}, {rounds}, #1",
-            "b.ne 2b",
-            a = inout(reg) 1u64 => _,
-            b = inout(reg) 1u64 => _,
-            c = inout(reg) 1u64 => _,
-            d = inout(reg) 1u64 => _,
-            e = inout(reg) 1u64 => _,
-            f = inout(reg) 1u64 => _,
-            g = inout(reg) 1u64 => _,
-            h = inout(reg) 1u64 => _,
-            addend = in(reg) 3u64,
-            rounds = inout(reg) rounds => _,
-            options(nomem, nostack),
-        );
-    }
+    additions!(rounds, 8, a b c d e f g h);
 }
 
 #[cfg(test)]

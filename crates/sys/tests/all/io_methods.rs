@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use measure::random::SplitMix64;
 use sys::file::{Caching, Target, TestFile, expected_block};
@@ -167,6 +167,23 @@ fn each_request_ends_exactly_once() {
     });
 }
 
+/// How many waits of 50 us it takes to read a MiB into every slot.
+fn waits_for_a_mebibyte_a_slot(reader: &mut dyn ReadMethod) -> usize {
+    let depth = reader.depth();
+    for slot in 0..depth {
+        reader.queue(ReadRequest { offset: (slot * MIB) as u64, length: MIB, slot });
+    }
+    let mut done = Vec::new();
+    let mut calls = 0;
+    while done.len() < depth {
+        let wait = Wait { at_least: usize::MAX, timeout: Some(Duration::from_micros(50)) };
+        reader.reap(wait, &mut done).unwrap();
+        calls += 1;
+    }
+    assert!(done.iter().all(|completion| *completion.result.as_ref().unwrap() == MIB));
+    calls
+}
+
 #[test]
 fn a_wait_ends_when_its_time_is_up() {
     let file = test_file(64 * MIB as u64);
@@ -175,21 +192,10 @@ fn a_wait_ends_when_its_time_is_up() {
             return;
         }
         let Some(mut reader) = combination.open(MIB) else { return };
-        for slot in 0..combination.depth {
-            reader.queue(ReadRequest { offset: (slot * MIB) as u64, length: MIB, slot });
-        }
-        let mut done = Vec::new();
-        let start = Instant::now();
-        let mut calls = 0;
-        while done.len() < combination.depth {
-            let wait = Wait { at_least: usize::MAX, timeout: Some(Duration::from_micros(50)) };
-            reader.reap(wait, &mut done).unwrap();
-            calls += 1;
-        }
         // 64 MiB took 20 to 130 ms on the disk this was tried on; at 14 GB/s, the limit of a PCIe 5 drive, they take 5.
-        println!("{calls} waits of 50 us in {:?}", start.elapsed());
-        assert!(calls > 1, "64 MiB cannot be read in 50 us");
-        assert!(done.iter().all(|completion| *completion.result.as_ref().unwrap() == MIB));
+        // A thread that loses its processor for as long finds all of them after one wait, so a few attempts are made.
+        let calls = (0..5).map(|_| waits_for_a_mebibyte_a_slot(reader.as_mut())).max();
+        assert!(calls > Some(1), "64 MiB cannot be read in 50 us");
     });
 }
 
@@ -297,7 +303,7 @@ fn what_is_read_into_lent_memory_stands_there_and_nowhere_else() {
                 let place = (random.below(places / 64) * 64 + slot as u64) as usize * BLOCK;
                 *into = (slot % 3 != 0).then_some((offset, place));
                 match *into {
-                    // SAFETY: nobody looks at the memory before the completions of the round are reaped.
+                    // SAFETY: nothing reads the memory before the completions of the round are reaped.
                     Some((_, place)) => reader.queue_into(request, unsafe { Landing::new(place, BLOCK) }),
                     None => reader.queue(request),
                 }

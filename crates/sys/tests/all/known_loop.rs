@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use sys::counters::{Counters, Rings};
+use sys::time::core_clock::chain;
 use sys::valgrind::{self, Callgrind, Part, ValgrindError};
 
 const ROUNDS: u64 = 10_000;
@@ -14,30 +15,11 @@ const ROUNDS: u64 = 10_000;
 /// 64 additions, and the loop's own two instructions.
 const INSTRUCTIONS_PER_ROUND: u64 = 66;
 
-/// A chain of dependent additions in a loop of `rounds`.
-fn known_loop(rounds: u64) {
-    // SAFETY: only the three named registers and the flags change; no memory is touched, and `rounds` is at least one.
-    unsafe {
-        std::arch::asm!(
-            "2:",
-            ".rept 64",
-            "add {sum}, {addend}",
-            ".endr",
-            "dec {rounds}",
-            "jnz 2b",
-            sum = inout(reg) 1u64 => _,
-            addend = in(reg) 3u64,
-            rounds = inout(reg) rounds => _,
-            options(nomem, nostack),
-        );
-    }
-}
-
 #[test]
 #[ignore = "not a test: the child that `valgrind_counts_a_known_loop_as_arithmetic_does` starts under valgrind"]
 fn child_that_runs_the_known_loop() {
     for (name, rounds) in [(c"once", ROUNDS), (c"twice", 2 * ROUNDS)] {
-        valgrind::counted(|| {}, || known_loop(rounds));
+        valgrind::counted(|| {}, || chain(rounds));
         valgrind::dump_stats_as(name);
     }
 }
@@ -91,7 +73,7 @@ fn the_processor_counts_a_known_loop_as_arithmetic_does() {
     const MANY: u64 = 1_000_000;
     let counters = Counters::of_this_thread(Rings::User);
     counters.start();
-    known_loop(MANY);
+    chain(MANY);
     counters.stop();
     match counters.read().of("instructions") {
         Err(reason) => println!("skipped: {reason}"),

@@ -7,7 +7,7 @@
 
 mod full_disk;
 mod io_methods;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod known_loop;
 #[path = "../support/mod.rs"]
 mod support;

@@ -35,7 +35,7 @@ fn written_unwritten_and_missing_blocks_are_told_apart() {
     handle.sync_all().unwrap();
     let target = Target::open(file.path(), Caching::Buffered).unwrap();
     let all = match coverage(&target, 0..u64::MAX) {
-        Err(ExtentsError::NotSupported) => return println!("skipped: the file system does not tell extents"),
+        Err(ExtentsError::NotSupported) => return println!("skipped: the file system does not report extents"),
         all => all.unwrap(),
     };
     assert_eq!((all.data, all.hole, all.unwritten, all.delayed), (MIB, 7 * MIB, 0, 0));
@@ -51,8 +51,8 @@ fn bytes_that_only_memory_holds_are_not_taken_for_data_on_the_disk() {
     let mut file = tempfile::NamedTempFile::new_in(directory()).unwrap();
     file.write_all(&vec![1; MIB as usize]).unwrap();
     let target = Target::open(file.path(), Caching::Buffered).unwrap();
-    let Ok(before) = coverage(&target, 0..MIB) else { return println!("skipped: extents are not told") };
-    // The kernel may write it out at any time, so both answers are right; nothing else is.
+    let Ok(before) = coverage(&target, 0..MIB) else { return println!("skipped: extents are not reported") };
+    // The kernel may write it out at any time, so both results are right; no other is.
     assert_eq!(before.data + before.delayed, MIB, "{before:?}");
     file.as_file().sync_all().unwrap();
     assert_eq!(coverage(&target, 0..MIB).unwrap().data, MIB);
@@ -67,7 +67,7 @@ fn a_file_in_more_pieces_than_one_answer_holds_is_counted_whole() {
     }
     file.as_file().sync_all().unwrap();
     let target = Target::open(file.path(), Caching::Buffered).unwrap();
-    let Ok(all) = coverage(&target, 0..target.size()) else { return println!("skipped: extents are not told") };
+    let Ok(all) = coverage(&target, 0..target.size()) else { return println!("skipped: extents are not reported") };
     let expected = Extents { data: pieces * 4096, hole: (pieces - 1) * 4096, count: pieces, ..Extents::default() };
     assert_eq!(all, expected);
 }
@@ -76,7 +76,7 @@ fn a_file_in_more_pieces_than_one_answer_holds_is_counted_whole() {
 fn a_test_file_stands_on_data_and_not_on_promises() {
     let file = test_file(32 * MIB + 5);
     let target = file.target(Caching::Buffered).unwrap();
-    let Ok(all) = coverage(&target, 0..target.size()) else { return println!("skipped: extents are not told") };
+    let Ok(all) = coverage(&target, 0..target.size()) else { return println!("skipped: extents are not reported") };
     assert_eq!(all.data, target.size(), "{all:?}");
 }
 
