@@ -14,7 +14,7 @@ use sys::time::core_clock::core_ghz;
 const ROUNDS: usize = 30;
 
 /// How long each clock is held against the kernel's.
-const STRETCH: Duration = Duration::from_millis(500);
+const INTERVAL: Duration = Duration::from_millis(500);
 
 fn main() {
     let mut rate_errors = Vec::new();
@@ -22,7 +22,7 @@ fn main() {
     for _ in 0..ROUNDS {
         let clock = Clock::calibrate();
         let (ours, kernels) = (clock.now(), raw_ns());
-        std::thread::sleep(STRETCH);
+        std::thread::sleep(INTERVAL);
         let elapsed = (clock.now().0 - ours.0) as f64;
         rate_errors.push((elapsed / (raw_ns() - kernels) - 1.0) * 1e6);
         frequencies.extend(core_ghz(&clock));

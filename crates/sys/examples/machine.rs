@@ -1,7 +1,7 @@
 //! Prints what `sys` finds out about this machine: a check by hand, and the shortest tour of its interface.
 //!
 //! `cargo run --release -p sys --example machine [LARGEST_MIB]`; the largest footprint of the pointer chase is 1024 MiB
-//! unless told.
+//! by default.
 
 #![allow(clippy::print_stdout)]
 

@@ -1,4 +1,4 @@
-//! A closed loop of random reads over one I/O method: what the method costs by itself, to set beside fio.
+//! A closed loop of random reads over one I/O method: what the method alone costs, to compare with fio.
 //!
 //! `read_speed PATH METHOD DEPTH AT_LEAST SECONDS [BLOCK_BYTES [direct|buffered]]`
 

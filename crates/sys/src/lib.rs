@@ -1,8 +1,8 @@
-//! The kernel's edge: everything that asks the machine directly, and the only home of unsafe code besides the
-//! engine's frames and kernels.
+//! The kernel's edge: everything that asks the machine directly, and the home of unsafe code; the engine's frames and
+//! column kernels are the only others.
 //!
-//! It gives clocks, memory probes, files opened for reading, methods to read them, and witnesses of who answered.
-//! It knows no experiment, keeps no statistics and prints nothing.
+//! It provides clocks, memory probes, files opened for reading, methods to read them, and witnesses of where data came
+//! from. It knows no experiment, keeps no statistics and prints nothing.
 
 pub mod counters;
 pub mod file;

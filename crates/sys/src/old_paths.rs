@@ -53,7 +53,7 @@ pub mod cycles {
 
 /// See [`crate::file`].
 pub mod fill {
-    pub use crate::file::{Filling, STRETCH_BYTES, reserve};
+    pub use crate::file::{Filling, SEGMENT_BYTES, reserve};
 }
 
 /// See [`crate::memory`].

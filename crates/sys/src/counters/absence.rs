@@ -5,7 +5,7 @@ use thiserror::Error;
 /// Why there is no count of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Absence {
-    /// There is no counter, or it opens and stays at zero, as some hypervisors have it.
+    /// There is no counter, or it opens and stays at zero, as under some hypervisors.
     #[error("this machine hides the processor's counters, as most virtual machines do")]
     Hidden,
     /// The kernel's settings, another user's process or a sandbox forbid it.
@@ -14,16 +14,16 @@ pub enum Absence {
          capability CAP_PERFMON may count it"
     )]
     Forbidden,
-    /// This processor does not know the event, or the kernel has no name for it there.
+    /// This processor lacks the event, or the kernel does not map it there.
     #[error("this processor has no such event")]
     Unsupported,
-    /// The counter never had its turn while the task ran.
-    #[error("it never had its turn: other programs held the processor's counters, or too little ran")]
+    /// The counter never got its turn while the task ran.
+    #[error("it never got its turn: other programs held the processor's counters, or too little ran")]
     NeverRan,
     /// The thread has ended.
     #[error("the thread had ended")]
     Gone,
-    /// One file a counter and thread, and the limit is reached.
+    /// Each counter of each thread is a file, and the limit is reached.
     #[error("too many files would be open; raise the limit with `ulimit -n`")]
     TooManyFiles,
     /// The kernel refused for another reason.

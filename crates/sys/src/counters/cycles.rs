@@ -1,6 +1,6 @@
-//! Core cycles of a thread, counted by the processor: a third clock beside the wall and the CPU clock.
+//! Core cycles of a thread, counted by the processor: a third clock next to the wall clock and the CPU clock.
 //!
-//! Most virtual machines hide the counter. It is absent then, with the reason; nothing is put in its place.
+//! Most virtual machines hide the counter. It is then absent, with the reason; nothing replaces it.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -15,7 +15,7 @@ pub enum NoCycles {
     /// The kernel's settings or a sandbox forbid it.
     #[error("the kernel forbids performance counters (kernel.perf_event_paranoid above 2, or a sandbox)")]
     Forbidden,
-    /// There is no counter, or it opens and stays at zero, as some hypervisors have it.
+    /// There is no counter, or it opens and stays at zero, as under some hypervisors.
     #[error("this machine hides the processor's counters, as most virtual machines do")]
     Hidden,
 }

@@ -1,4 +1,4 @@
-//! Groups of events that the processor can count at once, found by trying.
+//! Groups of events that the processor can count at once, found by trial.
 
 use super::absence::Absence;
 use super::event::Event;
@@ -7,31 +7,31 @@ use super::tally::{Raw, Tally};
 /// Additions that a trial of a group goes through: 10 to 100 µs.
 const TRIAL_STEPS: u64 = 100_000;
 
-/// Something that hands out counters: the kernel, or what a test makes up.
+/// A source of counters: the kernel, or a fake in tests.
 pub(super) trait Pmu {
     /// An open counter.
     type Counter: Counting;
 
-    /// Opens a counter of `event` in the group of `leader`, or as the leader of a group of its own, standing still.
+    /// Opens a stopped counter of `event` in the group of `leader`, or as the leader of a new group.
     fn open(&self, event: Event, leader: Option<&Self::Counter>) -> Result<Self::Counter, Refusal>;
 }
 
 /// One open counter.
 pub(super) trait Counting {
-    /// Lets the counter's group run; for leaders.
+    /// Starts the counter's group; for leaders.
     fn start(&self);
-    /// Halts the counter's group; for leaders.
+    /// Stops the counter's group; for leaders.
     fn stop(&self);
-    /// What it has counted; `None` where the kernel does not tell.
+    /// Its count; `None` if the kernel returns none.
     fn read(&self) -> Option<Raw>;
 }
 
 /// Why a counter was not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// The group is full, or the event does not go with it.
+    /// The group is full, or cannot hold the event.
     DoesNotFit,
-    /// It cannot be had at all.
+    /// It cannot be counted at all.
     Absent(Absence),
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Groups<C> {
 }
 
 impl<C: Counting> Groups<C> {
-    /// Opens `events` in their order, at most `size` in a group; a new group begins where the last one takes no more.
+    /// Opens `events` in their order, at most `size` in a group; a new group begins when the last one is full.
     pub(super) fn open<P: Pmu<Counter = C>>(pmu: &P, events: &[Event], size: usize) -> Groups<C> {
         let mut opened = Groups { groups: Vec::new(), absent: Vec::new() };
         for event in events {
@@ -67,7 +67,7 @@ impl<C: Counting> Groups<C> {
         match alone {
             Ok(()) => {}
             Err(Refusal::Absent(reason)) => self.absent.push((event, reason)),
-            // An event that does not even fit alone is none that this processor has.
+            // This processor lacks an event that does not even fit alone.
             Err(Refusal::DoesNotFit) => self.absent.push((event, Absence::Unsupported)),
         }
     }
@@ -100,10 +100,10 @@ impl<C: Counting> Groups<C> {
     }
 }
 
-/// Most events that a group may have to be counted at all.
+/// Largest group that is counted at all.
 ///
-/// The kernel takes a group that fits the processor as it was built. Where something else holds a counter, as the
-/// watchdog against hung processors does, that group would never run, and the kernel does not say so: it is tried.
+/// The kernel accepts a group that fits the processor's counters. If one of them is in use, as by the watchdog against
+/// hung processors, that group never runs, and the kernel reports no error: only a trial shows it.
 pub(super) fn size_max<P: Pmu>(pmu: &P, events: &[Event]) -> usize {
     let mut size = events.len();
     while size > 1 {
@@ -116,7 +116,7 @@ pub(super) fn size_max<P: Pmu>(pmu: &P, events: &[Event]) -> usize {
         std::hint::black_box(work);
         leader.stop();
         if leader.read().is_some_and(|raw| raw.running > 0) {
-            // A group that was closed by an event that fits nowhere may be shorter than what the processor holds.
+            // A group that ended at an event that fits nowhere may be shorter than what the processor holds.
             return size;
         }
         size -= 1;
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
     use crate::counters::event::HARDWARE_EVENTS;
 
-    /// A processor that is made up: so many events fit a group by the kernel's book, so many run.
+    /// A fake processor: how many events the kernel accepts in a group, and how many of them run.
     struct MadeUp {
         fits: usize,
         runs: usize,

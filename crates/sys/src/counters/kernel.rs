@@ -11,14 +11,14 @@ use super::groups::{Counting, Pmu, Refusal};
 use super::rings::Rings;
 use super::tally::Raw;
 
-/// When a counter counts, and for whom.
+/// Which threads a counter counts, and from when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Life {
     /// One thread.
     OneThread,
-    /// A thread and all that it starts.
+    /// A thread and everything it starts.
     WithDescendants,
-    /// What a thread starts, from its `exec` on.
+    /// Everything a thread starts, from its `exec` on.
     FromExec,
 }
 

@@ -1,8 +1,8 @@
-//! What the processor and the kernel count while something runs: for this thread, a command, or a whole process.
+//! Events that the processor and the kernel count: for this thread, a command, or a whole process.
 //!
-//! Events go to the performance counters in groups that these can hold at once; where there are more events than
-//! counters, the groups take turns, and each count carries the share of the time in which it was counted. What cannot
-//! be counted is absent with its reason, never zero: most virtual machines hide the processor's counters.
+//! Events are counted in groups that fit the processor's counters at once. If there are more events than counters, the
+//! groups take turns, and each count carries its share of the time. What cannot be counted is absent with its reason,
+//! never zero: most virtual machines hide the processor's counters.
 
 mod absence;
 mod cycles;
@@ -24,8 +24,8 @@ use groups::{Counting, Groups, Pmu};
 use kernel::{Kernel, KernelCounter, Life};
 
 impl Rings {
-    /// The most that this process may count of its own: both, or user mode alone where the kernel keeps its part to
-    /// itself (`kernel.perf_event_paranoid` of 2 and more, without the capability CAP_PERFMON).
+    /// The most that this process may count of itself: both, or user mode alone if the kernel hides its part
+    /// (`kernel.perf_event_paranoid` of 2 and more, without the capability CAP_PERFMON).
     pub fn widest() -> Rings {
         let both = Kernel { thread: 0, life: Life::OneThread, rings: Rings::UserAndKernel };
         if both.open(SOFTWARE_EVENTS[0], None).is_ok() { Rings::UserAndKernel } else { Rings::User }
@@ -40,28 +40,27 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Counters of the calling thread, which stand still until [`Counters::start`].
+    /// Counters of the calling thread, stopped until [`Counters::start`].
     pub fn of_this_thread(rings: Rings) -> Counters {
         Counters::open(&[0], Life::OneThread, rings)
     }
 
-    /// Counters of everything that the calling thread starts with `exec` from now on, threads and children of it
-    /// included. They count from the moment at which the command takes the place of the fork, so that nothing of
-    /// this program is in them. A descendant that is still alive when they are read is counted so far.
+    /// Counters of everything that the calling thread starts with `exec` from now on, including threads and children.
+    /// They count from the `exec` on, so that they include nothing of this program. A descendant that is still alive
+    /// when they are read is counted so far.
     pub fn of_commands(rings: Rings) -> Counters {
         Counters::open(&[0], Life::FromExec, rings)
     }
 
-    /// Counters of all threads of a process, and of those that they start, which stand still until
-    /// [`Counters::start`]. `None` where there is no such process.
+    /// Counters of all threads of a process, and of those that they start, stopped until [`Counters::start`]. `None` if
+    /// there is no such process.
     ///
-    /// Threads of which the kernel refuses the counters have them absent.
+    /// Counters that the kernel refuses are absent.
     pub fn of_process(pid: u32, rings: Rings) -> Option<Counters> {
         Some(Counters::of_threads(&threads(pid)?, rings))
     }
 
-    /// Counters of threads by their numbers, and of those that they start, which stand still until
-    /// [`Counters::start`].
+    /// Counters of threads by their numbers, and of those that they start, stopped until [`Counters::start`].
     pub fn of_threads(threads: &[u32], rings: Rings) -> Counters {
         Counters::open(threads, Life::WithDescendants, rings)
     }
@@ -82,17 +81,17 @@ impl Counters {
         Counters { rings, of_threads: threads.iter().map(open).collect() }
     }
 
-    /// Whose instructions are counted.
+    /// The privilege levels that are counted.
     pub fn rings(&self) -> Rings {
         self.rings
     }
 
-    /// Lets the counters run; a system call for each group and thread.
+    /// Starts the counters; a system call for each group and thread.
     pub fn start(&self) {
         self.leaders().for_each(Counting::start);
     }
 
-    /// Halts the counters; what they have counted stays, and is added to after another start.
+    /// Stops the counters; they keep their counts and add to them after another start.
     pub fn stop(&self) {
         self.leaders().for_each(Counting::stop);
     }
@@ -101,7 +100,7 @@ impl Counters {
         self.of_threads.iter().flat_map(Groups::leaders)
     }
 
-    /// What was counted so far, over all threads; a system call for each event and thread.
+    /// The counts so far, over all threads; a system call for each event and thread.
     pub fn read(&self) -> Tally {
         let mut tally = Tally::default();
         self.of_threads.iter().for_each(|groups| groups.read_into(&mut tally));
@@ -109,15 +108,15 @@ impl Counters {
     }
 }
 
-/// The numbers of a process's threads; `None` where there is no such process.
+/// The numbers of a process's threads; `None` if there is no such process.
 pub fn threads(pid: u32) -> Option<Vec<u32>> {
     let entries = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
     let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     Some(numbers.collect())
 }
 
-/// Why the processor counts nothing at all here, proven on this thread: some hypervisors let a counter be opened that
-/// stays at zero. `None` where it counts cycles.
+/// Why the processor counts nothing at all here, proven on this thread: under some hypervisors a counter opens and
+/// stays at zero. `None` if it counts cycles.
 pub fn hardware_absence() -> Option<Absence> {
     CycleCounter::of_this_thread().err().map(|reason| match reason {
         NoCycles::Forbidden => Absence::Forbidden,

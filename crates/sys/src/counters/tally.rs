@@ -3,12 +3,12 @@
 use super::absence::Absence;
 use super::event::Event;
 
-/// What the kernel gives for one counter: the count, and for how long it was to count and did, in ns.
+/// One counter as the kernel returns it: the count, and the times in ns that it was enabled and ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Raw {
     /// Events counted while it ran.
     pub value: u64,
-    /// Time for which it was to count while the task ran.
+    /// Time for which it was enabled while the task ran.
     pub enabled: u64,
     /// Time for which it held a counter of the processor.
     pub running: u64,
@@ -23,21 +23,21 @@ pub struct Count {
 }
 
 impl Count {
-    /// Events; where the counter took turns with others, what it saw divided by its share of the time.
+    /// Events; if the counter took turns with others, what it saw divided by its share of the time.
     ///
-    /// Source: perf_event_open(2), "time_enabled and time_running". The scaled count is right as far as what ran was
-    /// the same all the time.
+    /// Source: perf_event_open(2), "time_enabled and time_running". The scaled count is right if the program
+    /// did the same throughout.
     pub fn value(&self) -> f64 {
         self.value
     }
 
-    /// Share of the time in which it was counted: 1 for an exact count, above 0 otherwise.
+    /// Share of the time in which the event was counted: 1 for an exact count, above 0 otherwise.
     pub fn share(&self) -> f64 {
         if self.enabled == 0 { 1.0 } else { (self.running as f64 / self.enabled as f64).min(1.0) }
     }
 }
 
-/// What was counted, event by event, and what was not.
+/// Counts and absences, event by event.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     counts: Vec<(Event, Count)>,
@@ -48,7 +48,7 @@ impl Tally {
     /// The count of the event of this name, or why there is none.
     pub fn of(&self, name: &str) -> Result<Count, Absence> {
         let counted = self.counts.iter().find(|(event, _)| event.name == name).map(|(_, count)| *count);
-        // One thread of many that was not counted would make the sum too small, and nobody would see it.
+        // One uncounted thread of many would make the sum too small, unnoticed.
         match self.absent.iter().find(|(event, _)| event.name == name) {
             Some((_, reason)) => Err(*reason),
             None => counted.filter(|count| count.running > 0).ok_or(Absence::NeverRan),
@@ -61,7 +61,7 @@ impl Tally {
         other.absent.iter().for_each(|(event, reason)| self.add_absent(*event, *reason));
     }
 
-    /// Adds one thread's count. A thread that did not run while its counter was open has counted nothing, rightly.
+    /// Adds one thread's count. A thread that did not run while its counter was open rightly has none.
     pub fn add(&mut self, event: Event, raw: Raw) {
         if raw.enabled > 0 && raw.running == 0 {
             return self.add_absent(event, Absence::NeverRan);
@@ -82,9 +82,9 @@ impl Tally {
         }
     }
 
-    /// Notes that one thread's count could not be had.
+    /// Notes that one thread has no count.
     pub fn add_absent(&mut self, event: Event, reason: Absence) {
-        // A thread that ended before its counter was opened ran in nobody's sight, and for as good as no time.
+        // A thread that ended before its counter was opened ran for next to no time.
         if reason != Absence::Gone || !self.counts.iter().any(|(known, _)| *known == event) {
             self.absent.push((event, reason));
         }

@@ -1,4 +1,4 @@
-//! What the offsets, lengths and buffers of direct reads have to be multiples of.
+//! Alignment of direct reads: what their offsets, lengths and buffers must be multiples of.
 
 use std::os::fd::BorrowedFd;
 
@@ -7,49 +7,49 @@ use rustix::fs::{AtFlags, StatxFlags};
 use super::caching::Caching;
 use crate::memory::Arena;
 
-/// The alignments tried where the kernel does not tell: from the smallest sector to the largest page in use.
+/// Alignments to try if the kernel reports none: from the smallest sector to the largest page in use.
 const CANDIDATES: [u32; 5] = [512, 1024, 4096, 16_384, 65_536];
 
-/// `STATX_DIO_READ_ALIGN` of `linux/stat.h` (Linux 6.14): the alignment of reads where that of writes is coarser.
+/// `STATX_DIO_READ_ALIGN` of `linux/stat.h` (Linux 6.14): the alignment of reads, if writes need a coarser one.
 const STATX_DIO_READ_ALIGN: u32 = 0x0002_0000;
 
-/// What reads have to be multiples of, in bytes.
+/// Alignment of reads in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alignment {
     /// Of the offset and the length of a read.
     pub offset: u32,
     /// Of the buffer's address.
     pub memory: u32,
-    /// How this was found out.
+    /// How the alignment was found.
     pub source: &'static str,
 }
 
 impl Alignment {
-    /// The alignment of an open file; `None` when it has no direct I/O although the open succeeded, as ext4 does
-    /// for encrypted or journalled data.
+    /// The alignment of an open file; `None` if it has no direct I/O although the open succeeded, as on ext4 with
+    /// encrypted or journalled data.
     pub(crate) fn of(descriptor: BorrowedFd<'_>, caching: Caching) -> Option<Alignment> {
         if caching == Caching::Buffered {
             return Some(Alignment { offset: 1, memory: 1, source: "buffered" });
         }
-        match told(descriptor) {
+        match reported(descriptor) {
             Some(Alignment { offset: 0, .. }) => None,
             Some(alignment) => Some(alignment),
-            None => tried(descriptor),
+            None => probed(descriptor),
         }
     }
 }
 
-/// What `statx` tells; `None` on kernels before 6.1 and on file systems that do not answer.
-fn told(descriptor: BorrowedFd<'_>) -> Option<Alignment> {
+/// The alignment that `statx` reports; `None` on kernels before 6.1 and on file systems without it.
+fn reported(descriptor: BorrowedFd<'_>) -> Option<Alignment> {
     let read_align = StatxFlags::from_bits_retain(STATX_DIO_READ_ALIGN);
     let wanted = StatxFlags::DIOALIGN | read_align;
     let statx = rustix::fs::statx(descriptor, "", AtFlags::EMPTY_PATH, wanted).ok()?;
-    let answered = StatxFlags::from_bits_retain(statx.stx_mask);
-    if !answered.contains(StatxFlags::DIOALIGN) {
+    let given = StatxFlags::from_bits_retain(statx.stx_mask);
+    if !given.contains(StatxFlags::DIOALIGN) {
         return None;
     }
     let memory = statx.stx_dio_mem_align;
-    if answered.contains(read_align) && statx.stx_dio_read_offset_align != 0 {
+    if given.contains(read_align) && statx.stx_dio_read_offset_align != 0 {
         return Some(Alignment {
             offset: statx.stx_dio_read_offset_align,
             memory,
@@ -60,7 +60,7 @@ fn told(descriptor: BorrowedFd<'_>) -> Option<Alignment> {
 }
 
 /// The smallest candidate at which a read succeeds that starts, ends and lands on an odd multiple of it.
-fn tried(descriptor: BorrowedFd<'_>) -> Option<Alignment> {
+fn probed(descriptor: BorrowedFd<'_>) -> Option<Alignment> {
     let source = "the smallest read that succeeds";
     let mut arena = Arena::new(1, 4 * CANDIDATES[CANDIDATES.len() - 1] as usize).ok()?;
     let accepted = CANDIDATES.into_iter().find(|candidate| {
@@ -77,7 +77,7 @@ mod tests {
     use std::os::fd::AsFd;
 
     #[test]
-    fn trying_finds_no_less_than_the_kernel_tells() {
+    fn probing_finds_no_less_than_the_kernel_reports() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         std::fs::write(&path, vec![1; 1 << 20]).unwrap();
@@ -85,8 +85,8 @@ mod tests {
             Ok(target) => target,
             Err(error) => return println!("skipped: {error}"),
         };
-        let tried = tried(target.as_fd()).unwrap();
-        assert!(tried.offset >= target.alignment().offset.min(512), "{tried:?} {:?}", target.alignment());
-        assert!(tried.offset <= 4096);
+        let probed = probed(target.as_fd()).unwrap();
+        assert!(probed.offset >= target.alignment().offset.min(512), "{probed:?} {:?}", target.alignment());
+        assert!(probed.offset <= 4096);
     }
 }

@@ -1,7 +1,6 @@
-//! The block device under a target: what the kernel says about it, and what it has counted on it.
+//! The block device under a target: its properties and counters, as the kernel reports them in `/sys/dev/block`.
 //!
-//! Everything comes from `/sys/dev/block`. The kernel's word is passed on, not vouched for: virtual disks often call
-//! themselves rotational.
+//! The reports are passed on unchecked: virtual disks often call themselves rotational.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,14 +16,14 @@ use super::target::Target;
 /// (`Documentation/block/stat.rst`).
 const SECTOR_BYTES: u64 = 512;
 
-/// A block device that holds a target. What the kernel does not tell is absent.
+/// A block device that holds a target. What the kernel does not report is absent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockDevice {
     /// Name under `/dev`.
     pub name: String,
     /// Major and minor number.
     pub number: DeviceNumber,
-    /// Whether the kernel takes it for a turning disk.
+    /// Whether the kernel takes it for a spinning disk.
     pub rotational: Option<bool>,
     /// The scheduler in use.
     pub scheduler: Option<String>,
@@ -43,7 +42,7 @@ pub struct BlockDevice {
 pub struct DeviceCounters {
     /// Reads completed.
     pub reads: u64,
-    /// Reads that were merged with one beside them before they reached the device.
+    /// Reads merged with a neighbouring one before they reached the device.
     pub read_merges: u64,
     /// Bytes read.
     pub bytes_read: u64,
@@ -95,7 +94,7 @@ impl BlockDevice {
         BlockDevice::read(number, &entry_of(number)).ok_or(NoBlockDevice::NotListed(number))
     }
 
-    /// What is counted now; `None` where the kernel does not count (`queue/iostats` is 0) or does not tell.
+    /// The present counts; `None` if the kernel does not count (`queue/iostats` is 0) or report.
     pub fn counters(&self) -> Option<DeviceCounters> {
         let stat = self.counts.then(|| fs::read_to_string(entry_of(self.number).join("stat")).ok())??;
         parse_stat(&stat)

@@ -1,8 +1,8 @@
-//! What a range of a file stands on: blocks with data, blocks allotted and never written, holes.
+//! The extents under a range of a file: blocks with data, blocks allocated and never written, holes.
 //!
-//! Reads of the last two never reach the disk, so a speed measured over them is that of a memory clear. The FIEMAP
-//! request tells without touching the file; it is asked without `FIEMAP_FLAG_SYNC`, which would write out what
-//! others have in flight, and a measured file may not be ours.
+//! Reads of the last two never reach the disk, so they measure how fast memory is cleared. The FIEMAP request does not
+//! touch the file; it is sent without `FIEMAP_FLAG_SYNC`, which would write out data that other programs have in
+//! flight, and a measured file may not be ours.
 
 use std::io;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use super::target::Target;
 
-/// Extents fetched by one request: 14 KiB of answer. A file in a million pieces takes 4000 requests.
+/// Extents fetched by one request: a reply of 14 KiB. A file in a million pieces takes 4000 requests.
 const EXTENTS_PER_REQUEST: usize = 256;
 
 /// `FS_IOC_FIEMAP` of `linux/fs.h`: read and write, 32 bytes of header, group 'f', number 11.
@@ -25,19 +25,19 @@ const LAST: u32 = 0x0001;
 const DELAYED: u32 = 0x0004;
 /// `FIEMAP_EXTENT_ENCODED`: compressed, so that reading it reads fewer bytes and decodes them.
 const ENCODED: u32 = 0x0008;
-/// `FIEMAP_EXTENT_UNWRITTEN`: allotted, reads as zeros.
+/// `FIEMAP_EXTENT_UNWRITTEN`: allocated, reads as zeros.
 const UNWRITTEN: u32 = 0x0800;
 
-/// Bytes of a range by what they stand on. The first four add up to the range.
+/// Bytes of a range by kind of extent. The first four add up to the range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extents {
     /// Bytes on the disk.
     pub data: u64,
-    /// Bytes allotted and never written: they read as zeros, without the disk.
+    /// Bytes allocated and never written: they read as zeros, without the disk.
     pub unwritten: u64,
     /// Bytes in memory that have no place on the disk yet: a direct read first writes them.
     pub delayed: u64,
-    /// Bytes that are not there: they read as zeros, without the disk.
+    /// Bytes in holes: they read as zeros, without the disk.
     pub hole: u64,
     /// The part of `data` that is compressed by the file system.
     pub encoded: u64,
@@ -45,18 +45,18 @@ pub struct Extents {
     pub count: u64,
 }
 
-/// Why the extents are not known.
+/// Why the extents are unknown.
 #[derive(Debug, Error)]
 pub enum ExtentsError {
     /// The file system, or a block device, has no such request.
-    #[error("the extents of the file are not known: its file system does not tell them (FIEMAP)")]
+    #[error("the extents of the file are unknown: its file system does not report them (FIEMAP)")]
     NotSupported,
-    /// Any other answer of the kernel.
+    /// Any other error of the kernel.
     #[error("the extents of the file are not known: {0}")]
     Failed(io::Error),
 }
 
-/// `struct fiemap` of `linux/fiemap.h` with room for the answer.
+/// `struct fiemap` of `linux/fiemap.h` with room for the reply.
 #[repr(C)]
 struct Request {
     start: u64,
@@ -80,7 +80,7 @@ struct Extent {
     reserved: [u32; 3],
 }
 
-/// What the bytes in `range` of the target stand on. The range is cut to the target's size.
+/// The extents under the bytes in `range` of the target. The range is cut to the target's size.
 pub fn coverage(target: &Target, range: Range<u64>) -> Result<Extents, ExtentsError> {
     let range = range.start.min(target.size())..range.end.min(target.size());
     let mut coverage = Coverage::of(range);
@@ -134,12 +134,12 @@ impl Coverage {
         Coverage { found: Extents::default(), reached: range.start, end: range.end.max(range.start) }
     }
 
-    /// What is still to be asked for; `None` at the end.
+    /// The rest to request; `None` at the end.
     fn rest(&self) -> Option<Range<u64>> {
         (self.reached < self.end).then_some(self.reached..self.end)
     }
 
-    /// Adds one answer of the kernel: extents in ascending order, the first from where the last answer ended.
+    /// Adds one reply of the kernel: extents in ascending order, the first from where the last reply ended.
     fn add(&mut self, extents: &[Extent]) {
         for extent in extents {
             self.add_extent(extent);

@@ -1,7 +1,7 @@
-//! Filling a new file: several writers beside each other, each of which makes a stretch of it and then waits for the
-//! disk, so that the disk is busy while the next stretches are made.
+//! Filling a new file with several writers in parallel. Each makes a segment and then waits for the disk, so that the
+//! disk is busy while the next segments are made.
 //!
-//! It opens nothing and makes no contents: the file and what stands in it belong to the caller.
+//! The caller opens the file and makes its contents.
 
 use std::fs::File;
 use std::io;
@@ -16,14 +16,14 @@ use rustix::io::Errno;
 use crate::memory::{Arena, SLOT_ALIGNMENT};
 
 /// Bytes of one write: large enough that a disk's rate counts and not its latency.
-pub const STRETCH_BYTES: u64 = 4 << 20;
+pub const SEGMENT_BYTES: u64 = 4 << 20;
 
 /// Writes in flight. Each writer makes its data (7 GB/s where this was written) and then waits for the disk; four keep
 /// the disk busy meanwhile, and their buffers are 16 MiB.
 const WRITERS: usize = 4;
 
-/// Allots the file's blocks beforehand, `bytes` of them rounded up to a whole block: they come in few pieces, a full
-/// disk shows at once, and writers beside each other need not wait for the file to grow.
+/// Allocates the file's blocks in advance, `bytes` rounded up to a whole block: the extents are few, a full disk shows
+/// at once, and parallel writers need not wait for the file to grow.
 pub fn reserve(file: &File, bytes: u64) -> Result<(), Errno> {
     let length = bytes.next_multiple_of(SLOT_ALIGNMENT as u64);
     match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, length) {
@@ -32,11 +32,11 @@ pub fn reserve(file: &File, bytes: u64) -> Result<(), Errno> {
     }
 }
 
-/// A file that is to be filled, open for writing.
+/// A file to fill, open for writing.
 pub struct Filling<'a, M> {
     file: &'a File,
     bytes: u64,
-    /// Puts into the buffer what the file holds from this offset on.
+    /// Fills the buffer with the file's contents from this offset on.
     make: M,
     stop: &'a AtomicBool,
     /// First byte that no writer has taken yet.
@@ -44,21 +44,22 @@ pub struct Filling<'a, M> {
 }
 
 impl<'a, M: Fn(u64, &mut [u8]) + Sync> Filling<'a, M> {
-    /// Of `bytes` bytes, which `make` makes stretch by stretch; each stretch begins at a multiple of [`STRETCH_BYTES`].
+    /// Of `bytes` bytes, which `make` makes segment by segment; each segment begins at a multiple of
+    /// [`SEGMENT_BYTES`].
     ///
-    /// The last write is rounded up to a whole block, as direct writing wants it: the file may be longer afterwards.
+    /// The last write is rounded up to a whole block, as direct writes require: the file may be longer afterwards.
     pub fn new(file: &'a File, bytes: u64, make: M, stop: &'a AtomicBool) -> Filling<'a, M> {
         Filling { file, bytes, make, stop, next: AtomicU64::new(0) }
     }
 
-    /// Fills the file; `progress` hears how many bytes are written, from the calling thread. Raising the stop flag
-    /// ends it within one write a writer and is no error. Errors are the kernel's, the first of them.
+    /// Fills the file, calling `progress` with the bytes written so far on the calling thread. Raising the stop flag
+    /// ends it within one write a writer and is no error. Returns the kernel's first error.
     pub fn run(&self, progress: &mut dyn FnMut(u64)) -> io::Result<()> {
         thread::scope(|scope| {
             let (sender, receiver) = channel();
             for _ in 0..WRITERS {
                 let sender = sender.clone();
-                scope.spawn(move || self.write_stretches(&sender));
+                scope.spawn(move || self.write_segments(&sender));
             }
             // The receiver ends when the last writer has dropped its sender.
             drop(sender);
@@ -66,7 +67,7 @@ impl<'a, M: Fn(u64, &mut [u8]) + Sync> Filling<'a, M> {
         })
     }
 
-    /// Adds up what the writers report; after the first error the others are told to end.
+    /// Adds up what the writers report; the first error stops the others.
     fn follow(&self, receiver: &Receiver<io::Result<u64>>, progress: &mut dyn FnMut(u64)) -> io::Result<()> {
         let mut written = 0;
         let mut outcome = Ok(());
@@ -85,18 +86,18 @@ impl<'a, M: Fn(u64, &mut [u8]) + Sync> Filling<'a, M> {
         outcome
     }
 
-    /// The life of one writer: takes stretches until there are none, and reports each.
-    fn write_stretches(&self, reports: &Sender<io::Result<u64>>) {
-        let mut arena = match Arena::new(1, STRETCH_BYTES as usize) {
+    /// One writer: takes segments until none are left, and reports each.
+    fn write_segments(&self, reports: &Sender<io::Result<u64>>) {
+        let mut arena = match Arena::new(1, SEGMENT_BYTES as usize) {
             Ok(arena) => arena,
             Err(error) => return drop(reports.send(Err(error))),
         };
         while !self.stop.load(Ordering::Relaxed) {
-            let offset = self.next.fetch_add(STRETCH_BYTES, Ordering::Relaxed);
+            let offset = self.next.fetch_add(SEGMENT_BYTES, Ordering::Relaxed);
             if offset >= self.bytes {
                 return;
             }
-            let wanted = STRETCH_BYTES.min(self.bytes - offset);
+            let wanted = SEGMENT_BYTES.min(self.bytes - offset);
             let buffer = &mut arena.slot_mut(0)[..wanted.next_multiple_of(SLOT_ALIGNMENT as u64) as usize];
             (self.make)(offset, buffer);
             let written = self.file.write_all_at(buffer, offset).map(|()| wanted);
@@ -116,7 +117,7 @@ mod tests {
     #[test]
     fn every_byte_is_made_once_and_stands_where_it_belongs() {
         let file = tempfile::tempfile().unwrap();
-        let bytes = 3 * STRETCH_BYTES + 12_345;
+        let bytes = 3 * SEGMENT_BYTES + 12_345;
         let stop = AtomicBool::new(false);
         let make = |offset: u64, buffer: &mut [u8]| {
             let words = buffer.chunks_mut(8).zip(offset / 8..);

@@ -16,6 +16,6 @@ pub use alignment::Alignment;
 pub use block_device::{BlockDevice, DeviceCounters, NoBlockDevice};
 pub use caching::Caching;
 pub use device_number::DeviceNumber;
-pub use fill::{Filling, STRETCH_BYTES, reserve};
+pub use fill::{Filling, SEGMENT_BYTES, reserve};
 pub use target::{Kind, Target, TargetError};
 pub use test_file::{TestFile, TestFileError, expected_block, scratch_file};

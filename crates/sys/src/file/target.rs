@@ -1,8 +1,8 @@
 //! A file or block device, opened for reading and for nothing else.
 //!
 //! No function of this module takes open flags, and the only ones it uses are those of [`Caching`]: a target cannot
-//! be opened for writing. What it stands on is told by [`BlockDevice`](super::BlockDevice), which cache answered a
-//! read by [`witness`](super::witness).
+//! be opened for writing. [`BlockDevice`](super::BlockDevice) describes the device under it, and
+//! [`witness`](super::witness) the page cache above it.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -18,7 +18,7 @@ use super::caching::Caching;
 use super::device_number::DeviceNumber;
 use super::mount::Mount;
 
-/// What kind of thing a target is.
+/// The kind of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A regular file.
@@ -123,7 +123,7 @@ impl Target {
     /// Opens `path` for reading.
     ///
     /// The path is first taken with `O_PATH`, which opens nothing: a pipe does not block and a tape does not
-    /// rewind. What it refers to is then judged and opened through that handle, so it cannot be exchanged between.
+    /// rewind. What it refers to is then checked and opened through that handle, so it cannot be exchanged between.
     pub fn open(path: &Path, caching: Caching) -> Result<Target, TargetError> {
         let handle = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
             .map_err(|errno| open_error(path, errno))?;
@@ -138,7 +138,7 @@ impl Target {
     fn of_handle(handle: BorrowedFd<'_>, path: &Path, caching: Caching) -> Result<Target, TargetError> {
         let stat = rustix::fs::fstat(handle).map_err(|errno| open_error(path, errno))?;
         let kind = kind_of(&stat, path)?;
-        // Files that the kernel makes up (/proc, /sys) mostly say 0 too, and refuse direct I/O: empty is the better
+        // Files that the kernel generates (/proc, /sys) mostly report 0 too, and refuse direct I/O: empty is the better
         // word.
         if kind == Kind::File && stat.st_size == 0 {
             return Err(TargetError::Empty { path: path.into() });
@@ -180,7 +180,7 @@ impl Target {
         self.kind
     }
 
-    /// Bytes it held when it was opened.
+    /// Size in bytes when it was opened.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -190,7 +190,7 @@ impl Target {
         self.caching
     }
 
-    /// What reads have to be multiples of.
+    /// The alignment of reads.
     pub fn alignment(&self) -> Alignment {
         self.alignment
     }
@@ -261,8 +261,8 @@ fn kind_of(stat: &Stat, path: &Path) -> Result<Kind, TargetError> {
 
 /// Whether the file's file system keeps its files in memory. (The node of a block device lies on such a one too.)
 ///
-/// Since Linux 6.6 tmpfs accepts `O_DIRECT` and copies from memory all the same, which would pass for a very fast
-/// disk. The two numbers are those of `linux/magic.h`.
+/// Since Linux 6.6 tmpfs accepts `O_DIRECT` and still copies from memory, which would look like a very fast disk. The
+/// two numbers are those of `linux/magic.h`.
 fn lives_in_memory(handle: BorrowedFd<'_>) -> bool {
     const TMPFS_MAGIC: FsWord = 0x0102_1994;
     const RAMFS_MAGIC: FsWord = 0x8584_58f6;

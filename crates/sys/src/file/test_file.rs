@@ -1,8 +1,8 @@
-//! A file of our own to read from: without a name, so that nothing is left over however the process ends, and full
-//! of data that every reader can check.
+//! A file of our own to read from: it has no name, so that no end of the process leaves it behind, and its contents
+//! can be checked by every reader.
 //!
-//! This is the only place of the project that writes to a disk under test. It holds the descriptor that can write
-//! only while it fills the file; afterwards it keeps one that can read.
+//! Only this module writes to a disk under test. It holds a writable descriptor while it fills the file, and only a
+//! readable one afterwards.
 
 use std::fs::File;
 use std::io;
@@ -20,7 +20,7 @@ use super::caching::Caching;
 use super::fill::{Filling, reserve};
 use super::target::{Target, TargetError};
 
-/// Space left free is at least this many bytes ...
+/// Free space to leave: at least this many bytes ...
 const RESERVE_BYTES_MIN: u64 = 64 << 20;
 
 /// ... and at least this part (one in ...) of the file system.
@@ -29,27 +29,27 @@ const RESERVE_PART: u64 = 20;
 /// The increment of SplitMix64: an odd number, so that multiples of it run through all 64-bit values.
 const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Why a test file could not be made, and what to do.
+/// Why a test file could not be created, and what to do.
 #[derive(Debug, Error)]
 pub enum TestFileError {
     /// There is no such directory.
     #[error("{directory} is not a directory; name one on the disk to be measured", directory = directory.display())]
     NotADirectory {
-        /// What was asked for.
+        /// The requested directory.
         directory: PathBuf,
     },
     /// The user may not create files there.
     #[error("no permission to create a file in {directory}; name a directory that you may write to",
         directory = directory.display())]
     Permission {
-        /// What was asked for.
+        /// The requested directory.
         directory: PathBuf,
     },
-    /// The file system is mounted for reading only.
+    /// The file system is mounted read-only.
     #[error("{directory} lies on a file system that is mounted read-only; name a directory that you may write to",
         directory = directory.display())]
     ReadOnly {
-        /// What was asked for.
+        /// The requested directory.
         directory: PathBuf,
     },
     /// Too little space is free.
@@ -62,12 +62,12 @@ pub enum TestFileError {
         directory: PathBuf,
         /// Bytes of the file.
         needed: u64,
-        /// Bytes that are to stay free.
+        /// Bytes to leave free.
         reserve: u64,
         /// Bytes that are free.
         free: u64,
     },
-    /// The disk was full before the file was.
+    /// The disk filled up during the write.
     #[error("{directory} had no space left while the test file was written; ask for a smaller file",
         directory = directory.display())]
     Full {
@@ -77,20 +77,20 @@ pub enum TestFileError {
     /// The caller raised the stop flag.
     #[error("writing the test file was interrupted; nothing is left of it")]
     Stopped,
-    /// A file needs bytes.
+    /// The requested size is 0.
     #[error("a test file of 0 bytes cannot be read; ask for a larger one")]
     Empty,
-    /// Any other answer of the kernel.
+    /// Any other error of the kernel.
     #[error("the test file in {directory} failed: {reason}", directory = directory.display())]
     Failed {
         /// Where.
         directory: PathBuf,
-        /// The kernel's answer.
+        /// The kernel's error.
         reason: io::Error,
     },
 }
 
-/// A nameless file of known contents. The kernel frees it when the last descriptor is closed, also after a kill.
+/// A nameless file of known contents. The kernel frees it when its last descriptor closes, after a kill as well.
 #[derive(Debug)]
 pub struct TestFile {
     descriptor: OwnedFd,
@@ -99,10 +99,10 @@ pub struct TestFile {
 }
 
 impl TestFile {
-    /// Makes a file of `bytes` bytes in `directory`, filled as [`expected_block`] tells, on the disk (`fsync`) and
-    /// not in the page cache.
+    /// Creates a file of `bytes` bytes in `directory`, filled with [`expected_block`], on the disk (`fsync`) and not in
+    /// the page cache.
     ///
-    /// `progress` hears how many bytes are written, from the calling thread. Raising `stop` ends the writing with
+    /// Calls `progress` with the bytes written so far, on the calling thread. Raising `stop` ends the writing with
     /// [`TestFileError::Stopped`] within one write of 4 MiB.
     pub fn create(
         directory: &Path,
@@ -116,7 +116,7 @@ impl TestFile {
         }
         let errors = Errors { directory };
         check_space(directory, bytes).map_err(|errno| errors.of(errno))??;
-        // Direct where the file system allows it, because the file is not to be in the page cache afterwards.
+        // Direct if the file system allows it, because the file must not be in the page cache afterwards.
         let file = File::from(create_nameless(directory, OFlags::DIRECT).map_err(|errno| errors.of(errno))?);
         reserve(&file, bytes).map_err(|errno| errors.of(errno))?;
         let make = |offset: u64, buffer: &mut [u8]| expected_block(seed, offset, buffer);
@@ -128,7 +128,7 @@ impl TestFile {
         Ok(TestFile { descriptor, size: bytes, seed })
     }
 
-    /// A path that leads to the file while `self` lives, for this process only.
+    /// A path to the file, valid in this process and while `self` lives.
     pub fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.descriptor.as_raw_fd()))
     }
@@ -138,7 +138,7 @@ impl TestFile {
         Target::open(&self.path(), caching)
     }
 
-    /// What the contents depend on.
+    /// The seed of the contents.
     pub fn seed(&self) -> u64 {
         self.seed
     }
@@ -149,13 +149,13 @@ impl TestFile {
     }
 }
 
-/// Puts into `buffer` what a test file of this seed holds from `offset` on.
+/// Fills `buffer` with the contents of a test file of this seed, from `offset` on.
 ///
 /// The file is a row of 8-byte little-endian words; word `i` is `mix(mix(seed) + i * GAMMA)` with the output function
-/// of SplitMix64, that is the generator's sequence from state `mix(seed)`. No word occurs twice in a file, so no two
+/// of SplitMix64, the generator's sequence from state `mix(seed)`. No word occurs twice in a file, so no two
 /// blocks are equal and no device can deduplicate or compress them. Panics when `offset` is not a multiple of 8.
 pub fn expected_block(seed: u64, offset: u64, buffer: &mut [u8]) {
-    assert!(offset.is_multiple_of(8), "contents are told from a multiple of 8 on, not from {offset}");
+    assert!(offset.is_multiple_of(8), "contents start at a multiple of 8, not at {offset}");
     let mut state = mix(seed).wrapping_add((offset / 8).wrapping_mul(GAMMA));
     let mut words = buffer.chunks_exact_mut(8);
     for word in &mut words {
@@ -166,7 +166,7 @@ pub fn expected_block(seed: u64, offset: u64, buffer: &mut [u8]) {
     rest.copy_from_slice(&mix(state).to_le_bytes()[..rest.len()]);
 }
 
-/// Says whether the file and a reserve fit: a disk filled to the brim harms whoever else uses it, and slows down.
+/// Checks that the file and a reserve fit: a full disk harms its other users, and slows down.
 fn check_space(directory: &Path, needed: u64) -> Result<Result<(), TestFileError>, Errno> {
     let space = rustix::fs::statvfs(directory)?;
     let free = space.f_bavail.saturating_mul(space.f_frsize);
@@ -178,14 +178,14 @@ fn check_space(directory: &Path, needed: u64) -> Result<Result<(), TestFileError
     Ok(Err(TestFileError::NoSpace { directory: directory.into(), needed, reserve, free }))
 }
 
-/// A file without a name to write and to read back, through the page cache: nothing is left of it when it is closed,
-/// however the process ends. Errors as the kernel does.
+/// A nameless file to write and read back through the page cache; the kernel frees it when it is closed or the process
+/// ends. Returns the kernel's errors.
 pub fn scratch_file(directory: &Path) -> io::Result<File> {
     Ok(File::from(create_nameless(directory, OFlags::empty())?))
 }
 
-/// A file without a name: `O_TMPFILE`, or where the file system does not know it, a file whose name is removed at
-/// once. With these flags, or without them where the file system refuses them.
+/// A file without a name: `O_TMPFILE`, or if the file system lacks it, a file whose name is removed at once. Uses
+/// `flags` unless the file system refuses them.
 fn create_nameless(directory: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let writing = OFlags::RDWR | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;
@@ -200,15 +200,14 @@ fn create_nameless(directory: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
 }
 
 fn create_unlinked(directory: &OwnedFd, writing: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
-    // The process number makes the name unique among those that live; EXCL refuses what a dead one may have left.
-    let name = format!(".readpath-{}-{:x}", std::process::id(), mix(crate::account::process_cpu().0));
+    // The process number makes the name unique among living processes; EXCL refuses the leftover of a dead one.
+    let name = format!(".readpath-{}-{:x}", std::process::id(), mix(crate::process::process_cpu().0));
     let file = rustix::fs::openat(directory, &name, writing | OFlags::CREATE | OFlags::EXCL, mode)?;
     rustix::fs::unlinkat(directory, &name, AtFlags::empty())?;
     Ok(file)
 }
 
-/// Cuts the file to its size, puts it on the disk and out of the page cache, and exchanges the descriptor for one
-/// that can only read.
+/// Cuts the file to its size, syncs it, evicts it from the page cache, and returns a descriptor that can only read.
 fn settle(file: &File, bytes: u64) -> io::Result<OwnedFd> {
     file.set_len(bytes)?;
     file.sync_all()?;
@@ -217,7 +216,7 @@ fn settle(file: &File, bytes: u64) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(through, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-/// Turns the kernel's answers into errors that name the directory.
+/// Turns the kernel's errors into ours, which name the directory.
 struct Errors<'a> {
     directory: &'a Path,
 }

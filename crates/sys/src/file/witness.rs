@@ -1,7 +1,7 @@
-//! Witnesses of the page cache: which pages of a target it holds, asked of the kernel and not guessed from times.
+//! Witnesses of the page cache: which pages of a target it holds, as the kernel reports and not guessed from times.
 //!
-//! [`cached`] changes nothing. [`nowait_hits`] does: see there. For a block device both speak of the device's own
-//! page cache, not of that of the files on it.
+//! [`cached`] changes nothing; [`nowait_hits`] does, as described there. For a block device both mean the device's own
+//! page cache, not that of the files on it.
 
 use std::io::{self, IoSliceMut};
 use std::num::NonZeroU64;
@@ -23,15 +23,15 @@ const SYS_CACHESTAT: libc::c_long = 451;
 /// How much of a range the page cache held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cached {
-    /// Pages of the range in the page cache at the moment of asking.
+    /// Pages of the range in the page cache at the time of the call.
     pub pages: u64,
     /// Pages of the range.
     pub of: u64,
-    /// Who said so.
+    /// The system call that counted them.
     pub source: &'static str,
 }
 
-/// Reads that were only to be answered from the page cache.
+/// Results of reads that the page cache alone may serve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NowaitProbe {
     /// Reads that returned data from the page cache, which held all or the first part of the block.
@@ -43,23 +43,23 @@ pub struct NowaitProbe {
     pub fetched: u64,
 }
 
-/// Why a witness could not be heard.
+/// Why a witness is not available.
 #[derive(Debug, Error)]
 pub enum WitnessError {
-    /// The kernel tells only those who own the file or may write to it.
+    /// The kernel reports it only to users who own the file or may write to it.
     #[error(
-        "the page cache is not known: the kernel tells it only to the owner of the file and to those who may \
-        write to it"
+        "the state of the page cache is unknown: the kernel reports it only to the owner of the file and to users who \
+        may write to it"
     )]
     NotPermitted,
-    /// Neither request exists here.
-    #[error("the page cache is not known: this kernel or file system has no request for it")]
+    /// This system has neither system call.
+    #[error("the state of the page cache is unknown: this kernel or file system cannot report it")]
     NotSupported,
     /// The file could not be opened again for buffered reads.
     #[error(transparent)]
     Reopen(#[from] TargetError),
-    /// Any other answer of the kernel.
-    #[error("the page cache is not known: {0}")]
+    /// Any other error of the kernel.
+    #[error("the state of the page cache is unknown: {0}")]
     Failed(io::Error),
 }
 
@@ -73,10 +73,10 @@ impl From<Errno> for WitnessError {
     }
 }
 
-/// How many pages from `offset` on, `length` bytes long, the page cache holds. The range is cut to the target's size.
+/// How many pages of the `length` bytes from `offset` the page cache holds. The range is cut to the target's size.
 ///
-/// Asks `cachestat(2)`, which counts in the kernel; on older kernels `mincore(2)` over a mapping that is only ever
-/// looked at by the kernel. The answer may be stale when it arrives.
+/// Uses `cachestat(2)`, which counts in the kernel; on older kernels `mincore(2)` over a mapping that only the kernel
+/// looks at. The result may be stale on return.
 pub fn cached(target: &Target, offset: u64, length: u64) -> Result<Cached, WitnessError> {
     let range = PageRange::of(target, offset, length);
     if range.pages == 0 {
@@ -137,7 +137,7 @@ fn cachestat(target: &Target, range: PageRange) -> Result<u64, Errno> {
 }
 
 fn by_mincore(target: &Target, range: PageRange) -> Result<Cached, WitnessError> {
-    // To everybody else mincore says that all pages are there (Linux 5.2), which would pass for a warm cache.
+    // To other users mincore reports all pages as present (Linux 5.2), which would look like a warm cache.
     if !may_write(target) {
         return Err(WitnessError::NotPermitted);
     }
@@ -145,19 +145,19 @@ fn by_mincore(target: &Target, range: PageRange) -> Result<Cached, WitnessError>
     Ok(Cached { pages, of: range.pages, source: "mincore(2)" })
 }
 
-/// Whether the user owns the target or may write to it. Nothing is opened for that.
+/// Whether the user owns the target or may write to it; opens nothing.
 fn may_write(target: &Target) -> bool {
     let owned = rustix::fs::fstat(target).is_ok_and(|stat| stat.st_uid == rustix::process::geteuid().as_raw());
     let through = format!("/proc/self/fd/{}", target.as_fd().as_raw_fd());
     owned || rustix::fs::accessat(rustix::fs::CWD, through, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
 }
 
-/// Counts the pages of a mapping that are in memory. Mapping brings none in, and nobody reads through it.
+/// Counts the pages of a mapping that are in memory. Mapping loads none, and nothing reads through it.
 fn mincore(target: &Target, range: PageRange) -> Result<u64, Errno> {
     let length = range.length as usize;
     let mut present = vec![0_u8; range.pages as usize];
-    // SAFETY: a null hint: no existing memory is replaced. The mapping is never read from, so that the file may
-    // shrink or change meanwhile.
+    // SAFETY: a null hint replaces no existing memory. The mapping is never read, so the file may shrink or change
+    // meanwhile.
     let mapping = unsafe { mmap(ptr::null_mut(), length, ProtFlags::READ, MapFlags::PRIVATE, target, range.offset) }?;
     // SAFETY: the range is the mapping just made, and `present` has a byte for each of its pages.
     let answer = unsafe { libc::mincore(mapping, length, present.as_mut_ptr()) };
@@ -170,17 +170,17 @@ fn mincore(target: &Target, range: PageRange) -> Result<u64, Errno> {
     Ok(present.iter().filter(|page| *page & 1 == 1).count() as u64)
 }
 
-/// Asks for `length` bytes at each of `offsets`, to be answered only without waiting (`RWF_NOWAIT`).
+/// Reads `length` bytes at each of `offsets`, if that is possible without waiting (`RWF_NOWAIT`).
 ///
-/// It opens the target once more for buffered reads, because on a direct descriptor the flag means something else.
+/// Opens the target once more for buffered reads, because the flag has another meaning on a direct descriptor.
 ///
-/// A refused read perturbs: the kernel starts to fetch what it refused, so that the same offset is answered a moment
-/// later. The descriptor is therefore declared random (`POSIX_FADV_RANDOM`), which keeps the fetch to the pages asked
-/// for instead of a whole read-ahead window. Probe a sample, after the measurement; [`cached`] perturbs nothing.
+/// A refused read perturbs: the kernel starts to fetch the pages, and the same offset is served a moment later. The
+/// descriptor is therefore declared random (`POSIX_FADV_RANDOM`), which limits the fetch to the requested pages
+/// instead of a whole read-ahead window. Probe a sample, after the measurement; [`cached`] perturbs nothing.
 ///
-/// An answer alone proves no hit: on a virtual disk, in one run of fifty, all such reads of a cold file returned data,
-/// because the fetch had ended by the time the kernel looked. What the thread fetched from storage meanwhile
-/// (`/proc/thread-self/io`) tells these apart; on kernels without those counts they are counted as answered.
+/// Returned data alone proves no hit: on a virtual disk, in one run of fifty, all such reads of a cold file returned
+/// data, because the fetch had ended by the time the kernel looked. The bytes that the thread fetched from storage
+/// meanwhile (`/proc/thread-self/io`) distinguish the two; kernels without those counts report all as answered.
 pub fn nowait_hits(target: &Target, offsets: &[u64], length: usize) -> Result<NowaitProbe, WitnessError> {
     let buffered = target.reopen(Caching::Buffered)?;
     rustix::fs::fadvise(&buffered, 0, None, Advice::Random)?;
@@ -200,16 +200,16 @@ pub fn nowait_hits(target: &Target, offsets: &[u64], length: usize) -> Result<No
     Ok(probe)
 }
 
-/// Whether the thread has fetched anything from storage since; false where the kernel does not tell.
+/// Whether the thread has fetched anything from storage since; false if the kernel does not count it.
 fn fetched_since(before: Option<IoCounts>) -> bool {
     before.zip(thread_io()).is_some_and(|(before, after)| after.since(before).read_bytes > 0)
 }
 
 /// Asks the kernel to drop the clean pages of a range from the page cache (`POSIX_FADV_DONTNEED`).
 ///
-/// Pages that are dirty, mapped or still on their way from the disk stay: ask [`cached`] what came of it.
+/// Pages that are dirty, mapped or still being read stay: check the result with [`cached`].
 pub fn evict(target: &Target, offset: u64, length: u64) -> io::Result<()> {
-    // To the kernel a length of 0 means the whole rest of the file, to the caller it means nothing.
+    // To the kernel a length of 0 means the rest of the file; to the caller it means no bytes.
     let Some(length) = NonZeroU64::new(length) else { return Ok(()) };
     Ok(rustix::fs::fadvise(target, offset, Some(length), Advice::DontNeed)?)
 }

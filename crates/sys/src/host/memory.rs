@@ -1,5 +1,5 @@
 //! How much memory there is, and how much of it may still be used: the kernel's own estimate and the limits of the
-//! control groups that this process stands in.
+//! control groups that this process is in.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub(super) fn physical_memory() -> Option<u64> {
 /// Bytes that can be allocated without swapping and without meeting a limit: the kernel's `MemAvailable`, or what the
 /// narrowest control group above this process still has room for, whichever is less.
 ///
-/// The estimate is of this moment; other processes allocate too. `None` where `/proc/meminfo` does not tell.
+/// The estimate holds for this moment; other processes allocate too. `None` if `/proc/meminfo` lacks it.
 pub fn available_memory() -> Option<u64> {
     let available = meminfo_bytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable")?;
     Some(group_room().map_or(available, |room| room.min(available)))

@@ -1,7 +1,7 @@
-//! What this machine is: processor, caches, memory, kernel, hypervisor, and whether hardware counters answer.
+//! Description of this machine: processor, caches, memory, kernel, hypervisor, and whether hardware counters count.
 //!
-//! All of it is asked once and described, never judged: what a small cache or a missing counter means for a result is
-//! said elsewhere. What the machine does not tell stays absent.
+//! It describes and judges nothing: what a small cache or a missing counter means for a result is said elsewhere. What
+//! the machine does not report stays absent.
 
 mod memory;
 mod processor;
@@ -19,7 +19,7 @@ pub use memory::available_memory;
 /// Describes the machine. `core_ghz` and `clock` stay absent: they belong to a run, and its caller knows them.
 ///
 /// `cores` counts the processors in this process's affinity mask, by `sched_getaffinity`. A quota of a control group
-/// is not looked at, because it takes away time, not processors.
+/// is ignored, because it limits time, not processors.
 pub fn describe() -> Host {
     Host {
         cpu: fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| processor::model_name(&text)),
@@ -38,8 +38,8 @@ pub fn describe() -> Host {
 
 /// Numbers of the processors that this process may use, in ascending order.
 ///
-/// Where the kernel refuses to tell (a machine of more than 1024 processors does not fit the mask), the first ones, as
-/// many as the standard library counts.
+/// If the kernel refuses (a machine of more than 1024 processors does not fit the mask), the first ones, as many as the
+/// standard library counts.
 pub fn allowed_cpus() -> Vec<usize> {
     match sched_getaffinity(None) {
         Ok(mask) => (0..CpuSet::MAX_CPU).filter(|cpu| mask.is_set(*cpu)).collect(),
@@ -49,8 +49,8 @@ pub fn allowed_cpus() -> Vec<usize> {
 
 /// Time that the hypervisor took from this machine's processors since the boot, summed over all of them.
 ///
-/// The kernel counts it in ticks of mostly 10 ms; a difference of less says nothing. `None` where `/proc/stat` does not
-/// tell. A machine that is not virtual, or whose hypervisor keeps it secret, always says zero.
+/// The kernel counts it in ticks of mostly 10 ms; a smaller difference means nothing. `None` if `/proc/stat` lacks it.
+/// A physical machine, and one whose hypervisor hides it, always reports zero.
 pub fn stolen() -> Option<Nanos> {
     let ticks = stolen_ticks(&fs::read_to_string("/proc/stat").ok()?)?;
     let ticks_per_second = rustix::param::clock_ticks_per_second().max(1);
@@ -59,14 +59,14 @@ pub fn stolen() -> Option<Nanos> {
 
 /// Time that this machine's processors worked since the boot, summed over all of them, the hypervisor's part included.
 ///
-/// Counted in ticks of mostly 10 ms, as [`stolen`] is. `None` where `/proc/stat` does not tell.
+/// Counted in ticks of mostly 10 ms, as [`stolen`] is. `None` if `/proc/stat` lacks it.
 pub fn busy() -> Option<Nanos> {
     let ticks = busy_ticks(&fs::read_to_string("/proc/stat").ok()?)?;
     let ticks_per_second = rustix::param::clock_ticks_per_second().max(1);
     Some(Nanos((u128::from(ticks) * 1_000_000_000 / u128::from(ticks_per_second)) as u64))
 }
 
-/// A moment from which stolen time is counted.
+/// Counts stolen time from its start.
 #[derive(Clone, Copy, Debug)]
 pub struct StealClock {
     before: Option<Nanos>,
@@ -78,7 +78,7 @@ impl StealClock {
         StealClock { before: stolen() }
     }
 
-    /// Time stolen since the start, summed over all processors; `None` where the kernel does not tell.
+    /// Time stolen since the start, summed over all processors; `None` if the kernel does not report it.
     pub fn elapsed(&self) -> Option<Nanos> {
         Some(stolen()?.since(self.before?))
     }

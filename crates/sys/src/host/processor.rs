@@ -1,4 +1,4 @@
-//! The processor's name, its caches, the hypervisor around it, and whether its counters answer.
+//! The processor's name, its caches, the hypervisor around it, and whether its counters count.
 
 use std::fs;
 use std::path::Path;
@@ -145,7 +145,7 @@ mod cpuid {
     }
 }
 
-/// Other architectures tell user programs nothing.
+/// Other architectures report nothing to user programs.
 #[cfg(not(target_arch = "x86_64"))]
 mod cpuid {
     use measure::run::CacheLevel;
@@ -222,12 +222,12 @@ mod tests {
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn the_processor_and_the_kernel_agree_on_the_caches() {
-        let (listed, told) = (listed_caches(Path::new(CACHES)), cpuid::caches());
-        if listed.is_empty() || told.is_empty() {
+        let (listed, reported) = (listed_caches(Path::new(CACHES)), cpuid::caches());
+        if listed.is_empty() || reported.is_empty() {
             println!("skipped: one of the two sources of cache sizes is silent here");
             return;
         }
-        assert_eq!(listed, told);
+        assert_eq!(listed, reported);
     }
 
     proptest! {

@@ -1,9 +1,9 @@
-//! The C library's allocator, as far as one sets it.
+//! Settings of the C library's allocator.
 
-/// Makes all threads allocate from one arena; `false` where the allocator has no such setting.
+/// Makes all threads allocate from one arena; `false` if the allocator has no such setting.
 ///
-/// Each thread has an arena of its own else, and a table that grows now on one thread and now on another leaves holes
-/// in both: a profile read by two threads took 3.5 MiB of 78 more, and no less time.
+/// By default each thread has its own arena, and a table that grows on one thread and then on another leaves holes in
+/// both: a profile read by two threads took 3.5 MiB of 78 more, and no less time.
 pub fn use_one_arena() -> bool {
     #[cfg(target_env = "gnu")]
     {

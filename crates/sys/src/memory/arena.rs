@@ -37,7 +37,7 @@ impl Arena {
         self.slots
     }
 
-    /// Bytes that a slot holds, as asked for.
+    /// Bytes that a slot holds, as requested.
     pub fn slot_bytes(&self) -> usize {
         self.slot_bytes
     }
@@ -49,7 +49,7 @@ impl Arena {
 
     /// Address of the first byte of `slot`, to hand to the kernel. Panics when there is no such slot.
     ///
-    /// Whoever writes through it has to see to it that nobody looks at the slot meanwhile.
+    /// The caller who writes through it must keep all readers off the slot meanwhile.
     pub fn pointer(&self, slot: usize) -> NonNull<u8> {
         assert!(slot < self.slots, "slot {slot} of {}", self.slots);
         // SAFETY: the region holds at least `slots * stride` bytes, and `slot < slots`.
@@ -59,8 +59,8 @@ impl Arena {
     /// The bytes of `slot`. Panics when there is no such slot.
     pub fn slot(&self, slot: usize) -> &[u8] {
         // SAFETY: the slot lies within the region, which lives as long as `self` and was zeroed by the kernel.
-        // Writers reach it through `&mut self`, `exclusive` or `pointer`; the latter two demand of them that nobody
-        // looks meanwhile.
+        // Writers reach it through `&mut self`, `exclusive` or `pointer`; the latter two demand that nothing
+        // reads it meanwhile.
         unsafe { std::slice::from_raw_parts(self.pointer(slot).as_ptr(), self.slot_bytes) }
     }
 
@@ -76,7 +76,7 @@ impl Arena {
     ///
     /// # Safety
     ///
-    /// Until the returned slice is dropped nobody else may read or write the slot, the kernel included.
+    /// Until the returned slice is dropped, nothing else may read or write the slot, the kernel included.
     #[expect(clippy::mut_from_ref, reason = "slots are disjoint, and the caller vouches for this one")]
     pub(crate) unsafe fn exclusive(&self, slot: usize, length: usize) -> &mut [u8] {
         assert!(length <= self.slot_bytes, "{length} bytes in a slot of {}", self.slot_bytes);

@@ -42,7 +42,7 @@ pub struct StreamResult {
     pub threads: usize,
     /// How many of them were bound to a processor of their own, in the last round.
     pub pinned: usize,
-    /// Bytes of the region on huge pages; `None` where the kernel does not tell.
+    /// Bytes of the region on huge pages; `None` if the kernel does not report them.
     pub huge_bytes: Option<u64>,
 }
 

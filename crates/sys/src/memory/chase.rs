@@ -2,8 +2,8 @@
 //!
 //! Every cache line of the footprint holds the address of another one, and a walk along these addresses comes through
 //! all lines before it returns to the first. The next address is known only when the load before it has finished, so
-//! loads cannot overlap, and the order is random, so that no prefetcher can guess it. The probe tells no cache sizes
-//! and draws no staircase: it answers for one footprint.
+//! loads cannot overlap, and the order is random, so that no prefetcher can guess it. The probe finds no cache sizes
+//! and draws no staircase: it measures one footprint.
 
 use std::hint::black_box;
 use std::io;
@@ -23,7 +23,7 @@ pub const LINE: usize = 64;
 /// Lines linked between two looks at the flag that stops the linking: a few milliseconds of work.
 const LINES_BETWEEN_LOOKS: u64 = 1 << 18;
 
-/// Loads in one turn of the walking loop: the counter costs a cycle, beside 64 loads of four cycles or more each.
+/// Loads in one turn of the walking loop: the counter costs a cycle, against 64 loads of four cycles or more each.
 const LOADS_PER_TURN: u64 = 64;
 
 /// A ring of addresses through all lines of a footprint, and a place on it.
@@ -80,7 +80,7 @@ impl Chase {
         elapsed.0 as f64 / (turns * LOADS_PER_TURN) as f64
     }
 
-    /// Bytes of the memory under the ring that really stand on huge pages; `None` where the kernel does not tell.
+    /// Bytes of the ring's memory that are on huge pages; `None` if the kernel does not report them.
     pub fn huge_bytes(&self) -> Option<u64> {
         self.region.huge_bytes()
     }
@@ -122,7 +122,7 @@ impl Chase {
         for _ in 0..turns {
             for _ in 0..LOADS_PER_TURN {
                 // SAFETY: `place` starts at a node of the ring and `link` made every `next` the address of a node of
-                // the ring, inside the region that `self` owns; nobody writes there after `link`.
+                // the ring, inside the region that `self` owns; nothing writes there after `link`.
                 place = unsafe { place.as_ref().next };
             }
             // The turn's end must be known before the next begins only to the compiler: the value stays in a register.

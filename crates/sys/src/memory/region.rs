@@ -10,19 +10,18 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 /// Size of a huge page on x86-64 and on aarch64 with 4 KiB pages.
 pub const HUGE_PAGE: usize = 2 << 20;
 
-/// Which pages a region should stand on.
+/// The page size that a region asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pages {
     /// The base page size; huge pages are declined.
     Small,
-    /// Transparent huge pages, where the system grants them.
+    /// Transparent huge pages, if the system grants them.
     Huge,
 }
 
 /// A piece of zeroed memory, every page of it touched, aligned to [`HUGE_PAGE`].
 ///
-/// Touching matters: the first access to a fresh page costs microseconds and would be charged to whatever is
-/// being timed.
+/// Touching matters: the first access to a fresh page takes microseconds, which would be part of whatever is timed.
 #[derive(Debug)]
 pub struct Region {
     start: NonNull<u8>,
@@ -63,7 +62,7 @@ impl Region {
             Pages::Huge => Advice::LinuxHugepage,
         };
         // SAFETY: the range lies within the mapping that `region` owns; the advice changes no contents. A kernel
-        // without huge pages refuses, which is no error here: `huge_bytes` tells what was really granted.
+        // without huge pages refuses, which is no error here: `huge_bytes` returns what was granted.
         let _ = unsafe { madvise(start.as_ptr().cast(), length, advice) };
         region.touch(stop)?;
         Ok(region)
@@ -96,8 +95,7 @@ impl Region {
         self.length == 0
     }
 
-    /// How many bytes of the region really stand on huge pages, read back from the kernel; `None` where
-    /// `/proc/self/smaps` does not tell.
+    /// How many bytes of the region are on huge pages, as the kernel reports; `None` if `/proc/self/smaps` lacks it.
     pub fn huge_bytes(&self) -> Option<u64> {
         let smaps = fs::read_to_string("/proc/self/smaps").ok()?;
         anonymous_huge_bytes(&smaps, self.start.as_ptr() as u64, (self.start.as_ptr() as usize + self.length) as u64)

@@ -4,15 +4,15 @@ use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 
 use crate::host::allowed_cpus;
 
-/// Binds the calling thread to one processor; `false` when that is refused, which changes nothing.
+/// Binds the calling thread to one processor; `false` if that is refused, which changes nothing.
 pub fn pin(cpu: usize) -> bool {
     let mut cpus = CpuSet::new();
     cpus.set(cpu);
     sched_setaffinity(None, &cpus).is_ok()
 }
 
-/// Processors for threads that work beside the calling one: those that this process may use, from the one after the
-/// caller's on, the caller's last. Empty where the kernel does not tell them.
+/// Processors for threads that work next to the calling one: those that this process may use, starting after the
+/// caller's, with the caller's last.
 pub fn beside_this_thread() -> Vec<usize> {
     let mut cpus = allowed_cpus();
     if let Some(own) = cpus.iter().position(|cpu| *cpu == sched_getcpu()) {

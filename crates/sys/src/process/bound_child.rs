@@ -14,12 +14,12 @@ use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, test_kill_process_group, waitid,
 };
 
-/// A user and a group, by their numbers.
+/// The user and group that a child runs as, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credentials {
     /// Number of the user.
     pub user: u32,
-    /// Number of the user's group; supplementary groups are given up.
+    /// Number of the user's group; supplementary groups are dropped.
     pub group: u32,
 }
 
@@ -31,19 +31,19 @@ pub struct BoundChild {
     keeper: Option<JoinHandle<()>>,
 }
 
-/// What the keeper knows of the child: its number is the child's own as long as there is no status.
+/// What the keeper knows of the child: the process number is the child's own until there is a status.
 #[derive(Debug, Default)]
 struct State {
     status: Mutex<Option<ExitStatus>>,
     ended: Condvar,
 }
 
-/// Makes the command's child run as `account`, where one is given, and receive `signal` when the thread that started
-/// it ends. ^C in the terminal does not reach it: it has a process group of its own.
+/// Makes the command's child run with `credentials`, if given, and receive `signal` when the thread that started it
+/// ends. ^C in the terminal does not reach it: it has a process group of its own.
 ///
-/// Another account can only be taken by root.
-pub fn bind(command: &mut Command, account: Option<Credentials>, signal: Signal) {
-    if let Some(Credentials { user, group }) = account {
+/// Only root can change credentials.
+pub fn bind(command: &mut Command, credentials: Option<Credentials>, signal: Signal) {
+    if let Some(Credentials { user, group }) = credentials {
         command.uid(user).gid(group);
     }
     let parent = rustix::process::getpid();
@@ -53,7 +53,7 @@ pub fn bind(command: &mut Command, account: Option<Credentials>, signal: Signal)
     unsafe {
         command.pre_exec(move || {
             rustix::process::set_parent_process_death_signal(Some(signal))?;
-            // A parent that was gone before the line above sends nothing any more.
+            // A parent that ended before the line above no longer sends anything.
             match rustix::process::getppid() == Some(parent) {
                 true => Ok(()),
                 false => Err(io::Error::from_raw_os_error(libc::ESRCH)),
@@ -64,8 +64,8 @@ pub fn bind(command: &mut Command, account: Option<Credentials>, signal: Signal)
 
 impl BoundChild {
     /// Starts the command as [`bind`] prepares it.
-    pub fn spawn(mut command: Command, account: Option<Credentials>, signal: Signal) -> io::Result<BoundChild> {
-        bind(&mut command, account, signal);
+    pub fn spawn(mut command: Command, credentials: Option<Credentials>, signal: Signal) -> io::Result<BoundChild> {
+        bind(&mut command, credentials, signal);
         let state = Arc::new(State::default());
         let kept = Arc::clone(&state);
         let (sender, receiver) = mpsc::sync_channel(1);
@@ -85,12 +85,12 @@ impl BoundChild {
         self.id
     }
 
-    /// How it ended; `None` as long as it runs.
+    /// How it ended; `None` while it runs.
     pub fn ended(&self) -> Option<ExitStatus> {
         *self.state.lock()
     }
 
-    /// Waits for its end, at most for `limit`; how it ended, or `None`.
+    /// Waits for its end, at most for `limit`; returns how it ended, or `None`.
     pub fn wait(&self, limit: Duration) -> Option<ExitStatus> {
         let end = Instant::now() + limit;
         let mut status = self.state.lock();
@@ -102,9 +102,9 @@ impl BoundChild {
         *status
     }
 
-    /// Sends a signal, unless it has ended.
+    /// Sends a signal unless it has ended.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
-        // Under the lock the child cannot be reaped, so that its number cannot become another process's.
+        // Under the lock the child cannot be reaped, so its number cannot become another process's.
         let status = self.state.lock();
         match (*status, Pid::from_raw(self.id.cast_signed())) {
             (None, Some(pid)) => Ok(kill_process(pid, signal)?),
@@ -114,9 +114,8 @@ impl BoundChild {
 }
 
 impl BoundChild {
-    /// Asks it to end (SIGTERM), and waits until it and those of its own children that are in its process group are
-    /// gone, at most for `limit`; its children are not asked, and go on until they are done. Nothing happens where it
-    /// has ended.
+    /// Sends SIGTERM, and waits until it and its own children in its process group have ended, at most for `limit`; the
+    /// children get no signal and run to their end. Does nothing if it has ended.
     pub fn end_gently(&self, limit: Duration) {
         let Some(group) = Pid::from_raw(self.id.cast_signed()) else { return };
         let is_asked = self.signal(Signal::TERM).is_ok() && self.ended().is_none();
@@ -243,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn root_becomes_somebody_else_for_a_child() {
+    fn root_becomes_another_user_for_a_child() {
         if !rustix::process::geteuid().is_root() {
             println!("skipped: only root can become another user");
             return;

@@ -10,22 +10,22 @@ use measure::Nanos;
 
 use super::watch::{NAP_MAX, pidfd, sleep_until_gone};
 
-/// How long a process may take to end by itself after the user asked to stop: ^C reaches it from the terminal too.
+/// Time for a process to end by itself after the user asked to stop: ^C reaches it from the terminal too.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// How long a process may take to end after SIGTERM, before it is killed.
+/// Time for a process to end after SIGTERM, before it is killed.
 const GRACE_AFTER_TERM: Duration = Duration::from_secs(5);
 
-/// What the kernel books on a process and the children that it has waited for.
+/// What the kernel charges to a process and the children that it has waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Processor time in user mode.
     pub user: Nanos,
     /// Processor time in the kernel.
     pub system: Nanos,
-    /// How often it gave its processor away, or had it taken.
+    /// How often it gave its processor up, or lost it.
     pub context_switches: u64,
-    /// Pages that were there or only had to be laid out, and pages that were read from storage.
+    /// Faults on pages in memory, on fresh pages, and on pages read from storage.
     pub page_faults: u64,
     /// Pages that were read from storage.
     pub major_faults: u64,
@@ -38,7 +38,7 @@ pub enum Ending {
     ByItself,
     /// The user asked to stop.
     Stopped,
-    /// Its time was up, and it was killed.
+    /// The time limit passed, and it was killed.
     TimedOut,
 }
 
@@ -47,7 +47,7 @@ pub enum Ending {
 pub struct Ended {
     /// Exit code or signal.
     pub status: ExitStatus,
-    /// What the kernel booked on it: getrusage(2) as wait4(2) gives it.
+    /// What the kernel charged to it: getrusage(2) as wait4(2) returns it.
     pub usage: Usage,
     /// Why it ended.
     pub ending: Ending,
@@ -82,7 +82,7 @@ pub fn wait(child: &Child, stop: &AtomicBool, limit: Option<Duration>) -> io::Re
     }
 }
 
-/// Takes a child that has ended, with what the kernel booked on it.
+/// Reaps a child that has ended, with what the kernel charged to it.
 fn reap(pid: libc::pid_t) -> io::Result<Option<(ExitStatus, Usage)>> {
     let mut status = 0;
     // SAFETY: all-zero is a valid value of this structure of integers.

@@ -1,15 +1,15 @@
 //! Where the processor's time goes: the stacks of running threads, a sample every few milliseconds of CPU time.
 //!
-//! A timer on the process's CPU time sends a signal, and the handler writes down the addresses of the stack it came
-//! to. It allots nothing and takes no lock; what it needs lies ready. The kernel looks at such timers once a tick, so
-//! that a rate above its tick (250 Hz on most machines) is not had.
+//! A timer on the process's CPU time sends a signal, and the handler records the addresses of the interrupted stack. It
+//! allocates nothing and takes no lock. The kernel checks such timers once a tick, so the rate never exceeds the tick
+//! (250 Hz on most machines).
 
 use std::ffi::{c_int, c_void};
 use std::io;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-/// Frames of a stack that are kept, from the innermost: more than the readers of the engine are deep.
+/// Frames kept of a stack, from the innermost: more than the engine's readers have.
 const DEPTH_MAX: usize = 32;
 
 /// Most samples of a run: a minute of CPU time at 250 Hz. 4 MiB.
@@ -18,13 +18,13 @@ const SAMPLES_MAX: usize = 1 << 14;
 /// Words of a sample: the number of its frames, and the frames.
 const SAMPLE_WORDS: usize = 1 + DEPTH_MAX;
 
-/// Frames of the handler itself and of the kernel's way into it.
+/// Frames of the handler itself and of the kernel's entry into it.
 const HANDLER_FRAMES: usize = 2;
 
-/// Asked of the timer; the kernel rounds it up to its tick.
+/// The timer's interval; the kernel rounds it up to its tick.
 const INTERVAL_MICROS: libc::suseconds_t = 1000;
 
-/// Where the handler writes; null while there is no sampler.
+/// Where the handler writes; null without a sampler.
 static WORDS: AtomicPtr<AtomicUsize> = AtomicPtr::new(ptr::null_mut());
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -36,12 +36,12 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Takes over SIGPROF. Nothing is sampled before [`resume`](Sampler::resume). Errors when there is one already.
+    /// Takes over SIGPROF; sampling starts with [`resume`](Sampler::resume). Errors if there is a sampler already.
     pub fn new() -> io::Result<Sampler> {
         if TAKEN.swap(true, Ordering::SeqCst) {
             return Err(io::Error::other("the process is being sampled already"));
         }
-        // Never given back: a late signal may still write to it. There is one sampler in a process's life, or few.
+        // Never freed: a late signal may still write to it. A process has one sampler in its life, or few.
         let words: &'static [AtomicUsize] =
             (0..SAMPLES_MAX * SAMPLE_WORDS).map(|_| AtomicUsize::new(0)).collect::<Vec<_>>().leak();
         NEXT.store(0, Ordering::SeqCst);
@@ -56,12 +56,12 @@ impl Sampler {
         if installed == 0 { Ok(Sampler { words }) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Samples from now on.
+    /// Starts sampling.
     pub fn resume(&self) {
         set_timer(INTERVAL_MICROS);
     }
 
-    /// Samples no more until [`resume`](Sampler::resume).
+    /// Stops sampling until [`resume`](Sampler::resume).
     pub fn pause(&self) {
         set_timer(0);
     }
@@ -96,11 +96,11 @@ fn set_timer(micros: libc::suseconds_t) {
     unsafe { libc::setitimer(libc::ITIMER_PROF, &timer, ptr::null_mut()) };
 }
 
-/// Writes down the stack it interrupted. Runs on whatever thread was running.
+/// Records the stack it interrupted, on the thread that was running.
 ///
-/// The unwinder reads the program's tables of frames, which the loader keeps ready; it allots nothing for frames that
-/// run no clean-up. The readers that are sampled neither load libraries nor unwind by themselves, so that the loader's
-/// lock, where the C library still takes one for this, is free.
+/// The unwinder reads the program's frame tables, which the loader keeps in memory, and allocates nothing for frames
+/// without clean-up. The sampled readers neither load libraries nor unwind by themselves, so the loader's lock, which
+/// some C libraries take for this, is free.
 extern "C" fn on_signal(_signal: c_int, _info: *mut libc::siginfo_t, _context: *mut c_void) {
     let words = WORDS.load(Ordering::Acquire);
     let sample = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -115,16 +115,16 @@ extern "C" fn on_signal(_signal: c_int, _info: *mut libc::siginfo_t, _context: *
     words[0].store(walk.frames, Ordering::Release);
 }
 
-/// A stack being written down.
+/// A stack being recorded.
 struct Walk<'a> {
     words: &'a [AtomicUsize],
     skip: usize,
     frames: usize,
 }
 
-/// Goes on (0) or ends (5, `_URC_END_OF_STACK`).
+/// Continues (0) or ends (5, `_URC_END_OF_STACK`).
 extern "C" fn on_frame(context: *mut UnwindContext, walk: *mut c_void) -> c_int {
-    // SAFETY: this is the pointer that `on_signal` passed, which is used by nobody else meanwhile.
+    // SAFETY: this is the pointer that `on_signal` passed, which nothing else uses meanwhile.
     let walk = unsafe { &mut *walk.cast::<Walk<'_>>() };
     if walk.skip > 0 {
         walk.skip -= 1;
@@ -133,7 +133,7 @@ extern "C" fn on_frame(context: *mut UnwindContext, walk: *mut c_void) -> c_int 
     let mut before: c_int = 0;
     // SAFETY: the context is the unwinder's own, valid during this call.
     let address = unsafe { _Unwind_GetIPInfo(context, &mut before) };
-    // A return address stands behind the call; one byte less is within it.
+    // A return address lies after the call; one byte less is within it.
     let address = if before == 0 { address.saturating_sub(1) } else { address };
     walk.words[1 + walk.frames].store(address, Ordering::Relaxed);
     walk.frames += 1;

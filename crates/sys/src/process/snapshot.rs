@@ -8,7 +8,7 @@ use measure::Nanos;
 use super::watch::stat;
 use crate::counters::threads;
 
-/// What the kernel has booked on a process that is nobody's child, at one moment.
+/// What the kernel has charged to a process, at one moment; it need not be a child of this one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UsageSnapshot {
     cpu: Option<Nanos>,
@@ -16,12 +16,12 @@ pub struct UsageSnapshot {
     switches: BTreeMap<u32, u64>,
 }
 
-/// What was booked between two moments; what the kernel does not tell is absent.
+/// What was charged between two moments; what the kernel does not report is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UsageDelta {
     /// Processor time of all threads, those that have ended included.
     pub cpu: Option<Nanos>,
-    /// Context switches of the threads that were there at the second moment.
+    /// Context switches of the threads that existed at the second moment.
     pub context_switches: Option<u64>,
     /// Page faults, major ones included.
     pub page_faults: Option<u64>,
@@ -30,7 +30,7 @@ pub struct UsageDelta {
 }
 
 impl UsageSnapshot {
-    /// What is booked on a process now: its CPU clock, `/proc/PID/stat`, and `status` of each of its threads.
+    /// What is charged to a process now: its CPU clock, `/proc/PID/stat`, and `status` of each of its threads.
     pub fn of(pid: u32) -> UsageSnapshot {
         let threads = threads(pid).unwrap_or_default();
         let switches = threads.into_iter().filter_map(|thread| Some((thread, switches(pid, thread)?))).collect();
@@ -63,8 +63,8 @@ fn cpu_clock(pid: u32) -> Option<Nanos> {
     }
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is to a structure of ours that lives across the call.
-    let answered = unsafe { libc::clock_gettime(clock, &mut time) } == 0;
-    answered.then(|| Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64))
+    let is_read = unsafe { libc::clock_gettime(clock, &mut time) } == 0;
+    is_read.then(|| Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64))
 }
 
 /// Minor and major page faults of all threads: fields 10 and 12 of proc(5).

@@ -1,4 +1,4 @@
-//! What the kernel has booked on this process and this thread: processor time, reads, memory, context switches.
+//! What the kernel has charged to this process and this thread: processor time, reads, memory, context switches.
 
 use std::fs;
 
@@ -24,10 +24,10 @@ fn nanos(time: Timespec) -> Nanos {
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// Reads as the kernel counts them; see proc(5), `/proc/pid/io`.
+/// The kernel's counts of reads; see proc(5), `/proc/pid/io`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IoCounts {
-    /// Bytes that read system calls returned, from wherever. Reads through io_uring are not among them.
+    /// Bytes that read system calls returned, from the page cache or storage. Reads through io_uring are not counted.
     pub rchar: u64,
     /// Read system calls.
     pub syscr: u64,
@@ -46,14 +46,14 @@ impl IoCounts {
     }
 }
 
-/// Counts of all threads of the process; `None` where the kernel was built without them.
+/// Counts of all threads of the process; `None` if the kernel was built without them.
 ///
-/// Reading the file adds a read to `rchar` and `syscr`, after it was answered.
+/// Reading the file adds a read to `rchar` and `syscr`, after its contents were made.
 pub fn process_io() -> Option<IoCounts> {
     parse_io(&fs::read_to_string("/proc/self/io").ok()?)
 }
 
-/// Counts of the calling thread; `None` where the kernel was built without them.
+/// Counts of the calling thread; `None` if the kernel was built without them.
 pub fn thread_io() -> Option<IoCounts> {
     parse_io(&fs::read_to_string("/proc/thread-self/io").ok()?)
 }
@@ -66,8 +66,7 @@ fn parse_io(text: &str) -> Option<IoCounts> {
     })
 }
 
-/// Most bytes of memory that the process has held at once (`VmHWM` of `/proc/self/status`); `None` where the kernel
-/// does not tell.
+/// Peak memory of the process in bytes (`VmHWM` of `/proc/self/status`); `None` if the kernel does not report it.
 pub fn peak_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     number_after(&status, "VmHWM:").map(|kib| kib * 1024)
@@ -79,12 +78,12 @@ fn number_after(text: &str, name: &str) -> Option<u64> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// How often the process gave its processor away.
+/// How often the process left its processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContextSwitches {
     /// To wait for something, such as a read.
     pub voluntary: u64,
-    /// Because its time was up or another one was more urgent.
+    /// Because its time slice ended or a more urgent thread was ready.
     pub involuntary: u64,
 }
 
@@ -109,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_is_booked_on_the_thread_that_made_it() {
+    fn a_read_is_charged_to_the_thread_that_made_it() {
         let before = thread_io().unwrap();
         let bytes = fs::read("/proc/self/status").unwrap().len() as u64;
         let read = thread_io().unwrap().since(before);

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 /// Longest sleep before the stop flag is read again.
 pub(super) const NAP_MAX: Duration = Duration::from_millis(100);
 
-/// Watches a process that is nobody's child for `duration`, or until it ends or `stop` is raised; how long that was,
-/// and whether it is still there.
+/// Watches a process, which need not be a child, for `duration` or until it ends or `stop` is raised. Returns how long
+/// that was, and whether the process still runs.
 pub fn watch(pid: u32, duration: Duration, stop: &AtomicBool) -> (Duration, bool) {
     let gone = pidfd(pid);
     let start = Instant::now();
@@ -41,14 +41,14 @@ pub(super) fn pidfd(pid: u32) -> Option<OwnedFd> {
     (descriptor >= 0).then(|| unsafe { OwnedFd::from_raw_fd(descriptor as RawFd) })
 }
 
-/// Sleeps for at most `nap`, and less when the process ends; a moment where it cannot be watched.
+/// Sleeps for at most `nap`, or until the process ends; 1 ms at most if it cannot be watched.
 pub(super) fn sleep_until_gone(pidfd: Option<&OwnedFd>, nap: Duration) {
     let Some(pidfd) = pidfd else { return std::thread::sleep(nap.min(Duration::from_millis(1))) };
     let mut watched = libc::pollfd { fd: pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let millis = libc::c_int::try_from(nap.as_millis()).unwrap_or(libc::c_int::MAX).max(1);
     // SAFETY: the pointer is to one structure of ours, which lives across the call.
     let ready = unsafe { libc::poll(&mut watched, 1, millis) };
-    // A process that is gone leaves its descriptor readable: without a nap the loops above would spin until the
+    // A process that has ended leaves its descriptor readable: without a nap the callers' loops would spin until the
     // parent has taken its exit code.
     if ready > 0 {
         std::thread::sleep(Duration::from_micros(50));

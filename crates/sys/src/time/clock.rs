@@ -154,7 +154,7 @@ impl Clock {
     }
 }
 
-/// The clock source that the kernel uses now (`tsc`, `kvm-clock`, ...); `None` where it does not tell.
+/// The clock source that the kernel uses now (`tsc`, `kvm-clock`, ...); `None` if it names none.
 pub fn kernel_clock_source() -> Option<String> {
     let name = fs::read_to_string(CLOCK_SOURCE).ok()?;
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())
@@ -195,7 +195,7 @@ struct Anchor {
     width: u64,
 }
 
-/// The scale of the time stamp counter, or why it is not to be trusted.
+/// The scale of the time stamp counter, or why it is not trusted.
 fn trusted_scale() -> Result<Scale, Refusal> {
     if cfg!(not(target_arch = "x86_64")) {
         return Err(Refusal::NoCounter);

@@ -1,6 +1,6 @@
 //! What the cheapest system call costs, and what an empty loop costs: the floor under every I/O method.
 //!
-//! Both are returned as samples; which of them to show is the caller's affair.
+//! Both are returned as samples; the caller chooses which to show.
 
 use std::hint::black_box;
 

@@ -1,8 +1,8 @@
 //! Counting instructions without the processor's counters: a command in a child under valgrind's tool callgrind.
 //!
-//! Valgrind carries out every instruction of the child itself, some fifty times slower, and counts exactly what ran in
-//! user mode; caches and branch prediction are simulated. It knows no AVX-512: a program that asks the processor what
-//! it can do is told that there is none.
+//! Valgrind executes every instruction of the child itself, some fifty times slower, and counts exactly what ran in
+//! user mode; caches and branch prediction are simulated. It lacks AVX-512, and a program that
+//! queries the processor finds none.
 
 mod output;
 mod request;
@@ -23,13 +23,13 @@ pub use request::{dump_stats, dump_stats_as, zero_stats};
 
 use crate::process::{self, Ended, Ending};
 
-/// The name that sources of metrics give.
+/// The source that metrics name.
 pub const SOURCE: &str = "valgrind (callgrind)";
 
 /// Longest output file that is read: callgrind writes some MiB for a program as large as a browser.
 const OUTPUT_BYTES_MAX: u64 = 256 << 20;
 
-/// Most of a command's output that is kept, where it is kept: what a pipe holds. Nobody reads it before the end.
+/// Most bytes kept of a command's output: what a pipe holds, because it is read only at the end.
 const PIPE_BYTES: u64 = 1 << 16;
 
 /// Ways of the simulated last cache, where its size is given.
@@ -44,10 +44,10 @@ static FOLDERS: AtomicU64 = AtomicU64::new(0);
 /// Why valgrind gave no counts.
 #[derive(Debug, Error)]
 pub enum ValgrindError {
-    /// It is not there.
+    /// It is not installed.
     #[error("valgrind is not installed; install it with `apt install valgrind` or `dnf install valgrind`")]
     NotInstalled,
-    /// Something on the way to it failed.
+    /// It could not be started or read.
     #[error("valgrind could not be run: {0}")]
     Io(#[from] io::Error),
     /// It took too long and was ended.
@@ -111,8 +111,8 @@ impl Callgrind<'_> {
         self.run_prepared(stdout, stop, |_, _| Ok(()))
     }
 
-    /// As [`Callgrind::run`], after `prepare` has changed the command that runs valgrind (its input, its folder, whom
-    /// it runs as) and the folder for valgrind's files, which whoever it runs as must be able to write to.
+    /// As [`Callgrind::run`], after `prepare` has changed the command that runs valgrind (its input, folder or user)
+    /// and the folder for valgrind's files, which that user must be able to write to.
     pub fn run_prepared(
         &self,
         stdout: Stdio,
