@@ -1,14 +1,14 @@
 //! Who answered, by the kernel's own counts: what this process fetched from storage, and what the device delivered.
 
-use sys::account;
-use sys::block_device::{BlockDevice, Counters};
+use sys::file::{BlockDevice, DeviceCounters};
+use sys::process;
 
 /// Counts taken before a reading.
 #[derive(Clone, Debug)]
 pub struct Audit<'a> {
     device: Option<&'a BlockDevice>,
-    device_before: Option<Counters>,
-    process_before: Option<account::IoCounts>,
+    device_before: Option<DeviceCounters>,
+    process_before: Option<process::IoCounts>,
 }
 
 /// What the kernel counted during a reading.
@@ -26,14 +26,14 @@ pub struct AuditCounts {
 impl<'a> Audit<'a> {
     /// Takes the counts before.
     pub fn begin(device: Option<&'a BlockDevice>) -> Audit<'a> {
-        Audit { device, device_before: device.and_then(BlockDevice::counters), process_before: account::process_io() }
+        Audit { device, device_before: device.and_then(BlockDevice::counters), process_before: process::process_io() }
     }
 
     /// Takes the counts after, and gives the differences.
     pub fn end(self) -> AuditCounts {
         let device_after = self.device.and_then(BlockDevice::counters);
         let delivered = self.device_before.zip(device_after).map(|(before, after)| after.since(before));
-        let process = self.process_before.zip(account::process_io()).map(|(before, after)| after.since(before));
+        let process = self.process_before.zip(process::process_io()).map(|(before, after)| after.since(before));
         AuditCounts {
             fetched_by_process: process.map(|counts| counts.read_bytes),
             delivered_by_device: delivered.map(|counts| counts.bytes_read),

@@ -5,8 +5,8 @@ use std::io;
 use std::path::PathBuf;
 
 use measure::random::mix;
+use sys::file::Target;
 use sys::read::{Completion, MethodError, ReadRequest, Setup, Wait, method};
-use sys::target::Target;
 
 use crate::pattern::{Offsets, Pattern, Span};
 

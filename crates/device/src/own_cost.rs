@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use measure::Nanos;
-use sys::clock::Clock;
+use sys::time::Clock;
 
 use crate::null::Null;
 use crate::pattern::{Pattern, Span};

@@ -1,7 +1,7 @@
 //! Which level answered, concluded from witnesses; and the sentence that says how that is known.
 
 use measure::quantity::three_digits;
-use sys::target::Caching;
+use sys::file::Caching;
 
 use crate::audit::AuditCounts;
 

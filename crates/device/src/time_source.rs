@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use measure::Nanos;
-use sys::clock::Clock;
+use sys::time::Clock;
 
 /// How close to a moment a sleep is trusted to come; the rest is spun. Waking a thread costs this much on a virtual
 /// machine.

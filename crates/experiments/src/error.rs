@@ -7,8 +7,7 @@ use device::content::ContentError;
 use device::read_loop::ReadFailure;
 use storage::StorageError;
 use subjects::SubjectError;
-use sys::target::TargetError;
-use sys::test_file::TestFileError;
+use sys::file::{TargetError, TestFileError};
 use thiserror::Error;
 
 use crate::journal::{KeepError, Stopped};

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use measure::quantity::three_digits;
 use measure::schema::{Spec, conditions};
 use measure::{Finding, Host, Metric, Nanos, Unit};
-use sys::clock::Clock;
-use sys::{core_clock, host};
+use sys::host;
+use sys::time::{Clock, core_clock};
 
 use crate::journal::{Journal, Stop};
 
@@ -58,7 +58,7 @@ impl Machine {
 
     /// Reports once in a run what the machine cannot measure, and why.
     pub fn report_absences(&self, journal: &mut dyn Journal) {
-        if let sys::clock::ClockKind::Monotonic { reason } = self.clock.kind() {
+        if let sys::time::ClockKind::Monotonic { reason } = self.clock.kind() {
             journal.find(Finding::warning(
                 "slow-clock",
                 format!(

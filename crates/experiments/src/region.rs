@@ -4,8 +4,8 @@ use device::content::{self, Sample};
 use device::pattern::Span;
 use measure::Finding;
 use measure::quantity::three_digits;
-use sys::extents::{self, Extents};
-use sys::target::{Kind, Target};
+use sys::file::extents::{self, Extents};
+use sys::file::{Kind, Target};
 
 use crate::error::ExperimentError;
 use crate::journal::Journal;

@@ -272,7 +272,7 @@ fn the_files_of_a_table_leave_the_page_cache() {
     client.batch_execute("CHECKPOINT").unwrap();
     assert_eq!(fs::metadata(&files[0]).unwrap().len() as i64, blocks * 8192);
     assert!(server.relation_files(&mut client, "no_such_table").is_err());
-    let target = sys::target::Target::open(&files[0], sys::target::Caching::Buffered).unwrap();
+    let target = sys::file::Target::open(&files[0], sys::file::Caching::Buffered).unwrap();
     if target.filesystem().is_some_and(|kind| kind == "tmpfs") {
         return println!("skipped: files on tmpfs cannot leave memory");
     }

@@ -12,9 +12,8 @@ use measure::random::SplitMix64;
 use storage::page_id::PAGE_SIZE;
 use storage::pool::{Pool, PoolSettings};
 use storage::{PageId, SegmentId};
-use sys::account::process_io;
-use sys::target::Caching;
-use sys::test_file::TestFile;
+use sys::file::{Caching, TestFile};
+use sys::process::process_io;
 
 const PAGES: u32 = 2048;
 const THREADS: u64 = 3;

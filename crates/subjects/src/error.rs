@@ -4,7 +4,7 @@ use device::DeviceError;
 use server::ServerError;
 use server::private::PrivateServerError;
 use storage::StorageError;
-use sys::target::TargetError;
+use sys::file::TargetError;
 use thiserror::Error;
 
 /// Why a subject could not do what was asked.

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use measure::Nanos;
-use sys::clock::Clock;
+use sys::time::Clock;
 
 pub use server::Statements as Recorder;
 

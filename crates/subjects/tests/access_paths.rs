@@ -16,7 +16,7 @@ use storage::table_rows::TableRows;
 use subjects::AccessPaths;
 use subjects::access_engine::{AccessEngine, AccessSettings};
 use subjects::access_paths::{AccessPath, Asked, Level, ScanCost, ScanPass, Structure, Watch, ZoneMaps};
-use sys::clock::Clock;
+use sys::time::Clock;
 
 static GO: AtomicBool = AtomicBool::new(false);
 const ROWS: u64 = 10_007;

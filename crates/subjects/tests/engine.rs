@@ -12,7 +12,7 @@ use subjects::LogicalReads;
 use subjects::engine::{Engine, EngineSettings};
 use subjects::logical_reads::{Access, Cell, Cost, Pass, Population, Snapshot, Table, TableFacts, Touch};
 use subjects::logical_reads::{Counts, VersionCounts};
-use sys::clock::Clock;
+use sys::time::Clock;
 
 const CELL: Cell = Cell { row_length: 250, columns: 5, payload: 2 << 20 };
 const SCAN: Pass = Pass { access: Access::FullScan, touch: Touch::Rows, threads: 1, laps: 1, as_of: None };

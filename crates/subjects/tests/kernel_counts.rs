@@ -7,8 +7,8 @@ use std::sync::Arc;
 use subjects::LogicalReads;
 use subjects::engine::{Engine, EngineSettings};
 use subjects::logical_reads::{Cell, ColdRead, Population, Table};
-use sys::account::process_io;
-use sys::clock::Clock;
+use sys::process::process_io;
+use sys::time::Clock;
 
 const CELL: Cell = Cell { row_length: 250, columns: 5, payload: 2 << 20 };
 

@@ -9,8 +9,8 @@ use storage::exec::nested_loop::{Distance, Method};
 use subjects::NestedLoops;
 use subjects::join_engine::{Io, JoinEngine, JoinSettings};
 use subjects::nested_loops::{InnerTable, JoinCost, JoinPass};
-use sys::clock::Clock;
-use sys::target::Caching;
+use sys::file::Caching;
+use sys::time::Clock;
 use tempfile::TempDir;
 
 const METHODS: [Method; 4] =

@@ -17,7 +17,7 @@ use subjects::access_engine::{AccessEngine, AccessSettings};
 use subjects::access_paths::{AccessPath, Asked, ScanPass, Watch, ZoneMaps};
 use subjects::postgres::access_paths::{ServerPath, ServerPaths};
 use subjects::postgres::instructions;
-use sys::clock::Clock;
+use sys::time::Clock;
 
 const DEBIAN: &str = "/usr/lib/postgresql/15";
 const ROWS: u64 = 50_000;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use measure::quantity::grouped;
 use serde_json::json;
-use sys::clock::Clock;
+use sys::time::Clock;
 
 use crate::bars::{Bar, lines};
 use crate::interruption::Interruption;

@@ -8,8 +8,8 @@ use storage::exec::nested_loop::Method;
 use subjects::NestedLoops;
 use subjects::join_engine::{Io, JoinEngine, JoinSettings};
 use subjects::nested_loops::JoinPass;
-use sys::clock::Clock;
-use sys::target::Caching;
+use sys::file::Caching;
+use sys::time::Clock;
 
 use crate::join::ledger::Ledger;
 use crate::join::rows::{Keys, table};

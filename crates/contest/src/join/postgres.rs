@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use subjects::postgres::inner_rows::InnerRows;
-use sys::target::{Caching, Target};
-use sys::witness;
+use sys::file::{Caching, Target, witness};
 
 use crate::interruption::Interruption;
 use crate::join::engine::{LARGE_POOL_BYTES, POOL_BYTES};

@@ -6,9 +6,8 @@ use measure::Nanos;
 use measure::quantity::format_size;
 use measure::statistics::median;
 use serde_json::Value;
-use sys::bandwidth::Stream;
-use sys::clock::Clock;
-use sys::region::Pages;
+use sys::memory::{Pages, Stream};
+use sys::time::Clock;
 
 use crate::bars::{Bar, lines};
 use crate::interruption::Interruption;

@@ -15,13 +15,11 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use storage::page_id::PAGE_SIZE;
 use storage::pool::{Pool, PoolSettings, Session};
 use storage::{PageId, SegmentId};
-use sys::account::{peak_memory, thread_cpu};
-use sys::chase::Chase;
-use sys::clock::Clock;
+use sys::file::{Caching, TestFile};
 use sys::host::allowed_cpus;
-use sys::region::Pages;
-use sys::target::Caching;
-use sys::test_file::TestFile;
+use sys::memory::{Chase, Pages};
+use sys::process::{peak_memory, thread_cpu};
+use sys::time::Clock;
 
 pub(crate) type Failure = Box<dyn Error>;
 

@@ -6,9 +6,8 @@ use measure::Nanos;
 use measure::statistics::median;
 use subjects::AccessPaths;
 use subjects::access_paths::{AccessPath, Asked};
-use sys::bandwidth::Stream;
-use sys::clock::Clock;
-use sys::region::Pages;
+use sys::memory::{Pages, Stream};
+use sys::time::Clock;
 
 use crate::interruption::Interruption;
 use crate::report::progress;

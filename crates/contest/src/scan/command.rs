@@ -7,7 +7,7 @@ use measure::quantity::grouped;
 use serde_json::{Value, json};
 use storage::column::Budget;
 use subjects::access_paths::Asked;
-use sys::clock::Clock;
+use sys::time::Clock;
 use tempfile::TempDir;
 
 use crate::bars::{Bar, lines};

@@ -6,7 +6,7 @@ use measure::Nanos;
 use subjects::AccessPaths;
 use subjects::access_engine::{AccessEngine, AccessSettings};
 use subjects::access_paths::{AccessPath, Asked, Level, ScanCost, ScanPass, Watch, ZoneMaps};
-use sys::clock::Clock;
+use sys::time::Clock;
 
 use crate::scan::ledger::Reading;
 use crate::scan::rows::SEED;

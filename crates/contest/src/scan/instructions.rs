@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use subjects::AccessPaths;
 use subjects::access_paths::{AccessPath, Asked, ScanPass, Watch, ZoneMaps};
-use sys::clock::Clock;
+use sys::time::Clock;
 use sys::valgrind::{Callgrind, Part, counted};
 
 use crate::scan::engine::access_engine;

@@ -12,7 +12,7 @@ use storage::page::{PageBytes, PageView};
 use storage::page_id::PAGE_SIZE;
 use storage::table_rows::TableRows;
 use storage::{SegmentId, StorageError};
-use sys::account::thread_cpu;
+use sys::process::thread_cpu;
 
 /// Pages that are made before they are appended.
 const PAGES_AT_ONCE: usize = 512;

@@ -2,7 +2,7 @@
 
 use measure::{Metric, Nanos, Unit};
 use sys::counters::{HARDWARE_EVENTS, Rings, SOFTWARE_EVENTS, Tally};
-use sys::process::Booked;
+use sys::process::UsageDelta;
 use sys::valgrind::{self, Simulated};
 
 use crate::events;
@@ -25,7 +25,7 @@ pub(super) struct Times {
     pub(super) elapsed: Nanos,
     /// In user mode and in the kernel.
     pub(super) user: Option<(Nanos, Nanos)>,
-    pub(super) booked: Booked,
+    pub(super) booked: UsageDelta,
     /// Where `booked` is from.
     pub(super) account: &'static str,
 }

@@ -14,7 +14,7 @@ use measure::quantity::three_digits;
 use measure::{Case, Finding, Nanos, Parameters};
 use serde_json::json;
 use sys::counters::{Counters, Rings};
-use sys::process::{self, Account, Booked, Ending};
+use sys::process::{self, Ending, UsageDelta, UsageSnapshot};
 use sys::valgrind::{Callgrind, Part};
 
 use crate::error::ExperimentError;
@@ -119,7 +119,7 @@ fn count_command(
     }
     machine.note("the command", &change, Sensitivity::Core);
     let usage = ended.usage;
-    let booked = Booked {
+    let booked = UsageDelta {
         cpu: Some(Nanos(usage.user.0 + usage.system.0)),
         context_switches: Some(usage.context_switches),
         page_faults: Some(usage.page_faults),
@@ -181,13 +181,13 @@ fn count_process(
     journal.step(&format!("process {pid}"), duration);
     let conditions = Conditions::now(machine);
     let counters = Counters::of_process(pid, Rings::widest()).ok_or_else(gone)?;
-    let before = Account::of(pid);
+    let before = UsageSnapshot::of(pid);
     let start = machine.clock.now();
     counters.start();
     let (_, mut is_there) = process::watch(pid, duration, machine.stop.flag());
     counters.stop();
     let elapsed = machine.clock.now().since(start);
-    let booked = Account::of(pid).since(&before);
+    let booked = UsageSnapshot::of(pid).since(&before);
     is_there &= booked.cpu.is_some();
     let tally = counters.read();
     let change = conditions.changed(machine);

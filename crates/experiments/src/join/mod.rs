@@ -23,7 +23,7 @@ use storage::manifest::TableSpec;
 use subjects::NestedLoops;
 use subjects::join_engine::{Io, JoinEngine, JoinSettings};
 use subjects::nested_loops::{InnerFacts, InnerTable};
-use sys::target::Caching;
+use sys::file::Caching;
 
 use crate::error::ExperimentError;
 use crate::journal::Journal;

@@ -7,10 +7,8 @@ use measure::quantity::{format_nanos, size_in_words};
 use measure::schema::ladder;
 use measure::schema::ladder::parameters::{BLOCK_SIZE, FOOTPRINT, HUGE_BYTES, PAGES};
 use measure::{Case, Finding, Nanos};
-use sys::bandwidth::Stream;
-use sys::chase::Chase;
 use sys::host;
-use sys::region::Pages;
+use sys::memory::{Chase, Pages, Stream};
 
 use super::steps::{Steps, rung};
 use super::storage::BLOCK;
@@ -119,7 +117,7 @@ fn chase(steps: &Steps<'_>, footprint: usize, pages: Pages) -> Result<Option<Cha
 
 pub(super) fn report_huge(name: &str, footprint: usize, huge: Option<u64>, journal: &mut dyn Journal) {
     let wanted = footprint as u64 / 2;
-    if footprint >= sys::region::HUGE_PAGE && huge.is_none_or(|bytes| bytes < wanted) {
+    if footprint >= sys::memory::HUGE_PAGE && huge.is_none_or(|bytes| bytes < wanted) {
         journal.find(Finding::warning(
             "huge-pages-not-granted",
             format!(

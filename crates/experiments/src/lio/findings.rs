@@ -314,7 +314,7 @@ fn what(one: &Measured) -> String {
 }
 
 fn report_no_cycles(journal: &mut dyn Journal) {
-    if let Err(reason) = sys::cycles::CycleCounter::of_this_thread() {
+    if let Err(reason) = sys::counters::CycleCounter::of_this_thread() {
         journal.find(Finding::info("absent-cycles", format!("Core cycles were not counted: {reason}.")));
     }
 }

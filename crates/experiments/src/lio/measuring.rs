@@ -10,7 +10,7 @@ use subjects::LogicalReads;
 use subjects::logical_reads::{
     Access, Baseline, Cost, Counts, FirstScans, Pass, Snapshot, Sources, Table, TableFacts, Touch,
 };
-use sys::sampler::Sampler;
+use sys::process::sampler::Sampler;
 
 use super::parameters::LioParameters;
 use crate::error::ExperimentError;

@@ -18,7 +18,7 @@ use measure::quantity::{format_size, size_in_words};
 use measure::{Finding, Parameters};
 use subjects::Environment;
 use subjects::logical_reads::{Baseline, Population, Table};
-use sys::sampler::Sampler;
+use sys::process::sampler::Sampler;
 
 pub use self::parameters::LioParameters;
 pub use self::stacks::Stack;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use sys::sampler;
+use sys::process::sampler;
 
 /// Names of functions, the outermost first.
 pub type Stack = Vec<String>;

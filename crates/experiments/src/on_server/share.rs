@@ -2,7 +2,8 @@
 
 use measure::quantity::three_digits;
 use measure::{Finding, Metric, Nanos, Unit};
-use sys::{account, host};
+use sys::host;
+use sys::process;
 
 use crate::journal::Journal;
 use crate::machine::Machine;
@@ -30,7 +31,7 @@ pub(crate) struct Start {
 impl Start {
     /// Takes the moment.
     pub(crate) fn now(machine: &Machine) -> Start {
-        Start { at: machine.clock.now(), own: account::process_cpu(), busy: host::busy() }
+        Start { at: machine.clock.now(), own: process::process_cpu(), busy: host::busy() }
     }
 }
 
@@ -40,7 +41,7 @@ impl Shares {
         let add = |sum: Nanos, more: Nanos| Nanos(sum.0 + more.0);
         self.elapsed = add(self.elapsed, machine.clock.now().since(start.at));
         self.backend = add(self.backend, backend);
-        self.own = add(self.own, account::process_cpu().since(start.own));
+        self.own = add(self.own, process::process_cpu().since(start.own));
         let busy = host::busy().zip(start.busy).map(|(after, before)| after.since(before));
         self.busy = busy.map(|more| add(self.busy.unwrap_or(Nanos::ZERO), more));
     }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use subjects::AccessPaths;
 use subjects::access_engine::{AccessEngine, AccessSettings};
 use subjects::access_paths::{AccessPath, Kernel, ScanPass, Watch};
-use sys::clock::Clock;
+use sys::time::Clock;
 use sys::valgrind::{self, Callgrind, Part, Simulated};
 
 use super::ScanParameters;

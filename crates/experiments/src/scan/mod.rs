@@ -19,9 +19,9 @@ use storage::unit::Level;
 use subjects::AccessPaths;
 use subjects::access_engine::{AccessEngine, AccessSettings};
 use subjects::access_paths::{AccessPath, Asked, MemoryNeed, PathFacts, Structure, ZoneMaps};
-use sys::bandwidth::Stream;
-use sys::region::Pages;
-use sys::{counters as machine_counters, host};
+use sys::counters as machine_counters;
+use sys::host;
+use sys::memory::{Pages, Stream};
 
 pub use self::server::{Beside, OnServer, rehearse, run_beside};
 use crate::error::ExperimentError;

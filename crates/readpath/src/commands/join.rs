@@ -9,7 +9,7 @@ use experiments::join::{
 };
 use server::{Address, Place};
 use subjects::join_engine::Io;
-use sys::target::Caching;
+use sys::file::Caching;
 
 use super::measure::measure;
 use super::on_server::{ServerArguments, ServerOptions, rehearse};

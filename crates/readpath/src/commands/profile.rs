@@ -104,7 +104,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
 /// Whether everything that was named could be read.
 fn profile(arguments: &Arguments, journal: &mut RunJournal, stop: &Stop) -> Result<bool, Failure> {
     // Without it, it takes some more memory, and nothing else.
-    let _ = sys::allocator::use_one_arena();
+    let _ = sys::memory::use_one_arena();
     let mut instruments = Instruments::new(arguments.skew.skew(think_time(arguments)));
     let mut ingested = read(arguments, &mut instruments, journal, stop);
     if ingested.is_broken_off {

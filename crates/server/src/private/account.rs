@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use sys::bound_child::Account;
+use sys::process::Credentials;
 
 use super::error::PrivateServerError;
 
@@ -11,7 +11,7 @@ use super::error::PrivateServerError;
 const USERS: [&str; 2] = ["postgres", "nobody"];
 
 /// The account of the server: `None` where it is that of this process.
-pub(super) fn account_of_server() -> Result<Option<Account>, PrivateServerError> {
+pub(super) fn account_of_server() -> Result<Option<Credentials>, PrivateServerError> {
     if !rustix::process::geteuid().is_root() {
         return Ok(None);
     }
@@ -21,10 +21,10 @@ pub(super) fn account_of_server() -> Result<Option<Account>, PrivateServerError>
 }
 
 /// An account in the text of `/etc/passwd`; never root's.
-fn account_named(accounts: &str, name: &str) -> Option<Account> {
+fn account_named(accounts: &str, name: &str) -> Option<Credentials> {
     let line = accounts.lines().find(|line| line.split(':').next() == Some(name))?;
     let mut numbers = line.split(':').skip(2).map(str::parse);
-    let account = Account { user: numbers.next()?.ok()?, group: numbers.next()?.ok()? };
+    let account = Credentials { user: numbers.next()?.ok()?, group: numbers.next()?.ok()? };
     (account.user != 0).then_some(account)
 }
 
@@ -36,7 +36,7 @@ mod tests {
     fn an_account_is_found_by_the_whole_name_and_is_never_root() {
         let accounts =
             "root:x:0:0::/:\nnobody2:x:7:7::/:\nnobody:x:65534:65533:nobody:/:/bin/false\npostgres:x:0:0::/:\n";
-        assert_eq!(account_named(accounts, "nobody"), Some(Account { user: 65534, group: 65533 }));
+        assert_eq!(account_named(accounts, "nobody"), Some(Credentials { user: 65534, group: 65533 }));
         assert_eq!(account_named(accounts, "postgres"), None);
         assert_eq!(account_named(accounts, "somebody"), None);
     }

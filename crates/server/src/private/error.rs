@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use sys::file::witness::WitnessError;
 use sys::valgrind::ValgrindError;
-use sys::witness::WitnessError;
 use thiserror::Error;
 
 use super::archive;

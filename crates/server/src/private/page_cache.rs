@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use postgres::Client;
-use sys::target::{Caching, Target};
-use sys::witness::{Cached, WitnessError, cached, evict};
+use sys::file::witness::{Cached, WitnessError, cached, evict};
+use sys::file::{Caching, Target};
 
 use super::error::PrivateServerError;
 use super::running::PrivateServer;

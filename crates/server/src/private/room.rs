@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process};
-use sys::bound_child::Account;
+use sys::process::Credentials;
 
 use super::account::account_of_server;
 use super::error::PrivateServerError;
@@ -42,7 +42,7 @@ pub(super) struct Room {
 
 impl Room {
     /// Makes a directory in `parent` that belongs to `account`, or to this process where none is given.
-    pub(super) fn new(parent: &Path, account: Option<Account>) -> Result<Room, PrivateServerError> {
+    pub(super) fn new(parent: &Path, account: Option<Credentials>) -> Result<Room, PrivateServerError> {
         let parent = parent.canonicalize().map_err(PrivateServerError::at(parent))?;
         let number = ROOMS.fetch_add(1, Ordering::Relaxed);
         let path = parent.join(format!("{PREFIX}{}-{number}", std::process::id()));
@@ -85,10 +85,10 @@ impl Drop for Room {
     }
 }
 
-fn lock_new(path: &Path, account: Option<Account>) -> io::Result<File> {
+fn lock_new(path: &Path, account: Option<Credentials>) -> io::Result<File> {
     let lock = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path.join(LOCK))?;
     lock.try_lock()?;
-    if let Some(Account { user, group }) = account {
+    if let Some(Credentials { user, group }) = account {
         chown(path, Some(user), Some(group))?;
     }
     Ok(lock)

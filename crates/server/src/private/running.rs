@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use postgres::{Client, Config, NoTls};
 use rustix::process::Signal;
-use sys::bound_child::{Account, BoundChild};
+use sys::process::{BoundChild, Credentials};
 
 use super::account::account_of_server;
 use super::error::PrivateServerError;
@@ -43,7 +43,7 @@ pub struct PrivateServer {
     // Dropped before the room: the server must not write into a directory that is being removed.
     child: Option<BoundChild>,
     pub(super) installation: Installation,
-    pub(super) account: Option<Account>,
+    pub(super) account: Option<Credentials>,
     pub(super) settings: ServerSettings,
     pub(super) room: Room,
 }
@@ -262,7 +262,7 @@ fn wait(child: &BoundChild, limit: Duration, stop: &AtomicBool) -> Result<Option
 fn reachable(
     installation: &Installation,
     room: &Room,
-    account: Option<Account>,
+    account: Option<Credentials>,
 ) -> Result<Installation, PrivateServerError> {
     let initdb = installation.programs().join("initdb");
     let mut command = Command::new(&initdb);

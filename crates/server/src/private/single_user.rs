@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use sys::bound_child::bind;
+use sys::process::bind;
 use sys::valgrind::{Callgrind, Part, Simulated};
 
 use super::error::PrivateServerError;

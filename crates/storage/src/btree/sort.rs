@@ -184,7 +184,7 @@ impl<'a> KeySorter<'a> {
         let spilled = match &mut self.spilled {
             Some(spilled) => spilled,
             None => {
-                let file = sys::test_file::scratch_file(&self.directory).map_err(&failed)?;
+                let file = sys::file::scratch_file(&self.directory).map_err(&failed)?;
                 self.spilled.insert(Spilled { file, starts: Vec::new(), end: 0 })
             }
         };

@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use sys::arena::Arena;
+use sys::memory::Arena;
 
 use super::bulk::{Built, Bulk, BulkSettings};
 use super::key::{Key, KeyKind};
@@ -262,7 +262,7 @@ mod tests {
     use dataset::uniform::RowShape;
     use std::fs;
     use std::ops::Bound;
-    use sys::target::{Caching, Target};
+    use sys::file::{Caching, Target};
 
     static GO_ON: AtomicBool = AtomicBool::new(false);
 

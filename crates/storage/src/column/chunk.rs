@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use sys::region::{HUGE_PAGE, Pages, Region};
+use sys::memory::{HUGE_PAGE, Pages, Region};
 
 use super::line::{LINE_BYTES, Line};
 use crate::error::StorageError;

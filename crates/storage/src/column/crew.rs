@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use sys::affinity::{beside_this_thread, pin};
+use sys::process::affinity::{beside_this_thread, pin};
 
 use super::scan::{Plan, Question, Scan, Scanned};
 use super::table::ColumnTable;

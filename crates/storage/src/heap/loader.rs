@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sys::fill::{Filling, reserve};
+use sys::file::{Filling, reserve};
 
 use super::rows::TableRows;
 use crate::catalog::directory::DirectoryLock;

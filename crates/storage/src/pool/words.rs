@@ -7,7 +7,7 @@ use std::io;
 use std::ops::Deref;
 use std::slice;
 
-use sys::region::{HUGE_PAGE, Pages, Region};
+use sys::memory::{HUGE_PAGE, Pages, Region};
 
 use super::word::Word;
 

@@ -19,8 +19,8 @@ use storage::pool::{Pool, PoolSettings, Session};
 use storage::row::{RowView, encode};
 use storage::{PageId, RowId, SegmentId, StorageError, loader, number};
 use sys::file::{Alignment, Caching, Target};
+use sys::memory::Region;
 use sys::read::{Completion, Landing, ReadMethod, ReadRequest, Wait};
-use sys::region::Region;
 use tempfile::NamedTempFile;
 
 const TABLE: SegmentId = SegmentId(5);

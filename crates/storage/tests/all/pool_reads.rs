@@ -10,8 +10,7 @@ use measure::random::SplitMix64;
 use storage::page_id::PAGE_SIZE;
 use storage::pool::{FRAMES_MIN, GateCounts, Pool, PoolSettings};
 use storage::{PageId, SegmentId, StorageError};
-use sys::target::Caching;
-use sys::test_file::{TestFile, expected_block};
+use sys::file::{Caching, TestFile, expected_block};
 
 const SEED: u64 = 41;
 const PAGES: u32 = 2048;

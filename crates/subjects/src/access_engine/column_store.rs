@@ -8,7 +8,7 @@ use dataset::customers::SCHEMA;
 use storage::StorageError;
 use storage::column::{Budget, ColumnSpec, ColumnSummary, ColumnTable, Kernel, Question, Scan, Scanned, UNIT_ROWS};
 use storage::manifest::TableSpec;
-use sys::clock::Clock;
+use sys::time::Clock;
 
 use super::generated::GeneratedPages;
 use super::meter::{Meter, Scope};

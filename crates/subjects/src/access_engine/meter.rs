@@ -1,9 +1,9 @@
 //! What a pass takes, and the one place where something besides the clocks watches it.
 
 use measure::Nanos;
-use sys::account::{process_cpu, thread_cpu};
-use sys::clock::Clock;
 use sys::counters::{Counters, Rings, Tally};
+use sys::process::{process_cpu, thread_cpu};
+use sys::time::Clock;
 use sys::valgrind;
 
 use crate::access_paths::Watch;

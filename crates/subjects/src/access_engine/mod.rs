@@ -19,7 +19,7 @@ use storage::page_id::PAGE_SIZE;
 use storage::pool::Pool;
 use storage::question::{Comparison, Operator, Question};
 use storage::unit::Level;
-use sys::clock::Clock;
+use sys::time::Clock;
 
 use crate::access_paths::{AccessPath, AccessPaths, Asked, MemoryNeed, PathFacts, ScanCost, ScanPass, Structure};
 use crate::logical_reads::SubjectError;

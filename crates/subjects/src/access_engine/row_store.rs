@@ -13,7 +13,7 @@ use storage::page_id::PAGE_SIZE;
 use storage::pool::{Pool, PoolSettings, Session};
 use storage::question::Answer;
 use storage::{PageId, RowId, StorageError, number};
-use sys::clock::Clock;
+use sys::time::Clock;
 
 use super::generated::GeneratedPages;
 use super::{COUNTED, CUST_ID, POSTAL_CODE, SPARE_PAGES, question, threads};

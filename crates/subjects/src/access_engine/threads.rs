@@ -8,10 +8,10 @@ use measure::Nanos;
 use storage::StorageError;
 use storage::pool::{Pool, Session};
 use storage::question::Answer;
-use sys::affinity::pin;
-use sys::clock::Clock;
 use sys::counters::Tally;
 use sys::host::allowed_cpus;
+use sys::process::affinity::pin;
+use sys::time::Clock;
 
 use super::meter::{Meter, Scope, Taken};
 use crate::access_paths::{ScanCost, ScanPass};

@@ -11,7 +11,7 @@ use storage::pool::{Pool, PoolSettings};
 use storage::unit::Level;
 use storage::unit::table::{UnitPlan, UnitTable, fill_block};
 use storage::{PageId, SegmentId, StorageError};
-use sys::clock::Clock;
+use sys::time::Clock;
 
 use super::generated::GeneratedPages;
 use super::{SPARE_PAGES, question, threads};

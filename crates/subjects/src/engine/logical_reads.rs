@@ -23,9 +23,9 @@ use storage::page_id::PAGE_SIZE;
 use storage::pool::{Pool, PoolSettings, Session};
 use storage::versions::Changes;
 use storage::{PageId, SegmentId, StorageError, loader};
-use sys::clock::Clock;
 use sys::file::Caching;
 use sys::host;
+use sys::time::Clock;
 
 use super::pass;
 use crate::error::SubjectError;

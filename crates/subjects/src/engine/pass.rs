@@ -10,11 +10,11 @@ use storage::heap::{Fetch, HeapTable, Scan, ScanResult, fetch_by_rowid, scan};
 use storage::page::ChangeNumber;
 use storage::pool::{Pool, Session};
 use storage::{RowId, StorageError, walk};
-use sys::account::thread_cpu;
-use sys::affinity::pin;
-use sys::clock::Clock;
-use sys::cycles::CycleCounter;
+use sys::counters::CycleCounter;
 use sys::host::allowed_cpus;
+use sys::process::affinity::pin;
+use sys::process::thread_cpu;
+use sys::time::Clock;
 
 use crate::logical_reads::{Access, Cost, Counts, Pass, Touch, VersionCounts};
 

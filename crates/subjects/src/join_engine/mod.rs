@@ -22,11 +22,10 @@ use storage::page::PageView;
 use storage::page_id::PAGE_SIZE;
 use storage::pool::{Pinned, Pool, PoolSettings, Session};
 use storage::{PageId, SegmentId, StorageError, loader, number};
-use sys::account::process_cpu;
-use sys::clock::Clock;
-use sys::file::{Caching, Target};
+use sys::file::{Caching, Target, witness};
+use sys::process::process_cpu;
 use sys::read::{MethodRow, best_method, method};
-use sys::witness;
+use sys::time::Clock;
 
 use self::metered::{Meter, Metered};
 use crate::logical_reads::SubjectError;

@@ -4,7 +4,7 @@
 use measure::{Finding, Parameters, Severity};
 use server::private::PrivateServer;
 use server::{Plan, ServerError, Session};
-use sys::clock::Clock;
+use sys::time::Clock;
 
 use super::notes::Notes;
 use super::statement::{Meter, StatementCost, sources};

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use server::private::{PrivateServer, PrivateServerError, ServerSettings};
 use server::session::identifier;
 use server::{Schema, ServerError, Session};
-use sys::witness::Cached;
+use sys::file::witness::Cached;
 
 use crate::logical_reads::SubjectError;
 

@@ -11,7 +11,7 @@ use measure::{Finding, Parameters};
 use server::private::PrivateServer;
 use server::schema::full_name;
 use server::{Buffers, Plan, Schema, ServerError, Session};
-use sys::clock::Clock;
+use sys::time::Clock;
 
 use super::fetched::Fetched;
 use super::layout::Layout;

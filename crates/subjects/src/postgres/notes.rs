@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use server::activity::Activity;
 use server::space::{self, FreeSpace};
 use server::{Schema, ServerFacts, Session};
-use sys::clock::Clock;
-use sys::{account, host};
+use sys::host;
+use sys::process;
+use sys::time::Clock;
 
 use super::statement::Meter;
 use crate::error::SubjectError;
@@ -150,12 +151,12 @@ impl Notes {
         measure: impl FnOnce() -> Result<T, E>,
         backend: impl Fn(&T) -> Nanos,
     ) -> Result<T, E> {
-        let (at, own, busy) = (self.clock.now(), account::process_cpu(), host::busy());
+        let (at, own, busy) = (self.clock.now(), process::process_cpu(), host::busy());
         let taken = measure()?;
         let shares = &mut self.shares;
         shares.elapsed += self.clock.now().since(at);
         shares.backend += backend(&taken);
-        shares.own += account::process_cpu().since(own);
+        shares.own += process::process_cpu().since(own);
         let more = host::busy().zip(busy).map(|(after, before)| after.since(before));
         shares.busy = more.map(|more| shares.busy.unwrap_or(Nanos::ZERO) + more);
         Ok(taken)
