@@ -67,7 +67,7 @@ pub enum ExperimentError {
     )]
     PathsDisagree {
         /// Who counted.
-        paths: [&'static str; 2],
+        paths: [String; 2],
         /// What each counted.
         counts: [u64; 2],
     },

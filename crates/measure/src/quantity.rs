@@ -170,6 +170,11 @@ pub fn size_in_words(bytes: u64) -> String {
     }
 }
 
+/// A size as a sentence writes it, to the mebibyte below from one mebibyte on.
+pub fn whole_mebibytes(bytes: u64) -> String {
+    size_in_words(if bytes >= 1 << 20 { bytes >> 20 << 20 } else { bytes })
+}
+
 /// Nanoseconds at three significant digits in the unit that suits them: `1.13 ns`, `79.1 µs`, `2.70 ms`, `1.20 s`.
 pub fn format_nanos(nanos: f64) -> String {
     let (value, unit) = match nanos.abs() {

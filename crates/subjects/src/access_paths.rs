@@ -1,187 +1,96 @@
-//! What a subject must be able to do for the experiment on access paths: one table of customers, six ways to its rows,
-//! and one question to all of them.
+//! What a subject must be able to do for the experiment on access paths: hold one table of customers, and answer one
+//! question about its rows by several paths.
 
-use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-use measure::Nanos;
-
-/// The machine instructions that scan columns.
-pub use storage::column::Kernel;
-/// How hard columnar units are compressed.
-pub use storage::unit::Level;
+use measure::words::Word;
+use measure::{Metric, Nanos, Parameters};
 use sys::counters::Tally;
+use sys::valgrind::Simulated;
 
-use crate::logical_reads::SubjectError;
+use crate::error::SubjectError;
+use crate::opening::Progress;
+use crate::subject::{Absence, Subject};
 
-/// A way to the rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AccessPath {
-    /// Range scan of the index on `cust_postal_code`, every row fetched: hardly two rows of a block follow each other.
-    IndexBadClustering,
-    /// Range scan of the index on `cust_id`, every row fetched: the rows stand in its order.
-    IndexGoodClustering,
-    /// Every block of rows, in order.
-    FullScan,
-    /// Every hybrid columnar unit, in order.
-    FullScanCompressed,
-    /// Columns in memory, with a predicate.
-    ColumnScan,
-    /// Columns in memory, without one.
-    ColumnCount,
+measure::words! {
+    /// A path to the rows, in the order in which they are measured.
+    pub enum AccessPath ("path") {
+        /// By the index on the postal code: another block for almost every row
+        IndexBadClustering = "index-bad-clustering",
+        /// By the index on the postal code, the rows collected first and fetched in order; on a server
+        BitmapScan = "bitmap-scan",
+        /// By the index on the customer's number: in the order of the rows
+        IndexGoodClustering = "index-good-clustering",
+        /// Every block of rows in order
+        FullScan = "full-scan",
+        /// Every columnar unit in order
+        FullScanCompressed = "full-scan-compressed",
+        /// Columns in memory, with the predicate
+        ColumnScan = "column-scan",
+        /// Columns in memory, without
+        ColumnCount = "column-count",
+        /// By an index that holds both columns of the question; on a server
+        IndexOnlyScan = "index-only-scan",
+    }
 }
 
 impl AccessPath {
-    /// All of them, in the order in which they are measured.
-    pub const ALL: [AccessPath; 6] = [
-        AccessPath::IndexBadClustering,
-        AccessPath::IndexGoodClustering,
-        AccessPath::FullScan,
-        AccessPath::FullScanCompressed,
-        AccessPath::ColumnScan,
-        AccessPath::ColumnCount,
-    ];
-
-    /// The name of the case parameter.
-    pub fn name(self) -> &'static str {
-        match self {
-            AccessPath::IndexBadClustering => "index-bad-clustering",
-            AccessPath::IndexGoodClustering => "index-good-clustering",
-            AccessPath::FullScan => "full-scan",
-            AccessPath::FullScanCompressed => "full-scan-compressed",
-            AccessPath::ColumnScan => "column-scan",
-            AccessPath::ColumnCount => "column-count",
-        }
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = AccessPath> {
+        AccessPath::ALL.iter().map(|(path, ..)| *path)
     }
 
-    /// Whether it goes by an index.
+    /// Whether it compares the key of an index, and therefore no other column.
     pub fn is_index(self) -> bool {
-        matches!(self, AccessPath::IndexBadClustering | AccessPath::IndexGoodClustering)
-    }
-
-    /// Whether several threads can share its work.
-    pub fn is_shared_by_threads(self) -> bool {
-        matches!(self, AccessPath::FullScan | AccessPath::FullScanCompressed | AccessPath::ColumnScan)
-    }
-
-    /// What must be in memory for it.
-    pub fn structure(self) -> Structure {
-        match self {
-            AccessPath::IndexBadClustering | AccessPath::IndexGoodClustering | AccessPath::FullScan => Structure::Rows,
-            AccessPath::FullScanCompressed => Structure::Units,
-            AccessPath::ColumnScan | AccessPath::ColumnCount => Structure::Columns,
-        }
+        use AccessPath::{BitmapScan, IndexBadClustering, IndexGoodClustering, IndexOnlyScan};
+        matches!(self, IndexBadClustering | BitmapScan | IndexGoodClustering | IndexOnlyScan)
     }
 }
 
-/// What is in memory. Only one of them is at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Structure {
-    /// Blocks of rows, and an index.
-    Rows,
-    /// Hybrid columnar units.
-    Units,
-    /// Columns.
-    Columns,
-}
-
-impl Structure {
-    /// All of them, in the order of the paths.
-    pub const ALL: [Structure; 3] = [Structure::Rows, Structure::Units, Structure::Columns];
-
-    /// The name in sentences.
-    pub fn name(self) -> &'static str {
-        match self {
-            Structure::Rows => "the blocks of rows",
-            Structure::Units => "the columnar units",
-            Structure::Columns => "the columns",
-        }
+measure::words! {
+    /// COUNT(cust_valid), and of which rows.
+    pub enum Asked ("question") {
+        /// COUNT(cust_valid) where cust_id > 0
+        ///
+        /// Every row passes. By the index on the postal code it is `cust_postal_code > '0'`.
+        AllPass = "all-pass",
+        /// COUNT(cust_valid)
+        NoPredicate = "no-predicate",
+        /// COUNT(cust_valid) where cust_year_of_birth > 1950
+        ///
+        /// About half of the rows pass, in no order.
+        HalfPass = "half-pass",
     }
 }
 
-/// COUNT(cust_valid), and of which rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Asked {
-    /// `cust_id > 0`, by the index on the postal code `cust_postal_code > '0'`: every row passes.
-    AllPass,
-    /// Every row, without a comparison.
-    NoPredicate,
-    /// `cust_year_of_birth > 1950`: about half of the rows pass, in no order.
-    HalfPass,
-}
-
-impl Asked {
-    /// The name of the case parameter.
-    pub fn name(self) -> &'static str {
-        match self {
-            Asked::AllPass => "all-pass",
-            Asked::NoPredicate => "no-predicate",
-            Asked::HalfPass => "half-pass",
-        }
-    }
-}
-
-/// What a structure takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemoryNeed {
-    /// Which.
-    pub structure: Structure,
-    /// Bytes at its largest, with what building it takes.
-    pub bytes: u64,
-}
-
-/// How a column in memory came out.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ColumnFacts {
-    /// Its name.
-    pub name: String,
-    /// Ways in which its units are kept, with how many units each.
-    pub encodings: Vec<(String, usize)>,
-    /// Bytes of its units.
-    pub bytes: u64,
-    /// How many times smaller than in rows.
-    pub compression_ratio: Option<f64>,
-}
-
-/// What is known of a path before it is taken.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PathFacts {
-    /// Blocks of the rows, or of the units; `None` for columns.
-    pub blocks: Option<u64>,
-    /// Bytes of the structure without its index.
-    pub bytes: u64,
-    /// Table-block changes met when the index is walked in the order of its keys.
-    pub clustering_factor: Option<u64>,
-    /// Leaves of the index.
-    pub leaf_blocks: Option<u64>,
-    /// How many times smaller than the rows: by blocks for units, by bytes of values for columns.
-    pub compression_ratio: Option<f64>,
-    /// Columns in memory.
-    pub columns: Vec<ColumnFacts>,
-    /// The machine instructions that scan columns where a pass names no others: the widest that this processor has.
-    pub kernel: Option<Kernel>,
-}
-
-/// One pass over the path that was prepared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ScanPass {
+/// The table of customers, and how a subject is to keep it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessSettings {
+    /// Rows of the table.
+    pub rows: u64,
+    /// What the rows depend on.
+    pub seed: u64,
     /// What is asked.
     pub asked: Asked,
-    /// Threads that share the work; 1 where the path has no parts.
-    pub threads: usize,
-    /// How often it is done, one time after the other.
-    pub laps: u32,
+    /// Paths that are wanted; empty: all that the subject has.
+    pub paths: Vec<AccessPath>,
+    /// How hard columnar units are compressed: a name that the subject knows.
+    pub level: String,
     /// Whether units of columns may be answered from their least and greatest value.
-    pub zone_maps: ZoneMaps,
-    /// The machine instructions that scan columns; `None`: those of [`PathFacts`].
-    pub kernel: Option<Kernel>,
-    /// What watches it besides the clocks.
+    pub zone_maps: bool,
+    /// Threads that make the table; `None`: as many as are worth it.
+    pub builders: Option<usize>,
+    /// Bytes of memory that may be taken; `None`: no limit.
+    pub memory: Option<u64>,
+    /// What watches a pass besides the clocks.
     pub watch: Watch,
 }
 
 /// What watches a pass besides the clocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Watch {
     /// The counters of the processor and the kernel, as far as they can be had.
+    #[default]
     Counters,
     /// Valgrind, under which this process runs: it counts the pass and nothing around it, after one like it that leaves
     /// its lines in the simulated caches.
@@ -189,7 +98,7 @@ pub enum Watch {
 }
 
 impl Watch {
-    /// How often the laps of a pass are gone through, those that nobody looks at included.
+    /// How often the laps of a pass are run, the ones that are not counted included.
     pub(crate) fn rounds(self) -> u64 {
         match self {
             Watch::Counters => 1,
@@ -198,52 +107,203 @@ impl Watch {
     }
 }
 
-/// Whether zone maps are looked at.
+/// A path that a subject has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathOffer {
+    /// Which.
+    pub path: AccessPath,
+    /// Whether several threads can share its work.
+    pub is_shared_by_threads: bool,
+    /// Why it cannot answer the question; `None` where it can.
+    pub absence: Option<&'static str>,
+}
+
+/// What a structure takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ZoneMaps {
-    /// They are.
-    On,
-    /// They are not: the codes of every row are read.
-    Off,
+pub struct MemoryNeed {
+    /// What is in memory, in words.
+    pub structure: &'static str,
+    /// Bytes at its largest, with what building it takes.
+    pub bytes: u64,
+}
+
+/// How the instructions of a pass can be counted where the processor counts none.
+#[derive(Clone, Debug)]
+pub enum Counting {
+    /// A pass runs in this program: the same pass in a child under valgrind shows what it executes. The word of `--on`
+    /// that opens the subject there.
+    InChild(&'static str),
+    /// The subject has counted them.
+    Counted(Vec<CountedRows>),
+    /// Not at all.
+    None,
+}
+
+/// What one path does for some rows.
+#[derive(Clone, Debug)]
+pub struct CountedRows {
+    /// The path.
+    pub path: AccessPath,
+    /// Rows.
+    pub rows: u64,
+    /// Blocks that were asked for.
+    pub gets: u64,
+    /// How it was counted, behind the name of the tool.
+    pub how: &'static str,
+    /// Instructions, branches, and caches where they mean something.
+    pub events: Simulated,
+}
+
+/// How long a sample of a path must last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sampling {
+    /// A sample lasts at least this long.
+    pub time: Nanos,
+    /// Most laps of a sample.
+    pub laps_max: u32,
+}
+
+/// How the figures of a path are obtained: the sources of their metrics.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sources {
+    /// Time that a pass costs.
+    pub cpu: String,
+    /// Whether that is processor time, so that cycles follow from it.
+    pub is_processor_time: bool,
+    /// Whether a pass runs in this program, with nothing but reading in its cost.
+    pub is_in_process: bool,
+    /// Time that passes.
+    pub elapsed: &'static str,
+    /// Rows that are looked at.
+    pub rows: &'static str,
+    /// Gets of blocks.
+    pub gets: &'static str,
+    /// Blocks that were not cached.
+    pub physical_reads: &'static str,
+    /// Bytes that are touched.
+    pub touched: &'static str,
+}
+
+/// What is known of a path before it is taken.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathFacts {
+    /// What the subject adds to the parameters of the path's cases.
+    pub parameters: Parameters,
+    /// What is known of the path and its structure.
+    pub metrics: Vec<Metric>,
+    /// The machine instructions that scan where a pass names no others, by their name.
+    pub kernel: Option<&'static str>,
+    /// How long a sample must last.
+    pub sampling: Sampling,
+    /// How the figures of its passes are obtained.
+    pub sources: Sources,
+}
+
+/// Whether a subject with these paths can answer the question by one of those that are wanted; else the reason.
+pub(crate) fn check_wanted(name: &str, offers: &[PathOffer], settings: &AccessSettings) -> Result<(), Absence> {
+    let is_wanted = |offer: &&PathOffer| settings.paths.is_empty() || settings.paths.contains(&offer.path);
+    let wanted = || offers.iter().filter(is_wanted);
+    if wanted().any(|offer| offer.absence.is_none()) {
+        return Ok(());
+    }
+    let reason = match wanted().next() {
+        Some(offer) => {
+            format!(
+                "--path {} cannot answer --question {}: {}; leave one of the two out",
+                offer.path,
+                settings.asked,
+                offer.absence.unwrap_or_default()
+            )
+        }
+        None => {
+            let names = |paths: &mut dyn Iterator<Item = AccessPath>| paths.map(AccessPath::name).collect::<Vec<_>>();
+            let wanted = names(&mut settings.paths.iter().copied()).join(",");
+            let has = names(&mut offers.iter().map(|offer| offer.path)).join(", ");
+            format!("--path {wanted} names no path of {name}: add {has}, or name a subject that has it with --on")
+        }
+    };
+    Err(Absence::new(&format!("absent-{name}"), reason))
+}
+
+impl PathFacts {
+    /// The value of one of the metrics.
+    pub fn value(&self, name: &str) -> Option<f64> {
+        self.metrics.iter().find(|metric| metric.name == name).map(Metric::median)
+    }
+}
+
+/// One pass over the path that was prepared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScanPass<'a> {
+    /// Threads that share the work; 1 where the path has no parts.
+    pub threads: usize,
+    /// How often it is done, one time after the other.
+    pub laps: u32,
+    /// The machine instructions that scan, by their name; `None`: those of [`PathFacts`].
+    pub kernel: Option<&'a str>,
 }
 
 /// What a pass found and took, all laps and threads together but for the answer, which is that of one lap.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScanCost {
-    /// Processor time, summed over the threads.
+    /// Processor time, summed over the threads, or what stands for it.
     pub cpu: Nanos,
     /// From the first thread's start to the last one's end.
     pub elapsed: Nanos,
     /// What the processor and the kernel counted, summed over the threads.
     pub tally: Tally,
-    /// Logical I/Os, by the count of the buffer pool's gate.
+    /// Logical I/Os, by the subject's own count.
     pub gets: u64,
-    /// Gets of blocks of the table among them; `None` where all are.
+    /// Gets of blocks of the table among them; `None` where they are not told apart.
     pub table_gets: Option<u64>,
-    /// Blocks used again while still held.
-    pub pinned_revisits: u64,
-    /// Read requests to the operating system: none, when all was cached.
+    /// Blocks used again while still held; `None` where that is not counted.
+    pub pinned_revisits: Option<u64>,
+    /// Reads of blocks that were not cached: none, when all was.
     pub physical_reads: u64,
     /// Rows that one lap looked at or answered for.
     pub rows: u64,
     /// The answer of one lap.
     pub count: u64,
-    /// Bytes of columns that were read; `None` for paths that read blocks.
-    pub column_bytes: Option<u64>,
-    /// Units of columns that one lap answered for without reading their codes.
-    pub units_unread: u64,
-    /// Units of columns that one lap read.
-    pub units_read: u64,
+    /// Bytes that were touched; `None` where only lines of blocks are.
+    pub touched: Option<u64>,
+    /// Units of columns; `None` for paths that read blocks.
+    pub units: Option<Units>,
 }
 
-/// A subject that has the table of customers, and ways to its rows.
-pub trait AccessPaths {
-    /// What the structures of these paths take, one after the other.
-    fn memory_needed(&self, paths: &[AccessPath], stop: &AtomicBool) -> Result<Vec<MemoryNeed>, SubjectError>;
+/// Units of columns in one lap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Units {
+    /// Read.
+    pub read: u64,
+    /// Answered for without reading their codes.
+    pub unread: u64,
+}
 
-    /// Makes sure that the path's structure is in memory, and turns to it. What no path needs any more is let go of.
-    fn prepare(&mut self, path: AccessPath, stop: &AtomicBool) -> Result<PathFacts, SubjectError>;
+/// A subject that has the table of customers, and paths to its rows.
+pub trait AccessPaths: Subject {
+    /// The paths that it has, each with the reason where it cannot answer the question.
+    fn paths(&self, asked: Asked) -> Vec<PathOffer>;
+
+    /// Settles which paths will be prepared, and forecasts what they take of this machine's memory, one structure after
+    /// the other. Errors where the subject has no room for them.
+    fn plan(&mut self, paths: &[AccessPath]) -> Result<Vec<MemoryNeed>, SubjectError>;
+
+    /// Counts the instructions of the planned paths, or says how they can be counted. Each path may take `limit`.
+    fn count_instructions(
+        &mut self,
+        asked: Asked,
+        limit: Duration,
+        progress: &mut Progress<'_>,
+    ) -> Result<Counting, SubjectError>;
+
+    /// Makes sure that the path is there and everything it reads is cached, and turns to it and to the question.
+    fn prepare(
+        &mut self,
+        path: AccessPath,
+        asked: Asked,
+        progress: &mut Progress<'_>,
+    ) -> Result<PathFacts, SubjectError>;
 
     /// Takes the path that was prepared.
-    fn scan(&mut self, pass: &ScanPass) -> Result<ScanCost, SubjectError>;
+    fn scan(&mut self, pass: &ScanPass<'_>) -> Result<ScanCost, SubjectError>;
 }

@@ -3,7 +3,6 @@
 //! A subject does what an experiment asks and returns what that took; it judges nothing and prints nothing. [`Places`]
 //! holds the table of subjects.
 
-pub mod access_engine;
 pub mod access_paths;
 pub mod engine;
 pub mod error;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::access_paths::{AccessPaths, AccessSettings};
 use crate::error::SubjectError;
 use crate::logical_reads::{self, LogicalReads};
 use crate::opening::Opening;
@@ -27,6 +28,11 @@ pub trait Place: fmt::Debug + Send + Sync {
     /// The experiment on logical I/O.
     fn logical_reads(&self, _asked: &logical_reads::Asked) -> Offer<'_, dyn LogicalReads> {
         Err(self.without("logical reads"))
+    }
+
+    /// Opens the subject for the experiment on access paths.
+    fn access_paths(&self, _settings: &AccessSettings) -> Offer<'_, dyn AccessPaths> {
+        Err(self.without("access paths"))
     }
 
     /// The absence of an experiment that this place has no subject for.

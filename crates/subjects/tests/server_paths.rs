@@ -6,122 +6,134 @@
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use server::private::{Installation, PrivateServer, ServerSettings};
-use server::{Address, Limits, Session};
-use storage::unit::Level;
-use subjects::AccessPaths;
-use subjects::access_engine::{AccessEngine, AccessSettings};
-use subjects::access_paths::{AccessPath, Asked, ScanPass, Watch, ZoneMaps};
-use subjects::postgres::access_paths::{ServerPath, ServerPaths};
-use subjects::postgres::instructions;
+use subjects::access_paths::{AccessPath, AccessSettings, Asked, Counting, ScanPass, Watch};
+use subjects::{AccessPaths, Environment, Opening, Places};
 use sys::time::Clock;
 
 const DEBIAN: &str = "/usr/lib/postgresql/15";
 const ROWS: u64 = 50_000;
-const SEED: u64 = 1;
 
-fn private() -> Option<PrivateServer> {
+/// The paths of a server.
+const PATHS: [AccessPath; 5] = [
+    AccessPath::IndexBadClustering,
+    AccessPath::BitmapScan,
+    AccessPath::IndexGoodClustering,
+    AccessPath::FullScan,
+    AccessPath::IndexOnlyScan,
+];
+
+fn open(word: &str, asked: Asked) -> Box<dyn AccessPaths> {
+    let settings = AccessSettings {
+        rows: ROWS,
+        seed: 1,
+        asked,
+        paths: Vec::new(),
+        level: "query-low".into(),
+        zone_maps: false,
+        builders: Some(1),
+        memory: None,
+        watch: Watch::Counters,
+    };
+    let places: Places = word.parse().unwrap();
+    let open = places.iter().next().unwrap().access_paths(&settings).unwrap();
+    let mut subject = open(&mut Opening {
+        environment: &Environment::new(std::env::temp_dir()),
+        clock: Clock::calibrate(),
+        stop: Arc::default(),
+        progress: &mut |_, _| {},
+    })
+    .unwrap();
+    let paths = subject.paths(asked).into_iter().filter(|offer| offer.absence.is_none()).map(|offer| offer.path);
+    subject.plan(&paths.collect::<Vec<_>>()).unwrap();
+    subject
+}
+
+fn server(asked: Asked) -> Option<Box<dyn AccessPaths>> {
     if !Path::new(DEBIAN).exists() {
         println!("skipped: Debian's PostgreSQL 15 is not installed");
         return None;
     }
-    let installation = Installation::at(Path::new(DEBIAN)).unwrap();
-    let settings = ServerSettings::new(256 << 20);
-    Some(PrivateServer::start(&installation, &std::env::temp_dir(), settings, &AtomicBool::new(false)).unwrap())
-}
-
-fn open(server: &PrivateServer) -> ServerPaths {
-    let session = Session::open(&Address::of(server.config()), Limits::default(), Arc::default()).unwrap();
-    let mut paths = ServerPaths::open(session, ROWS, SEED).unwrap();
-    paths.load(&mut |_, _| {}).unwrap();
-    paths
+    Some(open(&format!("postgres:{DEBIAN}"), asked))
 }
 
 /// What the engine counts of the same rows.
 fn engine_count(asked: Asked) -> u64 {
-    let settings = AccessSettings {
-        rows: ROWS,
-        seed: SEED,
-        level: Level::QueryLow,
-        paths: vec![AccessPath::FullScan],
-        builders: 1,
-        column_bytes_max: u64::MAX,
-    };
-    let mut engine = AccessEngine::new(settings, Clock::calibrate()).unwrap();
-    engine.prepare(AccessPath::FullScan, &AtomicBool::new(false)).unwrap();
-    let (zone_maps, watch) = (ZoneMaps::Off, Watch::Counters);
-    engine.scan(&ScanPass { asked, threads: 1, laps: 1, zone_maps, kernel: None, watch }).unwrap().count
+    let mut engine = open("engine", asked);
+    engine.prepare(AccessPath::FullScan, asked, &mut |_, _| {}).unwrap();
+    engine.scan(&ScanPass { threads: 1, laps: 1, kernel: None }).unwrap().count
 }
 
 #[test]
 fn every_path_counts_what_the_engine_counts_and_touches_the_blocks_that_it_should() {
-    let Some(server) = private() else { return };
-    let mut paths = open(&server);
+    let Some(mut server) = server(Asked::AllPass) else { return };
     let expected = engine_count(Asked::AllPass);
-    for path in ServerPath::ALL {
-        let facts = paths.prepare(path, Asked::AllPass).unwrap();
-        assert_eq!((facts.count, facts.buffers.reads), (expected, 0), "{path:?}");
-        let (gets, blocks) = (facts.buffers.gets(), facts.blocks);
-        let beside_table = gets - facts.index_blocks.unwrap_or(0).min(gets);
+    let mut loads = 0;
+    for path in PATHS {
+        let mut progress = |what: &str, _: Duration| loads += u32::from(what.starts_with("loading"));
+        let facts = server.prepare(path, Asked::AllPass, &mut progress).unwrap();
+        let cost = server.scan(&ScanPass { threads: 1, laps: 2, kernel: None }).unwrap();
+        assert_eq!((cost.count, cost.rows, cost.physical_reads), (expected, ROWS, 0), "{path}");
+        assert!(cost.cpu.0 > 0 && cost.cpu <= cost.elapsed, "{path} {cost:?}");
+        let fact = |name| facts.value(name).map(|value| value as u64);
+        let (gets, blocks) = (cost.gets / 2, fact("blocks").unwrap());
+        let of_the_table = gets - fact("index_blocks").unwrap_or(0).min(gets);
         match path {
-            ServerPath::FullScan => assert_eq!(gets, blocks),
-            ServerPath::IndexOnlyScan => assert!(gets < blocks / 2 && facts.heap_fetches == Some(0), "{facts:?}"),
-            ServerPath::IndexBadClustering => assert!(beside_table > ROWS * 9 / 10, "{facts:?}"),
-            ServerPath::BitmapScan | ServerPath::IndexGoodClustering => {
-                assert!(beside_table.abs_diff(blocks) < blocks / 20, "{path:?} {facts:?}");
-            }
+            AccessPath::FullScan => assert_eq!(gets, blocks),
+            AccessPath::IndexOnlyScan => assert!(gets < blocks / 2 && fact("heap_fetches") == Some(0), "{facts:?}"),
+            AccessPath::IndexBadClustering => assert!(of_the_table > ROWS * 9 / 10, "{facts:?}"),
+            _ => assert!(of_the_table.abs_diff(blocks) < blocks / 20, "{path} {facts:?}"),
         }
-        let is_in_order = facts.correlation.map(|correlation| correlation > 0.99);
+        let is_in_order = facts.value("correlation").map(|correlation| correlation > 0.99);
         let expected_order = match path {
-            ServerPath::FullScan => None,
-            ServerPath::IndexGoodClustering | ServerPath::IndexOnlyScan => Some(true),
-            ServerPath::IndexBadClustering | ServerPath::BitmapScan => Some(false),
+            AccessPath::FullScan => None,
+            AccessPath::IndexGoodClustering | AccessPath::IndexOnlyScan => Some(true),
+            _ => Some(false),
         };
-        assert_eq!(is_in_order, expected_order, "{path:?}");
-        let scan = paths.scan(path, Asked::AllPass, facts.count, 2).unwrap();
-        assert!(scan.cost.0 > 0 && scan.cost <= scan.elapsed, "{path:?} {scan:?}");
-        assert!(paths.scan(path, Asked::AllPass, facts.count + 1, 1).is_err(), "a wrong count is no measurement");
+        assert_eq!(is_in_order, expected_order, "{path}");
     }
-    paths.finish().unwrap();
-    let mut client = server.connect().unwrap();
-    let schemas = client.query("SELECT 1 FROM pg_namespace WHERE nspname = 'readpath'", &[]).unwrap();
-    assert!(schemas.is_empty(), "the schema is still there");
+    assert_eq!(loads, 1, "the rows are loaded once for all paths");
+    let refused = server.prepare(AccessPath::ColumnScan, Asked::AllPass, &mut |_, _| {}).unwrap_err();
+    assert!(refused.to_string().contains("no path column-scan"), "{refused}");
+    assert!(server.description().contains_key("version"));
+    let closing = server.finish();
+    assert_eq!(closing.outcome, Ok(()));
+    assert!(closing.own_cost.iter().any(|metric| metric.name == "share_of_server"), "{closing:?}");
 }
 
 #[test]
 fn the_other_questions_are_answered_as_the_engine_answers_them() {
-    let Some(server) = private() else { return };
-    let mut paths = open(&server);
     for asked in [Asked::NoPredicate, Asked::HalfPass] {
+        let Some(mut server) = server(asked) else { return };
         let expected = engine_count(asked);
-        for path in ServerPath::ALL.into_iter().filter(|path| path.unfit(asked).is_none()) {
-            assert_eq!(paths.prepare(path, asked).unwrap().count, expected, "{path:?} {asked:?}");
+        let offers = server.paths(asked);
+        for offer in offers.iter().filter(|offer| offer.absence.is_none()) {
+            server.prepare(offer.path, asked, &mut |_, _| {}).unwrap();
+            let cost = server.scan(&ScanPass { threads: 1, laps: 1, kernel: None }).unwrap();
+            assert_eq!(cost.count, expected, "{} {asked}", offer.path);
         }
     }
 }
 
 #[test]
-fn instructions_of_a_row_are_counted_for_every_path() {
+fn instructions_of_a_row_are_counted_for_every_path_and_the_server_is_there_again() {
     if Command::new("valgrind").arg("--version").output().is_err() {
         println!("skipped: valgrind is not installed");
         return;
     }
-    let Some(mut server) = private() else { return };
-    let (limit, stop) = (Duration::from_secs(300), Arc::default());
-    let all = ServerPath::ALL;
-    let counted = instructions::count(&mut server, &all, Asked::AllPass, SEED, limit, &stop, &mut |_| {}).unwrap();
-    let rate = |path: ServerPath| {
+    let Some(mut server) = server(Asked::AllPass) else { return };
+    let counting = server.count_instructions(Asked::AllPass, Duration::from_secs(300), &mut |_, _| {}).unwrap();
+    let Counting::Counted(counted) = counting else { panic!("{counting:?}: {:?}", server.findings()) };
+    let rate = |path: AccessPath| {
         let found = counted.iter().find(|one| one.path == path).unwrap();
         found.events.instructions().unwrap() as f64 / found.rows as f64
     };
-    let rates = all.map(rate);
+    let rates = PATHS.map(rate);
     println!("instructions a row, by path: {rates:?}");
     assert!(rates.iter().all(|rate| (100.0..20_000.0).contains(rate)), "{rates:?}");
-    assert!(rate(ServerPath::IndexBadClustering) > rate(ServerPath::IndexGoodClustering), "{rates:?}");
-    assert!(rate(ServerPath::IndexOnlyScan) < rate(ServerPath::FullScan), "{rates:?}");
+    assert!(rate(AccessPath::IndexBadClustering) > rate(AccessPath::IndexGoodClustering), "{rates:?}");
+    assert!(rate(AccessPath::IndexOnlyScan) < rate(AccessPath::FullScan), "{rates:?}");
     assert!(counted.iter().all(|one| one.events.last_level_misses().is_none() && one.gets > 0));
-    server.restart(ServerSettings::new(16 << 20), &stop).unwrap();
+    server.prepare(AccessPath::FullScan, Asked::AllPass, &mut |_, _| {}).unwrap();
 }

@@ -1,17 +1,14 @@
 //! The column scan at a size that no cache holds, beside the bandwidth of the memory.
 
-use std::sync::atomic::AtomicBool;
-
 use measure::Nanos;
 use measure::statistics::median;
-use subjects::AccessPaths;
 use subjects::access_paths::{AccessPath, Asked};
 use sys::memory::{Pages, Stream};
 use sys::time::Clock;
 
 use crate::interruption::Interruption;
 use crate::report::progress;
-use crate::scan::engine::{SAMPLE_TIME, access_engine, sample};
+use crate::scan::engine::{SAMPLE_TIME, access_engine, sample, turn_to};
 use crate::turn_order::order;
 
 /// What is read in sequence to learn the bandwidth, as the ladder reads it: far beyond any cache.
@@ -51,7 +48,6 @@ pub(crate) fn compare(rows: u64, pairs: u64, interruption: &Interruption) -> Res
     progress(&format!("making the columns of {rows} rows"));
     let clock = Clock::calibrate();
     let mut engine = access_engine(rows, &[AccessPath::ColumnScan], clock)?;
-    engine.prepare(AccessPath::ColumnScan, &AtomicBool::new(false)).map_err(|error| error.to_string())?;
     let stream = Stream::new(STREAM_BYTES, Pages::Huge).map_err(|error| format!("no memory to read: {error}"))?;
     let cases = [(Asked::AllPass, 1), (Asked::HalfPass, 1), (Asked::AllPass, 2), (Asked::HalfPass, 2)];
     let none = |(asked, threads)| Comparison { asked, threads, bytes: 0.0, is_cached: false, pairs: Vec::new() };
@@ -64,7 +60,8 @@ pub(crate) fn compare(rows: u64, pairs: u64, interruption: &Interruption) -> Res
             let (mut scanned, mut streamed) = (None, None);
             for contender in order(index, 2) {
                 if contender == 0 {
-                    scanned = Some(sample(&mut engine, case.asked, case.threads, SAMPLE_TIME)?);
+                    turn_to(&mut engine, AccessPath::ColumnScan, case.asked)?;
+                    scanned = Some(sample(&mut engine, case.threads, SAMPLE_TIME)?);
                 } else {
                     streamed = median(&stream.measure(&clock, case.threads, STREAM_TIME).bytes_per_second);
                 }

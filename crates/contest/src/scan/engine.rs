@@ -1,11 +1,11 @@
 //! readpath's own scans as a contender: its engine as `readpath scan` uses it, through the library.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
 
 use measure::Nanos;
 use subjects::AccessPaths;
-use subjects::access_engine::{AccessEngine, AccessSettings};
-use subjects::access_paths::{AccessPath, Asked, Level, ScanCost, ScanPass, Watch, ZoneMaps};
+use subjects::access_paths::{AccessPath, AccessSettings, Asked, ScanCost, ScanPass, Watch};
+use subjects::engine::access_paths::AccessEngine;
 use sys::time::Clock;
 
 use crate::scan::ledger::Reading;
@@ -42,21 +42,25 @@ pub(crate) fn row_path_name(path: AccessPath) -> String {
 pub(crate) struct Engine {
     rows: AccessEngine,
     columns: AccessEngine,
-    stop: AtomicBool,
 }
 
-/// An engine for these paths, with nothing in memory yet.
+/// An engine for these paths, with nothing in memory yet, which reads every code.
 pub(crate) fn access_engine(rows: u64, paths: &[AccessPath], clock: Clock) -> Result<AccessEngine, String> {
     let builders = std::thread::available_parallelism().map_or(1, usize::from);
     let settings = AccessSettings {
         rows,
         seed: SEED,
-        level: Level::QueryLow,
+        asked: Asked::AllPass,
         paths: paths.to_vec(),
-        builders,
-        column_bytes_max: u64::MAX,
+        level: "query-low".into(),
+        zone_maps: false,
+        builders: Some(builders),
+        memory: None,
+        watch: Watch::Counters,
     };
-    AccessEngine::new(settings, clock).map_err(|error| error.to_string())
+    let mut engine = AccessEngine::new(settings, clock, Arc::default()).map_err(|error| error.to_string())?;
+    engine.plan(paths).map_err(|error| error.to_string())?;
+    Ok(engine)
 }
 
 impl Engine {
@@ -65,10 +69,9 @@ impl Engine {
         let mut engine = Engine {
             rows: access_engine(rows, &ROW_PATHS, clock)?,
             columns: access_engine(rows, &[AccessPath::ColumnScan], clock)?,
-            stop: AtomicBool::new(false),
         };
-        engine.columns.prepare(AccessPath::ColumnScan, &engine.stop).map_err(|error| error.to_string())?;
-        engine.rows.prepare(AccessPath::FullScan, &engine.stop).map_err(|error| error.to_string())?;
+        turn_to(&mut engine.columns, AccessPath::ColumnScan, Asked::AllPass)?;
+        turn_to(&mut engine.rows, AccessPath::FullScan, Asked::AllPass)?;
         Ok(engine)
     }
 
@@ -76,8 +79,8 @@ impl Engine {
     pub(crate) fn take_turn(&mut self) -> Result<Vec<Reading>, String> {
         let mut readings = self.columns()?;
         for path in ROW_PATHS {
-            self.rows.prepare(path, &self.stop).map_err(|error| error.to_string())?;
-            let sample = sample(&mut self.rows, Asked::AllPass, 1, SAMPLE_TIME)?;
+            turn_to(&mut self.rows, path, Asked::AllPass)?;
+            let sample = sample(&mut self.rows, 1, SAMPLE_TIME)?;
             readings.push(sample.by_processor(&row_path_name(path), Asked::AllPass));
         }
         Ok(readings)
@@ -85,14 +88,14 @@ impl Engine {
 
     fn columns(&mut self) -> Result<Vec<Reading>, String> {
         let mut readings = Vec::new();
-        self.prepare_columns(AccessPath::ColumnScan)?;
         for asked in [Asked::AllPass, Asked::HalfPass] {
-            let alone = sample(&mut self.columns, asked, 1, SAMPLE_TIME)?;
+            turn_to(&mut self.columns, AccessPath::ColumnScan, asked)?;
+            let alone = sample(&mut self.columns, 1, SAMPLE_TIME)?;
             readings.push(alone.by_processor(COLUMN_SCAN, asked));
             readings.extend(self.by_clock(asked)?);
         }
-        self.prepare_columns(AccessPath::ColumnCount)?;
-        let count = sample(&mut self.columns, Asked::NoPredicate, 1, SAMPLE_TIME)?;
+        turn_to(&mut self.columns, AccessPath::ColumnCount, Asked::NoPredicate)?;
+        let count = sample(&mut self.columns, 1, SAMPLE_TIME)?;
         readings.push(count.by_processor(COLUMN_COUNT, Asked::NoPredicate));
         Ok(readings)
     }
@@ -102,7 +105,7 @@ impl Engine {
         let mut least: [Option<Reading>; 2] = [None, None];
         for _ in 0..SHORT_SAMPLES {
             for (at, name) in BY_CLOCK.into_iter().enumerate() {
-                let reading = sample(&mut self.columns, asked, at + 1, SHORT_SAMPLE_TIME)?.by_clock(name, asked);
+                let reading = sample(&mut self.columns, at + 1, SHORT_SAMPLE_TIME)?.by_clock(name, asked);
                 least[at] = match least[at].take() {
                     Some(before) if before.row_ns <= reading.row_ns => Some(before),
                     _ => Some(reading),
@@ -114,10 +117,11 @@ impl Engine {
             _ => Err("nothing was scanned".into()),
         }
     }
+}
 
-    fn prepare_columns(&mut self, path: AccessPath) -> Result<(), String> {
-        self.columns.prepare(path, &self.stop).map(drop).map_err(|error| error.to_string())
-    }
+/// Turns an engine to a path and a question.
+pub(crate) fn turn_to(engine: &mut AccessEngine, path: AccessPath, asked: Asked) -> Result<(), String> {
+    engine.prepare(path, asked, &mut |_, _| {}).map(drop).map_err(|error| error.to_string())
 }
 
 /// Some laps of a path.
@@ -128,16 +132,9 @@ pub(crate) struct Sample {
 }
 
 /// Every code read, as often as it takes to fill `time`.
-pub(crate) fn sample(engine: &mut AccessEngine, asked: Asked, threads: usize, time: Nanos) -> Result<Sample, String> {
+pub(crate) fn sample(engine: &mut AccessEngine, threads: usize, time: Nanos) -> Result<Sample, String> {
     let mut scan = |laps: u64| {
-        let pass = ScanPass {
-            asked,
-            threads,
-            laps: laps as u32,
-            zone_maps: ZoneMaps::Off,
-            kernel: None,
-            watch: Watch::Counters,
-        };
+        let pass = ScanPass { threads, laps: laps as u32, kernel: None };
         engine.scan(&pass).map_err(|error| error.to_string())
     };
     // The first one warms the caches and is not looked at.
@@ -160,12 +157,12 @@ impl Sample {
 
     /// Bytes of columns that were read in a second.
     pub(crate) fn bytes_per_second(&self) -> f64 {
-        self.cost.column_bytes.unwrap_or(0) as f64 / self.cost.elapsed.as_seconds()
+        self.cost.touched.unwrap_or(0) as f64 / self.cost.elapsed.as_seconds()
     }
 
     /// Bytes of columns that one lap read.
     pub(crate) fn bytes(&self) -> f64 {
-        self.cost.column_bytes.unwrap_or(0) as f64 / self.laps
+        self.cost.touched.unwrap_or(0) as f64 / self.laps
     }
 
     fn reading(&self, contender: &str, asked: Asked, time: Nanos) -> Reading {

@@ -7,11 +7,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use subjects::AccessPaths;
-use subjects::access_paths::{AccessPath, Asked, ScanPass, Watch, ZoneMaps};
+use subjects::access_paths::{AccessPath, Asked, ScanPass};
 use sys::time::Clock;
 use sys::valgrind::{Callgrind, Part, counted};
 
-use crate::scan::engine::access_engine;
+use crate::scan::engine::{access_engine, turn_to};
 
 /// Two units of columns: what is done once a unit is counted in its proportion.
 const ROWS: u64 = 1 << 20;
@@ -27,9 +27,8 @@ const LIMIT: Duration = Duration::from_secs(600);
 pub(crate) fn scan_counted(asked: Asked) -> Result<(), String> {
     let path = if asked == Asked::NoPredicate { AccessPath::ColumnCount } else { AccessPath::ColumnScan };
     let mut engine = access_engine(ROWS, &[path], Clock::calibrate())?;
-    engine.prepare(path, &AtomicBool::new(false)).map_err(|error| error.to_string())?;
-    let pass =
-        ScanPass { asked, threads: 1, laps: LAPS, zone_maps: ZoneMaps::Off, kernel: None, watch: Watch::Counters };
+    turn_to(&mut engine, path, asked)?;
+    let pass = ScanPass { threads: 1, laps: LAPS, kernel: None };
     let cost = counted(|| (), || engine.scan(&pass)).map_err(|error| error.to_string())?;
     if cost.rows == ROWS { Ok(()) } else { Err(format!("{} rows were scanned", cost.rows)) }
 }

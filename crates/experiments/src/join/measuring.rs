@@ -134,7 +134,7 @@ fn check_agreement(plans: &[Plan], samples: &[Vec<JoinCost>]) -> Result<(), Expe
         let counts = [rows(0), rows(index)];
         if counts[0] != counts[1] {
             return Err(ExperimentError::PathsDisagree {
-                paths: [plans[0].name.name(), plans[index].name.name()],
+                paths: [plans[0].name.name().into(), plans[index].name.name().into()],
                 counts,
             });
         }

@@ -1,8 +1,6 @@
 //! What experiments on a PostgreSQL server have in common: what is said of the server, of others who use it, and of
 //! what could not be removed from it; the tool's own share; and rehearsals, in which nothing is measured.
 
-pub(crate) mod share;
-
 use measure::Finding;
 use measure::quantity::size_in_words;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! The same scan in a child under valgrind: what it executed, where the processor does not tell.
+//! The same scan in a child under valgrind: what it executed, where the processor does not count.
 //!
 //! The child has a smaller table, because valgrind takes some fifty times as long: what a row costs in instructions
 //! does not depend on the number of rows. A pass that reads no column costs something for each unit and nothing for a
@@ -12,13 +12,12 @@ use std::time::Duration;
 
 use measure::Finding;
 use serde::{Deserialize, Serialize};
-use subjects::AccessPaths;
-use subjects::access_engine::{AccessEngine, AccessSettings};
-use subjects::access_paths::{AccessPath, Kernel, ScanPass, Watch};
+use subjects::access_paths::{AccessPath, AccessPaths, AccessSettings, CountedRows, ScanPass, Watch};
+use subjects::{Environment, Opening, Place};
 use sys::time::Clock;
 use sys::valgrind::{self, Callgrind, Part, Simulated};
 
-use super::ScanParameters;
+use super::parameters::ScanParameters;
 use crate::counters::ValgrindRun;
 use crate::error::ExperimentError;
 use crate::journal::{Journal, Stop};
@@ -41,8 +40,8 @@ const CHILD_TIME_PER_ROW: Duration = Duration::from_micros(60);
 /// The command that scans under valgrind, and how it is run.
 #[derive(Clone, Debug)]
 pub struct CountedChild {
-    /// Program and arguments: something that calls [`scan_counted`] with [`ScanParameters::counted`] and prints what
-    /// that gives as JSON.
+    /// Program and arguments: something that calls [`scan_counted`] with [`ScanParameters::counted`] and prints its
+    /// result as JSON. The subject and its paths are added: `--on WORD --path PATH,...`.
     pub words: Vec<OsString>,
     /// Folder for valgrind's files, and the longest time that it may take.
     pub valgrind: ValgrindRun,
@@ -68,8 +67,8 @@ pub struct CountedPass {
 pub(super) struct Counted {
     pub(super) rows: u64,
     pub(super) gets: u64,
-    pub(super) kernel: Option<Kernel>,
-    /// How it came about, behind the name of the tool; empty where it was this program's own child.
+    pub(super) kernel: Option<String>,
+    /// How it was counted, behind the name of the tool; empty where it was this program's own child.
     pub(super) how: &'static str,
     pub(super) events: Simulated,
     /// Where no column was read: how many units were answered for, and the same over a table of more of them.
@@ -88,101 +87,137 @@ pub(super) struct ManyUnits {
 pub(super) struct CountedPaths(Vec<(AccessPath, Counted)>);
 
 impl CountedPaths {
+    /// What a subject counted by itself.
+    pub(super) fn of_rows(counted: Vec<CountedRows>) -> CountedPaths {
+        let of = |one: CountedRows| {
+            let CountedRows { path, rows, gets, how, events } = one;
+            (path, Counted { rows, gets, kernel: None, how, events, units: None })
+        };
+        CountedPaths(counted.into_iter().map(of).collect())
+    }
+
     pub(super) fn of(&self, path: AccessPath) -> Option<&Counted> {
         self.0.iter().find(|(of, _)| *of == path).map(|(_, counted)| counted)
     }
 }
 
 impl ScanParameters {
-    /// The parameters of the child under valgrind.
+    /// The parameters of the child under valgrind, which gets its subject and its paths besides.
     pub fn counted(&self) -> ScanParameters {
-        ScanParameters {
-            rows: self.rows.min(COUNTED_ROWS),
-            paths: self.chosen(),
-            threads: vec![1],
-            repeat: 1,
-            child: None,
-            ..self.clone()
-        }
+        let rows = Some(self.rows().min(COUNTED_ROWS));
+        ScanParameters { rows, path: Vec::new(), threads: vec![1], repeat: 1, ..self.clone() }
     }
 }
 
-/// The child's part: scans each path once while valgrind counts, and tells what was scanned.
+/// The child's part: scans each path once while valgrind counts, and says what was scanned.
 ///
-/// Errors as the engine, and where two paths answer differently.
-pub fn scan_counted(parameters: &ScanParameters, stop: &Stop) -> Result<Vec<CountedPass>, ExperimentError> {
-    let paths = parameters.chosen();
-    let mut engine = engine(parameters, parameters.rows, &paths, 1)?;
+/// Errors as the subject, and where two paths answer differently.
+pub fn scan_counted(
+    parameters: &ScanParameters,
+    environment: &Environment,
+    stop: &Stop,
+) -> Result<Vec<CountedPass>, ExperimentError> {
+    parameters.check()?;
+    let place = parameters.on.iter().next();
+    let place = place.ok_or_else(|| ExperimentError::Parameters("--on names nothing to scan".into()))?;
+    let child = Child { parameters, place, environment, stop };
+    let (mut subject, paths) = child.open(parameters.rows(), 1, &parameters.path)?;
     let mut expected = None;
     let mut passes = Vec::new();
     for path in paths {
-        let (pass, count) = count_pass(parameters, &mut engine, path, "", stop)?;
+        let (pass, count) = child.count_pass(&mut *subject, path, "")?;
         let (other, known) = *expected.get_or_insert((path, count));
         if known != count {
-            let paths = [other.name(), path.name()];
+            let paths = [other, path].map(|path| path.name().to_string());
             return Err(ExperimentError::PathsDisagree { paths, counts: [known, count] });
         }
         let is_of_units = pass.units.is_some();
         passes.push(pass);
         if is_of_units {
-            let mut engine = self::engine(parameters, ROWS_OF_UNITS, &[path], UNITS)?;
-            passes.push(count_pass(parameters, &mut engine, path, MANY_UNITS, stop)?.0);
+            let (mut subject, _) = child.open(ROWS_OF_UNITS, UNITS, &[path])?;
+            passes.push(child.count_pass(&mut *subject, path, MANY_UNITS)?.0);
         }
     }
     Ok(passes)
 }
 
-fn engine(
-    parameters: &ScanParameters,
-    rows: u64,
-    paths: &[AccessPath],
-    builders: usize,
-) -> Result<AccessEngine, ExperimentError> {
-    let (seed, level, paths) = (parameters.seed, parameters.level, paths.to_vec());
-    let settings = AccessSettings { rows, seed, level, paths, builders, column_bytes_max: u64::MAX };
-    Ok(AccessEngine::new(settings, Clock::calibrate())?)
+/// What the child works with.
+struct Child<'a> {
+    parameters: &'a ScanParameters,
+    place: &'a dyn Place,
+    environment: &'a Environment,
+    stop: &'a Stop,
 }
 
-/// One pass that is counted under the path's name and what stands behind it, and its answer.
-fn count_pass(
-    parameters: &ScanParameters,
-    engine: &mut AccessEngine,
-    path: AccessPath,
-    behind: &str,
-    stop: &Stop,
-) -> Result<(CountedPass, u64), ExperimentError> {
-    let facts = engine.prepare(path, stop.flag())?;
-    let cost = engine.scan(&ScanPass {
-        asked: parameters.asked,
-        threads: 1,
-        laps: 1,
-        zone_maps: parameters.zone_maps,
-        kernel: None,
-        watch: Watch::Valgrind,
-    })?;
-    let name = format!("{}{behind}", path.name());
-    let part = CString::new(name.as_str()).map_err(|error| ExperimentError::Process(error.to_string()))?;
-    valgrind::dump_stats_as(&part);
-    let is_of_units = cost.units_read == 0 && cost.units_unread > 0;
-    let kernel = facts.kernel.filter(|_| !is_of_units).map(|kernel| kernel.name().to_string());
-    let units = is_of_units.then_some(cost.units_unread);
-    Ok((CountedPass { path: name, rows: cost.rows, gets: cost.gets, kernel, units }, cost.count))
+impl Child<'_> {
+    /// Opens the subject over a table that this many threads make, and gives its paths that can answer the question.
+    fn open(
+        &self,
+        rows: u64,
+        builders: usize,
+        paths: &[AccessPath],
+    ) -> Result<(Box<dyn AccessPaths>, Vec<AccessPath>), ExperimentError> {
+        let settings = AccessSettings {
+            rows,
+            paths: paths.to_vec(),
+            builders: Some(builders),
+            watch: Watch::Valgrind,
+            ..self.parameters.settings(None)
+        };
+        let offer = self.place.access_paths(&settings);
+        let open = offer.map_err(|absence| ExperimentError::Parameters(absence.reason))?;
+        let mut subject = open(&mut Opening {
+            environment: self.environment,
+            clock: Clock::calibrate(),
+            stop: self.stop.share(),
+            progress: &mut |_, _| {},
+        })?;
+        let offers = subject.paths(self.parameters.question).into_iter();
+        let offers =
+            offers.filter(|offer| offer.absence.is_none() && (paths.is_empty() || paths.contains(&offer.path)));
+        let paths: Vec<AccessPath> = offers.map(|offer| offer.path).collect();
+        subject.plan(&paths)?;
+        Ok((subject, paths))
+    }
+
+    /// One pass that is counted under the path's name and what stands behind it, and its answer.
+    fn count_pass(
+        &self,
+        subject: &mut dyn AccessPaths,
+        path: AccessPath,
+        behind: &str,
+    ) -> Result<(CountedPass, u64), ExperimentError> {
+        let facts = subject.prepare(path, self.parameters.question, &mut |_, _| {})?;
+        let cost = subject.scan(&ScanPass { threads: 1, laps: 1, kernel: None })?;
+        let name = format!("{}{behind}", path.name());
+        let part = CString::new(name.as_str()).map_err(|error| ExperimentError::Process(error.to_string()))?;
+        valgrind::dump_stats_as(&part);
+        let of_units = cost.units.filter(|units| units.read == 0 && units.unread > 0);
+        let kernel = facts.kernel.filter(|_| of_units.is_none()).map(String::from);
+        let units = of_units.map(|units| units.unread);
+        Ok((CountedPass { path: name, rows: cost.rows, gets: cost.gets, kernel, units }, cost.count))
+    }
 }
 
-/// Runs the child. What it did not count is a finding, because everything else can still be measured.
-pub(super) fn under_valgrind(
+/// Runs the child on the subject of this word of `--on`. What it did not count is a finding, because everything else
+/// can still be measured.
+pub(super) fn in_child(
     parameters: &ScanParameters,
+    (on, paths): (&str, &[AccessPath]),
     child: &CountedChild,
     machine: &Machine,
     journal: &mut dyn Journal,
 ) -> CountedPaths {
-    let rows = parameters.rows.min(COUNTED_ROWS);
+    let rows = parameters.rows().min(COUNTED_ROWS);
     journal.step("counting instructions under valgrind", CHILD_TIME_PER_ROW * rows as u32);
     let last_cache = machine.host.caches.iter().map(|cache| cache.bytes).max();
     let last_cache =
-        last_cache.map(|bytes| (u128::from(bytes) * u128::from(rows) / u128::from(parameters.rows)) as u64);
+        last_cache.map(|bytes| (u128::from(bytes) * u128::from(rows) / u128::from(parameters.rows())) as u64);
+    let names = paths.iter().map(|path| path.name()).collect::<Vec<_>>().join(",");
+    let words: Vec<OsString> =
+        child.words.iter().cloned().chain(["--on", on, "--path", &names].map(OsString::from)).collect();
     let callgrind = Callgrind {
-        words: &child.words,
+        words: &words,
         part: Part::BetweenRequests,
         scratch: &child.valgrind.scratch,
         limit: Some(child.valgrind.limit),
@@ -195,7 +230,7 @@ pub(super) fn under_valgrind(
     };
     match counted {
         Ok(counted) => {
-            tell(&counted, rows, journal);
+            report(&counted, rows, journal);
             counted
         }
         Err(reason) => {
@@ -206,7 +241,7 @@ pub(super) fn under_valgrind(
     }
 }
 
-/// What the child said of its passes, beside what valgrind counted of them.
+/// What the child said of its passes, with what valgrind counted of them.
 fn paths_of(counted: &valgrind::Counted) -> Result<CountedPaths, String> {
     if !counted.ended.status.success() {
         return Err(format!("the scan ended there with {}", counted.ended.status));
@@ -219,7 +254,7 @@ fn paths_of(counted: &valgrind::Counted) -> Result<CountedPaths, String> {
     };
     let mut paths = Vec::new();
     for pass in &passes {
-        let Some(path) = AccessPath::ALL.into_iter().find(|path| path.name() == pass.path) else { continue };
+        let Ok(path) = pass.path.parse::<AccessPath>() else { continue };
         let many = passes.iter().find(|other| other.path == format!("{}{MANY_UNITS}", pass.path));
         let units = match many.and_then(|many| Some((many, pass.units?, many.units?))) {
             Some((many, few, units)) if units > few => Some((few, ManyUnits { units, events: events(&many.path)? })),
@@ -228,22 +263,20 @@ fn paths_of(counted: &valgrind::Counted) -> Result<CountedPaths, String> {
         if pass.rows == 0 {
             return Err(format!("{} scanned no row there", pass.path));
         }
-        let kernel = pass.kernel.as_deref().and_then(Kernel::named);
-        let (rows, gets) = (pass.rows, pass.gets);
+        let (rows, gets, kernel) = (pass.rows, pass.gets, pass.kernel.clone());
         paths.push((path, Counted { rows, gets, kernel, how: "", events: events(&pass.path)?, units }));
     }
     Ok(CountedPaths(paths))
 }
 
 /// How the counts came about, once in a run.
-fn tell(counted: &CountedPaths, rows: u64, journal: &mut dyn Journal) {
+fn report(counted: &CountedPaths, rows: u64, journal: &mut dyn Journal) {
     let Some((_, first)) = counted.0.first() else { return };
-    let kernel = counted.0.iter().find_map(|(_, counted)| counted.kernel);
+    let kernel = counted.0.iter().find_map(|(_, counted)| counted.kernel.as_ref());
     let kernel = kernel.map_or(String::new(), |kernel| {
         format!(
-            " It knows no AVX-512: instructions and cycles of column-scan are those of the {} kernel, the cycles \
-             measured without valgrind.",
-            kernel.name()
+            " It knows no AVX-512: instructions and cycles of column-scan are those of the {kernel} kernel, the cycles \
+             measured without valgrind."
         )
     });
     journal.find(Finding::info(

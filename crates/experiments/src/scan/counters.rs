@@ -4,7 +4,7 @@
 //! cycles are the processor time at the core's measured frequency.
 
 use measure::{Case, Finding, Metric, Unit};
-use subjects::access_paths::{Kernel, ScanCost};
+use subjects::access_paths::ScanCost;
 use sys::counters::{HARDWARE_EVENTS, Rings};
 use sys::valgrind;
 
@@ -26,7 +26,7 @@ pub(super) struct Seen<'a> {
     /// The path under valgrind.
     pub(super) counted: Option<&'a Counted>,
     /// Samples by the kernel that valgrind counted, where that is another one than the samples'.
-    pub(super) by_counted_kernel: Option<(Kernel, &'a [ScanCost])>,
+    pub(super) by_counted_kernel: Option<(&'a str, &'a [ScanCost])>,
 }
 
 /// All that was counted, in a pass, for a row and for a get.
@@ -80,13 +80,13 @@ fn cycles_by_frequency(seen: &Seen<'_>) -> Vec<Metric> {
     let middle = (before + after) / 2.0;
     let mut source = format!("CPU clock at {middle:.3} GHz (chain of dependent additions, mean of before and after)");
     let costs = seen.by_counted_kernel.map_or(seen.costs, |(kernel, costs)| {
-        source = format!("{source}, {} kernel", kernel.name());
+        source = format!("{source}, {kernel} kernel");
         costs
     });
     let values: Vec<f64> = costs.iter().map(|cost| cost.cpu.0 as f64 * middle).collect();
     let mut metrics = spread(seen, costs, "cycles", &source, &values);
     if let Some((kernel, costs)) = seen.by_counted_kernel {
-        let source = format!("CPU clock of the threads over rows, {} kernel, which valgrind counts", kernel.name());
+        let source = format!("CPU clock of the threads over rows, {kernel} kernel, which valgrind counts");
         let row_time = |cost: &ScanCost| cost.cpu.0 as f64 / seen.laps / cost.rows.max(1) as f64;
         let values: Vec<f64> = costs.iter().map(row_time).collect();
         metrics.extend(Metric::of_samples("counted_row_time", Unit::Nanoseconds, &source, &values));
@@ -97,13 +97,13 @@ fn cycles_by_frequency(seen: &Seen<'_>) -> Vec<Metric> {
 /// What the child did, for as many rows and gets as are here.
 fn simulated(seen: &Seen<'_>) -> Vec<Metric> {
     let Some((counted, cost)) = seen.counted.zip(seen.costs.last()) else { return Vec::new() };
-    let kernel = counted.kernel.map_or(String::new(), |kernel| format!(", {} kernel", kernel.name()));
+    let kernel = counted.kernel.as_ref().map_or(String::new(), |kernel| format!(", {kernel} kernel"));
     let mut metrics = Vec::new();
     for event in events::simulated(&counted.events) {
         let (mut count, mut rows) = (event.count as f64, counted.rows as f64);
         let mut source = format!("{}{}{}, {rows} rows, one thread{kernel}", valgrind::SOURCE, counted.how, event.how);
         if let Some(units) = &counted.units {
-            (count, rows) = (of_units(&event, units, cost.units_unread), cost.rows as f64);
+            (count, rows) = (of_units(&event, units, cost.units.unwrap_or_default().unread), cost.rows as f64);
             source = format!("{}{}, by the number of units, one thread", valgrind::SOURCE, event.how);
         }
         let mut add = |name: String, source: String, value: f64| {
@@ -215,7 +215,7 @@ mod tests {
         let metrics_of_best = metrics(&seen(&costs));
         assert_eq!(of(&metrics_of_best, "cycles_per_row").map(Metric::median), Some(20.0), "1000 ns at 4 GHz");
         let slower = [ScanCost { cpu: Nanos(3000), ..cost(&[]) }];
-        let metrics = metrics(&Seen { by_counted_kernel: Some((Kernel::Avx2, &slower)), ..seen(&costs) });
+        let metrics = metrics(&Seen { by_counted_kernel: Some(("avx2", &slower)), ..seen(&costs) });
         let cycles = of(&metrics, "cycles_per_row").unwrap();
         assert_eq!((cycles.median(), cycles.source.contains("avx2 kernel")), (60.0, true));
         assert_eq!(of(&metrics, "counted_row_time").map(Metric::median), Some(15.0));

@@ -1,382 +1,204 @@
-//! scan: one question, asked of the same rows by six access paths, with everything in memory.
+//! scan: one question, asked of the same rows by several access paths, with everything cached.
 //!
-//! Blocks of rows with an index, columnar units and columns are in memory one after the other. All paths must give the
-//! same count: a run in which they do not ends with an error.
+//! All paths of all subjects must count alike: a run in which they do not ends with an error.
 
-mod answers;
+mod bench;
 mod counted;
 mod counters;
+mod findings;
 mod measuring;
-mod server;
+mod parameters;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 
-use measure::quantity::size_in_words;
-use measure::{Finding, Nanos, Parameters};
+use measure::Finding;
+use measure::quantity::whole_mebibytes;
 use serde_json::json;
-use storage::column::UNIT_ROWS;
-use storage::unit::Level;
-use subjects::AccessPaths;
-use subjects::access_engine::{AccessEngine, AccessSettings};
-use subjects::access_paths::{AccessPath, Asked, MemoryNeed, PathFacts, Structure, ZoneMaps};
-use sys::counters as machine_counters;
-use sys::host;
-use sys::memory::{Pages, Stream};
+use subjects::access_paths::{AccessPath, AccessPaths, Counting, MemoryNeed, PathOffer};
+use subjects::{Environment, Opener, SubjectError};
+use sys::{counters as machine_counters, host};
 
-pub use self::server::{Beside, OnServer, rehearse, run_beside};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
 use crate::own_cost;
+use crate::subject_run::{self, Descriptions};
+use bench::{Bench, STREAM_BYTES};
 use counted::CountedPaths;
 pub use counted::{COUNTED_ROWS, CountedChild, CountedPass, scan_counted};
+use findings::SubjectCases;
 use measuring::Measured;
-
-/// Rows unless the user says otherwise, and rows of the published table.
-pub const ROWS: u64 = 7_000_000;
-/// Rows of the published table.
-pub const PUBLISHED_ROWS: u64 = 69_642_625;
-
-/// Most threads of a scan.
-const THREADS_MAX: usize = 1024;
-
-/// Memory that is read in sequence to learn its bandwidth: many times the last cache of most processors.
-const STREAM_BYTES: u64 = 512 << 20;
+pub use parameters::{PUBLISHED_ROWS, ROWS, ROWS_BESIDE, ScanParameters};
 
 /// Share of the available memory that a run may take, in percent: the rest of the machine wants some too.
 const MEMORY_SHARE: u64 = 95;
 
-/// Threads that build columns, at most: each collects a unit of its own.
-const BUILDERS_MAX: usize = 8;
-
-/// Parameters of the experiment.
-#[derive(Clone, Debug)]
-pub struct ScanParameters {
-    /// Rows of the table.
-    pub rows: u64,
-    /// Ways to the rows; empty: all that can answer the question.
-    pub paths: Vec<AccessPath>,
-    /// What is asked.
-    pub asked: Asked,
-    /// Numbers of threads, for the paths that can be shared.
-    pub threads: Vec<usize>,
-    /// Whether units of columns may be skipped.
-    pub zone_maps: ZoneMaps,
-    /// How hard columnar units are compressed.
-    pub level: Level,
-    /// Samples of a case.
-    pub repeat: usize,
-    /// Bytes that the run may take; `None`: what is free.
-    pub memory: Option<u64>,
-    /// What the rows depend on.
-    pub seed: u64,
-    /// The same scan under valgrind, for machines whose processor counts nothing; `None`: no instructions there.
-    pub child: Option<CountedChild>,
-}
-
-impl ScanParameters {
-    /// Refuses what cannot be, with a sentence that says what can.
-    pub fn check(&self) -> Result<(), ExperimentError> {
-        let refuse = |sentence: String| Err(ExperimentError::Parameters(sentence));
-        if self.rows == 0 {
-            return refuse("--rows 0: a table without rows has nothing to scan; give 1 or more".into());
-        }
-        if self.repeat == 0 {
-            return refuse("--repeat must be at least 1".into());
-        }
-        if self.threads.is_empty() {
-            return refuse("--threads needs a number: give 1, or a list such as 1,2".into());
-        }
-        if let Some(threads) = self.threads.iter().find(|threads| !(1..=THREADS_MAX).contains(*threads)) {
-            return refuse(format!("--threads {threads} cannot be: give 1 to {THREADS_MAX}"));
-        }
-        match self.paths.iter().find_map(|path| Some((path, unfit(*path, self.asked)?))) {
-            Some((path, reason)) => refuse(format!(
-                "--path {} cannot answer --question {}: {reason}; leave one of the two out",
-                path.name(),
-                self.asked.name()
-            )),
-            None => Ok(()),
-        }
-    }
-
-    /// The paths to be measured, each once, in the order of the document.
-    fn chosen(&self) -> Vec<AccessPath> {
-        let is_chosen = |path: &AccessPath| match self.paths.is_empty() {
-            true => unfit(*path, self.asked).is_none(),
-            false => self.paths.contains(path),
-        };
-        AccessPath::ALL.into_iter().filter(is_chosen).collect()
+/// Opens each place that the parameters name, measures it, and has it remove what it made. ^C ends the run after the
+/// pass under way; what was kept is kept.
+///
+/// `child` counts instructions under valgrind where the processor counts none; `None` leaves them out.
+pub fn run(
+    parameters: &ScanParameters,
+    environment: &Environment,
+    child: Option<&CountedChild>,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    parameters.check()?;
+    let settings = parameters.settings(memory_limit(parameters));
+    let openers = subject_run::openers(&parameters.on, |place| place.access_paths(&settings), journal)?;
+    match measure(parameters, openers, &Surroundings { environment, child, machine }, journal) {
+        Err(ExperimentError::Stopped) => Ok(()),
+        outcome => outcome,
     }
 }
 
-/// Why a path does not answer a question; `None` where it does.
-fn unfit(path: AccessPath, asked: Asked) -> Option<&'static str> {
-    match (path, asked) {
-        (AccessPath::ColumnCount, Asked::HalfPass) => Some("it counts without a predicate"),
-        (AccessPath::ColumnScan, Asked::NoPredicate) => {
-            Some("it is the scan with a predicate, and column-count without")
-        }
-        (path, Asked::HalfPass) if path.is_index() => Some("an index scan compares its key and no other column"),
-        _ => None,
-    }
-}
-
-/// A path whose structure is in memory.
-struct Prepared {
-    facts: PathFacts,
-    /// What making it took; hardly anything where another path had made it.
-    time: Nanos,
-}
-
-/// What every step is given.
-struct Bench<'a> {
-    parameters: &'a ScanParameters,
+/// What all subjects are measured with.
+struct Surroundings<'a> {
+    environment: &'a Environment,
+    child: Option<&'a CountedChild>,
     machine: &'a Machine,
-    /// The name of the engine where a server is measured beside it.
-    subject: Option<&'static str>,
-    engine: AccessEngine,
-    /// Memory for the ceiling of every scan; `None` where there is none for it.
-    stream: Option<Stream>,
-    /// The answer that all paths must give, and the path that gave it.
-    expected: Option<(AccessPath, u64)>,
-    /// What valgrind counted; nothing where the processor counts.
-    counted: CountedPaths,
 }
 
-/// Runs the experiment. ^C ends it after the pass under way; what was kept is kept.
-pub fn run(parameters: &ScanParameters, machine: &Machine, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
-    measure_engine(parameters, None, machine, journal)?;
-    if !machine.stop.requested() {
-        machine.report_disturbances(journal);
+/// Measures the subjects one after the other.
+fn measure(
+    parameters: &ScanParameters,
+    openers: Vec<Opener<'_, dyn AccessPaths>>,
+    surroundings: &Surroundings<'_>,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    let Surroundings { environment, child, machine } = surroundings;
+    machine.report_absences(journal);
+    own_cost::measure(machine, journal);
+    let is_alone = openers.len() == 1;
+    let mut descriptions = Descriptions::default();
+    let (mut found, mut expected) = (Vec::new(), None);
+    for opener in openers {
+        let cases = subject_run::run_on(opener, environment, machine, journal, |subject, journal| {
+            let mut bench = Bench::new((parameters, machine), subject, is_alone, expected.take());
+            let cases = measure_subject(&mut bench, (*child, &mut descriptions), journal)?;
+            expected = bench.expected.take();
+            Ok(SubjectCases { name: bench.name, cases })
+        });
+        found.push(cases.map_err(refused)?);
     }
+    findings::compare(&found, journal);
+    machine.report_disturbances(journal);
     Ok(())
 }
 
-/// Measures the engine, under this name where it is not alone. What was measured, and the answer of all paths.
-fn measure_engine(
-    parameters: &ScanParameters,
-    subject: Option<&'static str>,
-    machine: &Machine,
+/// Parameters that a subject refuses are the user's to mend.
+fn refused(error: ExperimentError) -> ExperimentError {
+    match error {
+        ExperimentError::Subject(SubjectError::Parameters(sentence)) => ExperimentError::Parameters(sentence),
+        other => other,
+    }
+}
+
+/// All paths of one subject, and what their cases say.
+fn measure_subject(
+    bench: &mut Bench<'_>,
+    (child, descriptions): (Option<&CountedChild>, &mut Descriptions),
     journal: &mut dyn Journal,
-) -> Result<(Vec<Measured>, Option<u64>), ExperimentError> {
-    parameters.check()?;
-    let paths = parameters.chosen();
-    let available = host::available_memory();
-    let limit = limit(parameters, available);
-    let settings = AccessSettings {
-        rows: parameters.rows,
-        seed: parameters.seed,
-        level: parameters.level,
-        paths: paths.clone(),
-        builders: builders(parameters.rows, machine),
-        column_bytes_max: limit.unwrap_or(u64::MAX),
-    };
-    let engine = engine(settings, machine)?;
-    let counted = CountedPaths::default();
-    let mut bench = Bench { parameters, machine, subject, engine, stream: None, expected: None, counted };
+) -> Result<Vec<Measured>, ExperimentError> {
+    let offers = bench.subject.paths(bench.parameters.question);
+    report_absences(bench, &offers, journal);
+    let is_chosen = |offer: &PathOffer| offer.absence.is_none() && bench.parameters.wants(offer.path);
+    let offers: Vec<PathOffer> = offers.into_iter().filter(is_chosen).collect();
+    let paths: Vec<AccessPath> = offers.iter().map(|offer| offer.path).collect();
+    plan(bench, &paths, journal)?;
+    if let (Some(child), Some(_)) = (child, machine_counters::hardware_absence()) {
+        bench.counted = count(bench, &paths, child, journal)?;
+    }
     let mut found = Vec::new();
-    match bench.measure_all(&paths, limit, &mut found, journal) {
-        Err(ExperimentError::Stopped) => return Ok((found, None)),
-        outcome => outcome?,
+    for offer in offers {
+        let mut progress = |what: &str, expected| journal.step(what, expected);
+        let facts = bench.subject.prepare(offer.path, bench.parameters.question, &mut progress)?;
+        subject_run::keep_findings(bench.subject, journal);
+        bench.machine.stop.check()?;
+        let threads = if offer.is_shared_by_threads { bench.parameters.threads.clone() } else { vec![1] };
+        for threads in threads {
+            found.push(measuring::case(bench, (offer.path, &facts), threads, journal)?);
+            subject_run::keep_findings(bench.subject, journal);
+        }
     }
-    if !machine.stop.requested() {
-        answers::report(&found, parameters, machine, journal);
-    }
-    Ok((found, bench.expected.map(|(_, count)| count)))
+    // Only now has a subject seen all that it says about itself.
+    descriptions.add(bench.subject, journal);
+    findings::report(&found, bench, journal);
+    Ok(found)
 }
 
-/// Threads that make the structures. A part of less than a unit of columns would have its own dictionaries for nothing.
-fn builders(rows: u64, machine: &Machine) -> usize {
-    let units = usize::try_from(rows.div_ceil(UNIT_ROWS as u64)).unwrap_or(usize::MAX);
-    (machine.host.cores.unwrap_or(1) as usize).clamp(1, BUILDERS_MAX).min(units.max(1))
+/// Says of each path that is not measured why.
+fn report_absences(bench: &Bench<'_>, offers: &[PathOffer], journal: &mut dyn Journal) {
+    let asked = bench.parameters.question;
+    let on = if bench.is_alone { String::new() } else { format!(" on {}", bench.name) };
+    for path in AccessPath::all().filter(|path| bench.parameters.wants(*path)) {
+        let message = match offers.iter().find(|offer| offer.path == path) {
+            Some(PathOffer { absence: Some(reason), .. }) => {
+                format!("{path} was not asked the question {asked}{on}: {reason}.")
+            }
+            None if bench.parameters.path.contains(&path) => format!("{path} is not a path of {}.", bench.name),
+            _ => continue,
+        };
+        journal.find(Finding::info(&format!("absent-{path}"), message));
+    }
 }
 
-fn engine(settings: AccessSettings, machine: &Machine) -> Result<AccessEngine, ExperimentError> {
-    let rows = settings.rows;
-    AccessEngine::new(settings, machine.clock)
-        .map_err(|error| ExperimentError::Parameters(format!("--rows {rows} cannot be: {error}")))
+/// Says what the paths take, and refuses them where that is not there: better known before anything is made.
+fn plan(bench: &mut Bench<'_>, paths: &[AccessPath], journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+    journal.step("computing what the table takes", Duration::from_secs(2));
+    let needs = bench.subject.plan(paths)?;
+    subject_run::keep_findings(bench.subject, journal);
+    let Some(most) = needs.iter().map(|need| need.bytes).max() else { return Ok(()) };
+    let (parameters, limit) = (bench.parameters, memory_limit(bench.parameters));
+    let (rows, most) = (parameters.rows(), most.saturating_add(STREAM_BYTES));
+    let in_words = |need: &MemoryNeed| format!("{} for {}", whole_mebibytes(need.bytes), need.structure);
+    let sentence = needs.iter().map(in_words).collect::<Vec<_>>().join(", ");
+    journal.describe_subject("memory_needed", json!(most));
+    journal.describe_subject("memory_limit", json!(limit));
+    if let Some(limit) = limit.filter(|limit| most > *limit) {
+        let given = match parameters.memory {
+            Some(given) if given.0 == limit => "--memory gives",
+            _ => "can be had here (95 % of what is free)",
+        };
+        return Err(ExperimentError::Parameters(format!(
+            "{rows} rows need {} of memory at one time ({sentence}, one after the other, and {} to measure the \
+             bandwidth), and {} is what {given}: give fewer --rows, or leave the largest --path out",
+            whole_mebibytes(most),
+            whole_mebibytes(STREAM_BYTES),
+            whole_mebibytes(limit)
+        )));
+    }
+    let message = format!("{rows} rows were forecast to take {sentence}, one after the other.");
+    journal.find(Finding::info("memory-needed", message));
+    Ok(())
 }
 
 /// Bytes that the run may take: what the user gives, and no more than there is.
-fn limit(parameters: &ScanParameters, available: Option<u64>) -> Option<u64> {
-    let free = available.map(|bytes| bytes / 100 * MEMORY_SHARE);
-    match (parameters.memory, free) {
-        (Some(given), Some(free)) => Some(given.min(free)),
-        (given, free) => given.or(free),
-    }
+fn memory_limit(parameters: &ScanParameters) -> Option<u64> {
+    let free = host::available_memory().map(|bytes| bytes / 100 * MEMORY_SHARE);
+    let given = parameters.memory.map(|size| size.0);
+    given.min(free).or(given).or(free)
 }
 
-impl Bench<'_> {
-    fn measure_all(
-        &mut self,
-        paths: &[AccessPath],
-        limit: Option<u64>,
-        found: &mut Vec<Measured>,
-        journal: &mut dyn Journal,
-    ) -> Result<(), ExperimentError> {
-        self.check_memory(paths, limit, journal)?;
-        self.describe(paths, journal);
-        self.machine.report_absences(journal);
-        own_cost::measure(self.machine, journal);
-        if let (Some(child), Some(_)) = (&self.parameters.child, machine_counters::hardware_absence()) {
-            self.counted = counted::under_valgrind(self.parameters, child, self.machine, journal);
-            self.check_stop()?;
-        }
-        self.stream = Stream::new(STREAM_BYTES as usize, Pages::Huge).ok();
-        for path in paths {
-            let prepared = self.prepare(*path, journal)?;
-            describe_columns(&prepared.facts, journal);
-            for threads in self.thread_numbers(*path) {
-                found.push(measuring::case(self, *path, &prepared, threads, journal)?);
-            }
-        }
-        Ok(())
-    }
-
-    /// One thread where the path cannot be shared.
-    fn thread_numbers(&self, path: AccessPath) -> Vec<usize> {
-        if path.is_shared_by_threads() { self.parameters.threads.clone() } else { vec![1] }
-    }
-
-    /// Says what the run takes, and refuses it where that is not there: better told before anything is made.
-    fn check_memory(
-        &mut self,
-        paths: &[AccessPath],
-        limit: Option<u64>,
-        journal: &mut dyn Journal,
-    ) -> Result<(), ExperimentError> {
-        journal.step("computing what the table takes", Duration::from_secs(2));
-        let needs = self.engine.memory_needed(paths, self.machine.stop.flag())?;
-        let sentence = needs.iter().map(in_words).collect::<Vec<_>>().join(", ");
-        let most = needs.iter().map(|need| need.bytes).max().unwrap_or(0) + STREAM_BYTES;
-        journal.describe_subject("memory_needed", json!(most));
-        journal.describe_subject("memory_limit", json!(limit));
-        let rows = self.parameters.rows;
-        if let Some(limit) = limit.filter(|limit| most > *limit) {
-            let given = match self.parameters.memory {
-                Some(given) if given == limit => "--memory gives",
-                _ => "can be had here (95 % of what is free)",
-            };
-            return Err(ExperimentError::Parameters(format!(
-                "{rows} rows need {} of memory at one time ({sentence}, one after the other, and {} to measure the \
-                 bandwidth), and {} is what {given}: give fewer --rows, or leave the largest --path out",
-                whole_mebibytes(most),
-                whole_mebibytes(STREAM_BYTES),
-                whole_mebibytes(limit)
-            )));
-        }
-        journal.find(Finding::info(
-            "memory-needed",
-            format!("{rows} rows were forecast to take {sentence}, one after the other."),
-        ));
-        Ok(())
-    }
-
-    fn describe(&self, paths: &[AccessPath], journal: &mut dyn Journal) {
-        journal.describe_subject("kind", json!("engine"));
-        journal.describe_subject("rows", json!(self.parameters.rows));
-        journal.describe_subject("row_bytes", json!(self.engine.row_bytes()));
-        if let Ok(blocks) = self.engine.row_blocks() {
-            journal.describe_subject("row_blocks", json!(blocks));
-        }
-        for path in AccessPath::ALL.into_iter().filter(|path| !paths.contains(path)) {
-            if let Some(reason) = unfit(path, self.parameters.asked) {
-                let asked = self.parameters.asked.name();
-                let message = format!("{} was not asked the question {asked}: {reason}.", path.name());
-                journal.find(Finding::info(&format!("absent-{}", path.name()), message));
-            }
-        }
-    }
-
-    /// Brings the structure of a path into memory.
-    fn prepare(&mut self, path: AccessPath, journal: &mut dyn Journal) -> Result<Prepared, ExperimentError> {
-        let rows = self.parameters.rows;
-        // Nanoseconds a row, as measured on one core of an EPYC.
-        let expected = match path.structure() {
-            Structure::Rows => Duration::from_nanos(rows * 500),
-            Structure::Units => Duration::from_nanos(rows * 1500),
-            Structure::Columns => Duration::from_nanos(rows * 1500),
-        };
-        journal.step(&format!("making {} for {}", path.structure().name(), path.name()), expected);
-        let start = self.machine.clock.now();
-        let facts = self.engine.prepare(path, self.machine.stop.flag())?;
-        let time = self.machine.clock.now().since(start);
-        self.check_stop()?;
-        if let Some(pool) = self.engine.pool() {
-            self.report_huge_pages(pool.settings().bytes as u64, pool.huge_bytes(), journal);
-        }
-        Ok(Prepared { facts, time })
-    }
-
-    fn report_huge_pages(&self, bytes: u64, huge: Option<u64>, journal: &mut dyn Journal) {
-        if huge.is_none_or(|huge| huge < bytes / 2) {
-            journal.find(Finding::warning(
-                "huge-pages-not-granted",
-                format!(
-                    "A buffer pool was to stand on 2 MiB pages, but the system granted {} of {}: every get of a \
-                     block elsewhere contains a miss of the page table cache. Set \
-                     /sys/kernel/mm/transparent_hugepage/enabled to madvise or always.",
-                    huge.map_or("an unknown part".into(), whole_mebibytes),
-                    whole_mebibytes(bytes)
-                ),
-            ));
-        }
-    }
-
-    /// Ends the experiment when the user asked for that.
-    fn check_stop(&self) -> Result<(), ExperimentError> {
-        Ok(self.machine.stop.check()?)
-    }
-}
-
-/// A size as a sentence writes it, to the mebibyte from one on.
-fn whole_mebibytes(bytes: u64) -> String {
-    size_in_words(if bytes >= 1 << 20 { bytes >> 20 << 20 } else { bytes })
-}
-
-fn in_words(need: &MemoryNeed) -> String {
-    format!("{} for {}", whole_mebibytes(need.bytes), need.structure.name())
-}
-
-/// How each column came out, once in a run.
-fn describe_columns(facts: &PathFacts, journal: &mut dyn Journal) {
-    if facts.columns.is_empty() {
-        return;
-    }
-    let encodings = |column: &subjects::access_paths::ColumnFacts| {
-        let shares = column.encodings.iter().map(|(way, units)| format!("{units} × {way}"));
-        shares.collect::<Vec<_>>()
+/// Counts the instructions of the paths where the processor counts none.
+fn count(
+    bench: &mut Bench<'_>,
+    paths: &[AccessPath],
+    child: &CountedChild,
+    journal: &mut dyn Journal,
+) -> Result<CountedPaths, ExperimentError> {
+    let (asked, limit) = (bench.parameters.question, child.valgrind.limit);
+    let steps = &mut |what: &str, expected| journal.step(what, expected);
+    let counting = bench.subject.count_instructions(asked, limit, steps)?;
+    subject_run::keep_findings(bench.subject, journal);
+    let counted = match counting {
+        Counting::InChild(word) => counted::in_child(bench.parameters, (word, paths), child, bench.machine, journal),
+        Counting::Counted(rows) => CountedPaths::of_rows(rows),
+        Counting::None => CountedPaths::default(),
     };
-    let columns: Vec<_> = facts
-        .columns
-        .iter()
-        .map(|column| {
-            json!({
-                "name": column.name, "encodings": encodings(column), "bytes": column.bytes,
-                "compression_ratio": column.compression_ratio,
-            })
-        })
-        .collect();
-    journal.describe_subject("columns", json!(columns));
-}
-
-/// The parameters of a case.
-fn case_parameters(bench: &Bench<'_>, path: AccessPath, threads: usize) -> Parameters {
-    let asked = if path == AccessPath::ColumnCount { Asked::NoPredicate } else { bench.parameters.asked };
-    let mut parameters = Parameters::new();
-    if let Some(subject) = bench.subject {
-        parameters.insert("subject".into(), json!(subject));
-    }
-    parameters.insert("path".into(), json!(path.name()));
-    parameters.insert("question".into(), json!(asked.name()));
-    parameters.insert("threads".into(), json!(threads));
-    parameters.insert("table_rows".into(), json!(bench.parameters.rows));
-    if path == AccessPath::ColumnScan {
-        parameters.insert("zone_maps".into(), json!(bench.parameters.zone_maps == ZoneMaps::On));
-    }
-    if path == AccessPath::FullScanCompressed {
-        parameters.insert("level".into(), json!(bench.parameters.level.name()));
-    }
-    parameters
+    bench.machine.stop.check()?;
+    Ok(counted)
 }

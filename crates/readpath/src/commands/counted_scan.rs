@@ -20,10 +20,13 @@ fn define(command: Command) -> Command {
         .after_help("Examples:\n  valgrind --tool=callgrind --instr-atstart=no readpath counted-scan --rows 100000")
 }
 
-fn run(matches: &ArgMatches, _context: &Context) -> Result<Exit, Failure> {
-    let parameters = arguments::<Arguments>(matches)?.parameters()?;
+fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
+    let arguments = arguments::<Arguments>(matches)?;
+    let environment = arguments.environment(context);
+    let parameters = arguments.parameters()?;
     // A signal ends it at once: it keeps nothing.
-    let passes = scan_counted(&parameters, &Stop::default()).map_err(|error| Failure::new(Exit::Failed, error))?;
+    let passes =
+        scan_counted(&parameters, &environment, &Stop::default()).map_err(|error| Failure::new(Exit::Failed, error))?;
     let text = serde_json::to_string(&passes).map_err(|error| Failure::new(Exit::Failed, error))?;
     output::print(&text)?;
     Ok(Exit::Done)

@@ -1,5 +1,6 @@
 //! The embedded engine as a subject.
 
+pub mod access_paths;
 mod logical_reads;
 mod pass;
 mod place;

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use super::access_paths::AccessEngine;
 use super::logical_reads::{Engine, EngineSettings, check_cell};
+use crate::access_paths::{self, AccessPaths, AccessSettings};
 use crate::logical_reads::{Access, Asked, LogicalReads};
 use crate::place::{Offer, Place};
 use crate::subject::{Absence, ENGINE};
@@ -41,5 +43,11 @@ impl Place for EnginePlace {
             (opening.progress)("preparing the buffer pool", Duration::from_secs(1));
             Ok(Box::new(Engine::new(settings, opening.clock, opening.stop.clone())?))
         }))
+    }
+
+    fn access_paths(&self, settings: &AccessSettings) -> Offer<'_, dyn AccessPaths> {
+        access_paths::check_wanted(ENGINE, &AccessEngine::offers(settings.asked), settings)?;
+        let settings = settings.clone();
+        Ok(Box::new(move |opening| Ok(Box::new(AccessEngine::new(settings, opening.clock, opening.stop.clone())?))))
     }
 }

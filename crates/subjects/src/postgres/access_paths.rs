@@ -1,22 +1,36 @@
-//! The experiment on access paths on a PostgreSQL server: the engine's customers, and one question by several plans.
+//! A PostgreSQL server as a subject of the experiment on access paths: the customers in a table of its own, and one
+//! question by the planner's paths one by one, with everything in shared buffers.
 
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
-use measure::Nanos;
-use server::{Buffers, Plan, Schema, ServerError, Session, space};
+use measure::quantity::{counted, size_in_words, whole_mebibytes};
+use measure::{Finding, Metric, Nanos, Parameters, Unit};
+use serde_json::json;
+use server::{Buffers, Schema, ServerError, Session};
 use sys::counters::{Counters, Rings, Tally};
 
 use super::customers::{Customers, CustomersIndex};
+use super::instructions::{self, Count};
+use super::notes::Notes;
+use super::place::Reached;
+use super::planner_paths::{PlannerPath, SETTINGS, offers};
 use super::statement::Meter;
-use crate::access_paths::Asked;
-use crate::logical_reads::SubjectError;
+use crate::access_paths::{
+    AccessPath, AccessPaths, AccessSettings, Asked, Counting, MemoryNeed, PathFacts, PathOffer, Sampling, ScanCost,
+    ScanPass, Sources,
+};
+use crate::error::SubjectError;
+use crate::opening::{Opening, Progress, Recorder};
+use crate::subject::{Closing, Subject};
 
-/// Settings of the session. One process does all the work, in the order of the table and without being compiled.
-pub(super) const SETTINGS: [(&str, &str); 3] =
-    [("max_parallel_workers_per_gather", "0"), ("jit", "off"), ("synchronize_seqscans", "off")];
+/// Shared buffers of a private server: a scan of more than a quarter of them leaves nothing in them.
+const TABLES_IN_BUFFERS: u64 = 5;
+const SPARE_BUFFERS: u64 = 256 << 20;
 
-/// The planner's ways to a table, each of which can be turned off.
-const WAYS: [&str; 4] = ["enable_seqscan", "enable_indexscan", "enable_bitmapscan", "enable_indexonlyscan"];
+/// A scan of a table beyond this part of the shared buffers passes through a ring of them and leaves nothing behind.
+const BUFFERS_PART: u64 = 4;
 
 /// Bytes that a bitmap takes for a block of the table, with room: an entry has about 50.
 const BITMAP_BYTES_A_BLOCK: u64 = 128;
@@ -24,148 +38,114 @@ const BITMAP_BYTES_A_BLOCK: u64 = 128;
 const WORK_MEMORY_MAX: u64 = 256 << 20;
 const WORK_MEMORY_MIN: u64 = 4 << 20;
 
+/// Rows from which on the planner goes each way that it is left; below 5000 an index that holds more columns is as
+/// short.
+const ROWS_MIN: u64 = 10_000;
+
+/// About what loading a row takes with its indexes.
+const LOAD_TIME_A_ROW: Duration = Duration::from_micros(8);
+
 /// How often the statement runs before everything is in shared buffers, or never will be.
 const WARMING_RUNS: usize = 3;
 
-/// A way to the rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ServerPath {
-    /// By the index on the postal code, every row fetched when it comes up.
-    IndexBadClustering,
-    /// The same index, but the rows are collected first and fetched in the order of the table.
-    BitmapScan,
-    /// By the index on the customer's number: the rows stand in its order.
-    IndexGoodClustering,
-    /// Every block of rows, in order.
-    FullScan,
-    /// By an index that holds both columns of the question; the table is not touched.
-    IndexOnlyScan,
-}
+/// How often the cost of a statement that does nothing is measured.
+const EMPTY_STATEMENTS: usize = 21;
 
-impl ServerPath {
-    /// All of them, in the order in which they are measured.
-    pub const ALL: [ServerPath; 5] = [
-        ServerPath::IndexBadClustering,
-        ServerPath::BitmapScan,
-        ServerPath::IndexGoodClustering,
-        ServerPath::FullScan,
-        ServerPath::IndexOnlyScan,
-    ];
-
-    /// The name of the case parameter; that of the engine's path where there is the same.
-    pub fn name(self) -> &'static str {
-        match self {
-            ServerPath::IndexBadClustering => "index-bad-clustering",
-            ServerPath::BitmapScan => "bitmap-scan",
-            ServerPath::IndexGoodClustering => "index-good-clustering",
-            ServerPath::FullScan => "full-scan",
-            ServerPath::IndexOnlyScan => "index-only-scan",
-        }
-    }
-
-    /// The index that it goes by.
-    pub fn index(self) -> Option<CustomersIndex> {
-        match self {
-            ServerPath::IndexBadClustering | ServerPath::BitmapScan => Some(CustomersIndex::PostalCode),
-            ServerPath::IndexGoodClustering => Some(CustomersIndex::Id),
-            ServerPath::IndexOnlyScan => Some(CustomersIndex::IdWithValid),
-            ServerPath::FullScan => None,
-        }
-    }
-
-    /// Why it does not answer a question; `None` where it does.
-    pub fn unfit(self, asked: Asked) -> Option<&'static str> {
-        match (self, asked) {
-            (ServerPath::FullScan, _) | (_, Asked::AllPass) => None,
-            (ServerPath::IndexOnlyScan, Asked::NoPredicate) => None,
-            (_, Asked::NoPredicate) => {
-                Some("PostgreSQL goes by an index only where something is compared with its key")
-            }
-            (_, Asked::HalfPass) => Some("an index scan compares its key and no other column"),
-        }
-    }
-
-    /// The one way to a table that is left to the planner. An index-only scan is an index scan to the planner, and
-    /// where it can be, the cheaper one.
-    fn ways(self) -> &'static [&'static str] {
-        match self {
-            ServerPath::IndexBadClustering | ServerPath::IndexGoodClustering => &["enable_indexscan"],
-            ServerPath::BitmapScan => &["enable_bitmapscan"],
-            ServerPath::FullScan => &["enable_seqscan"],
-            ServerPath::IndexOnlyScan => &["enable_indexscan", "enable_indexonlyscan"],
-        }
-    }
-
-    /// The step of the plan that gives the rows.
-    fn step(self) -> &'static str {
-        match self {
-            ServerPath::IndexBadClustering | ServerPath::IndexGoodClustering => "Index Scan",
-            ServerPath::BitmapScan => "Bitmap Heap Scan",
-            ServerPath::FullScan => "Seq Scan",
-            ServerPath::IndexOnlyScan => "Index Only Scan",
-        }
-    }
-
-    /// The settings that leave the planner no other way.
-    pub(super) fn settings(self) -> [(&'static str, &'static str); 4] {
-        WAYS.map(|way| (way, if self.ways().contains(&way) { "on" } else { "off" }))
-    }
-
-    /// The statement that asks the question of a table.
-    pub fn statement(self, asked: Asked, table: &Customers) -> String {
-        let condition = match (self.index(), asked) {
-            (_, Asked::NoPredicate) => "",
-            (_, Asked::HalfPass) => " WHERE cust_year_of_birth > 1950",
-            (Some(CustomersIndex::PostalCode), Asked::AllPass) => " WHERE cust_postal_code > '0'",
-            (_, Asked::AllPass) => " WHERE cust_id > 0",
-        };
-        format!("SELECT count(cust_valid) FROM {}{condition}", table.full_name())
-    }
-}
-
-/// What is known of a path before it is measured.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ServerPathFacts {
-    /// What the statement counts.
-    pub count: u64,
-    /// Blocks of the table.
-    pub blocks: u64,
-    /// Blocks of the index that it goes by.
-    pub index_blocks: Option<u64>,
-    /// How well the rows follow the order of the index's key, -1 to 1, as the server's own statistics have it.
-    pub correlation: Option<f64>,
-    /// Blocks that one pass asks for, of the table and the index, and those among them that were not in shared buffers
-    /// when everything that could be there was.
-    pub buffers: Buffers,
-    /// Rows that an index-only scan still had to look for in the table.
-    pub heap_fetches: Option<u64>,
-    /// Blocks of which a bitmap remembered every row; fewer than the blocks of the table where it had no room.
-    pub exact_blocks: Option<u64>,
-}
-
-/// What passes took, all laps together.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ServerScan {
-    /// Processor time of the backend, or the execution time, as the meter's source says.
-    pub cost: Nanos,
-    /// From the first statement's sending to the last one's answer.
-    pub elapsed: Nanos,
-    /// What the processor and the kernel counted of the backend, where it runs on this machine.
-    pub tally: Tally,
-}
+/// A sample lasts at least this long: the end of a statement, some microseconds, vanishes in it.
+const SAMPLE_TIME: Nanos = Nanos::from_millis(50);
+const LAPS_MAX: u32 = 256;
 
 /// A server with the table of customers in the schema of a run.
-pub struct ServerPaths {
-    schema: Schema,
-    meter: Meter,
+pub struct PostgresPaths {
+    // What is made and the session end before a private server does.
+    schema: Option<Schema>,
+    session: Option<Session>,
+    reached: Reached,
+    recorder: Option<Recorder>,
+    stop: Arc<AtomicBool>,
+    notes: Notes,
     table: Customers,
+    planned: Vec<AccessPath>,
+    meter: Option<Meter>,
+    /// What a statement costs that does nothing.
+    nothing: Nanos,
+    prepared: Option<Prepared>,
 }
 
-impl ServerPaths {
-    /// Looks whether there is room, makes the schema and sets the session.
-    pub fn open(session: Session, rows: u64, seed: u64) -> Result<ServerPaths, SubjectError> {
-        space::check(&session, Customers::bytes_needed(rows))?;
-        let mut schema = Schema::create(session)?;
+/// A path that the planner takes now.
+struct Prepared {
+    statement: String,
+    count: u64,
+    buffers: Buffers,
+}
+
+/// What is known of a path that was prepared.
+#[derive(Default)]
+struct PlanFacts {
+    blocks: u64,
+    index_blocks: Option<u64>,
+    correlation: Option<f64>,
+    heap_fetches: Option<u64>,
+    exact_blocks: Option<u64>,
+}
+
+/// Bytes of shared buffers that a private server needs for a table of this many rows.
+pub(super) fn buffers_needed(rows: u64) -> u64 {
+    TABLES_IN_BUFFERS.saturating_mul(Customers::table_bytes(rows)).saturating_add(SPARE_BUFFERS)
+}
+
+impl PostgresPaths {
+    /// Connects and sees what the server is; makes nothing.
+    pub(super) fn open(
+        reached: Reached,
+        settings: &AccessSettings,
+        opening: &mut Opening<'_>,
+    ) -> Result<PostgresPaths, SubjectError> {
+        let rows = settings.rows;
+        if rows < ROWS_MIN {
+            return Err(SubjectError::Parameters(format!(
+                "--rows {rows} is too few for a server, whose planner takes another way than the one to be measured \
+                 through so small a table: give at least {ROWS_MIN}"
+            )));
+        }
+        // A wrong address and a standby are better known at once; the session is not kept idle until its turn.
+        let session = reached.connect(opening)?;
+        if session.facts().is_standby {
+            return Err(ServerError::Standby { server: session.address().shown() }.into());
+        }
+        let notes = Notes::of(&session, opening.clock);
+        Ok(PostgresPaths {
+            schema: None,
+            session: None,
+            recorder: opening.environment.recorder.clone(),
+            stop: opening.stop.clone(),
+            reached,
+            notes,
+            table: Customers::new(server::schema::SCHEMA, "customers", rows, settings.seed),
+            planned: Vec::new(),
+            meter: None,
+            nothing: Nanos::ZERO,
+            prepared: None,
+        })
+    }
+
+    fn connect(&self) -> Result<Session, SubjectError> {
+        let Reached { address, limits, .. } = &self.reached;
+        Ok(match &self.recorder {
+            Some(statements) => Session::rehearsal(address, *limits, self.stop.clone(), statements.clone())?,
+            None => Session::open(address, *limits, self.stop.clone())?,
+        })
+    }
+
+    /// Makes and fills the table, and measures a statement that does nothing.
+    fn load(&mut self, progress: &mut Progress<'_>) -> Result<(), SubjectError> {
+        let session = match self.session.take() {
+            Some(session) => session,
+            None => self.connect()?,
+        };
+        let rows = self.table.rows();
+        let time = LOAD_TIME_A_ROW.saturating_mul(u32::try_from(rows).unwrap_or(u32::MAX));
+        let schema = self.schema.insert(Schema::create(session)?);
         let session = schema.session();
         for (setting, value) in SETTINGS {
             session.set(setting, value)?;
@@ -173,116 +153,266 @@ impl ServerPaths {
         let blocks = Customers::table_bytes(rows) / session.facts().block_bytes.max(1);
         session.set("work_mem", &format!("{}kB", work_memory(blocks) >> 10))?;
         let meter = Meter::open(session)?;
-        Ok(ServerPaths { schema, meter, table: Customers::new(server::schema::SCHEMA, "customers", rows, seed) })
+        self.notes.note_meter(&meter);
+        progress(&format!("loading {rows} rows and their indexes on {}", self.notes.name()), time);
+        schema.create_table(self.table.name(), &Customers::columns(), "")?;
+        self.table.fill(schema.session(), &mut |_, _| {})?;
+        let mut nothing = |_| Ok(meter.measure(schema.session(), "SELECT 0", 0, 1)?.cost);
+        let mut costs = (0..EMPTY_STATEMENTS).map(&mut nothing).collect::<Result<Vec<Nanos>, SubjectError>>()?;
+        costs.sort_unstable();
+        self.nothing = costs[EMPTY_STATEMENTS / 2];
+        self.meter = Some(meter);
+        Ok(())
     }
 
-    /// Makes and fills the table.
-    pub fn load(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<(), SubjectError> {
-        self.schema.create_table(self.table.name(), &Customers::columns(), "")?;
-        self.table.fill(self.schema.session(), progress)
-    }
-
-    /// How costs are obtained.
-    pub fn meter(&self) -> &Meter {
-        &self.meter
-    }
-
-    /// The session that works in the schema.
-    pub fn session(&mut self) -> &mut Session {
-        self.schema.session()
-    }
-
-    /// Removes the schema.
-    pub fn finish(self) -> Result<(), SubjectError> {
-        Ok(self.schema.finish()?)
+    /// Warns where the table does not stay in the shared buffers.
+    fn check_buffers(&mut self, buffer_bytes: u64) {
+        let (rows, table) = (self.table.rows(), Customers::table_bytes(self.table.rows()));
+        if table > buffer_bytes / BUFFERS_PART {
+            let fitting = buffer_bytes / BUFFERS_PART / (table / rows.max(1)).max(1);
+            self.notes.find(Finding::warning(
+                "table-exceeds-buffers",
+                format!(
+                    "The table takes {} and the server's shared buffers {}: a scan of more than a quarter of them \
+                     passes through a ring and leaves nothing there, so that blocks come from the operating system \
+                     again and again. --rows {fitting} would stay.",
+                    whole_mebibytes(table),
+                    size_in_words(buffer_bytes)
+                ),
+            ));
+        }
     }
 
     /// Leaves the planner one way, makes sure that it goes it, and brings into shared buffers what has room there.
-    pub fn prepare(&mut self, path: ServerPath, asked: Asked) -> Result<ServerPathFacts, SubjectError> {
-        let table = self.table.clone();
-        let statement = path.statement(asked, &table);
-        let session = self.schema.session();
-        turn_to(session, path)?;
-        let mut facts = ServerPathFacts { count: session.number(&statement, 0)?, ..ServerPathFacts::default() };
+    fn turn_to(&mut self, of: &PlannerPath, asked: Asked) -> Result<(Prepared, PlanFacts), SubjectError> {
+        let (table, statement) = (&self.table, of.statement(asked, &self.table));
+        let session = self.schema.as_mut().ok_or(SubjectError::NotPrepared)?.session();
+        of.turn_to(session)?;
+        let mut prepared = Prepared { count: session.number(&statement, 0)?, statement, buffers: Buffers::default() };
+        let mut facts = PlanFacts::default();
         for _ in 0..WARMING_RUNS {
-            let plan = explained(session, path, &statement, &table)?;
-            facts.buffers = plan.buffers()?;
+            let plan = of.explained(session, asked, table)?;
+            prepared.buffers = plan.buffers()?;
             let steps = plan.top.steps();
             facts.heap_fetches = steps.iter().find_map(|step| step.heap_fetches);
             facts.exact_blocks = steps.iter().find_map(|step| step.exact_heap_blocks);
-            if facts.buffers.reads == 0 {
+            if prepared.buffers.reads == 0 {
                 break;
             }
         }
         facts.blocks = blocks_of(session, &table.full_name())?;
-        if let Some(index) = path.index() {
+        if let Some(index) = of.index {
             let name = format!("{}.{}", server::schema::SCHEMA, table.index_name(index));
             facts.index_blocks = Some(blocks_of(session, &name)?);
-            facts.correlation = correlation(session, &table, index)?;
+            facts.correlation = correlation(session, table, index)?;
         }
-        Ok(facts)
+        Ok((prepared, facts))
     }
 
-    /// The processor time, or what stands for it, of a statement that does nothing.
-    pub fn measure_nothing(&mut self) -> Result<Nanos, SubjectError> {
-        Ok(self.meter.measure(self.schema.session(), "SELECT 0", 0, 1)?.cost)
+    /// Warns of blocks that are not in shared buffers, although all were to be there.
+    fn report_misses(&mut self, path: AccessPath, buffers: Buffers) {
+        if buffers.reads > 0 {
+            self.notes.find(Finding::warning(
+                "not-all-cached",
+                format!(
+                    "{} blocks of {} came from the operating system in each pass of {}: the cost contains that. Give \
+                     fewer --rows, or the server more shared_buffers.",
+                    buffers.reads,
+                    buffers.gets(),
+                    path.name()
+                ),
+            ));
+        }
     }
 
-    /// Passes over the path that was prepared, one after the other.
-    pub fn scan(&mut self, path: ServerPath, asked: Asked, count: u64, laps: u32) -> Result<ServerScan, SubjectError> {
-        let statement = path.statement(asked, &self.table);
-        let process = self.schema.session().facts().process;
-        let counters = match self.meter {
-            Meter::Account(_) => Counters::of_process(process, Rings::widest()),
-            Meter::Explain(_) => None,
+    fn sources(&self) -> Sources {
+        let source = self.meter.as_ref().map_or("", Meter::source);
+        Sources {
+            cpu: format!("{source}, less that of a statement that does nothing"),
+            is_processor_time: matches!(self.meter, Some(Meter::Account(_))),
+            is_in_process: false,
+            elapsed: "from sending the statement to its answer, one pass",
+            rows: "rows of the table",
+            gets: "EXPLAIN (ANALYZE, BUFFERS), one pass",
+            physical_reads: "blocks that were not in shared buffers, by EXPLAIN, one pass",
+            touched: "",
+        }
+    }
+}
+
+impl PlanFacts {
+    fn metrics(&self, path: AccessPath, gets: u64, rows: u64) -> Vec<Metric> {
+        let count = |name: &str, source: &str, value: u64| Metric::single(name, Unit::Count, source, value as f64);
+        let mut metrics = vec![
+            count("blocks", "blocks of the table (pg_relation_size)", self.blocks),
+            Metric::single("gets_per_row", Unit::Ratio, "gets over rows", gets as f64 / rows as f64),
+        ];
+        let optional = [
+            ("index_blocks", "blocks of the index (pg_relation_size)", self.index_blocks),
+            ("heap_fetches", "rows that were looked for in the table all the same, by EXPLAIN", self.heap_fetches),
+            ("exact_heap_blocks", "blocks of which the bitmap knew every row, by EXPLAIN", self.exact_blocks),
+        ];
+        let there = optional.into_iter().filter_map(|(name, source, value)| Some(count(name, source, value?)));
+        metrics.extend(there);
+        metrics.extend(self.correlation.map(|value| {
+            let source = "pg_stats: how the order of rows follows that of the index's key, -1 to 1";
+            Metric::single("correlation", Unit::Ratio, source, value)
+        }));
+        let touches_table = path != AccessPath::IndexOnlyScan && self.blocks > 0;
+        if let (Some(index), true) = (self.index_blocks, touches_table) {
+            let visits = gets.saturating_sub(index) as f64 / self.blocks as f64;
+            let source = "gets less the blocks of the index, over the blocks of the table";
+            metrics.push(Metric::single("visits_per_block", Unit::Ratio, source, visits));
+        }
+        metrics
+    }
+}
+
+impl Subject for PostgresPaths {
+    fn name(&self) -> &str {
+        self.notes.name()
+    }
+
+    fn description(&self) -> Parameters {
+        self.notes.description()
+    }
+
+    fn findings(&mut self) -> Vec<Finding> {
+        self.notes.take()
+    }
+
+    fn finish(self: Box<Self>) -> Closing {
+        let PostgresPaths { schema, session, reached, notes, .. } = *self;
+        let removed = schema.map_or(Ok(()), |schema| schema.finish().map_err(SubjectError::from));
+        drop((session, reached));
+        notes.close(removed)
+    }
+}
+
+impl AccessPaths for PostgresPaths {
+    fn paths(&self, asked: Asked) -> Vec<PathOffer> {
+        offers(asked)
+    }
+
+    fn plan(&mut self, paths: &[AccessPath]) -> Result<Vec<MemoryNeed>, SubjectError> {
+        self.planned = paths.to_vec();
+        let session = self.connect()?;
+        self.notes.check_space(&session, Customers::bytes_needed(self.table.rows()), "--rows")?;
+        self.notes.describe("rows", json!(self.table.rows()));
+        self.check_buffers(session.facts().buffer_bytes);
+        self.session = Some(session);
+        Ok(Vec::new())
+    }
+
+    /// Only the backend of a private server can run under valgrind.
+    fn count_instructions(
+        &mut self,
+        asked: Asked,
+        limit: Duration,
+        progress: &mut Progress<'_>,
+    ) -> Result<Counting, SubjectError> {
+        let Some(private) = &mut self.reached.private else { return Ok(Counting::None) };
+        self.session = None;
+        let (name, paths, seed) = (self.notes.name(), &self.planned, self.table.seed());
+        let outcome = instructions::count(private, &Count { name, paths, asked, seed, limit }, &self.stop, progress);
+        let settings = private.settings().clone();
+        private.restart(settings, &self.stop)?;
+        let name = self.notes.name();
+        let (finding, counting) = match outcome {
+            Err(SubjectError::Stopped) => return Err(SubjectError::Stopped),
+            Err(error) => {
+                let message = format!("Instructions of {name} were not counted under valgrind: {error}.");
+                (Some(Finding::warning("absent-valgrind-server", message)), Counting::None)
+            }
+            Ok(found) => {
+                let explain = |rows| {
+                    let message = format!(
+                        "Instructions of {name} are those of its backend in single-user mode under valgrind, in user \
+                         mode: what {} of a larger table add to the same statement, all blocks in shared buffers.",
+                        counted(rows, "row", "rows")
+                    );
+                    Finding::info("valgrind-server", message)
+                };
+                (found.first().map(|first| explain(first.rows)), Counting::Counted(found))
+            }
         };
-        if let Some(counters) = &counters {
-            counters.start();
+        if let Some(finding) = finding {
+            self.notes.find(finding);
         }
-        let started = Instant::now();
-        let taken = self.meter.measure(self.schema.session(), &statement, count, laps)?;
-        let elapsed = taken.elapsed.0.min(started.elapsed().as_nanos() as u64);
-        let tally = counters.map_or_else(Tally::default, |counters| {
-            counters.stop();
-            counters.read()
-        });
-        Ok(ServerScan { cost: taken.cost, elapsed: Nanos(elapsed), tally })
+        Ok(counting)
+    }
+
+    fn prepare(
+        &mut self,
+        path: AccessPath,
+        asked: Asked,
+        progress: &mut Progress<'_>,
+    ) -> Result<PathFacts, SubjectError> {
+        if self.schema.is_none() {
+            self.load(progress)?;
+        }
+        let schema = self.schema.as_mut().ok_or(SubjectError::NotPrepared)?;
+        self.notes.look(schema.session())?;
+        progress(&format!("{} by {}", self.notes.name(), path.name()), Duration::from_secs(2));
+        self.prepared = None;
+        let (prepared, facts) = self.turn_to(PlannerPath::of(path)?, asked)?;
+        self.report_misses(path, prepared.buffers);
+        let metrics = facts.metrics(path, prepared.buffers.gets(), self.table.rows());
+        self.prepared = Some(prepared);
+        // In a dry run no time passes, and one statement stands for all laps.
+        let laps_max = if self.recorder.is_some() { 1 } else { LAPS_MAX };
+        Ok(PathFacts {
+            parameters: Parameters::new(),
+            metrics,
+            kernel: None,
+            sampling: Sampling { time: SAMPLE_TIME, laps_max },
+            sources: self.sources(),
+        })
+    }
+
+    fn scan(&mut self, pass: &ScanPass<'_>) -> Result<ScanCost, SubjectError> {
+        let prepared = self.prepared.as_ref().ok_or(SubjectError::NotPrepared)?;
+        let meter = self.meter.as_ref().ok_or(SubjectError::NotPrepared)?;
+        let session = self.schema.as_mut().ok_or(SubjectError::NotPrepared)?.session();
+        let measured = || measured(meter, session, prepared, pass.laps);
+        let (cost, elapsed, tally) = self.notes.timed(measured, |(cost, ..)| *cost)?;
+        let laps = u64::from(pass.laps);
+        Ok(ScanCost {
+            cpu: cost.since(Nanos(self.nothing.0 * laps)),
+            elapsed,
+            tally,
+            gets: prepared.buffers.gets() * laps,
+            physical_reads: prepared.buffers.reads * laps,
+            rows: self.table.rows(),
+            count: prepared.count,
+            ..ScanCost::default()
+        })
     }
 }
 
-/// Leaves the planner one way to a table.
-fn turn_to(session: &mut Session, path: ServerPath) -> Result<(), ServerError> {
-    path.settings().into_iter().try_for_each(|(setting, value)| session.set(setting, value))
-}
-
-/// Runs the statement and gives its plan; an error where the planner goes another way.
-fn explained(
+/// Passes one after the other: what they cost, how long they took, and what was counted of the backend, where it runs
+/// on this machine.
+fn measured(
+    meter: &Meter,
     session: &mut Session,
-    path: ServerPath,
-    statement: &str,
-    table: &Customers,
-) -> Result<Plan, SubjectError> {
-    let plan = session.explain(statement, Plan::assumed(path.step(), Buffers::default()))?;
-    let index = path.index().map(|index| table.index_name(index));
-    let steps = plan.top.steps();
-    let goes = steps.iter().any(|step| step.kind == path.step());
-    let by = steps.iter().find_map(|step| step.index.clone());
-    if !session.is_rehearsal() && (!goes || by != index) {
-        let found = format!("{} {}", plan.top.kinds().join(", "), by.unwrap_or_default());
-        return Err(ServerError::answer(statement, found.trim(), "a plan that goes the way measured").into());
+    prepared: &Prepared,
+    laps: u32,
+) -> Result<(Nanos, Nanos, Tally), SubjectError> {
+    let counters = match meter {
+        Meter::Account(_) => Counters::of_process(session.facts().process, Rings::widest()),
+        Meter::Explain(_) => None,
+    };
+    if let Some(counters) = &counters {
+        counters.start();
     }
-    Ok(plan)
-}
-
-/// Makes sure that the planner goes the path over another table of the session too.
-pub(super) fn check_way(
-    session: &mut Session,
-    path: ServerPath,
-    asked: Asked,
-    table: &Customers,
-) -> Result<Plan, SubjectError> {
-    turn_to(session, path)?;
-    explained(session, path, &path.statement(asked, table), table)
+    let started = Instant::now();
+    let taken = meter.measure(session, &prepared.statement, prepared.count, laps)?;
+    let elapsed = taken.elapsed.0.min(started.elapsed().as_nanos() as u64);
+    let tally = counters.map_or_else(Tally::default, |counters| {
+        counters.stop();
+        counters.read()
+    });
+    Ok((taken.cost, Nanos(elapsed), tally))
 }
 
 fn blocks_of(session: &mut Session, relation: &str) -> Result<u64, ServerError> {
@@ -300,7 +430,7 @@ fn correlation(session: &mut Session, table: &Customers, index: CustomersIndex) 
     Ok(session.text(&statement, None)?.and_then(|value| value.parse().ok()))
 }
 
-/// Bytes of a bitmap over so many blocks that remembers every row.
+/// Bytes of a bitmap over this many blocks that remembers every row.
 fn work_memory(blocks: u64) -> u64 {
     (blocks * BITMAP_BYTES_A_BLOCK).clamp(WORK_MEMORY_MIN, WORK_MEMORY_MAX)
 }
@@ -308,28 +438,6 @@ fn work_memory(blocks: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn one_way_is_left_to_the_planner() {
-        for path in ServerPath::ALL {
-            let on = path.settings().into_iter().filter(|(_, value)| *value == "on").count();
-            assert_eq!(on, if path == ServerPath::IndexOnlyScan { 2 } else { 1 }, "{path:?}");
-        }
-    }
-
-    #[test]
-    fn a_question_about_an_index_is_about_its_key() {
-        let table = Customers::new("readpath", "customers", 1, 1);
-        let statement = |path: ServerPath, asked| path.statement(asked, &table);
-        assert_eq!(
-            statement(ServerPath::BitmapScan, Asked::AllPass),
-            "SELECT count(cust_valid) FROM readpath.\"customers\" WHERE cust_postal_code > '0'"
-        );
-        assert!(statement(ServerPath::IndexOnlyScan, Asked::AllPass).ends_with("WHERE cust_id > 0"));
-        assert!(statement(ServerPath::FullScan, Asked::NoPredicate).ends_with("\"customers\""));
-        assert!(ServerPath::ALL.iter().all(|path| path.unfit(Asked::AllPass).is_none()));
-        assert!(ServerPath::BitmapScan.unfit(Asked::HalfPass).is_some());
-    }
 
     #[test]
     fn a_bitmap_is_given_room_for_every_row_up_to_a_limit() {

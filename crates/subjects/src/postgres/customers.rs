@@ -74,6 +74,11 @@ impl Customers {
         self.rows
     }
 
+    /// What the rows depend on.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Its name in the schema.
     pub fn name(&self) -> &str {
         &self.name

@@ -7,8 +7,11 @@ use server::place::without_password;
 use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source};
 use server::{Address, Limits, Session};
 
+use super::access_paths::{PostgresPaths, buffers_needed};
 use super::catalogs::Catalogs;
 use super::logical_reads::{ServerReads, buffers_for};
+use super::planner_paths;
+use crate::access_paths::{self, AccessPaths, AccessSettings};
 use crate::error::SubjectError;
 use crate::logical_reads::{self, LogicalReads};
 use crate::opening::{Environment, Opening};
@@ -100,6 +103,15 @@ impl Place for PostgresPlace {
                 true => Box::new(Catalogs::open(session, reached.private, opening.clock)?),
                 false => Box::new(ServerReads::open(session, reached.private, asked, opening.clock)?),
             })
+        }))
+    }
+
+    fn access_paths(&self, settings: &AccessSettings) -> Offer<'_, dyn AccessPaths> {
+        access_paths::check_wanted(&self.word, &planner_paths::offers(settings.asked), settings)?;
+        let settings = settings.clone();
+        Ok(Box::new(move |opening| {
+            let reached = self.reach(buffers_needed(settings.rows), opening)?;
+            Ok(Box::new(PostgresPaths::open(reached, &settings, opening)?))
         }))
     }
 }

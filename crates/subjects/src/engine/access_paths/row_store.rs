@@ -16,8 +16,11 @@ use storage::{PageId, RowId, StorageError, number};
 use sys::time::Clock;
 
 use super::generated::GeneratedPages;
-use super::{COUNTED, CUST_ID, POSTAL_CODE, SPARE_PAGES, question, threads};
-use crate::access_paths::{AccessPath, Asked, PathFacts, ScanCost, ScanPass};
+use super::question::{COUNTED, CUST_ID, POSTAL_CODE, question};
+use super::store::{StoreFacts, StorePass};
+use super::structure::SPARE_PAGES;
+use super::threads;
+use crate::access_paths::{AccessPath, Asked, ScanCost};
 
 /// Fewest entries of a leaf: keys of eight bytes with their addresses, nine tenths full.
 const ENTRIES_PER_LEAF: u64 = 400;
@@ -63,7 +66,7 @@ impl RowStore {
         threads::make_parts(pages, builders.max(1), &|_, part| {
             let session = pool.session();
             part.into_iter().try_for_each(|number| {
-                // The block names the segment of whoever makes it, and nobody reads that in memory.
+                // The block carries its maker's segment number, which is never read in memory.
                 rows.make(number, &mut *session.create(PageId { segment, number })?)
             })
         })?;
@@ -72,7 +75,7 @@ impl RowStore {
     }
 
     /// Turns to a path; its index takes the place of another one.
-    pub(super) fn prepare(&mut self, path: AccessPath, stop: &AtomicBool) -> Result<PathFacts, StorageError> {
+    pub(super) fn prepare(&mut self, path: AccessPath, stop: &AtomicBool) -> Result<StoreFacts, StorageError> {
         let is_there = self.index.as_ref().is_some_and(|(of, _)| *of == path);
         if !is_there && let Some((_, old)) = self.index.take() {
             self.pool.discard(old.segment())?;
@@ -82,12 +85,12 @@ impl RowStore {
         }
         let blocks = u64::from(self.table.pages());
         let tree = self.index.as_ref().map(|(_, tree)| tree);
-        Ok(PathFacts {
+        Ok(StoreFacts {
             blocks: Some(blocks),
             bytes: blocks * PAGE_SIZE as u64,
             clustering_factor: tree.and_then(BTree::clustering_factor),
             leaf_blocks: tree.map(|tree| tree.leaves().into()),
-            ..PathFacts::default()
+            ..StoreFacts::default()
         })
     }
 
@@ -126,7 +129,7 @@ impl RowStore {
     }
 
     /// Takes the path that was prepared.
-    pub(super) fn scan(&self, path: AccessPath, pass: &ScanPass, clock: &Clock) -> Result<ScanCost, StorageError> {
+    pub(super) fn scan(&self, path: AccessPath, pass: &StorePass, clock: &Clock) -> Result<ScanCost, StorageError> {
         if path == AccessPath::FullScan {
             let question = question(pass.asked);
             return threads::run(&self.pool, clock, pass, self.table.pages(), &|session, pages| {
@@ -142,7 +145,7 @@ impl RowStore {
         };
         let scan = IndexScan { lower, upper: Bound::Unbounded, column: COUNTED, look_ahead: LOOK_AHEAD };
         let table_gets = AtomicU64::new(0);
-        let alone = ScanPass { threads: 1, ..*pass };
+        let alone = StorePass { threads: 1, ..*pass };
         let cost = threads::run(&self.pool, clock, &alone, 1, &|session, _| {
             let found = count_by_index(session, tree, &scan)?;
             table_gets.fetch_add(found.table_gets, Ordering::Relaxed);

@@ -6,19 +6,20 @@ use std::sync::atomic::AtomicBool;
 use dataset::DataSet;
 use dataset::customers::SCHEMA;
 use storage::StorageError;
-use storage::column::{Budget, ColumnSpec, ColumnSummary, ColumnTable, Kernel, Question, Scan, Scanned, UNIT_ROWS};
+use storage::column::{Budget, ColumnSpec, ColumnTable, Kernel, Question, Scan, Scanned, UNIT_ROWS, ZoneMaps};
 use storage::manifest::TableSpec;
 use sys::time::Clock;
 
 use super::generated::GeneratedPages;
 use super::meter::{Meter, Scope};
-use super::question;
-use crate::access_paths::{ColumnFacts, PathFacts, ScanCost, ScanPass, ZoneMaps};
+use super::question::question;
+use super::store::{StoreFacts, StorePass, described};
+use crate::access_paths::{ScanCost, Units};
 
-/// What a forecast may be wrong by, as one in so many.
+/// A forecast may be wrong by one part in this many.
 const FORECAST_ERROR: u64 = 25;
 
-/// The columns and who scans them.
+/// The columns, and the kernel that scans them.
 pub(super) struct ColumnStore {
     table: ColumnTable,
     kernel: Kernel,
@@ -41,7 +42,7 @@ fn built(spec: &TableSpec, builders: usize, limit: u64, stop: &AtomicBool) -> Re
 }
 
 impl ColumnStore {
-    /// Builds the columns in at most `limit` bytes with so many threads, each of which ends with a unit of its own.
+    /// Builds the columns in at most `limit` bytes with `builders` threads, each of which ends with a unit of its own.
     pub(super) fn build(
         spec: &TableSpec,
         builders: usize,
@@ -52,25 +53,26 @@ impl ColumnStore {
     }
 
     /// What is known of the columns.
-    pub(super) fn facts(&self) -> PathFacts {
+    pub(super) fn facts(&self) -> StoreFacts {
         let summary = self.table.summary();
         let plain: u64 = summary.iter().map(|column| column.plain_bytes).sum();
         let bytes: u64 = summary.iter().map(|column| column.bytes).sum();
-        PathFacts {
+        StoreFacts {
             bytes: self.table.bytes(),
             compression_ratio: (bytes > 0).then(|| plain as f64 / bytes as f64),
-            columns: summary.iter().map(column_facts).collect(),
             kernel: Some(self.kernel),
-            ..PathFacts::default()
+            ..StoreFacts::default()
         }
     }
 
+    /// Each column with its encodings, for the description of the engine.
+    pub(super) fn described(&self) -> serde_json::Value {
+        described(&self.table.summary())
+    }
+
     /// Scans the columns that the question is about.
-    pub(super) fn scan(&self, pass: &ScanPass, clock: &Clock) -> Result<ScanCost, StorageError> {
-        let zone_maps = match pass.zone_maps {
-            ZoneMaps::On => storage::column::ZoneMaps::On,
-            ZoneMaps::Off => storage::column::ZoneMaps::Off,
-        };
+    pub(super) fn scan(&self, pass: &StorePass, clock: &Clock) -> Result<ScanCost, StorageError> {
+        let zone_maps = if pass.zone_maps { ZoneMaps::On } else { ZoneMaps::Off };
         let threads = pass.threads.max(1);
         let scan = Scan { kernel: pass.kernel.unwrap_or(self.kernel), zone_maps, threads };
         let question = Question::from(&question(pass.asked));
@@ -91,20 +93,10 @@ impl ColumnStore {
                 tally: taken.tally,
                 rows: found.rows,
                 count: found.count,
-                column_bytes: Some(found.bytes * u64::from(pass.laps)),
-                units_unread: found.units_skipped + found.units_counted,
-                units_read: found.units_read,
+                touched: Some(found.bytes * u64::from(pass.laps)),
+                units: Some(Units { read: found.units_read, unread: found.units_skipped + found.units_counted }),
                 ..ScanCost::default()
             })
         })
-    }
-}
-
-fn column_facts(column: &ColumnSummary) -> ColumnFacts {
-    ColumnFacts {
-        name: column.name.clone(),
-        encodings: column.encodings.iter().map(|share| (share.to_string(), share.units)).collect(),
-        bytes: column.bytes,
-        compression_ratio: column.compression_ratio(),
     }
 }

@@ -1,4 +1,4 @@
-//! One pass over blocks by several threads: who does which part, and what it took.
+//! One pass over blocks by several threads: which thread takes which part, and what it cost.
 
 use std::ops::Range;
 use std::sync::Barrier;
@@ -14,7 +14,8 @@ use sys::process::affinity::pin;
 use sys::time::Clock;
 
 use super::meter::{Meter, Scope, Taken};
-use crate::access_paths::{ScanCost, ScanPass};
+use super::store::StorePass;
+use crate::access_paths::ScanCost;
 
 /// What is done to a part, and what it answers.
 pub(super) type Work<'a> = dyn Fn(&Session<'_>, Range<u32>) -> Result<Answer, StorageError> + Sync + 'a;
@@ -24,7 +25,7 @@ pub(super) type Work<'a> = dyn Fn(&Session<'_>, Range<u32>) -> Result<Answer, St
 pub(super) fn run(
     pool: &Pool,
     clock: &Clock,
-    pass: &ScanPass,
+    pass: &StorePass,
     count: u32,
     work: &Work<'_>,
 ) -> Result<ScanCost, StorageError> {
@@ -57,7 +58,7 @@ pub(super) fn run(
         elapsed: end.since(start),
         tally,
         gets: counts.gets / pass.watch.rounds(),
-        pinned_revisits: counts.pinned_revisits / pass.watch.rounds(),
+        pinned_revisits: Some(counts.pinned_revisits / pass.watch.rounds()),
         physical_reads: counts.physical_reads,
         rows: answer.rows,
         count: answer.count,
@@ -91,7 +92,7 @@ fn lost() -> StorageError {
 fn laps(
     pool: &Pool,
     clock: &Clock,
-    pass: &ScanPass,
+    pass: &StorePass,
     part: Range<u32>,
     work: &Work<'_>,
     ready: &Barrier,

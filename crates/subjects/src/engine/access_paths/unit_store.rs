@@ -14,8 +14,11 @@ use storage::{PageId, SegmentId, StorageError};
 use sys::time::Clock;
 
 use super::generated::GeneratedPages;
-use super::{SPARE_PAGES, question, threads};
-use crate::access_paths::{PathFacts, ScanCost, ScanPass};
+use super::question::question;
+use super::store::{StoreFacts, StorePass};
+use super::structure::SPARE_PAGES;
+use super::threads;
+use crate::access_paths::ScanCost;
 
 /// By how much units may be larger than the first one, as one in so many: their rows are drawn alike.
 const LARGER_UNITS: u64 = 25;
@@ -90,18 +93,18 @@ impl UnitStore {
     }
 
     /// What is known of the units, beside so many blocks of rows.
-    pub(super) fn facts(&self, row_blocks: u64) -> PathFacts {
+    pub(super) fn facts(&self, row_blocks: u64) -> StoreFacts {
         let blocks = u64::from(self.units.blocks());
-        PathFacts {
+        StoreFacts {
             blocks: Some(blocks),
             bytes: blocks * PAGE_SIZE as u64,
             compression_ratio: Some(row_blocks as f64 / blocks as f64),
-            ..PathFacts::default()
+            ..StoreFacts::default()
         }
     }
 
     /// Scans all units.
-    pub(super) fn scan(&self, pass: &ScanPass, clock: &Clock) -> Result<ScanCost, StorageError> {
+    pub(super) fn scan(&self, pass: &StorePass, clock: &Clock) -> Result<ScanCost, StorageError> {
         let question = question(pass.asked);
         threads::run(&self.pool, clock, pass, self.units.units() as u32, &|session, part| {
             unit_scan(session, &self.units, part.start as usize..part.end as usize, &question)

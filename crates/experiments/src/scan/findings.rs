@@ -1,0 +1,363 @@
+//! What the numbers say, in sentences.
+
+use measure::quantity::{format_nanos, three_digits, whole_mebibytes};
+use measure::{Finding, Unit};
+use subjects::access_paths::AccessPath;
+
+use super::bench::Bench;
+use super::measuring::Measured;
+use crate::journal::Journal;
+use crate::machine::Machine;
+
+/// From this share of the sequential bandwidth on, a scan waits for the memory.
+const BOUND_BY_BANDWIDTH: f64 = 0.7;
+
+/// Threads that ran for a smaller share of the time waited for a processor.
+const BUSY: f64 = 0.9;
+
+/// Share of the ideal speed-up below which something holds several threads up.
+const TIMES_WORTH_IT: f64 = 0.9;
+
+/// A pass this short, in seconds, is over before threads have begun to share it.
+const SHORT: f64 = 200e-6;
+
+/// Instructions a cycle below which a processor of this century waits more than it works.
+const IPC_OF_WAITING: f64 = 0.7;
+
+/// The cases of a subject.
+pub(super) struct SubjectCases {
+    pub(super) name: String,
+    pub(super) cases: Vec<Measured>,
+}
+
+/// What the cases of one subject say.
+pub(super) fn report(found: &[Measured], bench: &Bench<'_>, journal: &mut dyn Journal) {
+    let mut report = Report { bench, journal };
+    let alone: Vec<&Measured> = found.iter().filter(|one| one.threads == 1).collect();
+    if found.iter().all(|one| one.is_in_process) {
+        report.dearest(&alone);
+        report.visits(&alone);
+        report.instructions(&alone);
+        report.waits(&alone);
+    }
+    report.bandwidth(found);
+    report.threads(found);
+    report.kernels(&alone);
+    report.unread(&alone);
+    report.clustering(&alone);
+    report.index_only(&alone);
+}
+
+/// The cost of a row of each subject that runs elsewhere against one whose passes run in this program.
+pub(super) fn compare(found: &[SubjectCases], journal: &mut dyn Journal) {
+    let runs_here = |subject: &&SubjectCases| subject.cases.iter().any(|one| one.is_in_process);
+    let Some(reference) = found.iter().find(runs_here) else { return };
+    for subject in found.iter().filter(|subject| subject.name != reference.name) {
+        against(subject, reference, journal);
+    }
+}
+
+fn against(subject: &SubjectCases, reference: &SubjectCases, journal: &mut dyn Journal) {
+    let (mut is_dearer, mut values) = (true, Vec::new());
+    let mut clause = |one: &Measured| {
+        let is_same = |other: &&Measured| other.path == one.path && other.threads == 1 && other.row_time() > 0.0;
+        let ratio = one.row_time() / reference.cases.iter().find(is_same)?.row_time();
+        let instructions = one.value("instructions_per_row");
+        let instructions = instructions
+            .map_or(String::new(), |instructions| format!(", {} instructions a row", three_digits(instructions)));
+        is_dearer &= ratio > 1.0;
+        values.push((one.path, ratio));
+        Some(format!("{} {}{instructions}", one.path.name(), three_digits(ratio)))
+    };
+    let clauses: Vec<String> = subject.cases.iter().filter(|one| one.threads == 1).filter_map(&mut clause).collect();
+    if clauses.is_empty() {
+        return;
+    }
+    let is_elsewhere = subject.cases.iter().all(|one| !one.is_in_process);
+    let meaning = match is_dearer && is_elsewhere {
+        true => format!(
+            " {} does nothing but read; the rest is what a server does for its other users.",
+            capital(&reference.name)
+        ),
+        false => String::new(),
+    };
+    let finding = Finding::info(
+        &format!("answer-against-{}", reference.name),
+        format!("Cost of a row on {} over that on {}: {}.{meaning}", subject.name, reference.name, clauses.join("; ")),
+    );
+    journal
+        .find(values.into_iter().fold(finding, |finding, (path, ratio)| finding.with(path.name(), ratio, Unit::Ratio)));
+}
+
+fn of<'a>(found: &[&'a Measured], path: AccessPath) -> Option<&'a Measured> {
+    found.iter().copied().find(|one| one.path == path)
+}
+
+fn by_threads(one: &Measured) -> String {
+    if one.threads > 1 { format!(" by {} threads", one.threads) } else { String::new() }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// The largest cache, in bytes.
+fn last_cache(machine: &Machine) -> f64 {
+    machine.host.caches.iter().map(|cache| cache.bytes).max().unwrap_or(0) as f64
+}
+
+/// The findings of one subject.
+struct Report<'a, 'b> {
+    bench: &'a Bench<'b>,
+    journal: &'a mut dyn Journal,
+}
+
+impl Report<'_, '_> {
+    /// Adds a finding, with the subject's name where there are several. `sentence` begins with a small letter.
+    fn find(&mut self, id: &str, sentence: &str, values: &[(&str, f64, Unit)]) {
+        let sentence = match self.bench.is_alone {
+            true => capital_unless_a_path(sentence),
+            false => format!("On {}, {sentence}", self.bench.name),
+        };
+        let with = |finding: Finding, (name, value, unit): &(&str, f64, Unit)| finding.with(name, *value, *unit);
+        self.journal.find(values.iter().fold(Finding::info(id, sentence), with));
+    }
+
+    /// How many times dearer the dearest path is than the full scan, and than the cheapest that reads anything.
+    fn dearest(&mut self, found: &[&Measured]) {
+        let by_cost = |one: &&&Measured, other: &&&Measured| one.row_time().total_cmp(&other.row_time());
+        let is_unread = |one: &Measured| one.value("units_read") == Some(0.0) && one.value("units_unread") > Some(0.0);
+        let reads = || found.iter().filter(|one| one.row_time() > 0.0 && !is_unread(one));
+        let (Some(least), Some(most)) = (reads().min_by(by_cost), reads().max_by(by_cost)) else { return };
+        let others = of(found, AccessPath::FullScan).into_iter().chain([*least]);
+        let mut others: Vec<&Measured> = others.filter(|one| one.path != most.path).collect();
+        others.dedup_by_key(|one| one.path);
+        if others.is_empty() {
+            return;
+        }
+        let ratio = |one: &Measured| most.row_time() / one.row_time();
+        let clause = |one: &&Measured| format!("{} times {}", three_digits(ratio(one)), one.path.name());
+        let clauses: Vec<String> = others.iter().map(clause).collect();
+        let cycles = most.value("cycles_per_row");
+        let cycles = cycles.map_or(String::new(), |cycles| format!(" ({} cycles)", three_digits(cycles)));
+        let cost = format_nanos(most.row_time());
+        let sentence = format!("a row costs {cost}{cycles} by {}: {}.", most.path.name(), clauses.join(", "));
+        let values: Vec<_> = others.iter().map(|one| (one.path.name(), ratio(one), Unit::Ratio)).collect();
+        self.find("answer-dearest", &sentence, &values);
+    }
+
+    /// How many times a block was visited.
+    fn visits(&mut self, found: &[&Measured]) {
+        let value = |one: &&Measured| Some((one.path.name(), one.value("visits_per_block")?, Unit::Ratio));
+        let values: Vec<_> = found.iter().filter_map(value).collect();
+        let clause = |(path, visits, _): &(&str, f64, Unit)| format!("{path} {}", three_digits(*visits));
+        let clauses: Vec<String> = values.iter().map(clause).collect();
+        if !clauses.is_empty() {
+            self.find("answer-visits", &format!("visits to a block: {}.", clauses.join(", ")), &values);
+        }
+    }
+
+    /// What fetching blocks elsewhere in memory costs: the same rows by the same code, in two orders.
+    fn waits(&mut self, found: &[&Measured]) {
+        let table = of(found, AccessPath::FullScan).and_then(|full| full.value("bytes_touched"));
+        if table.is_some_and(|bytes| bytes <= last_cache(self.bench.machine)) {
+            return;
+        }
+        let bad = of(found, AccessPath::IndexBadClustering);
+        let Some((bad, good)) = bad.zip(of(found, AccessPath::IndexGoodClustering)) else { return };
+        let Some((bad_gets, good_gets)) = bad.value("table_gets").zip(good.value("table_gets")) else { return };
+        let (gets, time) = (bad_gets - good_gets, bad.row_time() - good.row_time());
+        let rows = bad.value("rows").unwrap_or(0.0);
+        if gets < rows / 10.0 || time <= 0.0 {
+            return;
+        }
+        let (share, a_get) = (time / bad.row_time() * 100.0, time * rows / gets);
+        let sentence = format!(
+            "index-bad-clustering waits for memory: {} % of its time ({} a further get) goes into getting blocks that \
+             lie elsewhere, as the same rows in the order of the table show.",
+            three_digits(share),
+            format_nanos(a_get)
+        );
+        let values = [("share", share, Unit::Percent), ("further_get", a_get, Unit::Nanoseconds)];
+        self.find("answer-waits-for-memory", &sentence, &values);
+    }
+
+    /// Which path gets least done in a cycle, and how often it goes to memory for a row, against the full scan.
+    fn instructions(&mut self, found: &[&Measured]) {
+        let counted = || found.iter().filter_map(|one| Some((*one, one.value("ipc")?)));
+        let Some((slow, low)) = counted().min_by(|one, other| one.1.total_cmp(&other.1)) else { return };
+        // Where that is the least itself, the one that gets most done.
+        let full = counted().find(|(one, _)| one.path == AccessPath::FullScan && slow.path != AccessPath::FullScan);
+        let most = || counted().max_by(|one, other| one.1.total_cmp(&other.1));
+        let Some((other, ipc)) = full.or_else(most).filter(|(other, _)| other.path != slow.path) else { return };
+        let memory = |one: &Measured, words: &str| {
+            let accesses = one.value("cache_misses_per_row").map(three_digits);
+            accesses.map_or(String::new(), |accesses| format!(" and {accesses}{words}"))
+        };
+        let meaning = if low < IPC_OF_WAITING { "waits more than it works" } else { "gets least done in a cycle" };
+        let sentence = format!(
+            "{} {meaning}: {} instructions a cycle{}; {} {}{}.",
+            slow.path.name(),
+            three_digits(low),
+            memory(slow, " reads of memory a row"),
+            other.path.name(),
+            three_digits(ipc),
+            memory(other, "")
+        );
+        let values = [(slow.path.name(), low, Unit::Ratio), (other.path.name(), ipc, Unit::Ratio)];
+        self.find("answer-ipc", &sentence, &values);
+    }
+
+    /// Which scan is held up by the bandwidth of the memory, and which by its own work.
+    fn bandwidth(&mut self, found: &[Measured]) {
+        let cache = last_cache(self.bench.machine);
+        for one in found {
+            let (Some((own, best)), Some(bytes)) = (one.bandwidth(), one.value("bytes_touched")) else { continue };
+            let meaning = if bytes <= cache {
+                let cached = whole_mebibytes(bytes as u64);
+                format!("its {cached} fit into the processor's cache, and the memory has no part in it")
+            } else if own > best {
+                "the reading in sequence was disturbed, so repeat the run on a quiet machine".into()
+            } else if own / best >= BOUND_BY_BANDWIDTH {
+                "it waits for the memory".into()
+            } else {
+                "its own work takes longer than the memory".into()
+            };
+            let share = own / best * 100.0;
+            let sentence = format!(
+                "{}{} reads {} GB/s, {} % of what reading in sequence reached just before: {meaning}.",
+                one.path.name(),
+                by_threads(one),
+                three_digits(own / 1e9),
+                three_digits(share)
+            );
+            let rate = ("bandwidth", own / f64::from(1 << 20), Unit::MebibytesPerSecond);
+            self.find("answer-bandwidth", &sentence, &[rate, ("share", share, Unit::Percent)]);
+        }
+    }
+
+    /// What more threads bring, and what keeps them from bringing more.
+    fn threads(&mut self, found: &[Measured]) {
+        for many in found.iter().filter(|one| one.threads > 1) {
+            let Some(alone) = found.iter().find(|one| one.threads == 1 && one.path == many.path) else { continue };
+            let times = alone.elapsed() / many.elapsed();
+            let limit = if alone.elapsed() < SHORT {
+                " There is too little to share: give more --rows, and --no-zone-maps where those answer.".into()
+            } else if alone.busy().min(many.busy()) < BUSY {
+                " Its threads waited for a processor: repeat the run on a quiet machine.".into()
+            } else if times < TIMES_WORTH_IT * many.threads as f64 {
+                limit(many, self.bench.machine).unwrap_or_default()
+            } else {
+                String::new()
+            };
+            let sentence = format!(
+                "{} is {} times as fast by {} threads as by one.{limit}",
+                many.path.name(),
+                three_digits(times),
+                many.threads
+            );
+            self.find("answer-threads", &sentence, &[("speed_up", times, Unit::Ratio)]);
+        }
+    }
+
+    /// What wider vectors bring, where two kernels were measured.
+    fn kernels(&mut self, found: &[&Measured]) {
+        for one in found {
+            let kernels = one.kernels.as_ref().zip(one.value("counted_row_time"));
+            let Some(((best, counted), row_time)) = kernels else { continue };
+            let sentence = format!(
+                "a row of {} costs {} by the {best} kernel and {} by the {counted} kernel, whose instructions \
+                 valgrind counts.",
+                one.path.name(),
+                format_nanos(one.row_time()),
+                format_nanos(row_time)
+            );
+            let values = [(&**best, one.row_time(), Unit::Nanoseconds), (&**counted, row_time, Unit::Nanoseconds)];
+            self.find("answer-kernels", &sentence, &values);
+        }
+    }
+
+    /// Answers that were given without reading.
+    fn unread(&mut self, found: &[&Measured]) {
+        let units = |one: &Measured| one.value("units_unread").zip(one.value("units_read"));
+        if let Some((unread, _)) = of(found, AccessPath::ColumnCount).and_then(units) {
+            let sentence = format!(
+                "column-count read no column: each of its {unread} units knows how many of its values are null."
+            );
+            self.find("nothing-read", &sentence, &[("units_unread", unread, Unit::Count)]);
+        }
+        let skipped = of(found, AccessPath::ColumnScan).and_then(units).filter(|(unread, _)| *unread > 0.0);
+        if let Some((unread, read)) = skipped.filter(|_| self.bench.parameters.zone_maps) {
+            let sentence = format!(
+                "the least and greatest values answered for {unread} of {} units of column-scan, and their codes were \
+                 not read: --no-zone-maps shows the scan itself.",
+                unread + read
+            );
+            let values = [("units_unread", unread, Unit::Count), ("units", unread + read, Unit::Count)];
+            self.find("zone-maps-answered", &sentence, &values);
+        }
+    }
+
+    /// What another order of the rows costs where the subject knows how well they follow the index, and what a bitmap
+    /// makes of it.
+    fn clustering(&mut self, found: &[&Measured]) {
+        let pair = of(found, AccessPath::IndexBadClustering).zip(of(found, AccessPath::IndexGoodClustering));
+        let Some((bad, good)) = pair else { return };
+        let Some((of_bad, of_good)) = bad.value("correlation").zip(good.value("correlation")) else { return };
+        let gets = |one: &Measured| one.value("gets").unwrap_or(0.0).max(1.0);
+        let (more_gets, more_time) = (gets(bad) / gets(good), bad.row_time() / good.row_time());
+        let bitmap = of(found, AccessPath::BitmapScan).map_or(String::new(), |bitmap| {
+            format!(
+                " A bitmap over the same index fetches each block once: {} times the cost, {} times the gets of \
+                 index-bad-clustering.",
+                three_digits(bitmap.row_time() / bad.row_time()),
+                three_digits(gets(bitmap) / gets(bad))
+            )
+        });
+        let sentence = format!(
+            "index-bad-clustering takes {} times the gets and {} times the time of index-good-clustering (correlation \
+             {} against {}).{bitmap}",
+            three_digits(more_gets),
+            three_digits(more_time),
+            three_digits(of_bad),
+            three_digits(of_good)
+        );
+        let values = [("gets", more_gets, Unit::Ratio), ("time", more_time, Unit::Ratio)];
+        self.find("answer-clustering", &sentence, &values);
+    }
+
+    /// What an index saves that holds all that is asked for.
+    fn index_only(&mut self, found: &[&Measured]) {
+        let pair = of(found, AccessPath::IndexOnlyScan).zip(of(found, AccessPath::FullScan));
+        let Some((only, full)) = pair else { return };
+        let gets = |one: &Measured| one.value("gets").unwrap_or(0.0);
+        let ratio = gets(only) / gets(full).max(1.0);
+        let sentence = format!(
+            "index-only-scan costs {} a row and full-scan {}, with {} times the gets.",
+            format_nanos(only.row_time()),
+            format_nanos(full.row_time()),
+            three_digits(ratio)
+        );
+        self.find("answer-index-only", &sentence, &[("gets", ratio, Unit::Ratio)]);
+    }
+}
+
+/// A sentence with its first letter large, but for the name of a path, which is written as it is.
+fn capital_unless_a_path(sentence: &str) -> String {
+    let is_path = AccessPath::all().any(|path| sentence.starts_with(path.name()));
+    if is_path { sentence.into() } else { capital(sentence) }
+}
+
+/// The bandwidth of the memory as what more threads cannot exceed; `None` where they are far from it.
+fn limit(many: &Measured, machine: &Machine) -> Option<String> {
+    let (own, best) = many.bandwidth().filter(|(own, best)| own / best >= BOUND_BY_BANDWIDTH)?;
+    (many.value("bytes_touched")? > last_cache(machine)).then(|| {
+        format!(
+            " The memory is the limit: they read {} GB/s, and {} threads that only read in sequence {} GB/s.",
+            three_digits(own / 1e9),
+            many.threads,
+            three_digits(best / 1e9)
+        )
+    })
+}

@@ -1,0 +1,122 @@
+//! The parameters of the experiment, their defaults, and which of them cannot be.
+
+use measure::quantity::Size;
+use serde::{Deserialize, Serialize};
+use subjects::Places;
+use subjects::access_paths::{AccessPath, AccessSettings, Asked, Watch};
+
+use crate::error::ExperimentError;
+
+/// Rows of the published table.
+pub const PUBLISHED_ROWS: u64 = 69_642_625;
+
+/// Rows by default, where the engine is measured alone.
+pub const ROWS: u64 = 7_000_000;
+
+/// Rows by default where others are measured too: loading them takes some ten seconds on a server.
+pub const ROWS_BESIDE: u64 = 1_000_000;
+
+/// Most threads of a scan.
+const THREADS_MAX: usize = 1024;
+
+/// Parameters of the experiment.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ScanParameters {
+    /// What is measured.
+    pub on: Places,
+    /// Rows of the table; `None`: [`ROWS`] or [`ROWS_BESIDE`].
+    pub rows: Option<u64>,
+    /// Access paths; empty: all that can answer the question.
+    pub path: Vec<AccessPath>,
+    /// What is asked.
+    pub question: Asked,
+    /// Numbers of threads, for the paths that threads can share.
+    pub threads: Vec<usize>,
+    /// Whether units of columns may be answered from their least and greatest value.
+    pub zone_maps: bool,
+    /// How hard columnar units are compressed: `query-low`, `query-high`, `archive-low` or `archive-high`.
+    pub level: String,
+    /// Samples of a case.
+    pub repeat: usize,
+    /// Memory that the run may take; `None`: 95 % of what is free.
+    pub memory: Option<Size>,
+    /// What the rows depend on.
+    pub seed: u64,
+}
+
+impl Default for ScanParameters {
+    fn default() -> ScanParameters {
+        ScanParameters {
+            on: Places::default(),
+            rows: None,
+            path: Vec::new(),
+            question: Asked::AllPass,
+            threads: vec![1],
+            zone_maps: true,
+            level: "query-low".into(),
+            repeat: 7,
+            memory: None,
+            seed: 1,
+        }
+    }
+}
+
+impl ScanParameters {
+    /// Rows of the table.
+    pub fn rows(&self) -> u64 {
+        self.rows.unwrap_or(if self.on.is_engine_alone() { ROWS } else { ROWS_BESIDE })
+    }
+
+    /// Refuses what cannot be, with a sentence that says what can.
+    pub fn check(&self) -> Result<(), ExperimentError> {
+        let refuse = |sentence: String| Err(ExperimentError::Parameters(sentence));
+        if self.rows == Some(0) {
+            return refuse("--rows 0: a table without rows has nothing to scan; give 1 or more".into());
+        }
+        if self.repeat == 0 {
+            return refuse("--repeat must be at least 1".into());
+        }
+        if self.threads.is_empty() {
+            return refuse("--threads needs a number: give 1, or a list such as 1,2".into());
+        }
+        match self.threads.iter().find(|threads| !(1..=THREADS_MAX).contains(*threads)) {
+            Some(threads) => refuse(format!("--threads {threads} cannot be: give 1 to {THREADS_MAX}")),
+            None => Ok(()),
+        }
+    }
+
+    /// The table as subjects are asked for it, in at most `memory` bytes.
+    pub(super) fn settings(&self, memory: Option<u64>) -> AccessSettings {
+        AccessSettings {
+            rows: self.rows(),
+            seed: self.seed,
+            asked: self.question,
+            paths: self.path.clone(),
+            level: self.level.clone(),
+            zone_maps: self.zone_maps,
+            builders: None,
+            memory,
+            watch: Watch::Counters,
+        }
+    }
+
+    /// Whether a path is to be measured where it can be.
+    pub(super) fn wants(&self, path: AccessPath) -> bool {
+        self.path.is_empty() || self.path.contains(&path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_names_some_parameters_leaves_the_others_at_their_defaults() {
+        let text = r#"{ "rows": 10, "path": ["full-scan"], "question": "no-predicate", "memory": "2GiB" }"#;
+        let parameters: ScanParameters = serde_json::from_str(text).unwrap();
+        assert_eq!((parameters.rows(), parameters.repeat, parameters.zone_maps), (10, 7, true));
+        assert_eq!((parameters.path, parameters.question), (vec![AccessPath::FullScan], Asked::NoPredicate));
+        assert!(serde_json::from_str::<ScanParameters>(r#"{ "row": 10 }"#).is_err(), "a slip is not a default");
+    }
+}

@@ -1,0 +1,249 @@
+//! The procedure on subjects that do nothing: in which order, what a wrong count, an absence and ^C come to.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ::measure::{Case, Finding, Metric, Nanos, Parameters};
+use subjects::access_paths::{
+    AccessPath, AccessPaths, Asked, Counting, MemoryNeed, PathFacts, PathOffer, Sampling, ScanCost, ScanPass, Sources,
+};
+use subjects::{Closing, Environment, Opener, Progress, Subject, SubjectError};
+
+use super::parameters::ScanParameters;
+use super::{Surroundings, measure};
+use crate::error::ExperimentError;
+use crate::journal::{Journal, KeepError, Stop};
+use crate::machine::Machine;
+
+const ROWS: u64 = 1000;
+
+/// What was done, by all subjects of a test.
+type Log = Rc<RefCell<Vec<String>>>;
+
+/// A subject whose passes take no time.
+struct Fake {
+    name: &'static str,
+    /// Its paths, with what each counts.
+    counts: Vec<(AccessPath, u64)>,
+    absent: Option<(AccessPath, &'static str)>,
+    /// Raised in the first pass of this path.
+    stops_at: Option<(AccessPath, Stop)>,
+    memory: Vec<MemoryNeed>,
+    log: Log,
+    path: Option<AccessPath>,
+}
+
+impl Fake {
+    fn new(name: &'static str, log: &Log) -> Fake {
+        let counts = vec![(AccessPath::IndexGoodClustering, 900), (AccessPath::FullScan, 900)];
+        let (absent, stops_at, memory) = (None, None, Vec::new());
+        Fake { name, counts, absent, stops_at, memory, log: Rc::clone(log), path: None }
+    }
+
+    fn note(&self, what: &str) {
+        self.log.borrow_mut().push(format!("{} {what}", self.name));
+    }
+}
+
+impl Subject for Fake {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn description(&self) -> Parameters {
+        Parameters::new()
+    }
+
+    fn findings(&mut self) -> Vec<Finding> {
+        Vec::new()
+    }
+
+    fn finish(self: Box<Self>) -> Closing {
+        self.note("finishes");
+        Closing { findings: vec![Finding::info("closed", self.name)], ..Closing::quiet() }
+    }
+}
+
+impl AccessPaths for Fake {
+    fn paths(&self, _asked: Asked) -> Vec<PathOffer> {
+        let has = self.counts.iter().map(|(path, _)| (*path, None));
+        let all = has.chain(self.absent.map(|(path, reason)| (path, Some(reason))));
+        all.map(|(path, absence)| PathOffer { path, is_shared_by_threads: path == AccessPath::FullScan, absence })
+            .collect()
+    }
+
+    fn plan(&mut self, paths: &[AccessPath]) -> Result<Vec<MemoryNeed>, SubjectError> {
+        self.note(&format!("plans {}", paths.len()));
+        Ok(self.memory.clone())
+    }
+
+    fn count_instructions(
+        &mut self,
+        _asked: Asked,
+        _limit: Duration,
+        _progress: &mut Progress<'_>,
+    ) -> Result<Counting, SubjectError> {
+        Ok(Counting::None)
+    }
+
+    fn prepare(
+        &mut self,
+        path: AccessPath,
+        _asked: Asked,
+        _progress: &mut Progress<'_>,
+    ) -> Result<PathFacts, SubjectError> {
+        self.note(&format!("prepares {path}"));
+        self.path = Some(path);
+        let source = "made up";
+        Ok(PathFacts {
+            parameters: Parameters::new(),
+            metrics: Vec::new(),
+            kernel: None,
+            sampling: Sampling { time: Nanos::from_millis(1), laps_max: 4 },
+            sources: Sources {
+                cpu: source.into(),
+                is_processor_time: true,
+                is_in_process: self.name == "here",
+                elapsed: source,
+                rows: source,
+                gets: source,
+                physical_reads: source,
+                touched: source,
+            },
+        })
+    }
+
+    fn scan(&mut self, pass: &ScanPass<'_>) -> Result<ScanCost, SubjectError> {
+        let path = self.path.ok_or(SubjectError::NotPrepared)?;
+        if let Some((_, stop)) = self.stops_at.as_ref().filter(|(at, _)| *at == path) {
+            stop.share().store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+        let (_, count) = self.counts.iter().find(|(of, _)| *of == path).ok_or(SubjectError::NotPrepared)?;
+        let cpu = Nanos(100 * ROWS * u64::from(pass.laps));
+        Ok(ScanCost { cpu, elapsed: cpu, rows: ROWS, count: *count, gets: 10, ..ScanCost::default() })
+    }
+}
+
+/// Keeps what it is given.
+#[derive(Default)]
+struct Kept {
+    cases: Vec<Case>,
+    findings: Vec<Finding>,
+}
+
+impl Journal for Kept {
+    fn step(&mut self, _what: &str, _expected: Duration) {}
+
+    fn keep(&mut self, case: Case) -> Result<(), KeepError> {
+        self.cases.push(case);
+        Ok(())
+    }
+
+    fn find(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+
+    fn own_cost(&mut self, _metric: Metric) {}
+
+    fn describe_subject(&mut self, _key: &str, _value: serde_json::Value) {}
+}
+
+impl Kept {
+    fn message(&self, id: &str) -> Option<&str> {
+        self.findings.iter().find(|finding| finding.id == id).map(|finding| finding.message.as_str())
+    }
+}
+
+fn run(parameters: ScanParameters, subjects: Vec<Fake>, stop: Stop) -> (Result<(), ExperimentError>, Kept) {
+    let parameters = ScanParameters { rows: Some(ROWS), repeat: 2, ..parameters };
+    let openers = subjects.into_iter().map(|fake| -> Opener<'_, dyn AccessPaths> { Box::new(|_| Ok(Box::new(fake))) });
+    let (environment, machine) = (Environment::new("/nowhere"), Machine::observe(stop));
+    let surroundings = Surroundings { environment: &environment, child: None, machine: &machine };
+    let mut kept = Kept::default();
+    let outcome = measure(&parameters, openers.collect(), &surroundings, &mut kept);
+    (outcome, kept)
+}
+
+#[test]
+fn subjects_are_measured_one_after_the_other_and_each_is_gone_before_the_next_comes() {
+    let log = Log::default();
+    let parameters = ScanParameters { threads: vec![1, 2], ..ScanParameters::default() };
+    let (outcome, kept) = run(parameters, vec![Fake::new("there", &log), Fake::new("here", &log)], Stop::default());
+    outcome.unwrap();
+    let of = |name: &str| {
+        [
+            format!("{name} plans 2"),
+            format!("{name} prepares index-good-clustering"),
+            format!("{name} prepares full-scan"),
+            format!("{name} finishes"),
+        ]
+    };
+    assert_eq!(*log.borrow(), [of("there"), of("here")].concat());
+    let told = |case: &Case| ["subject", "path", "threads"].map(|name| case.parameter(name).unwrap());
+    let cases: Vec<_> = kept.cases.iter().map(told).collect();
+    let one = |name: &str, path: &str, threads: &str| [name, path, threads].map(String::from);
+    assert_eq!(
+        cases[..3],
+        [one("there", "index-good-clustering", "1"), one("there", "full-scan", "1"), one("there", "full-scan", "2"),]
+    );
+    assert_eq!(cases.len(), 6);
+    let against = kept.message("answer-against-here").unwrap();
+    assert!(against.contains("index-good-clustering 1.00; full-scan 1.00"), "{against}");
+}
+
+#[test]
+fn one_subject_alone_has_no_name_in_its_cases() {
+    let (outcome, kept) = run(ScanParameters::default(), vec![Fake::new("here", &Log::default())], Stop::default());
+    outcome.unwrap();
+    assert!(kept.cases.len() == 2 && kept.cases.iter().all(|case| !case.parameters.contains_key("subject")));
+}
+
+#[test]
+fn a_subject_that_counts_otherwise_ends_the_run_with_both_counts_and_leaves_nothing() {
+    let log = Log::default();
+    let wrong = Fake { counts: vec![(AccessPath::FullScan, 901)], ..Fake::new("there", &log) };
+    let (outcome, kept) = run(ScanParameters::default(), vec![Fake::new("here", &log), wrong], Stop::default());
+    let error = outcome.unwrap_err().to_string();
+    assert!(error.starts_with("here by index-good-clustering and there by full-scan differ, 900 and 901"), "{error}");
+    assert_eq!(log.borrow().last().unwrap(), "there finishes");
+    assert_eq!(kept.cases.len(), 2, "the cases before are kept");
+}
+
+#[test]
+fn a_path_that_cannot_answer_is_an_absence_with_its_reason_and_the_others_are_measured() {
+    let absent = Some((AccessPath::ColumnCount, "it counts without a predicate"));
+    let fake = Fake { absent, ..Fake::new("here", &Log::default()) };
+    let (outcome, kept) = run(ScanParameters::default(), vec![fake], Stop::default());
+    outcome.unwrap();
+    let reason = "column-count was not asked the question all-pass: it counts without a predicate.";
+    assert_eq!(kept.message("absent-column-count"), Some(reason));
+    assert_eq!((kept.cases.len(), kept.message("absent-column-scan")), (2, None));
+    let parameters = ScanParameters { path: vec![AccessPath::FullScan, AccessPath::ColumnScan], ..Default::default() };
+    let (_, kept) = run(parameters, vec![Fake::new("here", &Log::default())], Stop::default());
+    assert_eq!(kept.message("absent-column-scan"), Some("column-scan is not a path of here."));
+    assert_eq!(kept.cases.len(), 1);
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_finished_and_lets_the_subject_remove_what_it_made() {
+    let (log, stop) = (Log::default(), Stop::default());
+    let stops_at = Some((AccessPath::FullScan, stop.clone()));
+    let fakes = vec![Fake { stops_at, ..Fake::new("here", &log) }, Fake::new("there", &log)];
+    let (outcome, kept) = run(ScanParameters::default(), fakes, stop);
+    assert!(matches!(outcome, Err(ExperimentError::Stopped)), "{outcome:?}");
+    assert_eq!(kept.cases.len(), 1);
+    assert_eq!(log.borrow().last().unwrap(), "here finishes");
+    assert!(kept.message("closed").is_some(), "what a subject says at its end is kept");
+}
+
+#[test]
+fn a_table_that_needs_more_memory_than_it_is_given_is_refused_before_a_path_is_prepared() {
+    let log = Log::default();
+    let memory = vec![MemoryNeed { structure: "the rows", bytes: 3 << 20 }];
+    let parameters = ScanParameters { memory: Some(::measure::Size(64 << 20)), ..ScanParameters::default() };
+    let (outcome, _) = run(parameters, vec![Fake { memory, ..Fake::new("here", &log) }], Stop::default());
+    let error = outcome.unwrap_err().to_string();
+    assert!(error.contains("(3 MiB for the rows") && error.contains("64 MiB is what --memory gives"), "{error}");
+    assert_eq!(*log.borrow(), ["here plans 2", "here finishes"]);
+}
