@@ -90,7 +90,7 @@ impl DataSet {
         RowShape { row_length: self.row_length, columns: self.columns }
     }
 
-    /// How many rows belong together, where their bytes are counted together: every group but the last has so many,
+    /// How many rows belong together, where their bytes are counted together: every group but the last has this many,
     /// and any group can be made without those before it. `None` where each row stands for itself.
     pub fn group(&self) -> Option<u32> {
         (self.content == Content::Customers).then_some(customers::GROUP_ROWS)

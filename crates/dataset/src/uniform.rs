@@ -45,7 +45,7 @@ impl RowShape {
         })
     }
 
-    /// Bytes of a packed row, as [`Row::packed_bytes`] counts them; so many letters of its stream are in use.
+    /// Bytes of a packed row, as [`Row::packed_bytes`] counts them; this many letters of its stream are in use.
     pub fn encoded_bytes(self) -> usize {
         1 + self.column_lengths().map(packed_text_bytes).sum::<usize>()
     }

@@ -84,7 +84,7 @@ pub enum StorageError {
         /// Frames of the pool.
         frames: usize,
     },
-    /// A page stayed in somebody's hands for longer than the pool waits.
+    /// A page was held for longer than the pool waits.
     #[error(
         "{page} was held by another reader or writer for longer than {seconds} s: a thread that keeps a page must \
          not ask for it again to change it"

@@ -95,7 +95,7 @@ impl PageUpdate for MemoryPages {
     }
 }
 
-/// Gives at most so many pages at a time.
+/// Gives at most this many pages at a time.
 pub(crate) struct FewFrames<'a> {
     pages: &'a MemoryPages,
     pub(crate) free: Cell<usize>,

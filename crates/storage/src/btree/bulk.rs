@@ -198,7 +198,7 @@ impl<S: FnMut(&PageBytes) -> Result<(), StorageError>> Bulk<S> {
         self.add_child(level + 1, low, number, full);
     }
 
-    /// Writes the node under way at `level` and tells what separates it from the one before.
+    /// Writes the node under way at `level` and returns what separates it from the one before.
     fn write_upper(&mut self, level: usize) -> Result<Option<Separator>, StorageError> {
         let mut upper = std::mem::take(&mut self.upper[level - 1]);
         let low = upper.low.take();

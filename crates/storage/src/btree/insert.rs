@@ -118,8 +118,8 @@ impl BTree {
         Ok((path, number))
     }
 
-    /// Makes the pages that the insert will write. Tells the root that the tree will have, or `None` when the entry is
-    /// there already.
+    /// Makes the pages that the insert will write. Returns the root that the tree will have, or `None` when the entry
+    /// is there already.
     fn plan<A: PageUpdate>(
         &mut self,
         access: &A,

@@ -118,7 +118,7 @@ pub(crate) struct Place(pub(crate) u64);
 impl Place {
     /// Before every row.
     pub(crate) const FIRST: Place = Place(0);
-    /// Behind every row: no address has so many bits.
+    /// Behind every row: no address has this many bits.
     pub(crate) const BEYOND: Place = Place(u64::MAX);
 
     #[inline]

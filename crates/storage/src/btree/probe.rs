@@ -1,4 +1,4 @@
-//! Look-ups of single keys, one after the other or many at once, for those who come with keys of their own.
+//! Look-ups of single keys, one after the other or many at once, for callers with keys of their own.
 //!
 //! The leaf of the last key stays pinned: a key that lies between two others of it costs no get. Many keys go down
 //! level by level: the nodes that a level needs and that are not cached are read in one go, and the searches go side
@@ -193,7 +193,7 @@ impl<'a, A: ReadAhead> Probe<'a, A> {
         self.gathered.load(self.access, &self.missing, self.at_once)
     }
 
-    /// Searches the nodes of the next keys, as many side by side as go, and tells how many.
+    /// Searches the nodes of the next keys, as many side by side as go, and returns how many.
     fn search_some(
         &mut self,
         wanted: &[Wanted],
@@ -238,7 +238,7 @@ impl<'a, A: ReadAhead> Probe<'a, A> {
         Ok(count)
     }
 
-    /// Gets the nodes of these keys, or of the first of them when the pool has no frame for more, one at least. Tells
+    /// Gets the nodes of these keys, or of the first of them when the pool has no frame for more, one at least. Returns
     /// where each stands among those that are held, and how many.
     fn hold(
         &mut self,
@@ -292,7 +292,7 @@ impl<G> Default for Held<G> {
     }
 }
 
-/// Appends the rows of a key, before whose entries `before` others stand in this leaf. Tells whether more of them may
+/// Appends the rows of a key, before whose entries `before` others stand in this leaf. Returns whether more of them may
 /// stand in the next leaf.
 #[inline]
 fn push_hits(leaf: NodeView<'_>, before: usize, wanted: &Wanted, hits: &mut Vec<Hit>) -> bool {

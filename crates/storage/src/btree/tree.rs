@@ -1,4 +1,4 @@
-//! The tree: look-ups and scans in key order, over pages that somebody else gives.
+//! The tree: look-ups and scans in key order, over the pages of a `PageAccess`.
 //!
 //! Entries are pairs of a key and a row; a key may have any number of rows, a pair stands there once. Any number of
 //! threads may read a tree at the same time. A change takes the tree for itself (`&mut`), so readers never meet a node
@@ -40,7 +40,7 @@ pub struct BTree {
 /// Where a tree stands and what it is an index of.
 #[derive(Clone, Debug)]
 pub struct TreePlace {
-    /// The segment of its nodes, as those who give the pages know it.
+    /// The segment of its nodes, by the number that the store of its pages uses.
     pub segment: SegmentId,
     /// The segment of the rows, likewise.
     pub table: SegmentId,
@@ -300,8 +300,8 @@ impl<'t, A: PageAccess> LeafWalk<'t, A> {
         Err(self.tree.damaged(number, Damage::Chain.to_string()))
     }
 
-    /// The entries one by one, each with its key as it is stored; `None` at the end. For those who want few: rows alone
-    /// are read faster leaf by leaf.
+    /// The entries one by one, each with its key as it is stored; `None` at the end. For callers that want few: rows
+    /// alone are read faster leaf by leaf.
     pub fn for_each(
         mut self,
         mut each: impl FnMut(Key<'_>, RowId) -> Result<(), StorageError>,

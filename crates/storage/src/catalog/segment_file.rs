@@ -113,7 +113,7 @@ pub(crate) struct NewSegment {
 }
 
 impl NewSegment {
-    /// A new file for about so many bytes. Errors where the disk has no room for them.
+    /// A new file of about this size. Errors where the disk has no room for them.
     ///
     /// It is written past the page cache where the file system allows it: what was loaded is not to look cached
     /// afterwards.

@@ -12,7 +12,7 @@ pub(super) struct BitmapBuilder {
 }
 
 impl BitmapBuilder {
-    /// Room for so many rows.
+    /// Room for this many rows.
     pub(super) fn with_room(rows: usize) -> BitmapBuilder {
         BitmapBuilder { words: Vec::with_capacity(rows.div_ceil(64)), rows: 0, ones: 0 }
     }

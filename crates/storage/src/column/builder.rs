@@ -199,7 +199,7 @@ impl TableBuilder {
         page.rows().try_for_each(|row| self.append_row(row.columns()))
     }
 
-    /// The builder of a column, for those who have the values column by column. Panics beyond the last column.
+    /// The builder of a column, for callers with the values of each column together. Panics beyond the last column.
     ///
     /// All columns must have got equally many values when the table is finished.
     pub fn column(&mut self, index: usize) -> &mut ColumnBuilder {

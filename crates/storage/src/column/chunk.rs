@@ -126,7 +126,7 @@ fn chunk_lines(lines: usize, units_to_come: usize) -> usize {
     lines * units
 }
 
-/// Bytes of the chunks that lines of so many bytes take at most: each chunk leaves less than a unit or a huge page
+/// Bytes of the chunks that this many bytes of lines take at most: each chunk leaves less than a unit or a huge page
 /// unused, and both are a few MiB.
 pub(super) fn bytes_at_most(line_bytes: u64) -> u64 {
     let unused = (4 << 20) + HUGE_PAGE as u64;

@@ -8,7 +8,7 @@ use measure::random::mix;
 use super::bitmap::BitmapBuilder;
 use super::texts::{Texts, texts_bytes};
 
-/// Most entries for so many rows: beyond, a dictionary saves little, and sorting it is what building a column costs.
+/// Most entries for this many rows: beyond, a dictionary saves little, and sorting it is what building a column costs.
 pub(super) fn entries_max(rows: usize) -> usize {
     (rows / 8).max(1)
 }
@@ -115,7 +115,7 @@ pub(super) fn integers_bytes(entries: usize) -> usize {
     entries * size_of::<i64>()
 }
 
-/// Bytes that the dictionary needs while it is made, for so many rows, at most: a code a row, and for each entry its
+/// Bytes that the dictionary needs while it is made, for this many rows, at most: a code a row, and for each entry its
 /// place in the hash table (at most 16/7 of the entries of 24 bytes), in the list to be sorted and in the ranks.
 pub(super) fn making_bytes(rows: usize) -> usize {
     rows * size_of::<u32>() + entries_max(rows) * (24 * 16 / 7 + 24 + 4) + texts_bytes(entries_max(rows), 0)

@@ -89,7 +89,7 @@ impl<V> ValueRange<V> {
         super::filter::Filter { lower: self.lower.as_ref().map(&limit), upper: self.upper.as_ref().map(&limit) }
     }
 
-    /// The range in ranks of a dictionary with so many entries in order.
+    /// The range in ranks of a dictionary with this many entries in order.
     pub(super) fn filter_of_ranks<'e, Q: Ord + ?Sized + 'e>(
         &self,
         entries: usize,

@@ -89,16 +89,16 @@ impl AddAssign for Scanned {
 
 impl ColumnTable {
     /// Answers the question. Units are handed out one by one to the threads, which are started for this scan alone;
-    /// [`with_crew`](ColumnTable::with_crew) keeps them for several.
+    /// [`with_workers`](ColumnTable::with_workers) keeps them for several.
     ///
     /// Errors where a column is not there, or the predicate is about another type than its column's, or where there is
     /// no thread or no such kernel on this processor.
     pub fn scan(&self, question: &Question, scan: Scan) -> Result<Scanned, StorageError> {
         let threads = if question.predicate.is_some() { scan.threads.min(self.units()) } else { scan.threads.min(1) };
-        self.with_crew_on_its_way(threads, |crew| crew.scan(question, scan))
+        self.with_starting_workers(threads, |workers| workers.scan(question, scan))
     }
 
-    /// Answers the question for one unit, from 0: for those who hand out the units themselves, to threads that they
+    /// Answers the question for one unit, from 0: for callers that hand out the units themselves, to threads that they
     /// keep. Errors as [`scan`](ColumnTable::scan), and beyond the last unit.
     pub fn scan_unit(&self, question: &Question, scan: Scan, unit: usize) -> Result<Scanned, StorageError> {
         if unit >= self.units() {

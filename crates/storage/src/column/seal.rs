@@ -88,7 +88,7 @@ impl Sealer {
     fn unit(&mut self, rows: &Collected<'_>, content: Content, zone: Option<Zone>) -> Result<Unit, StorageError> {
         let (count, ones) = (rows.validity.rows(), rows.validity.ones());
         let validity = match ones {
-            0 => Validity::Nobody,
+            0 => Validity::None,
             all if all == count => Validity::All,
             _ => {
                 let (place, lines) = self.place(groups_of(count))?;
@@ -120,7 +120,7 @@ impl Sealer {
     }
 }
 
-/// Memory that sealing a unit of so many rows takes besides the unit, in bytes, at most.
+/// Memory that sealing a unit of this many rows takes besides the unit, in bytes, at most.
 pub(super) fn sealing_bytes(rows: usize) -> usize {
     dictionary::making_bytes(rows)
 }

@@ -153,11 +153,6 @@ impl ColumnTable {
         self.columns.iter().map(|column| &column.spec)
     }
 
-    /// The number of the column of that name.
-    pub fn column_named(&self, name: &str) -> Option<usize> {
-        self.specs().position(|spec| spec.name == name)
-    }
-
     /// The units of a column, in order; none for a column that is not there.
     pub fn units_of(&self, column: usize) -> &[Unit] {
         self.columns.get(column).map_or(&[], |column| &column.units)

@@ -9,7 +9,7 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    /// Room for so many texts of together so many bytes, and no more.
+    /// Room for this many texts and bytes of text, and no more.
     pub(super) fn with_room(texts: usize, bytes: usize) -> Texts {
         Texts { bytes: Vec::with_capacity(bytes), ends: Vec::with_capacity(texts) }
     }
@@ -25,7 +25,7 @@ impl Texts {
         }
     }
 
-    /// Grows by so many bytes.
+    /// Grows by this many bytes.
     pub(super) fn grow(&mut self, bytes: usize) {
         let room = self.bytes.capacity() + bytes - self.bytes.len();
         self.bytes.reserve_exact(room);
@@ -82,7 +82,7 @@ impl Texts {
     }
 }
 
-/// Bytes that so many texts of together so many bytes take.
+/// Bytes that this many texts with this many bytes of text take.
 pub(super) fn texts_bytes(texts: usize, bytes: usize) -> usize {
     bytes + texts * size_of::<u32>()
 }

@@ -26,7 +26,7 @@ pub struct Unit {
 #[derive(Debug)]
 pub(super) enum Validity {
     All,
-    Nobody,
+    None,
     Bitmap(Place),
 }
 
@@ -105,7 +105,7 @@ impl Unit {
     pub fn null_encoding(&self) -> NullEncoding {
         match self.validity {
             Validity::All => NullEncoding::NoneNull,
-            Validity::Nobody => NullEncoding::AllNull,
+            Validity::None => NullEncoding::AllNull,
             Validity::Bitmap(_) => NullEncoding::Bitmap,
         }
     }
@@ -114,7 +114,7 @@ impl Unit {
     pub fn bytes(&self) -> u64 {
         let validity = match &self.validity {
             Validity::Bitmap(place) => place.bytes(),
-            Validity::All | Validity::Nobody => 0,
+            Validity::All | Validity::None => 0,
         };
         validity + self.plain_memory() + self.planes_memory()
     }
@@ -124,7 +124,7 @@ impl Unit {
         self.plain_bytes
     }
 
-    /// The same unit where so many chunks were put before its own.
+    /// The same unit where this many chunks precede its own.
     pub(super) fn moved_by(mut self, chunks: usize) -> Unit {
         if let Validity::Bitmap(place) = &mut self.validity {
             place.chunk += chunks;
@@ -158,7 +158,7 @@ impl Unit {
     pub(super) fn mask<'a>(&self, chunks: &'a [Chunk]) -> Option<Mask<'a>> {
         match &self.validity {
             Validity::All => Some(Mask::all()),
-            Validity::Nobody => None,
+            Validity::None => None,
             Validity::Bitmap(place) => Some(Mask::of(place.of(chunks))),
         }
     }
@@ -202,7 +202,7 @@ impl Unit {
         assert!(row < self.rows, "row {row} of {}", self.rows);
         let is_there = match &self.validity {
             Validity::All => true,
-            Validity::Nobody => false,
+            Validity::None => false,
             Validity::Bitmap(place) => bitmap::is_set(place.of(chunks), row),
         };
         match &self.content {

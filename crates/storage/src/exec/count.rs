@@ -63,7 +63,7 @@ impl Plan<'_> {
         Plan { question, stops: if counted_first { [counted, compared] } else { [compared, counted] } }
     }
 
-    /// Columns count from 1; whoever asks for column 0 gets what no column gives.
+    /// Columns count from 1; column 0 gives what an absent column gives.
     fn has_column_zero(&self) -> bool {
         self.question.counted == 0 || self.question.comparison.is_some_and(|comparison| comparison.column == 0)
     }

@@ -1,4 +1,4 @@
-//! Rows on their way from an index to whoever looks at them, page by page and several side by side.
+//! Rows on their way from an index to a sink, page by page and several side by side.
 //!
 //! The next row may lie anywhere, so each one costs as many loads from memory as lie on the way to it, one after the
 //! other: the page's word, the page's head, the row's entry in the directory, the row. But the addresses to come are
@@ -16,10 +16,10 @@ use crate::page::access::PageAccess;
 use crate::page::id::{PageId, SegmentId};
 use crate::page::walk::Spot;
 
-/// How many rows ahead of the walk a page is asked for, where nobody says otherwise.
+/// How many rows ahead of the walk a page is asked for, by default.
 pub const LOOK_AHEAD: usize = 32;
 
-/// Rows that are handed on side by side, and pages that are got before: so many may be pinned at once, and as many
+/// Rows that are handed on side by side, and pages that are got before: this many may be pinned at once, and as many
 /// again. With 16 a row took 35 ns in the order of the table, with eight 29.
 const GROUP: usize = 8;
 

@@ -233,7 +233,7 @@ mod tests {
         fs::write(&foreign, "not ours").unwrap();
         let table = loaded(directory.path(), &spec(250, 5)).unwrap();
         verified(directory.path(), &table).unwrap();
-        assert!(foreign.exists(), "a file of somebody else was removed");
+        assert!(foreign.exists(), "another program's file was removed");
     }
 
     #[test]

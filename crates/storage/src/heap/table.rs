@@ -16,7 +16,7 @@ pub struct HeapTable {
 }
 
 impl HeapTable {
-    /// The table of `info`, whose data file those who give the pages know as `segment`.
+    /// The table of `info`, whose data file is `segment` to the store of its pages.
     pub fn new(info: &TableInfo, segment: SegmentId) -> HeapTable {
         let rows_per_page = info.spec.rows_per_page();
         HeapTable { segment, pages: info.pages, rows: info.rows, rows_per_page, spec: info.spec.clone() }

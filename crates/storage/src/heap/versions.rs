@@ -70,7 +70,7 @@ pub struct Changes {
     tail: Mutex<UndoTail>,
 }
 
-/// Where the next undo record goes. Whoever has it is the only writer.
+/// Where the next undo record goes. Its holder is the only writer.
 #[derive(Debug, Default)]
 struct UndoTail {
     pages: u32,
@@ -94,10 +94,10 @@ impl Changes {
         self.tail.lock().unwrap_or_else(PoisonError::into_inner).pages
     }
 
-    /// Changes rows in place, all of them in one change, and tells its number. `edit` gets the bytes of each row as
+    /// Changes rows in place, all of them in one change, and returns its number. `edit` gets the bytes of each row as
     /// they are stored and may change the values, but neither their lengths nor the row's.
     ///
-    /// Nobody sees the change before it is finished. When it fails, for want of room for undo or because an address
+    /// No reader sees the change before it is finished. When it fails, for want of room for undo or because an address
     /// has no row, the rows before that stay changed and the change counts as finished.
     pub fn update<A: PageUpdate>(
         &self,
@@ -243,7 +243,7 @@ impl Rebuilder {
     }
 }
 
-/// Takes back changes after `as_of`, the last one first, and tells how many gets of undo pages that took.
+/// Takes back changes after `as_of`, the last one first, and returns how many gets of undo pages that took.
 fn take_back<A: PageAccess>(access: &A, page: &mut PageBytes, as_of: ChangeNumber) -> Result<u64, StorageError> {
     let mut gets = 0;
     let mut held: Option<(PageId, A::Guard<'_>)> = None;
@@ -264,7 +264,7 @@ fn take_back<A: PageAccess>(access: &A, page: &mut PageBytes, as_of: ChangeNumbe
     Ok(gets)
 }
 
-/// Puts a row back as one undo record tells.
+/// Puts a row back as one undo record says.
 fn apply(undo: &PageBytes, link: RowId, page: &mut PageBytes) -> Result<(), StorageError> {
     let record = PageView::verified(undo).row(link.slot).and_then(UndoRecord::decode);
     let record = record.ok_or_else(|| lost(link.page, "it does not hold the undo record that a page names"))?;

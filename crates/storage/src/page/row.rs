@@ -1,6 +1,6 @@
 //! The row: a column count and, for each column, a length and its bytes.
 //!
-//! There is no table of offsets: whoever wants column N has to walk N-1 lengths, as in the databases whose cost this
+//! There is no table of offsets: a reader of column N walks N-1 lengths, as in the databases whose cost this
 //! engine is the floor of. The byte map is in docs/formats.md. Reading many rows of a page fast is the business of
 //! [`crate::page::walk`]; this file is the plain codec.
 

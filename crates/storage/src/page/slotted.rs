@@ -325,7 +325,7 @@ impl<'a> PageMut<'a> {
         PageView { bytes: self.bytes }
     }
 
-    /// Adds a row and tells its slot; `None` where the page has no room for it or the row has no bytes.
+    /// Adds a row and returns its slot; `None` where the page has no room for it or the row has no bytes.
     pub fn append(&mut self, row: &[u8]) -> Option<u16> {
         let slot = self.view().slots();
         self.reserve(row.len())?.copy_from_slice(row);

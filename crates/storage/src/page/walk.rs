@@ -172,7 +172,7 @@ impl FetchAhead for SamePlaces<'_> {
     }
     #[inline(always)]
     fn step(&mut self) -> usize {
-        // Behind a special length stand no lengths: a longer step would fetch places that nobody will touch.
+        // Behind a special length stand no lengths: a longer step would fetch places that the walk never touches.
         1
     }
 }
@@ -419,7 +419,7 @@ impl<'a> Spot<'a> {
         self.start as u16
     }
 
-    /// The row that begins at `start` of a page, as [`Spot::start`] has told.
+    /// The row that begins at `start` of a page, as [`Spot::start`] gives it.
     #[inline]
     pub fn at(page: &'a PageBytes, start: u16) -> Spot<'a> {
         Spot { page, start: usize::from(start) & OFFSET_MASK }

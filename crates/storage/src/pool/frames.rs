@@ -1,7 +1,7 @@
 //! The frames: one region of memory, cut into pages.
 //!
-//! With `pinned.rs` and `words.rs` the pool's home of unsafe code. It hands out addresses and moves bytes; who may look
-//! at which frame is decided by the translation words.
+//! With `pinned.rs` and `words.rs` the pool's home of unsafe code. It hands out addresses and moves bytes; what may
+//! look at which frame is decided by the translation words.
 
 use std::io;
 use std::ptr::NonNull;
@@ -17,7 +17,7 @@ pub type PageBytes = [u8; PAGE_SIZE];
 /// Bytes of a cache line on every processor the tool is built for, or half a line where they are longer.
 const LINE: usize = 64;
 
-/// A frame that belongs to its holder alone: no word names it, and replacement gives it to nobody else.
+/// A frame that belongs to its holder alone: no word names it, and replacement gives it to no other thread.
 ///
 /// Neither `Clone` nor `Copy`: it is made by [`Frames::all`] and by replacement when a word has let go of its frame,
 /// and consumed when a word names the frame or the frame returns to replacement.
@@ -76,8 +76,8 @@ impl Frames {
 
     /// Puts the bytes of a page into a frame that is the caller's own.
     pub(super) fn fill(&self, frame: &mut OwnFrame, bytes: &PageBytes) {
-        // SAFETY: an `OwnFrame` is unique and no word names the frame, so nobody reads or writes it meanwhile; the
-        // address is that of a whole page within the region, which is why the pages cannot overlap.
+        // SAFETY: an `OwnFrame` is unique and no word names the frame, so no other code reads or writes it meanwhile;
+        // the address is that of a whole page within the region, which is why the pages cannot overlap.
         unsafe { self.address(frame.0).copy_from_nonoverlapping(NonNull::from(bytes), 1) };
     }
 
@@ -88,8 +88,8 @@ impl Frames {
 
     /// The bytes of a frame that is the caller's own.
     pub(super) fn bytes<'frame>(&'frame self, frame: &'frame OwnFrame) -> &'frame PageBytes {
-        // SAFETY: an `OwnFrame` is unique and no word names the frame, and filling it takes it mutably: nobody writes
-        // to the page while the reference lives. Its bytes are those of the region, written when it was made.
+        // SAFETY: an `OwnFrame` is unique and no word names the frame, and filling it takes it mutably: no other code
+        // writes to the page while the reference lives. Its bytes are those of the region, written when it was made.
         unsafe { self.address(frame.0).as_ref() }
     }
 

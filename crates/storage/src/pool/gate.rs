@@ -1,7 +1,7 @@
 //! The gate: all counting of the pool happens here, and every block it reads passes here.
 //!
 //! Each session has counters of its own on cache lines of their own, so that a hit writes to no line that another
-//! thread looks at. They are summed when somebody asks.
+//! thread looks at. They are summed on request.
 
 use std::ops::Add;
 use std::sync::atomic::{AtomicU64, Ordering};

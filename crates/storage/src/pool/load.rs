@@ -3,9 +3,9 @@
 //! Bytes are read into the I/O method's buffer, verified there, and copied into a frame. The copy takes 0.3 to 0.6 µs
 //! where the read takes some 80; for it an unverified byte never stands in a frame, and a bad page costs no frame and
 //! no eviction. Where many reads are in flight the processor is what limits them: there single pages are read into
-//! frames of their own (`flights.rs`), which nobody sees before they are verified.
+//! frames of their own (`flights.rs`), out of reach until they are verified.
 //!
-//! Whoever loads a page has claimed its word. A claimer waits for the device and for nobody else, so threads that wait
+//! A thread that loads a page has claimed its word. A claimer waits for the device alone, so threads that wait
 //! for a claimer always wake up; `ahead.rs` keeps that for reads that are under way while their session works.
 
 use sys::read::{Wait, best_method, method};
@@ -19,7 +19,7 @@ use crate::error::StorageError;
 use crate::page::id::{PAGE_SIZE, PageId, SegmentId};
 
 impl<'pool> Session<'pool> {
-    /// Reads one page for which the caller has the claim, and tells its frame.
+    /// Reads one page for which the caller has the claim, and returns its frame.
     pub(super) fn load_one(
         &self,
         claim: Claim<'pool>,
@@ -33,7 +33,7 @@ impl<'pool> Session<'pool> {
     }
 
     /// Brings the pages `first..first + pages` that are not in the pool, for a scan that is about to come to them, and
-    /// tells how many blocks were read.
+    /// returns how many blocks were read.
     ///
     /// A run of absent pages is one physical read of as many blocks (at most `blocks_per_read`); a page that is in the
     /// pool, or on its way there, ends a run, as it does in other databases. The pages are not pinned and count as no
@@ -60,7 +60,7 @@ impl<'pool> Session<'pool> {
 
     /// Brings the pages that are not in the pool, wherever they lie, with up to `read_depth` reads in flight, in no
     /// certain order. A page with its neighbours that are asked for right behind it is one physical read, of at most
-    /// `blocks_per_gather` blocks; so who wants neighbours merged sorts the pages.
+    /// `blocks_per_gather` blocks; sort the pages to have neighbours merged.
     ///
     /// The pages are not pinned and count as no get; asking for more than
     /// [`Pool::pages_ahead`](super::Pool::pages_ahead) at once may push out the first by the last. Errors as
@@ -116,7 +116,7 @@ impl<'pool> Session<'pool> {
         Ok(reader)
     }
 
-    /// Asks for the pages that are not in the pool, wherever they lie, and goes on without them: tells how many were
+    /// Asks for the pages that are not in the pool, wherever they lie, and goes on without them: returns how many were
     /// absent. They are read with up to `read_depth` reads in flight, in the order given, neighbours together as in
     /// [`load_many`](Session::load_many), while the session does something else.
     ///
@@ -142,8 +142,8 @@ impl<'pool> Session<'pool> {
         self.look_after(Until::None).map(|_| ())
     }
 
-    /// Waits for all reads under way and forgets what else was asked for. What came wrong is told to nobody: the page
-    /// is absent, and whoever gets it hears of it.
+    /// Waits for all reads under way and forgets what else was asked for. A failed read is not reported: the page
+    /// is absent, and a get of it returns the error.
     pub fn settle(&self) {
         for place in self.ahead.borrow_mut().iter_mut() {
             if let Some(ahead) = place {
@@ -161,8 +161,8 @@ impl<'pool> Session<'pool> {
         let wanted = usize::from(segment.0);
         let here = self.ahead.borrow().get(wanted).is_some_and(is_under_way);
         if !here {
-            // Whoever waits for others has nothing of its own under way: two who wait for each other's reads would
-            // wait for ever.
+            // A session that waits for others has no read of its own under way: two that wait for each other's reads
+            // would wait for ever.
             return self.look_after(Until::ForSome);
         }
         self.reap_at(wanted, Until::ForSome)?;

@@ -3,7 +3,7 @@
 //! With `frames.rs` and `words.rs` the pool's home of unsafe code. Why the references made here never clash:
 //!
 //! - A [`Pinned`] exists only between a `pin` (or a `publish` with one pin) of its word and its own `unpin`. Meanwhile
-//!   the word has at least one pin, so `lock`, `evict` and `discard` refuse it: nobody makes a `&mut` to the frame and
+//!   the word has at least one pin, so `lock`, `evict` and `discard` refuse it: no code makes a `&mut` to the frame and
 //!   the frame keeps its page.
 //! - A [`PinnedMut`] exists only between a `lock` (or an exclusive `publish`) and its own `unlock`. Meanwhile the word
 //!   is exclusive: `pin`, `lock`, `evict` and `discard` refuse it, so there is no other reference of either kind.
@@ -22,7 +22,7 @@ pub struct Pinned<'pool> {
     bytes: NonNull<PageBytes>,
 }
 
-// SAFETY: it gives `&PageBytes` to whoever has it, and dropping it is one atomic operation on a word that outlives it.
+// SAFETY: it gives `&PageBytes` to its holder, and dropping it is one atomic operation on a word that outlives it.
 unsafe impl Send for Pinned<'_> {}
 // SAFETY: sharing it shares nothing but `&PageBytes`.
 unsafe impl Sync for Pinned<'_> {}
@@ -52,7 +52,7 @@ impl Drop for Pinned<'_> {
     }
 }
 
-/// A page that nobody else sees until this is dropped. It is dirty from then on and stays in the pool.
+/// A page for its holder alone until this is dropped. It is dirty from then on and stays in the pool.
 #[derive(Debug)]
 pub struct PinnedMut<'pool> {
     word: &'pool Word,

@@ -3,7 +3,7 @@
 //! Two queues of frames, after S3-FIFO: a page that is read enters the *probation* queue; when its turn comes there it
 //! leaves, unless it was used again meanwhile, which moves it to the *main* queue. The main queue is a clock: a page
 //! that was used since the hand last passed by stays for another round. Victims are taken from probation as long as
-//! it holds its share of the frames. So a scan of any length, whose pages nobody uses twice, flows through probation
+//! it holds its share of the frames. So a scan of any length, whose pages are used once, flows through probation
 //! and never reaches main.
 //!
 //! A page that comes back soon after it left probation was judged too early and enters main at once. S3-FIFO keeps a
@@ -119,7 +119,7 @@ impl Replacement {
     /// Sweeps probation down to its share, then main, then all of probation, then main again: what the sweep of
     /// probation has moved there was not looked at yet.
     ///
-    /// Down to its share and no farther: behind the pages that were used, and move on, stand those that somebody has
+    /// Down to its share and no farther: behind the pages that were used, and move on, stand those that a thread has
     /// just asked for ahead of their use.
     fn evict_one(&mut self, evict: &mut impl FnMut(PageId, u32) -> Verdict) -> Option<OwnFrame> {
         let beyond = self.sweep_probation(self.probation_frames_min, evict);

@@ -53,7 +53,7 @@ impl Segment {
         &self.words
     }
 
-    /// The data file; an error that names `page` when there is none, because then nobody can bring the page.
+    /// The data file; an error that names `page` when there is none, because then the page cannot be brought.
     pub(super) fn file(&self, page: PageId) -> Result<&DataFile, StorageError> {
         match &self.origin {
             Origin::File(file) => Ok(file),

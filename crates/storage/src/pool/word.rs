@@ -1,6 +1,6 @@
-//! The translation word: where a page is, who holds it, and whether it may leave, in one atomic 64-bit integer.
+//! The translation word: where a page is, what holds it, and whether it may leave, in one atomic 64-bit integer.
 //!
-//! Each page of a segment has one. All changes of who may touch which bytes of a frame are changes of a word, so the
+//! Each page of a segment has one. All changes of the right to touch bytes of a frame are changes of a word, so the
 //! protocol is this file and no other; it moves no bytes and knows no frames beyond their number. It is checked in
 //! every interleaving by loom (`tests/pool_loom.rs`).
 //!
@@ -17,13 +17,14 @@
 //! there are no pins and none can be added), and a frame changes its page only after `evict` saw no pins.
 //!
 //! A pin is a compare-and-exchange rather than a blind addition: a page that is absent, loading or exclusive is then
-//! never written to by those who fail to pin it, which leaves the claimer and the locker alone with the word, and the
-//! reference bit is set by the same instruction. Alone on a page both cost the same; of two threads hammering one page
-//! the compare-and-exchange has to be repeated now and then.
+//! never written to by a thread that fails to pin it, which leaves the claimer and the locker alone with the word, and
+//! the reference bit is set by the same instruction. Alone on a page both cost the same; of two threads hammering one
+//! page the compare-and-exchange has to be repeated now and then.
 //!
-//! Orderings: whoever gives rights away (`publish`, `unpin`, `unlock`, `abandon`) stores with `Release`, whoever gains
-//! them (`pin`, `claim`, `lock`, `evict`, `discard`) exchanges with `Acquire`. An eviction after several `unpin`s sees
-//! all of them, because each is a read-modify-write and so continues the release sequence of the one before.
+//! Orderings: a thread that gives rights away (`publish`, `unpin`, `unlock`, `abandon`) stores with `Release`, a thread
+//! that gains them (`pin`, `claim`, `lock`, `evict`, `discard`) exchanges with `Acquire`. An eviction after several
+//! `unpin`s sees all of them, because each is a read-modify-write and so continues the release sequence of the one
+//! before.
 
 use super::atomic::{AtomicU64, Ordering};
 
@@ -36,7 +37,7 @@ const PIN: u64 = 1 << 32;
 const PINS: u64 = 0xFFFF * PIN;
 /// The page was used since it was read, or since replacement last passed by.
 const REFERENCED: u64 = 1 << 48;
-/// The page was read before anybody asked for it, and nobody has asked yet.
+/// The page was read ahead and no get has asked for it yet.
 const AHEAD: u64 = 1 << 49;
 /// The page differs from the disk's and so must not leave.
 const DIRTY: u64 = 1 << 50;
@@ -56,14 +57,14 @@ pub(super) enum Purpose {
     Scan,
 }
 
-/// What a word says to somebody who could not pin or lock the page.
+/// What a word says to a thread that could not pin or lock the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Not in the pool.
     Absent,
     /// On its way into the pool.
     Loading,
-    /// In the pool, and perhaps in somebody's hands.
+    /// In the pool, and perhaps held.
     Resident,
 }
 
@@ -85,7 +86,7 @@ pub(super) enum Verdict {
     Evicted,
     /// It was used since the last attempt; the next one will not find that again unless it is used again.
     Referenced,
-    /// Somebody holds it now.
+    /// It is held now.
     Held,
     /// It can never be evicted.
     Dirty,
@@ -102,7 +103,7 @@ impl Word {
         Word(AtomicU64::new(0))
     }
 
-    /// Pins the page for reading and tells its frame; `None` unless it is resident and not exclusive.
+    /// Pins the page for reading and returns its frame; `None` unless it is resident and not exclusive.
     #[inline]
     pub(super) fn pin(&self, purpose: Purpose) -> Option<u32> {
         let mut seen = self.0.load(Ordering::Relaxed);
@@ -139,12 +140,12 @@ impl Word {
         }
     }
 
-    /// Makes the caller the one who brings an absent page, and tells the mark of its last eviction (0: none).
+    /// Gives the caller an absent page to bring, and returns the mark of its last eviction (0: none).
     /// `None` when it is not absent.
     pub(super) fn claim(&self) -> Option<u32> {
         let seen = self.0.load(Ordering::Relaxed);
         let is_absent = seen & (RESIDENT | LOADING) == 0;
-        // A failed exchange means that somebody else has claimed it: there is no other way out of this state.
+        // A failed exchange means that another thread has claimed it: there is no other way out of this state.
         (is_absent && self.0.compare_exchange(seen, seen | LOADING, Ordering::Acquire, Ordering::Relaxed).is_ok())
             .then_some(seen as u32)
     }
@@ -164,7 +165,7 @@ impl Word {
         self.0.store(0, Ordering::Release);
     }
 
-    /// Takes the page for writing, marks it dirty and tells its frame; `None` unless it is resident and nobody holds
+    /// Takes the page for writing, marks it dirty and returns its frame; `None` unless it is resident and not held
     /// it.
     pub(super) fn lock(&self) -> Option<u32> {
         let seen = self.0.load(Ordering::Relaxed);
@@ -176,12 +177,12 @@ impl Word {
 
     /// Ends the writing. The caller must hold the lock.
     pub(super) fn unlock(&self) {
-        // Nobody changes an exclusive word but its locker, so a load and a store are as good as one instruction.
+        // Only its locker changes an exclusive word, so a load and a store are as good as one instruction.
         let seen = self.0.load(Ordering::Relaxed);
         self.0.store(seen & !EXCLUSIVE, Ordering::Release);
     }
 
-    /// Makes the page absent if nobody holds it, it is clean and it was not used since the last attempt; an absent page
+    /// Makes the page absent if it is not held, it is clean and it was not used since the last attempt; an absent page
     /// remembers `mark`.
     pub(super) fn evict(&self, mark: u32) -> Verdict {
         let mut seen = self.0.load(Ordering::Relaxed);
@@ -199,8 +200,8 @@ impl Word {
         }
     }
 
-    /// Makes the page absent, dirty or not, and tells the frame that is the caller's now; an error when somebody holds
-    /// it, `None` when it was absent.
+    /// Makes the page absent, dirty or not, and returns the frame that is the caller's now; an error when the page is
+    /// held it, `None` when it was absent.
     pub(super) fn discard(&self) -> Result<Option<u32>, Held> {
         let mut seen = self.0.load(Ordering::Relaxed);
         loop {
@@ -217,7 +218,7 @@ impl Word {
     }
 }
 
-/// Somebody holds the page.
+/// The page is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Held;
 

@@ -141,7 +141,7 @@ impl Header {
         self.entries.len() / SECTIONS
     }
 
-    /// Bytes of header and entries for so many columns.
+    /// Bytes of header and entries for this many columns.
     pub fn bytes_for(columns: usize) -> usize {
         HEADER_BYTES + ENTRY_BYTES * SECTIONS * columns
     }

@@ -88,7 +88,7 @@ pub struct Numbers<'a> {
 }
 
 impl<'a> Numbers<'a> {
-    /// Looks at a raw section of so many rows.
+    /// Looks at a raw section of this many rows.
     pub fn parse(raw: &'a [u8], rows: usize) -> Result<Numbers<'a>, &'static str> {
         let head = raw.get(..NUMBERS_HEAD).ok_or("its numbers have no head")?;
         let (width, offsets) = (usize::from(head[0]), &raw[NUMBERS_HEAD..]);
@@ -160,7 +160,7 @@ pub struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// Looks at a raw section of so many rows.
+    /// Looks at a raw section of this many rows.
     pub fn parse(raw: &'a [u8], rows: usize) -> Result<Texts<'a>, &'static str> {
         let (lengths, bytes) = raw.split_at_checked(2 * rows).ok_or("it has not as many texts as rows")?;
         let total: usize = lengths.as_chunks().0.iter().map(|length| usize::from(u16::from_le_bytes(*length))).sum();

@@ -306,20 +306,20 @@ fn threads_that_stay_answer_every_question_and_go_home_when_the_work_panics() {
     let table = customers(rows, &budget()).unwrap();
     let ask = |value| Question { counted: 2, predicate: Some((1, Predicate::Integers(ValueRange::above(value)))) };
     let alone: Vec<Scanned> = (1940..1950).map(|year| table.scan(&ask(year), plainest()).unwrap()).collect();
-    table.with_crew(3, |crew| {
+    table.with_workers(3, |workers| {
         for _ in 0..20 {
             for (year, expected) in (1940..1950).zip(&alone) {
-                assert_eq!(crew.scan(&ask(year), plainest()).unwrap(), *expected);
+                assert_eq!(workers.scan(&ask(year), plainest()).unwrap(), *expected);
             }
         }
         // Long enough for the threads to go to sleep.
         std::thread::sleep(std::time::Duration::from_millis(20));
-        assert_eq!(crew.scan(&ask(1940), plainest()).unwrap(), alone[0]);
+        assert_eq!(workers.scan(&ask(1940), plainest()).unwrap(), alone[0]);
         let wrong = Predicate::Texts(ValueRange::above(Vec::new()));
-        assert!(crew.scan(&Question { counted: 0, predicate: Some((0, wrong)) }, plainest()).is_err());
-        assert_eq!(crew.scan(&ask(1940), plainest()).unwrap(), alone[0]);
+        assert!(workers.scan(&Question { counted: 0, predicate: Some((0, wrong)) }, plainest()).is_err());
+        assert_eq!(workers.scan(&ask(1940), plainest()).unwrap(), alone[0]);
     });
-    let panicking = std::panic::AssertUnwindSafe(|| table.with_crew(3, |_| panic!("on purpose")));
+    let panicking = std::panic::AssertUnwindSafe(|| table.with_workers(3, |_| panic!("on purpose")));
     assert!(std::panic::catch_unwind(panicking).is_err());
 }
 

@@ -7,7 +7,7 @@ use crate::error::StorageError;
 use crate::page::access::ReadAhead;
 
 /// Outer rows that are looked up at once: the searches side by side gain nothing by more, and a batch of rows is
-/// exceeded by no more than the rows of so many keys.
+/// exceeded by no more than the rows of this many keys.
 const LOOK_UPS: usize = 256;
 
 pub(super) fn run<A: ReadAhead>(work: &mut Work<'_, '_, A>, size: usize) -> Result<(), StorageError> {

@@ -38,9 +38,9 @@ pub enum Method {
     OneAtATime,
     /// Looks ahead in the addresses of the rows to come.
     Prefetch(Distance),
-    /// Outer rows are gathered, so many at a time.
+    /// Outer rows are gathered, this many at a time.
     Batch(usize),
-    /// Rows are gathered, so many at a time or a few more, and fetched in the order of their blocks.
+    /// Rows are gathered, this many at a time or a few more, and fetched in the order of their blocks.
     BatchedRowid(usize),
 }
 
@@ -203,7 +203,7 @@ impl<'a, 'e, A: ReadAhead> Work<'a, 'e, A> {
         LOOK_AHEAD.min(self.join.pages_at_once / 4)
     }
 
-    /// Gathers the pages of the next rows that are not cached, and tells of how many rows.
+    /// Gathers the pages of the next rows that are not cached, and returns of how many rows.
     fn find_missing(&mut self, hits: &[Hit]) -> usize {
         self.missing.clear();
         let most = ((self.join.pages_at_once - self.kept()) / 2).max(1);

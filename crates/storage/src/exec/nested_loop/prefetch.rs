@@ -2,7 +2,7 @@
 //! beside it is read in the same request, while the rows before them are handed on.
 //!
 //! How far it looks follows what it meets, as a read stream's distance does in PostgreSQL: twice as far after rows of
-//! which one had to be read, a row less for each row of a stretch that was all cached. So a join whose rows are all
+//! which one had to be read, a row less for each row of a run that was all cached. So a join whose rows are all
 //! cached asks for nothing that it may not need, and one whose rows are all missing comes to the cap within a few
 //! requests.
 

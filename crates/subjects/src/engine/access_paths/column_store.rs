@@ -76,13 +76,13 @@ impl ColumnStore {
         let threads = pass.threads.max(1);
         let scan = Scan { kernel: pass.kernel.unwrap_or(self.kernel), zone_maps, threads };
         let question = Question::from(&question(pass.asked));
-        self.table.with_crew(threads, |crew| {
-            // The first scan wakes the crew.
-            crew.scan(&question, scan)?;
+        self.table.with_workers(threads, |workers| {
+            // The first scan wakes the workers.
+            workers.scan(&question, scan)?;
             // Of several threads all of the process's work is taken: nothing else runs in it.
             let scope = if threads == 1 { Scope::Thread } else { Scope::Process };
             let scans = || {
-                let once = |_: Scanned, _| crew.scan(&question, scan).map(std::hint::black_box);
+                let once = |_: Scanned, _| workers.scan(&question, scan).map(std::hint::black_box);
                 (0..pass.laps).try_fold(Scanned::default(), once)
             };
             let (found, taken) = Meter::new(clock, scope, pass.watch).watch(scans);

@@ -2,10 +2,10 @@
 //!
 //! A scan of some million rows takes less time than to start a thread. So threads are started once, and wait for
 //! scans. The caller works too, and waits for no thread that has not begun: it waits for the units, each of which is
-//! being scanned by somebody. A thread that wakes late finds none left.
+//! being scanned by a thread. A thread that wakes late finds none left.
 //!
 //! Each thread keeps to a processor of its own. Left to the scheduler, on a busy machine a thread was begun on the
-//! processor of the caller, who needs it all, and came to no work for many scans.
+//! caller's processor, which the caller needs, and got no work for many scans.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -23,9 +23,9 @@ const LOOKS_BEFORE_SLEEP: u32 = 2000;
 /// How often the caller looks whether the last units are done before it lets others have its processor.
 const LOOKS_BEFORE_YIELD: u32 = 2000;
 
-/// The threads of [`ColumnTable::with_crew`].
+/// The threads of [`ColumnTable::with_workers`].
 #[derive(Debug)]
-pub struct Crew<'t> {
+pub struct WorkerPool<'t> {
     table: &'t ColumnTable,
     threads: usize,
     board: Board,
@@ -59,36 +59,36 @@ impl ColumnTable {
     /// all of them are there.
     ///
     /// With one thread, or none, nothing is started.
-    pub fn with_crew<R>(&self, threads: usize, work: impl FnOnce(&Crew<'_>) -> R) -> R {
-        self.with_crew_on_its_way(threads, |crew| {
-            crew.gather();
-            work(crew)
+    pub fn with_workers<R>(&self, threads: usize, work: impl FnOnce(&WorkerPool<'_>) -> R) -> R {
+        self.with_starting_workers(threads, |workers| {
+            workers.gather();
+            work(workers)
         })
     }
 
-    /// As [`with_crew`](ColumnTable::with_crew), but `work` begins at once: a single scan is over before a thread that
-    /// is slow to start.
-    pub(super) fn with_crew_on_its_way<R>(&self, threads: usize, work: impl FnOnce(&Crew<'_>) -> R) -> R {
-        let crew = Crew { table: self, threads, board: Board::default() };
+    /// As [`with_workers`](ColumnTable::with_workers), but `work` begins at once: a single scan is over before a thread
+    /// that is slow to start.
+    pub(super) fn with_starting_workers<R>(&self, threads: usize, work: impl FnOnce(&WorkerPool<'_>) -> R) -> R {
+        let workers = WorkerPool { table: self, threads, board: Board::default() };
         let cpus = if threads > 1 { beside_this_thread() } else { Vec::new() };
         thread::scope(|scope| {
-            let (crew, cpus) = (&crew, &cpus);
+            let (workers, cpus) = (&workers, &cpus);
             for index in 1..threads {
                 scope.spawn(move || {
                     if !cpus.is_empty() {
                         pin(cpus[(index - 1) % cpus.len()]);
                     }
-                    crew.serve();
+                    workers.serve();
                 });
             }
             // The threads are sent home even where `work` panics: the scope would wait for them for ever.
-            let _home = SendHome(&crew.board);
-            work(crew)
+            let _home = SendHome(&workers.board);
+            work(workers)
         })
     }
 }
 
-impl Crew<'_> {
+impl WorkerPool<'_> {
     /// Threads that scan, the caller's among them.
     pub fn threads(&self) -> usize {
         self.threads
@@ -203,7 +203,7 @@ impl Job {
     }
 }
 
-/// What one thread did; handed in when dropped, so that a thread that panics keeps nobody waiting.
+/// What one thread did; handed in when dropped, so that no thread waits for one that panicked.
 struct Share<'a> {
     job: &'a Job,
     units: usize,
