@@ -7,11 +7,10 @@ use std::ops::Range;
 
 use measure::random::{Permutation, SplitMix64, mix};
 
-use crate::ROW_BYTES_MAX;
 use crate::column::{Column, ColumnType};
 use crate::letters::eight;
 use crate::refused::Refused;
-use crate::row::{Row, packed_text_bytes};
+use crate::row::{ROW_BYTES_MAX, Row, packed_text_bytes};
 
 /// The column of the key, from 1.
 pub const KEY: u8 = 1;

@@ -22,11 +22,5 @@ pub mod uniform;
 pub use column::{Column, ColumnType};
 pub use description::{Content, DataSet};
 pub use refused::Refused;
-pub use row::{Row, Value};
+pub use row::{COLUMNS_MAX, ROW_BYTES_MAX, Row, Value};
 pub use rows::Rows;
-
-/// The longest row of a data set, as [`Row::packed_bytes`] counts: it fits into one page of 8 KiB in every subject.
-pub const ROW_BYTES_MAX: usize = 8150;
-
-/// The most columns of a row.
-pub const COLUMNS_MAX: usize = 255;

@@ -2,6 +2,12 @@
 
 use std::ops::Range;
 
+/// The longest row of a data set, as [`Row::packed_bytes`] counts: it fits into one page of 8 KiB in every subject.
+pub const ROW_BYTES_MAX: usize = 8150;
+
+/// The most columns of a row.
+pub const COLUMNS_MAX: usize = 255;
+
 /// The longest value whose length takes one byte in [`Row::packed_bytes`].
 pub(crate) const SHORT_LENGTH_MAX: usize = 250;
 

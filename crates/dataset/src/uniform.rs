@@ -13,8 +13,7 @@ use measure::random::mix;
 
 use crate::letters::{LETTERS_PER_WORD, sixteen};
 use crate::refused::Refused;
-use crate::row::{Row, length_bytes, packed_text_bytes};
-use crate::{COLUMNS_MAX, ROW_BYTES_MAX};
+use crate::row::{COLUMNS_MAX, ROW_BYTES_MAX, Row, length_bytes, packed_text_bytes};
 
 /// The increment of SplitMix64, as in [`measure::random::SplitMix64`].
 const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -2,7 +2,7 @@
 //! one request, each block once; then the rows, in the order of the outer ones. While a batch is on its way, the rows
 //! of the one before are handed on.
 
-use super::Work;
+use super::work::Work;
 use crate::error::StorageError;
 use crate::page::access::ReadAhead;
 

@@ -2,7 +2,7 @@
 //! in one read, and a block once for all of its rows. The order of the outer rows is lost within a batch. While a batch
 //! is on its way, the rows of the one before are handed on.
 
-use super::Work;
+use super::work::Work;
 use crate::error::StorageError;
 use crate::page::access::ReadAhead;
 

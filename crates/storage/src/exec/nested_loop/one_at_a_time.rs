@@ -1,6 +1,6 @@
 //! One key, its rows, the next key: every block that is missing is waited for before anything else is known.
 
-use super::Work;
+use super::work::Work;
 use crate::btree::probe::Wanted;
 use crate::error::StorageError;
 use crate::page::access::ReadAhead;

@@ -6,7 +6,8 @@
 //! cached asks for nothing that it may not need, and one whose rows are all missing comes to the cap within a few
 //! requests.
 
-use super::{Distance, Work};
+use super::join::Distance;
+use super::work::Work;
 use crate::btree::probe::Hit;
 use crate::error::StorageError;
 use crate::page::access::ReadAhead;
