@@ -14,6 +14,7 @@ use crate::row::DeviceRow;
 pub(crate) const ROW: DeviceRow = DeviceRow {
     prefix: "null:",
     summary: "null:, which reads nothing: the cost of the tool itself",
+    examples: || vec!["null:".into()],
     open: |word| match word.rest.as_os_str().is_empty() {
         true => Ok(Box::new(NullDevice)),
         false => Err(DeviceError::Word(format!(

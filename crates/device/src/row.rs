@@ -25,6 +25,8 @@ pub struct DeviceRow {
     pub prefix: &'static str,
     /// One line for `--help`.
     pub summary: &'static str,
+    /// Words that open one on any machine, for the conformance tests; none where something must be there first.
+    pub examples: fn() -> Vec<String>,
     /// Opens the device that a word names.
     pub open: fn(Word<'_>) -> Result<Box<dyn Device>, DeviceError>,
     /// Places files of this machine on the device, one behind the other: one device for each, with the time of the

@@ -14,7 +14,7 @@ use sys::read::{Completion, ReadMethod, ReadRequest, Wait};
 
 use super::clients::{Client, Content, SharedModel};
 use super::kind::{Model, ModelKind};
-use super::table::named;
+use super::table::{MODELS, named};
 use crate::device::{Description, Device, DeviceError, Opened, Slots, Witnesses};
 use crate::row::{DeviceRow, Files};
 
@@ -22,6 +22,7 @@ use crate::row::{DeviceRow, Files};
 pub(crate) const ROW: DeviceRow = DeviceRow {
     prefix: "model:",
     summary: "model:NAME or model:FILE.toml, a modelled device in virtual time",
+    examples: || MODELS.iter().map(|row| format!("model:{}", row.name)).collect(),
     open: |word| Ok(Box::new(named(&word.rest.to_string_lossy())?)),
     place: |word, files| place(&named(&word.rest.to_string_lossy())?, files),
 };

@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use device::model::MODELS;
 use device::{DEVICES, Device, Slots, Witnesses};
 use measure::random::SplitMix64;
 use sys::file::Caching;
@@ -21,17 +20,10 @@ fn file() -> NamedTempFile {
     file
 }
 
-/// Words that open a device of each row, at least one for each prefix.
+/// Words that open devices: a file, and the examples of every row.
 fn words(file: &NamedTempFile) -> Vec<PathBuf> {
-    let of = |prefix: &str| -> Vec<PathBuf> {
-        match prefix {
-            "" => vec![file.path().into()],
-            "null:" => vec!["null:".into()],
-            "model:" => MODELS.iter().map(|row| format!("model:{}", row.name).into()).collect(),
-            other => panic!("the conformance suite knows no word for {other}: add one"),
-        }
-    };
-    DEVICES.iter().flat_map(|row| of(row.prefix)).collect()
+    let examples = DEVICES.iter().flat_map(|row| (row.examples)()).map(PathBuf::from);
+    [file.path().to_path_buf()].into_iter().chain(examples).collect()
 }
 
 fn devices(file: &NamedTempFile) -> Vec<Box<dyn Device>> {
@@ -148,7 +140,7 @@ fn files_on_a_device_keep_their_bytes_or_are_refused() {
 
 #[test]
 fn the_table_has_a_null_row_and_ends_with_the_one_that_takes_every_path() {
-    assert!(DEVICES.iter().any(|row| row.prefix == "null:"));
+    assert!(DEVICES.iter().any(|row| (row.examples)() == ["null:"]));
     let (last, others) = DEVICES.split_last().unwrap();
     assert!(last.prefix.is_empty() && others.iter().all(|row| row.prefix.ends_with(':')));
 }

@@ -1,6 +1,7 @@
 //! The metrics of a count, each with its source: the processor, the kernel, valgrind, or arithmetic over them.
 
-use measure::{Metric, Nanos, Unit};
+use measure::schema::{Spec, conditions, counters, events as schema};
+use measure::{Metric, Nanos};
 use sys::counters::{HARDWARE_EVENTS, Rings, SOFTWARE_EVENTS, Tally};
 use sys::process::UsageDelta;
 use sys::valgrind::{self, Simulated};
@@ -33,7 +34,7 @@ pub(super) struct Times {
 /// All metrics that could be had, in the order of the table.
 pub(super) fn of(observed: &Observed) -> Vec<Metric> {
     let mut metrics = Metrics(Vec::new());
-    metrics.add("elapsed", Unit::Nanoseconds, "wall clock", observed.times.elapsed.0 as f64);
+    metrics.add(&counters::ELAPSED, "wall clock", observed.times.elapsed.0 as f64);
     kernel(observed, &mut metrics);
     processor(observed, &mut metrics);
     simulated(observed, &mut metrics);
@@ -45,48 +46,48 @@ pub(super) fn of(observed: &Observed) -> Vec<Metric> {
 struct Metrics(Vec<Metric>);
 
 impl Metrics {
-    fn add(&mut self, name: &str, unit: Unit, source: &str, value: f64) {
-        if self.value(name).is_none() {
-            self.0.push(Metric::single(name, unit, source, value));
+    fn add(&mut self, spec: &Spec, source: &str, value: f64) {
+        if self.metric(spec).is_none() {
+            self.0.push(spec.single(source, value));
         }
     }
 
-    fn value(&self, name: &str) -> Option<f64> {
-        self.metric(name).map(Metric::median)
+    fn value(&self, spec: &Spec) -> Option<f64> {
+        self.metric(spec).map(Metric::median)
     }
 
-    fn metric(&self, name: &str) -> Option<&Metric> {
-        self.0.iter().find(|metric| metric.name == name)
+    fn metric(&self, spec: &Spec) -> Option<&Metric> {
+        self.0.iter().find(|metric| metric.name == spec.name)
     }
 }
 
-/// What the kernel counts by events, and where these cannot be had what it books on every process.
+/// What the kernel counts by events, and where events are not available what it books on every process.
 fn kernel(observed: &Observed, metrics: &mut Metrics) {
     for event in SOFTWARE_EVENTS {
-        let unit = if event.name == "task_clock" { Unit::Nanoseconds } else { Unit::Count };
-        if let Ok(count) = observed.tally.of(event.name) {
-            metrics.add(event.name, unit, "kernel's software event", count.value());
+        let spec = counters::METRICS.iter().find(|spec| spec.name == event.name);
+        if let (Some(spec), Ok(count)) = (spec, observed.tally.of(event.name)) {
+            metrics.add(spec, "kernel's software event", count.value());
         }
     }
     let Times { user, booked, account, .. } = &observed.times;
     let from = |what: &str| format!("kernel's account ({account}{what})");
     let clock = if *account == "wait4" { from("") } else { "CPU clock of the process".into() };
     if let Some(cpu) = booked.cpu {
-        metrics.add("task_clock", Unit::Nanoseconds, &clock, cpu.0 as f64);
+        metrics.add(&counters::TASK_CLOCK, &clock, cpu.0 as f64);
     }
     let counts = [
-        ("context_switches", booked.context_switches),
-        ("page_faults", booked.page_faults),
-        ("major_faults", booked.major_faults),
+        (counters::CONTEXT_SWITCHES, booked.context_switches),
+        (counters::PAGE_FAULTS, booked.page_faults),
+        (counters::MAJOR_FAULTS, booked.major_faults),
     ];
-    for (name, count) in counts {
+    for (spec, count) in counts {
         if let Some(count) = count {
-            metrics.add(name, Unit::Count, &from(""), count as f64);
+            metrics.add(&spec, &from(""), count as f64);
         }
     }
     if let Some((user, system)) = user {
-        metrics.add("user_time", Unit::Nanoseconds, &from(""), user.0 as f64);
-        metrics.add("system_time", Unit::Nanoseconds, &from(""), system.0 as f64);
+        metrics.add(&counters::USER_TIME, &from(""), user.0 as f64);
+        metrics.add(&counters::SYSTEM_TIME, &from(""), system.0 as f64);
     }
 }
 
@@ -94,10 +95,10 @@ fn processor(observed: &Observed, metrics: &mut Metrics) {
     for event in HARDWARE_EVENTS {
         let Ok(count) = observed.tally.of(event.name) else { continue };
         let source = format!("processor's counter, {}", observed.rings.name());
-        metrics.add(event.name, Unit::Count, &source, count.value());
+        metrics.add(&schema::EVENT.of(event.name), &source, count.value());
         if count.share() < WHOLE_SHARE {
             let what = "share of the time in which it was counted; the count is scaled by it";
-            metrics.add(&format!("{}_counted", event.name), Unit::Percent, what, count.share() * 100.0);
+            metrics.add(&schema::COUNTED.of(event.name), what, count.share() * 100.0);
         }
     }
 }
@@ -107,19 +108,21 @@ fn simulated(observed: &Observed, metrics: &mut Metrics) {
     let Some(simulated) = &observed.simulated else { return };
     for event in events::simulated(simulated) {
         let source = format!("{}{}, second run", valgrind::SOURCE, event.how);
-        metrics.add(event.name, Unit::Count, &source, event.count as f64);
+        metrics.add(&schema::EVENT.of(event.name), &source, event.count as f64);
     }
 }
 
-/// Cycles by arithmetic where the processor does not tell them, the core's frequency, IPC, processors used.
+/// Cycles by arithmetic where the processor does not count them, the core's frequency, IPC, processors used.
 fn derived(observed: &Observed, metrics: &mut Metrics) {
-    let counted = metrics.value("cycles");
-    let task_clock = metrics.value("task_clock").filter(|nanos| *nanos > 0.0);
+    let (of_cycles, of_instructions) = (schema::EVENT.of("cycles"), schema::EVENT.of("instructions"));
+    let counted = metrics.value(&of_cycles);
+    let task_clock = metrics.value(&counters::TASK_CLOCK).filter(|nanos| *nanos > 0.0);
     if let Some((cycles, clock)) = counted.zip(task_clock) {
-        metrics.add("core_ghz", Unit::Gigahertz, "cycles over task clock", cycles / clock);
+        metrics.add(&counters::CORE_GHZ, "cycles over task clock", cycles / clock);
     }
-    let measured = metrics.value("core_clock").filter(|_| counted.is_none());
-    let by_valgrind = metrics.metric("instructions").is_some_and(|metric| metric.source.starts_with(valgrind::SOURCE));
+    let measured = metrics.value(&conditions::CORE_CLOCK).filter(|_| counted.is_none());
+    let by_valgrind =
+        metrics.metric(&of_instructions).is_some_and(|metric| metric.source.starts_with(valgrind::SOURCE));
     // What valgrind counted has nothing of the kernel in it, so that the time beside it must not either.
     let time = match observed.times.user.filter(|(user, _)| by_valgrind && user.0 > 0) {
         Some((user, _)) => {
@@ -130,15 +133,15 @@ fn derived(observed: &Observed, metrics: &mut Metrics) {
         None => task_clock.map(|clock| (clock, "CPU time × measured core frequency")),
     };
     if let Some((ghz, (nanos, source))) = measured.zip(time) {
-        metrics.add("cycles", Unit::Count, source, (nanos * ghz).round());
+        metrics.add(&of_cycles, source, (nanos * ghz).round());
     }
     if let Some((instructions, cycles)) =
-        metrics.value("instructions").zip(metrics.value("cycles").filter(|cycles| *cycles > 0.0))
+        metrics.value(&of_instructions).zip(metrics.value(&of_cycles).filter(|cycles| *cycles > 0.0))
     {
-        metrics.add("ipc", Unit::Ratio, "instructions over cycles", instructions / cycles);
+        metrics.add(&counters::IPC, "instructions over cycles", instructions / cycles);
     }
-    if let Some(clock) = metrics.value("task_clock") {
+    if let Some(clock) = metrics.value(&counters::TASK_CLOCK) {
         let elapsed = observed.times.elapsed.0.max(1) as f64;
-        metrics.add("cpus_used", Unit::Ratio, "task clock over elapsed time", clock / elapsed);
+        metrics.add(&counters::CPUS_USED, "task clock over elapsed time", clock / elapsed);
     }
 }

@@ -1,7 +1,8 @@
 //! counters: what the processor and the kernel counted while a command ran, or over a while of a process.
 
-mod answers;
+mod findings;
 mod metrics;
+mod parameters;
 
 use std::ffi::OsString;
 use std::io;
@@ -11,8 +12,9 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use measure::quantity::three_digits;
+use measure::schema::counters::parameters::{COMMAND, PID};
 use measure::{Case, Finding, Nanos, Parameters};
-use serde_json::json;
+use serde_json::Value;
 use sys::counters::{Counters, Rings};
 use sys::process::{self, Ending, UsageDelta, UsageSnapshot};
 use sys::valgrind::{Callgrind, Part};
@@ -21,49 +23,7 @@ use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::{Conditions, Machine, Sensitivity};
 use metrics::{Observed, Times};
-
-/// What is counted.
-#[derive(Clone, Debug)]
-pub enum CountersParameters {
-    /// A command from its start to its end, with all that it starts and waits for.
-    Command(CommandParameters),
-    /// A process that runs already, with the threads that it starts.
-    Process {
-        /// Its number.
-        pid: u32,
-        /// For how long.
-        duration: Duration,
-    },
-}
-
-/// A command to count.
-#[derive(Clone, Debug)]
-pub struct CommandParameters {
-    /// Program and arguments; at least one.
-    pub words: Vec<OsString>,
-    /// Where its standard output goes.
-    pub output: CommandOutput,
-    /// Whether it is run a second time under valgrind.
-    pub valgrind: Option<ValgrindRun>,
-}
-
-/// Where the standard output of a command goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CommandOutput {
-    /// To this program's standard output.
-    Output,
-    /// To this program's standard error, because its standard output belongs to a document.
-    Error,
-}
-
-/// A run under valgrind.
-#[derive(Clone, Debug)]
-pub struct ValgrindRun {
-    /// Folder for valgrind's files, which are removed.
-    pub scratch: PathBuf,
-    /// Longest time that it may take.
-    pub limit: Duration,
-}
+pub use parameters::{CommandOutput, CountersParameters, Surroundings, ValgrindRun};
 
 /// How the command ended that was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,31 +41,35 @@ pub enum Outcome {
 /// Counts, keeps the one case and its findings, and says how the command ended.
 pub fn run(
     parameters: &CountersParameters,
+    surroundings: &Surroundings,
     machine: &Machine,
     journal: &mut dyn Journal,
 ) -> (Outcome, Result<(), ExperimentError>) {
     journal.describe_subject("kind", "process".into());
-    match parameters {
-        CountersParameters::Command(command) => count_command(command, machine, journal),
-        CountersParameters::Process { pid, duration } => {
-            (Outcome::None, count_process(*pid, *duration, machine, journal))
-        }
+    if let Err(error) = parameters.check() {
+        return (Outcome::None, Err(error));
+    }
+    match parameters.pid {
+        Some(pid) => (Outcome::None, count_process(pid, parameters.duration.into(), machine, journal)),
+        None => count_command(parameters, surroundings, machine, journal),
     }
 }
 
 fn count_command(
-    command: &CommandParameters,
+    parameters: &CountersParameters,
+    surroundings: &Surroundings,
     machine: &Machine,
     journal: &mut dyn Journal,
 ) -> (Outcome, Result<(), ExperimentError>) {
-    let text = in_words(&command.words);
+    let words = &parameters.command;
+    let text = in_words(words);
     journal.describe_subject("command", text.as_str().into());
     let conditions = Conditions::now(machine);
     let counters = Counters::of_commands(Rings::widest());
     let start = machine.clock.now();
-    let child = match program(command).spawn() {
+    let child = match program(words, surroundings.output).spawn() {
         Ok(child) => child,
-        Err(error) => return not_started(&command.words[0].to_string_lossy(), &error),
+        Err(error) => return not_started(&words[0].to_string_lossy(), &error),
     };
     let ended = match process::wait(&child, machine.stop.flag(), None) {
         Ok(ended) => ended,
@@ -129,29 +93,29 @@ fn count_command(
     let mut observed = Observed { tally, rings: counters.rings(), times, change, simulated: None };
     let outcome = Outcome::Ended(code(ended.status));
     say_ending("The command", ended.status, journal);
-    if let Some(valgrind) = &command.valgrind {
-        observed.simulated = count_under_valgrind(command, valgrind, machine, journal);
+    if parameters.valgrind {
+        observed.simulated = count_under_valgrind(parameters, surroundings, machine, journal);
     }
-    let parameters = Parameters::from_iter([("command".to_string(), json!(text))]);
-    (outcome, keep(parameters, &observed, machine, journal))
+    (outcome, keep(COMMAND.of(text), &observed, machine, journal))
 }
 
 /// Runs the command again under valgrind; a failure is a finding, because the rest was counted.
 fn count_under_valgrind(
-    command: &CommandParameters,
-    valgrind: &ValgrindRun,
+    parameters: &CountersParameters,
+    surroundings: &Surroundings,
     machine: &Machine,
     journal: &mut dyn Journal,
 ) -> Option<sys::valgrind::Simulated> {
+    let words: Vec<OsString> = parameters.command.iter().map(OsString::from).collect();
     let callgrind = Callgrind {
-        words: &command.words,
+        words: &words,
         part: Part::Whole,
-        scratch: &valgrind.scratch,
-        limit: Some(valgrind.limit),
+        scratch: &surroundings.scratch,
+        limit: Some(parameters.valgrind_limit.into()),
         // Valgrind's own reading of a virtual processor has been a direct-mapped cache of 256 MiB.
         last_cache: machine.host.caches.iter().map(|cache| cache.bytes).max(),
     };
-    match callgrind.run(command.output.stdio(), machine.stop.flag()) {
+    match callgrind.run(stdio(surroundings.output), machine.stop.flag()) {
         Ok(counted) => {
             say_ending("Under valgrind the command", counted.ended.status, journal);
             Some(counted.simulated)
@@ -202,36 +166,33 @@ fn count_process(
     }
     let times = Times { elapsed, user: None, booked, account: "/proc" };
     let observed = Observed { tally, rings: counters.rings(), times, change, simulated: None };
-    let parameters = Parameters::from_iter([("pid".to_string(), json!(pid))]);
-    keep(parameters, &observed, machine, journal)
+    keep(PID.of(pid), &observed, machine, journal)
 }
 
 fn keep(
-    parameters: Parameters,
+    parameter: (String, Value),
     observed: &Observed,
     machine: &Machine,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
-    let mut case = Case::new(parameters);
+    let mut case = Case::new(Parameters::from_iter([parameter]));
     case.metrics = metrics::of(observed);
-    answers::say(&case, observed, journal);
+    findings::say(&case, observed, journal);
     machine.report_absences(journal);
     machine.report_disturbances(journal);
     Ok(journal.keep(case)?)
 }
 
-fn program(command: &CommandParameters) -> Command {
-    let mut program = Command::new(&command.words[0]);
-    program.args(&command.words[1..]).stdout(command.output.stdio());
+fn program(words: &[PathBuf], output: CommandOutput) -> Command {
+    let mut program = Command::new(&words[0]);
+    program.args(&words[1..]).stdout(stdio(output));
     program
 }
 
-impl CommandOutput {
-    fn stdio(self) -> Stdio {
-        match self {
-            CommandOutput::Output => Stdio::inherit(),
-            CommandOutput::Error => io::stderr().into(),
-        }
+fn stdio(output: CommandOutput) -> Stdio {
+    match output {
+        CommandOutput::Output => Stdio::inherit(),
+        CommandOutput::Error => io::stderr().into(),
     }
 }
 
@@ -263,6 +224,6 @@ fn say_ending(who: &str, status: ExitStatus, journal: &mut dyn Journal) {
 }
 
 /// The command line in one line.
-fn in_words(words: &[OsString]) -> String {
+fn in_words(words: &[PathBuf]) -> String {
     words.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }

@@ -1,12 +1,11 @@
 //! `readpath counters`: what the processor and the kernel counted while a command ran, or over a while of a process.
 
 use std::env;
-use std::ffi::OsString;
+use std::path::PathBuf;
 
 use ::measure::Nanos;
-use ::measure::quantity::parse_time;
 use clap::{ArgMatches, Args, Command};
-use experiments::counters::{self, CommandOutput, CommandParameters, CountersParameters, Outcome, ValgrindRun};
+use experiments::counters::{self, CommandOutput, CountersParameters, Outcome, Surroundings};
 
 use super::measure::measure;
 use crate::exit::{Exit, Failure};
@@ -34,18 +33,18 @@ twice.";
 struct Arguments {
     /// The command to count, with its arguments, behind `--`
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "pid", conflicts_with = "pid")]
-    words: Vec<OsString>,
+    words: Vec<PathBuf>,
     /// Count a process that runs, with all its threads
     #[arg(long)]
     pid: Option<u32>,
     /// For how long the process is counted
-    #[arg(long, default_value = "5s", value_parser = parse_time, requires = "pid")]
+    #[arg(long, default_value_t = CountersParameters::default().duration, requires = "pid")]
     duration: Nanos,
     /// Run the command a second time under valgrind, about fifty times slower, and count its instructions there
     #[arg(long, conflicts_with = "pid")]
     valgrind: bool,
     /// Longest time that the run under valgrind may take
-    #[arg(long, default_value = "3600s", value_parser = parse_time, requires = "valgrind")]
+    #[arg(long, default_value_t = CountersParameters::default().valgrind_limit, requires = "valgrind")]
     valgrind_limit: Nanos,
 }
 
@@ -55,23 +54,14 @@ fn define(command: Command) -> Command {
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
-    let Arguments { words, pid, duration, valgrind, valgrind_limit } = arguments(matches)?;
-    let parameters = match pid {
-        Some(_) if duration.0 == 0 => {
-            return Err(Failure::new(Exit::WrongCommandLine, "nothing is to be counted: give --duration above 0"));
-        }
-        Some(pid) => CountersParameters::Process { pid, duration: duration.into() },
-        None => {
-            let is_page = context.globals.format == Format::Table;
-            let output = if is_page { CommandOutput::Output } else { CommandOutput::Error };
-            let limit = valgrind_limit.into();
-            let valgrind = valgrind.then(|| ValgrindRun { scratch: env::temp_dir(), limit });
-            CountersParameters::Command(CommandParameters { words, output, valgrind })
-        }
-    };
+    let parameters = arguments::<Arguments>(matches)?.parameters();
+    parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+    let is_page = context.globals.format == Format::Table;
+    let output = if is_page { CommandOutput::Output } else { CommandOutput::Error };
+    let surroundings = Surroundings { output, scratch: env::temp_dir() };
     let mut outcome = Outcome::None;
     let measured = measure(context, COMMAND.name, |journal, machine| {
-        let (ended, result) = counters::run(&parameters, machine, journal);
+        let (ended, result) = counters::run(&parameters, &surroundings, machine, journal);
         outcome = ended;
         result
     });
@@ -82,4 +72,29 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         _ => return measured,
     };
     measured.map_err(|failure| Failure { exit, ..failure })
+}
+
+impl Arguments {
+    fn parameters(self) -> CountersParameters {
+        let Arguments { words: command, pid, duration, valgrind, valgrind_limit } = self;
+        CountersParameters { command, pid, duration, valgrind, valgrind_limit }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::from_file::{of_file, of_line};
+
+    #[test]
+    fn a_file_and_a_command_line_give_the_same_parameters() {
+        let of_line = |line: &str| of_line::<Arguments>(define, line).parameters();
+        let command = "command = ['gzip', '-k', 'big.log']";
+        assert_eq!(of_file::<CountersParameters>(command), of_line("-- gzip -k big.log"));
+        let valgrind = format!("{command}\nvalgrind = true\nvalgrind_limit = '10m'");
+        let line = "--valgrind --valgrind-limit 10m -- gzip -k big.log";
+        assert_eq!(of_file::<CountersParameters>(&valgrind), of_line(line));
+        let process = of_file::<CountersParameters>("pid = 4711\nduration = '10s'");
+        assert_eq!(process, of_line("--pid 4711 --duration 10s"));
+    }
 }

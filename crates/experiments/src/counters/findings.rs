@@ -1,7 +1,8 @@
 //! What the counts say, and what could not be counted and why.
 
 use measure::quantity::three_digits;
-use measure::{Case, Finding, Metric};
+use measure::schema::{counters, events as schema};
+use measure::{Case, Finding, Unit};
 
 use super::metrics::Observed;
 use crate::events;
@@ -14,9 +15,9 @@ const SHORT_NS: f64 = 10e6;
 const IPC_LOW: f64 = 0.7;
 const IPC_HIGH: f64 = 1.5;
 
-/// Adds the answer and the absences to the run.
+/// Adds what the counts say, and the absences, to the run.
 pub(super) fn say(case: &Case, observed: &Observed, journal: &mut dyn Journal) {
-    answer(case, journal);
+    ipc(case, journal);
     absences(case, observed, journal);
     if let Some(simulated) = &observed.simulated {
         let caches = simulated.caches().join("; ");
@@ -30,11 +31,11 @@ pub(super) fn say(case: &Case, observed: &Observed, journal: &mut dyn Journal) {
     }
 }
 
-fn answer(case: &Case, journal: &mut dyn Journal) {
-    let value = |name: &str| case.metric(name).map(Metric::median);
-    let Some(ipc) = value("ipc") else { return };
+fn ipc(case: &Case, journal: &mut dyn Journal) {
+    let event = |name: &str| schema::EVENT.of(name).median(case);
+    let Some(ipc) = counters::IPC.median(case) else { return };
     // Loading a program is most of such a run, and its times are of the size of their errors.
-    if value("task_clock").is_some_and(|nanos| nanos < SHORT_NS) {
+    if counters::TASK_CLOCK.median(case).is_some_and(|nanos| nanos < SHORT_NS) {
         return;
     }
     let meaning = match ipc {
@@ -42,18 +43,20 @@ fn answer(case: &Case, journal: &mut dyn Journal) {
         ipc if ipc > IPC_HIGH => "the processor mostly worked",
         _ => "the processor worked and waited",
     };
-    let per_miss = value("instructions").zip(value("cache_misses").filter(|misses| *misses > 0.0));
+    let per_miss = event("instructions").zip(event("cache_misses").filter(|misses| *misses > 0.0));
     let misses = per_miss.map_or(String::new(), |(instructions, misses)| {
         format!(" It went to memory once in {} instructions.", three_digits(instructions / misses))
     });
     let message = format!("{} instructions a cycle: {meaning}.{misses}", three_digits(ipc));
-    journal.find(Finding::info("answer-ipc", message));
+    journal.find(Finding::info("answer-ipc", message).with("ipc", ipc, Unit::Ratio));
 }
 
 /// One finding for each reason, with the counters that are absent for it.
 fn absences(case: &Case, observed: &Observed, journal: &mut dyn Journal) {
     for (reason, names) in events::absences(&observed.tally, |name| case.metric(name).is_some()) {
-        let advice = if case.metric("instructions").is_none() && case.parameters.contains_key("command") {
+        let advice = if schema::EVENT.of("instructions").in_case(case).is_none()
+            && case.parameters.contains_key("command")
+        {
             " With --valgrind the command is run a second time under valgrind, which counts instructions and simulates \
              caches."
         } else {
