@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-/// Whether somebody asked for an end. The first signal asks; a second one ends the program at once.
+/// Whether an end was asked for. The first signal asks; a second one ends the program at once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interruption {
     asked: Arc<AtomicBool>,
@@ -22,6 +22,11 @@ impl Interruption {
             signal_hook::flag::register(signal, Arc::clone(&interruption.asked)).map_err(sentence)?;
         }
         Ok(interruption)
+    }
+
+    /// The flag that is up once an end was asked for.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.asked)
     }
 
     /// An error when an end was asked for.

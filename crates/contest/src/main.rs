@@ -6,16 +6,17 @@
 
 mod bars;
 mod fio;
+mod installed;
 mod interruption;
 mod join;
 mod options;
 mod postgres;
+mod private_postgres;
 mod profile;
 mod program;
 mod report;
 mod run_document;
 mod scan;
-mod server;
 mod turn_order;
 
 use std::io::{self, Write};

@@ -8,6 +8,7 @@ use serde_json::json;
 use sys::time::Clock;
 
 use crate::bars::{Bar, lines};
+use crate::installed;
 use crate::interruption::Interruption;
 use crate::join::arguments::Arguments;
 use crate::join::engine::{Engine, METHODS, Turn};
@@ -16,7 +17,6 @@ use crate::join::postgres::Postgres;
 use crate::join::rows::Keys;
 use crate::join::{device, judgement};
 use crate::report::{Report, progress};
-use crate::server::installation::Installation;
 use crate::turn_order::order;
 
 /// Look-ups with everything cached: their blocks take less than half of the large pools.
@@ -60,8 +60,8 @@ fn compare(
     let engine = Engine::new(folder.path(), arguments.rows, Clock::calibrate())?;
     let file = engine.table_file()?;
     device::warm_up(&file)?;
-    let postgres = start_postgres(arguments, folder.path(), interruption)?;
-    let version = postgres.as_ref().map(|postgres| postgres.version.clone()).map_err(Clone::clone);
+    let postgres = start_postgres(arguments, interruption)?;
+    let version = postgres.as_ref().map(|postgres| postgres.name().to_string()).map_err(Clone::clone);
     report.write(&heading(arguments, fio, &version))?;
     let mut contest = Contest { arguments, engine, postgres, file: &file, ledger: Ledger::default() };
     for pair in 0..arguments.options.pairs {
@@ -104,22 +104,13 @@ impl Contest<'_> {
     }
 }
 
-fn start_postgres(
-    arguments: &Arguments,
-    directory: &Path,
-    interruption: &Interruption,
-) -> Result<Result<Postgres, String>, String> {
-    if arguments.without_postgres {
-        return Ok(Err("it was left out".into()));
-    }
-    let installation = match Installation::find(arguments.postgres.as_deref()) {
+fn start_postgres(arguments: &Arguments, interruption: &Interruption) -> Result<Result<Postgres, String>, String> {
+    let installation = match installed::find_unless(arguments.without_postgres, arguments.postgres.as_deref())? {
         Ok(installation) => installation,
-        // One that was named must be there.
-        Err(reason) if arguments.postgres.is_some() => return Err(reason),
         Err(reason) => return Ok(Err(reason)),
     };
-    progress(&format!("loading {} rows into a private {}", arguments.rows, installation.name));
-    Postgres::start(&installation, directory, arguments.rows, interruption).map(Ok)
+    progress(&format!("loading {} rows into a private {}", arguments.rows, installed::name(&installation)));
+    Postgres::start(&installation, &arguments.directory(), arguments.rows, interruption).map(Ok)
 }
 
 fn heading(arguments: &Arguments, fio: &str, postgres: &Result<String, String>) -> String {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use server::private::Installation;
 use subjects::postgres::inner_rows::InnerRows;
 use sys::file::{Caching, Target, witness};
 
@@ -10,10 +11,7 @@ use crate::interruption::Interruption;
 use crate::join::engine::{LARGE_POOL_BYTES, POOL_BYTES};
 use crate::join::ledger::Ledger;
 use crate::join::rows::{Keys, table};
-use crate::server::backend::{number, processor_ns};
-use crate::server::installation::Installation;
-use crate::server::server::Server;
-use crate::server::wire::Session;
+use crate::private_postgres::{Connection, PrivatePostgres};
 
 /// The nested loop's series.
 pub(crate) const NESTED_LOOP: &str = "PostgreSQL nested loop, cold";
@@ -37,10 +35,8 @@ const BY_INDEX: &str = "SET enable_hashjoin = off; SET enable_mergejoin = off; S
 
 /// A private server with the table.
 pub(crate) struct Postgres {
-    server: Server,
+    server: PrivatePostgres,
     files: Vec<PathBuf>,
-    /// Its version.
-    pub(crate) version: String,
 }
 
 impl Postgres {
@@ -51,11 +47,17 @@ impl Postgres {
         rows: u64,
         interruption: &Interruption,
     ) -> Result<Postgres, String> {
-        let server = Server::start(installation, directory, LARGE_POOL_BYTES as u64)?;
+        let server = PrivatePostgres::start(installation, directory, LARGE_POOL_BYTES as u64, interruption)?;
         let mut session = server.connect()?;
         load(&mut session, rows, interruption)?;
-        let files = files(&server, &mut session)?;
-        Ok(Postgres { server, files, version: installation.name.clone() })
+        drop(session);
+        let files = files(&server)?;
+        Ok(Postgres { server, files })
+    }
+
+    /// Its version.
+    pub(crate) fn name(&self) -> &str {
+        &self.server.name
     }
 
     /// One turn: every statement with nothing cached, and the nested loop with everything cached.
@@ -77,17 +79,16 @@ impl Postgres {
     fn take_cached_turn(&mut self, keys: Keys, ledger: &mut Ledger) -> Result<(), String> {
         self.server.restart(LARGE_POOL_BYTES as u64)?;
         let mut session = self.server.connect()?;
-        session.rows(BY_INDEX)?;
+        session.run(BY_INDEX)?;
+        let backend = session.backend()?;
         let statement = nested_loop(keys);
         let mut least = f64::INFINITY;
         // The first run brings what is not there yet.
         for repeat in 0..=CACHED_REPEATS {
-            let before = processor_ns(session.process)?;
-            let sum = sum(&mut session, &statement)?;
-            let taken = (processor_ns(session.process)? - before) as f64;
+            let (sum, taken) = session.processor_time(backend, |session| sum(session, &statement))?;
             ledger.check("PostgreSQL", keys, sum)?;
             if repeat > 0 {
-                least = least.min(taken);
+                least = least.min(taken.0 as f64);
             }
         }
         ledger.add(NESTED_LOOP_CACHED, "us", least / keys.count as f64 / 1000.0);
@@ -95,13 +96,13 @@ impl Postgres {
     }
 
     /// A session of a server that was just started, with none of the table in any cache of this machine.
-    fn cold_session(&mut self, settings: &str) -> Result<Session, String> {
+    fn cold_session(&mut self, settings: &str) -> Result<Connection, String> {
         self.server.restart(POOL_BYTES as u64)?;
         for file in &self.files {
             drop_from_page_cache(file)?;
         }
         let mut session = self.server.connect()?;
-        session.rows(settings)?;
+        session.run(settings)?;
         Ok(session)
     }
 }
@@ -119,14 +120,20 @@ fn bitmap(keys: Keys) -> String {
     format!("SELECT sum(value) FROM inner_rows WHERE key BETWEEN {first} AND {last}")
 }
 
-fn sum(session: &mut Session, statement: &str) -> Result<i64, String> {
+fn sum(session: &mut Connection, statement: &str) -> Result<i64, String> {
     let value = session.value(statement)?;
     value.parse().map_err(|_| format!("`{statement}` gave `{value}`, no whole number"))
 }
 
 /// Milliseconds of a statement. Its plan is made before, so that what planning reads of the catalogue is there.
-fn timed(session: &mut Session, statement: &str, keys: Keys, node: &str, ledger: &mut Ledger) -> Result<f64, String> {
-    let plan: Vec<String> = session.rows(&format!("EXPLAIN (COSTS OFF) {statement}"))?.into_iter().flatten().collect();
+fn timed(
+    session: &mut Connection,
+    statement: &str,
+    keys: Keys,
+    node: &str,
+    ledger: &mut Ledger,
+) -> Result<f64, String> {
+    let plan = session.lines(&format!("EXPLAIN (COSTS OFF) {statement}"))?;
     if !plan.iter().any(|line| line.contains(node) && line.contains("inner_rows")) {
         return Err(format!("PostgreSQL takes another path than {node}:\n{}", plan.join("\n")));
     }
@@ -148,33 +155,26 @@ fn drop_from_page_cache(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn load(session: &mut Session, rows: u64, interruption: &Interruption) -> Result<(), String> {
+fn load(session: &mut Connection, rows: u64, interruption: &Interruption) -> Result<(), String> {
     // Rows copied in the transaction that makes the table can be frozen at once.
-    session.rows("BEGIN; CREATE TABLE inner_rows (key bigint, value bigint, filler text)")?;
+    session.run("BEGIN; CREATE TABLE inner_rows (key bigint, value bigint, filler text)")?;
     let mut nobody = |_, _| ();
     let chunks = InnerRows::new(table(rows)).chunks(&mut nobody).map_err(|error| error.to_string())?;
-    let chunks = chunks.map(|chunk| interruption.check().map(|()| chunk));
     session.copy("COPY inner_rows FROM STDIN WITH (FREEZE)", chunks)?;
-    session.rows("COMMIT")?;
+    session.run("COMMIT")?;
     interruption.check()?;
-    session.rows("SET maintenance_work_mem = '1GB'")?;
-    session.rows("CREATE UNIQUE INDEX inner_by_key ON inner_rows (key)")?;
-    session.rows("VACUUM (FREEZE, ANALYZE) inner_rows")?;
-    session.rows("CHECKPOINT")?;
-    let blocks = number(session, "SELECT relpages FROM pg_class WHERE relname = 'inner_rows'")?;
+    session.run("SET maintenance_work_mem = '1GB'")?;
+    session.run("CREATE UNIQUE INDEX inner_by_key ON inner_rows (key)")?;
+    session.run("VACUUM (FREEZE, ANALYZE) inner_rows")?;
+    session.run("CHECKPOINT")?;
+    let blocks = session.number("SELECT relpages FROM pg_class WHERE relname = 'inner_rows'")?;
     if blocks == rows.div_ceil(7) { Ok(()) } else { Err(format!("PostgreSQL needs {blocks} blocks for {rows} rows")) }
 }
 
 /// The files of the table and its index, which are on the disk afterwards.
-fn files(server: &Server, session: &mut Session) -> Result<Vec<PathBuf>, String> {
-    let mut found = Vec::new();
-    for relation in ["inner_rows", "inner_by_key"] {
-        let path = session.value(&format!("SELECT pg_relation_filepath('{relation}')"))?;
-        let first = server.data_directory().join(path);
-        // A relation beyond 1 GiB goes on in files with a number behind the name.
-        let more = (1..).map(|number| PathBuf::from(format!("{}.{number}", first.display())));
-        found.extend(std::iter::once(first.clone()).chain(more.take_while(|path| path.exists())));
-    }
+fn files(server: &PrivatePostgres) -> Result<Vec<PathBuf>, String> {
+    let mut found = server.relation_files("inner_rows")?;
+    found.extend(server.relation_files("inner_by_key")?);
     for path in &found {
         let synced = std::fs::OpenOptions::new().write(true).open(path).and_then(|file| file.sync_all());
         synced.map_err(|error| format!("{} cannot be flushed: {error}", path.display()))?;

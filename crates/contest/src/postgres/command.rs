@@ -6,10 +6,12 @@ use measure::Nanos;
 use measure::quantity::format_size;
 use measure::statistics::median;
 use serde_json::Value;
+use server::private::Installation;
 use sys::memory::{Pages, Stream};
 use sys::time::Clock;
 
 use crate::bars::{Bar, lines};
+use crate::installed;
 use crate::interruption::Interruption;
 use crate::postgres::arguments::Arguments;
 use crate::postgres::cell::{BLOCK_BYTES, Cell, TOUCHES};
@@ -19,10 +21,8 @@ use crate::postgres::page::{self, Findings};
 use crate::postgres::peer::{self, Reading};
 use crate::postgres::pool;
 use crate::postgres::tables::{self, Table};
+use crate::private_postgres::{Connection, PrivatePostgres};
 use crate::report::{Report, progress};
-use crate::server::installation::Installation;
-use crate::server::server::Server;
-use crate::server::wire::Session;
 use crate::turn_order::order;
 
 /// What is streamed to learn the memory's bandwidth: far beyond any cache, where the payload is not that of a trial.
@@ -34,7 +34,7 @@ const STREAM_TIME: Nanos = Nanos(300_000_000);
 /// could not be judged and `--fail-on-miss` was given. An error is a sentence: nothing could be compared.
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, String> {
     let cells = arguments.cells()?;
-    let installation = Installation::find(arguments.postgres.as_deref())?;
+    let installation = installed::find(arguments.postgres.as_deref())?;
     let interruption = Interruption::listen()?;
     let mut report = Report::new(out);
     let compared = compare(arguments, &cells, &installation, &interruption, &mut report)?;
@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     }
     let findings = || {
         let findings = Findings {
-            postgres: &installation.name,
+            postgres: &installed::name(&installation),
             compiler_flags: &compared.compiler_flags,
             payload: arguments.payload,
             lio_arguments: &arguments.lio_arguments,
@@ -76,12 +76,13 @@ fn compare(
     interruption: &Interruption,
     report: &mut Report<'_>,
 ) -> Result<Compared, String> {
-    progress(&format!("starting a private {}", installation.name));
-    let server = Server::start(installation, &arguments.directory(), tables::buffer_bytes(cells, arguments.payload))?;
+    progress(&format!("starting a private {}", installed::name(installation)));
+    let buffer_bytes = tables::buffer_bytes(cells, arguments.payload);
+    let server = PrivatePostgres::start(installation, &arguments.directory(), buffer_bytes, interruption)?;
     let mut session = server.connect()?;
     let compiler_flags = session.value("SELECT setting FROM pg_config() WHERE name = 'CFLAGS'")?;
-    report.write(&heading(arguments, installation, &compiler_flags))?;
-    let tables = load(&mut session, cells, arguments.payload, interruption)?;
+    report.write(&heading(arguments, &server.name, &compiler_flags))?;
+    let tables = load(&mut session, cells, arguments.payload)?;
     let stream_bytes = (4 * arguments.payload).min(STREAM_BYTES_MAX) as usize;
     let stream = Stream::new(stream_bytes, Pages::Huge).map_err(|error| format!("no memory to stream: {error}"))?;
     let mut turns =
@@ -97,20 +98,15 @@ fn compare(
     Ok(Compared { comparisons, compiler_flags, last_document })
 }
 
-fn load(
-    session: &mut Session,
-    cells: &[Cell],
-    payload: u64,
-    interruption: &Interruption,
-) -> Result<Vec<Table>, String> {
+fn load(session: &mut Connection, cells: &[Cell], payload: u64) -> Result<Vec<Table>, String> {
     tables::create_empty(session)?;
     let load_one = |cell: &Cell| {
         progress(&format!("loading {cell} into PostgreSQL"));
-        tables::load(session, *cell, payload, interruption)
+        tables::load(session, *cell, payload)
     };
     let tables = cells.iter().map(load_one).collect::<Result<Vec<Table>, String>>()?;
     // Whatever loading left to be written is written now and not while somebody is measured.
-    session.rows("CHECKPOINT")?;
+    session.run("CHECKPOINT")?;
     Ok(tables)
 }
 
@@ -119,7 +115,7 @@ struct Turns<'a> {
     arguments: &'a Arguments,
     cells: &'a [Cell],
     tables: &'a [Table],
-    session: Session,
+    session: Connection,
     interruption: &'a Interruption,
     stream: Stream,
     clock: Clock,
@@ -166,10 +162,9 @@ fn no_pairs(table: &Table, payload: u64) -> Vec<Comparison> {
     TOUCHES.map(|touch| Comparison { cell: table.cell, touch, rows_per_block, pairs: Vec::new() }).to_vec()
 }
 
-fn heading(arguments: &Arguments, installation: &Installation, compiler_flags: &str) -> String {
+fn heading(arguments: &Arguments, server: &str, compiler_flags: &str) -> String {
     let payload = format_size(arguments.payload);
-    let mut heading =
-        format!("readpath's engine beside {}, in turn, {payload} of payload a table\n", installation.name);
+    let mut heading = format!("readpath's engine beside {server}, in turn, {payload} of payload a table\n");
     let optimised = compiler_flags.split_whitespace().rfind(|flag| flag.starts_with("-O"));
     heading +=
         &format!("PostgreSQL was compiled with {}; processor time on both sides\n", optimised.unwrap_or("no -O"));

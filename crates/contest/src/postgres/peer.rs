@@ -1,11 +1,11 @@
 //! PostgreSQL as a contender: the backend's processor time for each block of each cell.
 
+use server::BackendAccount;
+
 use crate::interruption::Interruption;
 use crate::postgres::cell::{TOUCHES, Touch};
 use crate::postgres::tables::{EMPTY, Table};
-use crate::server::backend::{processor_ns, statement_ns};
-use crate::server::plan::{Buffers, explained};
-use crate::server::wire::Session;
+use crate::private_postgres::{Connection, explained};
 
 /// How often a statement runs in one turn; the median counts.
 const REPEATS: usize = 3;
@@ -21,28 +21,33 @@ pub(crate) struct Reading {
 
 /// One turn over all tables; readings in the order of the tables, and of the touches within each.
 pub(crate) fn take_turn(
-    session: &mut Session,
+    session: &mut Connection,
     tables: &[Table],
     interruption: &Interruption,
 ) -> Result<Vec<Reading>, String> {
-    let empty = statement_ns(session, &format!("SELECT count(*) FROM {EMPTY}"), 0, REPEATS)?;
+    let backend = session.backend()?;
+    let empty = session.statement_ns(backend, &format!("SELECT count(*) FROM {EMPTY}"), 0, REPEATS)?;
     let mut readings = Vec::new();
     for table in tables {
         for touch in TOUCHES {
             interruption.check()?;
-            readings.push(reading(session, table, touch, empty)?);
+            readings.push(reading(session, backend, table, touch, empty)?);
         }
     }
     Ok(readings)
 }
 
-fn reading(session: &mut Session, table: &Table, touch: Touch, empty_ns: f64) -> Result<Reading, String> {
+fn reading(
+    session: &mut Connection,
+    backend: BackendAccount,
+    table: &Table,
+    touch: Touch,
+    empty_ns: f64,
+) -> Result<Reading, String> {
     let statement = format!("SELECT {} FROM {}", touch.counted(table.cell), table.cell.table());
-    let plain = statement_ns(session, &statement, table.rows, REPEATS)?;
-    let before = processor_ns(session.process)?;
-    session.rows(&explained(&statement))?;
-    let with_plan = (processor_ns(session.process)? - before) as f64;
-    Buffers::of(session, &statement)?.expect_cached(table.blocks)?;
+    let plain = session.statement_ns(backend, &statement, table.rows, REPEATS)?;
+    let ((), with_plan) = session.processor_time(backend, |session| session.run(&explained(&statement)))?;
+    session.expect_cached(&statement, table.blocks)?;
     let per_hit_us = |ns: f64| (ns - empty_ns) / table.blocks as f64 / 1000.0;
-    Ok(Reading { lio_us: per_hit_us(plain), explained_us: per_hit_us(with_plan) })
+    Ok(Reading { lio_us: per_hit_us(plain), explained_us: per_hit_us(with_plan.0 as f64) })
 }

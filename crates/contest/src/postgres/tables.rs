@@ -3,11 +3,8 @@
 use storage::manifest::TableSpec;
 use subjects::postgres::copy_text;
 
-use crate::interruption::Interruption;
 use crate::postgres::cell::{BLOCK_BYTES, Cell, TOUCHES};
-use crate::server::backend::{number, visible_blocks};
-use crate::server::plan::Buffers;
-use crate::server::wire::Session;
+use crate::private_postgres::Connection;
 
 /// A table without rows: what a statement costs beside its blocks.
 pub(crate) const EMPTY: &str = "no_rows";
@@ -40,31 +37,25 @@ pub(crate) fn buffer_bytes(cells: &[Cell], payload: u64) -> u64 {
 }
 
 /// Makes the empty table.
-pub(crate) fn create_empty(session: &mut Session) -> Result<(), String> {
-    session.rows(&format!("CREATE TABLE {EMPTY} (c1 varchar)")).map(drop)
+pub(crate) fn create_empty(session: &mut Connection) -> Result<(), String> {
+    session.run(&format!("CREATE TABLE {EMPTY} (c1 varchar)"))
 }
 
 /// Makes and fills the table of a cell, and scans it until all its blocks are in shared buffers.
-pub(crate) fn load(
-    session: &mut Session,
-    cell: Cell,
-    payload: u64,
-    interruption: &Interruption,
-) -> Result<Table, String> {
+pub(crate) fn load(session: &mut Connection, cell: Cell, payload: u64) -> Result<Table, String> {
     let spec = cell.spec(payload);
     let name = cell.table();
     // Rows copied in the transaction that makes the table can be frozen at once.
-    session.rows(&format!("BEGIN; CREATE TABLE {name} ({}) WITH ({WHOLE_ROWS})", columns(&spec)))?;
+    session.run(&format!("BEGIN; CREATE TABLE {name} ({}) WITH ({WHOLE_ROWS})", columns(&spec)))?;
     let mut quiet = |_, _| ();
     let chunks = copy_text::chunks(&spec.data, &mut quiet).map_err(|error| error.to_string())?;
-    let chunks = chunks.map(|chunk| interruption.check().map(|()| chunk));
     session.copy(&format!("COPY {name} FROM STDIN WITH (FREEZE)"), chunks)?;
-    session.rows("COMMIT")?;
-    session.rows(&format!("VACUUM (FREEZE, ANALYZE) {name}"))?;
+    session.run("COMMIT")?;
+    session.run(&format!("VACUUM (FREEZE, ANALYZE) {name}"))?;
     for touch in TOUCHES {
-        session.rows(&format!("SELECT {} FROM {name}", touch.counted(cell)))?;
+        session.run(&format!("SELECT {} FROM {name}", touch.counted(cell)))?;
     }
-    let blocks = visible_blocks(session, &name)?;
+    let blocks = session.visible_blocks(&name)?;
     let table = Table { cell, rows: spec.rows(), blocks };
     check(session, &table)?;
     Ok(table)
@@ -79,15 +70,15 @@ fn columns(spec: &TableSpec) -> String {
 }
 
 /// What the comparison takes for granted: every row is there and in its block, every block is cached.
-fn check(session: &mut Session, table: &Table) -> Result<(), String> {
+fn check(session: &mut Connection, table: &Table) -> Result<(), String> {
     let Table { cell, rows, blocks } = *table;
     let name = cell.table();
-    let found = number(session, &format!("SELECT count(*) FROM {name}"))?;
+    let found = session.number(&format!("SELECT count(*) FROM {name}"))?;
     let moved = format!(
         "SELECT coalesce(sum(pg_relation_size(reltoastrelid)), 0) FROM pg_class \
          WHERE oid = '{name}'::regclass AND reltoastrelid <> 0"
     );
-    let moved = number(session, &moved)?;
+    let moved = session.number(&moved)?;
     let refused = |what: String| Err(format!("PostgreSQL's table of {cell}: {what}"));
     if found != rows {
         return refused(format!("{found} rows instead of {rows}"));
@@ -95,7 +86,7 @@ fn check(session: &mut Session, table: &Table) -> Result<(), String> {
     if moved != 0 {
         return refused(format!("{moved} bytes of values were moved out of their rows"));
     }
-    Buffers::of(session, &format!("SELECT count(*) FROM {name}"))?.expect_cached(blocks)
+    session.expect_cached(&format!("SELECT count(*) FROM {name}"), blocks)
 }
 
 #[cfg(test)]

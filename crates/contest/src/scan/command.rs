@@ -11,6 +11,7 @@ use sys::time::Clock;
 use tempfile::TempDir;
 
 use crate::bars::{Bar, lines};
+use crate::installed;
 use crate::interruption::Interruption;
 use crate::report::{Report, progress};
 use crate::scan::arguments::Arguments;
@@ -21,7 +22,6 @@ use crate::scan::postgres::Postgres;
 use crate::scan::rows::Blocks;
 use crate::scan::rows_to_columns::build;
 use crate::scan::{bandwidth, instructions, judgement};
-use crate::server::installation::Installation;
 use crate::turn_order::order;
 
 /// Rows that become columns in each pair.
@@ -138,7 +138,7 @@ impl Contest<'_> {
 
     /// Those who are there, with their versions.
     fn present(&self) -> Vec<String> {
-        let postgres = self.postgres.as_ref().ok().map(|postgres| postgres.version.clone());
+        let postgres = self.postgres.as_ref().ok().map(|postgres| postgres.name().to_string());
         let libraries = self.peers.as_ref().ok().into_iter().flat_map(|peers| &peers.versions);
         postgres.into_iter().chain(libraries.map(|(name, version)| format!("{name} {version}"))).collect()
     }
@@ -158,16 +158,11 @@ impl Contest<'_> {
 }
 
 fn start_postgres(arguments: &Arguments, interruption: &Interruption) -> Result<Result<Postgres, String>, String> {
-    if arguments.without_postgres {
-        return Ok(Err("it was left out".into()));
-    }
-    let installation = match Installation::find(arguments.postgres.as_deref()) {
+    let installation = match installed::find_unless(arguments.without_postgres, arguments.postgres.as_deref())? {
         Ok(installation) => installation,
-        // One that was named must be there.
-        Err(reason) if arguments.postgres.is_some() => return Err(reason),
         Err(reason) => return Ok(Err(reason)),
     };
-    progress(&format!("loading {} rows into a private {}", arguments.rows, installation.name));
+    progress(&format!("loading {} rows into a private {}", arguments.rows, installed::name(&installation)));
     Postgres::start(&installation, &arguments.directory(), arguments.rows, interruption).map(Ok)
 }
 

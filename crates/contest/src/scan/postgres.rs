@@ -4,18 +4,16 @@ use std::path::Path;
 
 use dataset::customers::SCHEMA;
 use dataset::{Column, ColumnType, DataSet};
+use server::BackendAccount;
+use server::private::Installation;
 use subjects::access_paths::{AccessPath, Asked};
 use subjects::postgres::copy_text;
 
 use crate::interruption::Interruption;
+use crate::private_postgres::{Connection, PrivatePostgres};
 use crate::scan::engine::ROW_PATHS;
 use crate::scan::ledger::Reading;
 use crate::scan::rows::SEED;
-use crate::server::backend::{number, statement_ns, visible_blocks};
-use crate::server::installation::Installation;
-use crate::server::plan::Buffers;
-use crate::server::server::Server;
-use crate::server::wire::Session;
 
 /// Bytes of a row with its head, and room for what is no row; the rows take 215.
 const ROW_BYTES_MAX: u64 = 240;
@@ -62,11 +60,10 @@ pub(crate) fn name(path: AccessPath) -> String {
 
 /// A private server with the table.
 pub(crate) struct Postgres {
-    session: Session,
+    session: Connection,
+    backend: BackendAccount,
     // Stopped when dropped, after the session.
-    _server: Server,
-    /// Its version.
-    pub(crate) version: String,
+    server: PrivatePostgres,
     count: u64,
     rows: u64,
 }
@@ -80,11 +77,12 @@ impl Postgres {
         interruption: &Interruption,
     ) -> Result<Postgres, String> {
         let buffers = TABLES_IN_BUFFERS * rows * ROW_BYTES_MAX + ROOM_BYTES;
-        let server = Server::start(installation, directory, buffers)?;
+        let server = PrivatePostgres::start(installation, directory, buffers, interruption)?;
         let mut session = server.connect()?;
         load(&mut session, rows, interruption)?;
-        let count = number(&mut session, "SELECT count(cust_valid) FROM customers")?;
-        let mut postgres = Postgres { session, _server: server, version: installation.name.clone(), count, rows };
+        let count = session.number("SELECT count(cust_valid) FROM customers")?;
+        let backend = session.backend()?;
+        let mut postgres = Postgres { session, backend, server, count, rows };
         for plan in &PLANS {
             interruption.check()?;
             postgres.check(plan)?;
@@ -92,12 +90,17 @@ impl Postgres {
         Ok(postgres)
     }
 
+    /// Its version.
+    pub(crate) fn name(&self) -> &str {
+        &self.server.name
+    }
+
     /// One turn over all paths.
     pub(crate) fn take_turn(&mut self, interruption: &Interruption) -> Result<Vec<Reading>, String> {
         let reading = |plan: &Plan| {
             interruption.check()?;
             self.turn_to(plan)?;
-            let ns = statement_ns(&mut self.session, plan.statement, self.count, plan.repeats)?;
+            let ns = self.session.statement_ns(self.backend, plan.statement, self.count, plan.repeats)?;
             let row_ns = ns / self.rows as f64;
             Ok(Reading { contender: name(plan.path), asked: Asked::AllPass, row_ns, count: self.count })
         };
@@ -112,44 +115,42 @@ impl Postgres {
             "SET enable_seqscan = {full}; SET enable_indexscan = {index}; SET enable_bitmapscan = off; \
              SET enable_indexonlyscan = off"
         );
-        self.session.rows(&settings).map(drop)
+        self.session.run(&settings)
     }
 
     /// What the comparison takes for granted: the path is taken, and nothing is read.
     fn check(&mut self, plan: &Plan) -> Result<(), String> {
         self.turn_to(plan)?;
-        let lines: Vec<String> =
-            self.session.rows(&format!("EXPLAIN (COSTS OFF) {}", plan.statement))?.into_iter().flatten().collect();
+        let lines = self.session.lines(&format!("EXPLAIN (COSTS OFF) {}", plan.statement))?;
         if !lines.iter().any(|line| line.trim_start_matches([' ', '-', '>']) == plan.node) {
             return Err(format!("PostgreSQL takes another path than {}:\n{}", plan.path.name(), lines.join("\n")));
         }
         // The first run brings what is not there yet.
-        self.session.rows(plan.statement)?;
-        match Buffers::of(&mut self.session, plan.statement)? {
-            Buffers { reads: 0, .. } => Ok(()),
-            Buffers { reads, .. } => Err(format!("PostgreSQL read {reads} blocks for {}", plan.path.name())),
+        self.session.run(plan.statement)?;
+        match self.session.buffers(plan.statement)?.reads {
+            0 => Ok(()),
+            reads => Err(format!("PostgreSQL read {reads} blocks for {}", plan.path.name())),
         }
     }
 }
 
-fn load(session: &mut Session, rows: u64, interruption: &Interruption) -> Result<(), String> {
+fn load(session: &mut Connection, rows: u64, interruption: &Interruption) -> Result<(), String> {
     // Rows copied in the transaction that makes the table can be frozen at once.
-    session.rows(&format!("BEGIN; CREATE TABLE customers ({})", columns()))?;
+    session.run(&format!("BEGIN; CREATE TABLE customers ({})", columns()))?;
     let mut quiet = |_, _| ();
     let chunks = copy_text::chunks(&DataSet::customers(rows, SEED), &mut quiet).map_err(|error| error.to_string())?;
-    let chunks = chunks.map(|chunk| interruption.check().map(|()| chunk));
     session.copy("COPY customers FROM STDIN WITH (FREEZE)", chunks)?;
-    session.rows("COMMIT")?;
+    session.run("COMMIT")?;
     interruption.check()?;
-    session.rows("SET maintenance_work_mem = '1GB'")?;
-    session.rows("CREATE INDEX by_id ON customers (cust_id)")?;
+    session.run("SET maintenance_work_mem = '1GB'")?;
+    session.run("CREATE INDEX by_id ON customers (cust_id)")?;
     interruption.check()?;
-    session.rows("CREATE INDEX by_postal_code ON customers (cust_postal_code)")?;
-    session.rows("VACUUM (FREEZE, ANALYZE) customers")?;
+    session.run("CREATE INDEX by_postal_code ON customers (cust_postal_code)")?;
+    session.run("VACUUM (FREEZE, ANALYZE) customers")?;
     // Whatever loading left to be written is written now and not while somebody is measured.
-    session.rows("CHECKPOINT")?;
-    visible_blocks(session, "customers")?;
-    let found = number(session, "SELECT count(*) FROM customers")?;
+    session.run("CHECKPOINT")?;
+    session.visible_blocks("customers")?;
+    let found = session.number("SELECT count(*) FROM customers")?;
     if found == rows { Ok(()) } else { Err(format!("PostgreSQL has {found} rows of {rows}")) }
 }
 

@@ -30,7 +30,7 @@ fn engine_that_answers(folder: &Path, lio_us: f64) -> PathBuf {
         })
     };
     let cases: Vec<Value> =
-        [2500, 25].into_iter().flat_map(|length| ["rows", "5"].map(|touch| case(length, touch))).collect();
+        [2500, 25].into_iter().flat_map(|length| ["rows", "column-5"].map(|touch| case(length, touch))).collect();
     let document = json!({ "started": "2026-11-20T00:00:00Z", "host": { "cpu": "none" }, "cases": cases });
     script(folder, "engine", &format!("cat <<'END'\n{document}\nEND"))
 }
