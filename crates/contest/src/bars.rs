@@ -1,7 +1,6 @@
 //! Bars: what a benchmark wants of readpath, and whether it was reached. Which bars there are, each benchmark says.
 
-use measure::Statistics;
-use serde_json::{Value, json};
+use measure::{Statistics, Unit};
 
 /// What a bar asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,6 +22,8 @@ pub(crate) struct Bar {
     pub(crate) wanted: Wanted,
     /// What a miss is called: `slower`, `dearer`, ...
     pub(crate) word: &'static str,
+    /// What the figure is counted in; a count where there is no unit, and the name says of what.
+    pub(crate) unit: Unit,
     /// What came out, or why nothing did.
     pub(crate) measured: Result<Statistics, String>,
 }
@@ -63,23 +64,6 @@ impl Bar {
             _ => "met".into(),
         };
         format!("{}: {}{range}, wanted {}: {verdict}", self.name, figure(measured.median), self.wanted)
-    }
-
-    /// The bar for the JSON report.
-    pub(crate) fn to_json(&self) -> Value {
-        let (verdict, missed_by) = match self.verdict() {
-            Verdict::Met => ("met", None),
-            Verdict::Missed(by) => (self.word, Some(by)),
-            Verdict::Unanswered => ("not judged", None),
-        };
-        json!({
-            "name": self.name,
-            "wanted": self.wanted.to_string(),
-            "measured": self.measured.as_ref().ok(),
-            "reason": self.measured.as_ref().err(),
-            "verdict": verdict,
-            "missed_by": missed_by,
-        })
     }
 }
 
@@ -150,7 +134,7 @@ mod tests {
 
     fn bar(wanted: Wanted, values: &[f64]) -> Bar {
         let measured = Statistics::of_samples(values).ok_or_else(|| "there is no fio".to_string());
-        Bar { name: "IOPS".into(), wanted, word: "slower", measured }
+        Bar { name: "IOPS".into(), wanted, word: "slower", unit: Unit::Ratio, measured }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! could not be measured is `not judged`. `--results` keeps a report, named by date and processor.
 
 mod bars;
+mod document;
 mod fio;
 mod installed;
 mod interruption;

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::Value;
 
 use crate::bars::{Bar, Verdict, overall};
+use crate::document::{Document, keep};
 use crate::program::beside_this_program;
-use crate::report::{Report, keep};
+use crate::report::Report;
 
 /// Fewest pairs that make a result.
 const PAIRS_OF_A_RESULT: u64 = 5;
@@ -39,18 +39,17 @@ impl Options {
     }
 
     /// Writes the verdict, keeps the report as `name` where that was asked for, and gives the exit code: 1 when a bar
-    /// was missed or could not be judged and `--fail-on-miss` was given. Date and processor are those of `document`.
+    /// was missed or could not be judged and `--fail-on-miss` was given.
     pub(crate) fn conclude(
         &self,
         report: &mut Report<'_>,
         name: &str,
         bars: &[Bar],
-        document: &Value,
-        findings: impl FnOnce() -> Value,
+        document: Document,
     ) -> Result<u8, String> {
         report.write(&format!("{}\n", overall(bars)))?;
         if let Some(folder) = &self.results {
-            let kept = keep(folder, name, document, report.text(), &findings())?;
+            let kept = keep(folder, name, &document.judged(bars), report.text())?;
             report.write(&format!("kept in {}\n", kept.display()))?;
         }
         let all_met = bars.iter().all(|bar| bar.verdict() == Verdict::Met);

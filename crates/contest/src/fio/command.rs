@@ -1,18 +1,19 @@
 //! The benchmark from its arguments to its verdict.
 
+use measure::Unit;
 use std::io::Write;
 use std::path::Path;
 
 use measure::quantity::format_size;
-use serde_json::Value;
 
 use crate::bars::{Bar, lines};
+use crate::document::{Document, samples};
 use crate::fio::arguments::Arguments;
 use crate::fio::pairs::{Best, Pair, spread};
 use crate::fio::reader::ReaderTurn;
 use crate::fio::test_file::TestFile;
 use crate::fio::wanted::{CPU, IOPS, LATENCY};
-use crate::fio::workload::{Pattern, Turn, Workload};
+use crate::fio::workload::{Pattern, Reading, Turn, Workload};
 use crate::fio::{dram, own_cost, page, peer, reader, resident};
 use crate::report::{Report, progress};
 use crate::turn_order::order;
@@ -30,7 +31,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     peer::warm_up(file.path())?;
     let mut report = Report::new(out);
     report.write(&heading(arguments, &fio_version))?;
-    let mut turns = Turns { arguments, file: file.path(), own_costs: Vec::new(), last_document: Value::Null };
+    let mut turns = Turns { arguments, file: file.path(), own_costs: Vec::new() };
     let (mut bars, mut compared) = (Vec::new(), Vec::new());
     for workload in workloads {
         let pairs = turns.pairs(workload)?;
@@ -43,18 +44,33 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     let others = other_bars(arguments, file.path(), &turns.own_costs);
     report.write(&lines(&others))?;
     bars.extend(others);
-    let findings = || {
-        let findings = page::Findings {
-            fio_version: &fio_version,
-            milliseconds: arguments.milliseconds(),
-            reader_arguments: &arguments.reader_arguments,
-            host: &turns.last_document["host"],
-            workloads: &compared,
-            bars: &bars,
+    let document = document(arguments, &fio_version, &compared);
+    arguments.options.conclude(&mut report, "fio", &bars, document)
+}
+
+/// One case for each contender and workload.
+fn document(arguments: &Arguments, fio_version: &str, compared: &[(&Workload, Vec<Pair>)]) -> Document {
+    let mut document = Document::begin("fio");
+    document.describe("fio", fio_version);
+    document.describe("milliseconds", arguments.milliseconds());
+    document.describe("reader_arguments", arguments.reader_arguments.as_str());
+    for (workload, pairs) in compared {
+        let peers = pairs.first().into_iter().flat_map(|pair| pair.peers.iter().map(|(name, _)| *name));
+        let mut add = |contender: String, readings: Vec<Reading>| {
+            let of = |figure: fn(&Reading) -> f64| readings.iter().map(figure).collect::<Vec<f64>>();
+            let metrics = vec![
+                samples("iops", Unit::PerSecond, of(|reading| reading.iops)),
+                samples("cpu_per_read", Unit::Microseconds, of(|reading| reading.cpu_us)),
+                samples("read_latency", Unit::Microseconds, of(|reading| reading.latency_us)),
+            ];
+            document.case([("workload", workload.name.into()), ("contender", contender.into())], metrics);
         };
-        findings.to_json()
-    };
-    arguments.options.conclude(&mut report, "fio", &bars, &turns.last_document, findings)
+        add("readpath".into(), pairs.iter().map(|pair| pair.reader).collect());
+        for peer in peers {
+            add(format!("fio {peer}"), pairs.iter().map(|pair| pair.peer(peer)).collect());
+        }
+    }
+    document
 }
 
 /// The contenders' turns on one file, and what the reader's documents said beside the readings.
@@ -62,7 +78,6 @@ struct Turns<'a> {
     arguments: &'a Arguments,
     file: &'a Path,
     own_costs: Vec<Result<f64, String>>,
-    last_document: Value,
 }
 
 impl Turns<'_> {
@@ -92,7 +107,6 @@ impl Turns<'_> {
         }
         let ReaderTurn { reading, document } = of_reader.ok_or("the reader had no turn")?;
         self.own_costs.push(own_cost::of_document(&document));
-        self.last_document = document;
         Ok(Pair { reader: reading, peers })
     }
 }
@@ -103,6 +117,7 @@ fn judge(workload: &Workload, pairs: &[Pair]) -> Vec<Bar> {
         name: format!("{}: {what} in fio's", workload.title),
         wanted,
         word,
+        unit: Unit::Ratio,
         measured: spread(pairs, ratio).ok_or_else(|| "a turn gave no number".into()),
     };
     let mut bars =

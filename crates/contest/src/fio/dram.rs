@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use measure::Statistics;
+use measure::{Statistics, Unit};
 use serde_json::Value;
 
 use crate::bars::Bar;
@@ -33,6 +33,7 @@ pub(crate) fn bars(arguments: &Arguments) -> Vec<Bar> {
         name: format!("ladder's {rung} in the pointer chase's"),
         wanted: LATENCY,
         word: "off",
+        unit: Unit::Ratio,
         measured: of_rung(index),
     };
     RUNGS.iter().enumerate().map(bar).collect()

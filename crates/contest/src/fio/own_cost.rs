@@ -1,6 +1,6 @@
 //! What a read costs the reader itself: its null device, beside fio's null engine.
 
-use measure::Statistics;
+use measure::{Statistics, Unit};
 use serde_json::Value;
 
 use crate::bars::Bar;
@@ -15,7 +15,13 @@ pub(crate) fn bar(own_costs: &[Result<f64, String>], peer_ns: Result<f64, String
     let peer = peer_ns.map_or_else(|reason| reason, |ns| format!("fio's null engine {ns:.0} ns"));
     let known: Result<Vec<f64>, String> = own_costs.iter().cloned().collect();
     let measured = known.and_then(|values| Statistics::of_samples(&values).ok_or_else(|| "no turn was made".into()));
-    Bar { name: format!("null device, ns per read ({peer})"), wanted: NULL_READ_NS, word: "dearer", measured }
+    Bar {
+        name: format!("null device, ns per read ({peer})"),
+        wanted: NULL_READ_NS,
+        word: "dearer",
+        unit: Unit::Nanoseconds,
+        measured,
+    }
 }
 
 /// The cost that one run document states, in ns.

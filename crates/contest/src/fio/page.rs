@@ -1,10 +1,8 @@
-//! The report: as text for people, and as JSON for programs.
+//! The page: the pairs of a workload as a table.
 
 use std::fmt::Write;
 
-use serde_json::{Value, json};
-
-use crate::bars::{Bar, figure};
+use crate::bars::figure;
 use crate::fio::pairs::{Best, Pair};
 use crate::fio::workload::Workload;
 
@@ -29,41 +27,6 @@ fn row(number: usize, pair: &Pair, best: &Best) -> String {
     let _ = write!(line, " {:>12.0}  {fastest:<17} {:>7}  {cheapest:<17}", most.iops, figure(least.cpu_us));
     let _ = writeln!(line, " {:>7} {:>6}", figure(pair.iops_ratio(best)), figure(pair.cpu_ratio(best)));
     line
-}
-
-/// Everything that one benchmark found out, for the JSON report.
-pub(crate) struct Findings<'a> {
-    pub(crate) fio_version: &'a str,
-    pub(crate) milliseconds: u64,
-    pub(crate) reader_arguments: &'a str,
-    pub(crate) host: &'a Value,
-    pub(crate) workloads: &'a [(&'a Workload, Vec<Pair>)],
-    pub(crate) bars: &'a [Bar],
-}
-
-impl Findings<'_> {
-    /// The report as one JSON document.
-    pub(crate) fn to_json(&self) -> Value {
-        let of_workload = |(workload, pairs): &(&Workload, Vec<Pair>)| {
-            let best = Best::of(pairs);
-            let pairs: Vec<Value> = best.iter().flat_map(|best| pairs.iter().map(|pair| pair.to_json(best))).collect();
-            json!({
-                "name": workload.name,
-                "block_bytes": workload.block_bytes,
-                "depth": workload.depth,
-                "pairs": pairs,
-            })
-        };
-        json!({
-            "schema": "readpath.fio/1",
-            "fio": self.fio_version,
-            "milliseconds": self.milliseconds,
-            "reader_arguments": self.reader_arguments,
-            "host": self.host,
-            "workloads": self.workloads.iter().map(of_workload).collect::<Vec<Value>>(),
-            "bars": self.bars.iter().map(Bar::to_json).collect::<Vec<Value>>(),
-        })
-    }
 }
 
 #[cfg(test)]

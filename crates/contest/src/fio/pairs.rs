@@ -2,7 +2,6 @@
 
 use measure::Statistics;
 use measure::statistics::median;
-use serde_json::{Value, json};
 
 use crate::fio::workload::Reading;
 
@@ -66,25 +65,6 @@ impl Pair {
     /// The reader's median latency in that of fio's promptest engine.
     pub(crate) fn latency_ratio(&self, best: &Best) -> f64 {
         self.reader.latency_us / self.peer(best.promptest).latency_us
-    }
-
-    /// The pair for the JSON report.
-    pub(crate) fn to_json(&self, best: &Best) -> Value {
-        let of = |reading: &Reading| {
-            let Reading { iops, cpu_us, latency_us } = reading;
-            json!({ "iops": iops, "cpu_us": cpu_us, "latency_us_median": latency_us })
-        };
-        let of_peer = |(name, reading): &(&str, Reading)| json!({ "engine": name, "reading": of(reading) });
-        let peers: Vec<Value> = self.peers.iter().map(of_peer).collect();
-        json!({
-            "readpath": of(&self.reader),
-            "fio": peers,
-            "ratios": {
-                "iops": { "to": best.fastest, "ratio": self.iops_ratio(best) },
-                "cpu": { "to": best.cheapest, "ratio": self.cpu_ratio(best) },
-                "latency": { "to": best.promptest, "ratio": self.latency_ratio(best) },
-            },
-        })
     }
 }
 

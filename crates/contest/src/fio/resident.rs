@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use measure::Statistics;
+use measure::{Statistics, Unit};
 
 use crate::bars::Bar;
 use crate::fio::arguments::Arguments;
@@ -37,7 +37,7 @@ pub(crate) fn bar(arguments: &Arguments, file: &Path, milliseconds: u64) -> Bar 
         Err(_) => format!("peak memory, {LONGER} times longer"),
     };
     let measured = peaks.map(|(short, long)| Statistics::single(long as f64 / short as f64));
-    Bar { name, wanted: RESIDENT, word: "grows", measured }
+    Bar { name, wanted: RESIDENT, word: "grows", unit: Unit::Ratio, measured }
 }
 
 /// The peak resident memory of a program, in bytes, from the kernel's `VmHWM`. Waiting with `wait4` would give it

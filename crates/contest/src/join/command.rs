@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::Path;
 
 use measure::quantity::grouped;
-use serde_json::json;
 use sys::time::Clock;
 
-use crate::bars::{Bar, lines};
+use crate::bars::lines;
+use crate::document::Document;
 use crate::installed;
 use crate::interruption::Interruption;
 use crate::join::arguments::Arguments;
@@ -28,24 +28,20 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     let interruption = Interruption::listen()?;
     let fio = device::version()?;
     let mut report = Report::new(out);
-    let document = json!({ "started": jiff::Timestamp::now().to_string(), "host": sys::host::describe() });
+    let mut document = Document::begin("join");
     let (ledger, postgres) = compare(arguments, &fio, &interruption, &mut report)?;
     let bars = judgement::bars(&ledger);
     report.write(&format!("{}\n{}", ledger.table(), lines(&bars)))?;
-    let findings = || {
-        json!({
-            "schema": "readpath.join-bench/1",
-            "rows": arguments.rows,
-            "outer_rows": arguments.outer_rows,
-            "rate_outer_rows": arguments.rate_outer_rows,
-            "host": document["host"],
-            "fio": fio,
-            "postgres": postgres,
-            "series": ledger.to_json(),
-            "bars": bars.iter().map(Bar::to_json).collect::<Vec<_>>(),
-        })
-    };
-    arguments.options.conclude(&mut report, "join", &bars, &document, findings)
+    document.describe("rows", arguments.rows);
+    document.describe("outer_rows", arguments.outer_rows);
+    document.describe("rate_outer_rows", arguments.rate_outer_rows);
+    document.describe("fio", fio);
+    match postgres {
+        Ok(version) => document.describe("postgres", version),
+        Err(reason) => document.absent("PostgreSQL", &reason),
+    }
+    ledger.write_to(&mut document);
+    arguments.options.conclude(&mut report, "join", &bars, document)
 }
 
 fn compare(

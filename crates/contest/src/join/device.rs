@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use measure::Unit;
 use serde_json::Value;
 
 use crate::join::ledger::Ledger;
@@ -49,7 +50,7 @@ pub(crate) fn take_turn(file: &Path, milliseconds: u64, seed: u64, ledger: &mut 
                 format!("--runtime={milliseconds}ms"),
                 format!("--randseed={}", seed * 1000 + u64::from(depth)),
             ]);
-            ledger.add(&format!("{FIO} {name}, depth {depth}"), "1/s", rate(&output_of(&command)?)?);
+            ledger.add(&format!("{FIO} {name}, depth {depth}"), Unit::PerSecond, rate(&output_of(&command)?)?);
         }
     }
     Ok(())

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use experiments::join::{BATCH_SIZE, DEPTH, Distance, LOOK_AHEAD, ROWID_BATCH_SIZE};
+use measure::Unit;
 use storage::exec::nested_loop::Method;
 use subjects::NestedLoops;
 use subjects::join_engine::{Io, JoinEngine, JoinSettings};
@@ -100,18 +101,18 @@ impl Engine {
             let (name, method) = METHODS[index];
             let keys = turn.rate[index];
             let cost = join(&mut self.many, method, keys, ledger)?;
-            ledger.add(&rate(name), "1/s", cost.table.blocks as f64 / cost.elapsed.as_seconds());
+            ledger.add(&rate(name), Unit::PerSecond, cost.table.blocks as f64 / cost.elapsed.as_seconds());
             let cost = join(&mut self.many, method, turn.cold, ledger)?;
-            ledger.add(&elapsed(name), "ms", cost.elapsed.as_millis());
+            ledger.add(&elapsed(name), Unit::Milliseconds, cost.elapsed.as_millis());
             let cost = join(&mut self.single, method, turn.cold, ledger)?;
-            ledger.add(&sync(name), "ms", cost.elapsed.as_millis());
+            ledger.add(&sync(name), Unit::Milliseconds, cost.elapsed.as_millis());
             let pass = pass(method, turn.cached);
             let cost = self.large.join_again(&pass).map_err(|error| error.to_string())?;
             if cost.table.blocks > 0 {
                 return Err(format!("{name} read {} blocks where all were to be cached", cost.table.blocks));
             }
             ledger.check(name, turn.cached, cost.found.sum)?;
-            ledger.add(&cached(name), "us", cost.cpu.as_micros() / turn.cached.count as f64);
+            ledger.add(&cached(name), Unit::Microseconds, cost.cpu.as_micros() / turn.cached.count as f64);
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use crate::join::device::FIO;
 use crate::join::engine::{METHODS, cached, elapsed, rate, sync};
 use crate::join::ledger::Ledger;
 use crate::join::postgres::{BITMAP, NESTED_LOOP, NESTED_LOOP_CACHED};
+use measure::Unit;
 
 /// Blocks of the table per second in those of fio's best depth.
 const RATES: [(&str, Wanted); 3] =
@@ -26,6 +27,7 @@ pub(crate) fn bars(ledger: &Ledger) -> Vec<Bar> {
             name: format!("{method}: blocks per second in those of `{}`", best.unwrap_or(FIO)),
             wanted,
             word: "slower",
+            unit: Unit::Ratio,
             measured: ledger.ratio(&rate(method), best.unwrap_or(FIO)),
         });
     }
@@ -34,6 +36,7 @@ pub(crate) fn bars(ledger: &Ledger) -> Vec<Bar> {
             name: format!("{method}: elapsed in one-at-a-time's, reads one after the other"),
             wanted: SYNC,
             word: "off",
+            unit: Unit::Ratio,
             measured: ledger.ratio(&sync(method), &sync("one-at-a-time")),
         });
     }
@@ -42,6 +45,7 @@ pub(crate) fn bars(ledger: &Ledger) -> Vec<Bar> {
             name: format!("{method}: processor time of a cached look-up in PostgreSQL's nested loop"),
             wanted: Wanted::AtMost(most),
             word: "dearer",
+            unit: Unit::Ratio,
             measured: ledger.ratio(&cached(method), NESTED_LOOP_CACHED),
         });
     }
@@ -55,6 +59,7 @@ fn of_elapsed(ledger: &Ledger) -> Vec<Bar> {
         name: format!("{method}: elapsed in that of `{peer}`"),
         wanted,
         word: "slower",
+        unit: Unit::Ratio,
         measured: ledger.ratio(&elapsed(method), peer),
     };
     let gathered = || METHODS.iter().skip(1).map(|(method, _)| *method);
@@ -71,13 +76,13 @@ mod tests {
     fn the_best_depth_and_the_best_bitmap_scan_are_the_peers() {
         let mut ledger = Ledger::default();
         for (name, sample) in [("fio io_uring, depth 16", 50.0), ("fio io_uring, depth 64", 100.0)] {
-            ledger.add(name, "1/s", sample);
+            ledger.add(name, Unit::PerSecond, sample);
         }
-        ledger.add(&rate("batched-rowid"), "1/s", 94.0);
-        ledger.add(&elapsed("batch"), "ms", 20.0);
-        ledger.add(NESTED_LOOP, "ms", 90.0);
-        ledger.add("PostgreSQL bitmap scan, cold, concurrency 0", "ms", 80.0);
-        ledger.add("PostgreSQL bitmap scan, cold, concurrency 64", "ms", 21.0);
+        ledger.add(&rate("batched-rowid"), Unit::PerSecond, 94.0);
+        ledger.add(&elapsed("batch"), Unit::Milliseconds, 20.0);
+        ledger.add(NESTED_LOOP, Unit::Milliseconds, 90.0);
+        ledger.add("PostgreSQL bitmap scan, cold, concurrency 0", Unit::Milliseconds, 80.0);
+        ledger.add("PostgreSQL bitmap scan, cold, concurrency 64", Unit::Milliseconds, 21.0);
         let bars = bars(&ledger);
         let find = |beginning: &str, peer: &str| {
             bars.iter().find(|bar| bar.name.starts_with(beginning) && bar.name.contains(peer)).unwrap()

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use measure::Statistics;
 use measure::statistics::median;
-use serde_json::{Value, json};
+use measure::{Statistics, Unit};
 
 use crate::bars::figure;
+use crate::document::{Document, samples};
 use crate::join::rows::Keys;
 
 /// All samples, one a pair, by what was measured.
@@ -19,13 +19,13 @@ pub(crate) struct Ledger {
 #[derive(Debug)]
 struct Series {
     name: String,
-    unit: &'static str,
+    unit: Unit,
     samples: Vec<f64>,
 }
 
 impl Ledger {
     /// Adds a sample.
-    pub(crate) fn add(&mut self, name: &str, unit: &'static str, sample: f64) {
+    pub(crate) fn add(&mut self, name: &str, unit: Unit, sample: f64) {
         match self.series.iter_mut().find(|series| series.name == name) {
             Some(series) => series.samples.push(sample),
             None => self.series.push(Series { name: name.into(), unit, samples: vec![sample] }),
@@ -71,16 +71,22 @@ impl Ledger {
         let line = |series: &Series| {
             let Some(all) = Statistics::of_samples(&series.samples) else { return String::new() };
             let numbers = [all.median, all.min, all.max].map(|value| format!("{:>10}", figure(value)));
-            format!("{:<44} {:>6} {}\n", series.name, series.unit, numbers.join(" "))
+            format!("{:<44} {:>6} {}\n", series.name, series.unit.symbol(), numbers.join(" "))
         };
         let heading = format!("{:<44} {:>6} {:>10} {:>10} {:>10}\n", "", "", "median", "least", "most");
         heading + &self.series.iter().map(line).collect::<String>()
     }
 
-    /// For the JSON report.
-    pub(crate) fn to_json(&self) -> Value {
-        let of = |series: &Series| json!({ "name": series.name, "unit": series.unit, "samples": series.samples });
-        Value::Array(self.series.iter().map(of).collect())
+    /// A case for each series.
+    pub(crate) fn write_to(&self, document: &mut Document) {
+        for Series { name, unit, samples: found } in &self.series {
+            let metric = match unit {
+                Unit::PerSecond => "blocks_per_second",
+                Unit::Milliseconds => "elapsed",
+                _ => "cpu_per_row",
+            };
+            document.case([("series", name.as_str().into())], vec![samples(metric, *unit, found.iter().copied())]);
+        }
     }
 }
 
@@ -103,9 +109,9 @@ mod tests {
     fn ratios_are_taken_within_pairs_and_the_best_is_picked_by_its_median() {
         let mut ledger = Ledger::default();
         for (ours, deep, shallow) in [(90.0, 100.0, 50.0), (45.0, 50.0, 500.0), (99.0, 110.0, 60.0)] {
-            ledger.add("batch", "1/s", ours);
-            ledger.add("fio deep", "1/s", deep);
-            ledger.add("fio shallow", "1/s", shallow);
+            ledger.add("batch", Unit::PerSecond, ours);
+            ledger.add("fio deep", Unit::PerSecond, deep);
+            ledger.add("fio shallow", Unit::PerSecond, shallow);
         }
         assert_eq!(ledger.best("fio", |one, best| one > best), Some("fio deep"));
         assert!((ledger.ratio("batch", "fio deep").unwrap().median - 0.9).abs() < 1e-9);

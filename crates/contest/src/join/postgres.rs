@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use measure::Unit;
 use server::private::Installation;
 use subjects::postgres::inner_rows::InnerRows;
 use sys::file::{Caching, Target, witness};
@@ -64,14 +65,14 @@ impl Postgres {
     pub(crate) fn take_turn(&mut self, cold: Keys, cached: Keys, ledger: &mut Ledger) -> Result<(), String> {
         let mut session = self.cold_session(BY_INDEX)?;
         let elapsed = timed(&mut session, &nested_loop(cold), cold, "Index Scan", ledger)?;
-        ledger.add(NESTED_LOOP, "ms", elapsed);
+        ledger.add(NESTED_LOOP, Unit::Milliseconds, elapsed);
         for concurrency in CONCURRENCIES {
             let settings = format!(
                 "SET enable_indexscan = off; SET enable_seqscan = off; SET effective_io_concurrency = {concurrency}"
             );
             let mut session = self.cold_session(&settings)?;
             let elapsed = timed(&mut session, &bitmap(cold), cold, "Bitmap Heap Scan", ledger)?;
-            ledger.add(&format!("{BITMAP}, concurrency {concurrency}"), "ms", elapsed);
+            ledger.add(&format!("{BITMAP}, concurrency {concurrency}"), Unit::Milliseconds, elapsed);
         }
         self.take_cached_turn(cached, ledger)
     }
@@ -91,7 +92,7 @@ impl Postgres {
                 least = least.min(taken.0 as f64);
             }
         }
-        ledger.add(NESTED_LOOP_CACHED, "us", least / keys.count as f64 / 1000.0);
+        ledger.add(NESTED_LOOP_CACHED, Unit::Microseconds, least / keys.count as f64 / 1000.0);
         Ok(())
     }
 

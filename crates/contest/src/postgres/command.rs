@@ -2,22 +2,22 @@
 
 use std::io::Write;
 
-use measure::Nanos;
 use measure::quantity::format_size;
 use measure::statistics::median;
-use serde_json::Value;
+use measure::{Nanos, Unit};
 use server::private::Installation;
 use sys::memory::{Pages, Stream};
 use sys::time::Clock;
 
 use crate::bars::{Bar, lines};
+use crate::document::{Document, samples};
 use crate::installed;
 use crate::interruption::Interruption;
 use crate::postgres::arguments::Arguments;
 use crate::postgres::cell::{BLOCK_BYTES, Cell, TOUCHES};
-use crate::postgres::engine::{self, EngineTurn};
+use crate::postgres::engine;
 use crate::postgres::judgement::{Comparison, Pair, RowsPerBlock};
-use crate::postgres::page::{self, Findings};
+use crate::postgres::page;
 use crate::postgres::peer::{self, Reading};
 use crate::postgres::pool;
 use crate::postgres::tables::{self, Table};
@@ -47,26 +47,50 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
         report.write(&format!("{}{}\n", of_pool.page, lines(&of_pool.bars)))?;
         bars.extend(of_pool.bars);
     }
-    let findings = || {
-        let findings = Findings {
-            postgres: &installed::name(&installation),
-            compiler_flags: &compared.compiler_flags,
-            payload: arguments.payload,
-            lio_arguments: &arguments.lio_arguments,
-            host: &compared.last_document["host"],
-            comparisons: &compared.comparisons,
-            bars: &bars,
-        };
-        findings.to_json()
-    };
-    arguments.options.conclude(&mut report, "postgres", &bars, &compared.last_document, findings)
+    let document = document(arguments, &installed::name(&installation), &compared);
+    arguments.options.conclude(&mut report, "postgres", &bars, document)
+}
+
+/// Three cases for each cell and touch: both contenders, and the memory.
+fn document(arguments: &Arguments, server: &str, compared: &Compared) -> Document {
+    let mut document = Document::begin("postgres");
+    document.describe("postgres", server);
+    document.describe("postgres_compiler_flags", compared.compiler_flags.as_str());
+    document.describe("payload", arguments.payload);
+    document.describe("lio_arguments", arguments.lio_arguments.as_str());
+    for comparison in &compared.comparisons {
+        let Comparison { cell, touch, rows_per_block, pairs } = comparison;
+        let us = |name, figure: fn(&Pair) -> f64| samples(name, Unit::Microseconds, pairs.iter().map(figure));
+        let rows = |count| samples("rows_per_block", Unit::Count, [count]);
+        let contenders = [
+            (
+                "PostgreSQL",
+                vec![
+                    us("lio", |pair| pair.postgres.lio_us),
+                    us("lio_explained", |pair| pair.postgres.explained_us),
+                    rows(rows_per_block.postgres),
+                ],
+            ),
+            ("readpath", vec![us("lio", |pair| pair.engine_us), rows(rows_per_block.engine)]),
+            ("memory", vec![us("stream_block", |pair| pair.stream_us)]),
+        ];
+        for (contender, metrics) in contenders {
+            let parameters = [
+                ("row_length", cell.row_length.into()),
+                ("columns", cell.columns.into()),
+                ("touch", touch.parameter(*cell).into()),
+                ("contender", contender.into()),
+            ];
+            document.case(parameters, metrics);
+        }
+    }
+    document
 }
 
 /// What the pairs gave, when the server is gone.
 struct Compared {
     comparisons: Vec<Comparison>,
     compiler_flags: String,
-    last_document: Value,
 }
 
 fn compare(
@@ -88,14 +112,12 @@ fn compare(
     let mut turns =
         Turns { arguments, cells, tables: &tables, session, interruption, stream, clock: Clock::calibrate() };
     let mut comparisons: Vec<Comparison> = tables.iter().flat_map(|table| no_pairs(table, arguments.payload)).collect();
-    let mut last_document = Value::Null;
     for index in 0..arguments.options.pairs {
         progress(&format!("pair {} of {}", index + 1, arguments.options.pairs));
         let turn = turns.pair(index)?;
-        comparisons.iter_mut().zip(turn.pairs).for_each(|(comparison, pair)| comparison.pairs.push(pair));
-        last_document = turn.document;
+        comparisons.iter_mut().zip(turn).for_each(|(comparison, pair)| comparison.pairs.push(pair));
     }
-    Ok(Compared { comparisons, compiler_flags, last_document })
+    Ok(Compared { comparisons, compiler_flags })
 }
 
 fn load(session: &mut Connection, cells: &[Cell], payload: u64) -> Result<Vec<Table>, String> {
@@ -121,15 +143,10 @@ struct Turns<'a> {
     clock: Clock,
 }
 
-/// One pair of every cell and touch, in order, and the engine's run document.
-struct PairTurn {
-    pairs: Vec<Pair>,
-    document: Value,
-}
-
 impl Turns<'_> {
-    /// PostgreSQL is contender 0, the engine is contender 1, and the memory stands between them.
-    fn pair(&mut self, index: u64) -> Result<PairTurn, String> {
+    /// One pair of every cell and touch, in order. PostgreSQL is contender 0, the engine is contender 1, and the memory
+    /// stands between them.
+    fn pair(&mut self, index: u64) -> Result<Vec<Pair>, String> {
         let (mut of_postgres, mut of_engine, mut stream_us) = (None, None, None);
         for contender in order(index, 2) {
             self.interruption.check()?;
@@ -141,10 +158,10 @@ impl Turns<'_> {
             stream_us = stream_us.or_else(|| self.stream_us());
         }
         let readings: Vec<Reading> = of_postgres.ok_or("PostgreSQL had no turn")?;
-        let EngineTurn { lio_us, document } = of_engine.ok_or("the engine had no turn")?;
+        let lio_us: Vec<f64> = of_engine.ok_or("the engine had no turn")?;
         let stream_us = stream_us.ok_or("the memory was not streamed")?;
         let pair = |(postgres, engine_us)| Pair { postgres, engine_us, stream_us };
-        Ok(PairTurn { pairs: readings.into_iter().zip(lio_us).map(pair).collect(), document })
+        Ok(readings.into_iter().zip(lio_us).map(pair).collect())
     }
 
     fn stream_us(&self) -> Option<f64> {

@@ -14,12 +14,6 @@ const REPEATS: usize = 7;
 /// The parameter of a case that the engine measured to check another one.
 const CHECK: &str = "check";
 
-/// One turn: the time per block in µs of all cells and touches, and the whole document.
-pub(crate) struct EngineTurn {
-    pub(crate) lio_us: Vec<f64>,
-    pub(crate) document: Value,
-}
-
 /// The engine's command line for one turn.
 pub(crate) fn command(arguments: &Arguments) -> Vec<String> {
     let list = |numbers: &[u32]| argv(numbers).join(",");
@@ -36,12 +30,11 @@ pub(crate) fn command(arguments: &Arguments) -> Vec<String> {
     command
 }
 
-/// One turn over all cells; times in the order of the cells, and of the touches within each.
-pub(crate) fn take_turn(arguments: &Arguments, cells: &[Cell]) -> Result<EngineTurn, String> {
+/// One turn over all cells: times per block in µs, in the order of the cells, and of the touches within each.
+pub(crate) fn take_turn(arguments: &Arguments, cells: &[Cell]) -> Result<Vec<f64>, String> {
     let document = parse(&output_of(&command(arguments))?)?;
     let readings = cells.iter().flat_map(|cell| TOUCHES.map(|touch| lio_us(&document, *cell, touch)));
-    let lio_us = readings.collect::<Result<Vec<f64>, String>>()?;
-    Ok(EngineTurn { lio_us, document })
+    readings.collect()
 }
 
 fn lio_us(document: &Value, cell: Cell, touch: Touch) -> Result<f64, String> {

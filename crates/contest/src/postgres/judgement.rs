@@ -1,8 +1,7 @@
 //! What is wanted of each cell, and what the pairs say.
 
-use measure::Statistics;
 use measure::statistics::median;
-use serde_json::{Value, json};
+use measure::{Statistics, Unit};
 
 use crate::bars::{Bar, Wanted, figure};
 use crate::postgres::cell::{Cell, Touch};
@@ -79,28 +78,7 @@ impl Comparison {
             (format!("{place}: a block in PostgreSQL's time"), Wanted::AtMost(RATIO_MAX), Pair::ratio)
         };
         let measured = Statistics::of_samples(&self.samples(of)).ok_or_else(|| "a turn gave no number".into());
-        Bar { name, wanted, word: "dearer", measured }
-    }
-
-    /// The comparison for the JSON report.
-    pub(crate) fn to_json(&self) -> Value {
-        let of_pair = |pair: &Pair| {
-            json!({
-                "postgres_lio_us": pair.postgres.lio_us,
-                "postgres_explained_lio_us": pair.postgres.explained_us,
-                "readpath_lio_us": pair.engine_us,
-                "stream_block_us": pair.stream_us,
-            })
-        };
-        json!({
-            "row_length": self.cell.row_length,
-            "columns": self.cell.columns,
-            "touch": self.touch.parameter(self.cell),
-            "rows_per_block": { "postgres": self.rows_per_block.postgres, "readpath": self.rows_per_block.engine },
-            "ratio_to_postgres": self.ratio(),
-            "ratio_to_stream": self.streams(),
-            "pairs": self.pairs.iter().map(of_pair).collect::<Vec<Value>>(),
-        })
+        Bar { name, wanted, word: "dearer", unit: Unit::Ratio, measured }
     }
 
     fn samples(&self, of: fn(&Pair) -> f64) -> Vec<f64> {

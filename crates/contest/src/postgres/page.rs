@@ -1,10 +1,8 @@
-//! The report: as text for people, and as JSON for programs.
+//! The page: all cells as a table.
 
 use std::fmt::Write;
 
-use serde_json::{Value, json};
-
-use crate::bars::{Bar, figure};
+use crate::bars::figure;
 use crate::postgres::judgement::Comparison;
 
 /// All cells as a table of medians.
@@ -23,33 +21,6 @@ pub(crate) fn table(comparisons: &[Comparison]) -> String {
         let _ = writeln!(page, "  {:>15}  {:>17}", figure(comparison.ratio()), figure(comparison.streams()));
     }
     page
-}
-
-/// Everything that one benchmark found out, for the JSON report.
-pub(crate) struct Findings<'a> {
-    pub(crate) postgres: &'a str,
-    pub(crate) compiler_flags: &'a str,
-    pub(crate) payload: u64,
-    pub(crate) lio_arguments: &'a str,
-    pub(crate) host: &'a Value,
-    pub(crate) comparisons: &'a [Comparison],
-    pub(crate) bars: &'a [Bar],
-}
-
-impl Findings<'_> {
-    /// The report as one JSON document.
-    pub(crate) fn to_json(&self) -> Value {
-        json!({
-            "schema": "readpath.postgres/1",
-            "postgres": self.postgres,
-            "postgres_compiler_flags": self.compiler_flags,
-            "payload": self.payload,
-            "lio_arguments": self.lio_arguments,
-            "host": self.host,
-            "cells": self.comparisons.iter().map(Comparison::to_json).collect::<Vec<Value>>(),
-            "bars": self.bars.iter().map(Bar::to_json).collect::<Vec<Value>>(),
-        })
-    }
 }
 
 #[cfg(test)]

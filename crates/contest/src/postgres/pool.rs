@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use measure::Statistics;
 use measure::statistics::median;
+use measure::{Statistics, Unit};
 
 use crate::bars::{Bar, Wanted, figure};
 use crate::postgres::pool_speed::{
@@ -42,21 +42,23 @@ pub(crate) fn findings(directory: &Path) -> Result<PoolFindings, String> {
 }
 
 fn bars(speed: &PoolSpeed) -> Vec<Bar> {
-    let bar = |name: String, wanted, word, samples: &[f64]| Bar {
+    let bar = |name: String, unit, wanted, word, samples: &[f64]| Bar {
         name,
         wanted,
         word,
+        unit,
         measured: Statistics::of_samples(samples).ok_or_else(|| "a round gave no number".into()),
     };
     let random = [RANDOM, RANDOM_TOUCHED, RANDOM_DEPENDENT].map(|case| {
         let ratios = speed.ratios(case, DEPENDENT_LOAD);
-        bar(format!("pool, {case}: a get in a dependent load"), RANDOM_GET, "dearer", &ratios)
+        bar(format!("pool, {case}: a get in a dependent load"), Unit::Ratio, RANDOM_GET, "dearer", &ratios)
     });
-    let in_order = [IN_ORDER, IN_ORDER_PREFETCHED]
-        .map(|case| bar(format!("pool, {case}: ns a get"), IN_ORDER_NS, "dearer", speed.samples(case)));
+    let in_order = [IN_ORDER, IN_ORDER_PREFETCHED].map(|case| {
+        bar(format!("pool, {case}: ns a get"), Unit::Nanoseconds, IN_ORDER_NS, "dearer", speed.samples(case))
+    });
     // Where the second core is taken away by others, only processor time still tells what the threads cost each other.
     let by_cpu = median(&speed.ratios(ONE_CPU, TWO_CPU)).map_or("unknown".into(), |ratio| figure(2.0 * ratio));
     let name = format!("pool, gets of two threads in those of one ({by_cpu} by processor time)");
-    let threads = bar(name, TWO_THREADS, "slower", &speed.ratios(ONE_WALL, TWO_WALL));
+    let threads = bar(name, Unit::Ratio, TWO_THREADS, "slower", &speed.ratios(ONE_WALL, TWO_WALL));
     random.into_iter().chain(in_order).chain([threads]).collect()
 }

@@ -4,11 +4,12 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use measure::Statistics;
 use measure::quantity::size_in_words;
-use serde_json::{Value, json};
+use measure::{Statistics, Unit};
+use serde_json::Value;
 
 use crate::bars::{Bar, Wanted, lines};
+use crate::document::Document;
 use crate::profile::arguments::Arguments;
 use crate::profile::compressed::PACKINGS;
 use crate::profile::contender::take_turn;
@@ -17,6 +18,7 @@ use crate::profile::trace_file::TraceFile;
 use crate::profile::{cpu_profile, scanner};
 use crate::program::{argv, output_of, scratch_folder};
 use crate::report::{Report, progress};
+use crate::run_document::parse;
 use crate::turn_order::order;
 
 /// GB/s on one core and on two, as the profiler was asked to reach.
@@ -41,9 +43,9 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     let trace = TraceFile::make(&arguments.traces, arguments.size)?;
     let mut report = Report::new(out);
     report.write(&heading(arguments, &trace))?;
-    let document = run_document(arguments, trace.path())?;
+    let profile = run_document(arguments, trace.path())?;
     let mut rows = plain_rows(arguments, &trace)?;
-    let needs = Needs::of(&document);
+    let needs = Needs::of(&profile);
     let mut bars = plain_bars(&rows, &needs);
     report.write(&needs.sentence())?;
     report.write(&format!("{}\n", page::table(&rows)))?;
@@ -61,16 +63,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
         report.write(&format!("Processor time of `readpath profile` on one core, by function:\n{said}\n"))?;
     }
     report.write(&lines(&bars))?;
-    let findings = || {
-        json!({
-            "trace": { "bytes": trace.bytes, "origin": trace.origin },
-            "host": document["host"],
-            "memory": { "statement_text": needs.texts, "miss_curve": needs.curve },
-            "contenders": rows.iter().map(Row::to_json).collect::<Vec<_>>(),
-            "bars": bars.iter().map(Bar::to_json).collect::<Vec<_>>(),
-        })
-    };
-    arguments.options.conclude(&mut report, "profile", &bars, &document, findings)
+    let mut document = Document::begin("profile");
+    document.describe("trace", trace.origin.as_str());
+    document.describe("trace_bytes", trace.bytes);
+    document.describe("statement_text", needs.texts);
+    document.describe("miss_curve", needs.curve);
+    rows.iter().for_each(|row| row.write_to(&mut document));
+    arguments.options.conclude(&mut report, "profile", &bars, document)
 }
 
 fn heading(arguments: &Arguments, trace: &TraceFile) -> String {
@@ -123,16 +122,7 @@ fn mebibytes(bytes: f64) -> f64 {
 fn run_document(arguments: &Arguments, path: &Path) -> Result<Value, String> {
     progress("reading the trace once");
     let output = output_of(&profile_command(arguments, path, None))?;
-    let document = serde_json::from_str(&output).map_err(|error| format!("readpath printed no run document: {error}"));
-    document.map(with_host)
-}
-
-/// A profile says nothing of the machine that it was made on, and its speed is nothing without: the facts are put in.
-fn with_host(mut document: Value) -> Value {
-    if document["host"]["cpu"].is_null() {
-        document["host"] = serde_json::to_value(sys::host::describe()).unwrap_or_default();
-    }
-    document
+    parse(&output)
 }
 
 fn profile_command(arguments: &Arguments, path: &Path, workers: Option<u32>) -> Vec<String> {
@@ -193,11 +183,11 @@ fn plain_bars(rows: &[Row], needs: &Needs) -> Vec<Bar> {
     let mut bars = Vec::new();
     for (row, wanted) in rows[1..=2].iter().zip(RATES) {
         let measured = Statistics::of_samples(&row.rates()).ok_or_else(|| "no round".to_string());
-        bars.push(Bar { name: format!("{}: GB/s", row.name), wanted, word: "slower", measured });
+        bars.push(Bar { name: format!("{}: GB/s", row.name), wanted, word: "slower", unit: Unit::Count, measured });
         let peak = row.peak_bytes.map(|bytes| Statistics::single(mebibytes(bytes as f64 - needs.texts - needs.curve)));
         let measured = peak.ok_or_else(|| "no peak was seen".to_string());
         let name = format!("{}: MiB of memory beside texts and miss curve", row.name);
-        bars.push(Bar { name, wanted: MEMORY, word: "larger", measured });
+        bars.push(Bar { name, wanted: MEMORY, word: "larger", unit: Unit::Count, measured });
     }
     // How far the limit is has no bar: it is what the figures above are read with.
     let ratios: Vec<f64> = rows[0].seconds.iter().zip(&rows[1].seconds).map(|(wc, ours)| wc / ours).collect();
@@ -206,6 +196,7 @@ fn plain_bars(rows: &[Row], needs: &Needs) -> Vec<Bar> {
         name: "one core in `wc -l`'s rate".into(),
         wanted: Wanted::AtLeast(0.0),
         word: "slower",
+        unit: Unit::Ratio,
         measured,
     });
     bars
@@ -240,6 +231,7 @@ fn compressed_bar(pair: &[Row]) -> Bar {
         name: format!("{} in the decompressor's speed", pair[1].name),
         wanted: DECOMPRESSED,
         word: "slower",
+        unit: Unit::Ratio,
         measured,
     }
 }

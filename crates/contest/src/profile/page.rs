@@ -1,9 +1,9 @@
 //! The page: one line a contender.
 
-use measure::Statistics;
-use serde_json::{Value, json};
+use measure::{Statistics, Unit};
 
 use crate::bars::figure;
+use crate::document::{Document, samples};
 
 /// What one contender did in all rounds.
 #[derive(Clone, Debug)]
@@ -33,9 +33,14 @@ impl Row {
         format!("{:<34} {rate}{peak}\n", self.name)
     }
 
-    /// For the JSON report.
-    pub(crate) fn to_json(&self) -> Value {
-        json!({ "name": self.name, "bytes": self.bytes, "seconds": self.seconds, "peak_bytes": self.peak_bytes })
+    /// A case of its own.
+    pub(crate) fn write_to(&self, document: &mut Document) {
+        let Row { name, bytes, seconds, peak_bytes } = self;
+        let metrics = vec![
+            samples("elapsed", Unit::Seconds, seconds.iter().copied()),
+            samples("peak_memory", Unit::Bytes, peak_bytes.map(|bytes| bytes as f64)),
+        ];
+        document.case([("contender", name.as_str().into()), ("trace_bytes", (*bytes).into())], metrics);
     }
 }
 

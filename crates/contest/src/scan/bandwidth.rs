@@ -1,11 +1,12 @@
 //! The column scan at a size that no cache holds, beside the bandwidth of the memory.
 
-use measure::Nanos;
 use measure::statistics::median;
+use measure::{Nanos, Unit};
 use subjects::access_paths::{AccessPath, Asked};
 use sys::memory::{Pages, Stream};
 use sys::time::Clock;
 
+use crate::document::{Document, samples};
 use crate::interruption::Interruption;
 use crate::report::progress;
 use crate::scan::engine::{SAMPLE_TIME, access_engine, sample, turn_to};
@@ -35,6 +36,15 @@ impl Comparison {
     /// The scan in the bandwidth.
     pub(crate) fn shares(&self) -> Vec<f64> {
         self.pairs.iter().map(|(scan, stream)| scan / stream).collect()
+    }
+
+    /// A case with both rates.
+    pub(crate) fn write_to(&self, document: &mut Document) {
+        let rate = |name, figure: fn(&(f64, f64)) -> f64| {
+            samples(name, Unit::MebibytesPerSecond, self.pairs.iter().map(|pair| figure(pair) / 1_048_576.0))
+        };
+        let parameters = [("question", self.asked.name().into()), ("threads", self.threads.into())];
+        document.case(parameters, vec![rate("scanned", |pair| pair.0), rate("streamed", |pair| pair.1)]);
     }
 
     /// Bytes a second of the scans.

@@ -3,14 +3,15 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use measure::Unit;
 use measure::quantity::grouped;
-use serde_json::{Value, json};
 use storage::column::Budget;
 use subjects::access_paths::Asked;
 use sys::time::Clock;
 use tempfile::TempDir;
 
 use crate::bars::{Bar, lines};
+use crate::document::{Document, samples};
 use crate::installed;
 use crate::interruption::Interruption;
 use crate::report::{Report, progress};
@@ -27,6 +28,9 @@ use crate::turn_order::order;
 /// Rows that become columns in each pair.
 const BUILT_ROWS: u64 = 1_000_000;
 
+/// Bytes of a MiB.
+const MEBIBYTE: f64 = 1_048_576.0;
+
 /// More than they take.
 const BUILT_BYTES_MAX: u64 = 2 << 30;
 
@@ -39,7 +43,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     }
     let interruption = Interruption::listen()?;
     let mut report = Report::new(out);
-    let document = json!({ "started": jiff::Timestamp::now().to_string(), "host": sys::host::describe() });
+    let mut document = Document::begin("scan");
+    document.describe("rows", arguments.rows);
     let Compared { ledger, built, contenders } = compare(arguments, &interruption, &mut report)?;
     let mut bars = judgement::of_ledger(&ledger);
     bars.push(judgement::of_building(&built));
@@ -55,32 +60,12 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
         }
         None => Vec::new(),
     };
-    let findings = || {
-        json!({
-            "schema": "readpath.scan-bench/1",
-            "rows": arguments.rows,
-            "large_rows": arguments.large,
-            "host": document["host"],
-            "contenders": contenders,
-            "comparison": ledger.to_json(),
-            "built_mb_per_second": built,
-            "bandwidth": large.iter().map(bandwidth_json).collect::<Vec<Value>>(),
-            "bars": bars.iter().map(Bar::to_json).collect::<Vec<Value>>(),
-        })
-    };
-    arguments.options.conclude(&mut report, "scan", &bars, &document, findings)
-}
-
-fn bandwidth_json(case: &bandwidth::Comparison) -> Value {
-    let pair =
-        |(scan, stream): &(f64, f64)| json!({ "scan_bytes_per_second": scan, "stream_bytes_per_second": stream });
-    json!({
-        "question": case.asked.name(),
-        "threads": case.threads,
-        "bytes": case.bytes,
-        "is_cached": case.is_cached,
-        "pairs": case.pairs.iter().map(pair).collect::<Vec<Value>>(),
-    })
+    contenders.describe(&mut document);
+    ledger.write_to(&mut document);
+    let built = built.iter().map(|rate| rate * 1e6 / MEBIBYTE);
+    document.case([("contender", "columns from rows".into())], vec![samples("built", Unit::MebibytesPerSecond, built)]);
+    large.iter().for_each(|case| case.write_to(&mut document));
+    arguments.options.conclude(&mut report, "scan", &bars, document)
 }
 
 /// What the pairs gave, when everybody but the engine is gone.
@@ -89,7 +74,20 @@ struct Compared {
     /// MB/s of rows that became columns.
     built: Vec<f64>,
     /// Who took part, and who did not and why.
-    contenders: Value,
+    contenders: Contenders,
+}
+
+/// Names and versions of those who took turns, and why others did not.
+struct Contenders {
+    present: Vec<String>,
+    absent: Vec<Absent>,
+}
+
+impl Contenders {
+    fn describe(&self, document: &mut Document) {
+        document.describe("contenders", self.present.as_slice());
+        self.absent.iter().for_each(|Absent { name, reason }| document.absent(name, reason));
+    }
 }
 
 fn compare(arguments: &Arguments, interruption: &Interruption, report: &mut Report<'_>) -> Result<Compared, String> {
@@ -115,7 +113,7 @@ fn compare(arguments: &Arguments, interruption: &Interruption, report: &mut Repo
         }
         built.push(built_mb_per_second(rows)?);
     }
-    Ok(Compared { ledger, built, contenders: contest.to_json() })
+    Ok(Compared { ledger, built, contenders: Contenders { present: contest.present(), absent: contest.absent() } })
 }
 
 /// Everybody who takes turns; who is absent is so with a reason.
@@ -149,11 +147,6 @@ impl Contest<'_> {
         let python = self.peers.as_ref().err().map(|reason| ("Python and its libraries", reason.clone()));
         let whole = postgres.into_iter().chain(python).map(|(name, reason)| Absent { name: name.into(), reason });
         whole.chain(self.peers.as_ref().ok().into_iter().flat_map(|peers| peers.absent.clone())).collect()
-    }
-
-    fn to_json(&self) -> Value {
-        let absent = |absent: &Absent| json!({ "name": absent.name, "reason": absent.reason });
-        json!({ "present": self.present(), "absent": self.absent().iter().map(absent).collect::<Vec<Value>>() })
     }
 }
 

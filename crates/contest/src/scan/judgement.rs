@@ -1,7 +1,7 @@
 //! What is wanted of the scans, and what the pairs say.
 
-use measure::Statistics;
 use measure::statistics::median;
+use measure::{Statistics, Unit};
 use subjects::access_paths::{AccessPath, Asked};
 
 use crate::bars::{Bar, Wanted, figure};
@@ -46,7 +46,7 @@ pub(crate) fn of_ledger(ledger: &Ledger) -> Vec<Bar> {
         let measured = ratios(ledger, (&row_path_name(path), &postgres::name(path)), Asked::AllPass)
             .ok_or_else(|| "PostgreSQL was not measured".into());
         let name = format!("{}: a row in PostgreSQL's time", path.name());
-        bars.push(Bar { name, wanted, word: "dearer", measured });
+        bars.push(Bar { name, wanted, word: "dearer", unit: Unit::Ratio, measured });
     }
     bars.extend([Asked::AllPass, Asked::HalfPass].map(|asked| two_threads(ledger, asked)));
     bars
@@ -60,6 +60,7 @@ fn column_scan(ledger: &Ledger, asked: Asked) -> Bar {
         name: format!("column-scan, {}: times as fast as {peer}", in_words(asked)),
         wanted: COLUMN_SCAN_SPEED,
         word: "slower",
+        unit: Unit::Ratio,
         measured: measured.ok_or_else(|| "no library was measured".into()),
     }
 }
@@ -72,6 +73,7 @@ fn column_count(ledger: &Ledger) -> Bar {
         name: format!("column-count: a row in the time of {peer}"),
         wanted: COLUMN_COUNT_TIME,
         word: "dearer",
+        unit: Unit::Ratio,
         measured: measured.ok_or_else(|| "Polars was not measured".into()),
     }
 }
@@ -81,6 +83,7 @@ fn two_threads(ledger: &Ledger, asked: Asked) -> Bar {
         name: format!("column-scan, {}: two threads in one, by the clock", in_words(asked)),
         wanted: Wanted::AtLeast(TWO_THREADS),
         word: "slower",
+        unit: Unit::Ratio,
         measured: ratios(ledger, (BY_CLOCK[0], BY_CLOCK[1]), asked).ok_or_else(|| "no pair".into()),
     }
 }
@@ -97,6 +100,7 @@ pub(crate) fn of_building(megabytes_per_second: &[f64]) -> Bar {
         name: "columns from rows: MB/s on one thread".into(),
         wanted: BUILDING,
         word: "slower",
+        unit: Unit::Count,
         measured: Statistics::of_samples(megabytes_per_second).ok_or_else(|| "no pair".into()),
     }
 }
@@ -109,6 +113,7 @@ pub(crate) fn of_instructions(asked: Asked, per_row: Result<f64, String>) -> Bar
         name: format!("{path}, {}: instructions a row", in_words(asked)),
         wanted,
         word: "dearer",
+        unit: Unit::Count,
         measured: per_row.map(Statistics::single),
     }
 }
@@ -125,6 +130,7 @@ fn bandwidth(case: &Comparison, found: &[Comparison], rows: u64) -> Bar {
         name,
         wanted: Wanted::AtLeast(OF_BANDWIDTH),
         word,
+        unit: Unit::Ratio,
         measured: Statistics::of_samples(&case.shares()).ok_or_else(|| "no pair".into()),
     };
     if case.threads == 1 {
@@ -146,6 +152,7 @@ fn bandwidth(case: &Comparison, found: &[Comparison], rows: u64) -> Bar {
         name: format!("{place}: two threads in one, by the clock"),
         wanted: Wanted::AtLeast(TWO_THREADS),
         word: "slower",
+        unit: Unit::Ratio,
         measured: Statistics::of_samples(&gains).ok_or_else(|| "no pair".into()),
     }
 }

@@ -1,10 +1,11 @@
 //! What every contender took for every question, pair by pair, and the answers that all must give.
 
+use measure::Unit;
 use measure::statistics::median;
-use serde_json::{Value, json};
 use subjects::access_paths::Asked;
 
 use crate::bars::figure;
+use crate::document::{Document, samples};
 
 /// The questions, in the order of the page.
 pub(crate) const QUESTIONS: [(Asked, &str); 3] =
@@ -104,17 +105,15 @@ impl Ledger {
         page + &format!("all counted alike: {}\n", answers.join(", "))
     }
 
-    /// For the JSON report.
-    pub(crate) fn to_json(&self) -> Value {
-        let reading = |entry: &Entry| {
-            let Entry { contender, asked, samples } = entry;
-            json!({ "contender": contender, "question": asked.name(), "row_ns": samples })
-        };
-        let answer = |(asked, _, count): &(Asked, String, u64)| json!({ "question": asked.name(), "count": count });
-        json!({
-            "readings": self.entries.iter().map(reading).collect::<Vec<Value>>(),
-            "answers": self.answers.iter().map(answer).collect::<Vec<Value>>(),
-        })
+    /// A case for each contender and question, and the answers that all gave.
+    pub(crate) fn write_to(&self, document: &mut Document) {
+        for Entry { contender, asked, samples: found } in &self.entries {
+            let parameters = [("contender", contender.as_str().into()), ("question", asked.name().into())];
+            document.case(parameters, vec![samples("row_time", Unit::Nanoseconds, found.iter().copied())]);
+        }
+        for (asked, _, count) in &self.answers {
+            document.describe(&format!("answer_{}", asked.name()), *count);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::program::{Outcome, contest, readpath, script};
+use crate::program::{Outcome, contest, kept, readpath, script};
 
 /// One short pair on a small file.
 const SHORT: [&str; 7] = [
@@ -48,7 +48,8 @@ fn a_slow_reader_is_called_slower() {
     let Some(outcome) = short_with(&slow, &[format!("--results={}", results.display())]) else { return };
     assert_eq!(outcome.status, 1, "{outcome:?}");
     assert!(outcome.page.contains("verdict: slower"), "{outcome:?}");
-    assert!(results.join("2026-11-20-none/fio.json").exists(), "{outcome:?}");
+    let missed = kept(&results, "fio").findings;
+    assert!(missed.iter().any(|finding| finding.id == "bar-missed"), "{missed:?}");
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! The profile against `wc -l` and decompressors: a slow one is noticed.
 
-use std::fs;
-
-use crate::program::{contest, script};
+use crate::program::{contest, kept, script};
 
 #[test]
 fn a_slow_profile_is_called_slower_and_the_report_is_kept() {
@@ -11,12 +9,13 @@ fn a_slow_profile_is_called_slower_and_the_report_is_kept() {
     let slow = script(folder.path(), "slow", &format!("sleep 0.2\necho '{document}'"));
     let words = ["profile", "--size=1MiB", "--compressed-size=0", "--traces=/nowhere", "--rounds=1", "--fail-on-miss"];
     let readpath = format!("--readpath={}", slow.display());
-    let results = format!("--results={}", folder.path().display());
-    let outcome = contest(words.into_iter().chain(["--without-cpu-profile", &readpath, &results]));
+    let results = folder.path().join("results");
+    let kept_in = format!("--results={}", results.display());
+    let outcome = contest(words.into_iter().chain(["--without-cpu-profile", &readpath, &kept_in]));
     assert_eq!(outcome.status, 1, "{outcome:?}");
     let page = &outcome.page;
     assert!(page.contains("one core: GB/s") && page.contains("slower by"), "{page}");
     assert!(page.contains("a synthetic trace, repeated") && page.contains("a trial, not a result"), "{page}");
-    let kept = fs::read_to_string(folder.path().join("2026-11-20-none/profile.json")).expect("a report");
-    assert!(kept.contains("peak_bytes"), "{kept}");
+    let run = kept(&results, "profile");
+    assert!(run.cases.iter().any(|case| case.metric("peak_memory").is_some()), "{run:?}");
 }

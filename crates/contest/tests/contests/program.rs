@@ -5,6 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use measure::Run;
+use measure::store::read_run;
+
 /// What a run of the program came to.
 #[derive(Debug)]
 pub(crate) struct Outcome {
@@ -43,6 +46,12 @@ pub(crate) fn contest<Word: AsRef<str>>(words: impl IntoIterator<Item = Word>) -
 pub(crate) fn readpath() -> Option<PathBuf> {
     let program = Path::new(env!("CARGO_BIN_EXE_readpath-contest")).with_file_name("readpath");
     program.is_file().then_some(program)
+}
+
+/// The one run document of this name that a contest has kept in a folder.
+pub(crate) fn kept(results: &Path, name: &str) -> Run {
+    let folder = fs::read_dir(results).expect("a folder").next().expect("a result").expect("a result").path();
+    read_run(&folder.join(format!("{name}.json"))).expect("a run document")
 }
 
 /// An executable script that stands in for a program.

@@ -1,11 +1,8 @@
 //! The scans against databases and column libraries: all count alike, and an absent contender is named.
 
-use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
-
-use crate::program::{Outcome, contest, script};
+use crate::program::{Outcome, contest, kept, script};
 
 /// One pair over a table that takes no time to make.
 const SHORT: [&str; 5] = ["scan", "--rows=20000", "--pairs=1", "--without-valgrind", "--fail-on-miss"];
@@ -32,11 +29,9 @@ fn who_is_absent_is_named_and_its_bars_are_not_judged() {
     assert!(page.contains("absent: PostgreSQL: it was left out"), "{page}");
     assert!(page.contains("absent: Python and its libraries: /no/such/python could not be started"), "{page}");
     assert!(page.contains("column-count: a row in the time of Polars: not judged"), "{page}");
-    let kept = fs::read_dir(folder.path()).expect("a folder").next().expect("a result").expect("a result").path();
-    let report = fs::read_to_string(kept.join("scan.json")).expect("a report");
-    let report: Value = serde_json::from_str(&report).expect("a document");
-    assert_eq!(report["contenders"]["absent"][0]["name"], "PostgreSQL");
-    assert!(report["comparison"]["readings"].as_array().is_some_and(|readings| readings.len() > 5), "{report}");
+    let run = kept(folder.path(), "scan");
+    assert!(run.findings.iter().any(|finding| finding.message.starts_with("PostgreSQL was absent: ")), "{run:?}");
+    assert!(run.cases.iter().filter(|case| case.metric("row_time").is_some()).count() > 5, "{run:?}");
 }
 
 #[test]
