@@ -131,8 +131,8 @@ const LAST: usize = SOURCES.len() - 1;
 /// Chooses the source: the first of the table that recognises anything that was given. Sources count different things,
 /// so a profile has one: an input of another one is a problem.
 ///
-/// Files of folders that are only named like logs are read if they are some, but not together with traces: a trace's folder
-/// may well hold a log, and the traces are what was meant.
+/// Files of folders that are only named like logs are read if they are some, but not together with traces: a trace's
+/// folder may well hold a log, and the traces are what was meant.
 fn choose(Expansion { given, candidates, mut problems }: Expansion) -> Chosen {
     let mut given: Vec<Recognised> = given.into_iter().map(recognise).collect();
     let (count, first) = (candidates.len(), candidates.first().map(Given::name));

@@ -1,8 +1,8 @@
 //! Wait classes: to which class an event belongs, whether it is idle, and which practices make it smaller.
 //!
 //! The classes follow the method of response time (YAPP): they are divided by what a person would do about them, not by
-//! the layer of the database that wrote the event. A run document holds a class's key; `profile` assigns time to classes
-//! and `report` shows them, so the table is here, below both.
+//! the layer of the database that wrote the event. A run document holds a class's key; `profile` assigns time to
+//! classes and `report` shows them, so the table is here, below both.
 
 mod table;
 

@@ -236,7 +236,8 @@ fn beyond_limit(problem: &Problem, at: &str) -> (&'static str, bool, String) {
             "sessions-shared",
             true,
             format!(
-                "There are too many sessions to keep apart: further ones, entered {}, share the session `other sessions`.",
+                "There are too many sessions to keep apart: further ones, entered {}, share the session `other \
+                 sessions`.",
                 counted(count, "time", "times")
             ),
         ),

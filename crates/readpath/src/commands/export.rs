@@ -37,10 +37,10 @@ struct Arguments {
     /// Write every call and every wait of these traces or logs: files, folders, patterns, or - for standard input
     #[arg(long, num_args = 1.., value_name = "FILE", required_unless_present = "sql", requires = "output")]
     events: Vec<PathBuf>,
-    /// Folder that is made for the Parquet files
+    /// Folder to create for the Parquet files
     #[arg(long, short, value_name = "FOLDER")]
     output: Option<PathBuf>,
-    /// Unit of the trace's times; centiseconds are found by `auto`
+    /// Unit of the trace's times; `auto` also finds centiseconds
     #[arg(long, value_enum, default_value = "auto")]
     time_scale: TimeScale,
     /// Replace a folder of an earlier export
@@ -56,7 +56,7 @@ fn names() -> Vec<&'static str> {
 }
 
 fn define(command: Command) -> Command {
-    let about = "Writes the calls and waits of a profile as Parquet, for other programs to go on with";
+    let about = "Writes the calls and waits of a profile as Parquet files for other programs";
     Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 

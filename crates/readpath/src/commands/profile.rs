@@ -58,25 +58,25 @@ struct Arguments {
     /// input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Show the whole story of one statement: its identifier or the beginning of it
+    /// Show all details of one statement, by its identifier or the beginning of it
     #[arg(long, value_name = "ID")]
     statement: Option<String>,
-    /// Statements that are shown
+    /// How many statements to show
     #[arg(long, default_value_t = 10)]
     top: usize,
-    /// By what statements are ranked
+    /// Rank statements by this
     #[arg(long, value_enum, default_value = "response-time")]
     sort: Sort,
     /// A wait for the client this long is think time, a shorter one a round trip
     #[arg(long, default_value = "1s", value_parser = quantity::parse_time)]
     think_time: ::measure::Nanos,
-    /// Unit of the trace's times; centiseconds are found by `auto`
+    /// Unit of the trace's times; `auto` also finds centiseconds
     #[arg(long, value_enum, default_value = "auto")]
     time_scale: TimeScale,
-    /// See statements together whose texts differ only in their literals
+    /// Combine statements whose texts differ only in their literals
     #[arg(long)]
     fold_literals: bool,
-    /// List what was not read, by file and kind of line
+    /// List unread lines by file and kind
     #[arg(long)]
     explain_unread: bool,
     #[command(flatten)]
@@ -87,7 +87,7 @@ struct Arguments {
 }
 
 fn define(command: Command) -> Command {
-    let about = "Says where the response time of a traced program went, and what to do about it";
+    let about = "Shows where the response time of a traced program went, and what to do about it";
     Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 
@@ -101,7 +101,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     Ok(if exit == Exit::Done && !is_all_there { Exit::Failed } else { exit })
 }
 
-/// Whether everything that was named could be read.
+/// Profiles the files; returns whether everything that was named could be read.
 fn profile(arguments: &Arguments, journal: &mut RunJournal, stop: &Stop) -> Result<bool, Failure> {
     // Without it, it takes some more memory, and nothing else.
     let _ = sys::memory::use_one_arena();

@@ -74,8 +74,8 @@ impl Tier {
     }
 }
 
-/// The tiers of `reads`, which have `blocks` blocks in the mean, fastest first: one where the latency has one hill, none
-/// where nothing was read. Their counts and times add up to the whole.
+/// The tiers of `reads`, which have `blocks` blocks in the mean, fastest first: one where the latency has one hill,
+/// none where nothing was read. Their counts and times add up to the whole.
 pub fn tiers(reads: &LatencyDistribution, blocks: f64) -> Vec<Tier> {
     let step = reads.step_micros();
     // A read of no time at all took less than a step.

@@ -8,8 +8,9 @@ use crate::event::{Cost, Ticks};
 /// How much earlier than its parent a child may seem to start: clocks are read at slightly different places.
 const TOLERANCE: Ticks = Ticks::from_micros(100);
 
-/// From this number on, waiting entries are folded. Job traces have tens of millions of calls without a parent, and one PL/SQL
-/// call can have as many children. A depth has 16 bits, so that with folds large enough half of a full list goes.
+/// From this number on, waiting entries are folded. Job traces have tens of millions of calls without a parent, and one
+/// PL/SQL call can have as many children. A depth has 16 bits, so that with folds large enough half of a full list
+/// goes.
 const FOLD_ABOVE: usize = 1 << 17;
 
 /// Capacity in entries that is kept when none waits.

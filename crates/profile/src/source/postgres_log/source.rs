@@ -160,7 +160,8 @@ impl LogSource {
         &self.summary
     }
 
-    /// Reads one log to its end, and returns its format; `None`, and nothing is emitted, where it is no log and no plan.
+    /// Reads one log to its end, and returns its format; `None`, and nothing is emitted, where it is no log and no
+    /// plan.
     ///
     /// # Errors
     /// Where the input cannot be read; what came before has been emitted.

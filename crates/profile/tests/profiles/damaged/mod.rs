@@ -8,7 +8,7 @@ mod logs;
 mod trace_promises;
 mod traces;
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use measure::random::{SplitMix64, mix};
 use profile::source::oracle::record::Batch;
@@ -26,10 +26,9 @@ fn feed(make: impl Fn(&mut SplitMix64) -> Vec<u8>, mut hold: impl FnMut(&[u8], u
     let (inputs, seed) = (setting("READPATH_FUZZ_INPUTS", INPUTS), setting("READPATH_FUZZ_SEED", 1));
     for number in 0..inputs {
         let bytes = make(&mut SplitMix64::new(mix(seed).wrapping_add(number)));
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| hold(&bytes, number))) {
-            eprintln!("input {number} of seed {seed} broke a promise:\n{}", String::from_utf8_lossy(&bytes));
-            resume_unwind(panic);
-        }
+        let held = catch_unwind(AssertUnwindSafe(|| hold(&bytes, number)));
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(held.is_ok(), "input {number} of seed {seed} broke the promise above:\n{text}");
     }
 }
 

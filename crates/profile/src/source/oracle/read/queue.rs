@@ -1,9 +1,9 @@
 //! What each worker does next: chunks are read in order, scanned in any order, and consumed in order.
 //!
 //! Two things there are only one of: the source, and the turn to consume. A worker that needs one takes it out of the
-//! queue and puts it back, so that no worker waits for a lock while there is other work. A batch is consumed by the worker that
-//! scanned it, in whose processor's cache it is, unless another one has nothing else to do. Measured: to carry the
-//! batches to one consumer doubles the time of scanning, to carry the tables to the batches costs little.
+//! queue and puts it back, so that no worker waits for a lock while there is other work. A batch is consumed by the
+//! worker that scanned it, in whose processor's cache it is, unless another one has nothing else to do. Measured: to
+//! carry the batches to one consumer doubles the time of scanning, to carry the tables to the batches costs little.
 //!
 //! Nothing here reads, scans or consumes.
 
