@@ -6,8 +6,8 @@ use clap::Args;
 
 use crate::bars::{Bar, Verdict, overall};
 use crate::document::{Document, keep};
-use crate::program::beside_this_program;
-use crate::report::Report;
+use crate::program::{argv, beside_this_program, output_of};
+use crate::report::{Report, progress};
 
 /// Fewest pairs that make a result.
 const PAIRS_OF_A_RESULT: u64 = 5;
@@ -22,14 +22,29 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) results: Option<PathBuf>,
     /// The readpath binary; when not given, the one beside this program, which cargo builds first.
-    #[arg(long, default_value_os_t = beside_this_program("readpath"))]
-    pub(crate) readpath: PathBuf,
+    #[arg(long)]
+    readpath: Option<PathBuf>,
     /// Exit with 1 when a bar is missed or could not be judged.
     #[arg(long)]
     pub(crate) fail_on_miss: bool,
 }
 
 impl Options {
+    /// The readpath binary.
+    pub(crate) fn readpath(&self) -> String {
+        self.readpath.clone().unwrap_or_else(|| beside_this_program("readpath")).display().to_string()
+    }
+
+    /// Builds the binary where none was named and cargo started this program: a stale one must not be compared.
+    pub(crate) fn build_readpath(&self) -> Result<(), String> {
+        let cargo = std::env::var("CARGO").ok().filter(|_| self.readpath.is_none());
+        let Some(cargo) = cargo else { return Ok(()) };
+        progress("building readpath");
+        let manifest = concat!("--manifest-path=", env!("CARGO_MANIFEST_DIR"), "/../readpath/Cargo.toml");
+        let profile = if cfg!(debug_assertions) { "--profile=dev" } else { "--release" };
+        output_of(&argv([cargo.as_str(), "build", "--quiet", manifest, profile])).map(drop)
+    }
+
     /// A line for the heading where the pairs are too few; empty otherwise.
     pub(crate) fn trial_notice(&self) -> String {
         match self.pairs {

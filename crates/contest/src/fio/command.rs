@@ -26,6 +26,7 @@ const NULL_ENGINE_MILLISECONDS: u64 = 2000;
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, String> {
     let workloads = arguments.chosen_workloads()?;
     let fio_version = peer::version()?;
+    arguments.options.build_readpath()?;
     progress("making the file to read");
     let file = TestFile::open(arguments.file.as_deref(), arguments.file_size)?;
     peer::warm_up(file.path())?;

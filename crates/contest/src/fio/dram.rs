@@ -64,7 +64,7 @@ fn compile(folder: &Path) -> Result<PathBuf, String> {
 }
 
 fn ladder(arguments: &Arguments) -> Result<Value, String> {
-    let readpath = arguments.options.readpath.display().to_string();
+    let readpath = arguments.options.readpath();
     let folder = scratch_folder()?.display().to_string();
     let command = [readpath.as_str(), "ladder", "--dir", &folder, "--format=json", "--no-store", "--quiet"];
     parse(&output_of(&argv(command))?)

@@ -23,7 +23,7 @@ pub(crate) fn command(arguments: &Arguments, workload: &Workload, file: &Path, t
         Pattern::Sequential => "sequential",
     };
     let mut command = argv([
-        arguments.options.readpath.display().to_string(),
+        arguments.options.readpath(),
         "disk".into(),
         file.display().to_string(),
         format!("--pattern={pattern}"),

@@ -35,6 +35,7 @@ const STREAM_TIME: Nanos = Nanos(300_000_000);
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, String> {
     let cells = arguments.cells()?;
     let installation = installed::find(arguments.postgres.as_deref())?;
+    arguments.options.build_readpath()?;
     let interruption = Interruption::listen()?;
     let mut report = Report::new(out);
     let compared = compare(arguments, &cells, &installation, &interruption, &mut report)?;

@@ -18,7 +18,7 @@ const CHECK: &str = "check";
 pub(crate) fn command(arguments: &Arguments) -> Vec<String> {
     let list = |numbers: &[u32]| argv(numbers).join(",");
     let mut command = argv([
-        arguments.options.readpath.display().to_string(),
+        arguments.options.readpath(),
         "lio".into(),
         format!("--payload={}", format_size(arguments.payload)),
         format!("--row-length={}", list(&arguments.row_length)),

@@ -39,6 +39,7 @@ enum Contender {
 /// Runs everything, writes the page to `out`, and gives the exit code: 1 when a bar was missed or could not be judged
 /// and `--fail-on-miss` was given. An error is a sentence: nothing could be compared.
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, String> {
+    arguments.options.build_readpath()?;
     progress("making the trace");
     let trace = TraceFile::make(&arguments.traces, arguments.size)?;
     let mut report = Report::new(out);
@@ -126,7 +127,7 @@ fn run_document(arguments: &Arguments, path: &Path) -> Result<Value, String> {
 }
 
 fn profile_command(arguments: &Arguments, path: &Path, workers: Option<u32>) -> Vec<String> {
-    let (readpath, path) = (arguments.options.readpath.display().to_string(), path.display().to_string());
+    let (readpath, path) = (arguments.options.readpath(), path.display().to_string());
     let mut command = argv([readpath.as_str(), "profile", &path, "--format=json", "--no-store", "--quiet"]);
     command.extend(workers.map(|workers| format!("--workers={workers}")));
     command
