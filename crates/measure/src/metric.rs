@@ -63,4 +63,14 @@ impl Metric {
     pub fn median(&self) -> f64 {
         self.statistics.median
     }
+
+    /// The middle value in nanoseconds; `None` when it is no time.
+    pub fn nanos(&self) -> Option<f64> {
+        self.nanos_of(|metric| Some(metric.median()))
+    }
+
+    /// Another of its values in nanoseconds; `None` when it is no time or has no such value.
+    pub fn nanos_of(&self, value: impl Fn(&Metric) -> Option<f64>) -> Option<f64> {
+        Some(value(self)? * self.unit.nanoseconds()?)
+    }
 }

@@ -57,4 +57,15 @@ impl Unit {
             Unit::Ratio => "ratio",
         }
     }
+
+    /// The length of one in nanoseconds; `None` when it is no unit of time.
+    pub fn nanoseconds(self) -> Option<f64> {
+        match self {
+            Unit::Nanoseconds => Some(1.0),
+            Unit::Microseconds => Some(1e3),
+            Unit::Milliseconds => Some(1e6),
+            Unit::Seconds => Some(1e9),
+            _ => None,
+        }
+    }
 }

@@ -1,15 +1,13 @@
 //! Two runs side by side: medians, ratio, its interval, and whether the samples support a difference.
 
-use measure::Parameters;
 use measure::compare::{CaseComparison, Change, Comparison, MetricComparison, Unmatched, Verdict};
+use measure::{Parameters, Unit};
 
-use crate::number::{ABSENT, ratio, with_unit};
-use crate::parameters::{phrase, shown};
-use crate::style::Style;
-use crate::table::{Align, Table};
-use crate::text::{shorten, wrap};
+use crate::page::number::ratio;
+use crate::page::parameters::{phrase, shown};
+use crate::page::{Align, Cell, Page, Section, Table};
 
-/// Metrics that tell what a run did and not what a read costs: in JSON and CSV, not on the page.
+/// Metrics that say what a run did and not what a read costs: in JSON and CSV, not on the page.
 const BOOKKEEPING: [&str; 9] = [
     "reads",
     "warm_up_reads",
@@ -28,39 +26,38 @@ const LEGEND: &str = "Ratios are second by first, with the interval that 95 % of
                       not in it: repeat both runs to be sure. A side with one sample or too few of them has no \
                       interval: repeat the case.";
 
-/// The whole comparison as text for people, ending in a newline.
-pub fn render(comparison: &Comparison, style: &Style) -> String {
+/// The page of a comparison.
+pub(crate) fn page(comparison: &Comparison) -> Page {
     let (first, second) = &comparison.experiments;
     if first != second {
         let sentence = format!(
             "The first run is of {first}, the second of {second}: they measure different things, and nothing of them \
              compares. Name two runs of one experiment; `readpath runs` lists them."
         );
-        return style.finish(&crate::join_sections(&[head(comparison, style), wrap(&sentence, style.width, 0)]));
+        return Page { sections: vec![head(comparison), Section::Text(sentence)] };
     }
     let names = varying_names(comparison);
-    let body = if comparison.cases.iter().any(|case| !case.metrics.is_empty()) {
-        format!("{}\n\n{}", table(comparison, &names, style), wrap(LEGEND, style.width, 0))
+    let mut sections = vec![head(comparison)];
+    if comparison.before == comparison.after {
+        sections.push(Section::Text("Both are the same run.".into()));
+    }
+    if comparison.cases.iter().any(|case| !case.metrics.is_empty()) {
+        sections.extend([Section::Table(table(comparison, &names)), Section::Note(LEGEND.into())]);
     } else {
-        "The runs have no case in common.".into()
-    };
-    let same = comparison.before == comparison.after;
-    let sections = [
-        head(comparison, style),
-        if same { "Both are the same run.".into() } else { String::new() },
-        body,
-        alone("Only in the first run", &comparison.only_before, &names, style),
-        alone("Only in the second run", &comparison.only_after, &names, style),
-    ];
-    style.finish(&crate::join_sections(&sections))
+        sections.push(Section::Text("The runs have no case in common.".into()));
+    }
+    sections.extend(alone("Only in the first run:", &comparison.only_before, &names));
+    sections.extend(alone("Only in the second run:", &comparison.only_after, &names));
+    Page { sections }
 }
 
-fn head(comparison: &Comparison, style: &Style) -> String {
-    let title = format!("readpath compare   first {}", comparison.before);
-    let mut lines = vec![style.bold(&shorten(&title, style.width))];
-    lines.push(shorten(&format!("{:17}  second {}", "", comparison.after), style.width));
-    lines.extend(comparison.changes.iter().map(|change| wrap(&change_text(change), style.width, 2)));
-    lines.join("\n")
+fn head(comparison: &Comparison) -> Section {
+    let second = format!("{:17}  second {}", "", comparison.after);
+    Section::Head {
+        title: format!("readpath compare   first {}", comparison.before),
+        facts: vec![second],
+        settings: comparison.changes.iter().map(change_text).collect(),
+    }
 }
 
 fn change_text(change: &Change) -> String {
@@ -68,33 +65,28 @@ fn change_text(change: &Change) -> String {
     format!("{}: first {}, second {}", change.parameter, text(&change.before), text(&change.after))
 }
 
-fn table(comparison: &Comparison, names: &[&str], style: &Style) -> String {
-    let mut table = Table::new()
-        .column("metric", Align::Left)
-        .column("first", Align::Right)
-        .column("second", Align::Right)
-        .column("ratio", Align::Decimal)
-        .column("95 %", Align::Left)
-        .column("verdict", Align::Left);
-    for case in &comparison.cases {
-        add_case(&mut table, case, names);
-    }
-    table.render(style)
+fn table(comparison: &Comparison, names: &[&str]) -> Table {
+    let of = |case| shown_metrics(case).map(move |metric| (case, metric));
+    let rows: Vec<(&CaseComparison, &MetricComparison)> = comparison.cases.iter().flat_map(of).collect();
+    let interval = |metric: &MetricComparison| {
+        let (low, high) = metric.interval?;
+        Some(Cell { spread: Some((low, high)), ..format!("{}–{}", ratio(low), ratio(high)).into() })
+    };
+    Table::over(&rows)
+        .column("metric", Align::Left, |(_, metric)| metric.name.clone())
+        .column("first", Align::Right, |(_, metric)| Cell::quantity(metric.before, metric.unit))
+        .column("second", Align::Right, |(_, metric)| Cell::quantity(metric.after, metric.unit))
+        .column("ratio", Align::Decimal, |(_, metric)| {
+            Cell::or_absent(metric.ratio.map(|value| Cell::number(ratio(value), value, Unit::Ratio)))
+        })
+        .column("95 %", Align::Left, |(_, metric)| interval(metric))
+        .column("verdict", Align::Left, |(_, metric)| verdict(metric))
+        .groups(|(case, _)| phrase(&case.parameters, names))
+        .done()
 }
 
-fn add_case(table: &mut Table, case: &CaseComparison, names: &[&str]) {
-    table.title(&phrase(&case.parameters, names));
-    for metric in case.metrics.iter().filter(|metric| !BOOKKEEPING.contains(&metric.name.as_str())) {
-        let interval = metric.interval.map(|(low, high)| format!("{}–{}", ratio(low), ratio(high)));
-        table.row([
-            metric.name.clone(),
-            with_unit(metric.before, metric.unit),
-            with_unit(metric.after, metric.unit),
-            metric.ratio.map_or(ABSENT.into(), ratio),
-            interval.unwrap_or_default(),
-            verdict(metric).into(),
-        ]);
-    }
+fn shown_metrics(case: &CaseComparison) -> impl Iterator<Item = &MetricComparison> {
+    case.metrics.iter().filter(|metric| !BOOKKEEPING.contains(&metric.name.as_str()))
 }
 
 fn verdict(metric: &MetricComparison) -> &'static str {
@@ -108,15 +100,14 @@ fn verdict(metric: &MetricComparison) -> &'static str {
 }
 
 /// The cases and metrics of one side, one a line.
-fn alone(title: &str, unmatched: &[Unmatched], names: &[&str], style: &Style) -> String {
+fn alone(title: &str, unmatched: &[Unmatched], names: &[&str]) -> Option<Section> {
     let line = |one: &Unmatched| {
         let case = Some(phrase(&one.parameters, names)).filter(|text| !text.is_empty());
         let text = [case, one.metric.clone()].into_iter().flatten().collect::<Vec<_>>().join(": ");
-        let text = if text.is_empty() { "one case" } else { &text };
-        format!("  {}", wrap(text, style.width.saturating_sub(2), 4))
+        if text.is_empty() { "one case".into() } else { text }
     };
-    let lines: Vec<String> = unmatched.iter().map(line).collect();
-    if lines.is_empty() { String::new() } else { format!("{title}:\n{}", lines.join("\n")) }
+    let items: Vec<String> = unmatched.iter().map(line).collect();
+    (!items.is_empty()).then(|| Section::List { heading: Some(title.into()), items, indent: 2 })
 }
 
 /// The parameters that tell the cases of both runs apart.

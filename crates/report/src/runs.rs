@@ -1,48 +1,35 @@
 //! The list of kept runs.
 
 use measure::Severity;
-use measure::store::{Listing, Summary};
+use measure::store::{Listing, Summary, Unreadable};
 use serde_json::Value;
 
-use crate::number::grouped;
-use crate::style::Style;
-use crate::table::{Align, Table};
-use crate::text::wrap;
+use crate::page::{Align, Cell, Page, Section, Table};
 
 /// Characters of an identifier that are shown: a version 7 UUID begins with its time in milliseconds, 12 digits and a
 /// hyphen. More are shown where two runs share these.
 const ID_LENGTH: usize = 13;
 
-/// The list as text for people, newest first, ending in a newline.
-pub fn render(listing: &Listing, style: &Style) -> String {
-    let list = if listing.runs.is_empty() {
-        "No runs are kept yet. A measuring command keeps one: try `readpath ladder`.".into()
-    } else {
-        table(&listing.runs, style)
+/// The page of the list, newest first.
+pub(crate) fn page(listing: &Listing) -> Page {
+    let none = "No runs are kept yet. A measuring command keeps one: try `readpath ladder`.";
+    let list = match listing.runs.as_slice() {
+        [] => Section::Text(none.into()),
+        runs => Section::Table(table(runs)),
     };
-    style.finish(&crate::join_sections(&[list, unreadable(listing, style)]))
+    Page { sections: vec![list, Section::lines(unreadable(listing))] }
 }
 
-fn table(runs: &[Summary], style: &Style) -> String {
-    let mut table = Table::new()
-        .column("run", Align::Word)
-        .column("started (UTC)", Align::Word)
-        .column("experiment", Align::Left)
-        .column("on", Align::Path)
-        .column("cases", Align::Right)
-        .column("", Align::Word);
+fn table(runs: &[Summary]) -> Table {
     let length = id_length(runs);
-    for run in runs {
-        table.row([
-            run.id.chars().take(length).collect(),
-            moment(&run.started),
-            run.experiment.clone(),
-            subject(run),
-            grouped(run.cases),
-            state(run),
-        ]);
-    }
-    table.render(style)
+    Table::over(runs)
+        .column("run", Align::Word, |run| run.id.chars().take(length).collect::<String>())
+        .column("started (UTC)", Align::Word, |run| minute(&run.started))
+        .column("experiment", Align::Left, |run| run.experiment.clone())
+        .column("on", Align::Path, subject)
+        .column("cases", Align::Right, |run| Cell::count(run.cases as f64))
+        .column("", Align::Word, state)
+        .done()
 }
 
 /// The shortest length, not under [`ID_LENGTH`], at which all identifiers differ.
@@ -65,7 +52,7 @@ fn state(run: &Summary) -> String {
 }
 
 /// `2026-01-31T12:34:56.789Z` as `2026-01-31 12:34`.
-fn moment(started: &str) -> String {
+fn minute(started: &str) -> String {
     started.chars().take(16).collect::<String>().replace('T', " ")
 }
 
@@ -82,10 +69,7 @@ fn subject(run: &Summary) -> String {
         .unwrap_or_default()
 }
 
-fn unreadable(listing: &Listing, style: &Style) -> String {
-    let line = |path: &std::path::Path, reason: &str| {
-        wrap(&format!("warning: {} is not read: {reason}.", path.display()), style.width, 2)
-    };
-    let lines: Vec<String> = listing.unreadable.iter().map(|file| line(&file.path, &file.reason)).collect();
-    lines.join("\n")
+fn unreadable(listing: &Listing) -> Vec<String> {
+    let line = |file: &Unreadable| format!("warning: {} is not read: {}.", file.path.display(), file.reason);
+    listing.unreadable.iter().map(line).collect()
 }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::spec::{Experiment, Family, Spec};
+use super::spec::{Experiment, Spec};
 use super::{calibrate, counters, disk, join, ladder, lio, own_cost, profile, roundtrip, scan};
 use crate::metric::Metric;
 use crate::run::Run;
+use crate::unit::Unit;
 
 /// All experiments.
 pub const EXPERIMENTS: [&Experiment; 9] = [
@@ -23,6 +24,13 @@ pub const EXPERIMENTS: [&Experiment; 9] = [
 /// The experiment of this name.
 pub fn experiment(name: &str) -> Option<&'static Experiment> {
     EXPERIMENTS.into_iter().find(|experiment| experiment.name == name)
+}
+
+/// The specification of a metric of any experiment, by its name and unit.
+pub fn find(name: &str, unit: Unit) -> Option<Spec> {
+    let specs = EXPERIMENTS.into_iter().flat_map(Experiment::all_metrics).chain(own_cost::METRICS);
+    let known = specs.filter(|spec| spec.unit == unit).find(|spec| spec.name == name).cloned();
+    known.or_else(|| EXPERIMENTS.into_iter().find_map(|experiment| experiment.of_family(name, unit)))
 }
 
 /// What of a run is not in the table, a sentence each: its experiment, parameters, and metrics with their units.
@@ -50,8 +58,11 @@ pub fn check(run: &Run) -> Vec<String> {
 impl Experiment {
     /// Whether the table has a metric of this name and unit.
     pub fn has(&self, metric: &Metric) -> bool {
-        let is_family = |family: &Family| family.unit == metric.unit && family.has(&metric.name);
-        is_one_of(self.all_metrics(), metric) || self.all_families().any(is_family)
+        is_one_of(self.all_metrics(), metric) || self.of_family(&metric.name, metric.unit).is_some()
+    }
+
+    fn of_family(&self, name: &str, unit: Unit) -> Option<Spec> {
+        self.all_families().filter(|family| family.unit == unit).find_map(|family| family.named(name))
     }
 }
 
@@ -65,7 +76,6 @@ mod tests {
     use crate::case::Case;
     use crate::run::{Host, SCHEMA};
     use crate::schema::lio::{self, parameters};
-    use crate::unit::Unit;
 
     fn run(experiment: &str, case: Case) -> Run {
         Run {
@@ -110,6 +120,7 @@ mod tests {
         let bandwidth = ladder::BANDWIDTH_OF_THREADS.of("16").single("sum", 1.0);
         assert_eq!(bandwidth.name, "bandwidth_16_threads");
         assert!(ladder::EXPERIMENT.has(&bandwidth));
+        assert_eq!(find("bandwidth_16_threads", Unit::MebibytesPerSecond), Some(ladder::BANDWIDTH_OF_THREADS.of("16")));
     }
 
     #[test]
@@ -125,7 +136,7 @@ mod tests {
             }
             for metric in experiment.published.iter().filter_map(|published| published.metric) {
                 let is_known = experiment.all_metrics().any(|spec| spec.name == metric)
-                    || experiment.all_families().any(|family| family.has(metric));
+                    || experiment.all_families().any(|family| family.named(metric).is_some());
                 assert!(is_known, "{} {metric}", experiment.name);
             }
         }

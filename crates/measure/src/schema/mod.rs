@@ -7,6 +7,7 @@ pub mod check;
 pub mod conditions;
 pub mod counters;
 pub mod disk;
+pub mod document;
 pub mod events;
 pub mod join;
 pub mod ladder;
@@ -18,5 +19,5 @@ pub mod roundtrip;
 pub mod scan;
 mod spec;
 
-pub use check::{EXPERIMENTS, check, experiment};
+pub use check::{EXPERIMENTS, check, experiment, find};
 pub use spec::{Bound, Experiment, Family, Parameter, Published, Spec, Stems};

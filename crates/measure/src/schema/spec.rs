@@ -57,6 +57,11 @@ impl Spec {
     pub fn median(&self, case: &Case) -> Option<f64> {
         self.in_case(case).map(Metric::median)
     }
+
+    /// The metric's median in a case, in nanoseconds.
+    pub fn nanos(&self, case: &Case) -> Option<f64> {
+        self.in_case(case)?.nanos()
+    }
 }
 
 /// Metrics that differ in one part of their name, such as the events of a processor.
@@ -88,10 +93,11 @@ impl Family {
         Spec { name: Cow::Owned(self.pattern.replace('*', stem)), unit: self.unit, meaning: self.meaning }
     }
 
-    /// Whether a metric of this name is one of the family.
-    pub fn has(&self, name: &str) -> bool {
-        let (before, after) = self.pattern.split_once('*').unwrap_or((self.pattern, ""));
-        name.strip_prefix(before).and_then(|rest| rest.strip_suffix(after)).is_some_and(|stem| self.stems.has(stem))
+    /// The specification of the one with this name.
+    pub fn named(&self, name: &str) -> Option<Spec> {
+        let (before, after) = self.pattern.split_once('*')?;
+        let stem = name.strip_prefix(before)?.strip_suffix(after)?;
+        self.stems.has(stem).then(|| self.of(stem))
     }
 }
 
@@ -195,9 +201,9 @@ impl Experiment {
         self.families.iter().copied().flatten()
     }
 
-    /// The published figure that compares with a metric of a case.
-    pub fn published(&self, metric: &str, case: &Case) -> Option<&'static Published> {
-        self.published.iter().find(|published| published.metric == Some(metric) && published.is_of(case))
+    /// The published figures that compare with a metric of a case.
+    pub fn published<'a>(&self, metric: &'a str, case: &'a Case) -> impl Iterator<Item = &'static Published> + use<'a> {
+        self.published.iter().filter(move |published| published.metric == Some(metric) && published.is_of(case))
     }
 }
 

@@ -1,0 +1,113 @@
+//! Counters of a process: each count with what it is a second of CPU and of what it is a part, under its source.
+
+use measure::{Case, Metric, Run, Unit};
+
+use measure::schema::{conditions, counters};
+
+use crate::page::number::{grouped, ratio, three_digits, time};
+use crate::page::{Align, Cell, Section, Table};
+
+/// End of the name of a metric that says in which part of the time another one was counted.
+const COUNTED: &str = "_counted";
+
+/// A relation worth showing: the counter, what it is divided by, and the words behind the result.
+struct Relation {
+    of: &'static str,
+    by: &'static str,
+    words: &'static str,
+    is_percent: bool,
+}
+
+const fn share(of: &'static str, by: &'static str, words: &'static str) -> Relation {
+    Relation { of, by, words, is_percent: true }
+}
+
+const RELATIONS: &[Relation] = &[
+    Relation { of: "instructions", by: "cycles", words: "a cycle", is_percent: false },
+    share("branch_misses", "branches", "of branches"),
+    share("stalled_cycles_frontend", "cycles", "of cycles"),
+    share("stalled_cycles_backend", "cycles", "of cycles"),
+    share("cache_misses", "cache_references", "of references"),
+    share("llc_load_misses", "llc_loads", "of LLC loads"),
+    share("llc_store_misses", "llc_stores", "of LLC stores"),
+    share("l1_dcache_load_misses", "l1_dcache_loads", "of L1 loads"),
+    share("l1_dcache_store_misses", "l1_dcache_stores", "of L1 stores"),
+];
+
+/// Metrics that stand in other rows.
+const IN_OTHER_ROWS: [&str; 5] = ["ipc", "core_ghz", "core_clock", "core_additions", "cpus_used"];
+
+/// The table of each case, with the line of what follows from it.
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let of = |case| [Section::Table(table(case)), Section::Text(frequency(case))];
+    run.cases.iter().flat_map(of).collect()
+}
+
+fn table(case: &Case) -> Table {
+    let counts: Vec<&Metric> = case.metrics.iter().filter(|metric| is_row(metric)).collect();
+    Table::over(&counts)
+        .column("counter", Align::Word, |metric| metric.name.replace('_', "-"))
+        .column("count", Align::Right, |metric| value(metric))
+        .column("a CPU s", Align::Right, |metric| per_cpu_second(case, metric))
+        .optional()
+        .column("that is", Align::Left, |metric| meaning(case, metric).unwrap_or_default())
+        .column("counted", Align::Right, |metric| counted(case, metric))
+        .optional()
+        .groups(|metric| format!("{}:", metric.source))
+        .done()
+}
+
+fn is_row(metric: &Metric) -> bool {
+    !metric.name.ends_with(COUNTED) && !IN_OTHER_ROWS.contains(&metric.name.as_str())
+}
+
+/// Counts to the last one: they are compared with other runs digit by digit. Scaled ones have no such digits.
+fn value(metric: &Metric) -> Cell {
+    let median = metric.median();
+    if metric.unit == Unit::Count && (0.0..1e18).contains(&median) {
+        return Cell::number(grouped(median.round() as u64), median, Unit::Count);
+    }
+    Cell::quantity(median, metric.unit)
+}
+
+fn per_cpu_second(case: &Case, metric: &Metric) -> Option<Cell> {
+    let seconds = counters::TASK_CLOCK.nanos(case)? / 1e9;
+    let rate = metric.median() / seconds;
+    let is_count = metric.unit == Unit::Count && seconds > 0.0;
+    is_count.then(|| Cell::number(scaled(rate), rate, Unit::PerSecond))
+}
+
+/// A rate with a prefix: `2.93 G`, `269 M`.
+fn scaled(rate: f64) -> String {
+    let prefixes = [("G", 1e9), ("M", 1e6), ("k", 1e3)];
+    let (prefix, size) = prefixes.into_iter().find(|(_, size)| rate >= *size).unwrap_or(("", 1.0));
+    format!("{} {prefix}", three_digits(rate / size)).trim_end().to_string()
+}
+
+fn meaning(case: &Case, metric: &Metric) -> Option<String> {
+    if metric.name == "task_clock" {
+        return counters::CPUS_USED.median(case).map(|used| format!("{} processors", ratio(used)));
+    }
+    if metric.name == "cycles" {
+        return counters::CORE_GHZ.median(case).map(|ghz| format!("{} GHz", three_digits(ghz)));
+    }
+    let relation = RELATIONS.iter().find(|relation| relation.of == metric.name)?;
+    let by = case.metric(relation.by).map(Metric::median).filter(|by| *by > 0.0)?;
+    let part = metric.median() / by;
+    let number = if relation.is_percent { format!("{} %", three_digits(part * 100.0)) } else { ratio(part) };
+    Some(format!("{number} {}", relation.words))
+}
+
+fn counted(case: &Case, metric: &Metric) -> Option<Cell> {
+    let share = case.metric(&format!("{}{COUNTED}", metric.name))?;
+    Some(Cell::percent(share.median()))
+}
+
+/// The frequency of the core where cycles were not counted, and so were made from it.
+fn frequency(case: &Case) -> String {
+    let elapsed = counters::ELAPSED.nanos(case);
+    let clock = conditions::CORE_CLOCK.median(case).filter(|_| counters::CORE_GHZ.in_case(case).is_none());
+    let ghz = clock.map(|clock| format!("The core ran at {} GHz before and after.", three_digits(clock)));
+    let elapsed = elapsed.map(|nanos| format!("{} elapsed.", time(nanos)));
+    [elapsed, ghz].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}

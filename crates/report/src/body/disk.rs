@@ -1,0 +1,140 @@
+//! Reads of a device: what they cost, by place and by distance where the run asked for that.
+
+use measure::schema::disk::parameters;
+use measure::schema::{Spec, reads};
+use measure::{Case, Metric, Run, Unit};
+
+use crate::page::number::{ABSENT, bytes, ratio};
+use crate::page::parameters::{cell, heading, varying};
+use crate::page::table::{Builder, Scale};
+use crate::page::{Align, Cell, Section, Table};
+
+/// Shows cases of one kind.
+type View = fn(&[&Case]) -> Table;
+
+/// What a case is about, by the parameter that only such cases have. The first that fits counts.
+const VIEWS: &[(&str, View)] =
+    &[("zone", zones), ("position", |cases| along(cases, "position")), ("distance", |cases| along(cases, "distance"))];
+
+/// One table for each way in which the run looked at the device.
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let mut left: Vec<&Case> = run.cases.iter().collect();
+    let mut tables = Vec::new();
+    for (parameter, view) in VIEWS {
+        let (here, rest): (Vec<&Case>, Vec<&Case>) =
+            left.into_iter().partition(|case| case.parameters.contains_key(*parameter));
+        left = rest;
+        if !here.is_empty() {
+            tables.push(view(&here));
+        }
+    }
+    if !left.is_empty() {
+        tables.insert(0, plain(&left));
+    }
+    tables.into_iter().map(Section::Table).collect()
+}
+
+/// One line a case: the parameters that vary, then what was measured.
+fn plain(cases: &[&Case]) -> Table {
+    axes(Table::over(cases), &varying(cases))
+        .column("reads", Align::Right, |case| whole(case, &reads::READS))
+        .times("elapsed", |case| reads::ELAPSED.nanos(case))
+        .optional()
+        .times("p50", |case| latency(case, |metric| Some(metric.median())))
+        .times("p99", |case| latency(case, |metric| metric.statistics.p99))
+        .times("p99.9", |case| latency(case, |metric| metric.statistics.p999))
+        .optional()
+        .column("IOPS", Align::Right, |case| whole(case, &reads::IOPS))
+        .column("MiB/s", Align::Decimal, |case| bandwidth(case))
+        .optional()
+        .times("CPU/read", |case| reads::CPU_PER_READ.nanos(case))
+        .optional()
+        .times("max", |case| latency(case, |metric| Some(metric.statistics.max)))
+        .optional()
+        .done()
+}
+
+fn zones(cases: &[&Case]) -> Table {
+    let names: Vec<&str> =
+        varying(cases).into_iter().filter(|name| !matches!(*name, "zone" | "offset" | "workers")).collect();
+    axes(Table::over(cases).column("zone", Align::Left, |case| zone_label(case)), &names)
+        .column("reads", Align::Right, |case| whole(case, &reads::READS))
+        .times("elapsed", |case| reads::ELAPSED.nanos(case))
+        .optional()
+        .times("per read", |case| latency(case, |metric| Some(metric.statistics.mean)))
+        .times("p50", |case| latency(case, |metric| Some(metric.median())))
+        .times("p99", |case| latency(case, |metric| metric.statistics.p99))
+        .optional()
+        .column("IOPS", Align::Right, |case| whole(case, &reads::IOPS))
+        .column("× outer", Align::Right, |case| against_outer(case, cases))
+        .done()
+}
+
+/// A column for each of the parameters.
+fn axes<'a>(table: Builder<'a, &'a Case>, names: &[&str]) -> Builder<'a, &'a Case> {
+    table.each(names, |table, name| table.column(heading(name), Align::Left, |case| cell(case, name)))
+}
+
+fn zone_label(case: &Case) -> String {
+    let number = |name: &str| case.parameters.get(name).and_then(serde_json::Value::as_u64);
+    let span = number(parameters::SPAN.name).map(|span| bytes(span as f64));
+    match (parameters::ZONE.in_case(case).as_deref(), span) {
+        (Some("outer"), Some(span)) => format!("outer (first {span})"),
+        (Some("inner"), Some(span)) => format!("inner (last {span})"),
+        (Some("both"), _) if number(parameters::WORKERS.name).is_none_or(|workers| workers <= 2) => {
+            "one worker in each".into()
+        }
+        (Some("both"), _) => "half the workers in each".into(),
+        (zone, _) => zone.unwrap_or(ABSENT).into(),
+    }
+}
+
+/// Mean latency as a multiple of that of the first outer case; empty for the outer one itself.
+fn against_outer(case: &Case, cases: &[&Case]) -> Option<Cell> {
+    let is_outer = |case: &Case| parameters::ZONE.in_case(case).as_deref() == Some("outer");
+    let mean = |case: &Case| latency(case, |metric| Some(metric.statistics.mean));
+    let outer = mean(cases.iter().find(|case| is_outer(case))?).filter(|outer| *outer > 0.0)?;
+    let times = mean(case)? / outer;
+    (!is_outer(case)).then(|| Cell::number(ratio(times), times, Unit::Ratio))
+}
+
+/// Latency and bandwidth with a bar each, against a parameter.
+fn along(cases: &[&Case], parameter: &str) -> Table {
+    Table::over(cases)
+        .cells(parameter, Align::Right, places(cases, parameter))
+        .times("p50", |case| latency(case, |metric| Some(metric.median())))
+        .bars("", Scale::Linear, |case| reads::READ_LATENCY.median(case))
+        .times("p99", |case| latency(case, |metric| metric.statistics.p99))
+        .optional()
+        .column("MiB/s", Align::Decimal, |case| bandwidth(case))
+        .optional()
+        .bars("", Scale::Linear, |case| reads::BANDWIDTH.in_case(case).map(|metric| metric.statistics.mean))
+        .done()
+}
+
+/// Places as per cent of the device where all are fractions of it, else as bytes from its beginning.
+fn places(cases: &[&Case], parameter: &str) -> Vec<Cell> {
+    let number = |case: &Case| case.parameters.get(parameter).and_then(serde_json::Value::as_f64);
+    let are_fractions = cases.iter().all(|case| number(case).is_some_and(|place| (0.0..=1.0).contains(&place)));
+    let percent = |place: f64| Cell::number(format!("{:.0} %", place * 100.0), place * 100.0, Unit::Percent);
+    let place = |place: f64| if are_fractions { percent(place) } else { Cell::bytes(place) };
+    cases.iter().map(|case| number(case).map_or_else(|| cell(case, parameter).into(), place)).collect()
+}
+
+fn latency(case: &Case, value: fn(&Metric) -> Option<f64>) -> Option<f64> {
+    reads::READ_LATENCY.in_case(case)?.nanos_of(value)
+}
+
+/// A count without digits behind the point; a rate below a hundred has them, and is a mean: reads over elapsed time.
+fn whole(case: &Case, spec: &Spec) -> Cell {
+    let of = |metric: &Metric| match (metric.unit, metric.statistics.mean) {
+        (Unit::Count, _) => Cell::count(metric.median().max(0.0)),
+        (_, mean) if mean >= 100.0 => Cell::count(mean),
+        (unit, mean) => Cell::digits(mean, unit),
+    };
+    Cell::or_absent(spec.in_case(case).map(of))
+}
+
+fn bandwidth(case: &Case) -> Cell {
+    Cell::or_absent(reads::BANDWIDTH.in_case(case).map(|metric| Cell::digits(metric.statistics.mean, metric.unit)))
+}

@@ -1,0 +1,75 @@
+//! The head line: what was measured, on which machine, on what, and what the tool itself costs.
+
+use measure::Run;
+use measure::quantity::counted;
+use serde_json::Value;
+
+use measure::schema::own_cost;
+
+use crate::page::Section;
+use crate::page::number::{bytes, three_digits, time};
+use crate::page::parameters::{constant, described};
+
+/// Words of a processor's model that say nothing.
+const MODEL_NOISE: [&str; 6] = ["(R)", "(TM)", "(tm)", " CPU", " Processor", " processor"];
+
+/// The head of a run's page.
+pub(super) fn head(run: &Run) -> Section {
+    let facts = [machine(run), subject(run), shared_buffers(run), own_cost(run)];
+    Section::Head {
+        title: format!("readpath {}", run.experiment),
+        facts: facts.into_iter().flatten().collect(),
+        settings: constants(run).into_iter().collect(),
+    }
+}
+
+fn machine(run: &Run) -> Option<String> {
+    let model = run.host.cpu.as_deref().map_or("unknown processor".into(), short_model);
+    let speed = run.host.core_ghz.map_or(String::new(), |ghz| format!(" at {} GHz", three_digits(ghz)));
+    // Earlier versions wrote 0 for a run that measured nothing on this machine.
+    let cores = run.host.cores.filter(|cores| *cores > 0)?;
+    Some(format!("{model}, {}{speed}", counted(cores, "core", "cores")))
+}
+
+/// A processor's model without trade marks and without the nominal frequency, which the measured one replaces.
+fn short_model(model: &str) -> String {
+    let nominal = model.split(" @ ").next().unwrap_or(model);
+    MODEL_NOISE.iter().fold(nominal.to_string(), |text, noise| text.replace(noise, "")).trim().to_string()
+}
+
+/// `ext4 on vda`, with the path where the subject has one.
+fn subject(run: &Run) -> Option<String> {
+    let text = |key: &str| run.subject.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let place = match (text("filesystem"), text("device")) {
+        (Some(filesystem), Some(device)) => Some(format!("{filesystem} on {device}")),
+        (one, other) => one.or(other).map(String::from),
+    };
+    let server = text("server").zip(text("version"));
+    if let Some((server, version)) = server {
+        return Some(format!("postgres {version} at {}", server));
+    }
+    // The ladder makes its own file: its name says nothing.
+    let path = text("path").filter(|_| run.experiment != "ladder");
+    match (path, place) {
+        (Some(path), Some(place)) => Some(format!("{} ({place})", path)),
+        (path, place) => path.map(String::from).or(place),
+    }
+}
+
+/// The memory in which a server keeps its blocks.
+fn shared_buffers(run: &Run) -> Option<String> {
+    Some(format!("shared buffers {}", bytes(run.subject.get("shared_buffers")?.as_f64()?)))
+}
+
+/// The parameters that all cases share, where the experiment has more than a table shows.
+fn constants(run: &Run) -> Option<String> {
+    let shown = constant(&run.cases).filter(|(name, _)| *name != "path" && *name != "rung");
+    let parts: Vec<String> = shown.map(|(name, value)| described(name, value)).collect();
+    (!parts.is_empty() && run.experiment != "ladder").then(|| parts.join(", "))
+}
+
+/// The tool's own cost: one read of a device that does nothing.
+fn own_cost(run: &Run) -> Option<String> {
+    let metric = run.own_cost.iter().find(|metric| metric.name == own_cost::NULL_DEVICE_READ.name)?;
+    Some(format!("tool's own cost {}", time(metric.nanos()?)))
+}

@@ -1,0 +1,236 @@
+//! Nested loops: what was waited for by method, in how many requests, and the published figures.
+
+use measure::schema::join;
+use measure::{Case, Metric, Run, Unit};
+
+use super::subjects::{self, SUBJECT, subject, subjects};
+use crate::page::number::time;
+use crate::page::parameters::{cell, heading, varying};
+use crate::page::table::Builder;
+use crate::page::{Align, Cell, Section, Table};
+
+/// The method that the gains of others count from.
+const ALONE: &str = "one-at-a-time";
+
+/// Parameters that name a size, by method.
+const SIZES: [&str; 2] = ["batch_size", "look_ahead"];
+
+/// Parameters with columns of their own where subjects are compared.
+const SHOWN: [&str; 6] =
+    ["method", "effective_io_concurrency", "direct", "batch_size", "look_ahead", "look_ahead_fixed"];
+
+/// The times, the requests, the published figures, and what else a planner counts with.
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let (joins, others): (Vec<&Case>, Vec<&Case>) =
+        run.cases.iter().partition(|case| case.parameters.contains_key("method"));
+    let mut tables = Vec::new();
+    if subjects::are_named(&joins) {
+        tables.push(side_by_side(&joins));
+    }
+    // Requests are only known of an operator that is seen from inside.
+    let detailed: Vec<&Case> = joins.iter().copied().filter(|case| join::REQUESTS.in_case(case).is_some()).collect();
+    if !detailed.is_empty() {
+        tables.push(times(&detailed));
+        tables.extend(published(&detailed));
+        tables.extend([requests(&detailed), planner(&detailed, &others)]);
+    }
+    tables.extend(costs(&others));
+    tables.into_iter().map(Section::Table).collect()
+}
+
+/// The joins of all subjects: how long they took, what gathering gained, and what was read.
+fn side_by_side(joins: &[&Case]) -> Table {
+    let mut names: Vec<&str> = Vec::new();
+    for subject in subjects(joins) {
+        let own: Vec<&Case> = joins.iter().copied().filter(|case| self::subject(case) == subject).collect();
+        let varies = varying(&own).into_iter().filter(|name| !SHOWN.contains(name));
+        names.extend(varies);
+    }
+    names.sort_unstable();
+    names.dedup();
+    let has_direct = varying(joins).contains(&"direct");
+    let cache = |case: &Case| if cell(case, "direct") == "true" { "by-passed" } else { "used" };
+    let ahead = |case: &Case| ["effective_io_concurrency", "look_ahead", "batch_size"].map(|name| cell(case, name));
+    // What was found in memory gains nothing by being gathered.
+    let gain = |case: &Case| {
+        let gain = join::GAIN.median(case).or_else(|| gain(case, joins, "elapsed"));
+        gain.filter(|_| blocks_read(case) != Some(0.0)).map(Cell::times)
+    };
+    Table::over(joins)
+        .each(&names, |table, name| table.column(heading(name), Align::Left, |case| cell(case, name)))
+        .column("cache", Align::Left, |case| if has_direct { cache(case) } else { "" })
+        .optional()
+        .column("method", Align::Left, |case| cell(case, "method"))
+        .column("ahead", Align::Right, |case| {
+            Cell::or_absent(ahead(case).into_iter().find(|ahead| !ahead.is_empty()).map(Cell::from))
+        })
+        .column("elapsed", Align::Right, |case| Cell::or_absent(join::ELAPSED.in_case(case).map(Cell::mean)))
+        .column("gain", Align::Decimal, |case| Cell::or_absent(gain(case)))
+        .column("read", Align::Right, |case| whole(blocks_read(case)))
+        .column("hit", Align::Right, |case| whole(join::BLOCKS_HIT.median(case)))
+        .optional()
+        .times("a block", |case| block_nanos(case))
+        .times("waiting", |case| join::RANDOM_BLOCK.nanos(case))
+        .optional()
+        .groups(|case| subject(case))
+        .titled(
+            "The same rows on each subject: milliseconds of a join, how many times less than one block at a time (the \
+             median of that over each), blocks of table and index that were read, and the join's time for a block:",
+        )
+        .done()
+}
+
+/// Blocks of table and index that were read.
+fn blocks_read(case: &Case) -> Option<f64> {
+    let both = || Some(join::TABLE_BLOCKS.median(case)? + join::INDEX_BLOCKS.median(case)?);
+    join::BLOCKS_READ.median(case).or_else(both)
+}
+
+/// The join's time for a block, in nanoseconds.
+fn block_nanos(case: &Case) -> Option<f64> {
+    let of_join = || Some(join::ELAPSED.nanos(case)? / blocks_read(case).filter(|blocks| *blocks > 0.0)?);
+    join::ELAPSED_PER_BLOCK.nanos(case).or_else(of_join)
+}
+
+/// Columns for what varies besides method and size, and for these.
+fn axes<'a>(cases: &'a [&'a Case]) -> Builder<'a, &'a Case> {
+    let is_axis = |name: &&str| *name != "method" && !SIZES.contains(name) && *name != "look_ahead_fixed";
+    let names = varying(cases).into_iter().filter(is_axis);
+    let size = |case: &Case| SIZES.iter().map(|name| cell(case, name)).find(|size| !size.is_empty());
+    Table::over(cases)
+        .each(names, |table, name| {
+            let align = if name == SUBJECT { Align::Left } else { Align::Right };
+            table.column(heading(name), align, |case| cell(case, name))
+        })
+        .column("method", Align::Left, |case| cell(case, "method"))
+        .column("at once", Align::Right, |case| size(case).unwrap_or_default())
+        .optional()
+}
+
+fn times(cases: &[&Case]) -> Table {
+    let of = |case: &Case, value: fn(&Metric) -> f64| {
+        join::IO_TIME.in_case(case).map(|metric| Cell::digits(value(metric), metric.unit))
+    };
+    axes(cases)
+        .column("mean ± sd", Align::Right, |case| join::IO_TIME.in_case(case).map(Cell::mean))
+        .column("gain", Align::Decimal, |case| Cell::or_absent(gain(case, cases, "io_time").map(Cell::times)))
+        .column("min", Align::Decimal, |case| of(case, |metric| metric.statistics.min))
+        .optional()
+        .column("median", Align::Decimal, |case| of(case, Metric::median))
+        .optional()
+        .column("max", Align::Decimal, |case| of(case, |metric| metric.statistics.max))
+        .optional()
+        .column("elapsed", Align::Decimal, |case| Cell::or_absent(join::ELAPSED.in_case(case).map(Cell::median)))
+        .optional()
+        .titled(
+            "Milliseconds of waiting for reads of table and index, and how many times less than one at a time \
+             (medians):",
+        )
+        .done()
+}
+
+fn requests(cases: &[&Case]) -> Table {
+    axes(cases)
+        .column("blocks", Align::Right, |case| whole(join::TABLE_BLOCKS.median(case)))
+        .column("requests", Align::Right, |case| whole(join::REQUESTS.median(case)))
+        .column("blocks/request", Align::Decimal, |case| {
+            Cell::or_absent(join::BLOCKS_PER_REQUEST.in_case(case).map(Cell::median))
+        })
+        .column("in flight", Align::Decimal, |case| Cell::or_absent(join::IN_FLIGHT.in_case(case).map(Cell::median)))
+        .optional()
+        .column("index blocks", Align::Right, |case| whole(join::INDEX_BLOCKS.median(case)))
+        .optional()
+        .titled("Blocks of the table, and the requests that were waited for:")
+        .done()
+}
+
+/// What a block costs a planner, next to one of a full scan, and up to where the join is worth it.
+fn planner(joins: &[&Case], others: &[&Case]) -> Table {
+    let sequential = others.iter().find_map(|case| join::SEQUENTIAL_BLOCK.nanos(case)).filter(|nanos| *nanos > 0.0);
+    let ratio = |case: &Case| Some(join::RANDOM_BLOCK.nanos(case)? / sequential?);
+    axes(joins)
+        .times("a block", |case| join::RANDOM_BLOCK.nanos(case))
+        .column("sequential ones", Align::Decimal, |case| {
+            Cell::or_absent(ratio(case).map(|ratio| Cell::digits(ratio, Unit::Ratio)))
+        })
+        .column("pays up to", Align::Decimal, |case| Cell::or_absent(join::BREAK_EVEN.median(case).map(Cell::percent)))
+        .times("CPU/look-up", |case| join::CPU_PER_LOOKUP.nanos(case))
+        .optional()
+        .titled(
+            "What a planner would have to know: the wait for a random block, how many blocks of a full scan take as \
+             long, and up to which part of the rows the join is faster than that scan:",
+        )
+        .done()
+}
+
+/// The gains next to the published ones; none for another setting.
+fn published(cases: &[&Case]) -> Option<Table> {
+    let of = |metric: &str, case: &Case, what: &str| {
+        join::EXPERIMENT.published(metric, case).find(|published| published.what == what).map(|found| found.value)
+    };
+    let here: Vec<&Case> =
+        cases.iter().copied().filter(|case| join::EXPERIMENT.published("io_time", case).next().is_some()).collect();
+    let gain_of = |case: &Case, what: &str| {
+        let alone = here.iter().copied().find(|case| cell(case, "method") == ALONE)?;
+        Some(of("io_time", alone, what)? / of("io_time", case, what)?)
+    };
+    let best = |method: &String| {
+        let of_method = here.iter().copied().filter(|case| cell(case, "method") == *method);
+        let gains = of_method.filter_map(|case| Some((gain(case, &here, "io_time")?, case)));
+        gains.max_by(|one, other| one.0.total_cmp(&other.0))
+    };
+    let rows: Vec<(f64, &Case)> =
+        subjects::values(&here, |case| cell(case, "method")).iter().filter_map(best).collect();
+    let published = |case: &Case, what| Cell::or_absent(gain_of(case, what).map(Cell::times));
+    let table = Table::over(&rows)
+        .column("method", Align::Left, |(_, case)| cell(case, "method"))
+        .column("gain here", Align::Decimal, |(gain, _)| Cell::times(*gain))
+        .column("solid-state disk", Align::Decimal, |(_, case)| published(case, join::SOLID_STATE))
+        .column("hard disk", Align::Decimal, |(_, case)| published(case, join::HARD_DISK))
+        .column("blocks/request", Align::Decimal, |(_, case)| {
+            Cell::or_absent(join::BLOCKS_PER_REQUEST.in_case(case).map(Cell::median))
+        })
+        .column("published", Align::Right, |(_, case)| {
+            join::EXPERIMENT.published("blocks_per_request", case).next().map(Cell::published)
+        })
+        .titled("The published gains are of a laptop's solid-state disk and of one hard disk:");
+    (rows.len() > 1).then(|| table.done())
+}
+
+/// What blocks and rows cost otherwise.
+fn costs(cases: &[&Case]) -> Option<Table> {
+    let known = [
+        ("sequential_block", "a block of a full scan, waiting"),
+        ("row", "a row of a full scan, CPU"),
+        ("cached_block", "a look-up with everything cached"),
+        ("elapsed", "a full scan"),
+    ];
+    let found = |(spec, name)| Some((cases.iter().find_map(|case| case.metric(spec))?, name));
+    let rows: Vec<(&Metric, &str)> = known.into_iter().filter_map(found).collect();
+    let edge = |metric: &Metric, of: fn(&Metric) -> f64| metric.nanos_of(|metric| Some(of(metric))).map(time);
+    let range = |metric: &Metric| {
+        let low = edge(metric, |metric| metric.statistics.min)?;
+        Some(format!("{low}–{}", edge(metric, |metric| metric.statistics.max)?)).filter(|_| metric.statistics.n > 1)
+    };
+    Table::over(&rows)
+        .column("other costs", Align::Left, |(_, name)| *name)
+        .column("median", Align::Decimal, |(metric, _)| {
+            metric.nanos().map(|nanos| Cell::time(nanos).with_spread(metric))
+        })
+        .column("range", Align::Word, |(metric, _)| range(metric).unwrap_or_default())
+        .unless_empty()
+}
+
+/// How many times less than one at a time, by medians, among the cases of the same table and subject.
+fn gain(case: &Case, cases: &[&Case], name: &str) -> Option<f64> {
+    let axes = [SUBJECT, "rand", "pad", "io", "direct"];
+    let same = |other: &&&Case| axes.iter().all(|axis| cell(other, axis) == cell(case, axis));
+    let alone = cases.iter().filter(same).find(|other| cell(other, "method") == ALONE)?;
+    let median = |case: &Case| case.metric(name).map(Metric::median);
+    let own = median(case).filter(|own| *own > 0.0)?;
+    Some(median(alone)? / own)
+}
+
+fn whole(count: Option<f64>) -> Cell {
+    Cell::or_absent(count.map(|count| Cell::number(format!("{count:.0}"), count, Unit::Count)))
+}

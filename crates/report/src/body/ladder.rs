@@ -1,0 +1,149 @@
+//! The ladder: what one read costs at every level, and how many times the level above.
+
+use std::collections::BTreeMap;
+
+use measure::{Case, Run, Unit};
+
+use measure::schema::ladder::{self, parameters};
+
+use crate::page::number::{three_digits, times, unit_for};
+use crate::page::table::Scale;
+use crate::page::{Align, Cell, Section, Table};
+
+/// Prefix of the ids of findings that explain a missing rung; the rung's name follows.
+const ABSENT_PREFIX: &str = "absent-";
+
+/// Spread from which on a range stands next to the median: (p90 - min) / median.
+const SPREAD_SHOWN: f64 = 0.2;
+
+/// Which rungs are one read or load and comparable with the one above in the same group.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Group {
+    /// Dependent loads.
+    Load,
+    /// Reads of a block.
+    Read,
+    /// Not a single read: no ratio.
+    Alone,
+}
+
+struct Rung {
+    name: &'static str,
+    label: &'static str,
+    group: Group,
+    suffix: &'static str,
+}
+
+const fn rung(name: &'static str, label: &'static str, group: Group, suffix: &'static str) -> Rung {
+    Rung { name, label, group, suffix }
+}
+
+/// The rungs from the processor outwards. A new rung is one row here.
+const RUNGS: &[Rung] = &[
+    rung("l1", "L1 cache", Group::Load, ""),
+    rung("l2", "L2 cache", Group::Load, ""),
+    rung("l3", "L3 cache", Group::Load, ""),
+    rung("dram", "DRAM, 4 KiB pages", Group::Load, ""),
+    rung("dram-huge", "DRAM, 2 MiB pages", Group::Alone, ""),
+    rung("dram-sequential", "DRAM in sequence", Group::Alone, " / block"),
+    rung("pool-get", "buffer pool: get", Group::Read, ""),
+    rung("lio", "buffer pool: get + rows", Group::Read, ""),
+    rung("system-call", "system call", Group::Alone, ""),
+    rung("page-cache-read", "OS page cache", Group::Read, ""),
+    rung("storage-round-trip", "storage's cache", Group::Read, ""),
+    rung("device-random-depth-1", "device, one at a time", Group::Read, ""),
+    rung("device-random-best-depth", "device, many at a time", Group::Alone, " / block"),
+    rung("device-sequential", "device, in sequence", Group::Alone, " / block"),
+];
+
+/// One line of the table.
+struct Line<'a> {
+    rung: &'static Rung,
+    case: &'a Case,
+    nanos: f64,
+    above: Option<f64>,
+}
+
+/// The table of rungs with its line of absent ones.
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let missing = absent(run).map(Section::Text);
+    [Section::Table(table(&lines(run)))].into_iter().chain(missing).collect()
+}
+
+/// Whether the line of absent rungs gives the finding of this id.
+pub(super) fn gives(id: &str) -> bool {
+    let name = id.strip_prefix(ABSENT_PREFIX);
+    name.is_some_and(|name| RUNGS.iter().any(|rung| rung.name == name))
+}
+
+fn lines(run: &Run) -> Vec<Line<'_>> {
+    let mut lines: Vec<Line> = Vec::new();
+    let mut last_of_group: BTreeMap<Group, (&str, f64, Option<f64>)> = BTreeMap::new();
+    for rung in RUNGS {
+        for case in run.cases_where("rung", rung.name) {
+            let Some(nanos) = ladder::LATENCY.nanos(case) else { continue };
+            // Two lines of one rung (first and second touch) stand over the same one above.
+            let above = match last_of_group.get(&rung.group) {
+                Some((name, _, above)) if *name == rung.name => *above,
+                Some((_, nanos, _)) => Some(*nanos),
+                None => None,
+            };
+            last_of_group.insert(rung.group, (rung.name, nanos, above));
+            lines.push(Line { rung, case, nanos, above: above.filter(|_| rung.group != Group::Alone) });
+        }
+    }
+    lines
+}
+
+fn table(lines: &[Line]) -> Table {
+    Table::over(lines)
+        .column("level", Align::Left, label)
+        .column("one 8 KiB read or load", Align::Decimal, value)
+        .column("× above", Align::Right, |line| {
+            line.above.map(|above| Cell::number(times(line.nanos / above), line.nanos / above, Unit::Ratio))
+        })
+        .bars("log scale", Scale::Logarithmic, |line| Some(line.nanos))
+        .done()
+}
+
+/// The rung's label with what only the case knows: rows of a get, depth, first or second touch.
+fn label(line: &Line) -> String {
+    let label = match (line.rung.name, parameters::ROWS.in_case(line.case), parameters::DEPTH.in_case(line.case)) {
+        ("lio", Some(rows), _) => format!("buffer pool: get + {rows} rows"),
+        ("device-random-best-depth", _, Some(depth)) => format!("device, {depth} at a time"),
+        _ => line.rung.label.to_string(),
+    };
+    match parameters::TOUCH.in_case(line.case) {
+        Some(touch) => format!("{}, {touch}", label.replace("at a time", "deep").replace("one deep", "1 deep")),
+        None => label,
+    }
+}
+
+/// The median with its unit, and the range of the samples where it is wide.
+fn value(line: &Line) -> Cell {
+    let (symbol, length) = unit_for(line.nanos);
+    let median = format!("{} {symbol}{}", three_digits(line.nanos / length), line.rung.suffix);
+    let Some(metric) = ladder::LATENCY.in_case(line.case) else { return median.into() };
+    let range = (metric.statistics.relative_spread() > Some(SPREAD_SHOWN)).then(|| {
+        let scale = metric.unit.nanoseconds()? / length;
+        let (low, high) = (metric.statistics.min, metric.statistics.p90.unwrap_or(metric.statistics.max));
+        Some(format!(" ({}–{})", three_digits(low * scale), three_digits(high * scale)))
+    });
+    Cell::number(median + &range.flatten().unwrap_or_default(), metric.median(), metric.unit).with_spread(metric)
+}
+
+/// The rungs that are not there, each with the reason that a finding gives.
+fn absent(run: &Run) -> Option<String> {
+    let is_measured =
+        |rung: &Rung| run.cases_where("rung", rung.name).any(|case| ladder::LATENCY.in_case(case).is_some());
+    let missing: Vec<String> = RUNGS.iter().filter(|rung| !is_measured(rung)).map(|rung| reason(run, rung)).collect();
+    (!missing.is_empty()).then(|| format!("Not measured: {}.", missing.join("; ")))
+}
+
+fn reason(run: &Run, rung: &Rung) -> String {
+    let finding = run.findings.iter().find(|finding| finding.id.strip_prefix(ABSENT_PREFIX) == Some(rung.name));
+    match finding {
+        Some(finding) => format!("{} ({})", rung.label, finding.message.trim_end_matches('.')),
+        None => rung.label.into(),
+    }
+}

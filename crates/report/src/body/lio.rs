@@ -1,0 +1,174 @@
+//! The cost of a logical I/O: a grid of tables for each access, next to the published one, and the evidence.
+
+use measure::schema::lio;
+use measure::{Case, Metric, Run, Unit};
+
+use super::subjects::{self, SUBJECT, subject, subjects, values};
+use crate::page::number::{ABSENT, three_digits, unit_for};
+use crate::page::parameters::{CHECK, cell, heading, varying};
+use crate::page::{Align, Cell, Section, Table};
+
+/// The parameters that a grid has in common.
+const AXES: [&str; 5] = ["access", "touch", "threads", "changed_rows", "visibility"];
+
+/// Where every row is known to be visible to all, as it is in the engine.
+const ALL_VISIBLE: &str = "all-visible";
+
+/// The grids, the evidence of all cases, and the cross-checks.
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let (checks, cases): (Vec<&Case>, Vec<&Case>) =
+        run.cases.iter().partition(|case| case.parameters.contains_key(CHECK));
+    let mut tables: Vec<Table> = accesses(&cases).iter().filter_map(|access| grid(access, &cases)).collect();
+    tables.extend((!cases.is_empty()).then(|| evidence(&cases)));
+    tables.extend(cross_checks(&checks));
+    tables.into_iter().map(Section::Table).collect()
+}
+
+/// How cases access blocks, each way once: the values of [`AXES`].
+fn accesses(cases: &[&Case]) -> Vec<[String; 5]> {
+    let mut accesses = Vec::new();
+    for access in cases.iter().map(|case| access(case)) {
+        if !accesses.contains(&access) {
+            accesses.push(access);
+        }
+    }
+    accesses
+}
+
+/// The last column is the same access in all tables, whatever its number.
+fn access(case: &Case) -> [String; 5] {
+    let last = format!("column-{}", cell(case, "columns"));
+    AXES.map(|axis| match (axis, cell(case, axis)) {
+        ("touch", touch) if touch == last => "column-last".into(),
+        ("visibility", visibility) if visibility == ALL_VISIBLE => String::new(),
+        (_, value) => value,
+    })
+}
+
+/// One grid of row lengths by columns, the subjects side by side; none where there is one table only.
+fn grid(access: &[String; 5], cases: &[&Case]) -> Option<Table> {
+    let has_shape = |case: &Case| case.parameters.contains_key("row_length");
+    let is_here = |case: &Case| self::access(case) == *access && has_shape(case);
+    let here: Vec<&Case> = cases.iter().copied().filter(|case| is_here(case)).collect();
+    let of = |name: &'static str| values(&here, |case| cell(case, name));
+    let (lengths, columns, subjects) = (of("row_length"), of("columns"), subjects(&here));
+    let is_named = subjects::are_named(&here);
+    if here.len() < 2 || (lengths.len() * columns.len() < 2 && !is_named) {
+        return None;
+    }
+    // A server's blocks of which each row is visible to all are read as the published ones were.
+    let is_published = access[4].is_empty();
+    let published = |case: &Case| lio::EXPERIMENT.published("lio", case).next().filter(|_| is_published);
+    let has_published = here.iter().any(|case| published(case).is_some());
+    let cost = |length: &String, count: &String| {
+        let shape: Vec<&Case> = here
+            .iter()
+            .copied()
+            .filter(|case| cell(case, "row_length") == *length && cell(case, "columns") == *count)
+            .collect();
+        let own = |subject: &String| {
+            let found = shape.iter().find(|case| self::subject(case) == *subject).and_then(|case| lio::LIO.nanos(case));
+            found.map_or(ABSENT.into(), |nanos| three_digits(nanos / 1e3))
+        };
+        let published =
+            shape.iter().find_map(|case| published(case)).map(|published| format!("{:.2}", published.value));
+        subjects.iter().map(own).chain(published).collect::<Vec<_>>().join(" | ")
+    };
+    let published = has_published.then(|| "published, PC".to_string());
+    let beside: Vec<String> = subjects.iter().map(|subject| subjects::name(subject)).chain(published).collect();
+    let beside = if beside.len() > 1 || is_named { format!(" ({})", beside.join(" | ")) } else { String::new() };
+    let noun = |count: &str| if count == "1" { "column" } else { "columns" };
+    let table = Table::over(&lengths)
+        .column("row bytes", Align::Right, |length| length.clone())
+        .each(&columns, |table, count| {
+            table.column(format!("{count} {}", noun(count)), Align::Decimal, |length| cost(length, count))
+        })
+        .titled(format!("µs of CPU per logical I/O: {}{beside}", phrase(access)));
+    Some(table.done())
+}
+
+fn phrase(of: &[String; 5]) -> String {
+    let [access, touch, threads, changed, visibility] = of;
+    let threads = if threads == "1" { String::new() } else { format!(", {threads} threads") };
+    let changed = if changed == "0" { String::new() } else { format!(", {changed} % of the rows changed") };
+    let visibility = if visibility.is_empty() {
+        String::new()
+    } else {
+        format!(", {} after the load", visibility.replace('-', " "))
+    };
+    format!("{}, touching {}{threads}{changed}{visibility}", access.replace('-', " "), touch.replace('-', " "))
+}
+
+/// One line a case: the parts of its cost, and how sure. With several subjects the accesses stand over the lines, one
+/// after the other, so that there is room for the subjects.
+fn evidence(cases: &[&Case]) -> Table {
+    let is_named = subjects::are_named(cases);
+    let mut cases = cases.to_vec();
+    let accesses = accesses(&cases);
+    if is_named {
+        cases.sort_by_key(|case| accesses.iter().position(|access| *access == self::access(case)));
+    }
+    let shown = |name: &&str| ["table", "row_length", "columns"].contains(name) || (!is_named && AXES.contains(name));
+    let names: Vec<&str> = varying(&cases).into_iter().filter(|name| *name == SUBJECT || shown(name)).collect();
+    let align = |name: &str| {
+        if [SUBJECT, "access", "touch", "table"].contains(&name) { Align::Left } else { Align::Right }
+    };
+    // A cost without its spread says too much: this column does not go where the width is small.
+    let has_range = cases.iter().any(|case| range(case).is_some());
+    let rebuilt = |case: &Case| lio::REBUILT_BLOCKS.median(case).filter(|count| *count > 0.0).map(Cell::count);
+    Table::over(&cases)
+        .each(&names, |table, name| table.column(axis(name), align(name), |case| cell(case, name)))
+        .times("LIO", |case| lio::LIO.nanos(case))
+        .each(has_range.then_some("range of LIO"), |table, heading| {
+            table.column(heading, Align::Word, |case| range(case))
+        })
+        .times("a block", |case| lio::BLOCK.nanos(case))
+        .optional()
+        .times("get", |case| lio::GET.nanos(case))
+        .times("a row", |case| lio::ROW_WALK.nanos(case))
+        .optional()
+        .column("rebuilt", Align::Right, |case| rebuilt(case))
+        .optional()
+        .column("rows/block", Align::Right, |case| lio::ROWS_PER_BLOCK.in_case(case).map(Cell::median))
+        .optional()
+        .groups(|case| if is_named { phrase(&access(case)) } else { String::new() })
+        .done()
+}
+
+fn axis(name: &str) -> String {
+    match name {
+        "changed_rows" => "changed %".into(),
+        "row_length" => "row bytes".into(),
+        _ => heading(name),
+    }
+}
+
+/// From the smallest sample to the 90th percentile or the largest, in the unit that suits the latter.
+fn range(case: &Case) -> Option<Cell> {
+    let metric = lio::LIO.in_case(case).filter(|metric| metric.statistics.n > 1)?;
+    let high = metric.nanos_of(|metric| metric.statistics.p90.or(Some(metric.statistics.max)))?;
+    let low = metric.nanos_of(|metric| Some(metric.statistics.min))?;
+    let (symbol, length) = unit_for(high);
+    let text = format!("{}–{} {symbol}", three_digits(low / length), three_digits(high / length));
+    Some(Cell { spread: Some((low, high)), unit: Some(Unit::Nanoseconds), ..text.into() })
+}
+
+fn cross_checks(checks: &[&Case]) -> Option<Table> {
+    let cost = |case: &Case| lio::LIO.in_case(case).or(lio::PHYSICAL_BLOCK.in_case(case)).and_then(Metric::nanos);
+    Table::over(checks)
+        .column("cross-check", Align::Left, |case| what(case))
+        .column("row bytes", Align::Right, |case| cell(case, "row_length"))
+        .column("columns", Align::Right, |case| cell(case, "columns"))
+        .column("a block", Align::Decimal, |case| Cell::or_absent(cost(case).map(Cell::time)))
+        .column("range", Align::Word, |case| range(case))
+        .optional()
+        .unless_empty()
+}
+
+/// What a check is about, in words.
+fn what(case: &Case) -> String {
+    match cell(case, CHECK).as_str() {
+        "physical" => format!("physical, {}, {} a read", cell(case, "access"), cell(case, "blocks_per_read")),
+        check => format!("{}: {}", heading(check), cell(case, check).replace('-', " ")),
+    }
+}

@@ -1,0 +1,54 @@
+//! How many reads a larger buffer cache would have avoided: a table with a curve of bars.
+
+use measure::{Run, Unit};
+
+use super::amount::of_micros;
+use super::row::{Row, rows};
+use crate::page::number::bytes;
+use crate::page::table::Scale;
+use crate::page::{Align, Cell, Table};
+
+/// Most lines: every second size is left out until there are no more.
+const LINES_MAX: usize = 14;
+
+/// Least time that is shown, in µs: less is no gain.
+const MICROS_MIN: f64 = 1.0;
+
+/// The curve; none where no block was read twice.
+pub(super) fn table(run: &Run) -> Option<Table> {
+    let all: Vec<Row> = rows(run, "miss_curve").collect();
+    let is_sampled = all.iter().any(|row| row.value("share_error").unwrap_or(0.0) > 0.0);
+    let percent =
+        |row: &Row, name: &str| row.value(name).map(|share| Cell::number(format!("{share:.1}"), share, Unit::Percent));
+    let note = "For this trace alone, as a further cache that keeps the blocks read last; other sessions share it.";
+    Table::over(&thinned(&all))
+        .column("more cache", Align::Decimal, |row| row.number("extra_bytes").map(Cell::bytes))
+        .column("block reads avoided", Align::Right, |row| Cell::count(row.value("reads_avoided").unwrap_or(0.0)))
+        .column("%", Align::Right, |row| percent(row, "share_avoided"))
+        .each(is_sampled.then_some("± %"), |table, heading| {
+            table.column(heading, Align::Right, |row| percent(row, "share_error"))
+        })
+        .bars("", Scale::Linear, |row| row.value("share_avoided"))
+        .column("time avoided", Align::Decimal, |row| {
+            row.value("time_avoided").filter(|micros| *micros >= MICROS_MIN).map(of_micros)
+        })
+        .optional()
+        .noted(format!("{note}{}", block_size(run).unwrap_or_default()))
+        .unless_empty()
+}
+
+/// How large a block is, and how that is known: sizes in bytes rest on it.
+fn block_size(run: &Run) -> Option<String> {
+    let reread = rows(run, "reading").find(|row| row.text("reading") == "re-read-blocks")?;
+    let size = reread.metric("block_size")?;
+    let how = if size.source.starts_with("assumed") { ", which is assumed: no line tells it" } else { "" };
+    Some(format!(" A block has {}{how}.", bytes(size.median())))
+}
+
+/// The largest size, and the others at equal steps down from it.
+fn thinned<'a>(all: &[Row<'a>]) -> Vec<Row<'a>> {
+    let step = all.len().div_ceil(LINES_MAX).max(1);
+    let mut shown: Vec<Row> = all.iter().rev().step_by(step).copied().collect();
+    shown.reverse();
+    shown
+}

@@ -1,0 +1,94 @@
+//! Where the time went: the answers first, then the classes with their events, what to do, and the statements.
+//!
+//! All of it comes from the rows of the run document: a case a row, told apart by the parameter `table`.
+
+mod amount;
+mod calls;
+mod miss_curve;
+mod readings;
+mod row;
+mod session;
+mod skew;
+mod statements;
+mod story;
+mod time;
+mod unread;
+
+use measure::{Finding, Run};
+use serde_json::Value;
+
+use crate::page::Section;
+use crate::page::number::{grouped, three_digits};
+use row::{Row, rows, summary};
+
+/// Prefix of the ids of findings whose sentences stand on top.
+const ANSWER_PREFIX: &str = "answer-";
+
+/// Prefix of the ids of findings that say what makes a class smaller; the class follows.
+const PRACTICE_PREFIX: &str = "practice-";
+
+/// Whether the page itself gives this finding.
+pub(super) fn gives(id: &str) -> bool {
+    id.starts_with(ANSWER_PREFIX) || id.starts_with(PRACTICE_PREFIX)
+}
+
+/// The page of a profile, or of one statement of it where the run was asked for one.
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let Some(summary) = summary(run) else {
+        return vec![Section::Text("No call and no wait was read.".into())];
+    };
+    let mut sections = vec![overview(run, &summary)];
+    if let Some(id) = run.subject.get("statement").and_then(Value::as_str) {
+        sections.extend(skew::table(run).map(Section::Table));
+        sections.extend(story::sections(run, id, &summary));
+    } else {
+        sections.push(answers(run));
+        sections.extend(skew::table(run).map(Section::Table));
+        sections.push(Section::Table(time::table(run, &summary)));
+        sections.extend(practices(run, &summary));
+        let calls: Vec<Row> = rows(run, "call").collect();
+        let calls = calls::table(&calls, summary.value("interval").unwrap_or(0.0));
+        let tables = statements::tables(run).into_iter().chain(readings::tables(run));
+        let tables = tables.chain(miss_curve::table(run)).chain(calls);
+        let tables = tables.chain(session::table(run)).chain(session::scopes(run));
+        sections.extend(tables.map(Section::Table));
+    }
+    sections.extend(unread::section(run));
+    sections
+}
+
+/// What was traced, in one line: files, sessions, interval, calls.
+fn overview(run: &Run, summary: &Row) -> Section {
+    let files = run.subject.get("files").and_then(Value::as_array).map_or(0, Vec::len);
+    let sessions = run.cases.iter().filter(|case| row::is_of(case, "summary") && row::has_session(case)).count();
+    let calls = |recursive: bool| {
+        let named = rows(run, "call").filter(|row| row.truth("recursive") == Some(recursive));
+        named.map(|row| row.value("calls").unwrap_or(0.0)).sum::<f64>()
+    };
+    let parts = [
+        (files > 1).then(|| amount::counted(files as f64, "file", "files")),
+        Some(amount::counted(sessions as f64, "session", "sessions")),
+        Some(amount::exact_time(summary.value("interval").unwrap_or(0.0))),
+        Some(amount::counted(calls(false), "client call", "client calls")),
+        Some(format!("{} recursive", grouped(calls(true) as u64))),
+    ];
+    Section::Text(parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+}
+
+fn answers(run: &Run) -> Section {
+    let answers = run.findings.iter().filter(|finding| finding.id.starts_with(ANSWER_PREFIX));
+    Section::lines(answers.map(|finding| finding.message.clone()).collect())
+}
+
+/// The practices of the classes that matter, each behind its class and share.
+fn practices(run: &Run, summary: &Row) -> Option<Section> {
+    let served = time::served(run, summary);
+    let line = |finding: &Finding| {
+        let class = finding.id.strip_prefix(PRACTICE_PREFIX)?;
+        let total = rows(run, "class").find(|row| row.text("class") == class)?.value("total")?;
+        let share = if served > 0.0 { three_digits(100.0 * total / served) } else { return None };
+        Some(format!("{} ({share} %): {}", time::title(class), finding.message))
+    };
+    let items: Vec<String> = run.findings.iter().filter_map(line).collect();
+    (!items.is_empty()).then(|| Section::List { heading: Some("what to do".into()), items, indent: 0 })
+}

@@ -1,0 +1,120 @@
+//! What a person would measure by hand: latencies, tiers, blocks a request, the cost of a logical I/O.
+
+use measure::{Metric, Run, Unit};
+
+use super::amount::{count, of_micros, per, share};
+use super::row::{Row, rows};
+use crate::page::number::grouped;
+use crate::page::{Align, Cell, Table};
+
+/// Kinds of accesses with the names of tables; what is not here is told elsewhere.
+const ACCESSES: [(&str, &str); 9] = [
+    ("single-block-read", "single-block reads"),
+    ("multi-block-read", "multi-block reads"),
+    ("parallel-read", "parallel reads"),
+    ("direct-read", "direct reads"),
+    ("direct-read-temporary", "direct reads, temporary"),
+    ("direct-write", "direct writes"),
+    ("direct-write-temporary", "direct writes, temporary"),
+    ("buffer-wait", "waits for a buffer"),
+    ("grant", "waits for another node's leave"),
+];
+
+/// Tiers with the names of tables.
+const TIERS: [(&str, &str); 3] =
+    [("file-system-cache", "file-system cache"), ("storage-cache", "storage's cache, or flash"), ("disk", "disk")];
+
+/// Statements whose cost of a logical I/O is shown.
+const STATEMENTS_MAX: usize = 5;
+
+/// All that the run has of them.
+pub(super) fn tables(run: &Run) -> Vec<Table> {
+    accesses(run).into_iter().chain(tiers(run)).chain(logical_reads(run)).collect()
+}
+
+/// One line a kind of access.
+fn accesses(run: &Run) -> Option<Table> {
+    let found = |(kind, title): &(&str, &'static str)| {
+        let row = rows(run, "reading").find(|row| row.text("reading") == *kind)?;
+        Some((row, *title, row.metric("latency")?))
+    };
+    let found: Vec<(Row, &str, &Metric)> = ACCESSES.iter().filter_map(found).collect();
+    let sizes = |row: &Row| Some(row.metric("blocks_per_request")?.statistics).filter(|sizes| sizes.max > 1.0);
+    let shown = |micros: Option<f64>| Cell::or_absent(micros.map(of_micros));
+    Table::over(&found)
+        .column("latency of", Align::Left, |(_, title, _)| *title)
+        .column("waits", Align::Right, |(_, _, latency)| Cell::count(latency.statistics.n as f64))
+        .column("median", Align::Decimal, |(_, _, latency)| of_micros(latency.median()).with_spread(latency))
+        .column("mean", Align::Decimal, |(_, _, latency)| of_micros(latency.statistics.mean))
+        .column("p99", Align::Decimal, |(_, _, latency)| shown(latency.statistics.p99))
+        .optional()
+        .column("blocks each", Align::Decimal, |(row, ..)| {
+            sizes(row).map(|sizes| Cell::digits(sizes.mean, Unit::Count))
+        })
+        .optional()
+        .column("a block", Align::Decimal, |(row, ..)| sizes(row).map(|_| shown(row.value("time_per_block"))))
+        .optional()
+        .column("p90", Align::Decimal, |(_, _, latency)| shown(latency.statistics.p90))
+        .optional()
+        .column("max", Align::Decimal, |(_, _, latency)| of_micros(latency.statistics.max))
+        .optional()
+        .unless_empty()
+}
+
+/// A table a kind of reads that several tiers answered; where one answered everything a finding says so.
+fn tiers(run: &Run) -> Vec<Table> {
+    let of_kind = |(kind, title): &(&str, &str)| {
+        let tiers: Vec<Row> = rows(run, "tier").filter(|row| row.text("reading") == *kind).collect();
+        (tiers.len() > 1).then(|| tiers_of(&tiers, title))
+    };
+    let mut tables: Vec<Table> = ACCESSES.iter().filter_map(of_kind).collect();
+    if let Some(last) = tables.last_mut() {
+        last.note = Some("Inferred from the hills of their latency: a trace does not name the tier.".into());
+    }
+    tables
+}
+
+fn tiers_of(tiers: &[Row], title: &str) -> Table {
+    let all_time: f64 = tiers.iter().filter_map(|row| row.value("total")).sum();
+    let name = |tier: &Row| TIERS.iter().find(|(name, _)| *name == tier.text("tier")).map_or("", |(_, title)| title);
+    let percent = |share: f64| Cell::number(format!("{share:.1}"), share, Unit::Percent);
+    Table::over(tiers)
+        .column(format!("tiers of {title}"), Align::Left, name)
+        .column("reads", Align::Right, |tier| count(tier.value("calls").unwrap_or(0.0)))
+        .column("%", Align::Right, |tier| tier.value("share").map(percent))
+        .column("% of time", Align::Right, |tier| share(tier.value("total").unwrap_or(0.0), all_time))
+        .column("typical", Align::Decimal, |tier| tier.value("mode").map(of_micros))
+        .column("mean", Align::Decimal, |tier| tier.value("mean").map(of_micros))
+        .optional()
+        .column("below", Align::Decimal, |tier| tier.value("below").map(of_micros))
+        .optional()
+        .done()
+}
+
+/// The cost of the whole, then that of the statements with most gets.
+fn logical_reads(run: &Run) -> Option<Table> {
+    let all = || rows(run, "reading").filter(|row| row.text("reading") == "logical-io");
+    let whole = all().find(|row| row.text("id").is_empty())?;
+    let statements: Vec<Row> = all().filter(|row| !row.text("id").is_empty()).take(STATEMENTS_MAX).collect();
+    let lines: Vec<Row> = std::iter::once(whole).chain(statements.iter().copied()).collect();
+    let name = |row: &Row| if row.text("id").is_empty() { "all statements".into() } else { row.text("id").to_string() };
+    let table = Table::over(&lines)
+        .column("CPU per logical I/O", Align::Left, name)
+        .times("each", |row| row.value("lio").map(|us| us * 1e3))
+        .column("gets", Align::Right, |row| count(row.value("gets").unwrap_or(0.0).max(0.0)))
+        .column("rows/get", Align::Decimal, |row| per(row.value("rows_per_get"), Some(1.0)))
+        .noted(whole.metric("lio_of_statements").map_or(String::new(), spread));
+    (statements.len() > 1).then(|| table.done())
+}
+
+/// How far the costs of statements lie apart.
+fn spread(metric: &Metric) -> String {
+    let statistics = &metric.statistics;
+    format!(
+        "Over {} statements with enough CPU and gets: {} to {}, median {}.",
+        grouped(statistics.n),
+        of_micros(statistics.min).text,
+        of_micros(statistics.max).text,
+        of_micros(statistics.median).text
+    )
+}

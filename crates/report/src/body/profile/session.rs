@@ -1,0 +1,70 @@
+//! Sessions side by side, and modules, actions and services.
+
+use measure::Run;
+
+use super::amount::{count, scale, share};
+use super::row::{Row, rows, session_rows};
+use crate::page::{Align, Table};
+
+/// Most lines of either table; the others are added up in the last line.
+const LINES_MAX: usize = 10;
+
+/// The columns of sessions: metric and heading.
+const COLUMNS: [(&str, &str); 6] = [
+    ("interval", "interval"),
+    ("response_time", "in calls"),
+    ("cpu", "CPU"),
+    ("waits", "waits"),
+    ("unaccounted_within", "within"),
+    ("unaccounted_between", "between"),
+];
+
+/// Sessions by interval; none where there is one only.
+pub(super) fn table(run: &Run) -> Option<Table> {
+    let mut sessions: Vec<Row> = session_rows(run, "summary").collect();
+    sort(&mut sessions, "interval");
+    let scale = scale(sessions.iter().filter_map(|row| row.value("interval")).sum());
+    let (shown, others) = sessions.split_at(sessions.len().min(LINES_MAX));
+    let mut lines: Vec<(String, &[Row])> =
+        shown.iter().map(|row| (row.text("session").to_string(), std::slice::from_ref(row))).collect();
+    lines.extend((!others.is_empty()).then(|| (format!("{} others", others.len()), others)));
+    let sum = |rows: &[Row], metric: &str| {
+        let values: Vec<f64> = rows.iter().filter_map(|row| row.value(metric)).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>())
+    };
+    let table = Table::over(&lines)
+        .column(format!("sessions, {}", scale.heading), Align::Left, |(name, _)| name.clone())
+        .each(COLUMNS.iter().enumerate(), |table, (index, (metric, heading))| {
+            let table = table.column(*heading, Align::Right, |(_, rows)| sum(rows, metric).map(|us| scale.cell(us)));
+            if index < 2 { table } else { table.optional() }
+        });
+    (sessions.len() > 1).then(|| table.done())
+}
+
+/// Modules, actions and services by response time; none where all calls share one.
+pub(super) fn scopes(run: &Run) -> Option<Table> {
+    let mut scopes: Vec<Row> = rows(run, "scope").collect();
+    sort(&mut scopes, "response_time");
+    let time = |row: &Row| row.value("response_time").unwrap_or(0.0);
+    let total: f64 = scopes.iter().map(time).sum();
+    let scale = scale(total);
+    // What all have in common tells none from another.
+    let varies = |name: &&str| scopes.iter().any(|row| row.text(name) != scopes[0].text(name));
+    let names: Vec<&str> = ["module", "action", "client", "container", "service"].into_iter().filter(varies).collect();
+    let table = Table::over(&scopes[..scopes.len().min(LINES_MAX)])
+        .each(names.iter().enumerate(), |table, (index, name)| {
+            let table = table.column(*name, Align::Left, |scope| scope.text(name));
+            if index < 2 { table } else { table.optional() }
+        })
+        .column(scale.heading, Align::Right, |scope| scale.cell(time(scope)))
+        .column("%", Align::Right, |scope| share(time(scope), total))
+        .column("CPU", Align::Right, |scope| scope.value("cpu").map(|us| scale.cell(us)))
+        .optional()
+        .column("reads", Align::Right, |scope| scope.value("physical_reads").map(count))
+        .optional();
+    (scopes.len() > 1).then(|| table.done())
+}
+
+fn sort(rows: &mut [Row], by: &str) {
+    rows.sort_by(|a, b| b.value(by).unwrap_or(0.0).total_cmp(&a.value(by).unwrap_or(0.0)));
+}

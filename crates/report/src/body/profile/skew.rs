@@ -1,0 +1,92 @@
+//! A breakdown of calls and waits by the dimensions that were asked for.
+
+use measure::{Case, Run};
+use serde_json::Value;
+
+use super::amount::{count, scale, share};
+use super::row::is_of;
+use crate::page::number::grouped;
+use crate::page::{Align, Table};
+
+/// Most lines; the others are added up in the last one.
+const LINES_MAX: usize = 20;
+
+/// Parameters that are no dimension.
+const OTHER_PARAMETERS: [&str; 2] = ["table", "rest"];
+
+/// One line: a case, all others, or the sum.
+struct Line<'a> {
+    names: Vec<String>,
+    total: f64,
+    calls: f64,
+    case: Option<&'a Case>,
+    is_sum: bool,
+}
+
+/// The breakdown; none where none was asked for.
+pub(super) fn table(run: &Run) -> Option<Table> {
+    let cases: Vec<&Case> = run.cases.iter().filter(|case| is_of(case, "skew")).collect();
+    let is_dimension = |name: &&String| !OTHER_PARAMETERS.contains(&name.as_str());
+    let dimensions: Vec<&String> = cases.first()?.parameters.keys().filter(is_dimension).collect();
+    let lines = lines(&cases, &dimensions);
+    let total: f64 = cases.iter().map(|case| value(case, "total")).sum();
+    let scale = scale(total);
+    let condition = run.subject.get("where").and_then(Value::as_str).filter(|condition| !condition.is_empty());
+    let table = Table::over(&lines)
+        .each(dimensions.iter().enumerate(), |table, (index, dimension)| {
+            table.column(format!("by {dimension}"), Align::Left, |line| {
+                line.names.get(index).cloned().unwrap_or_default()
+            })
+        })
+        .column(scale.heading, Align::Right, |line| scale.cell(line.total))
+        .column("%", Align::Right, |line| share(line.total, total).filter(|_| !line.is_sum))
+        .column("calls", Align::Right, |line| count(line.calls))
+        .times("mean", |line| nanos(line.case?, "mean"))
+        .blank(|line| line.case.is_none())
+        .times("max", |line| nanos(line.case?, "max"))
+        .blank(|line| line.case.is_none())
+        .optional()
+        .times("min", |line| nanos(line.case?, "min"))
+        .blank(|line| line.case.is_none())
+        .optional()
+        .rules(|line| line.is_sum)
+        .done();
+    Some(Table { title: condition.map(|condition| format!("where {condition}")), ..table })
+}
+
+fn lines<'a>(cases: &[&'a Case], dimensions: &[&String]) -> Vec<Line<'a>> {
+    let (rows, rest): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| !case.parameters.contains_key("rest"));
+    let (shown, hidden) = rows.split_at(rows.len().min(LINES_MAX));
+    let names = |case: &Case| dimensions.iter().map(|name| case.parameter(name).unwrap_or_default()).collect();
+    let (total, calls) = (|case: &Case| value(case, "total"), |case: &Case| value(case, "calls"));
+    let line = |case: &&'a Case| Line {
+        names: names(case),
+        total: total(case),
+        calls: calls(case),
+        case: Some(case),
+        is_sum: false,
+    };
+    let together = |name: String, of: &[&Case], is_sum| Line {
+        names: vec![name],
+        total: of.iter().map(|case| total(case)).sum(),
+        calls: of.iter().map(|case| calls(case)).sum(),
+        case: None,
+        is_sum,
+    };
+    let mut lines: Vec<Line> = shown.iter().map(line).collect();
+    let others: Vec<&Case> = hidden.iter().chain(&rest).copied().collect();
+    if !others.is_empty() {
+        let values = hidden.len() as u64 + rest.iter().map(|case| value(case, "values") as u64).sum::<u64>();
+        lines.push(together(format!("{} others", grouped(values)), &others, false));
+    }
+    lines.push(together("sum".into(), cases, true));
+    lines
+}
+
+fn value(case: &Case, name: &str) -> f64 {
+    case.metric(name).map_or(0.0, |metric| metric.median())
+}
+
+fn nanos(case: &Case, name: &str) -> Option<f64> {
+    case.metric(name)?.nanos().filter(|nanos| *nanos > 0.0)
+}

@@ -1,0 +1,93 @@
+//! The statements that matter most: their time with the sum so far, and the work behind it.
+
+use measure::Run;
+use serde_json::Value;
+
+use super::amount::{count, per, scale, share};
+use super::row::{Row, rows};
+use crate::page::{Align, Table};
+
+/// Statements that are shown where the run does not say how many.
+const TOP: usize = 10;
+
+/// By what the run ranks its statements.
+#[derive(Clone, Copy)]
+struct Ranking {
+    title: &'static str,
+    value: fn(&Row) -> f64,
+    is_time: bool,
+}
+
+fn ranking(run: &Run) -> Ranking {
+    let (title, value, is_time): (_, fn(&Row) -> f64, _) = match run.subject.get("sort").and_then(Value::as_str) {
+        Some("physical-reads") => ("physical reads", |row| row.value("physical_reads").unwrap_or(0.0), false),
+        Some("logical-reads") => ("logical reads", |row| row.value("logical_reads").unwrap_or(0.0), false),
+        Some("cpu") => ("CPU", |row| row.value("cpu").unwrap_or(0.0), true),
+        _ => ("time, idle waits in it included", response_time, true),
+    };
+    Ranking { title, value, is_time }
+}
+
+/// Response time without think time, which is the client's and not the statement's.
+fn response_time(row: &Row) -> f64 {
+    row.value("response_time").unwrap_or(0.0) - row.value("think_time").unwrap_or(0.0)
+}
+
+/// Both tables; none where there is no statement.
+pub(super) fn tables(run: &Run) -> Vec<Table> {
+    let ranking = ranking(run);
+    let mut statements: Vec<Row> = rows(run, "statement").collect();
+    statements.sort_by(|a, b| (ranking.value)(b).total_cmp(&(ranking.value)(a)));
+    let top = run.subject.get("top").and_then(Value::as_u64).map_or(TOP, |top| top as usize);
+    let total: f64 = statements.iter().map(ranking.value).map(|value| value.max(0.0)).sum();
+    let shown: Vec<Row> = statements.iter().take(top).copied().filter(|row| (ranking.value)(row) > 0.0).collect();
+    times(run, &shown, total, ranking).into_iter().chain(work(&shown)).collect()
+}
+
+/// What each takes, and how much that is with those above it.
+fn times(run: &Run, shown: &[Row], total: f64, ranking: Ranking) -> Option<Table> {
+    let scale = scale(total);
+    let text = |row: &Row| {
+        let found = rows(run, "statement_text").find(|text| text.text("id") == row.text("id"));
+        found.map_or("", |row| row.text("text")).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let sum_until = |row: &Row| {
+        let until = shown.iter().position(|other| other.text("id") == row.text("id")).unwrap_or(0);
+        shown[..=until].iter().map(ranking.value).sum::<f64>()
+    };
+    let value = |row: &Row| match (ranking.value)(row) {
+        value if ranking.is_time => scale.cell(value),
+        value => count(value),
+    };
+    Table::over(shown)
+        .column("statement", Align::Left, |row| row.text("id"))
+        .column(if ranking.is_time { scale.heading } else { "blocks" }, Align::Right, value)
+        .column("%", Align::Right, |row| share((ranking.value)(row), total))
+        .column("sum %", Align::Right, |row| share(sum_until(row), total))
+        .column("text", Align::Left, text)
+        .titled(format!("statements by {}, without their recursive children", ranking.title))
+        .unless_empty()
+}
+
+/// Their time with recursive children, their rows, and what a row costs.
+fn work(shown: &[Row]) -> Option<Table> {
+    let inclusive = |row: &Row| row.value("inclusive_elapsed").unwrap_or(0.0);
+    let scale = scale(shown.iter().map(inclusive).fold(0.0, f64::max));
+    Table::over(shown)
+        .column("statement", Align::Left, |row| row.text("id"))
+        .column("exec", Align::Right, |row| row.value("executions").map(count))
+        .column("rows", Align::Right, |row| row.value("rows").map(count))
+        .column("gets", Align::Right, |row| row.value("logical_reads").map(count))
+        .optional()
+        .column("reads", Align::Right, |row| row.value("physical_reads").map(count))
+        .optional()
+        .column("gets/row", Align::Decimal, |row| per(row.value("logical_reads"), row.value("rows")))
+        .optional()
+        .column("rows/fetch", Align::Decimal, |row| per(row.value("fetched_rows"), row.value("fetches")))
+        .optional()
+        .column("parses/exec", Align::Decimal, |row| per(row.value("parses"), row.value("executions")))
+        .optional()
+        .column(format!("with children, {}", scale.heading), Align::Right, |row| scale.cell(inclusive(row)))
+        .optional()
+        .unless_empty()
+}

@@ -1,0 +1,137 @@
+//! The whole story of one statement: its text, its calls, its waits, its plans, its reads by length.
+
+use measure::Run;
+
+use super::amount::{count, counted, exact_time, of_micros, scale, share};
+use super::calls;
+use super::row::{Row, rows};
+use crate::page::number::time;
+use crate::page::table::Scale;
+use crate::page::{Align, Section, Table};
+
+/// Lines of a text that are shown; the run document has all of it.
+const TEXT_LINES_MAX: usize = 40;
+
+/// The page of the statement `id`.
+pub(super) fn sections(run: &Run, id: &str, summary: &Row) -> Vec<Section> {
+    let of = |table: &'static str| rows(run, table).filter(move |row| row.text("id") == id).collect::<Vec<Row>>();
+    let statements = of("statement");
+    let Some(row) = statements.first() else {
+        return vec![Section::Text(format!("The statement {id} is not in this profile."))];
+    };
+    let total = row.value("response_time").unwrap_or(0.0);
+    let tables = calls::table(&of("statement_call"), total).into_iter().chain(waits(&of("statement_event"), total));
+    let tables = tables.chain(plans(&of("plan_line"))).chain(histograms(&of("statement_histogram")));
+    let text = of("statement_text").first().map(|row| text(row.text("text")));
+    [head(id, row, summary)].into_iter().chain(text).chain(tables.map(Section::Table)).collect()
+}
+
+fn head(id: &str, row: &Row, summary: &Row) -> Section {
+    let own = row.value("response_time").unwrap_or(0.0);
+    let interval = summary.value("interval").unwrap_or(0.0);
+    let inclusive = row.value("inclusive_elapsed").unwrap_or(0.0);
+    let between = row.value("outside").unwrap_or(0.0);
+    let mut text = format!(
+        "statement {id}: {} own ({} % of the interval){}; its calls with recursive children take {}",
+        exact_time(own),
+        share(own, interval).unwrap_or_default().text,
+        if between > 0.0 { format!(", of it {} between its calls", time(between * 1e3)) } else { String::new() },
+        exact_time(inclusive),
+    );
+    let counts = [
+        ("executions", "execution", "executions"),
+        ("parses", "parse", "parses"),
+        ("fetches", "fetch", "fetches"),
+        ("rows", "row", "rows"),
+        ("logical_reads", "get", "gets"),
+        ("physical_reads", "read", "reads"),
+        ("errors", "error", "errors"),
+    ];
+    for (name, one, many) in counts {
+        if let Some(value) = row.value(name).filter(|value| *value > 0.0) {
+            text += &format!(", {}", counted(value, one, many));
+        }
+    }
+    Section::Text(text + ".")
+}
+
+fn text(text: &str) -> Section {
+    let mut items: Vec<String> = text.lines().take(TEXT_LINES_MAX).map(String::from).collect();
+    let lines = text.lines().count();
+    if lines > TEXT_LINES_MAX {
+        items.push(format!("({} more lines)", lines - TEXT_LINES_MAX));
+    }
+    Section::List { heading: None, items, indent: 2 }
+}
+
+fn waits(waits: &[Row], total: f64) -> Option<Table> {
+    let scale = scale(total);
+    let amount = |row: &Row| row.value("total").unwrap_or(0.0);
+    let mut sorted = waits.to_vec();
+    sorted.sort_by(|a, b| amount(b).total_cmp(&amount(a)));
+    Table::over(&sorted)
+        .column(format!("waits, {}", scale.heading), Align::Left, |wait| wait.text("event"))
+        .column("total", Align::Right, |wait| scale.cell(amount(wait)))
+        .column("%", Align::Right, |wait| share(amount(wait), total))
+        .column("count", Align::Right, |wait| wait.value("calls").map(count))
+        .column("mean", Align::Decimal, |wait| wait.value("mean").map(of_micros))
+        .column("min", Align::Decimal, |wait| wait.value("min").map(of_micros))
+        .optional()
+        .column("max", Align::Decimal, |wait| wait.value("max").map(of_micros))
+        .optional()
+        .column("blocks", Align::Right, |wait| wait.value("blocks").filter(|blocks| *blocks > 0.0).map(count))
+        .optional()
+        .unless_empty()
+}
+
+/// Each plan with what its lines do themselves.
+fn plans(lines: &[Row]) -> Vec<Table> {
+    let mut numbers: Vec<f64> = lines.iter().filter_map(|row| row.number("plan")).collect();
+    numbers.dedup();
+    let of = |number: f64| lines.iter().copied().filter(move |row| row.number("plan") == Some(number));
+    numbers.into_iter().map(|number| plan(&of(number).collect::<Vec<_>>())).collect()
+}
+
+fn plan(lines: &[Row]) -> Table {
+    let total: f64 = lines.iter().filter_map(|row| row.value("time")).map(|time| time.max(0.0)).sum();
+    let scale = scale(total);
+    let hash = lines.first().and_then(|row| row.number("plan_hash")).filter(|hash| *hash > 0.0);
+    let level = |line: &Row| line.number("level").unwrap_or(0.0).clamp(0.0, 20.0) as usize;
+    Table::over(lines)
+        .column(hash.map_or("plan".into(), |hash| format!("plan {hash}")), Align::Left, |line| {
+            format!("{}{}", "  ".repeat(level(line)), line.text("operation"))
+        })
+        .column(format!("own {}", scale.heading), Align::Right, |line| line.value("time").map(|us| scale.cell(us)))
+        .column("%", Align::Right, |line| line.value("time").and_then(|us| share(us, total)))
+        .column("rows", Align::Right, |line| line.value("rows").map(count))
+        .column("own gets", Align::Right, |line| line.value("gets").map(count))
+        .optional()
+        .column("own reads", Align::Right, |line| line.value("physical_reads").map(count))
+        .optional()
+        .column("starts", Align::Right, |line| line.value("starts").map(count))
+        .optional()
+        .done()
+}
+
+/// One histogram an event that has blocks, by calls and by time.
+fn histograms(buckets: &[Row]) -> Vec<Table> {
+    let mut events: Vec<&str> = buckets.iter().map(|row| row.text("event")).collect();
+    events.dedup();
+    let of = |event: &str| buckets.iter().copied().filter(|row| row.text("event") == event).collect::<Vec<Row>>();
+    let has_blocks = |of: &Vec<Row>| of.iter().any(|row| row.value("blocks").is_some_and(|blocks| blocks > 0.0));
+    let found = events.into_iter().map(|event| (event, of(event))).filter(|(_, of)| has_blocks(of));
+    found.map(|(event, of)| histogram(event, &of)).collect()
+}
+
+fn histogram(event: &str, buckets: &[Row]) -> Table {
+    let sum = |name: &str| buckets.iter().filter_map(|row| row.value(name)).sum::<f64>();
+    let (calls, total) = (sum("calls"), sum("total"));
+    let here = |bucket: &Row| bucket.value("calls").unwrap_or(0.0);
+    Table::over(buckets)
+        .column(format!("{event} from"), Align::Decimal, |bucket| time(bucket.number("from_us").unwrap_or(0.0) * 1e3))
+        .column("count", Align::Right, |bucket| count(here(bucket)))
+        .column("% calls", Align::Right, |bucket| share(here(bucket), calls))
+        .column("% time", Align::Right, |bucket| share(bucket.value("total").unwrap_or(0.0), total))
+        .bars("calls", Scale::Linear, |bucket| Some(here(bucket)))
+        .done()
+}

@@ -1,0 +1,120 @@
+//! The table that adds up: classes with their events, served time, idle time, interval.
+
+use measure::Run;
+use measure::wait_class::Class;
+
+use super::amount::{count, of_micros, scale, share};
+use super::row::{Row, rows};
+use crate::page::{Align, Cell, Table};
+
+/// A class as the page names it; a class that this version does not know by its key.
+pub(super) fn title(class: &str) -> String {
+    Class::with_key(class).map_or_else(|| class.replace('-', " "), |class| class.row().title.into())
+}
+
+/// The same, where waits were not traced: then what is unaccounted for holds them.
+fn title_in(run: &Run, class: &str) -> String {
+    let is_untraced = run.findings.iter().any(|finding| finding.id == "waits-not-traced");
+    match class {
+        "unaccounted-within" if is_untraced => "not traced, within calls".into(),
+        "unaccounted-between" if is_untraced => "not traced, between calls".into(),
+        _ => title(class),
+    }
+}
+
+/// The interval without think time and idle time, in microseconds: of what shares are.
+pub(super) fn served(run: &Run, summary: &Row) -> f64 {
+    let idle: f64 = rows(run, "class").filter(is_idle).filter_map(|row| row.value("total")).sum();
+    summary.value("interval").unwrap_or(0.0) - idle
+}
+
+fn is_idle(row: &Row) -> bool {
+    Class::with_key(row.text("class")).is_some_and(Class::is_idle)
+}
+
+/// A class or an event.
+struct Entry<'a> {
+    row: Row<'a>,
+    spread: Option<Row<'a>>,
+}
+
+/// One line of the table.
+struct Line<'a> {
+    name: String,
+    total: f64,
+    /// Of what its share is; nothing for idle time.
+    whole: f64,
+    is_served: bool,
+    /// None for a sum.
+    entry: Option<Entry<'a>>,
+}
+
+/// Classes by time, each with its events, with the sums under rules.
+pub(super) fn table(run: &Run, summary: &Row) -> Table {
+    let interval = summary.value("interval").unwrap_or(0.0);
+    let served = served(run, summary);
+    let sum = |name: &str, total, whole| Line { name: name.into(), total, whole, is_served: false, entry: None };
+    let (mut lines, idle): (Vec<Line>, Vec<Line>) = entries(run, served).into_iter().partition(|line| line.is_served);
+    lines.push(sum("response time", served, served));
+    if !idle.is_empty() {
+        lines.extend(idle);
+        lines.push(sum("interval", interval, 0.0));
+    }
+    let scale = scale(interval);
+    Table::over(&lines)
+        .column("where the time went", Align::Left, |line| line.name.clone())
+        .column(scale.heading, Align::Right, |line| scale.cell(line.total))
+        .column("%", Align::Right, |line| share(line.total, line.whole))
+        .column("calls", Align::Right, |line| calls(line).map(count))
+        .optional()
+        .times("mean", mean)
+        .blank(|line| mean(line).is_none())
+        .optional()
+        .column("max", Align::Decimal, |line| edge(line, "max"))
+        .optional()
+        .column("min", Align::Decimal, |line| edge(line, "min"))
+        .optional()
+        .rules(|line| line.entry.is_none())
+        .done()
+}
+
+fn calls(line: &Line) -> Option<f64> {
+    line.entry.as_ref()?.row.value("calls").filter(|calls| *calls > 0.0)
+}
+
+/// Nanoseconds of a wait; the calls of CPU time are no waits.
+fn mean(line: &Line) -> Option<f64> {
+    let is_wait = !line.entry.as_ref()?.row.text("class").starts_with("cpu");
+    Some(line.total * 1e3 / calls(line)?).filter(|_| is_wait)
+}
+
+fn edge(line: &Line, name: &str) -> Option<Cell> {
+    line.entry.as_ref()?.spread?.value(name).map(of_micros)
+}
+
+/// Served classes by time, idle ones behind them; each class before its events.
+fn entries(run: &Run, served: f64) -> Vec<Line<'_>> {
+    let mut classes: Vec<Row> = rows(run, "class").collect();
+    let rank = |row: &Row| (is_idle(row), row.text("class").starts_with("unaccounted"));
+    let total = |row: &Row| row.value("total").unwrap_or(0.0);
+    classes.sort_by(|a, b| rank(a).cmp(&rank(b)).then(total(b).total_cmp(&total(a))));
+    let mut lines = Vec::new();
+    for class in classes {
+        let is_served = !is_idle(&class);
+        let whole = if is_served { served } else { 0.0 };
+        let name = class.text("class");
+        let mut add = |name: String, row, spread| {
+            lines.push(Line { name, total: total(&row), whole, is_served, entry: Some(Entry { row, spread }) });
+        };
+        add(title_in(run, name), class, None);
+        let mut events: Vec<Row> = rows(run, "class_event").filter(|row| row.text("class") == name).collect();
+        events.sort_by(|a, b| total(b).total_cmp(&total(a)));
+        for event in events {
+            let named = rows(run, "event").find(|row| row.text("event") == event.text("event"));
+            // An event that is split between two classes has its extremes in neither alone.
+            let spread = named.filter(|row| row.value("calls") == event.value("calls"));
+            add(format!("  {}", event.text("event")), event, spread);
+        }
+    }
+    lines
+}

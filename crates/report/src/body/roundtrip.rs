@@ -1,0 +1,60 @@
+//! The round trip to the storage: which tier answered each pass and how long it took, next to the published figures.
+
+use measure::schema::{Published, reads, roundtrip};
+use measure::{Case, Metric, Run};
+
+use crate::page::parameters::{cell, heading, varying};
+use crate::page::{Align, Cell, Section, Table};
+
+/// Parameters that have columns of their own.
+const KNOWN: [&str; 3] = ["pass", "blocks_per_read", "tier"];
+
+/// The table of passes with the published figures under it.
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    vec![Section::Table(passes(&run.cases.iter().collect::<Vec<_>>())), Section::Text(published())]
+}
+
+/// The figures that started the question.
+fn published() -> String {
+    let micros = |published: Published| published.value;
+    format!(
+        "Published for one block: {} µs over a troubled NFS; {} µs where the file system cache of the host really \
+         answered; {} µs at best over a SAN with direct I/O.",
+        micros(roundtrip::NFS),
+        micros(roundtrip::PAGE_CACHE),
+        micros(roundtrip::SAN)
+    )
+}
+
+fn passes(cases: &[&Case]) -> Table {
+    let others: Vec<&str> = varying(cases).into_iter().filter(|name| !KNOWN.contains(name)).collect();
+    Table::over(cases)
+        .column("pass", Align::Left, |case| cell(case, "pass").replace('-', " "))
+        .each(&others, |table, name| table.column(heading(name), Align::Left, |case| cell(case, name)))
+        .column("a read", Align::Right, |case| cell(case, "blocks_per_read"))
+        .column("answered by", Align::Left, |case| {
+            case.parameter("tier").unwrap_or_else(|| "not known".into()).replace('-', " ")
+        })
+        .column("reads", Align::Right, |case| Cell::or_absent(counted(case).map(Cell::count)))
+        .optional()
+        .times("per read", |case| latency(case, |metric| Some(metric.median())))
+        .optional()
+        .times("p90", |case| latency(case, |metric| metric.statistics.p90))
+        .optional()
+        .times("p99", |case| latency(case, |metric| metric.statistics.p99))
+        .optional()
+        .times("min", |case| latency(case, |metric| Some(metric.statistics.min)))
+        .optional()
+        .done()
+}
+
+/// On a server a sample is the mean of a statement's reads, which are counted apart.
+fn counted(case: &Case) -> Option<f64> {
+    let on_server = roundtrip::BLOCKS_READ.in_case(case).map(|metric| metric.statistics);
+    let on_server = on_server.map(|statistics| statistics.mean * statistics.n as f64);
+    on_server.or_else(|| reads::READ_LATENCY.in_case(case).map(|metric| metric.statistics.n as f64))
+}
+
+fn latency(case: &Case, value: fn(&Metric) -> Option<f64>) -> Option<f64> {
+    reads::READ_LATENCY.in_case(case)?.nanos_of(value)
+}

@@ -1,0 +1,149 @@
+//! One question by several access paths: what a row costs by each, with a chart of it and the published figures.
+
+mod label;
+mod processor;
+
+use measure::schema::scan;
+use measure::{Case, Metric, Run, Unit};
+
+use super::subjects::{self, comparison, subject};
+use crate::page::number::grouped;
+use crate::page::table::Scale;
+use crate::page::{Align, Cell, Section, Table};
+use label::{label, published};
+
+/// The subjects side by side, the paths with their chart, what the processor did, and the published figures.
+pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let cases: Vec<&Case> = run.cases.iter().collect();
+    let mut tables = if subjects::are_named(&cases) { side_by_side(&cases) } else { Vec::new() };
+    tables.push(paths(&cases));
+    tables.extend(processor::tables(&cases));
+    tables.extend([indexes(&cases), sizes(&cases), published_table(&cases)].into_iter().flatten());
+    tables.into_iter().map(Section::Table).collect()
+}
+
+fn is_counted(cases: &[&Case]) -> bool {
+    cases.iter().any(|case| median(case, "instructions_per_row").is_some())
+}
+
+/// What a row and a pass cost on each subject.
+fn side_by_side(cases: &[&Case]) -> Vec<Table> {
+    let shown = [
+        ("row_time", "Nanoseconds of CPU for a row, everything in memory:"),
+        ("instructions_per_row", "Instructions for a row:"),
+        ("gets", "Blocks got in one pass:"),
+    ];
+    let table = |(metric, title): (&str, &str)| {
+        let value = |case: &Case| match case.metric(metric)? {
+            count if metric == "gets" => Some(Cell::count(count.median())),
+            other => Some(Cell::median(other)),
+        };
+        let table = comparison(cases, ("path", &label), &value, &|case| published(metric, case))?;
+        Some(Table { title: Some(title.into()), ..table })
+    };
+    shown.into_iter().filter_map(table).collect()
+}
+
+fn paths(cases: &[&Case]) -> Table {
+    let is_counted = is_counted(cases);
+    Table::over(cases)
+        .column("path", Align::Left, |case| label(case))
+        .column("gets", Align::Right, |case| count(case, "gets"))
+        .column("ns/row", Align::Decimal, |case| Cell::or_absent(digits(case, "row_time")))
+        // With instructions they stand in a table of their own, where they may be another kernel's.
+        .column("cycles/row", Align::Decimal, |case| digits(case, "cycles_per_row").filter(|_| !is_counted))
+        .optional()
+        .column("ns/get", Align::Decimal, |case| digits(case, "get_time"))
+        .optional()
+        .bars("log scale", Scale::Logarithmic, |case| scan::ROW_TIME.nanos(case))
+        .groups(|case| subject(case))
+        .done()
+}
+
+/// How the indexes lie to the rows, and how often their scans came to a block.
+fn indexes(cases: &[&Case]) -> Option<Table> {
+    let of_index = ["clustering_factor", "index_blocks", "correlation"];
+    let has_any = |case: &&Case| of_index.iter().any(|name| case.metric(name).is_some());
+    let indexes: Vec<&Case> = cases.iter().copied().filter(has_any).collect();
+    Table::over(&indexes)
+        .column("index", Align::Left, |case| label(case).trim_start_matches("index, ").to_string())
+        .column("clustering factor", Align::Right, |case| count(case, "clustering_factor"))
+        .optional()
+        .column("correlation", Align::Decimal, |case| digits(case, "correlation"))
+        .optional()
+        .column("leaves", Align::Right, |case| count(case, "leaf_blocks"))
+        .optional()
+        .column("index blocks", Align::Right, |case| count(case, "index_blocks"))
+        .optional()
+        .column("visits/block", Align::Decimal, |case| digits(case, "visits_per_block"))
+        .column("pinned revisits", Align::Right, |case| count(case, "pinned_revisits"))
+        .optional()
+        .groups(|case| subject(case))
+        .unless_empty()
+}
+
+/// What the scans went through, how small it is, and how fast it went next to a read in sequence.
+fn sizes(cases: &[&Case]) -> Option<Table> {
+    let scans: Vec<&Case> = cases.iter().copied().filter(|case| case.metric("clustering_factor").is_none()).collect();
+    let rate = |case: &Case| scan::BANDWIDTH.median(case).map(|mebibytes| mebibytes * f64::from(1 << 20) / 1e9);
+    Table::over(&scans)
+        .column("what was read", Align::Left, |case| label(case))
+        .column("blocks", Align::Right, |case| count(case, "blocks"))
+        .column("not cached", Align::Right, |case| count(case, "physical_reads").filter(|cell| cell.value > Some(0.0)))
+        .optional()
+        .column("bytes read", Align::Right, |case| scan::BYTES_TOUCHED.median(case).map(Cell::bytes))
+        .optional()
+        .column("GB/s", Align::Decimal, |case| rate(case).map(|rate| Cell::digits(rate, Unit::Ratio)))
+        .optional()
+        .column("% of sequential", Align::Decimal, |case| digits(case, "bandwidth_share"))
+        .optional()
+        .column("× smaller", Align::Decimal, |case| digits(case, "compression_ratio"))
+        .optional()
+        .groups(|case| subject(case))
+        .unless_empty()
+}
+
+/// The published figures of the paths that are here.
+fn published_table(cases: &[&Case]) -> Option<Table> {
+    let mut rows: Vec<&Case> = Vec::new();
+    for case in cases {
+        let has_figures = scan::EXPERIMENT.published.iter().any(|one| !one.case.is_empty() && one.is_of(case));
+        if has_figures && !rows.iter().any(|known| label::path(known) == label::path(case)) {
+            rows.push(case);
+        }
+    }
+    let is_counted = is_counted(cases);
+    // Where there are counts, the published ones stand next to them.
+    let count = |metric: &str, case: &Case| published(metric, case).filter(|_| !is_counted);
+    let title = format!(
+        "Published in {}, {} rows in {} blocks:",
+        scan::TABLE_ROWS.source,
+        grouped(scan::TABLE_ROWS.value as u64),
+        grouped(scan::TABLE_BLOCKS.value as u64)
+    );
+    Table::over(&rows)
+        .column("published", Align::Left, |case| label::of_path(&label::path(case)))
+        .column("CPU s", Align::Right, |case| published("cpu", case))
+        .column("gets", Align::Right, |case| published("gets", case))
+        .column("ns/row", Align::Right, |case| published("row_time", case))
+        .column("instr/row", Align::Right, |case| count("instructions_per_row", case))
+        .optional()
+        .column("cycles/row", Align::Right, |case| count("cycles_per_row", case))
+        .optional()
+        .column("IPC", Align::Right, |case| count("ipc", case))
+        .optional()
+        .titled(title)
+        .unless_empty()
+}
+
+fn median(case: &Case, name: &str) -> Option<f64> {
+    case.metric(name).map(Metric::median)
+}
+
+fn digits(case: &Case, name: &str) -> Option<Cell> {
+    case.metric(name).map(Cell::median)
+}
+
+fn count(case: &Case, name: &str) -> Option<Cell> {
+    median(case, name).map(|value| Cell::count(value.max(0.0)))
+}

@@ -1,0 +1,134 @@
+//! Cells: a value with its unit and its spread, and the text that a person reads.
+
+use measure::schema::{Bound, Published};
+use measure::{Metric, Unit};
+
+use super::number::{ABSENT, bytes, grouped, three_digits, time, with_unit};
+
+/// One cell of a table. In a column of bars the value is the length, from 0 to 1.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cell {
+    /// The value as a person reads it, with its unit where the column has none.
+    pub text: String,
+    /// The number, where the cell has one.
+    pub value: Option<f64>,
+    /// What it is counted in.
+    pub unit: Option<Unit>,
+    /// The ends of the range around it.
+    pub spread: Option<(f64, f64)>,
+}
+
+impl Cell {
+    /// A number in a unit, written as `text`.
+    pub(crate) fn number(text: impl Into<String>, value: f64, unit: Unit) -> Cell {
+        Cell { text: text.into(), value: Some(value), unit: Some(unit), spread: None }
+    }
+
+    /// What was not measured.
+    pub(crate) fn absent() -> Cell {
+        ABSENT.into()
+    }
+
+    /// The cell, or the sign of what was not measured.
+    pub(crate) fn or_absent(cell: Option<Cell>) -> Cell {
+        cell.unwrap_or_else(Cell::absent)
+    }
+
+    /// Three significant digits; the column names the unit.
+    pub(crate) fn digits(value: f64, unit: Unit) -> Cell {
+        Cell::number(three_digits(value), value, unit)
+    }
+
+    /// The median of a metric at three significant digits; the column names the unit.
+    pub(crate) fn median(metric: &Metric) -> Cell {
+        Cell::digits(metric.median(), metric.unit).with_spread(metric)
+    }
+
+    /// A figure as it was published.
+    pub(crate) fn published(published: &Published) -> Cell {
+        let bound = match published.bound {
+            Bound::Exactly => "",
+            Bound::About => "about ",
+            Bound::Above => "> ",
+            Bound::Below => "< ",
+        };
+        let number = match published.value {
+            value if value >= 1e6 => format!("{} M", value / 1e6),
+            value => value.to_string(),
+        };
+        Cell::number(format!("{bound}{number}"), published.value, published.unit)
+    }
+
+    /// A whole number with thin separators. One from a damaged source may be below zero.
+    pub(crate) fn count(value: f64) -> Cell {
+        let sign = if value <= -1.0 { "-" } else { "" };
+        Cell::number(format!("{sign}{}", grouped(value.abs().round() as u64)), value, Unit::Count)
+    }
+
+    /// Nanoseconds in the unit that suits them.
+    pub(crate) fn time(nanos: f64) -> Cell {
+        Cell::number(time(nanos), nanos, Unit::Nanoseconds)
+    }
+
+    /// Bytes in the unit that suits them.
+    pub(crate) fn bytes(value: f64) -> Cell {
+        Cell::number(bytes(value), value, Unit::Bytes)
+    }
+
+    /// Three digits and the sign of per cent.
+    pub(crate) fn percent(value: f64) -> Cell {
+        Cell::number(format!("{} %", three_digits(value)), value, Unit::Percent)
+    }
+
+    /// How many times.
+    pub(crate) fn times(ratio: f64) -> Cell {
+        Cell::number(format!("{} ×", three_digits(ratio)), ratio, Unit::Ratio)
+    }
+
+    /// A value of any unit.
+    pub(crate) fn quantity(value: f64, unit: Unit) -> Cell {
+        Cell::number(with_unit(value, unit), value, unit)
+    }
+
+    /// Mean and standard deviation; the column names the unit.
+    pub(crate) fn mean(metric: &Metric) -> Cell {
+        let statistics = &metric.statistics;
+        let mean = three_digits(statistics.mean);
+        let text = statistics.stddev.map_or(mean.clone(), |sd| format!("{mean} ± {}", three_digits(sd)));
+        Cell::number(text, statistics.mean, metric.unit).with_spread(metric)
+    }
+
+    /// The cell with the range of the metric's samples, in the metric's unit.
+    pub(crate) fn with_spread(self, metric: &Metric) -> Cell {
+        let high = metric.statistics.p90.unwrap_or(metric.statistics.max);
+        Cell { spread: (metric.statistics.n > 1).then_some((metric.statistics.min, high)), ..self }
+    }
+
+    /// A bar: how long it is, of the longest.
+    pub(crate) fn bar(share: Option<f64>) -> Cell {
+        Cell { value: share, ..Cell::default() }
+    }
+
+    /// Whether there is nothing to read.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.text.is_empty() || self.text == ABSENT
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Cell {
+        Cell { text, ..Cell::default() }
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Cell {
+        String::from(text).into()
+    }
+}
+
+impl From<Option<Cell>> for Cell {
+    fn from(cell: Option<Cell>) -> Cell {
+        cell.unwrap_or_default()
+    }
+}

@@ -1,0 +1,144 @@
+//! Numbers as people read them: three significant digits, thin separators, a unit that keeps the digits few.
+
+use measure::Unit;
+pub(crate) use measure::quantity::grouped;
+
+/// What stands where there is no number.
+pub(crate) const ABSENT: &str = "–";
+
+/// Units of time with their length in ns, ascending.
+const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
+
+/// Largest number that a column shows in the unit of its smallest, and how far its values may lie apart, before each
+/// value gets its own unit: beyond, one of them has too many digits or the column too much air.
+const COLUMN_VALUE_MAX: f64 = 10_000.0;
+const COLUMN_RATIO_MAX: f64 = 1_000.0;
+
+/// Three significant digits, all digits before the point: `1.13`, `17.0`, `447`, `16 949`.
+pub(crate) fn three_digits(value: f64) -> String {
+    let rounded = rounded(value);
+    let magnitude = rounded.abs();
+    if !rounded.is_finite() {
+        return ABSENT.into();
+    }
+    if magnitude >= 1e15 || (magnitude > 0.0 && magnitude < 1e-6) {
+        return format!("{rounded:.2e}");
+    }
+    if magnitude >= 1000.0 {
+        let sign = if rounded < 0.0 { "-" } else { "" };
+        return format!("{sign}{}", grouped(value.abs().round() as u64));
+    }
+    let decimals = if magnitude == 0.0 { 0 } else { (2 - magnitude.log10().floor() as i32).max(0) as usize };
+    format!("{rounded:.decimals$}")
+}
+
+/// How many times: one digit after the point below 10, none above.
+pub(crate) fn times(ratio: f64) -> String {
+    match ratio {
+        _ if !ratio.is_finite() => ABSENT.into(),
+        _ if ratio < 0.095 => three_digits(ratio),
+        _ if ratio < 0.995 => format!("{ratio:.2}"),
+        _ if ratio < 9.95 => format!("{ratio:.1}"),
+        _ if ratio < 1e15 => grouped(ratio.round() as u64),
+        _ => three_digits(ratio),
+    }
+}
+
+/// A ratio that stands near 1: two digits after the point below 10.
+pub(crate) fn ratio(value: f64) -> String {
+    if value.is_finite() && (0.1..9.995).contains(&value) { format!("{value:.2}") } else { three_digits(value) }
+}
+
+/// A time in the unit that keeps its number between 1 and 1000.
+pub(crate) fn time(nanos: f64) -> String {
+    let (symbol, length) = unit_for(nanos);
+    format!("{} {symbol}", three_digits(nanos / length))
+}
+
+/// The symbol and the length in ns of the unit in which `nanos` reads best.
+pub(crate) fn unit_for(nanos: f64) -> (&'static str, f64) {
+    let largest = TIME_UNITS.iter().rev().find(|(_, length)| rounded(nanos).abs() >= *length);
+    *largest.unwrap_or(&TIME_UNITS[0])
+}
+
+/// Times of one column, in one unit where the values allow it, else each in its own; absent ones as a dash.
+pub(crate) fn time_column(values: &[Option<f64>]) -> Vec<String> {
+    let known = || values.iter().flatten().copied().filter(|value| value.is_finite() && *value > 0.0);
+    let smallest = known().fold(f64::INFINITY, f64::min);
+    let largest = known().fold(0.0, f64::max);
+    let (symbol, length) = unit_for(smallest);
+    let is_shared = largest / length < COLUMN_VALUE_MAX && largest / smallest < COLUMN_RATIO_MAX;
+    let shared = |nanos: f64| format!("{} {symbol}", three_digits(nanos / length));
+    let cell = |nanos: f64| if is_shared { shared(nanos) } else { time(nanos) };
+    values.iter().map(|value| value.map_or(ABSENT.into(), cell)).collect()
+}
+
+/// Bytes in the binary unit that keeps the number between 1 and 1024.
+pub(crate) fn bytes(value: f64) -> String {
+    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let unit = units.iter().find(|(_, shift)| value >= (1_u64 << shift) as f64);
+    let Some((symbol, shift)) = unit else { return format!("{} B", three_digits(value)) };
+    let scaled = value / (1_u64 << shift) as f64;
+    if scaled.fract() == 0.0 && scaled < 1e6 {
+        format!("{scaled} {symbol}")
+    } else {
+        format!("{} {symbol}", three_digits(scaled))
+    }
+}
+
+/// Any value with its unit.
+pub(crate) fn with_unit(value: f64, unit: Unit) -> String {
+    if let Some(length) = unit.nanoseconds() {
+        return time(value * length);
+    }
+    match unit {
+        Unit::Count if value.fract() == 0.0 && (0.0..1e15).contains(&value) => grouped(value as u64),
+        Unit::Count | Unit::Ratio => three_digits(value),
+        Unit::Bytes => bytes(value),
+        Unit::PerSecond => format!("{} /s", three_digits(value)),
+        other => format!("{} {}", three_digits(value), other.symbol()),
+    }
+}
+
+/// `value` to three significant digits.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.2e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::quantity::THIN_SPACE;
+    use proptest::prelude::*;
+
+    #[test]
+    fn three_digits_are_significant() {
+        let shown = |value: f64| three_digits(value).replace(THIN_SPACE, " ");
+        let expected = [(1.13, "1.13"), (17.0, "17.0"), (446.6, "447"), (999.6, "1 000"), (16949.2, "16 949")];
+        expected.iter().for_each(|(value, text)| assert_eq!(shown(*value), *text));
+        assert_eq!((shown(0.035).as_str(), shown(0.0).as_str(), shown(-2.5).as_str()), ("0.0350", "0", "-2.50"));
+        assert_eq!(shown(f64::NAN), ABSENT);
+    }
+
+    #[test]
+    fn a_time_never_shows_a_thousand_of_a_unit() {
+        assert_eq!(time(999.6), "1.00 µs");
+        assert_eq!(time(0.28), "0.280 ns");
+        assert_eq!(time(63_100.0), "63.1 µs");
+        assert_eq!(time(-4_090_000.0), "-4.09 ms");
+    }
+
+    #[test]
+    fn a_column_keeps_one_unit_until_its_values_are_too_far_apart() {
+        assert_eq!(time_column(&[Some(98e3), Some(1.5e6), None]), ["98.0 µs", "1\u{202f}500 µs", ABSENT]);
+        assert_eq!(time_column(&[Some(98e3), Some(2e9)]), ["98.0 µs", "2.00 s"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_number_is_too_strange_to_print(value in any::<f64>()) {
+            prop_assert!(!three_digits(value).is_empty() && time(value).len() < 40);
+            prop_assert!(times(value).len() < 40 && ratio(value).len() < 40 && bytes(value).len() < 40);
+        }
+    }
+}

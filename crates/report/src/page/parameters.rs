@@ -1,0 +1,80 @@
+//! Parameters of cases: which vary, which are common to all, and how they read.
+
+use measure::Case;
+use measure::case::plain;
+use serde_json::Value;
+
+use super::number::bytes;
+
+/// The parameter of cases that check others.
+pub(crate) const CHECK: &str = "check";
+
+/// Parameters that are counted in bytes.
+const IN_BYTES: [&str; 7] = ["block_size", "span", "offset", "distance", "size", "length", "payload"];
+
+/// The parameters that every case has with one and the same value, in the order of the first case.
+///
+/// Cases that check others have parameters of their own and do not count.
+pub(crate) fn constant(cases: &[Case]) -> impl Iterator<Item = (&str, &Value)> {
+    let measured = || cases.iter().filter(|case| !case.parameters.contains_key(CHECK));
+    let first = measured().next().map(|case| &case.parameters);
+    let shared = move |name: &str, value: &Value| measured().all(|case| case.parameters.get(name) == Some(value));
+    first
+        .into_iter()
+        .flatten()
+        .filter(move |(name, value)| shared(name, value))
+        .map(|(name, value)| (name.as_str(), value))
+}
+
+/// The names of the parameters that differ between cases, in the order of their first appearance.
+pub(crate) fn varying<'a>(cases: &[&'a Case]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for (name, value) in cases.iter().flat_map(|case| &case.parameters) {
+        let is_shared = cases.iter().all(|case| case.parameters.get(name) == Some(value));
+        if !is_shared && !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// A parameter's value as a table shows it.
+pub(crate) fn shown(name: &str, value: &Value) -> String {
+    match value.as_f64() {
+        Some(number) if IN_BYTES.contains(&name) => bytes(number),
+        _ => plain(value),
+    }
+}
+
+/// The value of `name` in `case` as a table shows it; empty where the case does not have it.
+pub(crate) fn cell(case: &Case, name: &str) -> String {
+    case.parameters.get(name).map_or(String::new(), |value| shown(name, value))
+}
+
+/// A parameter with its value, as a phrase: `depth 32`, `8 KiB blocks`, `direct`.
+pub(crate) fn described(name: &str, value: &Value) -> String {
+    let text = shown(name, value);
+    match (name, text.as_str()) {
+        ("direct", "true") => "direct".into(),
+        ("direct", "false") => "buffered".into(),
+        ("block_size", size) => format!("{size} blocks"),
+        ("pattern", "apart") => "one distance apart".into(),
+        ("pattern" | "io_method" | "pass" | "zone" | "rung" | "segment", word) => word.into(),
+        ("duration", seconds) => format!("duration {seconds} s"),
+        ("rate", rate) => format!("rate {rate}/s"),
+        ("workers", "1") => "1 worker".into(),
+        ("workers", count) => format!("{count} workers"),
+        _ => format!("{} {text}", heading(name)),
+    }
+}
+
+/// A parameter's name as a heading.
+pub(crate) fn heading(name: &str) -> String {
+    name.replace('_', " ")
+}
+
+/// The varying parameters of a case in one phrase.
+pub(crate) fn phrase(case_parameters: &measure::Parameters, names: &[&str]) -> String {
+    let known = names.iter().filter_map(|name| Some(described(name, case_parameters.get(*name)?)));
+    known.collect::<Vec<_>>().join(", ")
+}

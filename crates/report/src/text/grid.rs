@@ -1,0 +1,335 @@
+//! A table in lines of text: decimal points aligned, and what does not fit left out, shortened or turned into records.
+//!
+//! This is the one place that decides what happens to columns that the width does not hold.
+
+use std::collections::HashSet;
+
+use super::bar;
+use super::style::Style;
+use super::wrap::{clean, shorten, shorten_path, width};
+use crate::page::{Align, Cell, Table};
+
+/// Columns of the terminal between two columns of a table.
+const GAP: usize = 2;
+
+/// Fewest columns of the terminal that a column of texts is shortened to; with less, no text is recognized.
+const TEXT_COLUMNS_MIN: usize = 12;
+
+/// Columns that the lines of a record stand in.
+const INDENT: usize = 2;
+
+/// Longest bar in columns of the terminal, and the shortest that is worth drawing.
+const BAR_CELLS_MAX: usize = 24;
+const BAR_CELLS_MIN: usize = 6;
+
+/// A column of texts.
+#[derive(Clone)]
+struct Column {
+    heading: String,
+    align: Align,
+    is_optional: bool,
+    cells: Vec<String>,
+}
+
+/// A table as texts.
+struct Grid<'a> {
+    columns: Vec<Column>,
+    rows: usize,
+    groups: Vec<(usize, String)>,
+    rules: &'a [usize],
+}
+
+/// The table in lines of at most the style's width, one a row: bars go first, then optional columns, then texts are
+/// shortened. Where that does not suffice, or two rows would have the same name, each row becomes several lines, one a
+/// column, and nothing more is left out: a number without its middle is another number.
+pub(super) fn render(table: &Table, style: &Style) -> String {
+    let mut grid = Grid::of(table, style);
+    if grid.width_min() > style.width {
+        return grid.records(style);
+    }
+    while grid.width() > style.width {
+        let Some(last) = grid.columns.iter().rposition(|column| column.is_optional) else { break };
+        grid.columns.remove(last);
+    }
+    let names = grid.names();
+    let whole = grid.columns.clone();
+    while grid.width() > style.width && grid.shorten_widest_text() {}
+    if grid.names() < names {
+        grid.columns = whole;
+        return grid.records(style);
+    }
+    grid.lines(style)
+}
+
+impl Column {
+    fn width(&self) -> usize {
+        self.cells.iter().chain([&self.heading]).map(|cell| width(cell)).max().unwrap_or(0)
+    }
+
+    fn is_text(&self) -> bool {
+        matches!(self.align, Align::Left | Align::Path | Align::Word | Align::Bar)
+    }
+
+    fn is_shortened(&self) -> bool {
+        matches!(self.align, Align::Left | Align::Path)
+    }
+}
+
+impl Grid<'_> {
+    /// The texts of a table, with bars where they fit next to everything else.
+    fn of<'a>(table: &'a Table, style: &Style) -> Grid<'a> {
+        let is_left_out = |cells: &[Cell]| cells.iter().all(Cell::is_blank);
+        let mut columns: Vec<Column> = Vec::new();
+        let mut bars = Vec::new();
+        for column in &table.columns {
+            if column.align == Align::Bar {
+                bars.push((columns.len(), column));
+            } else if !(column.is_optional && is_left_out(&column.cells)) {
+                let mut cells: Vec<String> = column.cells.iter().map(|cell| clean(&cell.text)).collect();
+                if column.align == Align::Decimal {
+                    cells = align_points(&cells);
+                }
+                let (heading, is_optional) = (clean(&column.heading), column.is_optional);
+                columns.push(Column { heading, align: column.align, is_optional, cells });
+            }
+        }
+        let groups = table.groups.iter().map(|(row, text)| (*row, clean(text))).collect();
+        let mut grid = Grid { columns, rows: table.rows(), groups, rules: &table.rules };
+        let left = style.width.saturating_sub(grid.width()) / bars.len().max(1);
+        let cells = left.saturating_sub(GAP).min(BAR_CELLS_MAX);
+        let heading = bars.iter().map(|(_, column)| width(&column.heading)).max().unwrap_or(0);
+        if cells >= BAR_CELLS_MIN.max(heading) {
+            for (index, column) in bars.into_iter().rev() {
+                let bar = |cell: &Cell| cell.value.map_or(String::new(), |share| bar::draw(share, cells, style));
+                let cells = column.cells.iter().map(bar).collect();
+                let (heading, align) = (clean(&column.heading), Align::Bar);
+                grid.columns.insert(index, Column { heading, align, is_optional: true, cells });
+            }
+        }
+        grid
+    }
+
+    /// How many different texts the first column has: rows that were told apart by it must stay so.
+    fn names(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.cells.iter().collect::<HashSet<_>>().len())
+    }
+
+    /// Takes one column of the terminal from the widest text column; false when all are at their least.
+    fn shorten_widest_text(&mut self) -> bool {
+        let texts = self.columns.iter_mut().filter(|column| column.is_shortened());
+        let Some(widest) = texts.max_by_key(|column| column.width()) else { return false };
+        let columns = widest.width();
+        if columns <= TEXT_COLUMNS_MIN {
+            return false;
+        }
+        let shortened = if widest.align == Align::Path { shorten_path } else { shorten };
+        widest.heading = shorten(&widest.heading, columns - 1);
+        widest.cells.iter_mut().for_each(|cell| *cell = shortened(cell, columns - 1));
+        true
+    }
+
+    /// Columns of the terminal below which the table cannot go without spoiling what it says.
+    fn width_min(&self) -> usize {
+        let needed = self.columns.iter().filter(|column| !column.is_optional).map(|column| {
+            let width = column.width();
+            GAP + if column.is_shortened() { width.min(TEXT_COLUMNS_MIN) } else { width }
+        });
+        needed.sum::<usize>().saturating_sub(GAP)
+    }
+
+    /// Columns of the terminal that the table takes.
+    fn width(&self) -> usize {
+        self.columns.iter().map(|column| column.width() + GAP).sum::<usize>().saturating_sub(GAP)
+    }
+
+    /// The lines of text over a row.
+    fn over(&self, row: usize) -> impl Iterator<Item = String> {
+        self.groups.iter().filter(move |(over, _)| *over == row).map(|(_, text)| text.clone())
+    }
+
+    /// Each row as a line with its first cell and one line for each further cell, behind its heading. What the first
+    /// cells are stands over all of them.
+    fn records(&self, style: &Style) -> String {
+        let columns: Vec<&Column> = self.columns.iter().filter(|column| column.align != Align::Bar).collect();
+        let headings = columns.iter().skip(1).map(|column| width(&column.heading)).max().unwrap_or(0);
+        let first = columns.first().filter(|column| column.is_text() && !column.heading.is_empty());
+        let mut lines: Vec<String> = first.map(|column| format!("{}:", column.heading)).into_iter().collect();
+        for row in 0..self.rows {
+            lines.extend(self.over(row));
+            for (number, column) in columns.iter().enumerate() {
+                // Points have nothing to stand under here.
+                let cell = column.cells[row].split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+                let heading = &column.heading;
+                let is_named = !heading.is_empty() && (number > 0 || !column.is_text());
+                match (number, is_named) {
+                    _ if cell.is_empty() => {}
+                    (0, true) => lines.push(format!("{heading} {cell}")),
+                    (0, false) => lines.push(cell),
+                    (_, false) => lines.push(format!("{:INDENT$}{cell}", "")),
+                    (_, true) => {
+                        let gap = headings - width(heading) + GAP;
+                        let room = style.width.saturating_sub(INDENT + headings + GAP);
+                        let cell = if column.align == Align::Path { shorten_path(&cell, room) } else { cell };
+                        lines.push(format!("{:INDENT$}{heading}{:gap$}{cell}", "", ""));
+                    }
+                }
+            }
+        }
+        lines.iter().map(|line| shorten(line, style.width)).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The heading and one line a row, with the lines and rules between them.
+    fn lines(&self, style: &Style) -> String {
+        let widths: Vec<usize> = self.columns.iter().map(Column::width).collect();
+        let line = |cell: &dyn Fn(usize) -> String| {
+            let mut line = String::new();
+            for (index, column) in self.columns.iter().enumerate() {
+                let cell = cell(index);
+                let room = widths[index] - width(&cell);
+                let (before, after) = if column.is_text() { (0, room) } else { (room, 0) };
+                let gap = if index == 0 { 0 } else { GAP };
+                line += &format!("{:gap$}{:before$}{cell}{:after$}", "", "", "");
+            }
+            shorten(line.trim_end(), style.width)
+        };
+        let amounts = self.columns.iter().position(|column| !column.is_text());
+        let longest = |index: usize| self.columns[index].cells.iter().map(|cell| width(cell)).max().unwrap_or(0);
+        let rule = |index: usize| if Some(index) == amounts { "-".repeat(longest(index)) } else { String::new() };
+        let mut lines = vec![style.bold(&line(&|index| self.columns[index].heading.clone()))];
+        for row in 0..self.rows {
+            lines.extend(self.over(row).map(|text| shorten(&text, style.width)));
+            lines.extend(self.rules.contains(&row).then(|| line(&rule)));
+            lines.push(line(&|index| self.columns[index].cells[row].clone()));
+        }
+        lines.join("\n")
+    }
+}
+
+/// Cells of one width in which decimal points and units stand under each other.
+fn align_points<T: AsRef<str>>(cells: &[T]) -> Vec<String> {
+    let parts: Vec<[&str; 3]> = cells.iter().map(|cell| split_number(cell.as_ref())).collect();
+    let widest = |part: usize| parts.iter().map(|parts| width(parts[part])).max().unwrap_or(0);
+    let (before, after, rest) = (widest(0), widest(1), widest(2));
+    let padded = |[whole, fraction, unit]: &[&str; 3]| {
+        let (left, middle) = (before - width(whole), after - width(fraction));
+        let right = rest - width(unit);
+        format!("{:left$}{whole}{fraction}{:middle$}{unit}{:right$}", "", "", "")
+    };
+    parts.iter().map(padded).collect()
+}
+
+/// A cell as its digits before the point, the point with the digits after it, and the rest.
+fn split_number(cell: &str) -> [&str; 3] {
+    let is_whole = |character: char| character.is_ascii_digit() || matches!(character, '-' | '–' | '\u{202f}');
+    let point = cell.find(|character| !is_whole(character)).unwrap_or(cell.len());
+    let (whole, rest) = cell.split_at(point);
+    let is_fraction = |character: char| character.is_ascii_digit() || character == '.';
+    let end = if rest.starts_with('.') { rest.find(|character| !is_fraction(character)) } else { Some(0) };
+    let mut end = end.unwrap_or(rest.len());
+    // The exponent of a very small number is no unit.
+    if let Some(exponent) = rest[end..].strip_prefix("e-") {
+        end += 2 + exponent.find(|character: char| !character.is_ascii_digit()).unwrap_or(exponent.len());
+    }
+    let (fraction, unit) = rest.split_at(end);
+    [whole, fraction, unit]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table of texts: columns with their headings, and rows.
+    fn table(columns: &[(&str, Align, bool)], rows: &[&[&str]]) -> Table {
+        columns
+            .iter()
+            .enumerate()
+            .fold(Table::over(rows), |table, (index, (heading, align, is_optional))| {
+                let table = table.column(*heading, *align, |row| row.get(index).copied().unwrap_or_default());
+                if *is_optional { table.optional() } else { table }
+            })
+            .done()
+    }
+
+    fn at_width(table: &Table, width: usize) -> String {
+        render(table, &Style { width, ..Style::default() })
+    }
+
+    #[test]
+    fn decimal_points_and_units_stand_under_each_other() {
+        assert_eq!(
+            align_points(&["1.81e-7", "12.5", "3 e-mails"]),
+            [" 1.81e-7        ", "12.5            ", " 3       e-mails"]
+        );
+        let cells = align_points(&["1.13 ns", "17.0 ns", "447 ns", "290 ns / block", "–"]);
+        assert_eq!(
+            cells,
+            ["  1.13 ns        ", " 17.0  ns        ", "447    ns        ", "290    ns / block", "  –              "]
+        );
+    }
+
+    #[test]
+    fn wide_characters_take_the_columns_that_a_terminal_gives_them() {
+        let table =
+            table(&[("路径", Align::Left, false), ("n", Align::Right, false)], &[&["表", "1"], &["a table", "22"]]);
+        assert_eq!(at_width(&table, 40), "路径      n\n表        1\na table  22");
+    }
+
+    #[test]
+    fn a_table_that_is_too_wide_gives_up_its_optional_columns_last_first() {
+        let columns = [("a", Align::Left, false), ("bbbbbbbb", Align::Right, true), ("cccccccc", Align::Right, true)];
+        assert_eq!(at_width(&table(&columns, &[&["x", "1", "2"]]), 15), "a  bbbbbbbb\nx         1");
+    }
+
+    #[test]
+    fn bars_take_the_room_that_is_left_and_go_before_a_number_does() {
+        let bars = |rows| {
+            let of = |row: &f64| Some(*row);
+            let table = Table::over(rows).column("n", Align::Right, |row: &f64| row.to_string());
+            table.bars("log scale", crate::page::table::Scale::Linear, of).done()
+        };
+        let table = bars(&[1.0, 2.0]);
+        assert_eq!(at_width(&table, 13), "n  log scale\n1  █████\n2  ██████████");
+        assert_eq!(at_width(&table, 10), "n\n1\n2");
+        let widest = at_width(&table, 100);
+        assert_eq!(widest.lines().map(width).max(), Some(3 + BAR_CELLS_MAX));
+    }
+
+    #[test]
+    fn a_rule_stands_over_a_sum_and_is_as_wide_as_the_amounts() {
+        let rows = [("a", "1.000"), ("sum", "10.000")];
+        let table = Table::over(&rows).column("what", Align::Left, |row| row.0);
+        let table = table.column("seconds", Align::Right, |row| row.1).rules(|row| row.0 == "sum").done();
+        assert_eq!(at_width(&table, 40), "what  seconds\na       1.000\n       ------\nsum    10.000");
+    }
+
+    #[test]
+    fn a_number_that_fits_nowhere_is_never_shortened() {
+        let columns = [
+            ("bytes", Align::Right, false),
+            ("5 columns", Align::Decimal, false),
+            ("range of it", Align::Word, true),
+            ("", Align::Left, false),
+        ];
+        let rows: [&[&str]; 2] = [&["2500", "0.0611 | 1.44", "58.0–91.7 ns", "3 warnings"], &["25", "0.716 | 5.52"]];
+        let expected = "bytes 2500\n  5 columns    0.0611 | 1.44\n  range of it  58.0–91.7 ns\n  3 warnings\n\
+                        bytes 25\n  5 columns    0.716 | 5.52";
+        assert_eq!(at_width(&table(&columns, &rows), 28), expected);
+    }
+
+    #[test]
+    fn rows_whose_names_would_become_the_same_are_told_apart() {
+        let columns = [("path", Align::Left, false), ("gets", Align::Right, false)];
+        let rows: [&[&str]; 2] = [&["index, bad clustering", "67 446 318"], &["index, good clustering", "1 714 609"]];
+        let expected = "path:\nindex, bad clustering\n  gets  67 446 318\nindex, good clustering\n  gets  1 714 609";
+        assert_eq!(at_width(&table(&columns, &rows), 24), expected);
+    }
+
+    #[test]
+    fn texts_that_fit_nowhere_are_shortened_and_each_row_stays_one_line() {
+        let (one, other) = ("long words in this cell".repeat(5), "more words in that cell".repeat(5));
+        let columns = [("a", Align::Left, false), ("b", Align::Left, false)];
+        let rendered = at_width(&table(&columns, &[&[&one, &other]]), 40);
+        assert!(rendered.lines().all(|line| width(line) <= 40), "{rendered}");
+        assert_eq!(rendered.lines().count(), 2);
+    }
+}

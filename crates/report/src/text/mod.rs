@@ -1,0 +1,102 @@
+//! A page as text for a terminal: the one place that knows its width, its characters and its colours.
+
+mod bar;
+mod grid;
+mod style;
+mod wrap;
+
+use measure::{Finding, Severity};
+
+use crate::page::{Findings, Page, Section, Table};
+pub use style::Style;
+pub(crate) use wrap::clean;
+use wrap::{shorten, width, wrap};
+
+/// Columns by which the lines of a sentence after its first stand in.
+const HANGING: usize = 2;
+
+/// Columns between the facts of a head.
+const FACTS_GAP: usize = 3;
+
+/// Most lines of answers under a table; further ones stand among the findings. Lines of the usual width count, so that
+/// a narrow terminal shows the same answers.
+const ANSWER_LINES_MAX: usize = 5;
+const WIDTH_USUAL: usize = 80;
+
+/// The page, with an empty line between sections and a newline at its end.
+pub(crate) fn render(page: &Page, style: &Style) -> String {
+    let sections = page.sections.iter().map(|section| render_section(section, style));
+    let written: Vec<String> =
+        sections.map(|section| section.trim_end().to_string()).filter(|text| !text.is_empty()).collect();
+    style.finish(&(written.join("\n\n") + "\n"))
+}
+
+fn render_section(section: &Section, style: &Style) -> String {
+    match section {
+        Section::Head { title, facts, settings } => head(title, facts, settings, style),
+        Section::Table(table) => titled(table, style),
+        Section::Text(text) => wrap(text, style.width, HANGING),
+        Section::Note(text) => style.dim(&wrap(text, style.width, 0)),
+        Section::List { heading, items, indent } => {
+            let heading = heading.iter().map(|heading| style.bold(&wrap(heading, style.width, HANGING)));
+            let items = items.iter().map(|item| indented(item, *indent, style));
+            heading.chain(items).collect::<Vec<_>>().join("\n")
+        }
+        Section::Code(text) => text.lines().map(clean).collect::<Vec<_>>().join("\n"),
+        Section::Findings(found) => findings(found, style),
+    }
+}
+
+/// The facts stay whole and go to the next line where the width ends.
+fn head(title: &str, facts: &[String], settings: &[String], style: &Style) -> String {
+    let mut lines = vec![shorten(title, style.width)];
+    for fact in facts {
+        let fact = shorten(fact, style.width);
+        match lines.last_mut() {
+            Some(line) if width(line) + FACTS_GAP + width(&fact) <= style.width => {
+                *line += &format!("{:FACTS_GAP$}{fact}", "");
+            }
+            _ => lines.push(fact),
+        }
+    }
+    lines[0] = style.bold(&lines[0]);
+    lines.extend(settings.iter().map(|setting| wrap(setting, style.width, HANGING)));
+    lines.join("\n")
+}
+
+/// A table under its sentence and over its remark.
+fn titled(table: &Table, style: &Style) -> String {
+    let title = table.title.iter().map(|title| wrap(title, style.width, HANGING));
+    let note = table.note.iter().map(|note| style.dim(&wrap(note, style.width, 0)));
+    title.chain([grid::render(table, style)]).chain(note).collect::<Vec<_>>().join("\n")
+}
+
+/// A line that keeps the spaces it begins with, up to a few.
+fn indented(line: &str, indent: usize, style: &Style) -> String {
+    let own = (line.len() - line.trim_start().len()).min(16);
+    let start = indent + own;
+    format!("{:start$}{}", "", wrap(line.trim(), style.width.saturating_sub(start), indent + HANGING))
+}
+
+fn findings(findings: &Findings, style: &Style) -> String {
+    let mut lines = 0;
+    let (first, late): (Vec<&Finding>, Vec<&Finding>) = findings.answers.iter().partition(|answer| {
+        lines += wrap(&answer.message, style.width.max(WIDTH_USUAL), HANGING).lines().count();
+        lines <= ANSWER_LINES_MAX
+    });
+    let answers: Vec<String> = first.iter().map(|answer| wrap(&answer.message, style.width, HANGING)).collect();
+    let others: Vec<String> =
+        late.into_iter().chain(&findings.others).map(|finding| labelled(finding, style)).collect();
+    let heading = findings.heading.iter().filter(|_| !others.is_empty());
+    let parts = [answers.join("\n"), heading.chain(&others).cloned().collect::<Vec<_>>().join("\n")];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+/// A finding behind the word of its severity.
+fn labelled(finding: &Finding, style: &Style) -> String {
+    let (word, styled) = match finding.severity {
+        Severity::Info => ("note:", style.dim("note:")),
+        Severity::Warning => ("warning:", style.bold("warning:")),
+    };
+    wrap(&format!("{word} {}", finding.message), style.width, HANGING).replacen(word, &styled, 1)
+}

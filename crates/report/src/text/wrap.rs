@@ -1,0 +1,133 @@
+//! Lines of text: width on a terminal, wrapping, shortening, and replacing hostile characters.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Columns that `text` takes on a terminal.
+pub(super) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// `text` with every character that could move the cursor, change colours or reorder the line replaced by a question
+/// mark. File names and documents from elsewhere may hold such.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().map(|character| if is_harmless(character) { character } else { '?' }).collect()
+}
+
+fn is_harmless(character: char) -> bool {
+    // Direction marks have no width, so this refuses them with the combining ones.
+    character.width().is_some_and(|width| width > 0) && !('\u{2066}'..='\u{2069}').contains(&character)
+}
+
+/// `text` in lines of at most `columns`; lines after the first begin with `indent` spaces. A word longer than a line is
+/// broken where it must be.
+pub(super) fn wrap(text: &str, columns: usize, indent: usize) -> String {
+    let columns = columns.max(indent + 8);
+    let mut lines = vec![String::new()];
+    for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
+        for piece in pieces(&clean(word), columns - indent) {
+            add_piece(&mut lines, &piece, columns, indent);
+        }
+    }
+    lines.join("\n")
+}
+
+fn add_piece(lines: &mut Vec<String>, piece: &str, columns: usize, indent: usize) {
+    let Some(line) = lines.last_mut() else { return };
+    let is_fresh = line.trim().is_empty();
+    if !is_fresh && width(line) + 1 + width(piece) > columns {
+        lines.push(" ".repeat(indent) + piece);
+        return;
+    }
+    if !is_fresh {
+        line.push(' ');
+    }
+    line.push_str(piece);
+}
+
+/// A word in pieces of at most `columns`.
+fn pieces(word: &str, columns: usize) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    for character in word.chars() {
+        let Some(piece) = pieces.last_mut() else { break };
+        piece.push(character);
+        // The width of a text is not the sum of its characters': some change the one before them.
+        if width(piece) > columns && piece.chars().count() > 1 {
+            piece.pop();
+            pieces.push(character.to_string());
+        }
+    }
+    pieces
+}
+
+/// `text` in at most `columns`, its middle left out where it is longer: of a path, both ends say most.
+pub(super) fn shorten(text: &str, columns: usize) -> String {
+    let text = clean(text);
+    if width(&text) <= columns {
+        return text;
+    }
+    // The width of a text is not the sum of its characters', so what is cut by the sum may still be too wide.
+    (0..columns).rev().map(|budget| cut(&text, budget)).find(|short| width(short) <= columns).unwrap_or_default()
+}
+
+/// A path in at most `columns`: folders at its beginning are left out first, since its end says most.
+pub(super) fn shorten_path(path: &str, columns: usize) -> String {
+    let path = clean(path);
+    if width(&path) <= columns {
+        return path;
+    }
+    let ends = path.char_indices().filter(|(index, letter)| *letter == '/' && *index > 0).map(|(index, _)| index);
+    let shorter = ends.map(|index| format!("…{}", &path[index..]));
+    let whole = shorter.into_iter().find(|short| width(short) <= columns);
+    whole.unwrap_or_else(|| shorten(path.rsplit('/').next().unwrap_or(&path), columns))
+}
+
+/// Both ends of `text` with an ellipsis between, about `columns` of it left.
+fn cut(text: &str, columns: usize) -> String {
+    let half = columns / 2;
+    let start = take_columns(text.chars(), columns - half);
+    let end: String = take_columns(text.chars().rev(), half).chars().rev().collect();
+    format!("{start}…{end}")
+}
+
+fn take_columns(characters: impl Iterator<Item = char>, columns: usize) -> String {
+    let mut used = 0;
+    let fits = |character: &char| {
+        used += character.width().unwrap_or(0);
+        used <= columns
+    };
+    characters.take_while(fits).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn escape_sequences_of_a_file_name_are_not_passed_on() {
+        assert_eq!(clean("/tmp/\u{1b}[31mred\nnext\u{202e}"), "/tmp/?[31mred?next?");
+    }
+
+    #[test]
+    fn a_long_path_keeps_both_ends() {
+        assert_eq!(shorten("/var/lib/database/files/0001.dbf", 15), "/var/li…001.dbf");
+    }
+
+    #[test]
+    fn a_path_loses_folders_before_it_loses_letters() {
+        let path = "/home/ada/.cache/readpath/tables";
+        assert_eq!(shorten_path(path, 80), path);
+        assert_eq!(shorten_path(path, 18), "…/readpath/tables");
+        assert_eq!(shorten_path(path, 16), "…/tables");
+        assert_eq!(shorten_path("/var/lib/0123456789.dbf", 9), "0123….dbf");
+    }
+
+    proptest! {
+        #[test]
+        fn no_wrapped_line_is_wider_than_asked(text in "\\PC{0,200}", columns in 20usize..90) {
+            prop_assert!(wrap(&text, columns, 4).lines().all(|line| width(line) <= columns));
+            prop_assert!(width(&shorten(&text, columns)) <= columns);
+            prop_assert!(width(&shorten_path(&text, columns)) <= columns);
+        }
+    }
+}

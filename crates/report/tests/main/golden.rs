@@ -1,0 +1,265 @@
+//! Every layout against a page that a person has looked at. `UPDATE_GOLDEN=1 cargo test -p report` writes them anew.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use measure::store::{Listing, Summary, Unreadable};
+use measure::{Finding, Metric, Run, Unit, schema};
+use report::Style;
+use serde_json::json;
+use unicode_width::UnicodeWidthStr;
+
+use crate::documents;
+
+pub(crate) const WIDE: Style = Style { width: 80, color: false, unicode: true };
+const PLAIN: Style = Style { width: 80, color: false, unicode: false };
+
+/// Compares with the golden page, or writes it where the environment asks for that.
+fn check(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, text).unwrap();
+    }
+    let golden = fs::read_to_string(&path).unwrap_or_default();
+    assert!(golden == text, "{} differs from what is rendered now:\n{text}", path.display());
+}
+
+fn check_page(name: &str, render: impl Fn(&Style) -> String) {
+    for (suffix, style) in [("txt", WIDE), ("ascii.txt", PLAIN)] {
+        let page = render(&style);
+        for line in page.lines() {
+            assert!(line.width() <= style.width, "{} columns: {line}", line.width());
+            assert!(!line.chars().any(char::is_control), "{line:?}");
+            assert!(style.unicode || line.is_ascii(), "{line}");
+        }
+        check(&format!("{name}.{suffix}"), &page);
+    }
+}
+
+pub(crate) fn check_run(name: &str, run: &Run) {
+    check_page(name, |style| report::render(run, style));
+}
+
+#[test]
+fn what_the_pages_are_made_of_is_in_the_schema() {
+    for run in documents::all() {
+        let complaints = schema::check(&run);
+        assert!(complaints.is_empty(), "{}: {complaints:#?}", run.experiment);
+    }
+}
+
+#[test]
+fn the_ladder_reads_as_the_page_on_looks_says() {
+    check_run("ladder", &documents::ladder());
+    check_run("ladder-touched", &documents::ladder_touched());
+}
+
+#[test]
+fn a_disk_is_shown_by_depth_by_zone_and_by_place() {
+    check_run("disk-plain", &documents::disk_plain());
+    check_run("disk-zones", &documents::disk_zones());
+    check_run("disk-sweep", &documents::disk_sweep());
+}
+
+#[test]
+fn a_round_trip_stands_beside_the_published_figures() {
+    check_run("roundtrip", &documents::roundtrip());
+}
+
+#[test]
+fn logical_reads_stand_beside_the_published_ones() {
+    check_run("lio", &documents::lio());
+    check_run("lio-axes", &documents::lio_axes());
+    check_run("lio-on-server", &documents::lio_on_server());
+}
+
+#[test]
+fn access_paths_stand_beside_the_published_ones() {
+    check_run("scan", &documents::scan());
+    check_run("scan-counted", &documents::scan_counted());
+    check_run("scan-counted-in-turns", &documents::scan_counted_in_turns());
+}
+
+#[test]
+fn constants_stand_by_their_share_with_what_they_are_verified_by() {
+    check_run("calibrate", &documents::calibrate());
+}
+
+#[test]
+fn counters_stand_under_their_source_with_the_share_of_the_time() {
+    check_run("counters", &documents::counters());
+    check_run("counters-valgrind", &documents::counters_under_valgrind());
+}
+
+#[test]
+fn a_narrow_page_of_access_paths_keeps_every_name_and_number() {
+    let page = report::render(&documents::scan_counted(), &Style { width: 40, ..WIDE });
+    assert!(page.lines().all(|line| line.width() <= 40), "{page}");
+    for text in
+        ["index, bad clustering", "in memory, no predicate", "818", "0.0648", "12\u{202f}499", "88.2", "for a get:"]
+    {
+        assert!(page.contains(text), "{text} is lost:\n{page}");
+    }
+}
+
+#[test]
+fn nested_loops_stand_beside_the_published_ones() {
+    check_run("join", &documents::join_methods());
+    check_run("join-sweep", &documents::join_sweep());
+}
+
+#[test]
+fn a_profile_says_where_the_time_went() {
+    check_run("profile", &documents::profile());
+    check_run("profile-sessions", &documents::profile_sessions());
+}
+
+#[test]
+fn a_profile_shows_what_a_person_would_measure_by_hand() {
+    check_run("profile-readings", &documents::profile_readings());
+}
+
+#[test]
+fn a_statement_of_a_profile_has_a_page_of_its_own() {
+    check_run("profile-statement", &documents::profile_statement());
+    let mut unknown = documents::profile();
+    unknown.subject.insert("statement".into(), json!("not there"));
+    assert!(report::render(&unknown, &WIDE).contains("not there is not in this profile"));
+}
+
+#[test]
+fn a_narrow_page_of_a_profile_loses_columns_and_no_digit() {
+    let page = report::render(&documents::profile_sessions(), &Style { width: 40, ..WIDE });
+    let line = |start: &str| page.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{page}"));
+    assert!(line("CPU").ends_with("6.010   57.2"), "{page}");
+    assert!(line("interval").ends_with("10.500"), "{page}");
+    assert!(line("71.4203").contains("10.500") && line("batch").contains("75.0"), "{page}");
+}
+
+#[test]
+fn the_rows_of_a_profile_add_up_to_its_sums_as_they_are_printed() {
+    let page = report::render(&documents::profile(), &WIDE);
+    let amount = |line: &str| line.split_whitespace().find_map(|word| word.contains('.').then(|| word.parse::<f64>()));
+    let table: Vec<&str> = page.lines().skip_while(|line| !line.starts_with("where the time went")).collect();
+    let of = |name: &str| table.iter().find(|line| line.starts_with(name)).and_then(|line| amount(line)?.ok()).unwrap();
+    let until = table.iter().position(|line| line.starts_with("response time")).unwrap();
+    let classes = table[1..until].iter().filter(|line| !line.starts_with(' '));
+    let sum: f64 = classes.filter_map(|line| amount(line)?.ok()).sum();
+    assert!((sum - of("response time")).abs() < 0.004, "{sum} and {}", of("response time"));
+    assert!((of("response time") + of("think time") - of("interval")).abs() < 0.002, "{page}");
+}
+
+#[test]
+fn an_experiment_without_a_layout_is_shown_case_by_case() {
+    check_run("unknown", &documents::unknown());
+    check_run("empty", &documents::run("disk", json!({})));
+}
+
+#[test]
+fn an_interrupted_run_says_what_it_kept() {
+    let mut run = documents::ladder();
+    run.cases.truncate(3);
+    run.finished = None;
+    run.findings = vec![Finding::warning("interrupted", "The run was interrupted: the 3 cases it finished are kept.")];
+    check_run("interrupted", &run);
+}
+
+#[test]
+fn two_runs_are_compared_metric_by_metric() {
+    let with_samples = |scale: f64| {
+        let mut run = documents::disk_plain();
+        for (index, case) in run.cases.iter_mut().enumerate() {
+            let level = 80.0 * if index == 0 { scale } else { 1.0 };
+            let samples: Vec<f64> = (0..40).map(|sample| level + f64::from(sample * 7 % 40) / 10.0).collect();
+            case.metrics[0] = Metric::of_samples("read_latency", Unit::Microseconds, "clock", &samples).unwrap();
+        }
+        run
+    };
+    let (first, mut second) = (with_samples(1.0), with_samples(1.2));
+    second.id = "0197c0de-0000-7000-8000-000000000002".into();
+    second.cases.pop();
+    second.cases[0].metrics.pop();
+    let comparison = measure::compare::compare(&first, &second);
+    check_page("compare", |style| report::render_comparison(&comparison, style));
+    check("compare.csv", &report::csv::comparison(&comparison).unwrap());
+}
+
+#[test]
+fn the_list_of_runs_names_what_it_cannot_read() {
+    let summary = |id: &str, experiment: &str, finished| Summary {
+        id: id.into(),
+        started: "2026-01-31T12:34:56.789Z".into(),
+        finished,
+        experiment: experiment.into(),
+        subject: documents::disk_plain().subject,
+        command: vec!["readpath".into(), experiment.into(), "/dev/vdb".into()],
+        cases: 3,
+        findings: documents::disk_plain().findings,
+    };
+    let listing = Listing {
+        runs: vec![
+            summary("0197c0de-0001-7000-8000-000000000002", "disk", None),
+            summary("0197c0de-0000-7000-8000-000000000001", "ladder", Some("2026-01-31T12:35:56Z".into())),
+        ],
+        unreadable: vec![Unreadable {
+            path: PathBuf::from("/home/user/.local/share/readpath/runs/notes.json"),
+            reason: "it is not a run document (missing field `schema` at line 1 column 12)".into(),
+        }],
+    };
+    check_page("runs", |style| report::render_runs(&listing, style));
+    check_page("runs-empty", |style| report::render_runs(&Listing::default(), style));
+    check("runs.csv", &report::csv::runs(&listing).unwrap());
+}
+
+#[test]
+fn csv_has_one_row_a_metric_and_quotes_what_needs_it() {
+    let mut run = documents::roundtrip();
+    run.cases[0].parameters.insert("path".into(), json!("a \"quoted\", path"));
+    run.cases[1].parameters.insert("extra".into(), json!(7));
+    check("roundtrip.csv", &report::csv::run(&run).unwrap());
+}
+
+#[test]
+fn json_is_the_document_itself() {
+    let run = documents::ladder();
+    let mut text = Vec::new();
+    report::json::write(&run, &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert_eq!(serde_json::from_str::<Run>(&text).unwrap(), run);
+}
+
+#[test]
+fn colour_adds_nothing_but_escapes() {
+    let run = documents::ladder();
+    let coloured = report::render(&run, &Style { color: true, ..WIDE });
+    let plain =
+        ["\u{1b}[1m", "\u{1b}[2m", "\u{1b}[0m"].iter().fold(coloured.clone(), |text, code| text.replace(code, ""));
+    assert!(coloured != plain && plain == report::render(&run, &WIDE));
+}
+
+#[test]
+fn narrow_terminals_get_narrow_pages() {
+    for width in [40, 50, 60, 70, 100, 140] {
+        let style = Style { width, ..WIDE };
+        let pages = [
+            report::render(&documents::ladder_touched(), &style),
+            report::render(&documents::disk_zones(), &style),
+            report::render(&documents::disk_plain(), &style),
+            report::render(&documents::roundtrip(), &style),
+            report::render(&documents::lio(), &style),
+            report::render(&documents::lio_axes(), &style),
+            report::render(&documents::scan(), &style),
+            report::render(&documents::scan_counted(), &style),
+            report::render(&documents::join_methods(), &style),
+            report::render(&documents::join_sweep(), &style),
+            report::render(&documents::profile(), &style),
+            report::render(&documents::profile_sessions(), &style),
+            report::render(&documents::profile_readings(), &style),
+            report::render(&documents::profile_statement(), &style),
+        ];
+        for line in pages.iter().flat_map(|page| page.lines()) {
+            assert!(line.width() <= width, "{} of {width} columns: {line}", line.width());
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The tests of this crate from outside, as one program.
+
+// What stands next to the tests of these files is called by them alone.
+#![allow(clippy::unwrap_used)]
+
+mod documents;
+mod golden;
+mod old_runs;
