@@ -9,8 +9,8 @@ mod unit;
 
 use std::sync::OnceLock;
 
-use libfuzzer_sys::fuzz_target;
 use dataset::ColumnType;
+use libfuzzer_sys::fuzz_target;
 use storage::number;
 use storage::unit::Level;
 use unit::{Blocks, Cell, Rows, Subject, judge, legitimise};
