@@ -1,4 +1,4 @@
-//! Who answered, by the kernel's own counts: what this process fetched from storage, and what the device delivered.
+//! Which level answered, by the kernel's own counts: what this process fetched from storage, and what the device delivered.
 
 use sys::file::{BlockDevice, DeviceCounters};
 use sys::process;
@@ -14,12 +14,12 @@ pub struct Audit<'a> {
 /// What the kernel counted during a reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AuditCounts {
-    /// Bytes that this process caused to be fetched from storage (`read_bytes` of /proc/self/io). Nobody else's
-    /// reads are in it. `None` where the kernel does not tell.
+    /// Bytes that this process caused to be fetched from storage (`read_bytes` of /proc/self/io). No other
+    /// process's reads are in it. `None` where the kernel does not count them.
     pub fetched_by_process: Option<u64>,
-    /// Bytes that the block device delivered, to anybody. `None` where there is no block device or no counter.
+    /// Bytes that the block device delivered, to all processes. `None` where there is no block device or no counter.
     pub delivered_by_device: Option<u64>,
-    /// Read requests that the block device completed, to anybody.
+    /// Read requests that the block device completed, for all processes.
     pub device_reads: Option<u64>,
 }
 

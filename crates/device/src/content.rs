@@ -39,7 +39,7 @@ pub enum ContentError {
     },
 }
 
-/// Reads `count` blocks at random places of `span` and tells what they hold.
+/// Reads `count` blocks at random places of `span` and returns what they hold.
 pub fn sample(target: &Target, span: Span, block_size: usize, count: u64, seed: u64) -> Result<Sample, ContentError> {
     let row = method("sync").expect("the plainest method is always in the table");
     let mut method = (row.open)(Setup { target, depth: 1, slot_bytes: block_size })?;

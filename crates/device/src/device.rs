@@ -1,10 +1,9 @@
-//! What a device is: something that blocks are read from, and what can prove who answered.
+//! What a device is: something that blocks are read from, and what can prove which level answered a read.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use measure::Parameters;
-use sys::file::witness::WitnessError;
 use sys::file::{Alignment, BlockDevice, Target, TargetError};
 use sys::read::{MethodError, MethodRow, ReadMethod, best_method, method};
 use thiserror::Error;
@@ -32,7 +31,7 @@ pub trait Device: fmt::Debug + Send + Sync {
     /// A model begins each team at rest, at the beginning of its time.
     fn open(&self, team: &[Slots]) -> Result<Opened, DeviceError>;
 
-    /// What can prove who answered a read.
+    /// What can prove which level answered a read.
     fn witnesses(&self) -> Witnesses<'_>;
 }
 
@@ -76,7 +75,7 @@ pub struct Description {
     pub disk: Option<HardDiskParameters>,
 }
 
-/// What can prove who answered.
+/// What can prove which level answered a read.
 #[derive(Clone, Debug)]
 pub enum Witnesses<'a> {
     /// The kernel: its page cache can be asked (cachestat, mincore, `RWF_NOWAIT`), it counts what this process fetched
@@ -139,15 +138,12 @@ pub enum DeviceError {
     /// The file or block device cannot be opened this way.
     #[error(transparent)]
     Target(#[from] TargetError),
-    /// The I/O method cannot be had.
+    /// The I/O method is not available.
     #[error(transparent)]
     Method(#[from] MethodError),
     /// There is no such model.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// A witness could not be asked.
-    #[error(transparent)]
-    Witness(#[from] WitnessError),
     /// The word names no device, or one that cannot do this.
     #[error("{0}")]
     Word(String),

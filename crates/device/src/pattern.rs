@@ -72,7 +72,7 @@ enum Order {
 impl Offsets {
     /// The offsets of `pattern` over the whole blocks of `span`. Panics when no block fits: the plan is checked before.
     ///
-    /// With a working set of so many blocks, only the first that many of the order are read, again and again in the
+    /// With a working set of N blocks, only the first N of the order are read, again and again in the
     /// same order: the second time they are as hot as anything below can make them.
     pub fn new(pattern: Pattern, span: Span, block_size: usize, seed: u64, working_set: Option<u64>) -> Offsets {
         let blocks = span.blocks(block_size);

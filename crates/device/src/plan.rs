@@ -31,7 +31,7 @@ pub struct ReadPlan {
     pub span: Span,
     /// Picks the random order.
     pub seed: u64,
-    /// Read only so many blocks of the span, again and again; `None` for all of it.
+    /// Read only this many blocks of the span, again and again; `None` for all of it.
     pub working_set: Option<u64>,
     /// Reads in flight at once.
     pub depth: usize,

@@ -61,18 +61,18 @@ pub struct Verdict {
 }
 
 /// Share of missing or surplus bytes that still counts as all or nothing: single pages of file-system metadata are
-/// read beside the data.
+/// read along with the data.
 const TOLERANCE: f64 = 0.02;
 
 impl Evidence {
-    /// Weighs the witnesses: the process's own count first, because nobody else's reads are in it; then the
+    /// Weighs the witnesses: the process's own count first, because no other process's reads are in it; then the
     /// device's; then the page cache's state before the reads.
     pub fn verdict(&self) -> Verdict {
         if let Some(fetched) = self.counts.fetched_by_process {
             return self.by_bytes(fetched, "the kernel counted {bytes} fetched from storage by this process");
         }
         if let Some(delivered) = self.counts.delivered_by_device {
-            return self.by_bytes(delivered, "the device counted {bytes} delivered, to anybody");
+            return self.by_bytes(delivered, "the device counted {bytes} delivered to all processes");
         }
         match self.cached_before {
             Some(share) => self.by_residency(share),

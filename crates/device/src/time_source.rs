@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use measure::Nanos;
 use sys::time::Clock;
 
-/// How close to a moment a sleep is trusted to come; the rest is spun. Waking a thread costs this much on a virtual
+/// How close to its end a sleep is trusted to come; the rest is spun. Waking a thread costs this much on a virtual
 /// machine.
 const SPIN: Nanos = Nanos(60_000);
 
-/// Tells the time and waits for it.
+/// Reads the time and waits for it.
 pub trait TimeSource: Clone + Send {
     /// Time since the clock's own start.
     fn now(&self) -> Nanos;

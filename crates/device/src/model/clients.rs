@@ -48,7 +48,7 @@ enum Doing {
     /// Something of its own; the time stands still.
     #[default]
     Working,
-    /// It waits for so many of its reads, or for a moment.
+    /// It waits for `at_least` of its reads, or until a time.
     Waiting { at_least: usize, until: Option<Nanos> },
     /// It has gone.
     Gone,
@@ -75,7 +75,7 @@ impl ClientState {
 }
 
 impl SharedModel {
-    /// A model for so many clients. Each of them has to be taken by [`client`](SharedModel::client): the time waits
+    /// A model for `clients` clients. Each of them has to be taken by [`client`](SharedModel::client): the time waits
     /// for all.
     pub fn new(timing: Box<dyn Timing>, clients: usize) -> SharedModel {
         let clients = (0..clients).map(|_| ClientState::default()).collect();
@@ -154,19 +154,19 @@ impl Inner {
             }
             let is_waiting = |client: &ClientState| matches!(client.doing, Doing::Waiting { .. });
             let is_needed = !self.is_solo || self.clients.iter().any(is_waiting);
-            let Some(moment) = self.next_moment().filter(|_| is_needed) else { return };
-            clock.advance_to(moment);
-            self.pass_to(moment);
+            let Some(next) = self.next_event().filter(|_| is_needed) else { return };
+            clock.advance_to(next);
+            self.pass_to(next);
         }
     }
 
-    /// The model's next event, or the end of somebody's patience.
-    fn next_moment(&mut self) -> Option<Nanos> {
-        let patience = self.clients.iter().filter_map(|client| match client.doing {
+    /// The model's next event, or the first timeout of a client that waits.
+    fn next_event(&mut self) -> Option<Nanos> {
+        let timeouts = self.clients.iter().filter_map(|client| match client.doing {
             Doing::Waiting { until, .. } => until,
             _ => None,
         });
-        patience.chain(self.timing.next_event()).min()
+        timeouts.chain(self.timing.next_event()).min()
     }
 
     fn pass_to(&mut self, now: Nanos) {

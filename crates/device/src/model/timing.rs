@@ -15,7 +15,7 @@ pub struct Request {
     pub length: u64,
 }
 
-/// The times of a device. It keeps no data and no clock: whoever drives it says what the time is, and never goes back.
+/// The times of a device. It keeps no data and no clock: its caller passes the time, which never goes back.
 pub trait Timing: Debug + Send {
     /// Takes a read at `now`.
     fn submit(&mut self, now: Nanos, request: Request);

@@ -123,7 +123,7 @@ fn derived(observed: &Observed, metrics: &mut Metrics) {
     let measured = metrics.value(&conditions::CORE_CLOCK).filter(|_| counted.is_none());
     let by_valgrind =
         metrics.metric(&of_instructions).is_some_and(|metric| metric.source.starts_with(valgrind::SOURCE));
-    // What valgrind counted has nothing of the kernel in it, so that the time beside it must not either.
+    // What valgrind counted has nothing of the kernel in it, so the time that it is divided by must not either.
     let time = match observed.times.user.filter(|(user, _)| by_valgrind && user.0 > 0) {
         Some((user, _)) => {
             // The kernel books user time by its ticks: of a short process it can be more than the process ran at all.

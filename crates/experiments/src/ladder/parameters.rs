@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LadderParameters {
-    /// Where the test file is made; whoever starts a run fills in a directory.
+    /// Where the test file is made; the command fills in a directory.
     pub dir: PathBuf,
     /// Bytes of the test file.
     pub size: Size,

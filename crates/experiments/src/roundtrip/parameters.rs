@@ -19,7 +19,7 @@ pub struct RoundtripParameters {
     pub block_size: Size,
     /// Picks the blocks. A seed used before on the same file picks blocks that were touched before.
     pub seed: Option<u64>,
-    /// Drop the blocks from the page cache first, where direct I/O cannot be had.
+    /// Drop the blocks from the page cache first, where there is no direct I/O.
     pub evict: bool,
 }
 

@@ -38,7 +38,7 @@ pub(super) struct Trip<'a> {
 }
 
 impl<'a> Trip<'a> {
-    /// Opens the path past the page cache where that can be had, through it otherwise.
+    /// Opens the path past the page cache where the file system allows that, through it otherwise.
     pub(super) fn open(
         path: &'a Path,
         parameters: &'a RoundtripParameters,
@@ -86,7 +86,7 @@ impl<'a> Trip<'a> {
         Ok(())
     }
 
-    /// Looks what of the file was ever written, and says where direct I/O cannot be had.
+    /// Looks which part of the file was ever written, and reports a file system without direct I/O.
     fn look_at(&self, target: &Target, journal: &mut dyn Journal) {
         let whole = Span { offset: 0, length: target.size() };
         self.never_written.set(region::check_extents(target, whole, journal));

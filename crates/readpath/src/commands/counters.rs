@@ -23,7 +23,7 @@ Examples:
 
 /// What is counted when, for `--help`.
 const ABOUT: &str = "\
-Counts cycles, instructions, branches, stalls and cache misses, as far as this machine tells
+Counts cycles, instructions, branches, stalls and cache misses, as far as this machine counts them
 
 The exit code is the command's own; 127 where there is no such command, 126 where it cannot be carried out. Under
 valgrind a command takes about fifty times as long, and is run a second time: do not count so what must not be done

@@ -29,7 +29,8 @@ Examples:
 #[command(group = ArgGroup::new("view").args(["zones", "sweep", "seek_distances"]))]
 struct Arguments {
     /// Files or block devices, opened for reading only, or a model:
-    /// model:hdd-7200, model:ssd, model:network-array, model:fixed-latency, model:FILE.toml
+    /// model:hdd-7200, model:ssd, model:network-array, model:fixed-latency, model:FILE.toml;
+    /// or null:, which reads nothing and shows what the tool itself costs
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Order of the reads

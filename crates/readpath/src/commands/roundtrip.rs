@@ -44,7 +44,7 @@ struct Arguments {
     /// Which blocks [default: others each run; the same ones again were touched before]
     #[arg(long)]
     seed: Option<u64>,
-    /// Where direct I/O cannot be had: drop the blocks from the page cache before each pass; for files of your own
+    /// Where there is no direct I/O: drop the blocks from the page cache before each pass; for files of your own
     #[arg(long, conflicts_with = "on")]
     evict: bool,
     #[command(flatten)]

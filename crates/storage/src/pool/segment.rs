@@ -116,7 +116,7 @@ impl DataFile {
     /// A method for one read at a time, opened by `open` when none is idle.
     ///
     /// They are shared by all sessions rather than owned by each: there are then as many as reads ever were under way
-    /// at once, not sessions times files, and each takes a huge page. The lock costs nothing beside a read.
+    /// at once, not sessions times files, and each takes a huge page. The lock costs nothing compared with a read.
     pub(super) fn reader(
         &self,
         open: impl FnOnce(&DataFile) -> Result<Box<dyn ReadMethod>, StorageError>,

@@ -25,7 +25,7 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// Everything since the last time, in blocks of so many bytes.
+    /// Everything since the last time, in blocks of `block` bytes.
     pub(super) fn take(&self, block: usize) -> ReadCost {
         let counters = [&self.nanos, &self.reads, &self.bytes, &self.flights];
         let [nanos, reads, bytes, flights] = counters.map(|counter| counter.swap(0, Ordering::Relaxed));

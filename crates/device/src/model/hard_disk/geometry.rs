@@ -103,7 +103,7 @@ impl Geometry {
         turned
     }
 
-    /// How many sectors from `from` on pass the head in so many revolutions, at most `most`.
+    /// How many sectors from `from` on pass the head in `revolutions` revolutions, at most `most`.
     pub(super) fn sectors_in(&self, from: u64, revolutions: f64, most: u64) -> u64 {
         let mut left = revolutions;
         let mut read = 0;
