@@ -14,8 +14,8 @@ use sys::counters::{Counters, Rings, Tally};
 use super::customers::{Customers, CustomersIndex};
 use super::instructions::{self, Count};
 use super::notes::Notes;
-use super::place::Reached;
 use super::planner_paths::{PlannerPath, SETTINGS, offers};
+use super::reached::Reached;
 use super::statement::Meter;
 use crate::access_paths::{
     AccessPath, AccessPaths, AccessSettings, Asked, Counting, MemoryNeed, PathFacts, PathOffer, Sampling, ScanCost,
@@ -94,6 +94,17 @@ pub(super) fn buffers_needed(rows: u64) -> u64 {
     TABLES_IN_BUFFERS.saturating_mul(Customers::table_bytes(rows)).saturating_add(SPARE_BUFFERS)
 }
 
+/// Refuses a table through which the planner takes other ways.
+pub(super) fn check_rows(rows: u64) -> Result<(), SubjectError> {
+    if rows >= ROWS_MIN {
+        return Ok(());
+    }
+    Err(SubjectError::Parameters(format!(
+        "--rows {rows} is too few for a server, whose planner takes another way than the one to be measured through so \
+         small a table: give at least {ROWS_MIN}"
+    )))
+}
+
 impl PostgresPaths {
     /// Connects and sees what the server is; makes nothing.
     pub(super) fn open(
@@ -101,13 +112,6 @@ impl PostgresPaths {
         settings: &AccessSettings,
         opening: &mut Opening<'_>,
     ) -> Result<PostgresPaths, SubjectError> {
-        let rows = settings.rows;
-        if rows < ROWS_MIN {
-            return Err(SubjectError::Parameters(format!(
-                "--rows {rows} is too few for a server, whose planner takes another way than the one to be measured \
-                 through so small a table: give at least {ROWS_MIN}"
-            )));
-        }
         // A wrong address and a standby are better known at once; the session is not kept idle until its turn.
         let session = reached.connect(opening)?;
         if session.facts().is_standby {
@@ -121,7 +125,7 @@ impl PostgresPaths {
             stop: opening.stop.clone(),
             reached,
             notes,
-            table: Customers::new(server::schema::SCHEMA, "customers", rows, settings.seed),
+            table: Customers::new(server::schema::SCHEMA, "customers", settings.rows, settings.seed),
             planned: Vec::new(),
             meter: None,
             nothing: Nanos::ZERO,

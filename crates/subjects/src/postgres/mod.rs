@@ -15,6 +15,7 @@ pub mod nested_loops;
 pub mod notes;
 pub mod place;
 mod planner_paths;
+mod reached;
 mod read_timing;
 pub mod single_blocks;
 pub mod statement;

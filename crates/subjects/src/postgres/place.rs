@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use server::place::without_password;
 use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source};
-use server::{Address, Limits, Session};
+use server::{Address, Limits};
 
-use super::access_paths::{PostgresPaths, buffers_needed};
+use super::access_paths::{PostgresPaths, buffers_needed, check_rows};
 use super::catalogs::Catalogs;
 use super::logical_reads::{ServerReads, buffers_for};
 use super::planner_paths;
+use super::reached::Reached;
 use crate::access_paths::{self, AccessPaths, AccessSettings};
 use crate::error::SubjectError;
 use crate::logical_reads::{self, LogicalReads};
@@ -32,17 +33,6 @@ const NOWHERE: &str = "postgres://postgres@%2Fnonexistent/postgres";
 pub struct PostgresPlace {
     word: String,
     place: server::Place,
-}
-
-/// A server that can be connected to; a private one lives as long as this.
-#[derive(Debug)]
-pub struct Reached {
-    /// How to reach it.
-    pub address: Address,
-    /// How long things may take there.
-    pub limits: Limits,
-    /// The server where it is one of this program's own. Sessions have to end before it.
-    pub private: Option<PrivateServer>,
 }
 
 impl PostgresPlace {
@@ -67,18 +57,6 @@ impl PostgresPlace {
             }
         };
         Ok(Reached { address, limits, private })
-    }
-}
-
-impl Reached {
-    /// Connects; in a dry run the session records its statements and sends none.
-    pub fn connect(&self, opening: &mut Opening<'_>) -> Result<Session, SubjectError> {
-        (opening.progress)("connecting to the server", Duration::from_secs(1));
-        let stop = opening.stop.clone();
-        Ok(match &opening.environment.recorder {
-            Some(statements) => Session::rehearsal(&self.address, self.limits, stop, statements.clone())?,
-            None => Session::open(&self.address, self.limits, stop)?,
-        })
     }
 }
 
@@ -110,6 +88,7 @@ impl Place for PostgresPlace {
         access_paths::check_wanted(&self.word, &planner_paths::offers(settings.asked), settings)?;
         let settings = settings.clone();
         Ok(Box::new(move |opening| {
+            check_rows(settings.rows)?;
             let reached = self.reach(buffers_needed(settings.rows), opening)?;
             Ok(Box::new(PostgresPaths::open(reached, &settings, opening)?))
         }))

@@ -25,8 +25,8 @@ use storage::column::{Kernel, UNIT_ROWS};
 use storage::manifest::TableSpec;
 use storage::page_id::PAGE_SIZE;
 use storage::unit::Level;
-use sys::clock::Clock;
 use sys::host;
+use sys::time::Clock;
 
 use crate::access_paths::{
     AccessPath, AccessPaths, AccessSettings, Asked, Counting, MemoryNeed, PathFacts, PathOffer, Sampling, ScanCost,
@@ -317,6 +317,6 @@ impl AccessPaths for AccessEngine {
         };
         // An index touches lines of blocks, and how many of them is not known.
         let touched = cost.touched.or((!path.is_index()).then_some(cost.gets * PAGE_SIZE as u64));
-        Ok(ScanCost { touched, ..cost })
+        Ok(ScanCost { touched, pinned_revisits: cost.pinned_revisits.or(Some(0)), ..cost })
     }
 }
