@@ -5,96 +5,25 @@
 //! read them. It knows no default place and prints nothing.
 
 mod document;
+mod error;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use thiserror::Error;
 
 use crate::atomic_file;
 use crate::run::Run;
 pub use document::{Summary, read_run};
+pub use error::StoreError;
+use error::stem;
 
 /// Extension of the files that hold a run.
 const EXTENSION: &str = "json";
 
 /// Longest identifier that a file name is made from; a UUID has 36 characters.
 const ID_LENGTH_MAX: usize = 64;
-
-/// What can go wrong with the store; each sentence names the path and what to do.
-#[derive(Debug, Error)]
-pub enum StoreError {
-    /// The directory cannot be made or written.
-    #[error(
-        "runs cannot be kept in {}: {source}. Name another directory with --store DIR, or measure without keeping \
-         the run with --no-store.", dir.display()
-    )]
-    Unwritable {
-        /// The store's directory.
-        dir: PathBuf,
-        /// What the operating system answered.
-        source: io::Error,
-    },
-    /// The directory exists but cannot be read.
-    #[error("the runs in {} cannot be read: {source}. Name another directory with --store DIR.", dir.display())]
-    Unlistable {
-        /// The store's directory.
-        dir: PathBuf,
-        /// What the operating system answered.
-        source: io::Error,
-    },
-    /// A run could not be written; the state saved before it is untouched.
-    #[error(
-        "the run could not be kept in {}: {source}. What was saved before is untouched. Make room or name another \
-         directory with --store DIR.", path.display()
-    )]
-    NotSaved {
-        /// The file that was to be replaced.
-        path: PathBuf,
-        /// What the operating system answered.
-        source: io::Error,
-    },
-    /// The run holds something that its document cannot carry.
-    #[error("the run {id} cannot be kept: {reason}.")]
-    NotADocument {
-        /// Identifier of the run.
-        id: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// A file is not a run that this version can read.
-    #[error("{} is not read: {reason}.", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
-    /// No run has such an identifier.
-    #[error("no run '{reference}' in {}. `readpath runs` lists those that are there; --store DIR names another \
-             directory.", dir.display())]
-    Unknown {
-        /// What was asked for.
-        reference: String,
-        /// The store's directory.
-        dir: PathBuf,
-    },
-    /// Several runs begin with the prefix.
-    #[error("'{prefix}' is the beginning of {} runs ({}): write more of it.", ids.len(), some_of(ids))]
-    Ambiguous {
-        /// What was asked for.
-        prefix: String,
-        /// The identifiers that begin so, newest first.
-        ids: Vec<String>,
-    },
-    /// Not an identifier at all.
-    #[error(
-        "'{0}' is not a run: write an identifier or its beginning as `readpath runs` shows it, `last`, or `last~1` \
-         for the one before."
-    )]
-    NotAReference(String),
-}
 
 /// A file of the store that is not a readable run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -228,13 +157,6 @@ impl Store {
     }
 }
 
-/// The identifier in a file name of the store; `None` for other files.
-fn stem(path: &Path) -> Option<String> {
-    let name = path.file_name()?.to_string_lossy().into_owned();
-    let stem = name.strip_suffix(".json")?;
-    (!stem.starts_with('.')).then(|| stem.to_string())
-}
-
 /// Whether `id` is made of letters, digits and hyphens only, so that it can lead to no other directory.
 fn is_plain_id(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
@@ -247,12 +169,6 @@ fn steps_before_last(reference: &str) -> Option<usize> {
         "" => Some(0),
         steps => steps.strip_prefix('~')?.parse().ok(),
     }
-}
-
-/// The first few identifiers, for a sentence that must stay short.
-fn some_of(ids: &[String]) -> String {
-    let shown = ids.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
-    if ids.len() > 3 { format!("{shown}, ...") } else { shown }
 }
 
 #[cfg(test)]

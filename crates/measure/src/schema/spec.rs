@@ -212,7 +212,8 @@ macro_rules! metrics {
     ($($id:ident = $name:literal, $unit:ident, $meaning:literal;)*) => {
         $(
             #[doc = $meaning]
-            pub const $id: crate::schema::spec::Spec = crate::schema::spec::Spec::new($name, crate::unit::Unit::$unit, $meaning);
+            pub const $id: crate::schema::spec::Spec =
+                crate::schema::spec::Spec::new($name, crate::unit::Unit::$unit, $meaning);
         )*
         /// The metrics of this file.
         pub const METRICS: &[crate::schema::spec::Spec] = &[$($id),*];

@@ -8,7 +8,7 @@ use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use super::{StoreError, stem};
+use super::error::{StoreError, stem};
 use crate::finding::Finding;
 use crate::run::{Run, SCHEMA};
 
