@@ -1,4 +1,5 @@
-//! Which level answered, by the kernel's own counts: what this process fetched from storage, and what the device delivered.
+//! Which level answered, by the kernel's own counts: what this process fetched from storage, and what the device
+//! delivered.
 
 use sys::file::{BlockDevice, DeviceCounters};
 use sys::process;

@@ -99,8 +99,8 @@ pub(super) fn model_against_published(measured: &[(Zone, Measured)], journal: &m
     let clauses = figures.iter().map(clause).collect::<Vec<_>>().join(", ");
     let message = format!(
         "A read on the model costs, over two workers: {clauses}. The published figures are of another disk of these \
-         years, read in zones of 2 GB by two processes of 1000 reads each, and nothing is fitted to them. The model has \
-         seek, rotation, zones and a queue; it lacks remapped sectors, repeated reads, vibration and the host's \
+         years, read in zones of 2 GB by two processes of 1000 reads each, and nothing is fitted to them. The model \
+         has seek, rotation, zones and a queue; it lacks remapped sectors, repeated reads, vibration and the host's \
          adapter, so where the published disk is slower inside than geometry explains, it is not."
     );
     let with =

@@ -208,8 +208,8 @@ impl<'a> Trip<'a> {
         let wanted = self.layout.wanted(blocks_per_read);
         if count < wanted {
             let message = format!(
-                "{} has room for {count} requests of {blocks_per_read} blocks in a part of its own, {wanted} were asked \
-                 for.",
+                "{} has room for {count} requests of {blocks_per_read} blocks in a part of its own, {wanted} were \
+                 asked for.",
                 self.layout.path.display()
             );
             journal.find(Finding::info("fewer-blocks", message));

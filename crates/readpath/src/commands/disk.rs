@@ -142,8 +142,8 @@ mod tests {
         let usual = of_line("/data/old.dbf model:ssd --seed 7");
         assert_eq!(of_file::<DiskParameters>(paths), usual);
         let line = "/data/old.dbf model:ssd --seed 7 --pattern sequential --block-size 1MiB --span 8GiB --offset 64KiB \
-                    --duration 5s --warm-up 100ms --workers 4 --depth 32 --reap-batch 8 --io-method io_uring --buffered \
-                    --zones outer,both --rate 2000 --evict";
+                    --duration 5s --warm-up 100ms --workers 4 --depth 32 --reap-batch 8 --io-method io_uring \
+                    --buffered --zones outer,both --rate 2000 --evict";
         let file = "pattern = 'sequential'\nblock_size = '1MiB'\nspan = '8GiB'\noffset = '64KiB'\nduration = '5s'\n\
                     warm_up = '100ms'\nworkers = 4\ndepth = 32\nreap_batch = 8\nio_method = 'io_uring'\n\
                     buffered = true\nzones = ['outer', 'both']\nrate = 2000.0\nevict = true\n";
