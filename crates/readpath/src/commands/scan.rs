@@ -11,7 +11,6 @@ use experiments::scan::{self, CountedChild, ScanParameters};
 use subjects::Environment;
 use subjects::access_paths::{AccessPath, Asked};
 
-use super::counted_scan;
 use super::measure::measure;
 use super::subjects::{SubjectArguments, dry_run};
 use crate::exit::{Exit, Failure};
@@ -109,7 +108,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
 fn child(parameters: &ScanParameters, limit: Nanos) -> Result<CountedChild, Failure> {
     let nowhere = |error| Failure::new(Exit::Failed, format!("this program does not find itself: {error}"));
     let program = env::current_exe().map_err(nowhere)?;
-    let words = [program.into(), counted_scan::COMMAND.name.into()].into_iter();
+    let words = [program.into(), COUNTED.into()].into_iter();
     let words = words.chain(words_of(&parameters.counted()).into_iter().map(OsString::from)).collect();
     Ok(CountedChild { words, valgrind: ValgrindRun { scratch: env::temp_dir(), limit: limit.into() } })
 }
