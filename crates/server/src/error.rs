@@ -5,7 +5,7 @@ use std::time::Duration;
 use postgres::error::SqlState;
 use thiserror::Error;
 
-use crate::statements::one_line;
+use crate::one_line::one_line;
 
 /// Characters of a statement that a sentence repeats.
 const STATEMENT_CHARACTERS: usize = 100;
@@ -16,7 +16,7 @@ pub enum ServerError {
     /// `--on` names no server.
     #[error("{0}")]
     Place(String),
-    /// Nobody answers.
+    /// The host does not respond.
     #[error("{server} does not answer: {reason}; see whether the server runs and listens there")]
     Unreachable {
         /// The server's address, without its password.
@@ -24,7 +24,7 @@ pub enum ServerError {
         /// What the system says.
         reason: String,
     },
-    /// The server answers and lets nobody in.
+    /// The server responds and refuses the connection.
     #[error("{server} refuses the connection: {reason}{advice}")]
     Refused {
         /// The server's address, without its password.
@@ -37,7 +37,7 @@ pub enum ServerError {
     /// No connection is encrypted as the server or the user asks for.
     #[error(
         "{server} cannot be reached as it or its address asks for: {reason}; sslmode= and sslrootcert= behind the \
-        address say whether a connection is encrypted, and who has to vouch for the server"
+        address say whether a connection is encrypted, and which authority has to vouch for the server"
     )]
     Encryption {
         /// The server's address, without its password.
@@ -81,19 +81,19 @@ pub enum ServerError {
         /// How long it could have taken.
         limit: Duration,
     },
-    /// A lock was not to be had.
+    /// A lock was not granted.
     #[error("`{statement}` waited too long for a lock that another session holds; repeat when it is gone")]
     Locked {
         /// The statement, shortened.
         statement: String,
     },
-    /// Somebody on the server ended a statement.
-    #[error("`{statement}` was cancelled on the server by somebody else")]
+    /// Another session ended a statement.
+    #[error("`{statement}` was cancelled on the server by another session")]
     Cancelled {
         /// The statement, shortened.
         statement: String,
     },
-    /// The server does not do this statement.
+    /// The server refuses the statement.
     #[error("the server refuses `{statement}`: {reason}")]
     Statement {
         /// The statement, shortened.
@@ -103,7 +103,7 @@ pub enum ServerError {
         /// The server's code for it.
         code: String,
     },
-    /// A statement answered with something else than what it must.
+    /// A statement gave another answer than it must.
     #[error("`{statement}` answered `{answer}`, where {wanted} was expected")]
     Answer {
         /// The statement, shortened.
@@ -136,7 +136,7 @@ pub enum ServerError {
         /// The server's address, without its password.
         server: String,
     },
-    /// A schema of this name is somebody else's.
+    /// A schema of this name belongs to another user.
     #[error(
         "the database has a schema readpath that this program did not make ({reason}): it stays as it is; use another \
          database, or have its owner rename it"
@@ -164,7 +164,7 @@ pub enum ServerError {
         /// The server's data directory.
         place: String,
     },
-    /// Something of the machine could not be had.
+    /// This machine could not provide something.
     #[error("{0}")]
     Machine(String),
     /// The user asked to stop, which is no failure.
@@ -211,11 +211,11 @@ impl ServerError {
         let code = answer.code();
         let reason = answer.message().to_string();
         let advice = match *code {
-            SqlState::INVALID_PASSWORD => "; see to the user and the password of the address",
+            SqlState::INVALID_PASSWORD => "; check the user and the password of the address",
             SqlState::INVALID_CATALOG_NAME => "; name a database at the end of the address",
             SqlState::TOO_MANY_CONNECTIONS => "; repeat when others have left",
             SqlState::CANNOT_CONNECT_NOW => "; repeat in a moment",
-            SqlState::INVALID_AUTHORIZATION_SPECIFICATION => "; see to the user of the address and to pg_hba.conf",
+            SqlState::INVALID_AUTHORIZATION_SPECIFICATION => "; check the user of the address and pg_hba.conf",
             _ => "",
         };
         if *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION && reason.contains("no encryption") {
@@ -224,7 +224,7 @@ impl ServerError {
         ServerError::Refused { server, reason, advice }
     }
 
-    /// Why a statement failed. `elapsed` tells a time-out of ours from a cancellation by others: the server has one
+    /// Why a statement failed. `elapsed` distinguishes a time-out of ours from a cancellation by others: the server has one
     /// code for both, and its message is in its own language.
     pub(crate) fn of_statement(
         statement: &str,

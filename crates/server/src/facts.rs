@@ -1,16 +1,15 @@
 //! What a server is: its version, its buffers, what we may do there, and whether its processes can be seen from here.
 
-use crate::error::ServerError;
-use crate::session::{Row, Session};
+use crate::link::Row;
 
 /// The oldest version that is known.
-const OLDEST: u32 = 130_000;
+pub(crate) const OLDEST: u32 = 130_000;
 
-/// The version that a rehearsal takes for granted.
+/// The version that a dry run assumes.
 const ASSUMED_VERSION: u32 = 180_000;
 
-/// One row with everything that every version since 13 tells everybody.
-const QUESTION: &str = "SELECT current_setting('server_version_num'), current_setting('server_version'), \
+/// One row with everything that every version since 13 shows to every user.
+pub(crate) const QUESTION: &str = "SELECT current_setting('server_version_num'), current_setting('server_version'), \
     current_database(), current_user, pg_backend_pid(), current_setting('block_size'), \
     pg_size_bytes(current_setting('shared_buffers')), pg_is_in_recovery(), \
     has_database_privilege(current_database(), 'CREATE'), pg_has_role('pg_read_all_stats', 'USAGE'), \
@@ -19,7 +18,7 @@ const QUESTION: &str = "SELECT current_setting('server_version_num'), current_se
     (SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid()), \
     (SELECT string_agg(extname || ' ' || extversion, ',') FROM pg_extension)";
 
-/// What a server says of itself.
+/// What a server reports about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerFacts {
     /// `150018`: the major version times 10 000, and the minor one.
@@ -28,9 +27,9 @@ pub struct ServerFacts {
     pub version: String,
     /// The database.
     pub database: String,
-    /// Who we are there.
+    /// Our user there.
     pub user: String,
-    /// The process that answers the session.
+    /// The process that serves the session.
     pub process: u32,
     /// Bytes of a block.
     pub block_bytes: u64,
@@ -44,7 +43,7 @@ pub struct ServerFacts {
     pub reads_all_stats: bool,
     /// Whether we may do anything.
     pub is_superuser: bool,
-    /// Where its files lie on its machine; `None` where we may not know.
+    /// Where its files lie on its machine; `None` where we may not see it.
     pub data_directory: Option<String>,
     /// How the session is encrypted, such as `TLSv1.3`; `None` where it is not.
     pub encryption: Option<String>,
@@ -53,7 +52,7 @@ pub struct ServerFacts {
 }
 
 impl ServerFacts {
-    /// What a rehearsal takes for granted.
+    /// What a dry run assumes.
     pub(crate) fn assumed() -> ServerFacts {
         ServerFacts {
             version_number: ASSUMED_VERSION,
@@ -89,21 +88,8 @@ impl ServerFacts {
     }
 }
 
-/// Asks the server of a session. Errors when it is older than what is known.
-pub(crate) fn ask(session: &mut Session) -> Result<ServerFacts, ServerError> {
-    let rows = session.rows(QUESTION)?;
-    if session.is_rehearsal() {
-        return Ok(ServerFacts::assumed());
-    }
-    let facts = rows.first().and_then(of_row);
-    let facts = facts.ok_or_else(|| ServerError::answer(QUESTION, &format!("{:?}", rows.first()), "what it is"))?;
-    if facts.version_number < OLDEST {
-        return Err(ServerError::Version { server: session.address().shown(), version: facts.version });
-    }
-    Ok(facts)
-}
-
-fn of_row(row: &Row) -> Option<ServerFacts> {
+/// The facts in the answer to [`QUESTION`]; `None` where it is another answer.
+pub(crate) fn of_row(row: &Row) -> Option<ServerFacts> {
     let text = |at: usize| row.get(at)?.clone();
     let number = |at: usize| text(at)?.parse::<u64>().ok();
     let truth = |at: usize| Some(text(at)? == "t");

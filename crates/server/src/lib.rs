@@ -1,9 +1,8 @@
-//! A PostgreSQL server: one that is given, and treated as somebody's production, or a private one that this program
-//! starts and removes.
+//! A PostgreSQL server: a given one, treated as production, or a private one that this program starts and removes.
 //!
-//! A [`Session`] is one connection, or a rehearsal of one that only notes its statements. A [`Schema`] is the one place
-//! where anything is made, and removes itself on every way out. A [`private::PrivateServer`] is a server of this
-//! process's own. What an experiment asks of a server is not known here.
+//! A [`Session`] sends its statements by a link: a connection, or a recorder for dry runs. Everything that is made lies
+//! in a [`Schema`], which removes itself on every way out. A [`private::PrivateServer`] belongs to this process. What
+//! an experiment asks of a server is not known here.
 
 pub mod activity;
 pub mod backend;
@@ -12,6 +11,9 @@ mod encryption;
 pub mod error;
 pub mod explain;
 pub mod facts;
+mod link;
+mod live;
+mod one_line;
 pub mod place;
 mod pooler;
 pub mod private;
@@ -24,6 +26,7 @@ pub use backend::BackendAccount;
 pub use error::ServerError;
 pub use explain::{Buffers, Plan};
 pub use facts::ServerFacts;
+pub use link::Row;
 pub use place::{Address, Place};
 pub use schema::Schema;
 pub use session::{Limits, Session};

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use postgres::Config;
 use postgres::config::{Host, SslMode};
+use postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::encryption::Encryption;
@@ -18,7 +18,7 @@ const SOCKET_FOLDER: &str = "/var/run/postgresql";
 /// How long a connection may take to come about, where the address does not say.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The name under which the server's administrator sees us.
+/// The name that the server's administrator sees.
 const APPLICATION: &str = "readpath";
 
 /// The beginnings of a server's address.
@@ -27,7 +27,7 @@ const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 /// What stands behind `--on`.
 #[derive(Clone, Debug)]
 pub enum Place {
-    /// A server that is there and is somebody's.
+    /// A running server, treated as production.
     Given(Address),
     /// A server that this program starts, of this major version.
     Private {
@@ -97,7 +97,7 @@ impl Address {
             config.connect_timeout(CONNECT_TIMEOUT);
         }
         config.application_name(APPLICATION);
-        // The kernel lets nobody listen on a socket: as to libpq, encryption is of no concern there.
+        // The kernel protects a socket from listeners: as in libpq, connections there are not encrypted.
         if config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_))) && config.get_hostaddrs().is_empty() {
             config.ssl_mode(SslMode::Disable);
         }
@@ -112,9 +112,10 @@ impl Address {
         self
     }
 
-    /// What the driver takes.
-    pub(crate) fn config(&self) -> &Config {
-        &self.config
+    /// A connection as it comes, with nothing set.
+    pub(crate) fn connect(&self) -> Result<Client, ServerError> {
+        let connector = self.connector()?;
+        self.config.connect(connector).map_err(|error| ServerError::connecting(self.shown(), &error))
     }
 
     /// What encrypts connections to it. Errors where the authorities that the address names cannot be read.
@@ -122,7 +123,7 @@ impl Address {
         self.encryption.connector().map_err(|reason| ServerError::Encryption { server: self.shown(), reason })
     }
 
-    /// Whether the way to the server leads through this machine only: a socket, or a name of the machine itself.
+    /// Whether the connection stays on this machine: a socket, or a name of the machine itself.
     pub fn is_local(&self) -> bool {
         let is_loopback = |host: &Host| match host {
             Host::Unix(_) => true,

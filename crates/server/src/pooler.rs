@@ -1,8 +1,8 @@
-//! Poolers in transaction mode: they hand a session of the server to whoever begins a transaction.
+//! Poolers in transaction mode: they assign a session of the server to each transaction.
 //!
 //! Behind one, what is set for the session would be set for others, and the process that is watched would not be the
-//! one that works. It shows when two connections that are open at one time are answered by one process, or when one
-//! connection is answered by two.
+//! one that works. Such a pooler is recognised when one process serves two open connections, or two processes serve
+//! one connection.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
@@ -12,14 +12,16 @@ use postgres::{Client, SimpleQueryMessage};
 
 use crate::error::ServerError;
 use crate::place::Address;
-use crate::session::connect;
-use crate::statements::Statements;
 
 /// How long the second connection may take. A pool of one session keeps it waiting: then sessions do not change hands.
 const SECOND_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Which process answers.
+/// The process that serves the connection.
 const PROCESS: &str = "SELECT pg_catalog.pg_backend_pid()";
+const BEGIN_AND_PROCESS: &str = "BEGIN; SELECT pg_catalog.pg_backend_pid()";
+
+/// What [`refuse`] sends: on the first connection, on a second one, and on the first again while the second is open.
+pub(crate) const STATEMENTS: [&str; 3] = [PROCESS, BEGIN_AND_PROCESS, PROCESS];
 
 /// An error where a pooler in transaction mode stands between `first` and the server. Nothing is set for this.
 pub(crate) fn refuse(first: &mut Client, address: &Address) -> Result<(), ServerError> {
@@ -39,22 +41,13 @@ pub(crate) fn refuse(first: &mut Client, address: &Address) -> Result<(), Server
     Ok(())
 }
 
-/// Notes what [`refuse`] sends.
-pub(crate) fn rehearse(statements: &Statements) {
-    statements.note(PROCESS);
-    statements.remark("on a second connection:");
-    statements.note(&format!("BEGIN; {PROCESS}"));
-    statements.remark("on the first one, before the second is closed:");
-    statements.note(PROCESS);
-}
-
-/// Holds a transaction on a second connection, tells which process has it, and ends when it is let go of.
+/// Holds a transaction on a second connection, reports its process, and ends when it is released.
 fn hold(address: &Address, tell: &Sender<Option<String>>, released: &Receiver<()>) {
-    let held = connect(address).ok().and_then(|mut client| {
-        let process = value(&client.simple_query(&format!("BEGIN; {PROCESS}")).ok()?)?;
+    let held = address.connect().ok().and_then(|mut client| {
+        let process = value(&client.simple_query(BEGIN_AND_PROCESS).ok()?)?;
         Some((client, process))
     });
-    // Nobody listens any more where this took too long.
+    // The receiver is gone where this took too long.
     let _ = tell.send(held.as_ref().map(|(_, process)| process.clone()));
     let _ = released.recv();
 }

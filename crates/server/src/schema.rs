@@ -8,8 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::ServerError;
+use crate::link::Row;
 use crate::place::Address;
-use crate::session::{Limits, Row, Session, identifier, literal};
+use crate::session::{Limits, Session, identifier, literal};
 use crate::statements::Statements;
 
 /// The schema's name.
@@ -39,14 +40,14 @@ const TABLES: &str = "SELECT c.relname, coalesce(obj_description(c.oid, 'pg_clas
 /// The schema with the session that made it. Dropping it removes it from the server.
 pub struct Schema {
     session: Session,
-    /// Tables that this run made, which a rehearsal would otherwise not know of.
+    /// Tables that this run made, which a dry run would otherwise not know.
     tables: Vec<String>,
     is_there: bool,
     leftovers: usize,
 }
 
 impl Schema {
-    /// Makes the schema. Errors where that cannot be or would touch what is somebody else's; a schema that a killed run
+    /// Makes the schema. Errors where that cannot be or would touch what belongs to others; a schema that a killed run
     /// left is removed first.
     pub fn create(mut session: Session) -> Result<Schema, ServerError> {
         let facts = session.facts().clone();
@@ -117,8 +118,8 @@ impl Schema {
         Ok(())
     }
 
-    /// Removes the schema with all that is in it. Errors say what stays behind and why; `Drop` does the same and can
-    /// tell nobody.
+    /// Removes the schema with all that is in it. Errors say what stays behind and why; `Drop` does the same
+    /// silently.
     pub fn finish(mut self) -> Result<(), ServerError> {
         self.remove_now()
     }
@@ -143,7 +144,7 @@ impl Schema {
 
 impl Drop for Schema {
     fn drop(&mut self) {
-        // Whoever wants to know how this went calls `finish`.
+        // Callers that need the outcome call `finish`.
         let _ = self.remove_now();
     }
 }
@@ -176,7 +177,7 @@ fn lock(session: &mut Session) -> Result<(), ServerError> {
     Ok(())
 }
 
-/// Removes the schema where it is there and ours, and gives the tables that were in it. A rehearsal takes for granted
+/// Removes the schema where it is there and ours, and gives the tables that were in it. A dry run assumes
 /// that it is there with the tables that are `known` to be in it, or that it is not.
 fn remove(session: &mut Session, known: Option<&[String]>) -> Result<Option<Vec<String>>, ServerError> {
     let found = session.rows(QUESTION)?;

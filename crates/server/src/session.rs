@@ -1,24 +1,21 @@
-//! One connection to a server, which is answered by one process of it, or a rehearsal of one.
+//! One session on a server, which one of its processes serves.
 //!
 //! Statements go as simple queries: nothing is prepared, so that nothing is left behind, and a statement's cost is
 //! all of its cost. Nothing is set but in the session.
 
-use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use postgres::{Client, SimpleQueryMessage};
-
-use crate::cancel::Canceller;
 use crate::error::ServerError;
 use crate::explain::{self, Plan};
 use crate::facts::{self, ServerFacts};
+use crate::link::{Link, Row};
+use crate::live::Live;
 use crate::place::Address;
-use crate::pooler;
-use crate::statements::Statements;
+use crate::statements::{Recording, Statements};
 
-/// How long things may take on somebody's server.
+/// How long things may take on a given server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// A statement.
@@ -33,12 +30,9 @@ impl Default for Limits {
     }
 }
 
-/// A row of an answer: the columns as text, `None` where one is null.
-pub type Row = Vec<Option<String>>;
-
-/// A session. Whatever it was told to set ends with it.
+/// A session. Its settings end with it.
 pub struct Session {
-    wire: Wire,
+    link: Box<dyn Link>,
     address: Address,
     limits: Limits,
     facts: ServerFacts,
@@ -46,54 +40,59 @@ pub struct Session {
     in_transaction: bool,
 }
 
-enum Wire {
-    Live { client: Box<Client>, canceller: Option<Canceller> },
-    Rehearsal(Statements),
-}
-
 impl Session {
     /// Connects, makes sure that no pooler changes sessions under us, and asks what the server is.
     ///
     /// `stop` ends the statement under way: [`ServerError::Stopped`].
     pub fn open(address: &Address, limits: Limits, stop: Arc<AtomicBool>) -> Result<Session, ServerError> {
-        let mut client = connect(address)?;
-        // Before anything is set: behind a pooler it would stay set for others.
-        pooler::refuse(&mut client, address)?;
-        let canceller = Canceller::watch(client.cancel_token(), address.connector()?, Arc::clone(&stop))
-            .map_err(|error| ServerError::Machine(format!("^C cannot be watched for: {error}")))?;
-        let wire = Wire::Live { client: Box::new(client), canceller: Some(canceller) };
-        Session::begin(wire, address, limits, stop)
+        let link = Live::open(address, limits.statement, Arc::clone(&stop))?;
+        Session::begin(Box::new(link), address, limits, stop)
     }
 
-    /// A session that sends nothing and notes what it would send.
+    /// A session that sends nothing and records what it would send.
     pub fn rehearsal(
         address: &Address,
         limits: Limits,
         stop: Arc<AtomicBool>,
         statements: Statements,
     ) -> Result<Session, ServerError> {
-        pooler::rehearse(&statements);
-        Session::begin(Wire::Rehearsal(statements), address, limits, stop)
+        Session::begin(Box::new(Recording::open(statements)), address, limits, stop)
     }
 
     /// Another session of the same kind to the same server.
     pub fn another(&self) -> Result<Session, ServerError> {
-        let stop = Arc::clone(&self.stop);
-        match &self.wire {
-            Wire::Live { .. } => Session::open(&self.address, self.limits, stop),
-            Wire::Rehearsal(statements) => Session::rehearsal(&self.address, self.limits, stop, statements.clone()),
-        }
+        Session::begin(self.link.another()?, &self.address, self.limits, Arc::clone(&self.stop))
     }
 
-    fn begin(wire: Wire, address: &Address, limits: Limits, stop: Arc<AtomicBool>) -> Result<Session, ServerError> {
+    fn begin(
+        link: Box<dyn Link>,
+        address: &Address,
+        limits: Limits,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Session, ServerError> {
         let (address, facts) = (address.clone(), ServerFacts::assumed());
-        let mut session = Session { wire, address, limits, facts, stop, in_transaction: false };
-        // Names of ours have their schema before them, and nobody's functions stand before the server's own.
+        let mut session = Session { link, address, limits, facts, stop, in_transaction: false };
+        // Names of ours have their schema before them, and no function of a user hides one of the server's.
         session.set("search_path", "pg_catalog")?;
         session.set("statement_timeout", &limits.statement.as_millis().max(1).to_string())?;
         session.set("lock_timeout", &limits.lock.as_millis().max(1).to_string())?;
-        session.facts = facts::ask(&mut session)?;
+        session.facts = session.ask_facts()?;
         Ok(session)
+    }
+
+    /// Asks what the server is. Errors when it is older than what is known.
+    fn ask_facts(&mut self) -> Result<ServerFacts, ServerError> {
+        let rows = self.rows(facts::QUESTION)?;
+        if self.is_rehearsal() {
+            return Ok(ServerFacts::assumed());
+        }
+        let found = rows.first().and_then(facts::of_row);
+        let none = || ServerError::answer(facts::QUESTION, &format!("{:?}", rows.first()), "what it is");
+        let found = found.ok_or_else(none)?;
+        match found.version_number < facts::OLDEST {
+            true => Err(ServerError::Version { server: self.address.shown(), version: found.version }),
+            false => Ok(found),
+        }
     }
 
     /// What the server is and what we may do there.
@@ -113,7 +112,7 @@ impl Session {
 
     /// Whether nothing is sent, and answers are what was expected.
     pub fn is_rehearsal(&self) -> bool {
-        matches!(self.wire, Wire::Rehearsal(_))
+        self.link.is_recording()
     }
 
     /// Begins a transaction; [`Session::abandon`] ends it where [`Session::commit`] is not come to.
@@ -132,9 +131,7 @@ impl Session {
     /// From now on ^C ends no statement of this session, and no transaction is open: what is left is to tidy up.
     pub fn abandon(&mut self) -> Result<(), ServerError> {
         self.stop = Arc::default();
-        if let Wire::Live { canceller, .. } = &mut self.wire {
-            *canceller = None;
-        }
+        self.link.ignore_stop();
         if std::mem::take(&mut self.in_transaction) {
             self.run("ROLLBACK")?;
         }
@@ -149,19 +146,16 @@ impl Session {
 
     /// Runs a statement, or several with semicolons between, which then succeed or fail together.
     pub fn run(&mut self, statement: &str) -> Result<(), ServerError> {
-        self.send(statement).map(drop)
+        self.rows(statement).map(drop)
     }
 
-    /// The rows that a statement gives; none in a rehearsal.
+    /// The rows that a statement gives; none in a dry run.
     pub fn rows(&mut self, statement: &str) -> Result<Vec<Row>, ServerError> {
-        let row = |message: SimpleQueryMessage| match message {
-            SimpleQueryMessage::Row(row) => Some((0..row.len()).map(|at| row.get(at).map(String::from)).collect()),
-            _ => None,
-        };
-        Ok(self.send(statement)?.into_iter().filter_map(row).collect())
+        self.check_stop()?;
+        self.link.send(statement)
     }
 
-    /// The single value that a statement gives as text, `None` where it is null; in a rehearsal `assumed`.
+    /// The single value that a statement gives as text, `None` where it is null; in a dry run `assumed`.
     pub fn text(&mut self, statement: &str, assumed: Option<&str>) -> Result<Option<String>, ServerError> {
         let rows = self.rows(statement)?;
         if self.is_rehearsal() {
@@ -171,13 +165,13 @@ impl Session {
         value.ok_or_else(|| ServerError::answer(statement, "no row", "one value"))
     }
 
-    /// The single whole number that a statement gives; in a rehearsal `assumed`.
+    /// The single whole number that a statement gives; in a dry run `assumed`.
     pub fn number(&mut self, statement: &str, assumed: u64) -> Result<u64, ServerError> {
         let value = self.text(statement, Some(&assumed.to_string()))?.unwrap_or_else(|| "null".into());
         value.parse().map_err(|_| ServerError::answer(statement, &value, "a whole number"))
     }
 
-    /// The yes or no that a statement gives; in a rehearsal `assumed`.
+    /// The yes or no that a statement gives; in a dry run `assumed`.
     pub fn truth(&mut self, statement: &str, assumed: bool) -> Result<bool, ServerError> {
         match self.text(statement, Some(if assumed { "t" } else { "f" }))?.as_deref() {
             Some("t") => Ok(true),
@@ -186,7 +180,7 @@ impl Session {
         }
     }
 
-    /// Runs a query and gives its plan with what each step did; in a rehearsal `assumed`.
+    /// Runs a query and gives its plan with what each step did; in a dry run `assumed`.
     ///
     /// Without the clock at every step, which would be charged to the query.
     pub fn explain(&mut self, query: &str, assumed: Plan) -> Result<Plan, ServerError> {
@@ -204,62 +198,16 @@ impl Session {
         explain::parse(&lines.join("\n"))
     }
 
-    /// Runs a `COPY … FROM STDIN`, feeds it what comes, and gives the number of rows; in a rehearsal 0.
+    /// Runs a `COPY … FROM STDIN`, feeds it what comes, and gives the number of rows; in a dry run 0.
     pub fn copy(&mut self, statement: &str, chunks: &mut dyn Iterator<Item = Vec<u8>>) -> Result<u64, ServerError> {
         self.check_stop()?;
-        let (stop, limit) = (Arc::clone(&self.stop), self.limits.statement);
-        let client = match &mut self.wire {
-            Wire::Rehearsal(statements) => {
-                statements.note(statement);
-                return Ok(0);
-            }
-            Wire::Live { client, .. } => client,
-        };
-        let started = Instant::now();
-        let failed = |error: &postgres::Error| match stop.load(Ordering::Relaxed) {
-            true => ServerError::Stopped,
-            false => ServerError::of_statement(statement, error, started.elapsed(), limit),
-        };
-        let mut writer = client.copy_in(statement).map_err(|error| failed(&error))?;
-        for chunk in chunks {
-            if stop.load(Ordering::Relaxed) {
-                // Dropping the writer ends the copy, and nothing of it stays.
-                return Err(ServerError::Stopped);
-            }
-            // Why the server takes no more is told by the end of the copy.
-            if writer.write_all(&chunk).is_err() {
-                break;
-            }
-        }
-        writer.finish().map_err(|error| failed(&error))
+        self.link.copy(statement, chunks)
     }
 
     /// Whether the user asked to stop, as an error.
     pub fn check_stop(&self) -> Result<(), ServerError> {
         if self.stop.load(Ordering::Relaxed) { Err(ServerError::Stopped) } else { Ok(()) }
     }
-
-    fn send(&mut self, statement: &str) -> Result<Vec<SimpleQueryMessage>, ServerError> {
-        self.check_stop()?;
-        let client = match &mut self.wire {
-            Wire::Rehearsal(statements) => {
-                statements.note(statement);
-                return Ok(Vec::new());
-            }
-            Wire::Live { client, .. } => client,
-        };
-        let started = Instant::now();
-        client.simple_query(statement).map_err(|error| match self.stop.load(Ordering::Relaxed) {
-            true => ServerError::Stopped,
-            false => ServerError::of_statement(statement, &error, started.elapsed(), self.limits.statement),
-        })
-    }
-}
-
-/// A connection as it comes, with nothing set.
-pub(crate) fn connect(address: &Address) -> Result<Client, ServerError> {
-    let connector = address.connector()?;
-    address.config().connect(connector).map_err(|error| ServerError::connecting(address.shown(), &error))
 }
 
 /// A text as a literal of SQL.

@@ -1,9 +1,14 @@
-//! The statements of a rehearsal: what a run would send, in the order in which it would.
+//! The statements of a dry run: what a run would send, in the order in which it would.
 //!
-//! A rehearsal takes the same path as a run. Its session sends nothing, notes each statement, and answers with what
-//! the caller says it expects.
+//! A dry run takes the same path as a run. The link of its session records each statement and sends none; the session
+//! answers with what its caller expects.
 
 use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::error::ServerError;
+use crate::link::{Link, Row};
+use crate::one_line::one_line;
+use crate::pooler;
 
 /// A list of statements that several sessions write to.
 #[derive(Clone, Debug, Default)]
@@ -32,9 +37,42 @@ impl Statements {
     }
 }
 
-/// A statement without the line breaks of the source.
-pub(crate) fn one_line(statement: &str) -> String {
-    statement.split_whitespace().collect::<Vec<_>>().join(" ")
+/// A link that records statements.
+pub(crate) struct Recording(Statements);
+
+impl Recording {
+    /// Records what opening a connection sends, and all that follows.
+    pub(crate) fn open(statements: Statements) -> Recording {
+        let [first, second, again] = pooler::STATEMENTS;
+        statements.note(first);
+        statements.remark("on a second connection:");
+        statements.note(second);
+        statements.remark("on the first one, before the second is closed:");
+        statements.note(again);
+        Recording(statements)
+    }
+}
+
+impl Link for Recording {
+    fn send(&mut self, statement: &str) -> Result<Vec<Row>, ServerError> {
+        self.0.note(statement);
+        Ok(Vec::new())
+    }
+
+    fn copy(&mut self, statement: &str, _chunks: &mut dyn Iterator<Item = Vec<u8>>) -> Result<u64, ServerError> {
+        self.0.note(statement);
+        Ok(0)
+    }
+
+    fn ignore_stop(&mut self) {}
+
+    fn another(&self) -> Result<Box<dyn Link>, ServerError> {
+        Ok(Box::new(Recording::open(self.0.clone())))
+    }
+
+    fn is_recording(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

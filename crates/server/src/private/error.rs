@@ -7,7 +7,7 @@ use sys::file::witness::WitnessError;
 use sys::valgrind::ValgrindError;
 use thiserror::Error;
 
-use super::archive;
+use super::versions;
 
 /// Why a private server could not be had, or could not do what it was asked for.
 #[derive(Debug, Error)]
@@ -15,7 +15,7 @@ pub enum PrivateServerError {
     /// A version of which no programs are known.
     #[error(
         "there are no programs of PostgreSQL {0} to fetch, only of {known}; for another one name the directory of an \
-        installed server, such as postgres:/usr/lib/postgresql/15", known = archive::known()
+        installed server, such as postgres:/usr/lib/postgresql/15", known = versions::known()
     )]
     UnknownVersion(u32),
     /// A processor for which no programs are known.

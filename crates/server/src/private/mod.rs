@@ -16,11 +16,13 @@ mod running;
 mod settings;
 mod single_user;
 mod unpacked;
+mod versions;
 
-pub use archive::{Archive, VERSIONS};
+pub use archive::Archive;
 pub use error::PrivateServerError;
 pub use installation::{Installation, Source, Version};
 pub use room::sweep;
 pub use running::PrivateServer;
 pub use settings::ServerSettings;
 pub use single_user::CountedStatements;
+pub use versions::VERSIONS;
