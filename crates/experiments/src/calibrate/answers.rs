@@ -6,11 +6,11 @@ use measure::{Case, Finding, Metric, Parameters, Unit};
 use serde_json::json;
 use subjects::postgres::calibration::Clustering;
 
-use super::Bench;
+use super::bench::{Bench, State};
 use super::choice::{Judged, Tried};
 use super::concurrency;
 use super::constants::Constants;
-use super::verification::{self, Query, State, Verified};
+use super::verification::{self, Query, Verified};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 

@@ -8,7 +8,7 @@ use serde_json::json;
 use subjects::logical_reads::SubjectError;
 use subjects::postgres::calibration::{ChosenPlan, Clustering, Probe, Ways};
 
-use super::Bench;
+use super::bench::Bench;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 

@@ -6,7 +6,7 @@ use measure::{Case, Finding, Metric, Parameters, Unit};
 use serde_json::json;
 use sys::host::available_memory;
 
-use super::Bench;
+use super::bench::Bench;
 use super::concurrency::{self, Sweep};
 use super::cost::{Constant, Cost, SEQ_PAGE};
 use super::estimate::mixed;

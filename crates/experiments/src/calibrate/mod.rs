@@ -3,6 +3,7 @@
 //! the planner chooses better by them.
 
 mod answers;
+mod bench;
 mod choice;
 mod concurrency;
 mod constants;
@@ -10,6 +11,7 @@ mod cost;
 pub mod estimate;
 mod pages;
 mod parallel;
+mod parameters;
 mod processor;
 mod verification;
 
@@ -18,81 +20,26 @@ use std::time::Duration;
 use measure::Finding;
 use measure::quantity::size_in_words;
 use serde_json::json;
-use server::activity::Activity;
 use server::private::PrivateServer;
-use server::{Address, Limits, ServerError, Session, Statements};
+use server::{ServerError, Session, Statements};
 use subjects::logical_reads::SubjectError;
 use subjects::postgres::calibration::Calibration;
 use subjects::postgres::statement::Meter;
+
+pub use parameters::CalibrateParameters;
 
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::{Conditions, Machine, Sensitivity};
 use crate::on_server;
-use verification::{State, TOLD, Verified};
-
-/// Least bytes of the table: with fewer blocks a sample is a few reads.
-const PAYLOAD_MIN: u64 = 1 << 20;
-
-/// Most of them: row numbers have four bytes.
-const PAYLOAD_MAX: u64 = 128 << 30;
+use bench::{Bench, State};
+use verification::Verified;
 
 /// A scan of a table beyond this part of the shared buffers passes through a ring of them and leaves nothing behind.
 const BUFFERS_PART: u64 = 4;
 
 /// About what making and sorting a row takes.
 const LOAD_TIME_A_ROW: Duration = Duration::from_micros(6);
-
-/// Share of pages that may stay in the page cache after it was emptied.
-const WARM_SHARE_MAX: f64 = 0.01;
-
-/// What is asked for.
-#[derive(Clone, Debug)]
-pub struct CalibrateParameters {
-    /// How to reach the server.
-    pub address: Address,
-    /// How long things may take there.
-    pub limits: Limits,
-    /// Bytes of the table.
-    pub payload: u64,
-    /// Samples of what is cached.
-    pub repeat: usize,
-    /// Samples of what is not, each after a restart.
-    pub cold_samples: usize,
-    /// Times that each plan of each query is run cold; 0: not at all.
-    pub cold_rounds: usize,
-    /// Picks the order of the rows.
-    pub seed: u64,
-    /// Whether the page ends with the constants as SQL.
-    pub sql: bool,
-}
-
-impl CalibrateParameters {
-    /// Errors when the parameters cannot be, with what to write instead.
-    pub fn check(&self) -> Result<(), ExperimentError> {
-        let refuse = |sentence: &str| Err(ExperimentError::Parameters(sentence.into()));
-        if !(PAYLOAD_MIN..=PAYLOAD_MAX).contains(&self.payload) {
-            return refuse("--payload takes 1MiB to 128GiB");
-        }
-        if self.repeat == 0 || self.cold_samples == 0 {
-            return refuse("--repeat and --cold-samples count from 1");
-        }
-        Ok(())
-    }
-}
-
-/// What every step is given.
-struct Bench<'a> {
-    parameters: &'a CalibrateParameters,
-    machine: &'a Machine,
-    private: Option<&'a mut PrivateServer>,
-    tables: Calibration,
-    /// The server in the document: `postgres 18.6`.
-    name: String,
-    activity: Activity,
-    /// What the planner is told besides the server's own constants.
-    told: Vec<(&'static str, f64)>,
-}
 
 /// Runs the experiment, and leaves nothing on the server. ^C ends it; what was kept is kept.
 ///
@@ -171,19 +118,7 @@ fn measure_server(
     Ok(())
 }
 
-impl<'a> Bench<'a> {
-    fn begin(
-        session: Session,
-        parameters: &'a CalibrateParameters,
-        private: Option<&'a mut PrivateServer>,
-        machine: &'a Machine,
-    ) -> Result<Bench<'a>, ExperimentError> {
-        let name = session.facts().name();
-        let tables = Calibration::open(session, parameters.payload, parameters.seed)?;
-        let (activity, told) = (Activity::default(), Vec::new());
-        Ok(Bench { parameters, machine, private, tables, name, activity, told })
-    }
-
+impl Bench<'_> {
     fn measure_all(&mut self, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
         let rows = self.tables.sizes().rows;
         let expected = LOAD_TIME_A_ROW.saturating_mul(u32::try_from(rows).unwrap_or(u32::MAX));
@@ -203,24 +138,11 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    fn look(&mut self) -> Result<(), ExperimentError> {
-        self.activity.look(self.tables.session()).map_err(SubjectError::from)?;
-        Ok(())
-    }
-
     /// States in which choices are verified.
     fn states(&self) -> Vec<State> {
         match self.private.is_some() && self.parameters.cold_rounds > 0 {
             true => vec![State::Cold, State::Cached],
             false => vec![State::Cached],
-        }
-    }
-
-    /// Runs of each plan in a state.
-    fn rounds(&self, state: State) -> usize {
-        match state {
-            State::Cold => self.parameters.cold_rounds,
-            State::Cached => self.parameters.repeat,
         }
     }
 
@@ -241,34 +163,6 @@ impl<'a> Bench<'a> {
         self.keep_crossovers(state, &queries, &judged, journal)?;
         self.keep_scores(state, &queries, &judged, journal)?;
         Ok(Verified { state, judged, queries: queries.len() })
-    }
-
-    /// Empties all caches of the private server.
-    fn cool(&mut self, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
-        let Some(private) = self.private.as_deref_mut() else { return Ok(()) };
-        let left = self.tables.cool(private)?;
-        if left > WARM_SHARE_MAX {
-            journal.find(Finding::warning(
-                "not-cold",
-                "Pages of the server's files stayed in the page cache after it was emptied: cold costs contain reads \
-                 from memory. Put the folder for temporary files (TMPDIR) on a disk.",
-            ));
-        }
-        Ok(())
-    }
-
-    fn set(&mut self, setting: &str, value: &str) -> Result<(), ExperimentError> {
-        Ok(self.tables.session().set(setting, value).map_err(SubjectError::from)?)
-    }
-
-    fn reset(&mut self, setting: &str) -> Result<(), ExperimentError> {
-        Ok(self.tables.session().run(&format!("RESET {setting}")).map_err(SubjectError::from)?)
-    }
-
-    /// Gives the planner these constants, and the server's own for all others.
-    fn tell(&mut self, constants: &[(&'static str, f64)]) -> Result<(), ExperimentError> {
-        self.told = constants.to_vec();
-        Ok(self.tables.tell(&TOLD, constants)?)
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use measure::statistics::median;
 use subjects::postgres::calibration::{ChosenPlan, Clustering, Probe, Ways};
 
-use super::Bench;
+use super::bench::Bench;
 use super::cost::Cost;
 use crate::error::ExperimentError;
 use crate::journal::Journal;

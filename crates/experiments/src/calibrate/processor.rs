@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use subjects::postgres::calibration::{ChosenPlan, Clustering, Probe, Ways};
 
-use super::Bench;
+use super::bench::Bench;
 use super::cost::Cost;
 use super::estimate::line;
 use crate::error::ExperimentError;

@@ -8,7 +8,7 @@ use measure::{Case, Metric, Parameters, Unit};
 use serde_json::json;
 use subjects::postgres::calibration::{ChosenPlan, Clustering, Probe, Ways};
 
-use super::Bench;
+use super::bench::{Bench, State};
 use super::choice::{Choices, Judged, Picks};
 use super::estimate::crossover;
 use crate::error::ExperimentError;
@@ -19,40 +19,6 @@ const SHARES: [f64; 6] = [0.0003, 0.003, 0.01, 0.03, 0.1, 0.3];
 
 /// Halvings of the interval in which the planner changes its mind: a part in a thousand.
 const HALVINGS: usize = 14;
-
-/// Settings that a set of constants may change, all put back to the server's where it does not.
-pub(super) const TOLD: [&str; 6] = [
-    "seq_page_cost",
-    "random_page_cost",
-    "cpu_tuple_cost",
-    "cpu_index_tuple_cost",
-    "cpu_operator_cost",
-    "effective_cache_size",
-];
-
-/// What is in the caches when a query begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    Cold,
-    Cached,
-}
-
-impl State {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            State::Cold => "cold",
-            State::Cached => "cached",
-        }
-    }
-
-    /// Percent of the blocks.
-    pub(super) fn cached_percent(self) -> u32 {
-        match self {
-            State::Cold => 0,
-            State::Cached => 100,
-        }
-    }
-}
 
 /// A query with the times of its plans.
 #[derive(Clone, Debug, PartialEq)]
