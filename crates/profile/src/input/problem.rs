@@ -55,7 +55,7 @@ pub enum Problem {
         name: String,
     },
     /// An input of another source than the others.
-    #[error("{name} is not {noun}, as the others that were given: profile it apart")]
+    #[error("{name} is not {noun} like the other inputs: profile it apart")]
     OtherSource {
         /// The input.
         name: String,
