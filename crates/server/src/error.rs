@@ -224,8 +224,8 @@ impl ServerError {
         ServerError::Refused { server, reason, advice }
     }
 
-    /// Why a statement failed. `elapsed` distinguishes a time-out of ours from a cancellation by others: the server has one
-    /// code for both, and its message is in its own language.
+    /// Why a statement failed. `elapsed` distinguishes a time-out of ours from a cancellation by others: the server
+    /// has one code for both, and its message is in its own language.
     pub(crate) fn of_statement(
         statement: &str,
         error: &postgres::Error,

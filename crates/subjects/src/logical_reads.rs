@@ -1,5 +1,5 @@
-//! What the experiment on logical I/O asks of a subject: tables of a shape, passes over them with everything cached, and
-//! what each pass took.
+//! What the experiment on logical I/O asks of a subject: tables of a shape, passes over them with everything cached,
+//! and what each pass took.
 
 use std::fmt;
 use std::path::PathBuf;

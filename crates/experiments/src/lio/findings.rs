@@ -31,19 +31,22 @@ pub(super) fn physical_against_logical(lio: &Measured, physical: Physical, journ
             schema::RANGED.value
         )
     });
-    journal.find(Finding::info(
-        "answer-ratio",
-        format!(
-            "A physical I/O of one block costs {} logical I/Os of {} ({} against {}; Millsap: {}, the folklore: {}){ranged}.",
-            three_digits(physical.single / lio.lio),
-            lio.table,
-            format_nanos(physical.single),
-            format_nanos(lio.lio),
-            schema::MILLSAP.value,
-            three_digits(schema::FOLKLORE.value)
-        ),
-    )
-    .with("ratio", physical.single / lio.lio, Unit::Ratio));
+    journal.find(
+        Finding::info(
+            "answer-ratio",
+            format!(
+                "A physical I/O of one block costs {} logical I/Os of {} ({} against {}; Millsap: {}, the folklore: \
+                 {}){ranged}.",
+                three_digits(physical.single / lio.lio),
+                lio.table,
+                format_nanos(physical.single),
+                format_nanos(lio.lio),
+                schema::MILLSAP.value,
+                three_digits(schema::FOLKLORE.value)
+            ),
+        )
+        .with("ratio", physical.single / lio.lio, Unit::Ratio),
+    );
 }
 
 /// Whether a table is the one that stands for all: it has some rows a block and some columns a row.

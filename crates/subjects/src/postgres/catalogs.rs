@@ -1,5 +1,5 @@
-//! Logical I/O where nothing can be made, such as on a standby: scans of catalogs, which every server has and every user
-//! may read.
+//! Logical I/O where nothing can be made, such as on a standby: scans of catalogs, which every server has and every
+//! user may read.
 
 use measure::{Finding, Parameters, Severity};
 use server::private::PrivateServer;
