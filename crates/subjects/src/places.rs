@@ -159,8 +159,8 @@ mod tests {
     #[test]
     fn a_comma_between_the_hosts_of_an_address_parts_no_subjects() {
         assert_eq!(
-            words("postgres://me@a:5432,engine.example:5433/db?x=1,2,engine,postgres:18"),
-            ["postgres://me@a:5432,engine.example:5433/db?x=1,2", "engine", "postgres:18"]
+            words("postgres://me@a:5432,engine.example:5433/db?application_name=a,b,engine,postgres:18"),
+            ["postgres://me@a:5432,engine.example:5433/db?application_name=a,b", "engine", "postgres:18"]
         );
         assert_eq!(words("postgres:15,postgresql://h/db"), ["postgres:15", "postgresql://h/db"]);
         assert_eq!(words("engine"), ["engine"]);
