@@ -139,6 +139,8 @@ impl From<SubjectError> for ExperimentError {
     fn from(error: SubjectError) -> ExperimentError {
         match error {
             SubjectError::Stopped => ExperimentError::Stopped,
+            // What a subject refuses is the user's to mend.
+            SubjectError::Parameters(sentence) => ExperimentError::Parameters(sentence),
             error => ExperimentError::Subject(error),
         }
     }

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use sys::counters::{HARDWARE_EVENTS, SOFTWARE_EVENTS, Tally};
 use sys::valgrind::Simulated;
 
+/// Below this share of the time a count is marked as scaled; the kernel's own bookkeeping is some ns off.
+pub(crate) const WHOLE_SHARE: f64 = 0.9995;
+
 /// An event under valgrind.
 pub(crate) struct SimulatedEvent {
     /// Name of the metric.

@@ -21,7 +21,6 @@ pub mod region;
 pub mod roundtrip;
 mod sampling;
 pub mod scan;
-mod sentence;
 mod subject_run;
 
 pub use error::ExperimentError;

@@ -24,7 +24,6 @@ impl SampleLength {
     }
 }
 
-#[allow(dead_code, reason = "scan and calibrate take it")]
 /// How many samples a case has: as many as asked for, or fewer where they would take too long.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SampleCount {
@@ -36,7 +35,6 @@ pub(crate) struct SampleCount {
     pub(crate) time_max: Duration,
 }
 
-#[allow(dead_code, reason = "scan and calibrate take it")]
 impl SampleCount {
     /// Takes samples until there are enough.
     pub(crate) fn collect<T, E>(self, mut sample: impl FnMut() -> Result<T, E>) -> Result<Vec<T>, E> {

@@ -14,6 +14,7 @@ pub mod quantity;
 pub mod random;
 pub mod run;
 pub mod schema;
+pub mod sentence;
 pub mod statistics;
 pub mod store;
 pub mod timeline;

@@ -114,7 +114,8 @@ fn is_finite(metric: &Metric) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::{Host, Parameters, Unit};
+    use measure::schema::lio;
+    use measure::{Host, Parameters};
 
     fn journal() -> RunJournal {
         let run = Run {
@@ -145,10 +146,9 @@ mod tests {
     #[test]
     fn a_metric_that_is_not_a_number_becomes_a_finding() {
         let mut journal = journal();
-        let metric = |name, value| Metric::single(name, Unit::Count, "test", value);
-        let metrics = vec![metric("good", 1.0), metric("bad", f64::NAN)];
+        let metrics = vec![lio::GETS.single("test", 1.0), lio::LIO.single("test", f64::NAN)];
         journal.keep(Case { metrics, ..Case::default() }).unwrap();
         assert_eq!(journal.run().cases[0].metrics.len(), 1);
-        assert!(journal.run().findings[0].message.starts_with("bad "));
+        assert!(journal.run().findings[0].message.starts_with("lio "));
     }
 }

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use measure::schema::Spec;
 use measure::words::Word;
 use measure::{Metric, Nanos, Parameters};
 use sys::counters::Tally;
@@ -227,8 +228,8 @@ pub(crate) fn check_wanted(name: &str, offers: &[PathOffer], settings: &AccessSe
 
 impl PathFacts {
     /// The value of one of the metrics.
-    pub fn value(&self, name: &str) -> Option<f64> {
-        self.metrics.iter().find(|metric| metric.name == name).map(Metric::median)
+    pub fn value(&self, spec: &Spec) -> Option<f64> {
+        self.metrics.iter().find(|metric| metric.name == spec.name).map(Metric::median)
     }
 }
 

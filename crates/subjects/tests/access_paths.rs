@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dataset::DataSet;
+use measure::schema::scan;
 use storage::SegmentId;
 use storage::count::count_plain;
 use storage::loader::build_page;
@@ -103,11 +104,11 @@ fn an_index_whose_order_is_not_the_rows_gets_a_block_again_and_again() {
     let blocks = engine.row_blocks().unwrap();
     let mut gets = |path| {
         let facts = prepare(&mut engine, path, Asked::AllPass);
-        let fact = |name| facts.value(name).unwrap() as u64;
+        let fact = |spec| facts.value(&spec).unwrap() as u64;
         let cost = engine.scan(&pass(1)).unwrap();
         let table_gets = cost.table_gets.unwrap();
-        assert_eq!(table_gets, 2 * fact("clustering_factor"), "gets of the table are the clustering factor");
-        assert!(cost.gets >= table_gets + 2 * fact("leaf_blocks"), "{cost:?}");
+        assert_eq!(table_gets, 2 * fact(scan::CLUSTERING_FACTOR), "gets of the table are the clustering factor");
+        assert!(cost.gets >= table_gets + 2 * fact(scan::LEAF_BLOCKS), "{cost:?}");
         assert_eq!(table_gets + cost.pinned_revisits.unwrap(), 2 * ROWS, "each row is a get or a revisit");
         table_gets / 2
     };

@@ -8,6 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use measure::schema::scan;
 use subjects::access_paths::{AccessPath, AccessSettings, Asked, Counting, ScanPass, Watch};
 use subjects::{AccessPaths, Environment, Opening, Places};
 use sys::time::Clock;
@@ -76,16 +77,18 @@ fn every_path_counts_what_the_engine_counts_and_touches_the_blocks_that_it_shoul
         let cost = server.scan(&ScanPass { threads: 1, laps: 2, kernel: None }).unwrap();
         assert_eq!((cost.count, cost.rows, cost.physical_reads), (expected, ROWS, 0), "{path}");
         assert!(cost.cpu.0 > 0 && cost.cpu <= cost.elapsed, "{path} {cost:?}");
-        let fact = |name| facts.value(name).map(|value| value as u64);
-        let (gets, blocks) = (cost.gets / 2, fact("blocks").unwrap());
-        let of_the_table = gets - fact("index_blocks").unwrap_or(0).min(gets);
+        let fact = |spec| facts.value(&spec).map(|value| value as u64);
+        let (gets, blocks) = (cost.gets / 2, fact(scan::BLOCKS).unwrap());
+        let of_the_table = gets - fact(scan::INDEX_BLOCKS).unwrap_or(0).min(gets);
         match path {
             AccessPath::FullScan => assert_eq!(gets, blocks),
-            AccessPath::IndexOnlyScan => assert!(gets < blocks / 2 && fact("heap_fetches") == Some(0), "{facts:?}"),
+            AccessPath::IndexOnlyScan => {
+                assert!(gets < blocks / 2 && fact(scan::HEAP_FETCHES) == Some(0), "{facts:?}")
+            }
             AccessPath::IndexBadClustering => assert!(of_the_table > ROWS * 9 / 10, "{facts:?}"),
             _ => assert!(of_the_table.abs_diff(blocks) < blocks / 20, "{path} {facts:?}"),
         }
-        let is_in_order = facts.value("correlation").map(|correlation| correlation > 0.99);
+        let is_in_order = facts.value(&scan::CORRELATION).map(|correlation| correlation > 0.99);
         let expected_order = match path {
             AccessPath::FullScan => None,
             AccessPath::IndexGoodClustering | AccessPath::IndexOnlyScan => Some(true),

@@ -1,6 +1,7 @@
 //! What the constants are and whether they help, in sentences; and the cases of the verification.
 
 use measure::quantity::{format_nanos, three_digits};
+use measure::sentence::capital;
 use measure::statistics::median;
 use measure::{Case, Finding, Metric, Parameters, Unit};
 use serde_json::json;
@@ -242,9 +243,4 @@ fn one_or_all_were(names: &[&str]) -> String {
         [name] => format!("{name} was"),
         _ => format!("{} were", names.join(", ")),
     }
-}
-
-fn capital(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

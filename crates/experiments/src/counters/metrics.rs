@@ -9,9 +9,6 @@ use sys::valgrind::{self, Simulated};
 use crate::events;
 use crate::machine::Change;
 
-/// Below this share of the time a count is marked as scaled; the kernel's own bookkeeping is some ns off.
-const WHOLE_SHARE: f64 = 0.9995;
-
 /// What was seen of a process.
 pub(super) struct Observed {
     pub(super) tally: Tally,
@@ -96,7 +93,7 @@ fn processor(observed: &Observed, metrics: &mut Metrics) {
         let Ok(count) = observed.tally.of(event.name) else { continue };
         let source = format!("processor's counter, {}", observed.rings.name());
         metrics.add(&schema::EVENT.of(event.name), &source, count.value());
-        if count.share() < WHOLE_SHARE {
+        if count.share() < events::WHOLE_SHARE {
             let what = "share of the time in which it was counted; the count is scaled by it";
             metrics.add(&schema::COUNTED.of(event.name), what, count.share() * 100.0);
         }

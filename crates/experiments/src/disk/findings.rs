@@ -4,13 +4,13 @@ use device::model::hard_disk::HardDiskParameters;
 use device::tier::Tier;
 use measure::quantity::{format_nanos, size_in_words, three_digits};
 use measure::schema::{Published, Spec, disk, reads};
+use measure::sentence::capital;
 use measure::{Finding, Unit};
 
 use super::parameters::Zone;
 use super::workload::Workload;
 use crate::journal::Journal;
 use crate::reading::Measured;
-use crate::sentence::capitalised;
 
 /// Differences of place below this are noise on a shared machine.
 const PLACE_MATTERS: f64 = 1.15;
@@ -42,7 +42,7 @@ pub(super) fn whole(workload: &Workload, path: Option<String>, measured: &Measur
         micros(latency.median()),
         workload.depth * workload.workers,
         three_digits(iops.statistics.mean),
-        capitalised(&by),
+        capital(&by),
     );
     let finding = Finding::info("answer-read", message).with("latency", latency.median(), Unit::Microseconds);
     journal.find(finding.with("iops", iops.statistics.mean, Unit::PerSecond));

@@ -4,13 +4,13 @@ use device::meter::Meter;
 use device::tier::{Evidence, Tier, Verdict};
 use device::workers::Reading;
 use measure::quantity::three_digits;
+use measure::sentence::capital;
 use measure::{Finding, Nanos, Unit, change_point};
 use sys::file::Caching;
 
 use super::job::{Job, RateChanges};
 use crate::journal::Journal;
 use crate::machine::Machine;
-use crate::sentence::capitalised;
 
 /// Share of the rate asked for that counts as reached.
 const RATE_REACHED: f64 = 0.95;
@@ -77,7 +77,7 @@ fn report_tier(machine: &Machine, evidence: &Evidence, verdict: &Verdict, what: 
             format!(
                 "{} answered from the page cache: {proof}. This is memory, not the device. Use --direct, or --evict \
                  on a file of your own.",
-                capitalised(&format!("{what} were"))
+                capital(&format!("{what} were"))
             ),
         ),
         (Caching::Buffered, Tier::Mixed { from_storage }) => Finding::warning(

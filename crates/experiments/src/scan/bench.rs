@@ -5,7 +5,7 @@ use subjects::AccessPaths;
 use subjects::access_paths::AccessPath;
 use sys::memory::{Pages, Stream};
 
-use super::counted::CountedPaths;
+use super::counted::{CountedChild, CountedPaths};
 use super::parameters::ScanParameters;
 use crate::machine::Machine;
 
@@ -16,31 +16,22 @@ pub(super) const STREAM_BYTES: u64 = 512 << 20;
 pub(super) struct Bench<'a> {
     pub(super) parameters: &'a ScanParameters,
     pub(super) machine: &'a Machine,
+    /// Counts instructions where the processor counts none.
+    pub(super) child: Option<&'a CountedChild>,
     pub(super) subject: &'a mut dyn AccessPaths,
     /// The subject's name.
     pub(super) name: String,
     /// Whether no other subject is measured in this run.
     pub(super) is_alone: bool,
     /// The answer that all paths must give, and the path that gave it.
-    pub(super) expected: Option<(String, u64)>,
+    pub(super) expected: &'a mut Option<(String, u64)>,
     /// What valgrind counted; nothing where the processor counts.
     pub(super) counted: CountedPaths,
-    stream: Option<Stream>,
+    /// What is read to learn the memory's bandwidth, made when it is first asked for.
+    pub(super) stream: Option<Stream>,
 }
 
-impl<'a> Bench<'a> {
-    /// A bench for a subject; `expected` is what the subjects before it counted.
-    pub(super) fn new(
-        (parameters, machine): (&'a ScanParameters, &'a Machine),
-        subject: &'a mut dyn AccessPaths,
-        is_alone: bool,
-        expected: Option<(String, u64)>,
-    ) -> Bench<'a> {
-        let name = subject.name().to_string();
-        let counted = CountedPaths::default();
-        Bench { parameters, machine, subject, name, is_alone, expected, counted, stream: None }
-    }
-
+impl Bench<'_> {
     /// A case in words.
     pub(super) fn label(&self, path: AccessPath, threads: usize) -> String {
         let subject = if self.is_alone { String::new() } else { format!("{} by ", self.name) };

@@ -65,39 +65,32 @@ pub struct CountedPass {
 /// What valgrind counted of one path.
 #[derive(Clone, Debug)]
 pub(super) struct Counted {
-    pub(super) rows: u64,
-    pub(super) gets: u64,
+    pub(super) of: CountedRows,
     pub(super) kernel: Option<String>,
-    /// How it was counted, behind the name of the tool; empty where it was this program's own child.
-    pub(super) how: &'static str,
-    pub(super) events: Simulated,
-    /// Where no column was read: how many units were answered for, and the same over a table of more of them.
-    pub(super) units: Option<(u64, ManyUnits)>,
+    /// Where no column was read.
+    pub(super) units: Option<Units>,
 }
 
-/// A pass that answered for units and read none.
+/// A pass that answered for units and read none: for few of them, and over a table of more.
 #[derive(Clone, Debug)]
-pub(super) struct ManyUnits {
-    pub(super) units: u64,
-    pub(super) events: Simulated,
+pub(super) struct Units {
+    pub(super) few: u64,
+    pub(super) many: u64,
+    pub(super) events_of_many: Simulated,
 }
 
 /// All paths that were counted.
 #[derive(Clone, Debug, Default)]
-pub(super) struct CountedPaths(Vec<(AccessPath, Counted)>);
+pub(super) struct CountedPaths(Vec<Counted>);
 
 impl CountedPaths {
     /// What a subject counted by itself.
     pub(super) fn of_rows(counted: Vec<CountedRows>) -> CountedPaths {
-        let of = |one: CountedRows| {
-            let CountedRows { path, rows, gets, how, events } = one;
-            (path, Counted { rows, gets, kernel: None, how, events, units: None })
-        };
-        CountedPaths(counted.into_iter().map(of).collect())
+        CountedPaths(counted.into_iter().map(|of| Counted { of, kernel: None, units: None }).collect())
     }
 
     pub(super) fn of(&self, path: AccessPath) -> Option<&Counted> {
-        self.0.iter().find(|(of, _)| *of == path).map(|(_, counted)| counted)
+        self.0.iter().find(|counted| counted.of.path == path)
     }
 }
 
@@ -256,23 +249,25 @@ fn paths_of(counted: &valgrind::Counted) -> Result<CountedPaths, String> {
     for pass in &passes {
         let Ok(path) = pass.path.parse::<AccessPath>() else { continue };
         let many = passes.iter().find(|other| other.path == format!("{}{MANY_UNITS}", pass.path));
-        let units = match many.and_then(|many| Some((many, pass.units?, many.units?))) {
-            Some((many, few, units)) if units > few => Some((few, ManyUnits { units, events: events(&many.path)? })),
+        let units = match many.and_then(|pass_of_many| Some((pass_of_many, pass.units?, pass_of_many.units?))) {
+            Some((of_many, few, many)) if many > few => {
+                Some(Units { few, many, events_of_many: events(&of_many.path)? })
+            }
             _ => None,
         };
         if pass.rows == 0 {
             return Err(format!("{} scanned no row there", pass.path));
         }
-        let (rows, gets, kernel) = (pass.rows, pass.gets, pass.kernel.clone());
-        paths.push((path, Counted { rows, gets, kernel, how: "", events: events(&pass.path)?, units }));
+        let of = CountedRows { path, rows: pass.rows, gets: pass.gets, how: "", events: events(&pass.path)? };
+        paths.push(Counted { of, kernel: pass.kernel.clone(), units });
     }
     Ok(CountedPaths(paths))
 }
 
 /// How the counts came about, once in a run.
 fn report(counted: &CountedPaths, rows: u64, journal: &mut dyn Journal) {
-    let Some((_, first)) = counted.0.first() else { return };
-    let kernel = counted.0.iter().find_map(|(_, counted)| counted.kernel.as_ref());
+    let Some(first) = counted.0.first() else { return };
+    let kernel = counted.0.iter().find_map(|counted| counted.kernel.as_ref());
     let kernel = kernel.map_or(String::new(), |kernel| {
         format!(
             " It knows no AVX-512: instructions and cycles of column-scan are those of the {kernel} kernel, the cycles \
@@ -285,7 +280,7 @@ fn report(counted: &CountedPaths, rows: u64, journal: &mut dyn Journal) {
             "Instructions are of the same scan of {rows} rows by one thread in a child under valgrind, in user mode; \
              cycles are CPU time at the core's measured frequency.{kernel} It simulates branch prediction and caches \
              without prefetching ({}); the last one is as much smaller than the processor's as the table.",
-            first.events.caches().join("; ")
+            first.of.events.caches().join("; ")
         ),
     ));
 }

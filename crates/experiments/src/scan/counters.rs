@@ -3,72 +3,72 @@
 //! Counts are the processor's own where the machine lets one count; else those of the same scan under valgrind, and
 //! cycles are the processor time at the core's measured frequency.
 
-use measure::{Case, Finding, Metric, Unit};
+use measure::schema::Spec;
+use measure::schema::events::{COUNTED, EVENT};
+use measure::schema::scan::{self as schema, PER_GET, PER_ROW};
+use measure::{Case, Finding, Metric};
 use subjects::access_paths::ScanCost;
 use sys::counters::{HARDWARE_EVENTS, Rings};
 use sys::valgrind;
 
-use super::counted::{Counted, ManyUnits};
-use crate::events::{self, SimulatedEvent};
+use super::counted::{Counted, Units};
+use super::samples::{Samples, of_finite};
+use crate::events::{self, SimulatedEvent, WHOLE_SHARE};
 use crate::journal::Journal;
-
-/// Below this share of the time a count is marked as scaled; the kernel's own bookkeeping is some ns off.
-const WHOLE_SHARE: f64 = 0.9995;
 
 /// What is known of one case.
 pub(super) struct Seen<'a> {
-    /// Its samples.
-    pub(super) costs: &'a [ScanCost],
-    /// Passes of a sample.
-    pub(super) laps: f64,
+    pub(super) samples: &'a Samples,
     /// Frequency of the core before and after, in GHz.
     pub(super) core_ghz: Option<(f64, f64)>,
     /// The path under valgrind.
     pub(super) counted: Option<&'a Counted>,
-    /// Samples by the kernel that valgrind counted, where that is another one than the samples'.
-    pub(super) by_counted_kernel: Option<(&'a str, &'a [ScanCost])>,
 }
 
 /// All that was counted, in a pass, for a row and for a get.
 pub(super) fn metrics(seen: &Seen<'_>) -> Vec<Metric> {
-    let mut metrics = processor(seen);
-    if !metrics.iter().any(|metric| metric.name == "cycles") {
+    let mut metrics = processor(seen.samples);
+    if find(&metrics, &EVENT.of("cycles")).is_none() {
         metrics.extend(cycles_by_frequency(seen));
     }
-    if !metrics.iter().any(|metric| metric.name == "instructions") {
+    if find(&metrics, &EVENT.of("instructions")).is_none() {
         metrics.extend(simulated(seen));
     }
     metrics.extend(instructions_a_cycle(&metrics));
-    metrics.extend(kernel(seen));
+    metrics.extend(kernel(seen.samples));
     metrics
 }
 
-/// One value a sample for a pass, a row and a get. `values` are those of all laps.
-fn spread(seen: &Seen<'_>, costs: &[ScanCost], name: &str, source: &str, values: &[f64]) -> Vec<Metric> {
-    let of = |name: String, source: String, divisor: &dyn Fn(&ScanCost) -> f64| {
+fn find<'a>(metrics: &'a [Metric], spec: &Spec) -> Option<&'a Metric> {
+    metrics.iter().find(|metric| metric.name == spec.name)
+}
+
+/// One value a sample for a pass of `laps`, a row and a get. `values` are those of all laps.
+fn spread(laps: f64, costs: &[ScanCost], event: &str, source: &str, values: &[f64]) -> Vec<Metric> {
+    let of = |spec: Spec, over: &str, divisor: &dyn Fn(&ScanCost) -> f64| {
         let parts: Vec<f64> = values.iter().zip(costs).map(|(value, cost)| value / divisor(cost)).collect();
-        Metric::of_samples(&name, Unit::Count, &source, &parts).filter(|_| parts.iter().all(|part| part.is_finite()))
+        of_finite(&spec, &format!("{source}, {over}"), &parts)
     };
     let metrics = [
-        of(name.into(), format!("{source}, one pass"), &|_| seen.laps),
-        of(format!("{name}_per_row"), format!("{source}, over rows"), &|cost| seen.laps * cost.rows as f64),
-        of(format!("{name}_per_get"), format!("{source}, over gets"), &|cost| cost.gets as f64),
+        of(EVENT.of(event), "one pass", &|_| laps),
+        of(PER_ROW.of(event), "over rows", &|cost| laps * cost.rows as f64),
+        of(PER_GET.of(event), "over gets", &|cost| cost.gets as f64),
     ];
     metrics.into_iter().flatten().collect()
 }
 
-fn processor(seen: &Seen<'_>) -> Vec<Metric> {
+fn processor(samples: &Samples) -> Vec<Metric> {
     let mut metrics = Vec::new();
     let source = format!("processor's counter, {}", Rings::widest().name());
     for event in HARDWARE_EVENTS {
-        let counts: Result<Vec<_>, _> = seen.costs.iter().map(|cost| cost.tally.of(event.name)).collect();
+        let counts: Result<Vec<_>, _> = samples.costs.iter().map(|cost| cost.tally.of(event.name)).collect();
         let Ok(counts) = counts else { continue };
         let values: Vec<f64> = counts.iter().map(|count| count.value()).collect();
-        metrics.extend(spread(seen, seen.costs, event.name, &source, &values));
+        metrics.extend(spread(samples.laps, &samples.costs, event.name, &source, &values));
         let shares: Vec<f64> = counts.iter().map(|count| count.share() * 100.0).collect();
         if shares.iter().any(|share| *share < WHOLE_SHARE * 100.0) {
             let what = "share of the time in which it was counted; the count is scaled by it";
-            metrics.extend(Metric::of_samples(&format!("{}_counted", event.name), Unit::Percent, what, &shares));
+            metrics.extend(COUNTED.of(event.name).of_samples(what, &shares));
         }
     }
     metrics
@@ -76,81 +76,76 @@ fn processor(seen: &Seen<'_>) -> Vec<Metric> {
 
 /// Processor time at the core's frequency, of the kernel that valgrind counted where one was.
 fn cycles_by_frequency(seen: &Seen<'_>) -> Vec<Metric> {
-    let Some((before, after)) = seen.core_ghz else { return Vec::new() };
+    let (Some((before, after)), samples) = (seen.core_ghz, seen.samples) else { return Vec::new() };
     let middle = (before + after) / 2.0;
     let mut source = format!("CPU clock at {middle:.3} GHz (chain of dependent additions, mean of before and after)");
-    let costs = seen.by_counted_kernel.map_or(seen.costs, |(kernel, costs)| {
+    let mut costs = &samples.costs;
+    let mut row_times = None;
+    if let Some((kernel, by_kernel)) = &samples.by_counted_kernel {
         source = format!("{source}, {kernel} kernel");
-        costs
-    });
-    let values: Vec<f64> = costs.iter().map(|cost| cost.cpu.0 as f64 * middle).collect();
-    let mut metrics = spread(seen, costs, "cycles", &source, &values);
-    if let Some((kernel, costs)) = seen.by_counted_kernel {
+        costs = by_kernel;
         let source = format!("CPU clock of the threads over rows, {kernel} kernel, which valgrind counts");
-        let row_time = |cost: &ScanCost| cost.cpu.0 as f64 / seen.laps / cost.rows.max(1) as f64;
-        let values: Vec<f64> = costs.iter().map(row_time).collect();
-        metrics.extend(Metric::of_samples("counted_row_time", Unit::Nanoseconds, &source, &values));
+        let row_time = |cost: &ScanCost| cost.cpu.0 as f64 / samples.laps / cost.rows.max(1) as f64;
+        row_times = schema::COUNTED_ROW_TIME.of_samples(&source, &costs.iter().map(row_time).collect::<Vec<_>>());
     }
+    let values: Vec<f64> = costs.iter().map(|cost| cost.cpu.0 as f64 * middle).collect();
+    let mut metrics = spread(samples.laps, costs, "cycles", &source, &values);
+    metrics.extend(row_times);
     metrics
 }
 
 /// What the child did, for as many rows and gets as are here.
 fn simulated(seen: &Seen<'_>) -> Vec<Metric> {
-    let Some((counted, cost)) = seen.counted.zip(seen.costs.last()) else { return Vec::new() };
+    let Some((counted, cost)) = seen.counted.zip(seen.samples.costs.last()) else { return Vec::new() };
     let kernel = counted.kernel.as_ref().map_or(String::new(), |kernel| format!(", {kernel} kernel"));
     let mut metrics = Vec::new();
-    for event in events::simulated(&counted.events) {
-        let (mut count, mut rows) = (event.count as f64, counted.rows as f64);
-        let mut source = format!("{}{}{}, {rows} rows, one thread{kernel}", valgrind::SOURCE, counted.how, event.how);
+    let of = &counted.of;
+    for event in events::simulated(&of.events) {
+        let (mut count, mut rows) = (event.count as f64, of.rows as f64);
+        let mut source = format!("{}{}{}, {rows} rows, one thread{kernel}", valgrind::SOURCE, of.how, event.how);
         if let Some(units) = &counted.units {
             (count, rows) = (of_units(&event, units, cost.units.unwrap_or_default().unread), cost.rows as f64);
             source = format!("{}{}, by the number of units, one thread", valgrind::SOURCE, event.how);
         }
-        let mut add = |name: String, source: String, value: f64| {
-            metrics.push(Metric::single(&name, Unit::Count, &source, value));
-        };
         let per_row = count / rows;
-        add(event.name.into(), format!("{source}, for as many rows as here"), per_row * cost.rows as f64);
-        add(format!("{}_per_row", event.name), format!("{source}, over rows"), per_row);
-        if counted.gets > 0 {
-            add(format!("{}_per_get", event.name), format!("{source}, over gets"), count / counted.gets as f64);
+        let source_here = format!("{source}, for as many rows as here");
+        metrics.push(EVENT.of(event.name).single(&source_here, per_row * cost.rows as f64));
+        metrics.push(PER_ROW.of(event.name).single(&format!("{source}, over rows"), per_row));
+        if of.gets > 0 {
+            let per_get = count / of.gets as f64;
+            metrics.push(PER_GET.of(event.name).single(&format!("{source}, over gets"), per_get));
         }
     }
     metrics
 }
 
 /// What a pass does that answers for `here` units and reads none, from passes over fewer and over more.
-fn of_units(event: &SimulatedEvent, (few, many): &(u64, ManyUnits), here: u64) -> f64 {
-    let more = events::simulated(&many.events).into_iter().find(|other| other.name == event.name);
+fn of_units(event: &SimulatedEvent, units: &Units, here: u64) -> f64 {
+    let more = events::simulated(&units.events_of_many).into_iter().find(|other| other.name == event.name);
     let more = more.map_or(event.count, |more| more.count) as f64;
-    let of_a_unit = (more - event.count as f64).max(0.0) / (many.units - few) as f64;
-    event.count as f64 + of_a_unit * (here as f64 - *few as f64)
+    let of_a_unit = (more - event.count as f64).max(0.0) / (units.many - units.few) as f64;
+    event.count as f64 + of_a_unit * (here as f64 - units.few as f64)
 }
 
 /// Instructions a cycle: sample by sample where each has both, else the one count over each sample's cycles.
 fn instructions_a_cycle(metrics: &[Metric]) -> Option<Metric> {
-    let of = |name: &str| metrics.iter().find(|metric| metric.name == name);
-    let (instructions, cycles) = of("instructions_per_row").zip(of("cycles_per_row"))?;
+    let of = |event: &str| find(metrics, &PER_ROW.of(event));
+    let (instructions, cycles) = of("instructions").zip(of("cycles"))?;
     let samples =
         |metric: &Metric| if metric.samples.is_empty() { vec![metric.median()] } else { metric.samples.clone() };
     let (instructions, cycles) = (samples(instructions), samples(cycles));
     let ratio = |(index, cycles): (usize, &f64)| instructions[index.min(instructions.len() - 1)] / cycles;
     let ratios: Vec<f64> = cycles.iter().enumerate().map(ratio).filter(|ratio| ratio.is_finite()).collect();
-    Metric::of_samples("ipc", Unit::Ratio, "instructions over cycles", &ratios)
+    schema::IPC.of_samples("instructions over cycles", &ratios)
 }
 
 /// What the operating system counted; a scan that faults in pages or is sent away measures something else too.
-fn kernel(seen: &Seen<'_>) -> Vec<Metric> {
-    let mut metrics = Vec::new();
-    for name in ["page_faults", "context_switches"] {
-        let counts: Result<Vec<f64>, _> =
-            seen.costs.iter().map(|cost| Ok(cost.tally.of(name)?.value() / seen.laps)).collect();
-        let counts: Result<Vec<f64>, sys::counters::Absence> = counts;
-        if let Ok(counts) = counts {
-            metrics.extend(Metric::of_samples(name, Unit::Count, "kernel's software event, one pass", &counts));
-        }
-    }
-    metrics
+fn kernel(samples: &Samples) -> impl Iterator<Item = Metric> {
+    [schema::PAGE_FAULTS, schema::CONTEXT_SWITCHES].into_iter().filter_map(|spec| {
+        let count = |cost: &ScanCost| Some(cost.tally.of(&spec.name).ok()?.value() / samples.laps);
+        let counts: Option<Vec<f64>> = samples.costs.iter().map(count).collect();
+        spec.of_samples("kernel's software event, one pass", &counts?)
+    })
 }
 
 /// Says what is not there, and why.
@@ -182,8 +177,12 @@ mod tests {
         ScanCost { cpu: Nanos(1000), rows: 100, gets: 10, tally, ..ScanCost::default() }
     }
 
-    fn seen(costs: &[ScanCost]) -> Seen<'_> {
-        Seen { costs, laps: 2.0, core_ghz: Some((3.0, 5.0)), counted: None, by_counted_kernel: None }
+    fn samples<const N: usize>(costs: [ScanCost; N]) -> Samples {
+        Samples { costs: costs.into(), laps: 2.0, ceiling: Vec::new(), by_counted_kernel: None }
+    }
+
+    fn seen(samples: &Samples) -> Vec<Metric> {
+        metrics(&Seen { samples, core_ghz: Some((3.0, 5.0)), counted: None })
     }
 
     fn of<'a>(metrics: &'a [Metric], name: &str) -> Option<&'a Metric> {
@@ -192,8 +191,8 @@ mod tests {
 
     #[test]
     fn counts_of_a_processor_are_scaled_marked_and_divided() {
-        let costs = [cost(&[("cycles", 500), ("instructions", 250)]), cost(&[("cycles", 500), ("instructions", 750)])];
-        let metrics = metrics(&seen(&costs));
+        let counts = [cost(&[("cycles", 500), ("instructions", 250)]), cost(&[("cycles", 500), ("instructions", 750)])];
+        let metrics = seen(&samples(counts));
         let median = |name: &str| of(&metrics, name).map(Metric::median);
         assert_eq!(median("cycles"), Some(1000.0), "of one pass of two");
         assert_eq!((median("cycles_per_row"), median("cycles_per_get")), (Some(10.0), Some(200.0)));
@@ -205,17 +204,16 @@ mod tests {
 
     #[test]
     fn an_event_that_one_sample_lacks_is_absent_from_all() {
-        let costs = [cost(&[("branches", 5)]), cost(&[])];
-        assert!(of(&metrics(&seen(&costs)), "branches").is_none());
+        assert!(of(&seen(&samples([cost(&[("branches", 5)]), cost(&[])])), "branches").is_none());
     }
 
     #[test]
     fn cycles_without_counters_are_processor_time_and_of_the_kernel_that_valgrind_counts() {
-        let costs = [cost(&[])];
-        let metrics_of_best = metrics(&seen(&costs));
+        let mut samples = samples([cost(&[])]);
+        let metrics_of_best = seen(&samples);
         assert_eq!(of(&metrics_of_best, "cycles_per_row").map(Metric::median), Some(20.0), "1000 ns at 4 GHz");
-        let slower = [ScanCost { cpu: Nanos(3000), ..cost(&[]) }];
-        let metrics = metrics(&Seen { by_counted_kernel: Some(("avx2", &slower)), ..seen(&costs) });
+        samples.by_counted_kernel = Some(("avx2".into(), vec![ScanCost { cpu: Nanos(3000), ..cost(&[]) }]));
+        let metrics = seen(&samples);
         let cycles = of(&metrics, "cycles_per_row").unwrap();
         assert_eq!((cycles.median(), cycles.source.contains("avx2 kernel")), (60.0, true));
         assert_eq!(of(&metrics, "counted_row_time").map(Metric::median), Some(15.0));
@@ -224,14 +222,13 @@ mod tests {
 
     #[test]
     fn what_a_column_scan_does_for_a_get_is_absent_because_it_gets_nothing() {
-        let costs = [ScanCost { gets: 0, ..cost(&[("cycles", 500)]) }];
-        let metrics = metrics(&seen(&costs));
+        let metrics = seen(&samples([ScanCost { gets: 0, ..cost(&[("cycles", 500)]) }]));
         assert!(of(&metrics, "cycles_per_row").is_some() && of(&metrics, "cycles_per_get").is_none());
     }
 
     #[test]
     fn software_events_of_the_kernel_are_counted_in_a_pass() {
-        let costs = [cost(&[("page_faults", 3)])];
-        assert_eq!(of(&metrics(&seen(&costs)), "page_faults").map(Metric::median), Some(6.0));
+        let samples = samples([cost(&[("page_faults", 3)])]);
+        assert_eq!(of(&seen(&samples), "page_faults").map(Metric::median), Some(6.0));
     }
 }

@@ -1,6 +1,8 @@
 //! What the numbers say, in sentences.
 
 use measure::quantity::{format_nanos, three_digits, whole_mebibytes};
+use measure::schema::scan::{self as schema, PER_ROW};
+use measure::sentence::capital;
 use measure::{Finding, Unit};
 use subjects::access_paths::AccessPath;
 
@@ -62,7 +64,7 @@ fn against(subject: &SubjectCases, reference: &SubjectCases, journal: &mut dyn J
     let mut clause = |one: &Measured| {
         let is_same = |other: &&Measured| other.path == one.path && other.threads == 1 && other.row_time() > 0.0;
         let ratio = one.row_time() / reference.cases.iter().find(is_same)?.row_time();
-        let instructions = one.value("instructions_per_row");
+        let instructions = one.value(PER_ROW.of("instructions"));
         let instructions = instructions
             .map_or(String::new(), |instructions| format!(", {} instructions a row", three_digits(instructions)));
         is_dearer &= ratio > 1.0;
@@ -97,11 +99,6 @@ fn by_threads(one: &Measured) -> String {
     if one.threads > 1 { format!(" by {} threads", one.threads) } else { String::new() }
 }
 
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
-}
-
 /// The largest cache, in bytes.
 fn last_cache(machine: &Machine) -> f64 {
     machine.host.caches.iter().map(|cache| cache.bytes).max().unwrap_or(0) as f64
@@ -127,7 +124,8 @@ impl Report<'_, '_> {
     /// How many times dearer the dearest path is than the full scan, and than the cheapest that reads anything.
     fn dearest(&mut self, found: &[&Measured]) {
         let by_cost = |one: &&&Measured, other: &&&Measured| one.row_time().total_cmp(&other.row_time());
-        let is_unread = |one: &Measured| one.value("units_read") == Some(0.0) && one.value("units_unread") > Some(0.0);
+        let is_unread =
+            |one: &Measured| one.value(schema::UNITS_READ) == Some(0.0) && one.value(schema::UNITS_UNREAD) > Some(0.0);
         let reads = || found.iter().filter(|one| one.row_time() > 0.0 && !is_unread(one));
         let (Some(least), Some(most)) = (reads().min_by(by_cost), reads().max_by(by_cost)) else { return };
         let others = of(found, AccessPath::FullScan).into_iter().chain([*least]);
@@ -139,7 +137,7 @@ impl Report<'_, '_> {
         let ratio = |one: &Measured| most.row_time() / one.row_time();
         let clause = |one: &&Measured| format!("{} times {}", three_digits(ratio(one)), one.path.name());
         let clauses: Vec<String> = others.iter().map(clause).collect();
-        let cycles = most.value("cycles_per_row");
+        let cycles = most.value(PER_ROW.of("cycles"));
         let cycles = cycles.map_or(String::new(), |cycles| format!(" ({} cycles)", three_digits(cycles)));
         let cost = format_nanos(most.row_time());
         let sentence = format!("a row costs {cost}{cycles} by {}: {}.", most.path.name(), clauses.join(", "));
@@ -149,7 +147,7 @@ impl Report<'_, '_> {
 
     /// How many times a block was visited.
     fn visits(&mut self, found: &[&Measured]) {
-        let value = |one: &&Measured| Some((one.path.name(), one.value("visits_per_block")?, Unit::Ratio));
+        let value = |one: &&Measured| Some((one.path.name(), one.value(schema::VISITS_PER_BLOCK)?, Unit::Ratio));
         let values: Vec<_> = found.iter().filter_map(value).collect();
         let clause = |(path, visits, _): &(&str, f64, Unit)| format!("{path} {}", three_digits(*visits));
         let clauses: Vec<String> = values.iter().map(clause).collect();
@@ -160,15 +158,17 @@ impl Report<'_, '_> {
 
     /// What fetching blocks elsewhere in memory costs: the same rows by the same code, in two orders.
     fn waits(&mut self, found: &[&Measured]) {
-        let table = of(found, AccessPath::FullScan).and_then(|full| full.value("bytes_touched"));
+        let table = of(found, AccessPath::FullScan).and_then(|full| full.value(schema::BYTES_TOUCHED));
         if table.is_some_and(|bytes| bytes <= last_cache(self.bench.machine)) {
             return;
         }
         let bad = of(found, AccessPath::IndexBadClustering);
         let Some((bad, good)) = bad.zip(of(found, AccessPath::IndexGoodClustering)) else { return };
-        let Some((bad_gets, good_gets)) = bad.value("table_gets").zip(good.value("table_gets")) else { return };
+        let Some((bad_gets, good_gets)) = bad.value(schema::TABLE_GETS).zip(good.value(schema::TABLE_GETS)) else {
+            return;
+        };
         let (gets, time) = (bad_gets - good_gets, bad.row_time() - good.row_time());
-        let rows = bad.value("rows").unwrap_or(0.0);
+        let rows = bad.value(schema::ROWS).unwrap_or(0.0);
         if gets < rows / 10.0 || time <= 0.0 {
             return;
         }
@@ -185,14 +185,14 @@ impl Report<'_, '_> {
 
     /// Which path gets least done in a cycle, and how often it goes to memory for a row, against the full scan.
     fn instructions(&mut self, found: &[&Measured]) {
-        let counted = || found.iter().filter_map(|one| Some((*one, one.value("ipc")?)));
+        let counted = || found.iter().filter_map(|one| Some((*one, one.value(schema::IPC)?)));
         let Some((slow, low)) = counted().min_by(|one, other| one.1.total_cmp(&other.1)) else { return };
         // Where that is the least itself, the one that gets most done.
         let full = counted().find(|(one, _)| one.path == AccessPath::FullScan && slow.path != AccessPath::FullScan);
         let most = || counted().max_by(|one, other| one.1.total_cmp(&other.1));
         let Some((other, ipc)) = full.or_else(most).filter(|(other, _)| other.path != slow.path) else { return };
         let memory = |one: &Measured, words: &str| {
-            let accesses = one.value("cache_misses_per_row").map(three_digits);
+            let accesses = one.value(PER_ROW.of("cache_misses")).map(three_digits);
             accesses.map_or(String::new(), |accesses| format!(" and {accesses}{words}"))
         };
         let meaning = if low < IPC_OF_WAITING { "waits more than it works" } else { "gets least done in a cycle" };
@@ -213,7 +213,9 @@ impl Report<'_, '_> {
     fn bandwidth(&mut self, found: &[Measured]) {
         let cache = last_cache(self.bench.machine);
         for one in found {
-            let (Some((own, best)), Some(bytes)) = (one.bandwidth(), one.value("bytes_touched")) else { continue };
+            let (Some((own, best)), Some(bytes)) = (one.bandwidth(), one.value(schema::BYTES_TOUCHED)) else {
+                continue;
+            };
             let meaning = if bytes <= cache {
                 let cached = whole_mebibytes(bytes as u64);
                 format!("its {cached} fit into the processor's cache, and the memory has no part in it")
@@ -264,7 +266,7 @@ impl Report<'_, '_> {
     /// What wider vectors bring, where two kernels were measured.
     fn kernels(&mut self, found: &[&Measured]) {
         for one in found {
-            let kernels = one.kernels.as_ref().zip(one.value("counted_row_time"));
+            let kernels = one.kernels.as_ref().zip(one.value(schema::COUNTED_ROW_TIME));
             let Some(((best, counted), row_time)) = kernels else { continue };
             let sentence = format!(
                 "a row of {} costs {} by the {best} kernel and {} by the {counted} kernel, whose instructions \
@@ -280,7 +282,7 @@ impl Report<'_, '_> {
 
     /// Answers that were given without reading.
     fn unread(&mut self, found: &[&Measured]) {
-        let units = |one: &Measured| one.value("units_unread").zip(one.value("units_read"));
+        let units = |one: &Measured| one.value(schema::UNITS_UNREAD).zip(one.value(schema::UNITS_READ));
         if let Some((unread, _)) = of(found, AccessPath::ColumnCount).and_then(units) {
             let sentence = format!(
                 "column-count read no column: each of its {unread} units knows how many of its values are null."
@@ -304,8 +306,10 @@ impl Report<'_, '_> {
     fn clustering(&mut self, found: &[&Measured]) {
         let pair = of(found, AccessPath::IndexBadClustering).zip(of(found, AccessPath::IndexGoodClustering));
         let Some((bad, good)) = pair else { return };
-        let Some((of_bad, of_good)) = bad.value("correlation").zip(good.value("correlation")) else { return };
-        let gets = |one: &Measured| one.value("gets").unwrap_or(0.0).max(1.0);
+        let Some((of_bad, of_good)) = bad.value(schema::CORRELATION).zip(good.value(schema::CORRELATION)) else {
+            return;
+        };
+        let gets = |one: &Measured| one.value(schema::GETS).unwrap_or(0.0).max(1.0);
         let (more_gets, more_time) = (gets(bad) / gets(good), bad.row_time() / good.row_time());
         let bitmap = of(found, AccessPath::BitmapScan).map_or(String::new(), |bitmap| {
             format!(
@@ -331,7 +335,7 @@ impl Report<'_, '_> {
     fn index_only(&mut self, found: &[&Measured]) {
         let pair = of(found, AccessPath::IndexOnlyScan).zip(of(found, AccessPath::FullScan));
         let Some((only, full)) = pair else { return };
-        let gets = |one: &Measured| one.value("gets").unwrap_or(0.0);
+        let gets = |one: &Measured| one.value(schema::GETS).unwrap_or(0.0);
         let ratio = gets(only) / gets(full).max(1.0);
         let sentence = format!(
             "index-only-scan costs {} a row and full-scan {}, with {} times the gets.",
@@ -352,7 +356,7 @@ fn capital_unless_a_path(sentence: &str) -> String {
 /// The bandwidth of the memory as what more threads cannot exceed; `None` where they are far from it.
 fn limit(many: &Measured, machine: &Machine) -> Option<String> {
     let (own, best) = many.bandwidth().filter(|(own, best)| own / best >= BOUND_BY_BANDWIDTH)?;
-    (many.value("bytes_touched")? > last_cache(machine)).then(|| {
+    (many.value(schema::BYTES_TOUCHED)? > last_cache(machine)).then(|| {
         format!(
             " The memory is the limit: they read {} GB/s, and {} threads that only read in sequence {} GB/s.",
             three_digits(own / 1e9),

@@ -8,6 +8,7 @@ mod counters;
 mod findings;
 mod measuring;
 mod parameters;
+mod samples;
 #[cfg(test)]
 mod tests;
 
@@ -17,7 +18,7 @@ use measure::Finding;
 use measure::quantity::whole_mebibytes;
 use serde_json::json;
 use subjects::access_paths::{AccessPath, AccessPaths, Counting, MemoryNeed, PathOffer};
-use subjects::{Environment, Opener, SubjectError};
+use subjects::{Environment, Opener};
 use sys::{counters as machine_counters, host};
 
 use crate::error::ExperimentError;
@@ -49,58 +50,44 @@ pub fn run(
     parameters.check()?;
     let settings = parameters.settings(memory_limit(parameters));
     let openers = subject_run::openers(&parameters.on, |place| place.access_paths(&settings), journal)?;
-    match measure(parameters, openers, &Surroundings { environment, child, machine }, journal) {
+    match measure(parameters, openers, environment, child, machine, journal) {
         Err(ExperimentError::Stopped) => Ok(()),
         outcome => outcome,
     }
-}
-
-/// What all subjects are measured with.
-struct Surroundings<'a> {
-    environment: &'a Environment,
-    child: Option<&'a CountedChild>,
-    machine: &'a Machine,
 }
 
 /// Measures the subjects one after the other.
 fn measure(
     parameters: &ScanParameters,
     openers: Vec<Opener<'_, dyn AccessPaths>>,
-    surroundings: &Surroundings<'_>,
+    environment: &Environment,
+    child: Option<&CountedChild>,
+    machine: &Machine,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
-    let Surroundings { environment, child, machine } = surroundings;
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
     let is_alone = openers.len() == 1;
     let mut descriptions = Descriptions::default();
     let (mut found, mut expected) = (Vec::new(), None);
     for opener in openers {
-        let cases = subject_run::run_on(opener, environment, machine, journal, |subject, journal| {
-            let mut bench = Bench::new((parameters, machine), subject, is_alone, expected.take());
-            let cases = measure_subject(&mut bench, (*child, &mut descriptions), journal)?;
-            expected = bench.expected.take();
+        found.push(subject_run::run_on(opener, environment, machine, journal, |subject, journal| {
+            let (name, expected, counted) = (subject.name().to_string(), &mut expected, CountedPaths::default());
+            let stream = None;
+            let mut bench = Bench { parameters, machine, child, subject, name, is_alone, expected, counted, stream };
+            let cases = measure_subject(&mut bench, &mut descriptions, journal)?;
             Ok(SubjectCases { name: bench.name, cases })
-        });
-        found.push(cases.map_err(refused)?);
+        })?);
     }
     findings::compare(&found, journal);
     machine.report_disturbances(journal);
     Ok(())
 }
 
-/// Parameters that a subject refuses are the user's to mend.
-fn refused(error: ExperimentError) -> ExperimentError {
-    match error {
-        ExperimentError::Subject(SubjectError::Parameters(sentence)) => ExperimentError::Parameters(sentence),
-        other => other,
-    }
-}
-
 /// All paths of one subject, and what their cases say.
 fn measure_subject(
     bench: &mut Bench<'_>,
-    (child, descriptions): (Option<&CountedChild>, &mut Descriptions),
+    descriptions: &mut Descriptions,
     journal: &mut dyn Journal,
 ) -> Result<Vec<Measured>, ExperimentError> {
     let offers = bench.subject.paths(bench.parameters.question);
@@ -109,7 +96,7 @@ fn measure_subject(
     let offers: Vec<PathOffer> = offers.into_iter().filter(is_chosen).collect();
     let paths: Vec<AccessPath> = offers.iter().map(|offer| offer.path).collect();
     plan(bench, &paths, journal)?;
-    if let (Some(child), Some(_)) = (child, machine_counters::hardware_absence()) {
+    if let (Some(child), Some(_)) = (bench.child, machine_counters::hardware_absence()) {
         bench.counted = count(bench, &paths, child, journal)?;
     }
     let mut found = Vec::new();

@@ -1,6 +1,7 @@
 //! The parameters of the experiment, their defaults, and which of them cannot be.
 
 use measure::quantity::Size;
+use measure::schema::scan;
 use serde::{Deserialize, Serialize};
 use subjects::Places;
 use subjects::access_paths::{AccessPath, AccessSettings, Asked, Watch};
@@ -8,7 +9,7 @@ use subjects::access_paths::{AccessPath, AccessSettings, Asked, Watch};
 use crate::error::ExperimentError;
 
 /// Rows of the published table.
-pub const PUBLISHED_ROWS: u64 = 69_642_625;
+pub const PUBLISHED_ROWS: u64 = scan::TABLE_ROWS.value as u64;
 
 /// Rows by default, where the engine is measured alone.
 pub const ROWS: u64 = 7_000_000;

@@ -10,8 +10,8 @@ use subjects::access_paths::{
 };
 use subjects::{Closing, Environment, Opener, Progress, Subject, SubjectError};
 
+use super::measure;
 use super::parameters::ScanParameters;
-use super::{Surroundings, measure};
 use crate::error::ExperimentError;
 use crate::journal::{Journal, KeepError, Stop};
 use crate::machine::Machine;
@@ -159,9 +159,8 @@ fn run(parameters: ScanParameters, subjects: Vec<Fake>, stop: Stop) -> (Result<(
     let parameters = ScanParameters { rows: Some(ROWS), repeat: 2, ..parameters };
     let openers = subjects.into_iter().map(|fake| -> Opener<'_, dyn AccessPaths> { Box::new(|_| Ok(Box::new(fake))) });
     let (environment, machine) = (Environment::new("/nowhere"), Machine::observe(stop));
-    let surroundings = Surroundings { environment: &environment, child: None, machine: &machine };
     let mut kept = Kept::default();
-    let outcome = measure(&parameters, openers.collect(), &surroundings, &mut kept);
+    let outcome = measure(&parameters, openers.collect(), &environment, None, &machine, &mut kept);
     (outcome, kept)
 }
 

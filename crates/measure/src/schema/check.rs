@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::spec::{Experiment, Spec};
-use super::{calibrate, counters, disk, join, ladder, lio, own_cost, profile, roundtrip, scan};
+use super::{calibrate, counters, disk, join, ladder, lio, null, own_cost, profile, roundtrip, scan};
 use crate::metric::Metric;
 use crate::run::Run;
 use crate::unit::Unit;
 
 /// All experiments.
-pub const EXPERIMENTS: [&Experiment; 9] = [
+pub const EXPERIMENTS: [&Experiment; 10] = [
     &ladder::EXPERIMENT,
     &disk::EXPERIMENT,
     &roundtrip::EXPERIMENT,
@@ -19,6 +19,7 @@ pub const EXPERIMENTS: [&Experiment; 9] = [
     &calibrate::EXPERIMENT,
     &counters::EXPERIMENT,
     &profile::EXPERIMENT,
+    &null::EXPERIMENT,
 ];
 
 /// The experiment of this name.
@@ -111,8 +112,8 @@ mod tests {
     #[test]
     fn one_of_a_family_is_known_and_a_name_like_it_is_not() {
         let of = |name| Metric::single(name, Unit::Count, "count", 1.0);
-        let mut case = Case::default();
-        case.metrics = ["cycles", "cycles_per_row", "llc_loads_per_get"].map(of).into();
+        let metrics = ["cycles", "cycles_per_row", "llc_loads_per_get"].map(of).into();
+        let mut case = Case { metrics, ..Case::default() };
         assert!(check(&run("scan", case.clone())).is_empty());
         case.metrics.push(of("wheels_per_row"));
         case.metrics.push(of("_per_row"));

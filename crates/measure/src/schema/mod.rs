@@ -12,6 +12,7 @@ pub mod events;
 pub mod join;
 pub mod ladder;
 pub mod lio;
+pub mod null;
 pub mod own_cost;
 pub mod profile;
 pub mod reads;

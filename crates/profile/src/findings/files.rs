@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use measure::Finding;
 use measure::quantity::{counted, grouped};
+use measure::sentence::capital;
 
 use crate::event::{Evidence, TimeScale, Unit};
 use crate::ingest::Ingested;
@@ -147,9 +148,4 @@ fn sentence(problem: &Problem) -> String {
             capital(&text)
         }
     }
-}
-
-fn capital(sentence: &str) -> String {
-    let mut characters = sentence.chars();
-    characters.next().map_or(String::new(), |first| first.to_uppercase().chain(characters).collect())
 }

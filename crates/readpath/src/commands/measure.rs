@@ -4,6 +4,7 @@
 //! that were finished are kept and printed.
 
 use ::measure::run::SCHEMA;
+use ::measure::sentence::capital;
 use ::measure::store::Store;
 use ::measure::{Finding, Host, Parameters, Run};
 use experiments::{ExperimentError, Journal, Machine, Stop};
@@ -166,9 +167,4 @@ fn complain(journal: &RunJournal, exit: Exit) -> Exit {
         output::complain(reason);
     }
     exit
-}
-
-fn capital(sentence: &str) -> String {
-    let mut characters = sentence.chars();
-    characters.next().map_or(String::new(), |first| first.to_uppercase().chain(characters).collect())
 }

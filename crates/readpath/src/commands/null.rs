@@ -3,7 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use ::measure::{Case, Metric, Parameters, Unit, quantity};
+use ::measure::schema::null::parameters;
+use ::measure::schema::own_cost;
+use ::measure::{Case, quantity};
 use clap::{ArgMatches, Args, Command};
 use experiments::{ExperimentError, Journal, Stop};
 
@@ -49,9 +51,9 @@ fn clock_reads(cases: u64, pause: Duration, journal: &mut dyn Journal, stop: &St
             return Ok(());
         }
         let samples: Vec<f64> = (0..READINGS).map(|_| clock_read_nanos()).collect();
-        let metric = Metric::of_samples("clock_read", Unit::Nanoseconds, "monotonic clock", &samples);
-        let parameters = Parameters::from_iter([("repetition".to_string(), number.into())]);
-        journal.keep(Case { parameters, metrics: metric.into_iter().collect(), timeline: None })?;
+        let metrics = own_cost::CLOCK_READ.of_samples("monotonic clock", &samples).into_iter().collect();
+        let parameters = [parameters::REPETITION.of(number)].into_iter().collect();
+        journal.keep(Case { parameters, metrics, timeline: None })?;
     }
     Ok(())
 }

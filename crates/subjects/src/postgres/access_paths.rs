@@ -6,9 +6,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use measure::quantity::{counted, size_in_words, whole_mebibytes};
-use measure::{Finding, Metric, Nanos, Parameters, Unit};
+use measure::schema::scan as schema;
+use measure::{Finding, Metric, Nanos, Parameters};
 use serde_json::json;
-use server::{Buffers, Schema, ServerError, Session};
+use server::{Buffers, Plan, Schema, ServerError, Session};
 use sys::counters::{Counters, Rings, Tally};
 
 use super::customers::{Customers, CustomersIndex};
@@ -77,16 +78,6 @@ struct Prepared {
     statement: String,
     count: u64,
     buffers: Buffers,
-}
-
-/// What is known of a path that was prepared.
-#[derive(Default)]
-struct PlanFacts {
-    blocks: u64,
-    index_blocks: Option<u64>,
-    correlation: Option<f64>,
-    heap_fetches: Option<u64>,
-    exact_blocks: Option<u64>,
 }
 
 /// Bytes of shared buffers that a private server needs for a table of this many rows.
@@ -188,29 +179,40 @@ impl PostgresPaths {
     }
 
     /// Leaves the planner one way, makes sure that it goes it, and brings into shared buffers what has room there.
-    fn turn_to(&mut self, of: &PlannerPath, asked: Asked) -> Result<(Prepared, PlanFacts), SubjectError> {
+    /// Gives what is known of it then.
+    fn turn_to(&mut self, of: &PlannerPath, asked: Asked) -> Result<(Prepared, Vec<Metric>), SubjectError> {
         let (table, statement) = (&self.table, of.statement(asked, &self.table));
         let session = self.schema.as_mut().ok_or(SubjectError::NotPrepared)?.session();
         of.turn_to(session)?;
         let mut prepared = Prepared { count: session.number(&statement, 0)?, statement, buffers: Buffers::default() };
-        let mut facts = PlanFacts::default();
+        let mut of_plan = Vec::new();
         for _ in 0..WARMING_RUNS {
             let plan = of.explained(session, asked, table)?;
             prepared.buffers = plan.buffers()?;
-            let steps = plan.top.steps();
-            facts.heap_fetches = steps.iter().find_map(|step| step.heap_fetches);
-            facts.exact_blocks = steps.iter().find_map(|step| step.exact_heap_blocks);
+            of_plan = metrics_of_plan(&plan);
             if prepared.buffers.reads == 0 {
                 break;
             }
         }
-        facts.blocks = blocks_of(session, &table.full_name())?;
+        let (blocks, gets) = (blocks_of(session, &table.full_name())?, prepared.buffers.gets());
+        let mut metrics = vec![
+            schema::BLOCKS.count("blocks of the table (pg_relation_size)", blocks),
+            schema::GETS_PER_ROW.single("gets over rows", gets as f64 / table.rows() as f64),
+        ];
+        metrics.extend(of_plan);
         if let Some(index) = of.index {
             let name = format!("{}.{}", server::schema::SCHEMA, table.index_name(index));
-            facts.index_blocks = Some(blocks_of(session, &name)?);
-            facts.correlation = correlation(session, table, index)?;
+            let index_blocks = blocks_of(session, &name)?;
+            metrics.push(schema::INDEX_BLOCKS.count("blocks of the index (pg_relation_size)", index_blocks));
+            let source = "pg_stats: how the order of rows follows that of the index's key, -1 to 1";
+            metrics.extend(correlation(session, table, index)?.map(|value| schema::CORRELATION.single(source, value)));
+            if of.path != AccessPath::IndexOnlyScan && blocks > 0 {
+                let visits = gets.saturating_sub(index_blocks) as f64 / blocks as f64;
+                let source = "gets less the blocks of the index, over the blocks of the table";
+                metrics.push(schema::VISITS_PER_BLOCK.single(source, visits));
+            }
         }
-        Ok((prepared, facts))
+        Ok((prepared, metrics))
     }
 
     /// Warns of blocks that are not in shared buffers, although all were to be there.
@@ -241,34 +243,6 @@ impl PostgresPaths {
             physical_reads: "blocks that were not in shared buffers, by EXPLAIN, one pass",
             touched: "",
         }
-    }
-}
-
-impl PlanFacts {
-    fn metrics(&self, path: AccessPath, gets: u64, rows: u64) -> Vec<Metric> {
-        let count = |name: &str, source: &str, value: u64| Metric::single(name, Unit::Count, source, value as f64);
-        let mut metrics = vec![
-            count("blocks", "blocks of the table (pg_relation_size)", self.blocks),
-            Metric::single("gets_per_row", Unit::Ratio, "gets over rows", gets as f64 / rows as f64),
-        ];
-        let optional = [
-            ("index_blocks", "blocks of the index (pg_relation_size)", self.index_blocks),
-            ("heap_fetches", "rows that were looked for in the table all the same, by EXPLAIN", self.heap_fetches),
-            ("exact_heap_blocks", "blocks of which the bitmap knew every row, by EXPLAIN", self.exact_blocks),
-        ];
-        let there = optional.into_iter().filter_map(|(name, source, value)| Some(count(name, source, value?)));
-        metrics.extend(there);
-        metrics.extend(self.correlation.map(|value| {
-            let source = "pg_stats: how the order of rows follows that of the index's key, -1 to 1";
-            Metric::single("correlation", Unit::Ratio, source, value)
-        }));
-        let touches_table = path != AccessPath::IndexOnlyScan && self.blocks > 0;
-        if let (Some(index), true) = (self.index_blocks, touches_table) {
-            let visits = gets.saturating_sub(index) as f64 / self.blocks as f64;
-            let source = "gets less the blocks of the index, over the blocks of the table";
-            metrics.push(Metric::single("visits_per_block", Unit::Ratio, source, visits));
-        }
-        metrics
     }
 }
 
@@ -359,9 +333,8 @@ impl AccessPaths for PostgresPaths {
         self.notes.look(schema.session())?;
         progress(&format!("{} by {}", self.notes.name(), path.name()), Duration::from_secs(2));
         self.prepared = None;
-        let (prepared, facts) = self.turn_to(PlannerPath::of(path)?, asked)?;
+        let (prepared, metrics) = self.turn_to(PlannerPath::of(path)?, asked)?;
         self.report_misses(path, prepared.buffers);
-        let metrics = facts.metrics(path, prepared.buffers.gets(), self.table.rows());
         self.prepared = Some(prepared);
         // In a dry run no time passes, and one statement stands for all laps.
         let laps_max = if self.recorder.is_some() { 1 } else { LAPS_MAX };
@@ -417,6 +390,18 @@ fn measured(
         counters.read()
     });
     Ok((taken.cost, Nanos(elapsed), tally))
+}
+
+/// What only the plan says of a path.
+fn metrics_of_plan(plan: &Plan) -> Vec<Metric> {
+    let steps = plan.top.steps();
+    let fetches = "rows that were looked for in the table all the same, by EXPLAIN";
+    let exact = "blocks of which the bitmap knew every row, by EXPLAIN";
+    let counted = [
+        (schema::HEAP_FETCHES, fetches, steps.iter().find_map(|step| step.heap_fetches)),
+        (schema::EXACT_HEAP_BLOCKS, exact, steps.iter().find_map(|step| step.exact_heap_blocks)),
+    ];
+    counted.into_iter().filter_map(|(spec, source, value)| Some(spec.count(source, value?))).collect()
 }
 
 fn blocks_of(session: &mut Session, relation: &str) -> Result<u64, ServerError> {

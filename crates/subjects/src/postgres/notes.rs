@@ -2,7 +2,8 @@
 //! else was at work, which processes had the processors, and what could not be removed.
 
 use measure::quantity::{size_in_words, three_digits};
-use measure::{Finding, Metric, Nanos, Parameters, Unit};
+use measure::schema::own_cost;
+use measure::{Finding, Metric, Nanos, Parameters};
 use serde_json::{Value, json};
 use server::activity::Activity;
 use server::space::{self, FreeSpace};
@@ -215,6 +216,6 @@ impl Notes {
         }
         let source = "this process's CPU clock over the backend's time, while statements were measured";
         let share = own.as_seconds() / backend.as_seconds() * 100.0;
-        Some(Metric::single("share_of_server", Unit::Percent, source, share))
+        Some(own_cost::SHARE_OF_SERVER.single(source, share))
     }
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use dataset::DataSet;
 use dataset::customers::SCHEMA;
+use measure::Metric;
 use storage::StorageError;
 use storage::column::{Budget, ColumnSpec, ColumnTable, Kernel, Question, Scan, Scanned, UNIT_ROWS, ZoneMaps};
 use storage::manifest::TableSpec;
@@ -13,7 +14,7 @@ use sys::time::Clock;
 use super::generated::GeneratedPages;
 use super::meter::{Meter, Scope};
 use super::question::question;
-use super::store::{StoreFacts, StorePass, described};
+use super::store::{self, StorePass, described};
 use crate::access_paths::{ScanCost, Units};
 
 /// A forecast may be wrong by one part in this many.
@@ -53,16 +54,17 @@ impl ColumnStore {
     }
 
     /// What is known of the columns.
-    pub(super) fn facts(&self) -> StoreFacts {
+    pub(super) fn metrics(&self) -> Vec<Metric> {
         let summary = self.table.summary();
         let plain: u64 = summary.iter().map(|column| column.plain_bytes).sum();
         let bytes: u64 = summary.iter().map(|column| column.bytes).sum();
-        StoreFacts {
-            bytes: self.table.bytes(),
-            compression_ratio: (bytes > 0).then(|| plain as f64 / bytes as f64),
-            kernel: Some(self.kernel),
-            ..StoreFacts::default()
-        }
+        let ratio = (bytes > 0).then(|| store::compression_ratio(plain as f64 / bytes as f64));
+        [store::bytes(self.table.bytes())].into_iter().chain(ratio).collect()
+    }
+
+    /// The machine instructions that scan them.
+    pub(super) fn kernel(&self) -> Kernel {
+        self.kernel
     }
 
     /// Each column with its encodings, for the description of the engine.

@@ -19,7 +19,8 @@ use std::time::Duration;
 
 use dataset::DataSet;
 use dataset::customers::NOMINAL_ROW_LENGTH;
-use measure::{Finding, Metric, Nanos, Parameters, Unit};
+use measure::schema::scan::{self as schema, parameters as named};
+use measure::{Finding, Metric, Nanos, Parameters};
 use serde_json::json;
 use storage::column::{Kernel, UNIT_ROWS};
 use storage::manifest::TableSpec;
@@ -38,7 +39,7 @@ use crate::opening::Progress;
 use crate::subject::{Closing, ENGINE, Subject};
 use column_store::ColumnStore;
 use row_store::RowStore;
-use store::{StoreFacts, StorePass};
+use store::StorePass;
 use structure::Structure;
 use unit_store::UnitStore;
 
@@ -162,7 +163,7 @@ impl AccessEngine {
     }
 
     /// Turns to a path, whose structure takes the place of another one.
-    fn turn_to(&mut self, path: AccessPath) -> Result<StoreFacts, SubjectError> {
+    fn turn_to(&mut self, path: AccessPath) -> Result<Vec<Metric>, SubjectError> {
         let structure = Structure::of(path);
         if structure.is_none() || self.structure() != structure {
             // The old one goes before the new one comes: both together may be more than there is memory.
@@ -172,10 +173,10 @@ impl AccessEngine {
         Ok(match &mut self.store {
             Store::Nothing => return Err(SubjectError::NotPrepared),
             Store::Rows(rows) => rows.prepare(path, &self.stop)?,
-            Store::Units(units) => units.facts(self.spec.pages()?.into()),
+            Store::Units(units) => units.metrics(self.spec.pages()?.into()),
             Store::Columns(columns) => {
                 self.description.insert("columns".into(), columns.described());
-                columns.facts()
+                columns.metrics()
             }
         })
     }
@@ -192,19 +193,17 @@ impl AccessEngine {
         self.findings.extend(huge_pages::not_granted("A buffer pool", bytes, pool.huge_bytes(), cost));
     }
 
-    /// What the path's cases are told apart by besides the experiment's own parameters.
-    fn parameters(&self, path: AccessPath, facts: &StoreFacts) -> Parameters {
-        let mut parameters = Parameters::new();
-        if path == AccessPath::ColumnScan {
-            parameters.insert("zone_maps".into(), json!(self.settings.zone_maps));
-        }
-        if path == AccessPath::FullScanCompressed {
-            parameters.insert("level".into(), json!(self.level.name()));
-        }
-        if let Some(kernel) = facts.kernel {
-            parameters.insert("kernel".into(), json!(kernel.name()));
-        }
-        parameters
+    /// The machine instructions that scan; `None` for blocks.
+    fn kernel(&self) -> Option<&'static str> {
+        if let Store::Columns(columns) = &self.store { Some(columns.kernel().name()) } else { None }
+    }
+
+    /// What distinguishes the path's cases besides the experiment's own parameters.
+    fn parameters(&self, path: AccessPath) -> Parameters {
+        let zone_maps = (path == AccessPath::ColumnScan).then(|| named::ZONE_MAPS.of(self.settings.zone_maps));
+        let level = (path == AccessPath::FullScanCompressed).then(|| named::LEVEL.of(self.level.name()));
+        let kernel = self.kernel().map(|kernel| named::KERNEL.of(kernel));
+        zone_maps.into_iter().chain(level).chain(kernel).collect()
     }
 }
 
@@ -283,17 +282,16 @@ impl AccessPaths for AccessEngine {
             progress(&what, structure.making_time(self.settings.rows));
         }
         let start = self.clock.now();
-        let facts = self.turn_to(path)?;
+        let mut metrics = self.turn_to(path)?;
         let time = self.clock.now().since(start);
         self.look_at_huge_pages();
         self.prepared = Some((path, asked));
         let source = "wall clock; what another path made before is there already";
-        let mut metrics = facts.metrics();
-        metrics.push(Metric::single("preparation", Unit::Seconds, source, time.as_seconds()));
+        metrics.push(schema::PREPARATION.single(source, time.as_seconds()));
         Ok(PathFacts {
-            parameters: self.parameters(path, &facts),
+            parameters: self.parameters(path),
             metrics,
-            kernel: facts.kernel.map(Kernel::name),
+            kernel: self.kernel(),
             sampling: Sampling { time: SAMPLE_TIME, laps_max: LAPS_MAX },
             sources: sources(path),
         })

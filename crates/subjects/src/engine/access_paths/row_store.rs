@@ -3,6 +3,8 @@
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use measure::Metric;
+use measure::schema::scan as schema;
 use storage::btree::{BTree, BulkSettings, Key, KeyKind, TreePlace};
 use storage::exec::full_scan::full_scan;
 use storage::exec::index_scan::{IndexScan, LOOK_AHEAD, count_by_index};
@@ -17,7 +19,7 @@ use sys::time::Clock;
 
 use super::generated::GeneratedPages;
 use super::question::{COUNTED, CUST_ID, POSTAL_CODE, question};
-use super::store::{StoreFacts, StorePass};
+use super::store::{self, StorePass};
 use super::structure::SPARE_PAGES;
 use super::threads;
 use crate::access_paths::{AccessPath, Asked, ScanCost};
@@ -74,8 +76,8 @@ impl RowStore {
         Ok(RowStore { pool, table, index: None })
     }
 
-    /// Turns to a path; its index takes the place of another one.
-    pub(super) fn prepare(&mut self, path: AccessPath, stop: &AtomicBool) -> Result<StoreFacts, StorageError> {
+    /// Turns to a path, whose index takes the place of another one, and gives what is known of both.
+    pub(super) fn prepare(&mut self, path: AccessPath, stop: &AtomicBool) -> Result<Vec<Metric>, StorageError> {
         let is_there = self.index.as_ref().is_some_and(|(of, _)| *of == path);
         if !is_there && let Some((_, old)) = self.index.take() {
             self.pool.discard(old.segment())?;
@@ -83,15 +85,13 @@ impl RowStore {
         if path.is_index() && !is_there {
             self.index = Some((path, self.build_index(path, stop)?));
         }
-        let blocks = u64::from(self.table.pages());
-        let tree = self.index.as_ref().map(|(_, tree)| tree);
-        Ok(StoreFacts {
-            blocks: Some(blocks),
-            bytes: blocks * PAGE_SIZE as u64,
-            clustering_factor: tree.and_then(BTree::clustering_factor),
-            leaf_blocks: tree.map(|tree| tree.leaves().into()),
-            ..StoreFacts::default()
-        })
+        let mut metrics = store::blocks(self.table.pages().into()).to_vec();
+        if let Some((_, tree)) = &self.index {
+            let factor = "table-block changes met when the index is walked in key order";
+            metrics.extend(tree.clustering_factor().map(|changes| schema::CLUSTERING_FACTOR.count(factor, changes)));
+            metrics.push(schema::LEAF_BLOCKS.count("leaves of the index", tree.leaves().into()));
+        }
+        Ok(metrics)
     }
 
     fn build_index(&self, path: AccessPath, stop: &AtomicBool) -> Result<BTree, StorageError> {

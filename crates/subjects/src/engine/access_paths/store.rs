@@ -1,9 +1,11 @@
 //! What the stores of rows, units and columns have in common: a pass in the engine's words, and what is known of a
 //! structure.
 
-use measure::{Metric, Unit};
+use measure::Metric;
+use measure::schema::scan as schema;
 use serde_json::json;
 use storage::column::{ColumnSummary, Kernel};
+use storage::page_id::PAGE_SIZE;
 
 use crate::access_paths::{Asked, Watch};
 
@@ -24,45 +26,19 @@ pub(super) struct StorePass {
     pub(super) watch: Watch,
 }
 
-/// What is known of a structure, and of the index beside it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct StoreFacts {
-    /// Blocks of the rows, or of the units; `None` for columns.
-    pub(super) blocks: Option<u64>,
-    /// Bytes of the structure without its index.
-    pub(super) bytes: u64,
-    /// Table-block changes met when the index is walked in the order of its keys.
-    pub(super) clustering_factor: Option<u64>,
-    /// Leaves of the index.
-    pub(super) leaf_blocks: Option<u64>,
-    /// How many times smaller than the rows: by blocks for units, by bytes of values for columns.
-    pub(super) compression_ratio: Option<f64>,
-    /// The machine instructions that scan columns.
-    pub(super) kernel: Option<Kernel>,
+/// The metrics of a structure in blocks: how many, and what they take.
+pub(super) fn blocks(blocks: u64) -> [Metric; 2] {
+    [schema::BLOCKS.count("blocks of the table or of its units", blocks), bytes(blocks * PAGE_SIZE as u64)]
 }
 
-impl StoreFacts {
-    /// The same as metrics of a case.
-    pub(super) fn metrics(&self) -> Vec<Metric> {
-        let count = |name, source, value: Option<u64>| {
-            value.map(|value| Metric::single(name, Unit::Count, source, value as f64))
-        };
-        let factor = "table-block changes met when the index is walked in key order";
-        let metrics = [
-            count("blocks", "blocks of the table or of its units", self.blocks),
-            Some(Metric::single(
-                "structure_bytes",
-                Unit::Bytes,
-                "memory of the structure without its index",
-                self.bytes as f64,
-            )),
-            count("clustering_factor", factor, self.clustering_factor),
-            count("leaf_blocks", "leaves of the index", self.leaf_blocks),
-            self.compression_ratio
-                .map(|ratio| Metric::single("compression_ratio", Unit::Ratio, "size in rows over size here", ratio)),
-        ];
-        metrics.into_iter().flatten().collect()
-    }
+/// The metric of a structure's bytes.
+pub(super) fn bytes(bytes: u64) -> Metric {
+    schema::STRUCTURE_BYTES.count("memory of the structure without its index", bytes)
+}
+
+/// The metric of how many times smaller it is than the rows: by blocks for units, by bytes of values for columns.
+pub(super) fn compression_ratio(ratio: f64) -> Metric {
+    schema::COMPRESSION_RATIO.single("size in rows over size here", ratio)
 }
 
 /// How columns came out, for the description of the engine.

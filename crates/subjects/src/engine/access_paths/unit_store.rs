@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use dataset::DataSet;
 use dataset::customers::SCHEMA;
+use measure::Metric;
 use storage::exec::unit_scan::unit_scan;
 use storage::manifest::TableSpec;
 use storage::page_id::PAGE_SIZE;
@@ -15,7 +16,7 @@ use sys::time::Clock;
 
 use super::generated::GeneratedPages;
 use super::question::question;
-use super::store::{StoreFacts, StorePass};
+use super::store::{self, StorePass};
 use super::structure::SPARE_PAGES;
 use super::threads;
 use crate::access_paths::ScanCost;
@@ -93,14 +94,10 @@ impl UnitStore {
     }
 
     /// What is known of the units, beside so many blocks of rows.
-    pub(super) fn facts(&self, row_blocks: u64) -> StoreFacts {
+    pub(super) fn metrics(&self, row_blocks: u64) -> Vec<Metric> {
         let blocks = u64::from(self.units.blocks());
-        StoreFacts {
-            blocks: Some(blocks),
-            bytes: blocks * PAGE_SIZE as u64,
-            compression_ratio: Some(row_blocks as f64 / blocks as f64),
-            ..StoreFacts::default()
-        }
+        let ratio = store::compression_ratio(row_blocks as f64 / blocks as f64);
+        store::blocks(blocks).into_iter().chain([ratio]).collect()
     }
 
     /// Scans all units.
