@@ -6,6 +6,7 @@ use crate::access_paths::{AccessPaths, AccessSettings};
 use crate::error::SubjectError;
 use crate::logical_reads::{self, LogicalReads};
 use crate::opening::Opening;
+use crate::postgres::calibration::{Calibration, CalibrationAsked};
 use crate::subject::Absence;
 
 /// Opens a subject. Everything that can fail or take time happens here, nothing before.
@@ -33,6 +34,13 @@ pub trait Place: fmt::Debug + Send + Sync {
     /// Opens the subject for the experiment on access paths.
     fn access_paths(&self, _settings: &AccessSettings) -> Offer<'_, dyn AccessPaths> {
         Err(self.without("access paths"))
+    }
+
+    /// Opens the subject for the calibration of a planner, which is PostgreSQL's.
+    fn calibration(&self, _asked: CalibrationAsked) -> Offer<'_, Calibration> {
+        let reason = "calibrate measures a PostgreSQL planner's constants: name one server with --on \
+                      postgres://USER@HOST:PORT/DATABASE, or --on postgres:18 for a private one.";
+        Err(Absence::new("absent-calibration", reason))
     }
 
     /// The absence of an experiment that this place has no subject for.

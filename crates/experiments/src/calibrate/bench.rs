@@ -1,10 +1,9 @@
-//! What every step of the experiment is given, and what all of them do with the server.
+//! What each step of the experiment works with, and what all steps do with the server.
 
-use measure::Finding;
-use server::Session;
-use server::activity::Activity;
-use server::private::PrivateServer;
-use subjects::SubjectError;
+use measure::schema::calibrate::parameters::{PART, SUBJECT};
+use measure::{Case, Finding, Parameters, Unit};
+use serde_json::Value;
+use subjects::Subject;
 use subjects::postgres::calibration::Calibration;
 
 use super::parameters::CalibrateParameters;
@@ -15,8 +14,8 @@ use crate::machine::Machine;
 /// Share of pages that may stay in the page cache after it was emptied.
 const WARM_SHARE_MAX: f64 = 0.01;
 
-/// Settings that a set of constants may change, all put back to the server's where it does not.
-pub(super) const TOLD: [&str; 6] = [
+/// Settings that a set of constants may change; a set resets those that it does not have.
+pub(super) const PLANNER_SETTINGS: [&str; 6] = [
     "seq_page_cost",
     "random_page_cost",
     "cpu_tuple_cost",
@@ -49,35 +48,25 @@ impl State {
     }
 }
 
-/// What every step is given.
+/// What each step works with.
 pub(super) struct Bench<'a> {
     pub(super) parameters: &'a CalibrateParameters,
     pub(super) machine: &'a Machine,
-    pub(super) private: Option<&'a mut PrivateServer>,
-    pub(super) tables: Calibration,
-    /// The server in the document: `postgres 18.6`.
-    pub(super) name: String,
-    pub(super) activity: Activity,
-    /// What the planner is told besides the server's own constants.
-    pub(super) told: Vec<(&'static str, f64)>,
+    pub(super) tables: &'a mut Calibration,
+    /// The constants that are set in the session.
+    pub(super) constants: Vec<(&'static str, f64)>,
 }
 
-impl<'a> Bench<'a> {
-    pub(super) fn begin(
-        session: Session,
-        parameters: &'a CalibrateParameters,
-        private: Option<&'a mut PrivateServer>,
-        machine: &'a Machine,
-    ) -> Result<Bench<'a>, ExperimentError> {
-        let name = session.facts().name();
-        let tables = Calibration::open(session, parameters.payload, parameters.seed)?;
-        let (activity, told) = (Activity::default(), Vec::new());
-        Ok(Bench { parameters, machine, private, tables, name, activity, told })
+impl Bench<'_> {
+    /// The server in the document: `postgres 18.6`.
+    pub(super) fn name(&self) -> &str {
+        self.tables.name()
     }
 
-    pub(super) fn look(&mut self) -> Result<(), ExperimentError> {
-        self.activity.look(self.tables.session()).map_err(SubjectError::from)?;
-        Ok(())
+    /// An empty case of a part of the document, with more parameters.
+    pub(super) fn case<const N: usize>(&self, part: &str, more: [(String, Value); N]) -> Case {
+        let parameters = [SUBJECT.of(self.name()), PART.of(part)];
+        Case::new(Parameters::from_iter(parameters.into_iter().chain(more)))
     }
 
     /// Runs of each plan in a state.
@@ -88,31 +77,20 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Empties all caches of the private server.
+    /// Empties all caches of a private server.
     pub(super) fn cool(&mut self, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
-        let Some(private) = self.private.as_deref_mut() else { return Ok(()) };
-        let left = self.tables.cool(private)?;
+        let left = self.tables.cool()?;
         if left > WARM_SHARE_MAX {
-            journal.find(Finding::warning(
-                "not-cold",
-                "Pages of the server's files stayed in the page cache after it was emptied: cold costs contain reads \
-                 from memory. Put the folder for temporary files (TMPDIR) on a disk.",
-            ));
+            let message = "Pages of the server's files stayed in the page cache after it was emptied: cold costs \
+                           contain reads from memory. Put the folder for temporary files (TMPDIR) on a disk.";
+            journal.find(Finding::warning("not-cold", message).with("left", left * 100.0, Unit::Percent));
         }
         Ok(())
     }
 
-    pub(super) fn set(&mut self, setting: &str, value: &str) -> Result<(), ExperimentError> {
-        Ok(self.tables.session().set(setting, value).map_err(SubjectError::from)?)
-    }
-
-    pub(super) fn reset(&mut self, setting: &str) -> Result<(), ExperimentError> {
-        Ok(self.tables.session().run(&format!("RESET {setting}")).map_err(SubjectError::from)?)
-    }
-
-    /// Gives the planner these constants, and the server's own for all others.
-    pub(super) fn tell(&mut self, constants: &[(&'static str, f64)]) -> Result<(), ExperimentError> {
-        self.told = constants.to_vec();
-        Ok(self.tables.tell(&TOLD, constants)?)
+    /// Sets these constants, and resets all others.
+    pub(super) fn set_constants(&mut self, constants: &[(&'static str, f64)]) -> Result<(), ExperimentError> {
+        self.constants = constants.to_vec();
+        Ok(self.tables.set_constants(&PLANNER_SETTINGS, constants)?)
     }
 }

@@ -2,13 +2,13 @@
 
 use subjects::postgres::calibration::ChosenPlan;
 
-/// A plan is picked rightly within this part of the fastest one's time: two that take the same are both right.
+/// A plan within this part of the fastest one's time is a right pick: two that take the same are both right.
 const NEAR: f64 = 0.05;
 
-/// Less lost than before by less than this part of the fastest total is no gain: the times are no surer.
+/// A set has to lose less by this part of the fastest total before that counts as a gain: the times vary as much.
 const GAIN_MIN: f64 = 0.01;
 
-/// What the planner picks for each query; `None` where it goes another way.
+/// What the planner picks for each query; `None` for another plan.
 pub(super) type Picks = Vec<Option<ChosenPlan>>;
 
 /// Times of each query's plans.
@@ -35,7 +35,7 @@ impl Choices {
         self.millis.iter().map(|times| least(times)).sum()
     }
 
-    /// How these picks do. A pick of none of the plans counts as the slowest.
+    /// How these picks do. Another plan counts as the slowest.
     pub(super) fn score(&self, picks: &Picks) -> Score {
         let mut score = Score::default();
         for (times, pick) in self.millis.iter().zip(picks) {
@@ -64,9 +64,9 @@ pub(super) struct Tried {
     pub(super) picks: Picks,
 }
 
-/// All sets that were tried, and what came of them.
+/// All sets that were tried, compared.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Judged {
+pub(super) struct Compared {
     pub(super) tried: Vec<Tried>,
     /// Milliseconds by the fastest plans.
     pub(super) fastest: f64,
@@ -76,7 +76,7 @@ pub(super) struct Judged {
     pub(super) harmful: Vec<&'static str>,
 }
 
-impl Judged {
+impl Compared {
     /// A set by its name.
     pub(super) fn of(&self, name: &str) -> Option<&Tried> {
         self.tried.iter().find(|tried| tried.name == name)
@@ -86,14 +86,14 @@ impl Judged {
 /// Asks what the planner picks with a set of constants, each with its value.
 type Ask<'a, E> = dyn FnMut(&[(&'static str, f64)]) -> Result<Picks, E> + 'a;
 
-/// Tries constants one by one, together, and each left out; then leaves out what does harm, the worst first, until
-/// nothing does. `unit` goes with every set that is not empty: without it the others mean nothing.
-pub(super) fn judge<E>(
+/// Tries constants one by one, together, and each left out; then leaves out those that do harm, the worst first, until
+/// none does. `unit` goes with every set that is not empty: without it the others mean nothing.
+pub(super) fn compare<E>(
     choices: &Choices,
     unit: (&'static str, f64),
     constants: &[(&'static str, f64)],
     picks: &mut Ask<'_, E>,
-) -> Result<Judged, E> {
+) -> Result<Compared, E> {
     let mut attempt = |name: &str, set: &[(&'static str, f64)]| -> Result<Tried, E> {
         let constants: Vec<_> = if set.is_empty() { Vec::new() } else { [&[unit][..], set].concat() };
         let picks = picks(&constants)?;
@@ -125,7 +125,7 @@ pub(super) fn judge<E>(
         harmful.push(kept.remove(at).0);
         best = without;
     }
-    // One constant alone may do better than any set that was come to.
+    // One constant alone may do better than every set that was reached so.
     let alone = tried.iter().filter(|one| one.name.starts_with("only-"));
     if let Some(alone) = alone.min_by(|one, other| one.score.lost.total_cmp(&other.score.lost))
         && alone.score.lost < best.score.lost - slack
@@ -138,7 +138,7 @@ pub(super) fn judge<E>(
     let recommended = if is_gain { best.constants.clone() } else { Vec::new() };
     let kept = if is_gain { best } else { tried[0].clone() };
     tried.push(Tried { name: "recommended".into(), ..kept });
-    Ok(Judged { tried, fastest: choices.fastest(), recommended, harmful })
+    Ok(Compared { tried, fastest: choices.fastest(), recommended, harmful })
 }
 
 #[cfg(test)]
@@ -158,11 +158,11 @@ mod tests {
         let score = choices().score(&vec![FULL, FULL, INDEX]);
         assert_eq!(score, Score { right: 2, total: 301.0, lost: 100.0 });
         assert_eq!(choices().fastest(), 201.0);
-        // No plan of ours: as the slowest.
+        // Another plan counts as the slowest.
         assert_eq!(choices().score(&vec![INDEX, FULL, None]).lost, 400.0);
     }
 
-    fn judged(harm: bool, gain: bool) -> Judged {
+    fn compared(harm: bool, gain: bool) -> Compared {
         let constants = [("random_page_cost", 2.0), ("cpu_tuple_cost", 0.02)];
         let mut picks = |set: &[(&'static str, f64)]| -> Result<Picks, ()> {
             let has = |name: &str| set.iter().any(|(other, _)| *other == name);
@@ -170,23 +170,23 @@ mod tests {
             let second = if has("cpu_tuple_cost") && harm { INDEX } else { FULL };
             Ok(vec![first, second, FULL])
         };
-        judge(&choices(), ("seq_page_cost", 1.0), &constants, &mut picks).unwrap()
+        compare(&choices(), ("seq_page_cost", 1.0), &constants, &mut picks).unwrap()
     }
 
     #[test]
     fn a_constant_that_makes_choices_worse_is_not_recommended() {
-        let judged = judged(true, true);
-        assert_eq!(judged.harmful, ["cpu_tuple_cost"]);
-        assert_eq!(judged.recommended, [("seq_page_cost", 1.0), ("random_page_cost", 2.0)]);
-        assert_eq!(judged.of("measured").unwrap().score.lost, 200.0);
-        assert_eq!(judged.of("recommended").unwrap().score.lost, 0.0);
-        assert_eq!(judged.of("only-cpu_tuple_cost").unwrap().score.lost, 299.0);
+        let compared = compared(true, true);
+        assert_eq!(compared.harmful, ["cpu_tuple_cost"]);
+        assert_eq!(compared.recommended, [("seq_page_cost", 1.0), ("random_page_cost", 2.0)]);
+        assert_eq!(compared.of("measured").unwrap().score.lost, 200.0);
+        assert_eq!(compared.of("recommended").unwrap().score.lost, 0.0);
+        assert_eq!(compared.of("only-cpu_tuple_cost").unwrap().score.lost, 299.0);
     }
 
     #[test]
     fn constants_that_gain_nothing_are_not_recommended() {
-        let judged = judged(false, false);
-        assert!(judged.recommended.is_empty() && judged.harmful.is_empty(), "{judged:?}");
-        assert_eq!(judged.of("recommended").unwrap().score, judged.of("now").unwrap().score);
+        let compared = compared(false, false);
+        assert!(compared.recommended.is_empty() && compared.harmful.is_empty(), "{compared:?}");
+        assert_eq!(compared.of("recommended").unwrap().score, compared.of("now").unwrap().score);
     }
 }

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
+use measure::schema::calibrate;
+use measure::schema::calibrate::parameters::EFFECTIVE_IO_CONCURRENCY;
 use measure::statistics::median;
-use measure::{Case, Metric, Parameters, Unit};
-use serde_json::json;
-use subjects::logical_reads::SubjectError;
 use subjects::postgres::calibration::{ChosenPlan, Clustering, Probe, Ways};
 
 use super::bench::Bench;
@@ -15,16 +14,16 @@ use crate::journal::Journal;
 /// The setting.
 const SETTING: &str = "effective_io_concurrency";
 
-/// Its values, doubled until devices of today have enough.
+/// Its values, doubled up to what keeps today's devices busy.
 pub(super) const VALUES: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 /// A setting is as good as the best one within this part of its time.
 const NEAR: f64 = 0.1;
 
-/// Larger settings that take so many times as long tell that the times are not the setting's.
+/// Larger settings that take this many times as long show that something else determined the times.
 const NOISE: f64 = 1.5;
 
-/// Of so many blocks one is read: neighbours would be read together by the kernel.
+/// One of this many blocks is read: the kernel would read neighbours together.
 const BLOCKS_A_ROW: u64 = 4;
 
 /// Times of a setting in microseconds.
@@ -45,26 +44,17 @@ pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Resul
             bench.tables.allow(Ways::IndexOnly)?;
             bench.tables.execute(Probe::Count { clustering: Clustering::Random, rows }, Ways::IndexOnly)?;
             bench.tables.allow(ways)?;
-            bench.set(SETTING, &value.to_string())?;
+            bench.tables.set(SETTING, &value.to_string())?;
             micros.push(bench.tables.execute(probe, ways)?.micros);
         }
     }
-    bench.tables.session().run(&format!("RESET {SETTING}")).map_err(SubjectError::from)?;
+    bench.tables.reset(SETTING)?;
     for (value, micros) in &sweep {
-        let mut parameters = Parameters::new();
-        parameters.insert("subject".into(), json!(bench.name));
-        parameters.insert("part".into(), json!("concurrency"));
-        parameters.insert(SETTING.into(), json!(value));
-        let mut case = Case::new(parameters);
+        let mut case = bench.case("concurrency", [EFFECTIVE_IO_CONCURRENCY.of(*value)]);
         let millis: Vec<f64> = micros.iter().map(|micros| micros / 1e3).collect();
         let source = "execution time by EXPLAIN of a bitmap scan, the table in no cache and the index in the buffers";
-        case.metrics.extend(Metric::of_samples("bitmap_time", Unit::Milliseconds, source, &millis));
-        case.metrics.push(Metric::single(
-            "rows",
-            Unit::Count,
-            "rows fetched, each from a block of its own",
-            rows as f64,
-        ));
+        case.metrics.extend(calibrate::BITMAP_TIME.of_samples(source, &millis));
+        case.metrics.push(calibrate::ROWS.count("rows fetched, each from a block of its own", rows));
         journal.keep(case)?;
     }
     Ok(sweep)
@@ -77,7 +67,7 @@ pub(super) fn enough(sweep: &Sweep) -> Option<(u32, f64, f64)> {
     let best = times.iter().map(|(_, time)| *time).min_by(f64::total_cmp)?;
     let at = times.iter().position(|(_, time)| *time <= best * (1.0 + NEAR))?;
     let (value, time) = times[at];
-    // More reads at a time may gain nothing; where they seem to cost much, the device was used by somebody else.
+    // More reads at a time may gain nothing; where they seem to cost much, something else used the device.
     if times[at..].iter().any(|(_, later)| *later > time * NOISE) {
         return None;
     }
@@ -96,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_go_up_and_down_tell_no_setting() {
+    fn times_that_go_up_and_down_give_no_setting() {
         assert_eq!(enough(&vec![(1, vec![1094.0]), (2, vec![153.0]), (4, vec![1319.0])]), None);
     }
 }

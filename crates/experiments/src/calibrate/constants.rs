@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use measure::{Case, Finding, Metric, Parameters, Unit};
-use serde_json::json;
+use measure::Finding;
+use measure::schema::calibrate;
+use measure::schema::calibrate::parameters::CONSTANT;
 use sys::host::available_memory;
 
 use super::bench::Bench;
@@ -20,7 +21,7 @@ use crate::journal::Journal;
 const SHARES: [u32; 5] = [0, 50, 90, 99, 100];
 
 /// What the planner takes for the memory of the server and its operating system.
-const CACHE_SIZE: &str = "effective_cache_size";
+pub(super) const CACHE_SIZE: &str = "effective_cache_size";
 const CONCURRENCY: &str = "effective_io_concurrency";
 
 /// Everything that was measured.
@@ -35,12 +36,10 @@ impl Constants {
     /// The constants that change which plan is chosen, for a share of cached blocks: those with a value.
     pub(super) fn for_planner(&self, cached: u32) -> Vec<(&'static str, f64)> {
         let of_share = self.all.iter().filter(|one| one.cached == cached && one.name != SEQ_PAGE);
-        // Queries of one process tell nothing of workers.
+        // Queries of one process say nothing about workers.
         let tested = of_share.filter(|one| !one.name.starts_with("parallel_"));
-        let mut told: Vec<(&'static str, f64)> =
-            tested.filter_map(|one| Some((one.name, one.measured?.value))).collect();
-        told.extend(self.cache_blocks.map(|blocks| (CACHE_SIZE, blocks)));
-        told
+        let tested = tested.filter_map(|one| Some((one.name, one.measured?.value)));
+        tested.chain(self.cache_blocks.map(|blocks| (CACHE_SIZE, blocks))).collect()
     }
 
     /// A constant for a share of cached blocks.
@@ -67,13 +66,13 @@ pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Resul
     for cached in bench_shares(bench) {
         let found = share(bench, cached, (&costs, &settled), &constants, journal)?;
         for constant in &found {
-            journal.keep(constant.case(&bench.name))?;
+            journal.keep(constant.case(bench))?;
         }
         constants.all.extend(found);
     }
-    report_drowned(&constants, journal);
+    report_absent(&constants, journal);
     constants.cache_blocks = cache_size(bench, journal)?;
-    if bench.private.is_some() {
+    if bench.tables.is_private() {
         constants.sweep = concurrency::measure(bench, journal)?;
         keep_concurrency(bench, &constants.sweep, journal)?;
     }
@@ -82,10 +81,7 @@ pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Resul
 
 /// The shares that can be had: a given server's caches stay as they are.
 fn bench_shares(bench: &Bench<'_>) -> Vec<u32> {
-    match bench.private {
-        Some(_) => SHARES.into(),
-        None => vec![100],
-    }
+    if bench.tables.is_private() { SHARES.into() } else { vec![100] }
 }
 
 fn share(
@@ -123,10 +119,9 @@ fn share(
 fn cache_size(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<Option<f64>, ExperimentError> {
     journal.step(CACHE_SIZE, Duration::from_secs(1));
     let now = bench.tables.setting(CACHE_SIZE)?;
-    let session = bench.tables.session();
-    let facts = session.facts().clone();
-    let is_here = session.address().is_local() && !session.is_rehearsal();
-    let Some(available) = available_memory().filter(|_| is_here) else {
+    let is_local = bench.tables.is_local();
+    let facts = bench.tables.facts();
+    let Some(available) = available_memory().filter(|_| is_local) else {
         journal.find(Finding::info(
             "absent-cache-size",
             "effective_cache_size was not measured, because the memory of the server's machine cannot be seen from \
@@ -135,11 +130,11 @@ fn cache_size(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<Option
         return Ok(None);
     };
     let bytes = (facts.buffer_bytes + available) as f64;
-    let mut case = case(bench, CACHE_SIZE);
-    let source = "shared_buffers, and MemAvailable of /proc/meminfo: what the page cache could grow to at this moment";
     let block = facts.block_bytes as f64;
-    case.metrics.push(Metric::single("now", Unit::Bytes, "pg_settings of the session", now * block));
-    case.metrics.push(Metric::single("value", Unit::Bytes, source, bytes));
+    let mut case = bench.case("constant", [CONSTANT.of(CACHE_SIZE)]);
+    let source = "shared_buffers, and MemAvailable of /proc/meminfo: what the page cache could grow to at this moment";
+    case.metrics.push(calibrate::NOW_BYTES.single("pg_settings of the session", now * block));
+    case.metrics.push(calibrate::VALUE_BYTES.single(source, bytes));
     journal.keep(case)?;
     Ok(Some((bytes / block).floor()))
 }
@@ -147,24 +142,16 @@ fn cache_size(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<Option
 fn keep_concurrency(bench: &mut Bench<'_>, sweep: &Sweep, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     let now = bench.tables.setting(CONCURRENCY)?;
     let Some((value, _, _)) = concurrency::enough(sweep) else { return Ok(()) };
-    let mut case = case(bench, CONCURRENCY);
+    let mut case = bench.case("constant", [CONSTANT.of(CONCURRENCY)]);
     let source = "the least of the values tried that is within 10 % of the fastest one's median, cold bitmap scans";
-    case.metrics.push(Metric::single("now", Unit::Count, "pg_settings of the session", now));
-    case.metrics.push(Metric::single("value", Unit::Count, source, f64::from(value)));
+    case.metrics.push(calibrate::NOW_COUNT.single("pg_settings of the session", now));
+    case.metrics.push(calibrate::VALUE_COUNT.single(source, f64::from(value)));
     journal.keep(case)?;
     Ok(())
 }
 
-fn case(bench: &Bench<'_>, name: &str) -> Case {
-    let mut parameters = Parameters::new();
-    parameters.insert("subject".into(), json!(bench.name));
-    parameters.insert("part".into(), json!("constant"));
-    parameters.insert("constant".into(), json!(name));
-    Case::new(parameters)
-}
-
-/// Constants that the samples drown are absent, and so are all where that is the unit.
-fn report_drowned(constants: &Constants, journal: &mut dyn Journal) {
+/// A constant without a positive value is absent, and without the unit all are.
+fn report_absent(constants: &Constants, journal: &mut dyn Journal) {
     for cached in SHARES {
         let of_share = constants.all.iter().filter(|one| one.cached == cached);
         let absent: Vec<&str> = of_share.filter(|one| one.measured.is_none()).map(|one| one.name).collect();

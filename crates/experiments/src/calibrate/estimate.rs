@@ -1,4 +1,4 @@
-//! What samples say: a straight line through them, a ratio with its interval, and where two curves cross.
+//! What samples support: a straight line through them, a ratio with its interval, and where two curves cross.
 
 use measure::random::SplitMix64;
 use measure::statistics::median;
@@ -57,7 +57,7 @@ pub fn ratio(over: &[f64], under: &[f64]) -> Option<Estimate> {
     let mut ratios: Vec<f64> = Vec::with_capacity(RESAMPLES);
     for _ in 0..RESAMPLES {
         let (over, under) = (resampled(over), resampled(under));
-        // A resample without a unit tells nothing of the ratio.
+        // A resample without a unit says nothing about the ratio.
         ratios.extend((under > 0.0).then_some(over / under));
     }
     ratios.sort_by(f64::total_cmp);
@@ -66,16 +66,16 @@ pub fn ratio(over: &[f64], under: &[f64]) -> Option<Estimate> {
     Some(Estimate { value: value / unit, low, high })
 }
 
-/// What a block costs of which this share is cached: the two costs by their shares.
+/// What a block costs where this share is cached: the two costs by their shares.
 pub fn mixed(cached: &[f64], cold: &[f64], share: f64) -> Vec<f64> {
     let Some(cached) = median(cached) else { return Vec::new() };
     cold.iter().map(|cold| share * cached + (1.0 - share) * cold).collect()
 }
 
-/// Where one curve stops being below another: `points` are (x, one, other), in ascending order of a positive `x`.
+/// Where one curve rises above another: `points` are (x, one, other), in ascending order of a positive `x`.
 ///
 /// Between two points the logarithm of the ratio is a straight line in the logarithm of `x`. `None` where the one is
-/// never below, or never stops being so.
+/// never below, or always.
 pub fn crossover(points: &[(f64, f64, f64)]) -> Option<f64> {
     let advantage = |point: &(f64, f64, f64)| (point.2 / point.1).ln();
     // The last crossing: before it, noise may make the curves touch.

@@ -11,10 +11,10 @@ use super::cost::Cost;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 
-/// Of so many blocks one is read at random: few rows of a sample lie in the same.
+/// One of this many blocks is read at random: few rows of a sample lie in the same one.
 const BLOCKS_A_ROW: u64 = 8;
 
-/// A kind of block read with the way that does it.
+/// A kind of block read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PageRead {
     Sequential,
@@ -40,8 +40,8 @@ impl PageRead {
     }
 }
 
-/// Blocks of which `share` is cached, microseconds a block: what the statement takes more than when all is cached, over
-/// its blocks, and the cached block's own cost.
+/// Microseconds a block where `share` of the blocks is cached: what the statement takes longer than with all of them
+/// cached, over its blocks, plus a cached block's own cost.
 pub(super) fn measure(
     bench: &mut Bench<'_>,
     (read, share): (PageRead, f64),
@@ -60,7 +60,7 @@ pub(super) fn measure(
             bench.tables.warm(share)?;
         }
         bench.tables.allow(ways)?;
-        // The plan alone: what the server must know of the table is read before, not in the statement.
+        // EXPLAIN alone reads what the server has to know about the table, so that the statement does not.
         bench.tables.chosen(probe)?;
         let first = bench.tables.execute(probe, ways)?;
         let blocks = first.buffers.gets().max(1) as f64;

@@ -1,5 +1,5 @@
-//! What it costs to have rows from another process: a scan by one worker, which hands over every row, against the same
-//! scan without. The rows go to nobody: EXPLAIN throws them away.
+//! What rows from another process cost: a scan by one worker, which hands over every row, against the same scan
+//! without. EXPLAIN discards the rows.
 
 use std::time::Duration;
 
@@ -11,24 +11,24 @@ use super::estimate::line;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 
-/// Parts of the rows that are handed over; all rows are looked at each time.
+/// Parts of the rows that are handed over; each time all rows are read.
 const PARTS: [u64; 4] = [64, 16, 4, 2];
 
-/// The setting that has one worker do all of a plan; it had another name before 16.
+/// The setting that makes one worker run a whole plan; it had another name before 16.
 const FORCING: &str = "debug_parallel_query";
 const FORCING_BEFORE_16: &str = "force_parallel_mode";
 
-/// Measures both costs; the reason where no worker could be had.
+/// Measures both costs; the reason where the server started no worker.
 pub(super) fn measure(
     bench: &mut Bench<'_>,
     journal: &mut dyn Journal,
 ) -> Result<Result<Vec<Cost>, String>, ExperimentError> {
     journal.step("a row from a parallel worker", Duration::from_secs(5));
-    let forcing = if bench.tables.session().facts().major() < 16 { FORCING_BEFORE_16 } else { FORCING };
+    let forcing = if bench.tables.facts().major() < 16 { FORCING_BEFORE_16 } else { FORCING };
     bench.tables.warm(1.0)?;
     bench.tables.allow(Ways::Only(ChosenPlan::FullScan))?;
     // Scans that share the table among workers would divide the work; only the forced one may start.
-    bench.set("min_parallel_table_scan_size", "1TB")?;
+    bench.tables.set("min_parallel_table_scan_size", "1TB")?;
     let mut lines = Vec::new();
     let mut workers = 0;
     for _ in 0..bench.parameters.repeat {
@@ -43,9 +43,9 @@ pub(super) fn measure(
         lines.extend(line(&points));
     }
     for setting in ["min_parallel_table_scan_size", forcing, "max_parallel_workers_per_gather"] {
-        bench.reset(setting)?;
+        bench.tables.reset(setting)?;
     }
-    bench.set("max_parallel_workers_per_gather", "0")?;
+    bench.tables.set("max_parallel_workers_per_gather", "0")?;
     if workers == 0 {
         return Ok(Err("the server started no worker: see max_worker_processes and max_parallel_workers".into()));
     }
@@ -64,8 +64,8 @@ fn run(
     rows: u64,
     (workers, forcing, force): (&str, &str, &str),
 ) -> Result<(f64, u64), ExperimentError> {
-    bench.set("max_parallel_workers_per_gather", workers)?;
-    bench.set(forcing, force)?;
+    bench.tables.set("max_parallel_workers_per_gather", workers)?;
+    bench.tables.set(forcing, force)?;
     let taken = bench.tables.execute(Probe::Rows { rows }, Ways::Only(ChosenPlan::FullScan))?;
     Ok((taken.micros, taken.workers))
 }

@@ -1,8 +1,13 @@
-//! The parameters of the experiment, and what they refuse.
+//! The parameters of the experiment, with their defaults and what they refuse.
 
-use server::{Address, Limits};
+use measure::Size;
+use serde::{Deserialize, Serialize};
+use subjects::postgres::calibration::{Calibration, CalibrationAsked};
+use subjects::{Opener, Places};
 
 use crate::error::ExperimentError;
+use crate::journal::NullJournal;
+use crate::subject_run;
 
 /// Least bytes of the table: with fewer blocks a sample is a few reads.
 const PAYLOAD_MIN: u64 = 1 << 20;
@@ -10,15 +15,14 @@ const PAYLOAD_MIN: u64 = 1 << 20;
 /// Most of them: row numbers have four bytes.
 const PAYLOAD_MAX: u64 = 128 << 30;
 
-/// What is asked for.
-#[derive(Clone, Debug)]
+/// Parameters of the experiment.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct CalibrateParameters {
-    /// How to reach the server.
-    pub address: Address,
-    /// How long things may take there.
-    pub limits: Limits,
-    /// Bytes of the table.
-    pub payload: u64,
+    /// The server.
+    pub on: Places,
+    /// Bytes of the table; the default depends on the server.
+    pub payload: Option<Size>,
     /// Samples of what is cached.
     pub repeat: usize,
     /// Samples of what is not, each after a restart.
@@ -31,16 +35,33 @@ pub struct CalibrateParameters {
     pub sql: bool,
 }
 
+impl Default for CalibrateParameters {
+    fn default() -> CalibrateParameters {
+        let on = Places::default();
+        CalibrateParameters { on, payload: None, repeat: 9, cold_samples: 3, cold_rounds: 1, seed: 1, sql: false }
+    }
+}
+
 impl CalibrateParameters {
-    /// Errors when the parameters cannot be, with what to write instead.
+    /// Refuses what cannot be, with a sentence that says what can.
     pub fn check(&self) -> Result<(), ExperimentError> {
+        self.opener().map(drop)
+    }
+
+    /// The server's, after the parameters are checked.
+    pub(super) fn opener(&self) -> Result<Opener<'_, Calibration>, ExperimentError> {
         let refuse = |sentence: &str| Err(ExperimentError::Parameters(sentence.into()));
-        if !(PAYLOAD_MIN..=PAYLOAD_MAX).contains(&self.payload) {
+        if self.payload.is_some_and(|payload| !(PAYLOAD_MIN..=PAYLOAD_MAX).contains(&payload.0)) {
             return refuse("--payload takes 1MiB to 128GiB");
         }
         if self.repeat == 0 || self.cold_samples == 0 {
             return refuse("--repeat and --cold-samples count from 1");
         }
-        Ok(())
+        let asked = CalibrationAsked { payload: self.payload.map(|payload| payload.0), seed: self.seed };
+        let mut openers = subject_run::openers(&self.on, |place| place.calibration(asked), &mut NullJournal)?;
+        match (openers.pop(), openers.is_empty()) {
+            (Some(opener), true) => Ok(opener),
+            _ => refuse("calibrate measures one server: give --on one word"),
+        }
     }
 }

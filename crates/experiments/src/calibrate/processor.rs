@@ -1,5 +1,5 @@
 //! What a row, an entry of an index, a comparison and a cached block cost the processor: statements on cached tables
-//! that differ in one thing, in turn, so that what moves moves all of them.
+//! that differ in one thing, in turn, so that a disturbance affects all of them.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Resul
         let round = round(bench)?;
         solved.extend(solve(bench, &round));
     }
-    let meter = bench.tables.meter().source();
+    let meter = bench.tables.meter_source();
     let of = |name, how: &str, value: fn(&Solved) -> f64| {
         let samples = solved.iter().map(value).collect();
         Cost { name, micros: samples, source: format!("{meter}; {how}") }
@@ -91,7 +91,7 @@ fn round(bench: &mut Bench<'_>) -> Result<Round, ExperimentError> {
 
 /// The costs behind a round, by the planner's own formulas: a counted row costs a tuple and an operator (count's
 /// transition), a compared one another operator for each comparison; an entry of an index costs an index tuple and one
-/// comparison beside its row.
+/// comparison besides its row.
 ///
 /// Source: src/backend/optimizer/path/costsize.c of PostgreSQL, `cost_seqscan`, `cost_agg`, `cost_index`;
 /// `genericcostestimate` in selfuncs.c.

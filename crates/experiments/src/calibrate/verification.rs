@@ -4,20 +4,18 @@
 use std::time::Duration;
 
 use measure::statistics::median;
-use measure::{Case, Metric, Parameters, Unit};
-use serde_json::json;
 use subjects::postgres::calibration::{ChosenPlan, Clustering, Probe, Ways};
 
 use super::bench::{Bench, State};
-use super::choice::{Choices, Judged, Picks};
+use super::choice::{Choices, Compared, Picks};
 use super::estimate::crossover;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 
-/// Parts of the rows that queries ask for, from a few rows to where nobody would take an index.
+/// Parts of the rows that queries ask for, from a few rows to where an index no longer pays.
 const SHARES: [f64; 6] = [0.0003, 0.003, 0.01, 0.03, 0.1, 0.3];
 
-/// Halvings of the interval in which the planner changes its mind: a part in a thousand.
+/// Halvings of the interval in which the planner changes plans: a part in a thousand.
 const HALVINGS: usize = 14;
 
 /// A query with the times of its plans.
@@ -40,11 +38,11 @@ impl Query {
     }
 }
 
-/// Everything that one state told.
+/// What was found in one state.
 pub(super) struct Verified {
     pub(super) state: State,
-    pub(super) judged: Judged,
-    pub(super) queries: usize,
+    pub(super) compared: Compared,
+    pub(super) queries: Vec<Query>,
 }
 
 /// Times every plan of every query.
@@ -87,9 +85,9 @@ fn run(
 ) -> Result<f64, ExperimentError> {
     if state == State::Cold {
         bench.cool(journal)?;
-        // What was told to the planner went with the session.
-        let told = std::mem::take(&mut bench.told);
-        bench.tell(&told)?;
+        // The constants went with the session.
+        let constants = std::mem::take(&mut bench.constants);
+        bench.set_constants(&constants)?;
     }
     bench.tables.allow(ways)?;
     bench.tables.chosen(probe)?;
@@ -99,20 +97,20 @@ fn run(
 /// Milliseconds of all queries together, run as the planner likes by these constants.
 pub(super) fn run_all(
     bench: &mut Bench<'_>,
-    (state, queries): (State, &[Query]),
+    Verified { state, queries, .. }: &Verified,
     constants: &[(&'static str, f64)],
     journal: &mut dyn Journal,
 ) -> Result<Vec<f64>, ExperimentError> {
     let mut sums = Vec::new();
-    for _ in 0..bench.rounds(state).min(3) {
+    for _ in 0..bench.rounds(*state).min(3) {
         let mut sum = 0.0;
-        bench.tell(constants)?;
+        bench.set_constants(constants)?;
         for query in queries {
-            sum += run(bench, state, (query.probe(), Ways::All), journal)?;
+            sum += run(bench, *state, (query.probe(), Ways::All), journal)?;
         }
         sums.push(sum);
     }
-    bench.tell(&[])?;
+    bench.set_constants(&[])?;
     Ok(sums)
 }
 
@@ -122,17 +120,17 @@ pub(super) fn picks(
     queries: &[Query],
     constants: &[(&'static str, f64)],
 ) -> Result<Picks, ExperimentError> {
-    bench.tell(constants)?;
+    bench.set_constants(constants)?;
     bench.tables.allow(Ways::All)?;
     let mut picks = Vec::new();
     for query in queries {
         picks.push(bench.tables.chosen(query.probe())?);
     }
-    bench.tell(&[])?;
+    bench.set_constants(&[])?;
     Ok(picks)
 }
 
-/// The choices that are judged: what each query's plans take.
+/// What each query's plans take.
 pub(super) fn choices(queries: &[Query]) -> Choices {
     Choices { millis: queries.iter().map(Query::times).collect() }
 }
@@ -144,7 +142,7 @@ pub(super) fn predicted(
     constants: &[(&'static str, f64)],
 ) -> Result<Option<f64>, ExperimentError> {
     let all = bench.tables.sizes().rows as f64;
-    bench.tell(constants)?;
+    bench.set_constants(constants)?;
     bench.tables.allow(Ways::All)?;
     let (mut by_index, mut by_scan) = (1.0_f64, all);
     let is_scan = |bench: &mut Bench<'_>, rows: f64| -> Result<bool, ExperimentError> {
@@ -156,7 +154,7 @@ pub(super) fn predicted(
         let middle = (by_index * by_scan).sqrt();
         if is_scan(bench, middle)? { by_scan = middle } else { by_index = middle }
     }
-    bench.tell(&[])?;
+    bench.set_constants(&[])?;
     Ok(crosses.then_some(100.0 * by_scan / all))
 }
 
@@ -171,35 +169,4 @@ pub(super) fn measured(bench: &Bench<'_>, queries: &[Query], clustering: Cluster
         })
         .collect();
     crossover(&points)
-}
-
-/// The case of a query: the times of its plans, and of those that were picked.
-pub(super) fn query_case(
-    bench: &Bench<'_>,
-    state: State,
-    query: &Query,
-    picked: &[(&str, Option<ChosenPlan>)],
-) -> Case {
-    let mut parameters = Parameters::new();
-    parameters.insert("subject".into(), json!(bench.name));
-    parameters.insert("part".into(), json!("query"));
-    parameters.insert("state".into(), json!(state.name()));
-    parameters.insert("clustering".into(), json!(query.clustering.name()));
-    parameters.insert("rows".into(), json!(query.rows));
-    let mut case = Case::new(parameters);
-    let share = 100.0 * query.rows as f64 / bench.tables.sizes().rows.max(1) as f64;
-    case.metrics.push(Metric::single("selectivity", Unit::Percent, "rows asked for, of all", share));
-    for (plan, millis) in ChosenPlan::ALL.into_iter().zip(&query.millis) {
-        let name = format!("{}_time", plan.name().replace('-', "_"));
-        let source = "execution time by EXPLAIN, every other plan turned off";
-        case.metrics.extend(Metric::of_samples(&name, Unit::Milliseconds, source, millis));
-    }
-    let times = query.times();
-    for (by, plan) in picked {
-        let at = plan.and_then(|plan| ChosenPlan::ALL.into_iter().position(|other| other == plan));
-        let source = "median of the plan that the planner picks by these constants, as EXPLAIN tells it";
-        let metric = at.map(|at| Metric::single(&format!("picked_by_{by}"), Unit::Milliseconds, source, times[at]));
-        case.metrics.extend(metric);
-    }
-    case
 }

@@ -1,12 +1,12 @@
 //! `readpath calibrate`: a planner's cost constants, measured on the server that plans.
 
-use ::measure::quantity::parse_size;
+use ::measure::Size;
 use clap::{ArgMatches, Args, Command};
 use experiments::calibrate::{self, CalibrateParameters};
-use server::Address;
+use experiments::journal::NullJournal;
 
 use super::measure::measure;
-use super::on_server::{ServerArguments, rehearse};
+use super::subjects::{SubjectArguments, dry_run};
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 
@@ -18,81 +18,100 @@ Examples:
   readpath calibrate --on postgres:18                              cold and cached, on a private server
   readpath calibrate --on postgres:18 --sql                        and the constants to try in one session
   readpath calibrate --on postgres://me@db.example/shop --dry-run  every statement that would be sent
-  readpath calibrate --on postgres://me@db.example/shop            a server as it is: nothing of it is made cold";
+  readpath calibrate --on postgres://me@db.example/shop            a server as it is: its caches stay as they are";
 
-/// Bytes of the table where none are asked for. A given server is somebody's: its shared buffers are rarely larger than
-/// 128 MiB where nobody cared, and a scan of more than a quarter of them leaves nothing there.
-const PAYLOAD_PRIVATE: u64 = 32 << 20;
-const PAYLOAD_GIVEN: u64 = 24 << 20;
+const ON: &str = "Measure on this PostgreSQL server: postgres://USER@HOST:PORT/DATABASE, or postgres:18";
 
-/// Shared buffers of a private server: four times what a scan may take of them, and the indexes.
-const PAYLOADS_IN_BUFFERS: u64 = 5;
-const SPARE_BUFFERS: u64 = 128 << 20;
+const ON_IN_FULL: &str = "\
+Measure on this PostgreSQL server: postgres://USER@HOST:PORT/DATABASE, or postgres:18
+
+Everything that is made lies in a schema readpath of its own, which is removed at the end, after ^C and after errors. \
+PGPASSWORD gives the password that the address does not; sslmode= and sslrootcert= after it mean what they mean to \
+PostgreSQL's own programs.
+
+postgres:VERSION (15 to 18) fetches that version once, starts a private server of it in the folder for temporary files, \
+and removes the server at the end; postgres:DIRECTORY takes the programs of an installed one.";
 
 #[derive(Args)]
 struct Arguments {
     /// Bytes of the table, which with its indexes takes twice as much [default: 32MiB on a private server, else 24MiB]
-    #[arg(long, value_parser = parse_size)]
-    payload: Option<u64>,
+    #[arg(long)]
+    payload: Option<Size>,
     /// Samples of what is cached
-    #[arg(long, default_value_t = 9)]
+    #[arg(long, default_value_t = CalibrateParameters::default().repeat)]
     repeat: usize,
     /// Samples of what is not cached, each after a restart; on a private server
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = CalibrateParameters::default().cold_samples)]
     cold_samples: usize,
     /// How often each plan of each query is run cold; 0 leaves that out; on a private server
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = CalibrateParameters::default().cold_rounds)]
     cold_rounds: usize,
     /// End with the constants as SET statements for one session, each set with what it was verified by
     #[arg(long)]
     sql: bool,
     /// Picks the order of the rows
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = CalibrateParameters::default().seed)]
     seed: u64,
     #[command(flatten)]
-    server: ServerArguments,
+    subjects: SubjectArguments,
 }
 
 fn define(command: Command) -> Command {
     let about = "Measures a planner's cost constants, and whether it chooses better by them";
-    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
+    let command = Arguments::augment_args(command).about(about).after_help(EXAMPLES);
+    command.mut_arg("on", |on| on.value_name("URL").help(ON).long_help(ON_IN_FULL))
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
-    let on_server = arguments.server.clone();
-    let mut parameters = arguments.parameters(context)?;
-    if on_server.dry_run() {
-        return rehearse(|machine, statements| calibrate::rehearse(&parameters, machine, statements));
+    let (is_dry_run, environment) = (arguments.subjects.is_dry_run(), arguments.subjects.environment(context));
+    let parameters = arguments.parameters()?;
+    parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+    if is_dry_run {
+        return dry_run(environment, |environment, machine| {
+            calibrate::run(&parameters, environment, machine, &mut NullJournal)
+        });
     }
-    measure(context, COMMAND.name, |journal, machine| {
-        let buffers = PAYLOADS_IN_BUFFERS * parameters.payload + SPARE_BUFFERS;
-        let mut private = on_server.start(buffers, context, journal, machine)?;
-        if let Some(private) = &private {
-            parameters.address = Address::of(private.config());
-        }
-        calibrate::run(&parameters, private.as_mut(), machine, journal)
-    })
+    measure(context, COMMAND.name, |journal, machine| calibrate::run(&parameters, &environment, machine, journal))
 }
 
 impl Arguments {
-    fn parameters(self, context: &Context) -> Result<CalibrateParameters, Failure> {
-        let nobody = "a server's constants are measured: name it with --on postgres://USER@HOST:PORT/DATABASE, or \
-                      --on postgres:18 for a private one.";
-        let wrong = |sentence: &str| Failure::new(Exit::WrongCommandLine, sentence);
-        let address = self.server.address(context)?.ok_or_else(|| wrong(nobody))?;
-        let usual = if self.server.is_given() { PAYLOAD_GIVEN } else { PAYLOAD_PRIVATE };
-        let parameters = CalibrateParameters {
-            address,
-            limits: self.server.limits(),
-            payload: self.payload.unwrap_or(usual),
-            repeat: self.repeat,
-            cold_samples: self.cold_samples,
-            cold_rounds: self.cold_rounds,
-            seed: self.seed,
-            sql: self.sql,
+    fn parameters(self) -> Result<CalibrateParameters, Failure> {
+        let on = self.subjects.places()?;
+        let Arguments { payload, repeat, cold_samples, cold_rounds, sql, seed, .. } = self;
+        Ok(CalibrateParameters { on, payload, repeat, cold_samples, cold_rounds, seed, sql })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::from_file::{of_file, of_line};
+
+    #[test]
+    fn a_file_and_a_command_line_give_the_same_parameters() {
+        let check = |file: &str, line: &str| {
+            let of_line = of_line::<Arguments>(define, line).parameters().unwrap();
+            let text = |parameters: &CalibrateParameters| serde_json::to_string(parameters).unwrap();
+            assert_eq!(text(&of_file(file)), text(&of_line));
         };
-        parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
-        Ok(parameters)
+        check("on = ['postgres:18']", "--on postgres:18");
+        check(
+            "on = ['postgres:15']\npayload = '8MiB'\nrepeat = 3\ncold_samples = 2\ncold_rounds = 0\nseed = 7\nsql = true",
+            "--on postgres:15 --payload 8MiB --repeat 3 --cold-samples 2 --cold-rounds 0 --seed 7 --sql",
+        );
+        assert!(toml::from_str::<CalibrateParameters>("payloads = 1").is_err());
+    }
+
+    #[test]
+    fn one_server_is_measured_and_nothing_else() {
+        let refusal = |line: &str| {
+            let parameters = of_line::<Arguments>(define, line).parameters().unwrap();
+            parameters.check().map_err(|error| error.to_string()).err()
+        };
+        assert_eq!(refusal("--on postgres:18"), None);
+        assert!(refusal("").unwrap().contains("--on postgres:18"));
+        assert!(refusal("--on engine").unwrap().contains("--on postgres:18"));
+        assert!(refusal("--on postgres:17,postgres:18").unwrap().contains("one server"));
     }
 }

@@ -78,11 +78,6 @@ impl ServerArguments {
         self.on.is_some()
     }
 
-    /// Whether a server is named that is there, and somebody's.
-    pub(super) fn is_given(&self) -> bool {
-        matches!(self.on, Some(Place::Given(_)))
-    }
-
     /// The address of the server that is named; none where none is.
     pub(super) fn address(&self, context: &Context) -> Result<Option<Address>, Failure> {
         self.on.as_ref().map(|place| address(place, context)).transpose()

@@ -1,14 +1,19 @@
-//! The tables on which a planner's constants are measured, and the statements that tell them apart.
+//! The tables on which a planner's constants are measured, and the statements that separate one constant from another.
 //!
 //! One table has its rows in the order of one column and out of the order of another; a second one has few rows a
-//! block. Processor time is told by the backend's account, and what a statement took by EXPLAIN's execution time,
+//! block. Processor time comes from the backend's account, and what a statement took from EXPLAIN's execution time,
 //! without the clock at every step.
 
-use server::private::{PrivateServer, PrivateServerError};
-use server::{Buffers, Plan, Schema, ServerError, Session, schema, space};
+use measure::quantity::size_in_words;
+use measure::{Finding, Parameters, Unit};
+use server::{Buffers, Plan, Schema, ServerError, ServerFacts, Session, schema};
 
+use super::notes::Notes;
+use super::reached::Reached;
 use super::statement::Meter;
-use crate::logical_reads::SubjectError;
+use crate::error::SubjectError;
+use crate::opening::Opening;
+use crate::subject::{Closing, Subject};
 
 /// Settings of the session. One process does all the work, in the order of the table and without being compiled.
 const SETTINGS: [(&str, &str); 4] = [
@@ -28,10 +33,20 @@ const INDEX_BYTES_A_ROW: u64 = 60;
 /// Letters of the column that is in no index.
 const FILLER: u32 = 70;
 
-/// The table with few rows a block is this part of the other's rows, and its blocks are filled to so many percent: a
-/// tenth of the rows in each, some third of the blocks.
+/// The table with few rows a block has this part of the other's rows, and its blocks are filled to this percentage: a
+/// tenth of the rows in each, about a third of the blocks.
 const SPARSE_PART: u64 = 32;
 const SPARSE_FILL: u32 = 10;
+
+/// Bytes of the table by default. A given server is in use: its shared buffers are rarely larger than the default of
+/// 128 MiB, and a scan of more than a quarter of them passes through a ring of them and leaves nothing there.
+const PAYLOAD_PRIVATE: u64 = 32 << 20;
+const PAYLOAD_GIVEN: u64 = 24 << 20;
+const BUFFERS_PART: u64 = 4;
+
+/// Shared buffers of a private server: four times what a scan may take of them, and the indexes.
+const PAYLOADS_IN_BUFFERS: u64 = 5;
+const SPARE_BUFFERS: u64 = 128 << 20;
 
 /// The tables.
 const DENSE: &str = "calibrate";
@@ -148,7 +163,7 @@ pub enum Probe {
         /// How many rows.
         rows: u64,
     },
-    /// Gives the first rows by an index, one by one, to whoever asked.
+    /// Sends the first rows by an index, one by one, to the client.
     Rows {
         /// How many rows.
         rows: u64,
@@ -202,35 +217,114 @@ pub struct TableSizes {
     pub sparse_blocks: u64,
 }
 
+/// What the experiment asks of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CalibrationAsked {
+    /// Bytes of the dense table; the default depends on the server.
+    pub payload: Option<u64>,
+    /// Picks the order of the rows.
+    pub seed: u64,
+}
+
+impl CalibrationAsked {
+    /// Bytes of the dense table.
+    pub(super) fn payload(&self, is_private: bool) -> u64 {
+        self.payload.unwrap_or(if is_private { PAYLOAD_PRIVATE } else { PAYLOAD_GIVEN })
+    }
+
+    /// Shared buffers of a private server.
+    pub(super) fn buffers(&self) -> u64 {
+        PAYLOADS_IN_BUFFERS.saturating_mul(self.payload(true)).saturating_add(SPARE_BUFFERS)
+    }
+}
+
 /// A server with the tables in the schema of a run.
 pub struct Calibration {
     schema: Schema,
     meter: Meter,
+    notes: Notes,
     sizes: TableSizes,
     seed: u64,
+    // Dropped last: the session has to end before its server.
+    reached: Reached,
+}
+
+impl Subject for Calibration {
+    fn name(&self) -> &str {
+        self.notes.name()
+    }
+
+    fn description(&self) -> Parameters {
+        self.notes.description()
+    }
+
+    fn findings(&mut self) -> Vec<Finding> {
+        self.notes.take()
+    }
+
+    fn finish(self: Box<Self>) -> Closing {
+        let Calibration { mut schema, notes, reached, .. } = *self;
+        // A private server goes with all it holds, and may have stopped.
+        if reached.private.is_some() {
+            schema.forget();
+        }
+        notes.close(schema.finish().map_err(SubjectError::from))
+    }
 }
 
 impl Calibration {
-    /// Bytes that tables of so many bytes take with their indexes.
-    pub fn bytes_needed(payload: u64) -> u64 {
-        let rows = payload / ROW_BYTES;
-        payload.saturating_add(rows.saturating_mul(INDEX_BYTES_A_ROW)).saturating_add(payload / 2)
-    }
-
-    /// Looks whether there is room, makes the schema and sets the session. `payload` are the bytes of the dense table.
-    pub fn open(session: Session, payload: u64, seed: u64) -> Result<Calibration, SubjectError> {
-        space::check(&session, Calibration::bytes_needed(payload))?;
+    /// Connects, checks that there is room for a dense table of `payload` bytes, makes the schema and sets the session.
+    pub(super) fn open(
+        reached: Reached,
+        payload: u64,
+        seed: u64,
+        opening: &mut Opening<'_>,
+    ) -> Result<Calibration, SubjectError> {
+        let session = reached.connect(opening)?;
+        let mut notes = Notes::of(&session, opening.clock);
+        notes.check_space(&session, bytes_needed(payload), "--payload")?;
+        note_buffers(&mut notes, payload, session.facts().buffer_bytes);
+        if reached.private.is_none() {
+            notes.find(Finding::info(
+                "absent-cold",
+                "Nothing was measured cold: the caches of a given server are not emptied, because its other users \
+                 would pay for it. Blocks that are cached half, nine tenths or not at all are absent for the same \
+                 reason. --on postgres:VERSION measures them on a private server on this machine's disk.",
+            ));
+        }
         let rows = payload / ROW_BYTES;
         let sizes = TableSizes { rows, sparse_rows: (rows / SPARSE_PART).max(1), ..TableSizes::default() };
         let mut schema = Schema::create(session)?;
         prepare(schema.session())?;
         let meter = Meter::open(schema.session())?;
-        Ok(Calibration { schema, meter, sizes, seed })
+        notes.note_schema(&mut schema, &meter);
+        Ok(Calibration { schema, meter, notes, sizes, seed, reached })
     }
 
-    /// How processor times are obtained.
-    pub fn meter(&self) -> &Meter {
-        &self.meter
+    /// Whether the server is a private one, whose caches can be emptied.
+    pub fn is_private(&self) -> bool {
+        self.reached.private.is_some()
+    }
+
+    /// What the server says about itself.
+    pub fn facts(&mut self) -> &ServerFacts {
+        self.session().facts()
+    }
+
+    /// Whether the server runs on this machine; false in a dry run.
+    pub fn is_local(&mut self) -> bool {
+        let session = self.session();
+        session.address().is_local() && !session.is_rehearsal()
+    }
+
+    /// How processor times are obtained, for the documents.
+    pub fn meter_source(&self) -> &'static str {
+        self.meter.source()
+    }
+
+    /// Looks for other sessions at work; between measurements.
+    pub fn look(&mut self) -> Result<(), SubjectError> {
+        self.notes.look(self.schema.session())
     }
 
     /// Makes and fills the tables. `sizes` are known afterwards.
@@ -266,19 +360,18 @@ impl Calibration {
         self.sizes
     }
 
-    /// The session that works in the schema.
-    pub fn session(&mut self) -> &mut Session {
+    fn session(&mut self) -> &mut Session {
         self.schema.session()
     }
 
-    /// Removes the schema.
-    pub fn finish(self) -> Result<(), SubjectError> {
-        Ok(self.schema.finish()?)
+    /// Gives a setting of the session a value.
+    pub fn set(&mut self, setting: &str, value: &str) -> Result<(), SubjectError> {
+        Ok(self.session().set(setting, value)?)
     }
 
-    /// Leaves the schema to a private server, which is removed with all it holds.
-    pub fn leave(mut self) {
-        self.schema.forget();
+    /// Gives a setting of the session the server's value again.
+    pub fn reset(&mut self, setting: &str) -> Result<(), SubjectError> {
+        Ok(self.session().run(&format!("RESET {setting}"))?)
     }
 
     /// Leaves the planner these ways.
@@ -289,24 +382,20 @@ impl Calibration {
             Ways::IndexOnly => setting == "enable_indexscan" || setting == "enable_indexonlyscan",
         };
         for setting in ["enable_seqscan", "enable_indexscan", "enable_bitmapscan", "enable_indexonlyscan"] {
-            self.session().set(setting, if is_on(setting) { "on" } else { "off" })?;
+            self.set(setting, if is_on(setting) { "on" } else { "off" })?;
         }
         Ok(())
     }
 
-    /// Gives the planner these constants for as long as the session lasts, and those of the server for all others.
-    pub fn tell(&mut self, all: &[&str], constants: &[(&str, f64)]) -> Result<(), SubjectError> {
-        let known = |name: &str| constants.iter().find(|(told, _)| *told == name);
-        for name in all {
-            match known(name) {
-                Some((_, value)) => self.session().set(name, &setting_value(*value))?,
-                None => self.session().run(&format!("RESET {name}"))?,
-            }
-        }
-        Ok(())
+    /// Sets the planner's constants for as long as the session lasts, and resets `all` others.
+    pub fn set_constants(&mut self, all: &[&str], constants: &[(&str, f64)]) -> Result<(), SubjectError> {
+        all.iter().try_for_each(|name| match constants.iter().find(|(set, _)| set == name) {
+            Some((_, value)) => self.set(name, &setting_value(*value)),
+            None => self.reset(name),
+        })
     }
 
-    /// What a setting of the session is, as a number; for one of bytes its blocks.
+    /// The value of a setting of the session, as a number; for one of bytes its blocks.
     pub fn setting(&mut self, name: &str) -> Result<f64, SubjectError> {
         let question = format!("SELECT setting FROM pg_settings WHERE name = '{name}'");
         let text = self.session().text(&question, Some("1"))?.unwrap_or_default();
@@ -319,7 +408,7 @@ impl Calibration {
         Ok(ChosenPlan::of(&plan))
     }
 
-    /// Runs a statement and tells what it took; an error where the planner did not go the only way that was left.
+    /// Runs a statement and returns what it took; an error where the planner did not go the only way that was left.
     pub fn execute(&mut self, probe: Probe, ways: Ways) -> Result<Executed, SubjectError> {
         let statement = probe.statement();
         let plan = self.session().explain(&statement, Plan::assumed("Aggregate", Buffers::default()))?;
@@ -332,7 +421,7 @@ impl Calibration {
             let found = plan.top.kinds().join(", ");
             return Err(ServerError::answer(&statement, &found, "a plan that goes the way measured").into());
         }
-        let millis = plan.execution_ms.ok_or_else(|| ServerError::Plan("it tells no `Execution Time`".into()))?;
+        let millis = plan.execution_ms.ok_or_else(|| ServerError::Plan("it has no `Execution Time`".into()))?;
         let workers = plan.top.steps().iter().filter_map(|step| step.workers).sum();
         Ok(Executed { micros: millis * 1e3, buffers: plan.buffers()?, workers })
     }
@@ -345,19 +434,18 @@ impl Calibration {
 
     /// Empties the buffers and the page cache of a private server: it is stopped, its files leave the page cache, and
     /// it is started again, with a session as this one was. Share of the files' pages that stayed, 0 to 1.
-    pub fn cool(&mut self, private: &mut PrivateServer) -> Result<f64, SubjectError> {
+    ///
+    /// A given server stays as it is.
+    pub fn cool(&mut self) -> Result<f64, SubjectError> {
         let stop = self.session().stop_flag();
-        let failed = |error: PrivateServerError| match error {
-            PrivateServerError::Stopped => ServerError::Stopped,
-            other => ServerError::Machine(other.to_string()),
-        };
-        private.stop(&stop).map_err(failed)?;
-        let left = private.drop_page_cache().map_err(failed)?;
+        let Some(private) = &mut self.reached.private else { return Ok(0.0) };
+        private.stop(&stop)?;
+        let left = private.drop_page_cache()?;
         let settings = private.settings().clone();
-        private.restart(settings, &stop).map_err(failed)?;
+        private.restart(settings, &stop)?;
         self.schema.reopen()?;
         prepare(self.schema.session())?;
-        // Another process answers now.
+        // The new session has a backend of its own.
         self.meter = Meter::open(self.schema.session())?;
         Ok(left.pages as f64 / (left.of as f64).max(1.0))
     }
@@ -381,6 +469,29 @@ impl Calibration {
         }
         Ok(())
     }
+}
+
+/// Bytes that tables of these bytes take with their indexes.
+fn bytes_needed(payload: u64) -> u64 {
+    let rows = payload / ROW_BYTES;
+    payload.saturating_add(rows.saturating_mul(INDEX_BYTES_A_ROW)).saturating_add(payload / 2)
+}
+
+/// Notes a table that no scan leaves in the shared buffers.
+fn note_buffers(notes: &mut Notes, payload: u64, buffers: u64) {
+    if payload <= buffers / BUFFERS_PART {
+        return;
+    }
+    let message = format!(
+        "The table takes {} and the server's shared buffers {}: a scan of more than a quarter of them passes through a \
+         ring and leaves nothing there, so that what is called cached came from the operating system. --payload {}MiB \
+         would stay.",
+        size_in_words(payload >> 20 << 20),
+        size_in_words(buffers),
+        (buffers / BUFFERS_PART) >> 20
+    );
+    let finding = Finding::warning("table-exceeds-buffers", message).with("table", payload as f64, Unit::Bytes);
+    notes.find(finding.with("shared_buffers", buffers as f64, Unit::Bytes));
 }
 
 fn prepare(session: &mut Session) -> Result<(), ServerError> {
@@ -421,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_is_told_by_the_step_that_reads_the_table() {
+    fn the_step_that_reads_the_table_names_the_plan() {
         let plan = |kind| Plan::assumed(kind, Buffers::default());
         assert_eq!(ChosenPlan::of(&plan("Bitmap Heap Scan")), Some(ChosenPlan::Bitmap));
         assert_eq!(ChosenPlan::of(&plan("Index Only Scan")), None);

@@ -8,6 +8,7 @@ use server::private::{Installation, PrivateServer, PrivateServerError, ServerSet
 use server::{Address, Limits};
 
 use super::access_paths::{PostgresPaths, buffers_needed, check_rows};
+use super::calibration::{Calibration, CalibrationAsked};
 use super::catalogs::Catalogs;
 use super::logical_reads::{ServerReads, buffers_for};
 use super::planner_paths;
@@ -91,6 +92,14 @@ impl Place for PostgresPlace {
             check_rows(settings.rows)?;
             let reached = self.reach(buffers_needed(settings.rows), opening)?;
             Ok(Box::new(PostgresPaths::open(reached, &settings, opening)?))
+        }))
+    }
+
+    fn calibration(&self, asked: CalibrationAsked) -> Offer<'_, Calibration> {
+        Ok(Box::new(move |opening| {
+            let payload = asked.payload(!matches!(self.place, server::Place::Given(_)));
+            let reached = self.reach(asked.buffers(), opening)?;
+            Ok(Box::new(Calibration::open(reached, payload, asked.seed, opening)?))
         }))
     }
 }
