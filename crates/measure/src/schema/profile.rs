@@ -1,6 +1,6 @@
 //! `profile`: the tables of a profile. All times are true microseconds.
 
-use super::spec::{Experiment, Stems, families, metrics, parameters};
+use super::spec::{Experiment, Family, Stems, families, metrics, parameters};
 
 parameters! {
     TABLE = "table", "of which table the case is a row";
@@ -131,6 +131,13 @@ families! {
     OWN_TIME = "own_*", TIMES, Microseconds, "time of a statement without recursive calls";
     OWN_WORK = "own_*", WORK, Count, "work of a statement without recursive calls";
 }
+
+/// Time and work of a statement without recursive calls.
+pub const OWN: [Family; 2] = [OWN_TIME, OWN_WORK];
+/// Time and work with recursive calls or lines below.
+pub const INCLUSIVE: [Family; 2] = [INCLUSIVE_TIME, INCLUSIVE_WORK];
+/// Time and work under the names of [`METRICS`].
+pub const PLAIN: [Family; 2] = [Family { pattern: "*", ..INCLUSIVE_TIME }, Family { pattern: "*", ..INCLUSIVE_WORK }];
 
 /// The experiment.
 pub const EXPERIMENT: Experiment = Experiment {

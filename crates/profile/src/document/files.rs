@@ -1,10 +1,11 @@
 //! What a run document says of the files that a profile was made of.
 
 use jiff::Timestamp;
+use measure::schema::profile::{self as schema, parameters as named};
 use measure::{Case, Parameters};
 use serde_json::{Value, json};
 
-use crate::document::metrics::{case, count};
+use crate::document::metrics::case;
 use crate::ingest::Ingested;
 use crate::source::SourceFile;
 
@@ -56,12 +57,11 @@ fn scale(files: &[SourceFile]) -> Value {
 pub(crate) fn unread(ingested: &Ingested) -> Vec<Case> {
     let rows = ingested.files.iter().flat_map(|file| file.unread.iter().map(move |unread| (file, unread)));
     let case = rows.map(|(file, unread)| {
-        let parameters =
-            [("table", "unread".into()), ("file", file.name.as_str().into()), ("kind", unread.kind.into())];
+        let parameters = [named::TABLE.of("unread"), named::FILE.of(file.name.as_str()), named::KIND.of(unread.kind)];
         let metrics = vec![
-            count("lines", FROM_SCANNER, unread.lines),
-            count("bytes", FROM_SCANNER, unread.bytes),
-            count("first_offset", FROM_SCANNER, unread.first_offset),
+            schema::LINES.count(FROM_SCANNER, unread.lines),
+            schema::BYTES.count(FROM_SCANNER, unread.bytes),
+            schema::FIRST_OFFSET.count(FROM_SCANNER, unread.first_offset),
         ];
         case(parameters, metrics)
     });

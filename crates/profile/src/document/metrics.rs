@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use measure::{Case, Metric, Parameters, Unit};
+use measure::schema::profile as schema;
+use measure::schema::{Family, Spec};
+use measure::{Case, Metric};
 use serde_json::Value;
 
 use crate::event::{Cost, EventIndex, Ticks};
@@ -36,9 +38,9 @@ pub(crate) fn events_by_name<'a, 'b>(
 pub(crate) fn histogram(sums: &EventSums) -> impl Iterator<Item = (u64, Vec<Metric>)> {
     sums.histogram.iter().map(|(bucket, filled)| {
         let metrics = vec![
-            count("calls", FROM_WAITS, filled.count),
-            time("total", FROM_WAITS, filled.time),
-            count("blocks", FROM_WAITS, filled.blocks),
+            schema::CALLS.count(FROM_WAITS, filled.count),
+            time(&schema::TOTAL, FROM_WAITS, filled.time),
+            schema::BLOCKS.count(FROM_WAITS, filled.blocks),
         ];
         (bucket_edge(bucket), metrics)
     })
@@ -46,45 +48,47 @@ pub(crate) fn histogram(sums: &EventSums) -> impl Iterator<Item = (u64, Vec<Metr
 
 pub(crate) fn reads(work: &Cost) -> [Metric; 2] {
     let logical = work.consistent_gets.saturating_add(work.current_gets);
-    [signed("physical_reads", FROM_CALLS, work.physical_reads), signed("logical_reads", FROM_CALLS, logical)]
+    [
+        signed(&schema::PHYSICAL_READS, FROM_CALLS, work.physical_reads),
+        signed(&schema::LOGICAL_READS, FROM_CALLS, logical),
+    ]
 }
 
 pub(crate) fn event_metrics(sums: &EventSums) -> Vec<Metric> {
     let mean = sums.total.micros() / sums.count.max(1) as f64;
     vec![
-        count("calls", FROM_WAITS, sums.count),
-        time("total", FROM_WAITS, sums.total),
-        time("min", FROM_WAITS, sums.min),
-        time("max", FROM_WAITS, sums.max),
-        Metric::single("mean", Unit::Microseconds, FROM_WAITS, mean),
-        time("inside", FROM_WAITS, sums.inside),
-        time("outside", FROM_WAITS, sums.between),
-        count("inside_calls", FROM_WAITS, sums.inside_count),
-        count("outside_calls", FROM_WAITS, sums.between_count),
-        count("blocks", FROM_WAITS, sums.blocks),
+        schema::CALLS.count(FROM_WAITS, sums.count),
+        time(&schema::TOTAL, FROM_WAITS, sums.total),
+        time(&schema::MIN, FROM_WAITS, sums.min),
+        time(&schema::MAX, FROM_WAITS, sums.max),
+        schema::MEAN.single(FROM_WAITS, mean),
+        time(&schema::INSIDE, FROM_WAITS, sums.inside),
+        time(&schema::OUTSIDE, FROM_WAITS, sums.between),
+        schema::INSIDE_CALLS.count(FROM_WAITS, sums.inside_count),
+        schema::OUTSIDE_CALLS.count(FROM_WAITS, sums.between_count),
+        schema::BLOCKS.count(FROM_WAITS, sums.blocks),
     ]
 }
 
 pub(crate) fn call_metrics(sums: &CallSums) -> Vec<Metric> {
     let mut metrics = vec![
-        count("calls", FROM_CALLS, sums.calls),
-        count("rows", FROM_CALLS, sums.rows),
-        count("misses", FROM_CALLS, sums.misses),
+        schema::CALLS.count(FROM_CALLS, sums.calls),
+        schema::ROWS.count(FROM_CALLS, sums.rows),
+        schema::MISSES.count(FROM_CALLS, sums.misses),
     ];
-    metrics.extend(cost_metrics("", &sums.own));
-    metrics.extend(cost_metrics("inclusive_", &sums.inclusive));
+    metrics.extend(cost_metrics(schema::PLAIN, &sums.own));
+    metrics.extend(cost_metrics(schema::INCLUSIVE, &sums.inclusive));
     metrics
 }
 
-/// Work and time, with a word before each name; CPU only where the source knows it.
-pub(crate) fn cost_metrics(prefix: &str, cost: &Cost) -> Vec<Metric> {
-    let name = |name: &str| format!("{prefix}{name}");
-    let cpu = cost.cpu.map(|cpu| time(&name("cpu"), FROM_CALLS, cpu));
+/// Time and work by these families; CPU only where the source knows it.
+pub(crate) fn cost_metrics([times, work]: [Family; 2], cost: &Cost) -> Vec<Metric> {
+    let cpu = cost.cpu.map(|cpu| time(&times.of("cpu"), FROM_CALLS, cpu));
     let rest = [
-        time(&name("elapsed"), FROM_CALLS, cost.elapsed),
-        signed(&name("physical_reads"), FROM_CALLS, cost.physical_reads),
-        signed(&name("consistent_gets"), FROM_CALLS, cost.consistent_gets),
-        signed(&name("current_gets"), FROM_CALLS, cost.current_gets),
+        time(&times.of("elapsed"), FROM_CALLS, cost.elapsed),
+        signed(&work.of("physical_reads"), FROM_CALLS, cost.physical_reads),
+        signed(&work.of("consistent_gets"), FROM_CALLS, cost.consistent_gets),
+        signed(&work.of("current_gets"), FROM_CALLS, cost.current_gets),
     ];
     cpu.into_iter().chain(rest).collect()
 }
@@ -97,25 +101,20 @@ fn bucket_edge(bucket: usize) -> u64 {
     }
 }
 
-pub(crate) fn call_name(profile: &Profile, name: u16) -> Value {
-    profile.context.call_names.get(usize::from(name)).map_or("", String::as_str).into()
+pub(crate) fn call_name(profile: &Profile, name: u16) -> &str {
+    profile.context.call_names.get(usize::from(name)).map_or("", String::as_str)
 }
 
 /// A case, which takes no more room than it needs: there are thousands.
-pub(crate) fn case<'a>(parameters: impl IntoIterator<Item = (&'a str, Value)>, mut metrics: Vec<Metric>) -> Case {
+pub(crate) fn case(parameters: impl IntoIterator<Item = (String, Value)>, mut metrics: Vec<Metric>) -> Case {
     metrics.shrink_to_fit();
-    let parameters: Parameters = parameters.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
-    Case { parameters, metrics, timeline: None }
+    Case { parameters: parameters.into_iter().collect(), metrics, timeline: None }
 }
 
-pub(crate) fn time(name: &str, source: &str, value: Ticks) -> Metric {
-    Metric::single(name, Unit::Microseconds, source, value.micros())
+pub(crate) fn time(spec: &Spec, source: &str, value: Ticks) -> Metric {
+    spec.single(source, value.micros())
 }
 
-pub(crate) fn count(name: &str, source: &str, value: u64) -> Metric {
-    Metric::single(name, Unit::Count, source, value as f64)
-}
-
-pub(crate) fn signed(name: &str, source: &str, value: i64) -> Metric {
-    Metric::single(name, Unit::Count, source, value as f64)
+pub(crate) fn signed(spec: &Spec, source: &str, value: i64) -> Metric {
+    spec.single(source, value as f64)
 }

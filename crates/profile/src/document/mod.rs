@@ -9,12 +9,13 @@ mod statement;
 
 use std::collections::{BTreeMap, HashMap};
 
+use measure::schema::profile::{self as schema, parameters as named};
 use measure::{Case, Metric};
 use serde_json::Value;
 
 use crate::document::metrics::{
-    FROM_CALLS, FROM_CLOCK, FROM_DIFFERENCE, FROM_WAITS, call_metrics, call_name, case, count, event_metrics,
-    event_name, events_by_name, histogram, reads, time,
+    FROM_CALLS, FROM_CLOCK, FROM_DIFFERENCE, FROM_WAITS, call_metrics, call_name, case, event_metrics, event_name,
+    events_by_name, histogram, reads, time,
 };
 use crate::event::{SessionIndex, Ticks};
 use crate::tables::class_sums::{ClassSums, class_sums, work};
@@ -52,31 +53,31 @@ pub(crate) fn session_names(profile: &Profile) -> HashMap<SessionIndex, String> 
 
 /// The tables that exist for the whole and for each session.
 fn set(profile: &Profile, of: &SessionProfile, think_time: &ThinkTime, session: Option<&str>) -> Vec<Case> {
-    let case = |table: &str, parameters: Vec<(&str, Value)>, metrics: Vec<Metric>| {
-        let first = std::iter::once(("table", table.into())).chain(session.map(|name| ("session", name.into())));
+    let case = |table: &str, parameters: Vec<(String, Value)>, metrics: Vec<Metric>| {
+        let first = std::iter::once(named::TABLE.of(table)).chain(session.map(|name| named::SESSION.of(name)));
         case(first.chain(parameters), metrics)
     };
     let mut cases = vec![case("summary", Vec::new(), summary(of))];
     let classes = class_sums(of, think_time, &profile.context);
     for (class, sums) in &classes {
-        let metrics = vec![count("calls", FROM_CALLS, sums.calls), time("total", FROM_WAITS, sums.total)];
-        cases.push(case("class", vec![("class", class.key().into())], metrics));
+        let metrics = vec![schema::CALLS.count(FROM_CALLS, sums.calls), time(&schema::TOTAL, FROM_WAITS, sums.total)];
+        cases.push(case("class", vec![named::CLASS.of(class.key())], metrics));
     }
     for (class, sums) in &classes {
         for (event, (calls, total)) in class_events(profile, sums) {
-            let parameters = vec![("class", class.key().into()), ("event", event.into())];
-            let metrics = vec![count("calls", FROM_WAITS, calls), time("total", FROM_WAITS, total)];
+            let parameters = vec![named::CLASS.of(class.key()), named::EVENT.of(event)];
+            let metrics = vec![schema::CALLS.count(FROM_WAITS, calls), time(&schema::TOTAL, FROM_WAITS, total)];
             cases.push(case("class_event", parameters, metrics));
         }
     }
     for (event, sums) in events_by_name(profile, &of.events) {
-        cases.push(case("event", vec![("event", event.into())], event_metrics(&sums)));
+        cases.push(case("event", vec![named::EVENT.of(event)], event_metrics(&sums)));
         for (from, metrics) in histogram(&sums) {
-            cases.push(case("histogram", vec![("event", event.into()), ("from_us", from.into())], metrics));
+            cases.push(case("histogram", vec![named::EVENT.of(event), named::FROM_US.of(from)], metrics));
         }
     }
     for ((name, recursive), sums) in &of.calls {
-        let parameters = vec![("call", call_name(profile, *name)), ("recursive", (*recursive).into())];
+        let parameters = vec![named::CALL.of(call_name(profile, *name)), named::RECURSIVE.of(*recursive)];
         cases.push(case("call", parameters, call_metrics(sums)));
     }
     cases
@@ -94,17 +95,17 @@ fn class_events<'a>(profile: &'a Profile, sums: &ClassSums) -> BTreeMap<&'a str,
 }
 
 fn summary(of: &SessionProfile) -> Vec<Metric> {
-    let between = time("unaccounted_between", FROM_DIFFERENCE, of.unaccounted_between);
+    let between = time(&schema::UNACCOUNTED_BETWEEN, FROM_DIFFERENCE, of.unaccounted_between);
     let mut metrics = vec![
-        time("interval", FROM_CLOCK, of.interval),
-        time("response_time", "trace: calls without a parent, and waits between calls", of.response_time),
-        time("cpu", FROM_CALLS, of.cpu),
-        time("waits", FROM_WAITS, of.waits),
-        time("unaccounted_within", FROM_DIFFERENCE, of.unaccounted_within),
+        time(&schema::INTERVAL, FROM_CLOCK, of.interval),
+        time(&schema::RESPONSE_TIME, "trace: calls without a parent, and waits between calls", of.response_time),
+        time(&schema::CPU, FROM_CALLS, of.cpu),
+        time(&schema::WAITS, FROM_WAITS, of.waits),
+        time(&schema::UNACCOUNTED_WITHIN, FROM_DIFFERENCE, of.unaccounted_within),
         between,
-        count("roots", FROM_CALLS, of.roots),
-        count("orphans", FROM_CALLS, of.orphans),
-        count("interruptions", FROM_CLOCK, of.interruptions),
+        schema::ROOTS.count(FROM_CALLS, of.roots),
+        schema::ORPHANS.count(FROM_CALLS, of.orphans),
+        schema::INTERRUPTIONS.count(FROM_CLOCK, of.interruptions),
     ];
     let work = work(of);
     if work.cpu.is_none() && !of.calls.is_empty() {
@@ -122,21 +123,25 @@ fn scopes(profile: &Profile) -> Vec<Case> {
     let rows = profile.scopes.iter().filter_map(|(index, sums)| {
         let scope = profile.context.scopes.get(index.0 as usize)?;
         let parameters = [
-            ("table", "scope".into()),
-            ("module", scope.module.as_str().into()),
-            ("action", scope.action.as_str().into()),
-            ("service", scope.service.as_str().into()),
-            ("client", scope.client.as_str().into()),
-            ("container", scope.container.as_str().into()),
+            named::TABLE.of("scope"),
+            named::MODULE.of(scope.module.as_str()),
+            named::ACTION.of(scope.action.as_str()),
+            named::SERVICE.of(scope.service.as_str()),
+            named::CLIENT.of(scope.client.as_str()),
+            named::CONTAINER.of(scope.container.as_str()),
         ];
         let mut metrics = vec![
-            count("calls", FROM_CALLS, sums.calls),
-            time("response_time", "trace: own time of calls, and waits between calls", sums.own.elapsed + sums.between),
-            count("waits", FROM_WAITS, sums.waits),
-            time("inside", FROM_WAITS, sums.inside),
-            time("outside", FROM_WAITS, sums.between),
+            schema::CALLS.count(FROM_CALLS, sums.calls),
+            time(
+                &schema::RESPONSE_TIME,
+                "trace: own time of calls, and waits between calls",
+                sums.own.elapsed + sums.between,
+            ),
+            schema::WAITS.count(FROM_WAITS, sums.waits),
+            time(&schema::INSIDE, FROM_WAITS, sums.inside),
+            time(&schema::OUTSIDE, FROM_WAITS, sums.between),
         ];
-        metrics.extend(sums.own.cpu.map(|cpu| time("cpu", FROM_CALLS, cpu)));
+        metrics.extend(sums.own.cpu.map(|cpu| time(&schema::CPU, FROM_CALLS, cpu)));
         metrics.extend(reads(&sums.own));
         Some(case(parameters, metrics))
     });
@@ -153,11 +158,11 @@ fn files(profile: &Profile) -> Vec<Case> {
         entry.blocks += sums.blocks;
     }
     let rows = named.into_iter().map(|((event, file), sums)| {
-        let parameters = [("table", "file".into()), ("event", event.into()), ("file", file.into())];
+        let parameters = [named::TABLE.of("file"), named::EVENT.of(event), named::FILE.of(file)];
         let metrics = vec![
-            count("calls", FROM_WAITS, sums.count),
-            time("total", FROM_WAITS, sums.total),
-            count("blocks", FROM_WAITS, sums.blocks),
+            schema::CALLS.count(FROM_WAITS, sums.count),
+            time(&schema::TOTAL, FROM_WAITS, sums.total),
+            schema::BLOCKS.count(FROM_WAITS, sums.blocks),
         ];
         case(parameters, metrics)
     });

@@ -3,13 +3,15 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+use measure::schema::Family;
+use measure::schema::profile::{self as schema, parameters as named};
 use measure::{Case, Metric};
 
 use super::metrics::{
-    FROM_CALLS, FROM_PLANS, FROM_WAITS, call_metrics, call_name, case, cost_metrics, count, event_metrics,
-    events_by_name, histogram, reads, signed, time,
+    FROM_CALLS, FROM_PLANS, FROM_WAITS, call_metrics, call_name, case, cost_metrics, event_metrics, events_by_name,
+    histogram, reads, signed, time,
 };
-use crate::event::{Statement, StatementIndex, Ticks};
+use crate::event::{Statement, StatementIndex};
 use crate::tables::{CallSums, Plan, PlanFigures, PlanRow, Profile, StatementProfile};
 
 /// Most statements with a row of their own; the rest are added up in one row, whose id is `OTHERS`. A program that
@@ -143,24 +145,24 @@ fn row(profile: &Profile, id: &str, one: &StatementProfile) -> Case {
     let (parse, fetch) = (calls("PARSE"), calls("FETCH"));
     let total = |of: fn(&CallSums) -> u64| one.calls.values().map(of).fold(0, u64::saturating_add);
     let mut metrics = vec![
-        count("calls", FROM_CALLS, total(|sums| sums.calls)),
-        time("response_time", "trace: own time of calls, and waits after them", one.response_time()),
+        schema::CALLS.count(FROM_CALLS, total(|sums| sums.calls)),
+        time(&schema::RESPONSE_TIME, "trace: own time of calls, and waits after them", one.response_time()),
     ];
-    metrics.extend(one.own.cpu.map(|cpu| time("cpu", FROM_CALLS, cpu)));
+    metrics.extend(one.own.cpu.map(|cpu| time(&schema::CPU, FROM_CALLS, cpu)));
     metrics.extend(reads(&one.own));
     metrics.extend([
-        count("rows", FROM_CALLS, total(|sums| sums.rows)),
-        time("think_time", FROM_WAITS, one.think_time.long),
-        time("outside", FROM_WAITS, one.between),
-        time("inclusive_elapsed", FROM_CALLS, one.inclusive.elapsed),
-        count("parses", FROM_CALLS, parse.calls),
-        count("misses", FROM_CALLS, total(|sums| sums.misses)),
-        count("executions", FROM_CALLS, calls("EXEC").calls),
-        count("fetches", FROM_CALLS, fetch.calls),
-        count("fetched_rows", FROM_CALLS, fetch.rows),
-        count("errors", FROM_CALLS, one.errors.values().fold(0, |sum: u64, count| sum.saturating_add(*count))),
+        schema::ROWS.count(FROM_CALLS, total(|sums| sums.rows)),
+        time(&schema::THINK_TIME, FROM_WAITS, one.think_time.long),
+        time(&schema::OUTSIDE, FROM_WAITS, one.between),
+        time(&schema::INCLUSIVE_TIME.of("elapsed"), FROM_CALLS, one.inclusive.elapsed),
+        schema::PARSES.count(FROM_CALLS, parse.calls),
+        schema::MISSES.count(FROM_CALLS, total(|sums| sums.misses)),
+        schema::EXECUTIONS.count(FROM_CALLS, calls("EXEC").calls),
+        schema::FETCHES.count(FROM_CALLS, fetch.calls),
+        schema::FETCHED_ROWS.count(FROM_CALLS, fetch.rows),
+        schema::ERRORS.count(FROM_CALLS, one.errors.values().fold(0, |sum: u64, count| sum.saturating_add(*count))),
     ]);
-    case([("table", "statement".into()), ("id", id.into())], metrics)
+    case([named::TABLE.of("statement"), named::ID.of(id)], metrics)
 }
 
 /// Text, calls, waits and plans of one statement.
@@ -168,18 +170,19 @@ fn details(profile: &Profile, one: &StatementProfile, is_asked_for: bool) -> Vec
     let id = id(profile, one.statement);
     let mut cases = vec![text(profile, one, is_asked_for)];
     for (name, sums) in &one.calls {
-        let parameters = [("table", "statement_call".into()), ("id", id.into()), ("call", call_name(profile, *name))];
+        let parameters =
+            [named::TABLE.of("statement_call"), named::ID.of(id), named::CALL.of(call_name(profile, *name))];
         cases.push(case(parameters, call_metrics(sums)));
     }
     for (event, sums) in events_by_name(profile, &one.waits) {
-        let parameters = [("table", "statement_event".into()), ("id", id.into()), ("event", event.into())];
+        let parameters = [named::TABLE.of("statement_event"), named::ID.of(id), named::EVENT.of(event)];
         cases.push(case(parameters, event_metrics(&sums)));
         for (from, metrics) in histogram(&sums).filter(|_| is_asked_for) {
             let parameters = [
-                ("table", "statement_histogram".into()),
-                ("id", id.into()),
-                ("event", event.into()),
-                ("from_us", from.into()),
+                named::TABLE.of("statement_histogram"),
+                named::ID.of(id),
+                named::EVENT.of(event),
+                named::FROM_US.of(from),
             ];
             cases.push(case(parameters, metrics));
         }
@@ -195,49 +198,48 @@ fn text(profile: &Profile, one: &StatementProfile, is_whole: bool) -> Case {
     let known = statement(profile, one.statement).cloned().unwrap_or_default();
     let text = if is_whole { known.text } else { known.text.chars().take(TEXT_HEAD).collect() };
     let parameters = [
-        ("table", "statement_text".into()),
-        ("id", known.id.into()),
-        ("text", text.into()),
-        ("command", known.command.into()),
-        ("depth", known.depth.into()),
-        ("user", known.user.into()),
+        named::TABLE.of("statement_text"),
+        named::ID.of(known.id),
+        named::TEXT.of(text),
+        named::COMMAND.of(known.command),
+        named::DEPTH.of(known.depth),
+        named::USER.of(known.user),
     ];
-    let mut metrics = vec![count("text_bytes", "trace: declaration", known.text_bytes)];
-    metrics.extend(cost_metrics("own_", &one.own));
-    metrics.extend(cost_metrics("inclusive_", &one.inclusive));
-    metrics.push(time("inside", FROM_WAITS, one.inside));
-    metrics.push(time("outside", FROM_WAITS, one.between));
+    let mut metrics = vec![schema::TEXT_BYTES.count("trace: declaration", known.text_bytes)];
+    metrics.extend(cost_metrics(schema::OWN, &one.own));
+    metrics.extend(cost_metrics(schema::INCLUSIVE, &one.inclusive));
+    metrics.push(time(&schema::INSIDE, FROM_WAITS, one.inside));
+    metrics.push(time(&schema::OUTSIDE, FROM_WAITS, one.between));
     case(parameters, metrics)
 }
 
 fn plan_line(id: &str, number: usize, plan: &Plan, (line, own): (&PlanRow, Option<PlanFigures>)) -> Case {
     let parameters = [
-        ("table", "plan_line".into()),
-        ("id", id.into()),
-        ("plan", number.into()),
-        ("plan_hash", plan.plan_hash.into()),
-        ("line", line.id.into()),
-        ("parent", line.parent.into()),
-        ("level", line.level.into()),
-        ("operation", (*line.operation).into()),
-        ("object", line.object.into()),
+        named::TABLE.of("plan_line"),
+        named::ID.of(id),
+        named::PLAN.of(number),
+        named::PLAN_HASH.of(plan.plan_hash),
+        named::LINE.of(line.id),
+        named::PARENT.of(line.parent),
+        named::LEVEL.of(line.level),
+        named::OPERATION.of(&*line.operation),
+        named::OBJECT.of(line.object),
     ];
-    let mut metrics = vec![count("blocks_of_lines", FROM_PLANS, plan.blocks), count("rows", FROM_PLANS, line.rows)];
-    metrics.extend(line.starts.map(|starts| count("starts", FROM_PLANS, starts)));
-    metrics.extend(line.inclusive.iter().flat_map(|figures| figure_metrics("inclusive_", figures)));
-    metrics.extend(own.iter().flat_map(|figures| figure_metrics("", figures)));
+    let mut metrics =
+        vec![schema::BLOCKS_OF_LINES.count(FROM_PLANS, plan.blocks), schema::ROWS.count(FROM_PLANS, line.rows)];
+    metrics.extend(line.starts.map(|starts| schema::STARTS.count(FROM_PLANS, starts)));
+    metrics.extend(line.inclusive.iter().flat_map(|figures| figure_metrics(schema::INCLUSIVE, figures)));
+    metrics.extend(own.iter().flat_map(|figures| figure_metrics(schema::PLAIN, figures)));
     case(parameters, metrics)
 }
 
-fn figure_metrics(prefix: &str, figures: &PlanFigures) -> Vec<Metric> {
-    let name = |name: &str| format!("{prefix}{name}");
+fn figure_metrics([times, work]: [Family; 2], figures: &PlanFigures) -> Vec<Metric> {
     let mut metrics = vec![
-        time(&name("time"), FROM_PLANS, figures.time),
-        signed(&name("gets"), FROM_PLANS, figures.gets),
-        signed(&name("physical_reads"), FROM_PLANS, figures.physical_reads),
-        signed(&name("physical_writes"), FROM_PLANS, figures.physical_writes),
+        time(&times.of("time"), FROM_PLANS, figures.time),
+        signed(&work.of("gets"), FROM_PLANS, figures.gets),
+        signed(&work.of("physical_reads"), FROM_PLANS, figures.physical_reads),
+        signed(&work.of("physical_writes"), FROM_PLANS, figures.physical_writes),
     ];
-    let read: Option<Ticks> = figures.read_time;
-    metrics.extend(read.map(|read| time(&name("read_time"), FROM_PLANS, read)));
+    metrics.extend(figures.read_time.map(|read| time(&times.of("read_time"), FROM_PLANS, read)));
     metrics
 }

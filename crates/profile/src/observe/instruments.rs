@@ -1,8 +1,10 @@
 //! The further observers of every profile, as one: readings, the miss curve, statements by
 //! session, and a breakdown where one was asked for.
 
-use measure::{Case, Finding, Metric, Unit};
+use measure::schema::profile::{self as schema, parameters as named};
+use measure::{Case, Finding};
 
+use crate::document::metrics::case;
 use crate::event::{Call, Context, Observer, Wait};
 use crate::observe::block_wait::BlockWaits;
 use crate::observe::miss_curve::MissCurve;
@@ -43,11 +45,12 @@ impl Instruments {
     /// a trace is.
     fn memory(&self, profile: &Profile) -> Case {
         let texts: usize = profile.context.statements.iter().map(|statement| statement.text.capacity()).sum();
-        let mut case = Case::new([("table".to_owned(), "memory".into())].into_iter().collect());
-        let bytes = |name: &str, bytes: u64| Metric::single(name, Unit::Bytes, "room that was taken", bytes as f64);
-        case.metrics =
-            vec![bytes("statement_text", texts as u64), bytes("miss_curve_memory", self.curve.memory_bytes())];
-        case
+        let source = "room that was taken";
+        let metrics = vec![
+            schema::STATEMENT_TEXT.count(source, texts as u64),
+            schema::MISS_CURVE_MEMORY.count(source, self.curve.memory_bytes()),
+        ];
+        case([named::TABLE.of("memory")], metrics)
     }
 
     /// What they heard, in sentences.

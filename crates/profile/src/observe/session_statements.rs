@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
 use measure::Case;
+use measure::schema::profile::{self as schema, parameters as named};
 
-use crate::document::metrics::{FROM_CALLS, FROM_WAITS, case, count, reads, time};
+use crate::document::metrics::{FROM_CALLS, FROM_WAITS, case, reads, time};
 use crate::document::{OTHERS, STATEMENTS_MAX, session_names};
 use crate::event::{Call, Context, Cost, Observer, Placement, SessionIndex, StatementIndex, Ticks, Wait};
 use crate::tables::Profile;
@@ -152,13 +153,13 @@ impl SessionStatements {
 fn session_statement(session: &str, id: &str, sums: &SessionSums) -> Case {
     let response_time = sums.own.elapsed + sums.between;
     let mut metrics = vec![
-        count("calls", FROM_CALLS, sums.calls),
-        time("response_time", "trace: own time of calls, and waits after them", response_time),
+        schema::CALLS.count(FROM_CALLS, sums.calls),
+        time(&schema::RESPONSE_TIME, "trace: own time of calls, and waits after them", response_time),
     ];
-    metrics.extend(sums.own.cpu.map(|cpu| time("cpu", FROM_CALLS, cpu)));
+    metrics.extend(sums.own.cpu.map(|cpu| time(&schema::CPU, FROM_CALLS, cpu)));
     metrics.extend(reads(&sums.own));
-    metrics.extend([count("rows", FROM_CALLS, sums.rows), time("outside", FROM_WAITS, sums.between)]);
-    case([("table", "statement".into()), ("session", session.into()), ("id", id.into())], metrics)
+    metrics.extend([schema::ROWS.count(FROM_CALLS, sums.rows), time(&schema::OUTSIDE, FROM_WAITS, sums.between)]);
+    case([named::TABLE.of("statement"), named::SESSION.of(session), named::ID.of(id)], metrics)
 }
 
 /// The rows that statements were folded into, by their folded text.

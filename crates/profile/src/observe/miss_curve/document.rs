@@ -1,9 +1,10 @@
 //! The miss curve as cases and findings of a run document.
 
 use measure::quantity::{counted, format_nanos, grouped, size_in_words, three_digits};
-use measure::{Case, Finding, Metric, Parameters, Unit};
-use serde_json::Value;
+use measure::schema::profile::{self as schema, parameters as named};
+use measure::{Case, Finding};
 
+use crate::document::metrics::{case, time};
 use crate::observe::miss_curve::{Avoided, BLOCK_BYTES_ASSUMED, MissCurve};
 
 /// Part of all that any size avoids at which more memory is hardly worth it.
@@ -18,31 +19,31 @@ impl MissCurve {
     pub fn cases(&self, block_bytes: Option<u64>) -> Vec<Case> {
         let Some(again) = self.read_again() else { return Vec::new() };
         let source = self.source();
-        let single = |name: &str, unit, value| Metric::single(name, unit, &source, value);
-        let mut reread = Case::new(parameters("reading"));
-        reread.parameters.insert("reading".into(), "re-read-blocks".into());
-        reread.metrics = vec![
-            single("block_reads", Unit::Count, self.reads() as f64),
-            single("distinct_blocks", Unit::Count, self.distinct_blocks()),
-            single("reads_again", Unit::Count, again.reads),
-            single("share_of_reads", Unit::Percent, 100.0 * again.share),
-            single("share_error", Unit::Percent, 100.0 * again.share_error),
-            single("share_of_blocks", Unit::Percent, 100.0 * self.share_read_again()),
-        ];
         let bytes = block_bytes.unwrap_or(BLOCK_BYTES_ASSUMED);
         let known = if block_bytes.is_some() { "lines of single-block reads" } else { "assumed: no line has it" };
-        reread.metrics.push(Metric::single("block_size", Unit::Bytes, known, bytes as f64));
+        let metrics = vec![
+            schema::BLOCK_READS.count(source, self.reads()),
+            schema::DISTINCT_BLOCKS.single(source, self.distinct_blocks()),
+            schema::READS_AGAIN.single(source, again.reads),
+            schema::SHARE_OF_READS.single(source, 100.0 * again.share),
+            schema::SHARE_ERROR.single(source, 100.0 * again.share_error),
+            schema::SHARE_OF_BLOCKS.single(source, 100.0 * self.share_read_again()),
+            schema::BLOCK_SIZE.count(known, bytes),
+        ];
+        let reread = case([named::TABLE.of("reading"), named::READING.of("re-read-blocks")], metrics);
         let row = |row: &Avoided| {
-            let mut case = Case::new(parameters("miss_curve"));
-            case.parameters.insert("extra_blocks".into(), Value::from(row.blocks));
-            case.parameters.insert("extra_bytes".into(), Value::from(row.blocks.saturating_mul(bytes)));
-            case.metrics = vec![
-                single("reads_avoided", Unit::Count, row.reads),
-                single("share_avoided", Unit::Percent, 100.0 * row.share),
-                single("share_error", Unit::Percent, 100.0 * row.share_error),
-                single("time_avoided", Unit::Microseconds, row.time.micros()),
+            let parameters = [
+                named::TABLE.of("miss_curve"),
+                named::EXTRA_BLOCKS.of(row.blocks),
+                named::EXTRA_BYTES.of(row.blocks.saturating_mul(bytes)),
             ];
-            case
+            let metrics = vec![
+                schema::READS_AVOIDED.single(source, row.reads),
+                schema::SHARE_AVOIDED.single(source, 100.0 * row.share),
+                schema::SHARE_ERROR.single(source, 100.0 * row.share_error),
+                time(&schema::TIME_AVOIDED, source, row.time),
+            ];
+            case(parameters, metrics)
         };
         std::iter::once(reread).chain(self.rows().iter().map(row)).collect()
     }
@@ -110,11 +111,7 @@ impl MissCurve {
         (!parts.is_empty()).then(|| Finding::info("miss-curve-leaves-out", message))
     }
 
-    fn source(&self) -> String {
-        if self.sampled_share() < 1.0 { "reuse distances of a sample of blocks" } else { "reuse distances" }.into()
+    fn source(&self) -> &'static str {
+        if self.sampled_share() < 1.0 { "reuse distances of a sample of blocks" } else { "reuse distances" }
     }
-}
-
-fn parameters(table: &str) -> Parameters {
-    std::iter::once(("table".to_string(), Value::from(table))).collect()
 }

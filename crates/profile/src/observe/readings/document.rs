@@ -1,10 +1,12 @@
 //! Readings as cases and findings of a run document.
 
 use measure::quantity::{counted, grouped};
-use measure::{Case, Finding, Metric, Parameters, Unit};
+use measure::schema::profile::{self as schema, parameters as named};
+use measure::{Case, Finding, Metric};
 use serde_json::Value;
 
-use crate::event::{Context, StatementKind};
+use crate::document::metrics::{case, time};
+use crate::event::{Context, StatementKind, Ticks};
 use crate::observe::block_wait::BlockWaitKind;
 use crate::observe::readings::{Accesses, LogicalIo, Readings, StatementWork, Tier, TierLabel};
 
@@ -79,28 +81,18 @@ impl Readings {
 impl LogicalIo {
     /// The cost of the whole, then of the statements with most gets; `context` gives their names.
     pub fn cases(&self, context: &Context) -> Vec<Case> {
-        let mut whole = Case::new(parameters(&[("table", "reading"), ("reading", "logical-io")]));
-        let rows_per_get = self.rows as f64 / self.gets as f64;
-        whole.metrics = vec![
-            Metric::single("lio", Unit::Microseconds, CALL_LINES, self.micros_per_get()),
-            Metric::single("gets", Unit::Count, CALL_LINES, self.gets as f64),
-            Metric::single("cpu", Unit::Microseconds, CALL_LINES, self.cpu.micros()),
-            Metric::single("rows_per_get", Unit::Ratio, CALL_LINES, rows_per_get),
-        ];
-        let spread = self
-            .statements
-            .map(|statistics| Metric::of_statistics("lio_of_statements", Unit::Microseconds, CALL_LINES, statistics));
-        whole.metrics.extend(spread);
+        let mut metrics = work_metrics(self.micros_per_get(), self.gets, self.cpu, self.rows);
+        metrics.extend(self.statements.map(|spread| schema::LIO_OF_STATEMENTS.of_statistics(CALL_LINES, spread)));
         if let Ok(fit) = self.fit {
-            let fitted = |name: &str, unit, value| Metric::single(name, unit, LEAST_SQUARES, value);
-            whole.metrics.extend([
-                fitted("cpu_per_get", Unit::Microseconds, fit.per_get.0),
-                fitted("cpu_per_get_error", Unit::Microseconds, fit.per_get.1),
-                fitted("cpu_per_row", Unit::Microseconds, fit.per_row.0),
-                fitted("cpu_per_row_error", Unit::Microseconds, fit.per_row.1),
-                fitted("fit_r_squared", Unit::Ratio, fit.r_squared),
+            metrics.extend([
+                schema::CPU_PER_GET.single(LEAST_SQUARES, fit.per_get.0),
+                schema::CPU_PER_GET_ERROR.single(LEAST_SQUARES, fit.per_get.1),
+                schema::CPU_PER_ROW.single(LEAST_SQUARES, fit.per_row.0),
+                schema::CPU_PER_ROW_ERROR.single(LEAST_SQUARES, fit.per_row.1),
+                schema::FIT_R_SQUARED.single(LEAST_SQUARES, fit.r_squared),
             ]);
         }
+        let whole = case(parameters("logical-io"), metrics);
         let shown = self.works.iter().filter_map(|work| statement_case(work, context)).take(STATEMENTS_SHOWN);
         std::iter::once(whole).chain(shown).collect()
     }
@@ -125,35 +117,35 @@ fn with_error((value, error): (f64, f64)) -> String {
 }
 
 fn access_case(kind: BlockWaitKind, accesses: &Accesses) -> Option<Case> {
-    let mut case = Case::new(parameters(&[("table", "reading"), ("reading", kind.name())]));
     let statistics = accesses.latency.statistics()?;
-    let sizes = &accesses.sizes;
-    case.metrics = vec![Metric::of_statistics("latency", Unit::Microseconds, WAIT_LINES, statistics)];
-    let of_sizes = |statistics| Metric::of_statistics("blocks_per_request", Unit::Count, WAIT_LINES, statistics);
-    case.metrics.extend(sizes.statistics().map(of_sizes));
-    let single = |name: &str, unit, value| Metric::single(name, unit, WAIT_LINES, value);
-    case.metrics.extend((sizes.count() > 0).then(|| single("blocks", Unit::Count, sizes.blocks() as f64)));
-    case.metrics.extend(sizes.micros_per_block().map(|micros| single("time_per_block", Unit::Microseconds, micros)));
-    let of_system = sizes.blocks_per_system_request();
-    case.metrics.extend(of_system.map(|blocks| single("blocks_per_system_request", Unit::Ratio, blocks)));
-    Some(case)
+    let (sizes, from) = (&accesses.sizes, WAIT_LINES);
+    let metrics = [
+        Some(schema::LATENCY.of_statistics(from, statistics)),
+        sizes.statistics().map(|sizes| schema::BLOCKS_PER_REQUEST.of_statistics(from, sizes)),
+        (sizes.count() > 0).then(|| schema::BLOCKS.count(from, sizes.blocks())),
+        sizes.micros_per_block().map(|micros| schema::TIME_PER_BLOCK.single(from, micros)),
+        sizes.blocks_per_system_request().map(|blocks| schema::BLOCKS_PER_SYSTEM_REQUEST.single(from, blocks)),
+    ];
+    Some(case(parameters(kind.name()), metrics.into_iter().flatten().collect()))
 }
 
 fn tier_case(kind: BlockWaitKind, index: usize, tier: &Tier, reads: u64) -> Case {
-    let mut case = Case::new(parameters(&[("table", "tier"), ("reading", kind.name())]));
-    // Two hills may have one label: the number distinguishes them.
-    case.parameters.insert("number".into(), Value::from(index + 1));
-    case.parameters.insert("tier".into(), tier.label.name().into());
-    let single = |name: &str, unit, value| Metric::single(name, unit, HILLS, value);
-    case.metrics = vec![
-        single("calls", Unit::Count, tier.count as f64),
-        single("share", Unit::Percent, 100.0 * tier.count as f64 / reads as f64),
-        single("total", Unit::Microseconds, tier.time.micros()),
-        single("mean", Unit::Microseconds, tier.mean_micros()),
-        single("mode", Unit::Microseconds, tier.mode_micros),
+    let parameters = [
+        named::TABLE.of("tier"),
+        named::READING.of(kind.name()),
+        // Two hills may have one label: the number distinguishes them.
+        named::NUMBER.of(index + 1),
+        named::TIER.of(tier.label.name()),
     ];
-    case.metrics.extend(tier.below_micros.map(|micros| single("below", Unit::Microseconds, micros)));
-    case
+    let mut metrics = vec![
+        schema::CALLS.count(HILLS, tier.count),
+        schema::SHARE.single(HILLS, 100.0 * tier.count as f64 / reads as f64),
+        time(&schema::TOTAL, HILLS, tier.time),
+        schema::MEAN.single(HILLS, tier.mean_micros()),
+        schema::MODE.single(HILLS, tier.mode_micros),
+    ];
+    metrics.extend(tier.below_micros.map(|micros| schema::BELOW.single(HILLS, micros)));
+    case(parameters, metrics)
 }
 
 fn statement_case(work: &StatementWork, context: &Context) -> Option<Case> {
@@ -161,18 +153,21 @@ fn statement_case(work: &StatementWork, context: &Context) -> Option<Case> {
     if statement.kind != StatementKind::Declared {
         return None;
     }
-    let mut case = Case::new(parameters(&[("table", "reading"), ("reading", "logical-io"), ("id", &statement.id)]));
-    case.metrics = vec![
-        Metric::single("lio", Unit::Microseconds, CALL_LINES, work.micros_per_get()),
-        Metric::single("gets", Unit::Count, CALL_LINES, work.gets as f64),
-        Metric::single("cpu", Unit::Microseconds, CALL_LINES, work.cpu.micros()),
-        Metric::single("rows_per_get", Unit::Ratio, CALL_LINES, work.rows as f64 / work.gets as f64),
-    ];
-    Some(case)
+    let metrics = work_metrics(work.micros_per_get(), work.gets, work.cpu, work.rows);
+    Some(case(parameters("logical-io").into_iter().chain([named::ID.of(statement.id.as_str())]), metrics))
 }
 
-fn parameters(pairs: &[(&str, &str)]) -> Parameters {
-    pairs.iter().map(|(name, value)| ((*name).into(), Value::from(*value))).collect()
+fn work_metrics(lio: f64, gets: i64, cpu: Ticks, rows: u64) -> Vec<Metric> {
+    vec![
+        schema::LIO.single(CALL_LINES, lio),
+        schema::GETS.single(CALL_LINES, gets as f64),
+        time(&schema::CPU, CALL_LINES, cpu),
+        schema::ROWS_PER_GET.single(CALL_LINES, rows as f64 / gets as f64),
+    ]
+}
+
+fn parameters(reading: &str) -> [(String, Value); 2] {
+    [named::TABLE.of("reading"), named::READING.of(reading)]
 }
 
 fn tiers_finding(answered: &Answered) -> Finding {

@@ -1,8 +1,10 @@
 //! The dimensions by which time is broken down.
 
-use std::fmt::{self, Write};
+use std::fmt;
 
 use measure::quantity::QuantityError;
+use measure::schema::Parameter;
+use measure::schema::profile::parameters as named;
 use thiserror::Error;
 
 use crate::event::{Context, Scope};
@@ -50,11 +52,7 @@ pub enum SkewError {
 }
 
 fn names() -> String {
-    DIMENSIONS.iter().fold(String::new(), |mut names, (name, _)| {
-        let comma = if names.is_empty() { "" } else { ", " };
-        let _ = write!(names, "{comma}{name}");
-        names
-    })
+    DIMENSIONS.map(|(parameter, _)| parameter.name).join(", ")
 }
 
 /// A dimension of calls and waits.
@@ -96,25 +94,25 @@ pub enum Dimension {
     Second,
 }
 
-/// Every dimension with its name, in the order in which they are listed.
-pub const DIMENSIONS: [(&str, Dimension); 17] = [
-    ("event", Dimension::Event),
-    ("class", Dimension::Class),
-    ("file", Dimension::File),
-    ("block", Dimension::Block),
-    ("blocks", Dimension::Blocks),
-    ("object", Dimension::Object),
-    ("statement", Dimension::Statement),
-    ("session", Dimension::Session),
-    ("module", Dimension::Module),
-    ("action", Dimension::Action),
-    ("service", Dimension::Service),
-    ("client", Dimension::Client),
-    ("container", Dimension::Container),
-    ("call", Dimension::Call),
-    ("latency", Dimension::Latency),
-    ("depth", Dimension::Depth),
-    ("second", Dimension::Second),
+/// Every dimension with the parameter that has its name, in the order in which they are listed.
+pub const DIMENSIONS: [(Parameter, Dimension); 17] = [
+    (named::EVENT, Dimension::Event),
+    (named::CLASS, Dimension::Class),
+    (named::FILE, Dimension::File),
+    (named::BLOCK, Dimension::Block),
+    (named::BLOCKS, Dimension::Blocks),
+    (named::OBJECT, Dimension::Object),
+    (named::STATEMENT, Dimension::Statement),
+    (named::SESSION, Dimension::Session),
+    (named::MODULE, Dimension::Module),
+    (named::ACTION, Dimension::Action),
+    (named::SERVICE, Dimension::Service),
+    (named::CLIENT, Dimension::Client),
+    (named::CONTAINER, Dimension::Container),
+    (named::CALL, Dimension::Call),
+    (named::LATENCY, Dimension::Latency),
+    (named::DEPTH, Dimension::Depth),
+    (named::SECOND, Dimension::Second),
 ];
 
 /// What a dimension's values are.
@@ -139,7 +137,7 @@ impl Dimension {
         let name = name.trim();
         // A filter on time reads better as `elapsed > 5ms`.
         let wanted = if name == "elapsed" { "latency" } else { name };
-        let found = DIMENSIONS.iter().find(|(known, _)| known.eq_ignore_ascii_case(wanted));
+        let found = DIMENSIONS.iter().find(|(known, _)| known.name.eq_ignore_ascii_case(wanted));
         found.map(|(_, dimension)| *dimension).ok_or_else(|| SkewError::UnknownDimension(name.into()))
     }
 
@@ -159,7 +157,13 @@ impl Dimension {
 
     /// Its name.
     pub fn name(self) -> &'static str {
-        DIMENSIONS.iter().find(|(_, dimension)| *dimension == self).map_or("", |(name, _)| *name)
+        self.parameter().name
+    }
+
+    /// The parameter of cases that has its values.
+    pub(crate) fn parameter(self) -> Parameter {
+        let of = DIMENSIONS.iter().find(|(_, dimension)| *dimension == self);
+        of.map_or(named::EVENT, |(parameter, _)| *parameter)
     }
 
     pub(crate) fn kind(self) -> Kind {

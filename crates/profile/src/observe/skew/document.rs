@@ -1,13 +1,17 @@
 //! A breakdown as cases and findings of a run document.
 
 use measure::quantity::{counted, format_nanos, grouped};
-use measure::{Case, Finding, Metric, Parameters, Unit};
-use serde_json::Value;
+use measure::schema::profile::{self as schema, parameters as named};
+use measure::{Case, Finding, Metric};
 
+use crate::document::metrics::{case, time};
 use crate::observe::skew::{Breakdown, Sums};
 
 /// Rows that become cases; the rest is one case.
 pub(crate) const ROWS_MAX: usize = 1000;
+
+/// The table of a breakdown.
+const TABLE: &str = "skew";
 
 /// Where the numbers come from.
 const SOURCE: &str = "own CPU of calls, elapsed time of waits";
@@ -17,11 +21,9 @@ impl Breakdown {
     pub fn cases(&self) -> Vec<Case> {
         let shown = self.rows.iter().take(ROWS_MAX).map(|row| self.case(&row.values, &row.sums));
         let rest = self.rest().map(|(sums, keys)| {
-            let mut case = Case::new(parameters());
-            case.parameters.insert("rest".into(), true.into());
-            case.metrics = self.metrics(&sums);
-            case.metrics.push(Metric::single("values", Unit::Count, SOURCE, keys as f64));
-            case
+            let mut metrics = self.metrics(&sums);
+            metrics.push(schema::VALUES.count(SOURCE, keys));
+            case([named::TABLE.of(TABLE), named::REST.of(true)], metrics)
         });
         shown.chain(rest).collect()
     }
@@ -64,27 +66,19 @@ impl Breakdown {
     }
 
     fn case(&self, values: &[String], sums: &Sums) -> Case {
-        let mut case = Case::new(parameters());
-        for (dimension, value) in self.dimensions.iter().zip(values) {
-            case.parameters.insert(dimension.name().into(), Value::from(value.as_str()));
-        }
-        case.metrics = self.metrics(sums);
-        case
+        let values = self.dimensions.iter().zip(values);
+        let values = values.map(|(dimension, value)| dimension.parameter().of(value.as_str()));
+        case([named::TABLE.of(TABLE)].into_iter().chain(values), self.metrics(sums))
     }
 
     fn metrics(&self, sums: &Sums) -> Vec<Metric> {
-        let single = |name: &str, unit, value| Metric::single(name, unit, SOURCE, value);
         vec![
-            single("calls", Unit::Count, sums.count as f64),
-            single("total", Unit::Microseconds, sums.total.micros()),
-            single("share", Unit::Percent, 100.0 * self.share(sums)),
-            single("mean", Unit::Microseconds, sums.mean_micros()),
-            single("min", Unit::Microseconds, sums.min.micros()),
-            single("max", Unit::Microseconds, sums.max.micros()),
+            schema::CALLS.count(SOURCE, sums.count),
+            time(&schema::TOTAL, SOURCE, sums.total),
+            schema::SHARE.single(SOURCE, 100.0 * self.share(sums)),
+            schema::MEAN.single(SOURCE, sums.mean_micros()),
+            time(&schema::MIN, SOURCE, sums.min),
+            time(&schema::MAX, SOURCE, sums.max),
         ]
     }
-}
-
-fn parameters() -> Parameters {
-    std::iter::once(("table".to_string(), Value::from("skew"))).collect()
 }
