@@ -1,4 +1,4 @@
-//! On what an experiment is run: the embedded engine, or a PostgreSQL server.
+//! On what an experiment is run: the embedded engine, SQLite, or a PostgreSQL server.
 //!
 //! A subject does what an experiment asks and returns what that took; it judges nothing and prints nothing. [`Places`]
 //! holds the table of subjects.
@@ -15,6 +15,7 @@ pub mod place;
 pub mod places;
 pub mod postgres;
 pub mod progress;
+pub mod sqlite;
 pub mod subject;
 
 pub use access_paths::AccessPaths;

@@ -10,6 +10,8 @@ use crate::engine::EnginePlace;
 use crate::error::SubjectError;
 use crate::place::Place;
 use crate::postgres::place::{PostgresPlace, SCHEMES};
+use crate::sqlite;
+use crate::sqlite::place::SqlitePlace;
 use crate::subject::ENGINE;
 
 /// A kind of subject: which words of `--on` it claims, and what they mean.
@@ -35,6 +37,12 @@ const SUBJECTS: &[Row] = &[
                   run",
         claims: |word| SCHEMES.iter().any(|scheme| word.starts_with(scheme)),
         parse: |word| Ok(Arc::new(PostgresPlace::parse(word)?)),
+    },
+    Row {
+        written: "sqlite for a database of its own with pages of 4 KiB, sqlite?page_size=8192 with others, or \
+                  sqlite:FILE for one that is there and only read",
+        claims: sqlite::place::claims,
+        parse: |word| Ok(Arc::new(SqlitePlace::parse(word)?)),
     },
 ];
 

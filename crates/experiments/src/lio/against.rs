@@ -86,8 +86,9 @@ fn found_tables(found: &Found, journal: &mut dyn Journal) {
     journal.find(Finding::info(
         "answer-standby",
         format!(
-            "A logical I/O of a full scan on the standby costs {} ({}) to {} ({}): it has the processor, the memory \
-             and the build of the server that answers queries there, whatever the primary has.",
+            "A logical I/O of a full scan of the tables that {} has costs {} ({}) to {} ({}): on this processor, with \
+             this memory and this build, whatever another machine has.",
+            found.name,
             format_nanos(least.lio),
             least.table,
             format_nanos(most.lio),

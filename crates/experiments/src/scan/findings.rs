@@ -78,7 +78,7 @@ fn against(subject: &SubjectCases, reference: &SubjectCases, journal: &mut dyn J
     let is_elsewhere = subject.cases.iter().all(|one| !one.is_in_process);
     let meaning = match is_dearer && is_elsewhere {
         true => format!(
-            " A pass on {} does nothing but read; the rest is what a server does for its other users.",
+            " A pass on {} does nothing but read; the rest is what a database does for its other users.",
             reference.name
         ),
         false => String::new(),

@@ -30,8 +30,9 @@ const SEES_ONLY: [(&str, &[&str]); 2] = [("report", &["measure"]), ("house", &[]
 /// Imports that only tests make and that the order does not allow: (crate, imported crate). None so far.
 pub(crate) const IMPORTS_OF_TESTS: &[(&str, &str)] = &[];
 
-/// Crates whose lints are not the workspace's: in `sys` unsafe code may stand, and in a few files of `storage`.
-const OWN_LINTS: [&str; 2] = ["sys", "storage"];
+/// Crates whose lints are not the workspace's: in `sys` unsafe code may stand, and in a few files of `storage`
+/// and `subjects`.
+const OWN_LINTS: [&str; 3] = ["sys", "storage", "subjects"];
 
 /// One line of a dependency section.
 #[derive(Debug, PartialEq, Eq)]

@@ -32,7 +32,10 @@ Examples:
   readpath lio --on postgres://me@db.example/shop --dry-run        every statement that would be sent
   readpath lio --on postgres://me@db.example/shop --payload 64MiB  a server, and the engine beside it
   readpath lio --on postgres:18                                    a private server of version 18
-  readpath lio --on postgres:15,postgres:18                        two of them, and the engine beside them";
+  readpath lio --on postgres:15,postgres:18                        two of them, and the engine beside them
+  readpath lio --on sqlite                                         SQLite's pages of 4 KiB, and the engine beside it
+  readpath lio --on sqlite?page_size=8192                          its pages as large as the engine's
+  readpath lio --on sqlite:shop.db                                 tables of a database file, which is only read";
 
 #[derive(Args)]
 struct Arguments {

@@ -16,7 +16,7 @@ use crate::output;
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Subjects")]
 pub(super) struct SubjectArguments {
-    /// Measure on these, in this order: engine, postgres://USER@HOST:PORT/DATABASE, postgres:18
+    /// Measure on these, in this order: engine, postgres://USER@HOST:PORT/DATABASE, postgres:18, sqlite, sqlite:FILE
     ///
     /// The engine stands beside whatever else is named. All that is made on a server lies in a schema readpath of its
     /// own, which is removed at the end, after ^C and after errors. PGPASSWORD gives the password that an address does
@@ -25,7 +25,12 @@ pub(super) struct SubjectArguments {
     /// postgres:VERSION (15 to 18) fetches that version once, starts a private server of it in the folder for temporary
     /// files, and removes the server at the end; postgres:DIRECTORY takes the programs of an installed one.
     ///
-    /// A comma parts two subjects where engine or postgres follows it; other commas belong to an address.
+    /// sqlite makes a database with pages of 4 KiB in the folder for temporary files and removes it at the end;
+    /// sqlite?page_size=8192 gives it the engine's page size. sqlite:FILE reads the tables of a database that is there,
+    /// and writes nothing.
+    ///
+    /// A comma parts two subjects where engine, postgres or sqlite follows it; other commas belong to an address or a
+    /// file.
     #[arg(long, value_name = "SUBJECT,...")]
     on: Vec<Places>,
     /// Print every statement that would be sent to a server, and send none

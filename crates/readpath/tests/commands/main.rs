@@ -18,4 +18,5 @@ mod postgres_scan;
 mod postgres_versions;
 mod profile;
 mod profile_skew;
+mod sqlite;
 mod user;

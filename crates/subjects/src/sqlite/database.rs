@@ -1,0 +1,267 @@
+//! One connection: to a file of our own, which is removed at the end, or to a given one, to which nothing is written.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use measure::Nanos;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use sys::counters::CycleCounter;
+use sys::host;
+use sys::process::thread_cpu;
+use sys::time::Clock;
+
+use super::given_file::GivenFile;
+use super::own_folder::OwnFolder;
+use super::page_gets::{self, PageGets};
+use crate::error::SubjectError;
+
+/// Instructions of SQLite's virtual machine between two looks at the flag of ^C: some milliseconds, and too few looks
+/// to be seen in a cost.
+const INSTRUCTIONS_BETWEEN_LOOKS: i32 = 100_000;
+
+/// The page size that SQLite takes where none is asked for, since version 3.12.
+pub(super) const PAGE_BYTES: u32 = 4096;
+
+/// Share of the available memory that the page cache may take, in percent; the rest is for other processes.
+const MEMORY_SHARE: u64 = 80;
+
+/// Settings of every connection. Pages are read into SQLite's own cache and from nowhere else, so that its counts are
+/// of all gets; what sorting needs lies in memory.
+const SETTINGS: &str = "PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY;";
+
+/// Settings of a file of our own: nothing of it has to survive a crash.
+const OWN_SETTINGS: &str = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;";
+
+/// An open database.
+pub(super) struct Database {
+    // Dropped before the folder: the file is closed when it is removed.
+    connection: Connection,
+    path: PathBuf,
+    owner: Owner,
+}
+
+/// Whose the file is.
+enum Owner {
+    Own(OwnFolder),
+    Given(GivenFile),
+}
+
+/// What statements took, one after the other.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Taken {
+    pub(super) cpu: Nanos,
+    pub(super) elapsed: Nanos,
+    pub(super) cycles: Option<u64>,
+    pub(super) gets: PageGets,
+}
+
+impl Database {
+    /// Makes a new database in the folder for temporary files, with pages of this size and a cache for all of them.
+    /// Errors where neither the disk nor the memory has room for `bytes`.
+    pub(super) fn create(
+        scratch: &Path,
+        page_bytes: u32,
+        bytes: u64,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Database, SubjectError> {
+        check_memory(bytes)?;
+        let folder = OwnFolder::create(scratch)?;
+        check_disk(folder.path(), bytes)?;
+        let path = folder.path().join("tables.db");
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let connection = Connection::open_with_flags(&path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX);
+        let database = Database::of(connection, path, Owner::Own(folder), stop)?;
+        database.run(&format!("PRAGMA page_size = {page_bytes}; {OWN_SETTINGS} {}", cache_setting(bytes)))?;
+        Ok(database)
+    }
+
+    /// Opens a given file to read it. Its cache has room for the whole of it, as far as there is memory.
+    pub(super) fn open(path: &Path, stop: &Arc<AtomicBool>) -> Result<Database, SubjectError> {
+        let file = GivenFile::check(path)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let connection = Connection::open_with_flags(file.uri(), flags | OpenFlags::SQLITE_OPEN_NO_MUTEX);
+        let (path, bytes) = (file.path().to_path_buf(), file.bytes());
+        let database = Database::of(connection, path, Owner::Given(file), stop)?;
+        let available = host::available_memory().map_or(u64::MAX, |memory| memory / 100 * MEMORY_SHARE);
+        database.run(&cache_setting(bytes.min(available)))?;
+        // The first page is looked at here, and shows whether the file is a database.
+        database.number("SELECT count(*) FROM sqlite_schema")?;
+        Ok(database)
+    }
+
+    fn of(
+        connection: rusqlite::Result<Connection>,
+        path: PathBuf,
+        owner: Owner,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Database, SubjectError> {
+        let mut connection = connection.map_err(|error| failure(&path, &error))?;
+        let stop = Arc::clone(stop);
+        let is_over = move || stop.load(Ordering::Relaxed);
+        connection
+            .progress_handler(INSTRUCTIONS_BETWEEN_LOOKS, Some(is_over))
+            .map_err(|error| failure(&path, &error))?;
+        let database = Database { connection, path, owner };
+        database.run(SETTINGS)?;
+        Ok(database)
+    }
+
+    pub(super) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the file is a given one, to which nothing is written.
+    pub(super) fn is_given(&self) -> bool {
+        matches!(self.owner, Owner::Given(_))
+    }
+
+    /// Whether another program wrote to the given file since it was opened.
+    pub(super) fn has_changed(&self) -> bool {
+        matches!(&self.owner, Owner::Given(file) if file.has_changed())
+    }
+
+    /// What an error of SQLite means here.
+    pub(super) fn failed(&self) -> impl Fn(rusqlite::Error) -> SubjectError + '_ {
+        |error| failure(&self.path, &error)
+    }
+
+    /// Runs statements whose rows are of no interest.
+    pub(super) fn run(&self, statements: &str) -> Result<(), SubjectError> {
+        self.connection.execute_batch(statements).map_err(self.failed())
+    }
+
+    /// The number that a statement gives.
+    pub(super) fn number(&self, statement: &str) -> Result<u64, SubjectError> {
+        let number: i64 = self.connection.query_row(statement, [], |row| row.get(0)).map_err(self.failed())?;
+        Ok(number.unsigned_abs())
+    }
+
+    /// The texts that a statement gives, a row each.
+    pub(super) fn texts(&self, statement: &str, column: usize) -> Result<Vec<String>, SubjectError> {
+        let mut statement = self.connection.prepare(statement).map_err(self.failed())?;
+        let rows = statement.query_map([], |row| row.get(column)).map_err(self.failed())?;
+        rows.collect::<Result<_, _>>().map_err(self.failed())
+    }
+
+    /// Pages of a table or an index.
+    pub(super) fn pages(&self, name: &str) -> Result<u64, SubjectError> {
+        self.number(&format!("SELECT pageno FROM dbstat WHERE name = {} AND aggregate = 1", literal(name)))
+    }
+
+    /// Errors where the plan of a statement has other steps than these beginnings.
+    pub(super) fn expect_plan(&self, statement: &str, steps: &[String]) -> Result<(), SubjectError> {
+        let found = self.texts(&format!("EXPLAIN QUERY PLAN {statement}"), 3)?;
+        let is_it = found.len() == steps.len() && found.iter().zip(steps).all(|(found, step)| found.starts_with(step));
+        if is_it {
+            return Ok(());
+        }
+        let found = found.join(", ");
+        Err(SubjectError::Failed(format!("SQLite reads `{statement}` in another way than the one measured: {found}")))
+    }
+
+    /// Runs a statement `laps` times in a row, each of which has to count `count`. Preparing it is not in the cost.
+    pub(super) fn measure(&self, statement: &str, count: u64, laps: u32, clock: &Clock) -> Result<Taken, SubjectError> {
+        let mut prepared = self.connection.prepare(statement).map_err(self.failed())?;
+        let counter = CycleCounter::of_this_thread().ok();
+        let cycles = || counter.as_ref().and_then(CycleCounter::read);
+        page_gets::take(&self.connection);
+        let (start, cpu, cycles_before) = (clock.now(), thread_cpu(), cycles());
+        for _ in 0..laps {
+            let found: i64 = prepared.query_row([], |row| row.get(0)).map_err(self.failed())?;
+            if found.unsigned_abs() != count {
+                return Err(SubjectError::Failed(format!("SQLite found {found} rows and not {count}: `{statement}`")));
+            }
+        }
+        let (cycles_after, cpu_after, end) = (cycles(), thread_cpu(), clock.now());
+        Ok(Taken {
+            cpu: cpu_after.since(cpu),
+            elapsed: end.since(start),
+            cycles: cycles_after.zip(cycles_before).map(|(after, before)| after - before),
+            gets: page_gets::take(&self.connection),
+        })
+    }
+
+    /// Closes the file and removes it where it is our own.
+    pub(super) fn finish(self) -> Result<(), SubjectError> {
+        let Database { connection, owner, .. } = self;
+        drop(connection);
+        match owner {
+            Owner::Own(folder) => folder.remove(),
+            Owner::Given(_) => Ok(()),
+        }
+    }
+}
+
+/// How a subject is named: `sqlite 3.54.1`, with the page size where that is not the usual one.
+pub(super) fn subject_name(page_bytes: u32) -> String {
+    let version = rusqlite::version();
+    if page_bytes == PAGE_BYTES {
+        format!("sqlite {version}")
+    } else {
+        format!("sqlite {version}?page_size={page_bytes}")
+    }
+}
+
+/// A name as it stands in statements.
+pub(super) fn identifier(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// A page takes some bytes more than its own in the cache: twice as much is room enough.
+fn cache_setting(bytes: u64) -> String {
+    let kibibytes = (bytes.saturating_mul(2) >> 10).clamp(1 << 10, i32::MAX as u64);
+    format!("PRAGMA cache_size = -{kibibytes};")
+}
+
+fn check_memory(bytes: u64) -> Result<(), SubjectError> {
+    let available = host::available_memory().map_or(u64::MAX, |memory| memory / 100 * MEMORY_SHARE);
+    if bytes > available {
+        return Err(SubjectError::Memory { needed: bytes >> 20, available: available >> 20 });
+    }
+    Ok(())
+}
+
+fn check_disk(folder: &Path, bytes: u64) -> Result<(), SubjectError> {
+    let failed = |error| SubjectError::Directory(format!("{} cannot be looked at: {error}", folder.display()));
+    let space = rustix::fs::statvfs(folder).map_err(failed)?;
+    let free = space.f_bavail.saturating_mul(space.f_frsize);
+    if bytes > free {
+        return Err(SubjectError::Failed(format!(
+            "the tables of SQLite take {} MiB and {} has {} MiB left: {ADVICE}",
+            bytes >> 20,
+            folder.parent().unwrap_or(folder).display(),
+            free >> 20
+        )));
+    }
+    Ok(())
+}
+
+/// What to do where there is no room on the disk.
+const ADVICE: &str = "ask for fewer rows, or name another folder for temporary files in TMPDIR";
+
+fn failure(path: &Path, error: &rusqlite::Error) -> SubjectError {
+    let file = path.display();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::OperationInterrupted) => SubjectError::Stopped,
+        Some(ErrorCode::DiskFull) => SubjectError::Failed(format!("there is no room left for {file}: {ADVICE}")),
+        Some(ErrorCode::NotADatabase) => {
+            SubjectError::Parameters(format!("{file} is no database of SQLite, or an encrypted one: name another file"))
+        }
+        Some(ErrorCode::DatabaseCorrupt) => SubjectError::Failed(format!(
+            "{file} is damaged ({error}): `sqlite3 FILE 'PRAGMA integrity_check'` shows where"
+        )),
+        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            SubjectError::Failed(format!("{file} cannot be opened ({error}): check who may read it"))
+        }
+        _ => SubjectError::Failed(format!("SQLite failed on {file}: {error}")),
+    }
+}

@@ -1,0 +1,89 @@
+//! A database file that is somebody's: what is checked before it is opened, and whether it stayed as it was.
+
+use std::fmt::Write;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::SubjectError;
+
+/// Endings of the files in which SQLite keeps changes that the database file does not hold yet.
+const JOURNALS: [&str; 2] = ["-wal", "-journal"];
+
+/// What shows that a file was written to: its inode, its size and the time of its last change in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct State {
+    inode: u64,
+    bytes: u64,
+    changed: (i64, i64),
+}
+
+/// A given file that can be read.
+#[derive(Debug)]
+pub(super) struct GivenFile {
+    path: PathBuf,
+    state: State,
+}
+
+impl GivenFile {
+    /// Refuses what is no file, and a database whose last changes stand in a journal beside it.
+    pub(super) fn check(path: &Path) -> Result<GivenFile, SubjectError> {
+        let refuse = |path: &Path, reason: &str| {
+            Err(SubjectError::Parameters(format!("--on sqlite:{} cannot be read: {reason}", path.display())))
+        };
+        // SQLite looks for journals beside the file that a link leads to.
+        let real = match fs::canonicalize(path) {
+            Ok(real) => real,
+            Err(error) => return refuse(path, &format!("{error}; name the file of a database")),
+        };
+        let Some(state) = state(&real) else {
+            return refuse(&real, "it is no plain file; name the file of a database");
+        };
+        for ending in JOURNALS {
+            let mut journal = real.clone().into_os_string();
+            journal.push(ending);
+            if fs::metadata(&journal).is_ok_and(|metadata| metadata.len() > 0) {
+                let reason = format!(
+                    "there are changes beside it (FILE{ending}) that are not in the file yet, because a program has it \
+                     open or ended without closing it; copy it with `sqlite3 FILE '.backup COPY'` and name the copy"
+                );
+                return refuse(&real, &reason);
+            }
+        }
+        Ok(GivenFile { path: real, state })
+    }
+
+    /// Where it is, with all links followed.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its size.
+    pub(super) fn bytes(&self) -> u64 {
+        self.state.bytes
+    }
+
+    /// Whether another program wrote to it since.
+    pub(super) fn has_changed(&self) -> bool {
+        state(&self.path) != Some(self.state)
+    }
+
+    /// Its address for SQLite. `immutable` takes no locks, and neither makes nor looks at a file beside it.
+    pub(super) fn uri(&self) -> String {
+        let mut uri = String::from("file:");
+        for byte in self.path.as_os_str().as_encoded_bytes() {
+            match byte {
+                b'/' | b'.' | b'-' | b'_' | b'~' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => uri.push(*byte as char),
+                _ => write!(uri, "%{byte:02X}").expect("a String takes all that is written to it"),
+            }
+        }
+        uri + "?mode=ro&immutable=1"
+    }
+}
+
+/// `None` where it is no plain file.
+fn state(path: &Path) -> Option<State> {
+    let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let changed = (metadata.mtime(), metadata.mtime_nsec());
+    Some(State { inode: metadata.ino(), bytes: metadata.len(), changed })
+}

@@ -1,0 +1,100 @@
+//! Tables of a data set in a database of our own: their columns, their rows, and the bytes that they take.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use dataset::{Column, ColumnType, DataSet, Row, Value};
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Statement, ToSql, params_from_iter};
+
+use super::database::{Database, identifier};
+use crate::error::SubjectError;
+
+/// Rows between two looks at the flag of ^C: whole groups of every data set.
+const ROWS_AT_ONCE: u64 = 43 * 24;
+
+/// What a page holds besides cells.
+const PAGE_HEAD_BYTES: u64 = 12;
+
+/// What a row takes besides its values: the pointer to its cell, its length, its number, the length of its head.
+const ROW_HEAD_BYTES: u64 = 2 + 3 + 5 + 2;
+
+/// What a value takes besides its bytes: its type with its length.
+const VALUE_HEAD_BYTES: u64 = 2;
+
+/// A value of a data set as SQLite takes it.
+struct Bound<'a>(Value<'a>);
+
+impl ToSql for Bound<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self.0 {
+            Value::Null => ValueRef::Null,
+            Value::Number(number) => ValueRef::Integer(number),
+            Value::Text(text) => ValueRef::Text(text),
+        }))
+    }
+}
+
+/// Makes a table and fills it, in the order of the rows: row N of the data set has the number N + 1. `progress` hears
+/// how many rows of how many are there.
+pub(super) fn load(
+    database: &Database,
+    table: &str,
+    data: &DataSet,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<(), SubjectError> {
+    let (rows, schema, count) = (data.rows()?, data.schema(), data.count());
+    let columns: Vec<String> = schema.iter().map(definition).collect();
+    database.run(&format!("CREATE TABLE {table} ({}); BEGIN", columns.join(", ")))?;
+    let places = vec!["?"; schema.len()].join(", ");
+    let insert = format!("INSERT INTO {table} VALUES ({places})");
+    let mut statement = database.connection().prepare(&insert).map_err(database.failed())?;
+    for first in (0..count).step_by(ROWS_AT_ONCE as usize) {
+        if stop.load(Ordering::Relaxed) {
+            return Err(SubjectError::Stopped);
+        }
+        let end = (first + ROWS_AT_ONCE).min(count);
+        let mut outcome = Ok(());
+        rows.each(first..end, |row| {
+            if outcome.is_ok() {
+                outcome = insert_row(&mut statement, row);
+            }
+        });
+        outcome.map_err(database.failed())?;
+        progress(end, count);
+    }
+    drop(statement);
+    database.run("COMMIT")
+}
+
+fn insert_row(statement: &mut Statement<'_>, row: &Row) -> rusqlite::Result<()> {
+    statement.execute(params_from_iter(row.values().map(Bound))).map(drop)
+}
+
+/// Columns may be null for SQLite, although no value of theirs is: it counts a column that cannot be without looking
+/// at the row.
+fn definition(column: &Column) -> String {
+    let kind = if column.kind == ColumnType::Text { "TEXT" } else { "INTEGER" };
+    format!("{} {kind}", identifier(&column.name))
+}
+
+/// About the bytes that a table takes in pages of this size, rather more than less.
+pub(super) fn table_bytes(data: &DataSet, page_bytes: u32) -> u64 {
+    let columns = u64::from(data.columns);
+    let row = u64::from(data.row_length) + columns * VALUE_HEAD_BYTES + ROW_HEAD_BYTES;
+    pages(data.count(), row, page_bytes.into()).saturating_mul(page_bytes.into()) / 10 * 11
+}
+
+/// About the bytes that an index takes whose key has this many.
+pub(super) fn index_bytes(rows: u64, key_bytes: u64) -> u64 {
+    rows.saturating_mul(key_bytes + 2 * VALUE_HEAD_BYTES + ROW_HEAD_BYTES) / 10 * 12
+}
+
+fn pages(rows: u64, row_bytes: u64, page_bytes: u64) -> u64 {
+    let room = page_bytes - PAGE_HEAD_BYTES;
+    match room / row_bytes {
+        // A row that is longer than a page takes overflow pages of its own.
+        0 => rows.saturating_mul(row_bytes.div_ceil(room - 4) + 1),
+        rows_a_page => rows.div_ceil(rows_a_page),
+    }
+}

@@ -1,0 +1,451 @@
+//! The experiment on logical I/O on SQLite: the engine's rows in ordinary tables, or the tables of a given file, and
+//! statements that read them from SQLite's page cache in several ways.
+//!
+//! One table is there at a time. A statement runs on the calling thread, whose processor time is its cost; beside it
+//! another one does all but reading the table. A cursor that stays on a page asks the pager for it once, so that a scan
+//! gets each page once, and a look-up gets the pages below the root.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use dataset::DataSet;
+use dataset::uniform::RowShape;
+use measure::random::{Permutation, SplitMix64};
+use measure::{Finding, Parameters};
+use serde_json::json;
+use sys::time::Clock;
+
+use super::database::{Database, Taken, identifier, subject_name};
+use super::load::{index_bytes, load, table_bytes};
+use crate::engine::TABLE_SEED;
+use crate::error::SubjectError;
+use crate::logical_reads::{
+    Access, Asked, Baseline, Cache, Cell, ColdRead, Cost, Counted, Counts, LogicalReads, Pass, Population, Snapshot,
+    Sources, Table, TableFacts, Touch, TouchAxis,
+};
+use crate::opening::{Opening, Progress};
+use crate::progress::tenths;
+use crate::subject::{Absence, Closing, Subject};
+
+/// Most rows that are looked for one by one.
+const LOOKED_FOR_MAX: u64 = 50_000;
+
+/// Columns shorter than this hold the same text in many rows, and an index on one leads nowhere in particular.
+const KEY_LENGTH_MIN: usize = 10;
+
+/// Tables of a given file that are read: those with the largest row numbers.
+const FOUND_TABLES_MAX: usize = 4;
+
+/// A table without rows: what a statement costs without its pages.
+const EMPTY: &str = "no_rows";
+
+/// The index on the first column.
+const INDEX: &str = "rows_by_c1";
+
+/// The ways to a page that SQLite has.
+const ACCESSES: [Access; 3] = [Access::FullScan, Access::Rowid, Access::Index];
+
+/// A table that is ready.
+#[derive(Clone, Debug)]
+struct Ready {
+    name: String,
+    rows: u64,
+    /// The ways that it was prepared for, each with the gets of the statement beside it.
+    accesses: Vec<(Access, u64)>,
+    /// Whether the first column tells rows apart.
+    has_key: bool,
+}
+
+/// What is asked of a table.
+#[derive(Debug)]
+struct Question {
+    /// The statement that is measured, what it counts, and the steps of its plan.
+    statement: String,
+    count: u64,
+    steps: Vec<String>,
+    /// A statement that does all but reading the table, and what that counts.
+    beside: String,
+    beside_count: u64,
+}
+
+/// A database with the tables of this experiment.
+pub struct SqliteReads {
+    database: Database,
+    name: String,
+    page_bytes: u64,
+    asked: Asked,
+    clock: Clock,
+    stop: Arc<AtomicBool>,
+    table: Option<Ready>,
+    findings: Vec<Finding>,
+}
+
+/// Why SQLite can do nothing of what is asked; `None` where it can do some.
+pub(super) fn unfit(asked: &Asked) -> Option<Absence> {
+    let absence = |id: &str, reason: &str| Some(Absence::new(id, reason));
+    if !asked.threads.contains(&1) {
+        return absence("absent-threads", "--threads has to contain 1 with --on sqlite: one connection reads");
+    }
+    if !asked.changed_rows.contains(&0) {
+        return absence(
+            "absent-changed-rows",
+            "--changed-rows has to contain 0 with --on sqlite: it keeps no versions",
+        );
+    }
+    if asked.touches.iter().all(|touch| *touch == TouchAxis::Every(Touch::Directory)) {
+        let reason = "--touch directory cannot go alone with --on sqlite: write rows, column-N or column-last";
+        return absence("absent-directory", reason);
+    }
+    if !asked.accesses.iter().any(|access| ACCESSES.contains(access)) {
+        let reason = "--access one-page cannot go alone with --on sqlite: write full-scan, rowid or index";
+        return absence("absent-one-page", reason);
+    }
+    asked.cells.iter().find_map(|cell| Some(Absence::new("absent-table", data_of(*cell).check().err()?.to_string())))
+}
+
+impl SqliteReads {
+    /// Makes a database with the table without rows. Errors where there is no room for the largest table.
+    pub(super) fn create(page_bytes: u32, asked: Asked, opening: &Opening<'_>) -> Result<SqliteReads, SubjectError> {
+        let bytes = asked.cells.iter().map(|cell| bytes_needed(*cell, page_bytes)).max().unwrap_or(0);
+        let database = Database::create(&opening.environment.scratch, page_bytes, bytes, &opening.stop)?;
+        SqliteReads::of(database, subject_name(page_bytes), asked, opening)
+    }
+
+    /// Opens a given file.
+    pub(super) fn open(path: &Path, asked: Asked, opening: &Opening<'_>) -> Result<SqliteReads, SubjectError> {
+        let database = Database::open(path, &opening.stop)?;
+        let file = database.path().file_name().unwrap_or_default().to_string_lossy();
+        let name = format!("sqlite {} {file}", rusqlite::version());
+        SqliteReads::of(database, name, asked, opening)
+    }
+
+    fn of(database: Database, name: String, asked: Asked, opening: &Opening<'_>) -> Result<SqliteReads, SubjectError> {
+        // What is temporary lies in memory, so that a given file has its table without rows there.
+        let schema = if database.is_given() { "temp" } else { "main" };
+        database.run(&format!("CREATE TABLE {schema}.{EMPTY} (v)"))?;
+        let page_bytes = database.number("PRAGMA page_size")?;
+        Ok(SqliteReads {
+            name,
+            page_bytes,
+            database,
+            asked,
+            clock: opening.clock,
+            stop: Arc::clone(&opening.stop),
+            table: None,
+            findings: Vec::new(),
+        })
+    }
+
+    fn ready(&self) -> Result<&Ready, SubjectError> {
+        self.table.as_ref().ok_or(SubjectError::NotPrepared)
+    }
+
+    /// Makes the table of a cell and what the ways to its pages need.
+    fn make(&mut self, cell: Cell, progress: &mut Progress<'_>) -> Result<(), SubjectError> {
+        let (data, second) = (data_of(cell), Duration::from_secs(1));
+        let name = format!("rows_{}_{}", cell.row_length, cell.columns);
+        let mut loading = tenths(progress, |made, of| (format!("loading rows of {cell}, {made} of {of}"), second));
+        load(&self.database, &name, &data, &self.stop, &mut loading)?;
+        drop(loading);
+        let has_key = data.shape().column_lengths().next().is_some_and(|length| length >= KEY_LENGTH_MIN);
+        let is_possible = |access: &Access| ACCESSES.contains(access) && (*access != Access::Index || has_key);
+        let accesses: Vec<Access> = self.asked.accesses.iter().copied().filter(is_possible).collect();
+        self.table = Some(Ready { name, rows: data.count(), accesses: Vec::new(), has_key });
+        for access in accesses {
+            progress(&format!("preparing {access} for {cell}"), second);
+            self.prepare_access(access)?;
+            self.add_access(access)?;
+        }
+        Ok(())
+    }
+
+    /// Makes a table of the rows to look for, in random order, and for keys an index.
+    fn prepare_access(&self, access: Access) -> Result<(), SubjectError> {
+        let Ready { name, rows, .. } = self.ready()?;
+        let (database, wanted) = (&self.database, wanted_of(access));
+        match access {
+            Access::Rowid => database.run(&format!("CREATE TABLE {wanted} (v INTEGER); BEGIN"))?,
+            Access::Index => {
+                database.run(&format!("CREATE INDEX {INDEX} ON {name} (c1); CREATE TABLE {wanted} (v TEXT); BEGIN"))?
+            }
+            _ => return Ok(()),
+        }
+        let value = if access == Access::Rowid { "_rowid_" } else { "c1" };
+        let insert = format!("INSERT INTO {wanted} SELECT {value} FROM {name} WHERE _rowid_ = ?");
+        let mut statement = database.connection().prepare(&insert).map_err(database.failed())?;
+        let order = Permutation::new(*rows, &mut SplitMix64::new(self.asked.seed));
+        for row in order.into_numbers().take(LOOKED_FOR_MAX as usize) {
+            statement.execute([row as i64 + 1]).map_err(database.failed())?;
+        }
+        drop(statement);
+        database.run("COMMIT")
+    }
+
+    /// Counts the gets of the statement beside a way's, and checks which way SQLite goes.
+    fn add_access(&mut self, access: Access) -> Result<(), SubjectError> {
+        let question = self.question(access, Touch::Rows)?;
+        self.database.expect_plan(&question.statement, &question.steps)?;
+        let beside = self.database.measure(&question.beside, question.beside_count, 1, &self.clock)?;
+        self.table.as_mut().ok_or(SubjectError::NotPrepared)?.accesses.push((access, beside.gets.total()));
+        Ok(())
+    }
+
+    /// Removes the table with all that belongs to it, and empties the cache.
+    fn remove_table(&mut self) -> Result<(), SubjectError> {
+        if let Some(table) = self.table.take().filter(|_| !self.database.is_given()) {
+            let wanted =
+                [Access::Rowid, Access::Index].map(|access| format!("DROP TABLE IF EXISTS {};", wanted_of(access)));
+            self.database.run(&format!("DROP TABLE {}; {}", identifier(&table.name), wanted.concat()))?;
+        }
+        self.database.run("PRAGMA shrink_memory")
+    }
+
+    /// What to ask for a way and a touch.
+    fn question(&self, access: Access, touch: Touch) -> Result<Question, SubjectError> {
+        let Ready { name, rows, .. } = self.ready()?;
+        let name = identifier(name);
+        let counted = match touch {
+            Touch::Column(number) => format!("t.c{number}"),
+            // Not `count(*)`, which SQLite takes from the heads of the pages without walking their rows.
+            Touch::Nothing | Touch::Directory | Touch::Rows => "t._rowid_".into(),
+        };
+        let (looked_for, wanted) = ((*rows).min(LOOKED_FOR_MAX), wanted_of(access));
+        let joined = |tables: String, steps: Vec<String>| Question {
+            statement: format!("SELECT count({counted}) FROM {wanted} w CROSS JOIN {tables}"),
+            count: looked_for,
+            steps: [vec!["SCAN w".into()], steps].concat(),
+            beside: format!("SELECT count(w.v) FROM {wanted} w"),
+            beside_count: looked_for,
+        };
+        let by_number = || "SEARCH t USING INTEGER PRIMARY KEY".to_string();
+        Ok(match access {
+            Access::Rowid => joined(format!("{name} t ON t._rowid_ = w.v"), vec![by_number()]),
+            // In two steps: an index on the only column would answer without the table.
+            Access::Index => joined(
+                format!("{name} i INDEXED BY {INDEX} ON i.c1 = w.v CROSS JOIN {name} t ON t._rowid_ = i._rowid_"),
+                vec![format!("SEARCH i USING COVERING INDEX {INDEX}"), by_number()],
+            ),
+            _ => Question {
+                statement: format!("SELECT count({counted}) FROM main.{name} t NOT INDEXED"),
+                count: *rows,
+                steps: vec!["SCAN t".into()],
+                beside: format!("SELECT count(v) FROM {EMPTY}"),
+                beside_count: 0,
+            },
+        })
+    }
+
+    /// Why a pass cannot be made; `None` where it can.
+    fn absence(&self, pass: &Pass) -> Result<Option<Absence>, SubjectError> {
+        let (table, name, access) = (self.ready()?, &self.name, pass.access);
+        let absence = |id: &str, reason: String| Ok(Some(Absence::new(id, reason)));
+        if access == Access::Index && !table.has_key {
+            let reason = "Rows were not read through an index of SQLite where their first column is too short to tell \
+                          rows apart.";
+            return absence("absent-index", reason.into());
+        }
+        if table.accesses.iter().all(|(prepared, _)| *prepared != access) {
+            let reason = format!("{name} was not read by {access}: no statement does.");
+            return absence(&format!("absent-{access}"), reason);
+        }
+        if pass.threads != 1 {
+            return absence("absent-threads", format!("{name} was not read by several threads: one connection reads."));
+        }
+        if pass.touch == Touch::Directory {
+            let reason = format!("The directory of rows was not read on {name}: no statement stops there.");
+            return absence("absent-directory", reason);
+        }
+        Ok(None)
+    }
+
+    /// What statements took, less the gets of those beside them.
+    fn cost(&self, pass: &Pass, taken: Taken, rows: u64) -> Result<Cost, SubjectError> {
+        let laps = u64::from(pass.laps);
+        let of_access = self.ready()?.accesses.iter().find(|(access, _)| *access == pass.access);
+        let beside = of_access.map_or(0, |(_, gets)| gets * laps);
+        let counts = Counts {
+            gets: taken.gets.total().saturating_sub(beside),
+            rows: rows * laps,
+            physical_reads: taken.gets.misses,
+            versions: None,
+        };
+        let Taken { cpu, elapsed, cycles, .. } = taken;
+        Ok(Cost { cpu, elapsed, cycles, counts: Some(counts), folded: 0 })
+    }
+
+    fn sources(&self) -> Sources {
+        let gets = "sqlite3_db_status (CACHE_HIT and CACHE_MISS), less those of the statement beside it: a cursor that \
+                    stays on a page gets it once";
+        Sources {
+            cpu: "CPU clock of the thread (CLOCK_THREAD_CPUTIME_ID)".into(),
+            elapsed: "from the first step of the statement to its answer",
+            gets,
+            physical_reads: "sqlite3_db_status (CACHE_MISS): pages read from the file",
+            rows: "counted by the statement",
+            lap: ["statement", "statements"],
+            baseline: Baseline::Overhead("a statement beside it"),
+            cache: Cache {
+                name: "SQLite's page cache",
+                advice: "Ask for a smaller --payload, or name a smaller file.",
+            },
+        }
+    }
+
+    /// Notes once when a program wrote to the given file while it was read.
+    fn look_at_file(&mut self) {
+        if self.database.has_changed() && self.findings.iter().all(|finding| finding.id != "file-changed") {
+            self.findings.push(Finding::warning(
+                "file-changed",
+                format!(
+                    "Another program wrote to {} while it was read: readpath takes no locks on it, and its figures may \
+                     mix two states. Repeat the run when nothing writes to it, or name a copy.",
+                    self.database.path().display()
+                ),
+            ));
+        }
+    }
+}
+
+impl Subject for SqliteReads {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn description(&self) -> Parameters {
+        let given = self.database.is_given().then(|| json!(self.database.path().display().to_string()));
+        let known = [
+            ("kind".to_string(), json!("sqlite")),
+            ("version".into(), json!(rusqlite::version())),
+            ("page_bytes".into(), json!(self.page_bytes)),
+        ];
+        known.into_iter().chain(given.map(|path| ("path".into(), path))).collect()
+    }
+
+    fn findings(&mut self) -> Vec<Finding> {
+        std::mem::take(&mut self.findings)
+    }
+
+    fn finish(mut self: Box<Self>) -> Closing {
+        self.look_at_file();
+        let findings = self.findings();
+        Closing { findings, own_cost: Vec::new(), outcome: self.database.finish() }
+    }
+}
+
+impl LogicalReads for SqliteReads {
+    fn tables(&mut self) -> Result<Vec<Table>, SubjectError> {
+        if !self.database.is_given() {
+            return Ok(self.asked.cells.iter().copied().map(Table::Made).collect());
+        }
+        // A table without row numbers is an index, and one that is virtual may be anything.
+        let ordinary = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND NOT wr AND \
+                        name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
+        let mut tables = Vec::new();
+        for name in self.database.texts(ordinary, 0)? {
+            let last = format!("SELECT ifnull(max(_rowid_), 0) FROM main.{}", identifier(&name));
+            tables.push((self.database.number(&last)?, name));
+        }
+        tables.sort_by(|one, other| other.cmp(one));
+        tables.truncate(FOUND_TABLES_MAX);
+        if tables.is_empty() {
+            let path = self.database.path().display();
+            let reason = format!("{path} holds no table whose rows have numbers: name the file of another database");
+            return Err(SubjectError::Parameters(reason));
+        }
+        Ok(tables.into_iter().map(|(_, name)| Table::Found(name)).collect())
+    }
+
+    fn prepare(&mut self, table: &Table, progress: &mut Progress<'_>) -> Result<TableFacts, SubjectError> {
+        self.remove_table()?;
+        match table {
+            Table::Made(cell) => self.make(*cell, progress)?,
+            Table::Found(name) => {
+                progress(&format!("counting the rows of {name}"), Duration::from_secs(1));
+                let rows = format!("SELECT count(t._rowid_) FROM main.{} t NOT INDEXED", identifier(name));
+                let rows = self.database.number(&rows)?;
+                self.table = Some(Ready { name: name.clone(), rows, accesses: Vec::new(), has_key: true });
+                self.add_access(Access::FullScan)?;
+            }
+        }
+        self.look_at_file();
+        let Ready { name, rows, .. } = self.ready()?;
+        let (rows, pages) = (*rows, self.database.pages(name)?);
+        Ok(TableFacts { pages, rows, visibility: None, first_scans: None, sources: self.sources() })
+    }
+
+    fn populate(
+        &mut self,
+        population: Population,
+        changed_rows: Option<u32>,
+    ) -> Result<Result<Option<Snapshot>, Absence>, SubjectError> {
+        let name = &self.name;
+        Ok(match (population, changed_rows) {
+            (Population::FullScan, None | Some(0)) => {
+                let whole = self.question(Access::FullScan, Touch::Rows)?;
+                self.database.number(&whole.statement)?;
+                Ok(None)
+            }
+            (Population::FullScan, Some(_)) => {
+                let reason = format!("Changed rows were not read on {name}: it keeps no versions of rows.");
+                Err(Absence::new("absent-changed-rows", reason))
+            }
+            (Population::Interleaved, _) => {
+                let reason =
+                    format!("{name} brings pages into its cache in the order in which statements ask for them.");
+                Err(Absence::new("absent-population", reason))
+            }
+        })
+    }
+
+    fn count(&mut self, pass: &Pass) -> Result<Result<Counted, Absence>, SubjectError> {
+        if let Some(absence) = self.absence(pass)? {
+            return Ok(Err(absence));
+        }
+        let question = self.question(pass.access, pass.touch)?;
+        let counts = self.read(&Pass { laps: 1, ..*pass })?.counts.unwrap_or_default();
+        let statement = if pass.touch == Touch::Nothing { question.beside } else { question.statement };
+        Ok(Ok(Counted { counts, statement: Some(statement) }))
+    }
+
+    fn read(&mut self, pass: &Pass) -> Result<Cost, SubjectError> {
+        let question = self.question(pass.access, pass.touch)?;
+        let (statement, count) = match pass.touch {
+            Touch::Nothing => (&question.beside, question.beside_count),
+            _ => (&question.statement, question.count),
+        };
+        let taken = self.database.measure(statement, count, pass.laps, &self.clock)?;
+        self.cost(pass, taken, count)
+    }
+
+    fn read_cold(&mut self, _how: ColdRead, _blocks: u32) -> Result<Result<Vec<f64>, Absence>, SubjectError> {
+        let reason = format!(
+            "The physical cost of a block was not measured on {}: it reads through the page cache of the operating \
+             system, which would answer. readpath ladder measures it.",
+            self.name
+        );
+        Ok(Err(Absence::new("absent-physical", reason)))
+    }
+}
+
+/// The rows of a cell, the same as the engine's.
+fn data_of(cell: Cell) -> DataSet {
+    let Cell { row_length, columns, payload } = cell;
+    DataSet::uniform(RowShape { row_length, columns }, payload, TABLE_SEED)
+}
+
+/// About the bytes that the table of a cell takes with its index and the rows that are looked for.
+fn bytes_needed(cell: Cell, page_bytes: u32) -> u64 {
+    let data = data_of(cell);
+    let key = data.shape().column_lengths().next().unwrap_or(0) as u64;
+    let looked_for = data.count().min(LOOKED_FOR_MAX);
+    table_bytes(&data, page_bytes)
+        + index_bytes(data.count(), key)
+        + index_bytes(looked_for, key)
+        + index_bytes(looked_for, 0)
+}
+
+fn wanted_of(access: Access) -> String {
+    format!("wanted_{}", access.name())
+}

@@ -1,0 +1,11 @@
+//! SQLite as a subject, in this process: tables of an experiment in a file of our own, or the tables of a given file,
+//! which is only read.
+
+pub mod access_paths;
+mod database;
+mod given_file;
+mod load;
+pub mod logical_reads;
+mod own_folder;
+mod page_gets;
+pub mod place;
