@@ -1,12 +1,14 @@
 //! SQLite as a subject of the experiment on access paths: the customers in a database of its own, and one question by
 //! each path that its planner is told to go, with everything in its page cache.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use dataset::DataSet;
-use measure::{Finding, Metric, Nanos, Parameters, Unit};
+use measure::schema::scan as schema;
+use measure::{Finding, Metric, Nanos, Parameters};
 use serde_json::json;
 use sys::counters::{Counters, Rings};
 use sys::time::Clock;
@@ -109,7 +111,7 @@ pub struct SqlitePaths {
     page_bytes: u32,
     settings: AccessSettings,
     data: DataSet,
-    scratch: std::path::PathBuf,
+    scratch: PathBuf,
     clock: Clock,
     stop: Arc<AtomicBool>,
     name: String,
@@ -174,19 +176,18 @@ impl SqlitePaths {
     /// What is known of a path: what it takes of the file, and how often pages are visited.
     fn metrics(&self, of: &SqlitePath, gets: u64) -> Result<Vec<Metric>, SubjectError> {
         let (database, rows) = (self.database()?, self.settings.rows);
-        let count = |name: &str, source: &str, value: u64| Metric::single(name, Unit::Count, source, value as f64);
         let blocks = database.pages(TABLE)?;
         let mut metrics = vec![
-            count("blocks", "pages of the table (dbstat)", blocks),
-            Metric::single("gets_per_row", Unit::Ratio, "gets over rows", gets as f64 / rows as f64),
+            schema::BLOCKS.count("pages of the table (dbstat)", blocks),
+            schema::GETS_PER_ROW.single("gets over rows", gets as f64 / rows as f64),
         ];
         let Some((index, _)) = of.index else { return Ok(metrics) };
         let index_blocks = database.pages(index)?;
-        metrics.push(count("index_blocks", "pages of the index (dbstat)", index_blocks));
+        metrics.push(schema::INDEX_BLOCKS.count("pages of the index (dbstat)", index_blocks));
         if of.path != AccessPath::IndexOnlyScan {
             let visits = gets.saturating_sub(index_blocks) as f64 / blocks.max(1) as f64;
             let source = "gets less the pages of the index, over the pages of the table";
-            metrics.push(Metric::single("visits_per_block", Unit::Ratio, source, visits));
+            metrics.push(schema::VISITS_PER_BLOCK.single(source, visits));
         }
         Ok(metrics)
     }

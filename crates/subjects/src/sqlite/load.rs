@@ -98,3 +98,45 @@ fn pages(rows: u64, row_bytes: u64, page_bytes: u64) -> u64 {
         rows_a_page => rows.div_ceil(rows_a_page),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::Arc;
+
+    use super::super::database::PAGE_BYTES;
+    use super::*;
+    use dataset::uniform::RowShape;
+
+    fn data(row_length: u32, columns: u32) -> DataSet {
+        DataSet::uniform(RowShape { row_length, columns }, 1 << 20, 1)
+    }
+
+    #[test]
+    fn the_forecast_of_a_table_is_what_it_takes_and_a_little_more() {
+        let folder = tempfile::tempdir().unwrap();
+        for (row_length, columns) in [(25, 1), (25, 25), (250, 5), (2500, 25), (8000, 1)] {
+            for page_bytes in [512, PAGE_BYTES, 65_536] {
+                let data = data(row_length, columns);
+                let database = Database::create(folder.path(), page_bytes, 1 << 20, &Arc::default()).unwrap();
+                load(&database, "t", &data, &AtomicBool::new(false), &mut |_, _| {}).unwrap();
+                let taken = database.pages("t").unwrap() * u64::from(page_bytes);
+                let ratio = table_bytes(&data, page_bytes) as f64 / taken as f64;
+                assert!(ratio > 0.99 && ratio < 1.9, "{ratio} of {row_length} bytes on pages of {page_bytes}");
+            }
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_disk_that_is_full_while_rows_are_loaded_is_told_with_the_way_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::create(folder.path(), PAGE_BYTES, 1 << 20, &Arc::default()).unwrap();
+        database.run("PRAGMA max_page_count = 10").unwrap();
+        let outcome = load(&database, "t", &data(250, 5), &AtomicBool::new(false), &mut |_, _| {});
+        let sentence = outcome.unwrap_err().to_string();
+        assert!(sentence.contains("no room left") && sentence.contains("TMPDIR"), "{sentence}");
+        assert!(database.finish().is_ok());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
