@@ -1,5 +1,5 @@
-//! Which level answered, by the kernel's own counts: what this process fetched from storage, and what the device
-//! delivered.
+//! Which level served the reads, by the kernel's own counts: what this process fetched from storage, and what the
+//! device delivered.
 
 use sys::file::{BlockDevice, DeviceCounters};
 use sys::process;

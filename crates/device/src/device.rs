@@ -1,4 +1,4 @@
-//! What a device is: something that blocks are read from, and what can prove which level answered a read.
+//! What a device is: something that blocks are read from, and what can prove which level served a read.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ pub trait Device: fmt::Debug + Send + Sync {
     /// A model begins each team at rest, at the beginning of its time.
     fn open(&self, team: &[Slots]) -> Result<Opened, DeviceError>;
 
-    /// What can prove which level answered a read.
+    /// What can prove which level served a read.
     fn witnesses(&self) -> Witnesses<'_>;
 }
 
@@ -75,7 +75,7 @@ pub struct Description {
     pub disk: Option<HardDiskParameters>,
 }
 
-/// What can prove which level answered a read.
+/// What can prove which level served a read.
 #[derive(Clone, Debug)]
 pub enum Witnesses<'a> {
     /// The kernel: its page cache can be asked (cachestat, mincore, `RWF_NOWAIT`), it counts what this process fetched
@@ -88,7 +88,7 @@ pub enum Witnesses<'a> {
     },
     /// None: no kernel stands between the reader and the device.
     Absent {
-        /// What answered, as run documents name its tier.
+        /// What served the reads, as run documents name its tier.
         tier: &'static str,
     },
 }

@@ -7,7 +7,7 @@ use measure::random::{Permutation, SplitMix64};
 pub enum Pattern {
     /// Every block once in an order that the seed decides, then again in another order.
     ///
-    /// Without repetition, because a block read twice is answered the second time by whatever cached it the first.
+    /// Without repetition, because whatever cached a block at its first read serves the second.
     Random,
     /// Ascending, from the span's start again after its end.
     Sequential,

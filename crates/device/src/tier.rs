@@ -1,11 +1,11 @@
-//! Which level answered, concluded from witnesses; and the sentence that says how that is known.
+//! Which level served the reads, concluded from witnesses; and the sentence that says how that is known.
 
 use measure::quantity::three_digits;
 use sys::file::Caching;
 
 use crate::audit::AuditCounts;
 
-/// The level that answered a set of reads, as far as this host can see.
+/// The level that served a set of reads, as far as this host can see.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tier {
     /// Memory of this host: the operating system's page cache.

@@ -11,7 +11,7 @@ pub const WINDOW: Nanos = Nanos::from_millis(100);
 /// 300 different latencies in a window this bounds a worker's windows to 1.5 MiB.
 const WINDOWS_MAX: usize = 600;
 
-/// Longest latency that a histogram tells apart, one hour in nanoseconds; a longer one counts as this.
+/// Longest latency that a histogram resolves, one hour in nanoseconds; a longer one counts as this.
 pub(crate) const LATENCY_MAX: u64 = 3_600_000_000_000;
 
 /// What happened in one window.

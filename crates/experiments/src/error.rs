@@ -28,7 +28,7 @@ pub enum ExperimentError {
     #[error(transparent)]
     Content(#[from] ContentError),
     /// A read failed while it was measured.
-    #[error("{path}: {failure}; the cases that were finished before are kept", path = path.display())]
+    #[error("{path}: {failure}; the cases finished before are kept", path = path.display())]
     ReadFailed {
         /// The file or device.
         path: PathBuf,
@@ -36,7 +36,7 @@ pub enum ExperimentError {
         failure: ReadFailure,
     },
     /// Not one read ended within the time.
-    #[error("not one of {what} ended within the time; give a longer --duration or a smaller --block-size")]
+    #[error("none of {what} ended within the time; give a longer --duration or a smaller --block-size")]
     NothingRead {
         /// The reading in words.
         what: String,
@@ -62,8 +62,8 @@ pub enum ExperimentError {
     Parameters(String),
     /// Two access paths answered the same question differently.
     #[error(
-        "{} and {} differ, {} and {}: one of them is wrong, and so may be its figures; please report this with the run \
-         document", paths[0], paths[1], counts[0], counts[1]
+        "{} and {} counted {} and {}: one of them is wrong, and its figures may be too; please report this with the \
+         run document", paths[0], paths[1], counts[0], counts[1]
     )]
     PathsDisagree {
         /// Who counted.
@@ -73,7 +73,7 @@ pub enum ExperimentError {
     },
     /// A server found another sum in the same rows than the engine.
     #[error(
-        "{subject} sums {} where the engine sums {}: one of them is wrong, and so may be its figures; please report \
+        "{subject} sums {} where the engine sums {}: one of them is wrong, and its figures may be too; please report \
          this with the run document", sums[1], sums[0]
     )]
     SumsDisagree {

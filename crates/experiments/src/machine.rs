@@ -62,8 +62,8 @@ impl Machine {
             journal.find(Finding::warning(
                 "slow-clock",
                 format!(
-                    "The processor's time stamp counter was not used, because {reason}: every clock read is a call \
-                     into the kernel's library. Its cost is in the run's own cost; short reads carry it."
+                    "The processor's time stamp counter was not used, because {reason}: every clock read calls \
+                     clock_gettime. The run's own cost shows what that costs; short reads contain it."
                 ),
             ));
         }
@@ -189,8 +189,8 @@ impl Disturbances {
         let Some((least, what)) = shared.clone().min_by(|one, other| one.0.total_cmp(&other.0)) else { return };
         let message = format!(
             "Another thread shared the core during {} of {} measurements, most during {what}: the core did {} of what \
-             it does alone ({} of {} additions a cycle). Costs of memory and CPU there are up to {} times too high. \
-             Repeat the run when the machine is quiet, or on one with cores of its own.",
+             it does alone ({} of {} additions a cycle). These memory and CPU costs are up to {} times too high. \
+             Repeat the run on a quiet machine, or on one with dedicated cores.",
             shared.count(),
             self.additions.len(),
             three_digits(least / best),
@@ -214,8 +214,7 @@ impl Disturbances {
             three_digits(*after)
         );
         let finding = if self.clock_matters {
-            let advice = "times of memory and CPU there are off by about that ratio. Repeat the run when the machine \
-                          is quiet.";
+            let advice = "these memory and CPU times are off by about that ratio. Repeat the run on a quiet machine.";
             Finding::warning("core-clock-changed", format!("{figures}: {advice}"))
         } else {
             Finding::info("core-clock-changed", format!("{figures}; reads of storage hardly depend on it."))
@@ -231,8 +230,8 @@ impl Disturbances {
             journal.find(Finding::warning(
                 "device-shared",
                 format!(
-                    "The device delivered more than was read in {} of {} measurements, {} times as much during {what}: \
-                     other processes were reading from it, and the latencies contain the wait for them.",
+                    "The device delivered more than this run read in {} of {} measurements, {} times as much during \
+                     {what}: other processes read from it too, and the latencies include waiting for them.",
                     self.shared.len(),
                     self.blocks,
                     three_digits(*ratio)
@@ -244,8 +243,8 @@ impl Disturbances {
                 "stolen-time",
                 format!(
                     "The hypervisor took processor time away during {} of {} measurements, most during {what} ({} % \
-                     of it): means and tails contain waits for a processor. Repeat the run, or move to a machine with \
-                     cores of its own.",
+                     of it): means and tails include waits for a processor. Repeat the run, or use a machine with \
+                     dedicated cores.",
                     self.stolen.len(),
                     self.blocks,
                     three_digits(share * 100.0)

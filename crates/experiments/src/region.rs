@@ -1,4 +1,4 @@
-//! Is there data to read? Holes, unwritten extents, zeros and copies are answered without reading.
+//! Is there data to read? Holes, unwritten extents, zeros and copies need no read of the device.
 
 use device::content::{self, Sample};
 use device::pattern::Span;
@@ -32,7 +32,7 @@ pub fn check(
     Ok(never_written)
 }
 
-/// Asks the file system what of `span` was ever written, and gives the share that was not: 0 where it cannot be asked.
+/// Asks the file system what part of `span` was never written: 0 where the file system does not know.
 pub fn check_extents(target: &Target, span: Span, journal: &mut dyn Journal) -> f64 {
     if target.kind() == Kind::BlockDevice {
         return 0.0;
@@ -45,7 +45,7 @@ pub fn check_extents(target: &Target, span: Span, journal: &mut dyn Journal) -> 
         Err(error) => {
             let path = target.path().display();
             let message = format!(
-                "Whether {path} has holes cannot be asked here: {error}. A sample of its blocks was looked at."
+                "The file system does not say whether {path} has holes: {error}. A sample of its blocks was read."
             );
             journal.find(Finding::info("extents-unknown", message));
             0.0
@@ -60,9 +60,9 @@ fn report_extents(target: &Target, coverage: Extents, span: Span, journal: &mut 
         journal.find(Finding::warning(
             "unwritten-extents",
             format!(
-                "{} % of the region of {} was never written ({} % holes, {} % allocated but unwritten): such blocks \
-                 are answered with zeros, without any read of the device. Fill the file with data first, or name \
-                 another one.",
+                "{} % of the region of {} was never written ({} % holes, {} % allocated but unwritten): the \
+                 file system returns zeros for such blocks without reading the device. Fill the file with data first, \
+                 or name another one.",
                 three_digits(share(absent) * 100.0),
                 target.path().display(),
                 three_digits(share(coverage.hole) * 100.0),
@@ -79,8 +79,8 @@ pub fn report_sample(target: &Target, sample: Sample, journal: &mut dyn Journal)
         journal.find(Finding::warning(
             "zero-blocks",
             format!(
-                "{} of {} sampled blocks of {} hold nothing but zeros: thin or compressing storage answers those \
-                 without reading. Measure a region that holds data.",
+                "{} of {} sampled blocks of {} hold nothing but zeros: thin or compressing storage answers such \
+                 reads without reading media. Measure a region that holds data.",
                 sample.zero,
                 sample.blocks,
                 target.path().display()
@@ -92,7 +92,7 @@ pub fn report_sample(target: &Target, sample: Sample, journal: &mut dyn Journal)
             "repeated-blocks",
             format!(
                 "{} of {} sampled blocks of {} are copies of another one: storage that removes duplicates answers \
-                 those from memory. Measure a file whose blocks differ.",
+                 such reads from memory. Measure a file whose blocks differ.",
                 sample.repeated,
                 sample.blocks,
                 target.path().display()

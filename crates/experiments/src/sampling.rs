@@ -56,7 +56,8 @@ pub(crate) fn report_misses(what: &str, misses: u64, cache: Cache, journal: &mut
         journal.find(Finding::warning(
             "not-all-cached",
             format!(
-                "{misses} blocks were not in {} in {what}, where all were to be: the cost contains reading them. {}",
+                "{misses} blocks were missing from {} in {what}, which should find all of them there: the cost \
+                 includes reading them. {}",
                 cache.name, cache.advice
             ),
         ));

@@ -110,7 +110,7 @@ fn direct_reads_are_counted_as_the_kernel_counts_them() {
         println!("skipped: the build's file system does no direct I/O that the kernel counts");
         return;
     }
-    assert!(notebook.found("answer-read").unwrap().contains("Storage answered"), "{:?}", notebook.ids());
+    assert!(notebook.found("answer-read").unwrap().contains("Storage served the reads"), "{:?}", notebook.ids());
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_file_in_the_page_cache_is_not_passed_off_as_a_device() {
     fs::read(&path).unwrap();
     let (notebook, outcome) = read(&DiskParameters { buffered: true, ..parameters(&path) });
     outcome.unwrap();
-    let message = notebook.found("served-from-page-cache").expect("the page cache answered and nobody said so");
+    let message = notebook.found("served-from-page-cache").expect("no finding names the page cache");
     assert!(message.contains("This is memory, not the device"), "{message}");
     assert!(value(&notebook.cases[0], "cached_before") > 90.0);
     assert!(value(&notebook.cases[0], "nowait_answered") > 90.0);
@@ -248,7 +248,7 @@ fn a_round_trip_says_who_answered_each_pass() {
     for (pass, tier) in tiers {
         assert_eq!(tier, if pass == "page-cached" { "page-cache" } else { "storage" }, "{pass}");
     }
-    assert!(notebook.found("answer-roundtrip").unwrap().contains("This host did not answer"));
+    assert!(notebook.found("answer-roundtrip").unwrap().contains("No cache of this host served it"));
 }
 
 #[test]

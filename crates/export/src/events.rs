@@ -98,7 +98,7 @@ impl EventWriter {
         Ok(EventWriter { folder, calls, waits, plan_lines, texts, block_waits, sessions, failure, has_failed })
     }
 
-    /// A flag that goes up when something could not be written: what comes after is let pass.
+    /// Set when a write failed: later events are ignored.
     pub fn failed(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.has_failed)
     }

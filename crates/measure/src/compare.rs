@@ -1,6 +1,6 @@
 //! Compare two runs: medians, ratio, and whether the difference exceeds the noise of the samples.
 //!
-//! The interval tells how far the ratio could move if each run drew its samples again from what it saw. It knows
+//! The interval shows how far the ratio could move if each run drew its samples again from what it saw. It knows
 //! nothing of what changes between runs (placement, temperature, neighbours): repeat both runs for that.
 
 mod matching;

@@ -7,7 +7,7 @@ use crate::case::Case;
 use crate::finding::Finding;
 use crate::metric::Metric;
 
-/// The name and version of the document's shape.
+/// Name and version of the run document's schema.
 pub const SCHEMA: &str = "readpath.run/1";
 
 /// One run of one measuring command.

@@ -13,7 +13,7 @@ const HEAD: f64 = 44.0;
 /// Width of a letter of the monospaced font at 11 points.
 const LETTER: f64 = 6.7;
 
-/// Boxes narrower than this are not drawn: nobody sees them.
+/// Boxes narrower than this are not drawn: they would be invisible.
 const NARROWEST: f64 = 0.3;
 
 /// A function, and those that it called.
@@ -92,7 +92,7 @@ impl Picture {
     }
 }
 
-/// The end of a path tells most.
+/// The end of a path says most.
 fn shortened(name: &str, letters: usize) -> String {
     let count = name.chars().count();
     match letters {

@@ -59,7 +59,7 @@ impl Page {
         self.watched.with_mut(|_| self.bytes.store(value, Ordering::Relaxed));
     }
 
-    /// As a session gets a page: pin it, or load it, or wait for whoever does. Returns the bytes it saw.
+    /// As a session gets a page: pin it, or load it, or wait for the thread that loads it. Returns the bytes it saw.
     fn get(&self, on_disk: u64) -> u64 {
         loop {
             if self.word.pin(Purpose::Random) == Some(FRAME) {
@@ -78,7 +78,7 @@ impl Page {
         seen
     }
 
-    /// As replacement takes a frame: whoever evicts a page may overwrite the frame at once.
+    /// As replacement takes a frame: the thread that evicts a page may overwrite the frame at once.
     fn evict_and_overwrite(&self) -> Verdict {
         let verdict = self.word.evict(1);
         if verdict == Verdict::Evicted {

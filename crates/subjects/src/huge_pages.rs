@@ -9,8 +9,8 @@ pub fn not_granted(what: &str, bytes: u64, granted: Option<u64>, cost: &str) -> 
     let is_granted = granted.is_some_and(|granted| granted >= bytes / 2);
     let message = || {
         format!(
-            "{what} was to stand on 2 MiB pages, but the system granted {} of {}: {cost} contains a miss of the page \
-             table cache. Set /sys/kernel/mm/transparent_hugepage/enabled to madvise or always.",
+            "{what} needs 2 MiB pages, but the system granted {} of {}: {cost} contains a TLB miss. \
+             Set /sys/kernel/mm/transparent_hugepage/enabled to madvise or always.",
             granted.map_or("an unknown part".into(), size_in_words),
             size_in_words(bytes)
         )

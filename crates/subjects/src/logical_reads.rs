@@ -349,6 +349,6 @@ pub trait LogicalReads: Subject {
     /// Reads what is cached.
     fn read(&mut self, pass: &Pass) -> Result<Cost, SubjectError>;
 
-    /// Takes everything out of the cache and reads at most so many blocks: nanoseconds a block, one value a read.
+    /// Empties the cache and reads at most `blocks` blocks: nanoseconds a block, one value a read.
     fn read_cold(&mut self, how: ColdRead, blocks: u32) -> Result<Result<Vec<f64>, Absence>, SubjectError>;
 }

@@ -207,7 +207,7 @@ fn an_index_scan_refuses_a_question_about_another_column() {
 #[test]
 fn a_table_that_cannot_be_is_refused_with_the_option_that_asks_for_it() {
     let refused = |settings| AccessEngine::new(settings, Clock::calibrate(), Arc::default()).err().unwrap().to_string();
-    assert!(refused(settings(0, 1)).starts_with("--rows 0 cannot be"));
+    assert!(refused(settings(0, 1)).starts_with("--rows 0 is not possible"));
     assert!(refused(AccessSettings { level: "best".into(), ..settings(1, 1) }).contains("archive-high"));
 }
 

@@ -90,7 +90,7 @@ fn a_team_has_a_method_for_each_member_and_each_can_be_read_at_the_same_time() {
 }
 
 #[test]
-fn a_device_says_what_it_is_and_what_can_prove_who_answered() {
+fn a_device_says_what_it_is_and_what_can_prove_which_level_served_a_read() {
     let file = file();
     for device in devices(&file) {
         let description = device.describe();

@@ -107,9 +107,9 @@ fn described(text: &str) -> Result<Model, String> {
     model::named(&file.path().display().to_string()).map_err(|error| error.to_string())
 }
 
-/// One thread has an index and a table on the same device: while it waits for one, nobody will ever wait for the other.
+/// One thread has an index and a table on the same device: while it waits for one, no thread waits for the other.
 #[test]
-fn a_thread_with_two_ways_to_a_model_waits_for_the_one_that_it_asked() {
+fn a_thread_with_two_accesses_to_a_model_waits_for_the_one_that_it_asked() {
     let model = SharedModel::solo(Box::new(FixedLatency::new(Nanos::from_micros(100))));
     let twice = |offset: u64, bytes: &mut [u8]| {
         bytes.fill((offset >> 13) as u8);
@@ -131,7 +131,7 @@ fn a_thread_with_two_ways_to_a_model_waits_for_the_one_that_it_asked() {
     table.reap(Wait { at_least: 2, timeout: None }, &mut done).unwrap();
     assert_eq!((done.len(), table.data(0)[0], table.data(1)[0]), (3, 7, 9));
     assert_eq!(model.clock().now(), Nanos::from_micros(200));
-    // What was in flight when its way was let go is nobody's, and does not stop the others.
+    // Reads in flight are abandoned when their access is dropped, and do not stop the others.
     table.queue(request(0, 1));
     table.reap(Wait { at_least: 0, timeout: None }, &mut done).unwrap();
     drop(table);

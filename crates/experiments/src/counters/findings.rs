@@ -24,8 +24,9 @@ pub(super) fn say(case: &Case, observed: &Observed, journal: &mut dyn Journal) {
         journal.find(Finding::info(
             "valgrind",
             format!(
-                "Counts under valgrind are of a second run, in user mode only; it knows no AVX-512, so that a program \
-                 that chooses its instructions takes AVX2 there. It simulates caches ({caches}) without prefetching."
+                "Counts under valgrind come from a second run, in user mode only. Valgrind does not know AVX-512: a \
+                 program that chooses its instructions uses AVX2 there. It simulates caches ({caches}) without \
+                 prefetching."
             ),
         ));
     }
@@ -45,7 +46,7 @@ fn ipc(case: &Case, journal: &mut dyn Journal) {
     };
     let per_miss = event("instructions").zip(event("cache_misses").filter(|misses| *misses > 0.0));
     let misses = per_miss.map_or(String::new(), |(instructions, misses)| {
-        format!(" It went to memory once in {} instructions.", three_digits(instructions / misses))
+        format!(" It missed the last-level cache once in {} instructions.", three_digits(instructions / misses))
     });
     let message = format!("{} instructions a cycle: {meaning}.{misses}", three_digits(ipc));
     journal.find(Finding::info("answer-ipc", message).with("ipc", ipc, Unit::Ratio));

@@ -159,8 +159,7 @@ fn count_process(
     if !is_there {
         let seconds = three_digits(elapsed.as_seconds());
         let message = format!(
-            "The process ended after {seconds} s; what the kernel had booked on it went with it, and counts are those \
-             up to its end."
+            "The process ended after {seconds} s. The kernel's account of it ended too; counts are those up to its end."
         );
         journal.find(Finding::warning("process-ended", message));
     }
@@ -198,11 +197,10 @@ fn stdio(output: CommandOutput) -> Stdio {
 
 fn not_started(name: &str, error: &io::Error) -> (Outcome, Result<(), ExperimentError>) {
     let (outcome, sentence) = match error.kind() {
-        io::ErrorKind::NotFound => (
-            Outcome::NotFound,
-            format!("there is no command `{name}`: give its path, or a name that is in a folder of PATH"),
-        ),
-        _ => (Outcome::NotExecutable, format!("the command `{name}` cannot be carried out: {error}")),
+        io::ErrorKind::NotFound => {
+            (Outcome::NotFound, format!("there is no command `{name}`: give its path, or a name in a folder of PATH"))
+        }
+        _ => (Outcome::NotExecutable, format!("the command `{name}` cannot be run: {error}")),
     };
     (outcome, Err(ExperimentError::Parameters(sentence)))
 }

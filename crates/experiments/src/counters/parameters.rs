@@ -41,9 +41,9 @@ impl CountersParameters {
     pub fn check(&self) -> Result<(), ExperimentError> {
         let refuse = |sentence: &str| Err(ExperimentError::Parameters(sentence.into()));
         match self.pid {
-            Some(_) if self.duration == Nanos::ZERO => refuse("nothing is to be counted: give --duration above 0"),
-            Some(_) if !self.command.is_empty() => refuse("a command or a process is counted: give one of them"),
-            None if self.command.is_empty() => refuse("nothing is to be counted: name a command or a --pid"),
+            Some(_) if self.duration == Nanos::ZERO => refuse("there is nothing to count: give --duration above 0"),
+            Some(_) if !self.command.is_empty() => refuse("a command and --pid exclude each other: give one of them"),
+            None if self.command.is_empty() => refuse("there is nothing to count: name a command or a --pid"),
             _ => Ok(()),
         }
     }

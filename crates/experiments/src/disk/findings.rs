@@ -19,7 +19,7 @@ fn micros(value: f64) -> String {
     format_nanos(value * 1e3)
 }
 
-/// One sentence on what a read takes, and which level answered. `path` names it among several.
+/// Two sentences on what a read takes, and which level served it. `path` names it among several.
 pub(super) fn whole(workload: &Workload, path: Option<String>, measured: &Measured, journal: &mut dyn Journal) {
     let metrics = measured.metric(&reads::READ_LATENCY).zip(measured.metric(&reads::IOPS));
     let Some((latency, iops)) = metrics else { return };
@@ -28,14 +28,15 @@ pub(super) fn whole(workload: &Workload, path: Option<String>, measured: &Measur
     let by = match measured.verdict.as_ref().map(|verdict| verdict.tier) {
         Some(Tier::PageCache) => "the page cache".into(),
         Some(Tier::Storage) => "storage".into(),
-        Some(Tier::Mixed { .. }) => "page cache and storage together".into(),
+        Some(Tier::Mixed { .. }) => "the page cache and storage together".into(),
         Some(Tier::NeverWritten) => "the file system itself (the blocks were never written)".into(),
-        Some(Tier::Unknown) => "a level that could not be named".into(),
+        Some(Tier::Unknown) => "an unknown level".into(),
+        None if measured.tier() == "null" => "the null device".into(),
         None => format!("the {}", measured.tier()),
     };
     let proof = measured.verdict.as_ref().map_or(String::new(), |verdict| format!(": {}", verdict.proof));
     let message = format!(
-        "A {} read of {}{} takes {} with {} in flight{tail}: {} reads a second. {} answered{proof}.",
+        "A {} read of {}{} takes {} with {} in flight{tail}: {} reads a second. {} served the reads{proof}.",
         workload.pattern.name(),
         size_in_words(workload.block_size as u64),
         path.map_or(String::new(), |path| format!(" of {path}")),
@@ -98,10 +99,10 @@ pub(super) fn model_against_published(measured: &[(Zone, Measured)], journal: &m
     };
     let clauses = figures.iter().map(clause).collect::<Vec<_>>().join(", ");
     let message = format!(
-        "A read on the model costs, over two workers: {clauses}. The published figures are of another disk of these \
-         years, read in zones of 2 GB by two processes of 1000 reads each, and nothing is fitted to them. The model \
-         has seek, rotation, zones and a queue; it lacks remapped sectors, repeated reads, vibration and the host's \
-         adapter, so where the published disk is slower inside than geometry explains, it is not."
+        "With two workers, a read on the model costs: {clauses}. The published figures come from another disk of \
+         these years, read in zones of 2 GB by two processes of 1000 reads each; the model is not fitted to them. It \
+         has seek, rotation, zones and a queue, and lacks remapped sectors, repeated reads, vibration and the host's \
+         adapter. The published disk is slower inside than geometry explains; the model is not."
     );
     let with =
         |finding: Finding, (zone, millis, _): &(Zone, f64, f64)| finding.with(zone.name(), *millis, Unit::Milliseconds);
@@ -112,8 +113,8 @@ pub(super) fn model_against_published(measured: &[(Zone, Measured)], journal: &m
 pub(super) fn outer_half(disk: &HardDiskParameters, journal: &mut dyn Journal) {
     let half = disk.outer_part(0.5);
     let message = format!(
-        "Keep the data on the outer half of the capacity: it lies on the outer {} % of the tracks, where the mean seek \
-         is {} ms and not {}, so that one read at a time makes {} times as many random reads a second.",
+        "Keep the data on the outer half of the capacity. It lies on the outer {} % of the tracks, where the mean seek \
+         takes {} ms instead of {}: one read at a time gives {} times as many random reads a second.",
         three_digits(half.cylinders * 100.0),
         three_digits(half.seek_ms),
         three_digits(half.whole_seek_ms),
@@ -135,12 +136,12 @@ pub(super) fn spread(what: &str, parameter: &str, measured: &[Measured], journal
     let (Some(least), Some(most)) = (medians.first(), medians.last()) else { return };
     let ratio = most.0 / least.0.max(f64::MIN_POSITIVE);
     let says = if ratio < PLACE_MATTERS {
-        "there is no arm to move, or something in between hides it"
+        "there is no arm to move, or a layer in between hides it"
     } else {
-        "repeat the run to tell seeks from noise"
+        "repeat the run to separate seeks from noise"
     };
     let message = format!(
-        "The median latency lies between {} and {} over every {what}, {} times: {says}.",
+        "The median latency ranges from {} to {} over every {what}, {} times: {says}.",
         micros(least.0),
         micros(most.0),
         three_digits(ratio)

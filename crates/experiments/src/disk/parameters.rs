@@ -155,29 +155,29 @@ impl DiskParameters {
         let Workload { workers, depth, method, .. } = self.workload();
         let views = [!self.zones.is_empty(), self.sweep.is_some(), self.seek_distances];
         match self {
-            _ if self.paths.is_empty() => refuse("nothing is to be read: name a file or a block device".into()),
+            _ if self.paths.is_empty() => refuse("there is nothing to read: name a file or a block device".into()),
             _ if views.into_iter().filter(|view| *view).count() > 1 => {
-                refuse("zones, a sweep and seek distances are views of their own: give one of them".into())
+                refuse("--zones, --sweep and --seek-distances exclude each other: give one of them".into())
             }
             _ if depth == 0 => refuse("a depth of 0 reads nothing: the smallest --depth is 1".into()),
             _ if self.reap_batch.is_some_and(|batch| batch == 0 || batch > depth) => {
-                refuse("--reap-batch lies between 1 and the depth".into())
+                refuse("--reap-batch must be between 1 and --depth".into())
             }
-            _ if workers > WORKERS_MAX => refuse(format!(
-                "{workers} workers are more than a run can hold apart: the largest --workers is {WORKERS_MAX}"
-            )),
+            _ if workers > WORKERS_MAX => {
+                refuse(format!("{workers} workers are too many: the largest --workers is {WORKERS_MAX}"))
+            }
             _ if workers == 0 => refuse("0 workers read nothing: the smallest --workers is 1".into()),
             _ if self.block_size.0 == 0 => {
                 refuse("a block of 0 bytes reads nothing: give --block-size 8KiB or so".into())
             }
             _ if self.workload().stop_after.is_nothing() => {
-                refuse("nothing is to be read: give --count or --duration above 0".into())
+                refuse("there is nothing to read: give --count or --duration above 0".into())
             }
             _ if self.rate.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) => {
                 refuse("--rate is in reads a second and must be above 0".into())
             }
             _ if self.zones.contains(&Zone::Both) && workers == 1 => {
-                refuse("the zone 'both' needs a worker in each: give --workers 2".into())
+                refuse("the zone 'both' needs a worker in each zone: give --workers 2".into())
             }
             _ if self.sweep.is_some_and(|places| places < 2) => {
                 refuse("a sweep needs at least 2 places: the first and the last".into())

@@ -72,8 +72,8 @@ fn check_region(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<f64, Exp
 fn report_no_direct_io(storage: &Storage, journal: &mut dyn Journal) {
     let filesystem = storage.device.witnesses().target().and_then(|target| target.filesystem());
     let reason = format!(
-        "{} refuses direct I/O, so the page cache would answer. Name a directory on another file system with --dir, or \
-         a file or block device with --on.",
+        "{} refuses direct I/O, so the page cache would serve the reads. Name a directory on another file system \
+         with --dir, or a file or block device with --on.",
         filesystem.unwrap_or_else(|| "this file system".into())
     );
     let rungs = ["storage-round-trip", "device-random-depth-1", "device-random-best-depth", "device-sequential"];

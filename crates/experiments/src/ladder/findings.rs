@@ -52,7 +52,7 @@ pub(super) fn report(found: &Found, foreign: bool, journal: &mut dyn Journal) {
     if !foreign {
         journal.find(Finding::info(
             "just-written",
-            "The test file was just written: the device rungs may be the storage's cache. Use --on PATH for an old, \
+            "The test file was just written: the device rungs may show the storage's cache. Use --on PATH for an old, \
              large file or a block device.",
         ));
     }
@@ -88,7 +88,7 @@ pub(super) fn first_touch(name: &str, first: &Measured, second: &Measured, journ
             "lazily-loaded",
             format!(
                 "Rung {name}: the first touch of a block takes {} on average, the second {}: {} times. The storage \
-                 fetches blocks from somewhere slower when they are first read, as volumes made from a snapshot do. \
+                 fetches blocks from a slower place when they are first read, as volumes made from a snapshot do. \
                  Read every block once before you measure, or before users come.",
                 format_nanos(first * 1e3),
                 format_nanos(second * 1e3),

@@ -121,8 +121,8 @@ pub(super) fn report_huge(name: &str, footprint: usize, huge: Option<u64>, journ
         journal.find(Finding::warning(
             "huge-pages-not-granted",
             format!(
-                "Rung {name} was to stand on 2 MiB pages, but the system granted {} of {}: it contains misses of the \
-                 page table cache. Set /sys/kernel/mm/transparent_hugepage/enabled to madvise or always.",
+                "Rung {name} needs 2 MiB pages, but the system granted {} of {}: its cost includes TLB misses. \
+                 Set /sys/kernel/mm/transparent_hugepage/enabled to madvise or always.",
                 huge.map_or("an unknown part".into(), size_in_words),
                 size_in_words(footprint as u64)
             ),

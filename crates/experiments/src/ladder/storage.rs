@@ -43,7 +43,7 @@ impl Storage {
     ) -> Result<Storage, ExperimentError> {
         let wanted = parameters.size.0;
         if wanted < FILE_MIN {
-            let sentence = format!("--size is the test file's: give {} or more", size_in_words(FILE_MIN));
+            let sentence = format!("--size sets the size of the test file: give {} or more", size_in_words(FILE_MIN));
             return Err(ExperimentError::Parameters(sentence));
         }
         // What the user named is checked first: a wrong path is reported before a test file is written.

@@ -57,7 +57,7 @@ fn page_cache(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), Experi
         journal.find(Finding::warning(
             "page-cache-lost",
             format!(
-                "The page cache was to answer rung page-cache-read and did not: {}. Repeat with more free memory.",
+                "The page cache should serve rung page-cache-read and did not: {}. Repeat with more free memory.",
                 verdict.proof
             ),
         ));

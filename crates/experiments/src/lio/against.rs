@@ -45,9 +45,9 @@ fn first_scans(found: &[Measured], journal: &mut dyn Journal) {
     journal.find(Finding::info(
         "answer-first-scan",
         format!(
-            "The first scan after a load costs {} times the later ones, {} a block against {} ({}), the most of all \
-             tables: it looks up each row's transaction and notes the result down. VACUUM after a load spares the \
-             first reader that.",
+            "The first scan after a load costs up to {} times the later ones, {} a block against {} ({}): it looks up \
+             each row's transaction and stores the result in the row. VACUUM after a load saves the first reader that \
+             work.",
             three_digits(ratio),
             format_nanos(first.lio),
             format_nanos(settled.lio),
@@ -86,8 +86,8 @@ fn found_tables(found: &Found, journal: &mut dyn Journal) {
     journal.find(Finding::info(
         "answer-standby",
         format!(
-            "A logical I/O of a full scan of the tables that {} has costs {} ({}) to {} ({}): on this processor, with \
-             this memory and this build, whatever another machine has.",
+            "A logical I/O of a full scan of the tables that {} has costs {} ({}) to {} ({}): these are costs of this \
+             processor, memory and build, not of another machine's.",
             found.name,
             format_nanos(least.lio),
             least.table,
@@ -105,7 +105,7 @@ fn spread(found: &Found, journal: &mut dyn Journal) {
         "samples-apart",
         format!(
             "Samples lie more than ±{} % apart in {} of {} cases of {}, ±{} % in {} of {}: another run may differ by \
-             as much. Repeat it when server and machine are quiet, or ask for more samples with --repeat.",
+             as much. Repeat it on a quiet server and machine, or take more samples with --repeat.",
             three_digits(SPREAD * 100.0),
             wide.len(),
             found.cases.len(),
@@ -133,8 +133,8 @@ fn compare(found: &Found, engine: &Found, journal: &mut dyn Journal) {
     journal.find(Finding::info(
         "answer-against-engine",
         format!(
-            "A logical I/O of a full scan on {} costs {} times the engine's ({} to {}), which does nothing but read: \
-             the rest is what a database does for its other users.",
+            "A logical I/O of a full scan on {} costs {} times the engine's ({} to {}), which does nothing but read. \
+             The rest is what a database does for its other users.",
             found.name,
             three_digits(mean),
             three_digits(least),

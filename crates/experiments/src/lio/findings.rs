@@ -127,10 +127,10 @@ fn split(found: &[Measured], journal: &mut dyn Journal) {
         Finding::info(
             "answer-split",
             format!(
-                "Of the {} of a logical I/O ({}) the get takes {} and walking {} rows the rest.",
+                "The get takes {} of the {} of a logical I/O ({}); walking {} rows takes the rest.",
+                format_nanos(get),
                 format_nanos(one.lio),
                 one.table,
-                format_nanos(get),
                 three_digits(one.rows_per_get)
             ),
         )
@@ -202,8 +202,8 @@ fn waits(alone: &Measured, many: &Measured) -> String {
         return String::new();
     }
     format!(
-        " The rate says little: one thread had a processor for {} % of its time, {} for {} % of theirs; repeat the run \
-         on a quiet machine.",
+        " The rate is unreliable: one thread had a processor for {} % of its time, {} for {} % of theirs. Repeat the \
+         run on a quiet machine.",
         three_digits(busy(alone) * 100.0),
         many.plan.threads,
         three_digits(busy(many) * 100.0)
@@ -270,7 +270,7 @@ pub(super) fn cross_checks(found: &[Measured], checked: [Option<&Measured>; 3], 
             means: if other.lio > one.lio {
                 "where the blocks lie in memory matters: the processor fetches neighbouring ones ahead"
             } else {
-                "blocks that lie apart should not cost less, so that the machine was not quiet; repeat the run"
+                "blocks that lie apart should not cost less, so the machine was not quiet; repeat the run"
             },
         });
     }
@@ -292,8 +292,7 @@ pub(super) fn cross_checks(found: &[Measured], checked: [Option<&Measured>; 3], 
             is_suspicious: true,
             one: ("by the CPU clock", one.lio),
             other: (format!("by the wall clock in the worst case ({})", what(one)), one.elapsed),
-            means: "the thread waited for a processor; the figures are those of the CPU clock, and repeating the run \
-                    on a quiet machine brings the two together",
+            means: "the thread waited for a processor. The figures use the CPU clock; on a quiet machine the two agree",
         });
     }
     let by_cycles = alone.iter().filter_map(|one| Some((one, one.by_cycles?)));

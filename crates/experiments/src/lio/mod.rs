@@ -150,7 +150,7 @@ fn report_small_tables(parameters: &LioParameters, machine: &Machine, journal: &
         "tables-fit-cache",
         format!(
             "Tables of {} fit into the processor's cache of level {} ({}): their logical I/Os read that cache, where \
-             those of a real pool read memory. Ask for --payload {} or more.",
+             those of a real pool read memory. Give --payload {} or more.",
             size_in_words(payload),
             cache.level,
             size_in_words(cache.bytes),

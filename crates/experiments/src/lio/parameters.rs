@@ -11,9 +11,8 @@ use crate::error::ExperimentError;
 use crate::journal::NullJournal;
 use crate::subject_run;
 
-/// Bytes of a table by default: with the engine alone, and where something else is measured. A server is somebody's:
-/// its shared buffers are rarely larger than 128 MiB unless somebody cared, and the table has to fit with the heads of
-/// all its rows.
+/// Bytes of a table by default: with the engine alone, and where another subject is measured too. A given server may
+/// still have its default shared buffers of 128 MiB, and the table has to fit with the heads of all its rows.
 const PAYLOAD: Size = Size(256 << 20);
 const PAYLOAD_BESIDE: Size = Size(32 << 20);
 
@@ -87,13 +86,13 @@ impl LioParameters {
             return refuse("--repeat must be at least 1".into());
         }
         if let Some(threads) = self.threads.iter().find(|threads| !(1..=THREADS_MAX).contains(*threads)) {
-            return refuse(format!("--threads {threads} cannot be: give 1 to {THREADS_MAX}"));
+            return refuse(format!("--threads {threads} is out of range: give 1 to {THREADS_MAX}"));
         }
         if let Some(percent) = self.changed_rows.iter().find(|percent| **percent > 100) {
-            return refuse(format!("--changed-rows {percent} cannot be: it is a percentage, 0 to 100"));
+            return refuse(format!("--changed-rows {percent} is out of range: give a percentage, 0 to 100"));
         }
         if self.sampled && !self.on.is_engine_alone() {
-            return refuse("--flamegraph cannot go with --on: it shows this program's time and no other's".into());
+            return refuse("--flamegraph works without --on only: it shows this program's time and no other's".into());
         }
         for cell in self.cells() {
             for touch in self.touches() {

@@ -131,7 +131,7 @@ impl Kept {
     }
 }
 
-/// Runs the procedure on a fake whose lap takes 5 ms of a clock that nobody waits for.
+/// Runs the procedure on a fake whose lap takes 5 ms of a simulated clock.
 fn measured(
     parameters: &LioParameters,
     is_one_of_several: bool,

@@ -1,4 +1,4 @@
-//! A journal without the warning that the page cache answered, for readings that are meant to be cached.
+//! A journal without the warning that the page cache served the reads, for readings that are meant to be cached.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use measure::{Case, Finding, Metric};
 
 use crate::journal::{Journal, KeepError};
 
-/// Passes everything on, except the warning that the page cache answered where that is what was asked for.
+/// Passes everything on, except the warning that the page cache served the reads where that is the aim.
 pub struct WithoutPageCacheWarning<'a> {
     journal: &'a mut dyn Journal,
     wanted: bool,

@@ -15,8 +15,8 @@ use crate::machine::Machine;
 /// Share of the rate asked for that counts as reached.
 const RATE_REACHED: f64 = 0.95;
 
-/// Bounds of what a device delivers over what was read: below the first something in between answered, above the
-/// second others were reading.
+/// Bounds of what a device delivers over what was read: below the first a layer in between served reads, above
+/// the second others were reading.
 const DELIVERED: (f64, f64) = (0.98, 1.1);
 
 /// Adds the findings about a reading that was not cut short.
@@ -46,11 +46,11 @@ fn report_rate(reading: &Reading, job: &Job<'_>, journal: &mut dyn Journal) {
     let reached = outcome.latency.reads() as f64 / outcome.elapsed.as_seconds().max(1e-9);
     if asked > 0.0 && reached < asked * RATE_REACHED && outcome.latency.reads() > 1 {
         let message = format!(
-            "{} reads a second were asked for and {} were reached: the latency counts from the intended start and is \
-             the wait in a queue that grows as long as the run lasts. Look at service_time, or give a lower --rate or \
-             a higher --depth.",
-            three_digits(asked),
-            three_digits(reached)
+            "The run reached {} of the {} reads a second that were asked for. Latency counts from the intended start, \
+             so it shows the wait in a queue that grows as long as the run lasts. Look at service_time, or give a \
+             lower --rate or a higher --depth.",
+            three_digits(reached),
+            three_digits(asked)
         );
         let finding = Finding::warning("rate-not-reached", message);
         journal.find(finding.with("asked", asked, Unit::PerSecond).with("reached", reached, Unit::PerSecond));
@@ -63,8 +63,8 @@ fn report_tier(machine: &Machine, evidence: &Evidence, verdict: &Verdict, what: 
         (Caching::Direct, Tier::PageCache) => Finding::warning(
             "direct-io-ignored",
             format!(
-                "Direct I/O was accepted and not done for {what}: {proof}. These are reads of memory. Use a file \
-                 system that does direct I/O, or a block device."
+                "The file system accepted direct I/O for {what} and did not do it: {proof}. These are reads of \
+                 memory. Use a file system that does direct I/O, or a block device."
             ),
         ),
         (Caching::Direct, Tier::Mixed { from_storage }) => Finding::warning(
@@ -75,9 +75,8 @@ fn report_tier(machine: &Machine, evidence: &Evidence, verdict: &Verdict, what: 
         (Caching::Buffered, Tier::PageCache) => Finding::warning(
             "served-from-page-cache",
             format!(
-                "{} answered from the page cache: {proof}. This is memory, not the device. Use --direct, or --evict \
-                 on a file of your own.",
-                capital(&format!("{what} were"))
+                "The page cache served {what}: {proof}. This is memory, not the device. Use --direct, or --evict on a \
+                 file of your own."
             ),
         ),
         (Caching::Buffered, Tier::Mixed { from_storage }) => Finding::warning(
@@ -92,7 +91,7 @@ fn report_tier(machine: &Machine, evidence: &Evidence, verdict: &Verdict, what: 
         // The check of the region has reported it.
         (_, Tier::NeverWritten) => return,
         (_, Tier::Unknown) => {
-            Finding::warning("tier-unknown", format!("Which level answered {what} could not be proved: {proof}."))
+            Finding::warning("tier-unknown", format!("It could not be proved which level served {what}: {proof}."))
         }
         (_, Tier::Storage) => return report_device_counts(machine, evidence, what, journal),
     });
@@ -103,8 +102,8 @@ fn report_device_counts(machine: &Machine, evidence: &Evidence, what: &str, jour
     let Some(delivered) = evidence.counts.delivered_by_device else {
         journal.find(Finding::info(
             "no-device-counters",
-            "No block device with counters was found under the file: that the reads reached a device rests on the \
-             process's own count alone.",
+            "No block device with counters was found under the file: only the process's own count shows that the \
+             reads reached a device.",
         ));
         return;
     };
@@ -113,7 +112,7 @@ fn report_device_counts(machine: &Machine, evidence: &Evidence, what: &str, jour
     if evidence.caching == Caching::Direct && ratio < fewer {
         let message = format!(
             "The device delivered {} % of the bytes of {what}: a layer between the file system and the device \
-             answered the rest. The latencies are that layer's.",
+             served the rest. The latencies are that layer's.",
             three_digits(ratio * 100.0)
         );
         let finding = Finding::warning("device-saw-fewer-reads", message);
@@ -131,12 +130,12 @@ fn report_segments(latency: &Meter, what: &str, journal: &mut dyn Journal) {
         let at = Nanos(windows.width().0 * pair[1].windows.start as u64).as_seconds();
         let (before, after) = (pair[0].rate, pair[1].rate);
         let cause = match after < before {
-            true => "a burst credit spent, a throttle, or a cache left",
-            false => "a cache filled, blocks that were loaded meanwhile, or another reader that stopped",
+            true => "a spent burst credit, a throttle, or a cache that no longer helps",
+            false => "a cache that filled, blocks that were loaded meanwhile, or another reader that stopped",
         };
         let message = format!(
             "{} s into {what} the rate went from {} to {} reads a second and stayed there: {cause}. The segments are \
-             separate cases; no average is drawn across the change. Run longer to see the lasting rate.",
+             separate cases, and no average spans the change. Run longer to see the lasting rate.",
             three_digits(at),
             three_digits(before),
             three_digits(after)

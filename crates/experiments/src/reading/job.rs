@@ -43,9 +43,9 @@ pub enum RateChanges {
 pub struct Measured {
     /// One case, or one for each segment between lasting changes of the rate. Not yet kept.
     pub cases: Vec<Case>,
-    /// Which level answered, where there are witnesses.
+    /// Which level served the reads, where there are witnesses.
     pub verdict: Option<Verdict>,
-    /// What answered, where there are none.
+    /// What served the reads, where there are none.
     pub device_tier: Option<&'static str>,
     /// Whether ^C cut the reading short: its cases are not to be kept then.
     pub interrupted: bool,
@@ -57,7 +57,7 @@ impl Measured {
         self.cases.last().and_then(|case| spec.in_case(case))
     }
 
-    /// The tier that answered, as run documents name it.
+    /// The tier that served the reads, as run documents name it.
     pub fn tier(&self) -> &'static str {
         self.verdict.as_ref().map_or(self.device_tier.unwrap_or("unknown"), |verdict| verdict.tier.name())
     }

@@ -46,16 +46,18 @@ fn tier(path: &str, again: &Measured, hot: Statistics, journal: &mut dyn Journal
     let takes = format!("A block of {path} read again takes {}", micros(hot.median));
     let message = match verdict.tier {
         Tier::Storage => {
-            format!("{takes}: to the storage and back. This host did not answer: {}.", verdict.proof)
+            format!("{takes}: to the storage and back. No cache of this host served it: {}.", verdict.proof)
         }
         Tier::PageCache => {
             format!(
-                "{takes}, but this host's memory answered: {}. The round trip to the storage was not measured.",
+                "{takes}, but this host's memory served it: {}. The round trip to the storage was not measured.",
                 verdict.proof
             )
         }
-        Tier::NeverWritten => format!("{takes}, but the blocks were never written: no storage answers for them."),
-        Tier::Mixed { .. } | Tier::Unknown => format!("{takes}; which level answered is not clear: {}.", verdict.proof),
+        Tier::NeverWritten => format!("{takes}, but the blocks were never written: no storage serves them."),
+        Tier::Mixed { .. } | Tier::Unknown => {
+            format!("{takes}; which level served it is not clear: {}.", verdict.proof)
+        }
     };
     journal.find(Finding::info("answer-roundtrip", message));
 }
@@ -97,9 +99,9 @@ fn first_touch(first: Statistics, hot: Statistics, journal: &mut dyn Journal) {
         Finding::warning(
             "lazily-loaded",
             format!(
-                "{figures}: {} and {} times (one read {}). The storage fetches blocks from somewhere slower when they \
-                 are first read, as volumes made from a snapshot do, or its media are that much slower than its cache. \
-                 Read every block once before you measure, or before users come.",
+                "{figures}: {} and {} times (one read {}). Either the storage fetches blocks from a slower place when \
+                 they are first read, as volumes made from a snapshot do, or its media are that much slower than its \
+                 cache. Read every block once before you measure, or before users come.",
                 three_digits(median),
                 three_digits(mean),
                 micros(first.max)
@@ -108,7 +110,10 @@ fn first_touch(first: Statistics, hot: Statistics, journal: &mut dyn Journal) {
     } else {
         Finding::info(
             "answer-first-touch",
-            format!("{figures} ({} times): no lazy loading shows, unless they were read before.", three_digits(mean)),
+            format!(
+                "{figures} ({} times): no lazy loading shows, unless the blocks were read before.",
+                three_digits(mean)
+            ),
         )
     }));
 }

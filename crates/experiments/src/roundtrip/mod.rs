@@ -1,5 +1,5 @@
 //! roundtrip: what a read costs on its way to the storage and back (source: "How to figure out disk network latency
-//! using cached blocks", whose own trap is the point: the tool must prove which level answered).
+//! using cached blocks", whose own trap is the point: the tool must prove which level served the read).
 
 mod findings;
 mod layout;

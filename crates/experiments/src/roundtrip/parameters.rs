@@ -33,9 +33,7 @@ impl RoundtripParameters {
     /// Refuses what cannot be, with a sentence that says what to give instead.
     pub fn check(&self) -> Result<(), ExperimentError> {
         match self.blocks == 0 || self.block_size.0 == 0 {
-            true => {
-                Err(ExperimentError::Parameters("nothing is to be read: give --blocks and --block-size above 0".into()))
-            }
+            true => Err(ExperimentError::Parameters("nothing to read: give --blocks and --block-size above 0".into())),
             false => Ok(()),
         }
     }

@@ -64,7 +64,7 @@ impl<'a> Trip<'a> {
             Some(target) => self.look_at(target, journal),
             None => journal.find(Finding::info(
                 "absent-page-cached",
-                "The page-cached pass is absent: a model has no host in front of it, and so no page cache.",
+                "The page-cached pass is absent: a model has no host, and so no page cache.",
             )),
         }
         let mut measured = Vec::new();
@@ -95,7 +95,7 @@ impl<'a> Trip<'a> {
         }
     }
 
-    /// The passes that the device has: with no host in front of it, no page cache answers.
+    /// The passes that the device has: a model has no host, and so no page cache.
     fn passes(
         &self,
         target: Option<&Target>,
@@ -208,8 +208,7 @@ impl<'a> Trip<'a> {
         let wanted = self.layout.wanted(blocks_per_read);
         if count < wanted {
             let message = format!(
-                "{} has room for {count} requests of {blocks_per_read} blocks in a part of its own, {wanted} were \
-                 asked for.",
+                "{} has room for {count} separate requests of {blocks_per_read} blocks; {wanted} were asked for.",
                 self.layout.path.display()
             );
             journal.find(Finding::info("fewer-blocks", message));

@@ -154,7 +154,7 @@ fn counts(samples: &Samples, facts: &PathFacts) -> Vec<Metric> {
     }
     if let Some(units) = cost.units {
         counts.push(schema::UNITS_READ.count(sources.rows, units.read));
-        counts.push(schema::UNITS_UNREAD.count("units answered for by their zone map or nulls", units.unread));
+        counts.push(schema::UNITS_UNREAD.count("units counted from their zone map or nulls alone", units.unread));
     }
     counts
 }

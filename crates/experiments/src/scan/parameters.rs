@@ -82,7 +82,7 @@ impl ScanParameters {
             return refuse("--threads needs a number: give 1, or a list such as 1,2".into());
         }
         match self.threads.iter().find(|threads| !(1..=THREADS_MAX).contains(*threads)) {
-            Some(threads) => refuse(format!("--threads {threads} cannot be: give 1 to {THREADS_MAX}")),
+            Some(threads) => refuse(format!("--threads {threads} is out of range: give 1 to {THREADS_MAX}")),
             None => Ok(()),
         }
     }

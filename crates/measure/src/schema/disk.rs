@@ -18,7 +18,7 @@ parameters! {
     REAP_BATCH = "reap_batch", "completions collected at a time";
     IO_METHOD = "io_method", "how reads are submitted";
     DIRECT = "direct", "whether reads go past the page cache";
-    RATE = "rate", "reads a second that were asked for, where they were";
+    RATE = "rate", "reads a second that were asked for, if any";
     ZONE = "zone", "with `--zones`: `outer`, `inner`, `both`";
     POSITION = "position", "with `--positions`: from 0, the beginning, to 1, the end";
     DISTANCE = "distance", "with `--distances`: bytes between two reads";

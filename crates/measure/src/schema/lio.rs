@@ -54,7 +54,7 @@ const fn ratio(what: &'static str, bound: Bound, value: f64, source: &'static st
 /// Physical over logical I/O, as Millsap measured it.
 pub const MILLSAP: Published =
     ratio("a physical over a logical I/O", Bound::Exactly, 37.0, "Millsap, as cited by \"Logical I/O\"");
-/// Physical over logical I/O, as it is told.
+/// Physical over logical I/O, as the folklore has it.
 pub const FOLKLORE: Published =
     ratio("a physical over a logical I/O", Bound::Exactly, 10_000.0, "folklore, as cited by \"Logical I/O\"");
 /// Physical over logical I/O in reads of 128 blocks.

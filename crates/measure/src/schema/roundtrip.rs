@@ -5,14 +5,14 @@ use super::{conditions, reads};
 use crate::unit::Unit;
 
 parameters! {
-    SUBJECT = "subject", "who reads, where several subjects were measured";
+    SUBJECT = "subject", "what was measured, if several subjects were";
     PATH = "path", "what was read";
     PASS = "pass", "`first-touch`, `storage-cached`, `page-cached`";
     BLOCKS_PER_READ = "blocks_per_read", "blocks of a read";
     BLOCK_SIZE = "block_size", "bytes of a block";
     BLOCKS = "blocks", "blocks read";
     SEED = "seed", "seed of the order of the blocks";
-    TIER = "tier", "which tier answered: `page-cache`, `storage`, `mixed`, `never-written`, `model`, `unknown`";
+    TIER = "tier", "which tier served the reads: `page-cache`, `storage`, `mixed`, `never-written`, `model`, `unknown`";
     DIRECT = "direct", "of a server: whether it reads past the page cache";
 }
 

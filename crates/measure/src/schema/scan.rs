@@ -41,7 +41,7 @@ metrics! {
     SEQUENTIAL_BANDWIDTH = "sequential_bandwidth", MebibytesPerSecond, "memory read in order by as many threads";
     BANDWIDTH_SHARE = "bandwidth_share", Percent, "`bandwidth` over the best of `sequential_bandwidth`";
     UNITS_READ = "units_read", Count, "units whose codes were read";
-    UNITS_UNREAD = "units_unread", Count, "units answered by their zone map or nulls";
+    UNITS_UNREAD = "units_unread", Count, "units counted from their zone map or nulls alone";
     IPC = "ipc", Ratio, "instructions over cycles";
     PAGE_FAULTS = "page_faults", Count, "page faults";
     CONTEXT_SWITCHES = "context_switches", Count, "times that a processor was taken or given away";

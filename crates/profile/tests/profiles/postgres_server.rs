@@ -108,7 +108,7 @@ impl Server {
     }
 }
 
-/// How to become somebody whom PostgreSQL runs for; nothing where that is already so.
+/// The command that changes to a user PostgreSQL runs as; empty if the current user is not root.
 fn user() -> Result<Vec<String>, String> {
     if done(Command::new("id").arg("-u"))?.trim() != "0" {
         return Ok(Vec::new());

@@ -93,7 +93,8 @@ struct Arguments {
 }
 
 fn define(command: Command) -> Command {
-    let about = "Reads a file or block device at random or in sequence, by place, and shows which level answered";
+    let about =
+        "Reads a file or block device at random or in sequence, by place, and shows which level served the reads";
     Arguments::augment_args(command).about(about).after_help(EXAMPLES).allow_negative_numbers(true)
 }
 

@@ -1,4 +1,4 @@
-//! `readpath roundtrip`: what a read costs on its way to the storage and back, and which level answered.
+//! `readpath roundtrip`: what a read costs on its way to the storage and back, and which level served the read.
 
 use std::path::PathBuf;
 

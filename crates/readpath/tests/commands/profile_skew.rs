@@ -131,6 +131,6 @@ fn a_plain_profile_tells_tiers_the_cost_of_a_get_and_what_a_larger_cache_saves()
     assert_eq!((value(&curve[0], "reads_avoided"), value(&curve[0], "share_error")), (200.0, 0.0));
     assert!(user.table("skew", &[]).is_empty());
     let page = user.ok(&[]);
-    assert!(page.contains("answered as fast as memory"), "{page}");
+    assert!(page.contains("were as fast as memory"), "{page}");
     assert!(page.contains("more cache") && page.contains("A block has 8 KiB, which is assumed"), "{page}");
 }

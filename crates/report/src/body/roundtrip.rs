@@ -1,4 +1,4 @@
-//! The round trip to the storage: which tier answered each pass and how long it took, next to the published figures.
+//! The round trip to the storage: which tier served each pass and how long it took, next to the published figures.
 
 use measure::schema::{Published, reads, roundtrip};
 use measure::{Case, Metric, Run};
@@ -18,8 +18,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 fn published() -> String {
     let micros = |published: Published| published.value;
     format!(
-        "Published for one block: {} µs over a troubled NFS; {} µs where the file system cache of the host really \
-         answered; {} µs at best over a SAN with direct I/O.",
+        "Published for one block: {} µs over a troubled NFS; {} µs from the host's file system cache; {} µs \
+         at best over a SAN with direct I/O.",
         micros(roundtrip::NFS),
         micros(roundtrip::PAGE_CACHE),
         micros(roundtrip::SAN)
@@ -32,7 +32,7 @@ fn passes(cases: &[&Case]) -> Table {
         .column("pass", Align::Left, |case| cell(case, "pass").replace('-', " "))
         .each(&others, |table, name| table.column(heading(name), Align::Left, |case| cell(case, name)))
         .column("a read", Align::Right, |case| cell(case, "blocks_per_read"))
-        .column("answered by", Align::Left, |case| {
+        .column("served by", Align::Left, |case| {
             case.parameter("tier").unwrap_or_else(|| "not known".into()).replace('-', " ")
         })
         .column("reads", Align::Right, |case| Cell::or_absent(counted(case).map(Cell::count)))

@@ -5,7 +5,7 @@ use measure::Case;
 use crate::page::parameters::cell;
 use crate::page::{Align, Cell, Table};
 
-/// The parameter that tells subjects apart; a subject that is alone goes without.
+/// The parameter that names the subject; a run of one subject omits it.
 pub(super) const SUBJECT: &str = "subject";
 
 /// The subject that stands first, and goes without a name where it is alone.

@@ -109,7 +109,7 @@ impl Grid<'_> {
         grid
     }
 
-    /// How many different texts the first column has: rows that were told apart by it must stay so.
+    /// How many different texts the first column has: rows that it distinguished must stay distinct.
     fn names(&self) -> usize {
         self.columns.first().map_or(0, |column| column.cells.iter().collect::<HashSet<_>>().len())
     }

@@ -161,7 +161,7 @@ impl Replacement {
         None
     }
 
-    /// A dirty page is told from a clean one when its turn comes, and leaves its queue for good: it stays in the pool
+    /// A dirty page is recognised when its turn comes, and leaves its queue for good: it stays in the pool
     /// until it is discarded, and later sweeps do not come by it again.
     fn judge(&self, frame: u32, mark: u32, evict: &mut impl FnMut(PageId, u32) -> Verdict) -> Verdict {
         match self.owners[frame as usize] {

@@ -330,7 +330,7 @@ proptest! {
     }
 }
 
-/// So many keys that the tree has three levels, in an order that has nothing to do with that of the rows.
+/// Enough keys for a tree of three levels, in an order that has nothing to do with that of the rows.
 fn scattered(rows: i64, pad: usize) -> Vec<Inner> {
     let mut random = SplitMix64::new(8);
     let mut keys: Vec<i64> = (0..rows).map(|key| key << 20).collect();

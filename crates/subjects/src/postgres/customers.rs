@@ -94,7 +94,7 @@ impl Customers {
         format!("{}_{}", self.name, index.ending())
     }
 
-    /// Bytes that so many rows take with all indexes.
+    /// Bytes that `rows` rows take with all indexes.
     pub fn bytes_needed(rows: u64) -> u64 {
         rows.saturating_mul(TABLE_BYTES_A_ROW + INDEX_BYTES_A_ROW)
     }

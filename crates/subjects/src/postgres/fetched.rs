@@ -1,5 +1,5 @@
-//! Blocks that a session asks for within a transaction, as it counts them itself, before the server adds them to what
-//! everybody sees.
+//! Blocks that a session asks for within a transaction, as it counts them itself, before the server adds them to its
+//! shared statistics.
 
 use server::{Buffers, ServerError, Session};
 

@@ -1,5 +1,5 @@
-//! A PostgreSQL server as a word of `--on`: a given one, treated as somebody's production, or a private one that is
-//! fetched, started and removed.
+//! A PostgreSQL server as a word of `--on`: a given one, treated as production, or a private one that is fetched,
+//! started and removed.
 
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 //!
 //! A block is in the sample when the hash of its address lies below a limit, so that all reads of a block are in it or
 //! none is. While there are few blocks the limit takes all of them and distances are exact. When there are too many
-//! blocks, or so many reads that following all of them would slow the reading of the trace, the limit sinks, and a
+//! blocks, or enough reads that following all of them would slow the reading of the trace, the limit sinks, and a
 //! distance within the sample stands for that distance divided by the share of blocks that the limit takes. Source:
 //! C. A. Waldspurger et al., "Efficient MRC construction with SHARDS", 2015, with the fixed size of its section 3.2 and
 //! the correction SHARDS-adj of its section 5.2: what the sample has too many or too few of in reads goes to the
@@ -55,8 +55,8 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// The reads that a cache of so many blocks leaves: first reads, and those with so many or more other blocks in
-    /// between. Within a bucket they are taken as evenly spread.
+    /// Reads that a cache of `blocks` blocks misses: first reads, and repeated reads with at least that many other
+    /// blocks in between. Within a bucket they are taken as evenly spread.
     pub(crate) fn missed(&self, blocks: f64) -> Reads {
         let mut missed = self.first;
         for (index, reads) in self.again.iter().enumerate() {

@@ -25,12 +25,12 @@ const CALL_LINES: &str = "call lines of the trace but parses, recursive children
 const LEAST_SQUARES: &str = "least squares over statements, CPU = a × gets + b × rows";
 const HILLS: &str = "hills of the latency on a logarithmic scale";
 
-/// Reads that wait for their answer, with what sentences call them. The wait for a read past the cache is only what
+/// Reads that sessions wait for, with what sentences call them. The wait for a read past the cache is only what
 /// was left of it when the session began to wait.
 const KINDS_WITH_TIERS: [(BlockWaitKind, &str); 2] =
     [(BlockWaitKind::SingleBlock, "single-block reads"), (BlockWaitKind::MultiBlock, "multi-block reads")];
 
-/// Who answered reads of a kind.
+/// Which tiers served reads of a kind.
 struct Answered {
     kind: BlockWaitKind,
     noun: &'static str,
@@ -178,7 +178,7 @@ fn tiers_finding(answered: &Answered) -> Finding {
     };
     let parts: Vec<String> = answered.tiers.iter().map(told).collect();
     let message =
-        format!("Who answered the {}, inferred from their latency alone: {}.", answered.noun, parts.join(", "));
+        format!("Where the {} were served, inferred from latency alone: {}.", answered.noun, parts.join(", "));
     Finding::info(&format!("tiers-{}", answered.kind.name()), message)
 }
 
@@ -194,9 +194,8 @@ fn memory_behind_reads(answered: &Answered) -> Option<Finding> {
     let from_memory = answered.tiers.iter().filter(|tier| tier.label == TierLabel::FileSystemCache);
     let share = from_memory.map(|tier| tier.count).sum::<u64>() as f64 / answered.reads as f64;
     let message = format!(
-        "{:.0} % of the {} were answered as fast as memory: the database believes that it reads a disk, and the \
-         file-system cache probably answers. Direct I/O would send these reads to the storage; a larger buffer cache \
-         would save them.",
+        "{:.0} % of the {} were as fast as memory: the database expects to read a disk, and the file-system cache \
+         probably serves the reads. Direct I/O would send them to the storage; a larger buffer cache would save them.",
         100.0 * share,
         answered.noun
     );

@@ -1,14 +1,14 @@
-//! Tiers: what really answered reads, inferred from the hills of their latency.
+//! Tiers: which level really served the reads, inferred from the modes of their latency.
 //!
-//! A trace knows how long a read took and not who answered it. Where latencies stand on several hills, several tiers
-//! answered; how long a hill's reads took says which tier it probably is.
+//! A trace records how long a read took and not which level served it. Several modes in the latencies mean several
+//! tiers; how long the reads of a mode took suggests which tier it is.
 
 use crate::event::Ticks;
 use crate::observe::readings::latency::LatencyDistribution;
 use crate::observe::readings::modes::{Modes, Weighted, modes};
 
-/// Longest typical read in µs that the host's memory answers, system call and copy included. A published case: 40 µs
-/// where the file-system cache answered, against 478 µs and more from the storage's cache behind a network.
+/// Longest typical read in µs from the host's memory, system call and copy included. A published case: 40 µs from the
+/// file-system cache, against 478 µs and more from the storage's cache behind a network.
 const FILE_SYSTEM_CACHE_MICROS_MAX: f64 = 100.0;
 
 /// Longest typical read in µs that is no seek of a disk.

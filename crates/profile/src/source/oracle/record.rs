@@ -1,4 +1,4 @@
-//! What one construct of a trace says, in the trace's own units, before anybody knows whose it is.
+//! What one construct of a trace says, in the trace's own units, before it is assigned to a session.
 //!
 //! A record holds numbers and spans, never text of its own: texts are spans of the batch's bytes, and names of events
 //! are indexes into the batch's dictionary, so that a batch costs no allocation per line. The long records, those of

@@ -355,7 +355,7 @@ impl Pass<'_> {
         }
         let sql_id = shifted(&header.sql_id, self.at);
         let declarations = &mut self.batch.declarations;
-        // A chunk of so many declarations would have more bytes than fit into memory.
+        // A chunk of more declarations than that would not fit into memory.
         let index = u32::try_from(declarations.len()).unwrap_or(u32::MAX);
         declarations.push(DeclarationRecord {
             cursor,

@@ -44,7 +44,7 @@ impl Figures {
     fn of(node: &Node, processes: u64) -> Figures {
         let loop_time = i128::from(node.loop_time.unwrap_or_default().0);
         let total = loop_time * i128::from(node.loops) / i128::from(processes.max(1));
-        // What is cut here is beyond what anybody adds up: such a plan is refused.
+        // Only plans that are refused anyway reach this bound.
         let time = total.min(i128::from(i64::MAX >> 2)) as i64;
         Figures { time: Ticks(time), blocks: node.blocks, io: node.io.unwrap_or_default() }
     }

@@ -41,7 +41,7 @@ pub(super) fn table(run: &Run) -> Option<Table> {
 fn block_size(run: &Run) -> Option<String> {
     let reread = rows(run, "reading").find(|row| row.text("reading") == "re-read-blocks")?;
     let size = reread.metric("block_size")?;
-    let how = if size.source.starts_with("assumed") { ", which is assumed: no line tells it" } else { "" };
+    let how = if size.source.starts_with("assumed") { ", which is assumed: no line of the trace gives it" } else { "" };
     Some(format!(" A block has {}{how}.", bytes(size.median())))
 }
 

@@ -1,6 +1,6 @@
 //! Where the time went: the answers first, then the classes with their events, what to do, and the statements.
 //!
-//! All of it comes from the rows of the run document: a case a row, told apart by the parameter `table`.
+//! All of it comes from the rows of the run document: a case a row, distinguished by the parameter `table`.
 
 mod amount;
 mod calls;

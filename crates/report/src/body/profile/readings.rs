@@ -7,7 +7,7 @@ use super::row::{Row, rows};
 use crate::page::number::grouped;
 use crate::page::{Align, Cell, Table};
 
-/// Kinds of accesses with the names of tables; what is not here is told elsewhere.
+/// Kinds of accesses with the names of tables; other kinds are shown elsewhere.
 const ACCESSES: [(&str, &str); 9] = [
     ("single-block-read", "single-block reads"),
     ("multi-block-read", "multi-block reads"),
@@ -61,7 +61,7 @@ fn accesses(run: &Run) -> Option<Table> {
         .unless_empty()
 }
 
-/// A table a kind of reads that several tiers answered; where one answered everything a finding says so.
+/// A table for each kind of reads that several tiers served; if one tier served all of them, a finding says so.
 fn tiers(run: &Run) -> Vec<Table> {
     let of_kind = |(kind, title): &(&str, &str)| {
         let tiers: Vec<Row> = rows(run, "tier").filter(|row| row.text("reading") == *kind).collect();

@@ -48,7 +48,7 @@ pub(super) fn scopes(run: &Run) -> Option<Table> {
     let time = |row: &Row| row.value("response_time").unwrap_or(0.0);
     let total: f64 = scopes.iter().map(time).sum();
     let scale = scale(total);
-    // What all have in common tells none from another.
+    // What all have in common distinguishes none of them.
     let varies = |name: &&str| scopes.iter().any(|row| row.text(name) != scopes[0].text(name));
     let names: Vec<&str> = ["module", "action", "client", "container", "service"].into_iter().filter(varies).collect();
     let table = Table::over(&scopes[..scopes.len().min(LINES_MAX)])

@@ -20,7 +20,7 @@ const COUNTS: [(&str, &str); 4] = [
 
 /// The tables and the chart.
 pub(super) fn tables(cases: &[&Case]) -> Vec<Table> {
-    // Several threads do the same work as one, and each path is told of once.
+    // Several threads do the same work as one, and each path has one row.
     let mut counted: Vec<&Case> = Vec::new();
     for case in cases.iter().filter(|case| case.metric("instructions_per_row").is_some()) {
         if !counted.iter().any(|known| (path(known), subject(known)) == (path(case), subject(case))) {

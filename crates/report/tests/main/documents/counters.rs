@@ -8,7 +8,7 @@ use super::{case, run};
 const PROCESSOR: &str = "processor's counter, user and kernel mode";
 const VALGRIND: &str = "valgrind (callgrind), second run";
 
-/// The document's own counts, of a full scan with all blocks cached; events took turns.
+/// The published counts of a full scan with all blocks cached; events took turns.
 pub(crate) fn counters() -> Run {
     let counts = [
         ("cycles", 86_428_653_040.0, 33.33),

@@ -15,7 +15,7 @@ fn parameters(more: Value) -> Value {
     all
 }
 
-/// A join whose reads took so long, by so many requests for its blocks.
+/// A join whose reads took `millis`, with `requests` requests for its blocks.
 fn join(more: Value, millis: f64, requests: f64) -> measure::Case {
     let count = |name, value| Metric::single(name, Unit::Count, "reads below the buffer pool", value);
     case(

@@ -179,7 +179,7 @@ pub(crate) fn disk_plain() -> Run {
     }
     run.findings.push(Finding::warning(
         "served-from-page-cache",
-        "The file was answered from the page cache (31 of 32 reads): this is memory, not the device. Use --direct, or \
+        "The page cache served the reads of the file (31 of 32): this is memory, not the device. Use --direct, or \
          --evict on a file of your own.",
     ));
     run

@@ -79,7 +79,7 @@ impl<'a, 'e, A: ReadAhead> Work<'a, 'e, A> {
     /// Asks for the pages of these rows that are not cached, and hands the rows on, in this order; the last of them not
     /// before the next call, so that they have time to come.
     ///
-    /// So many rows at a time that their pages and those of the rows before are no more than are asked for at once.
+    /// Takes as many rows at a time as keep their pages, and those of the rows before, within one prefetch request.
     pub(super) fn fetch(&mut self, mut hits: &[Hit]) -> Result<(), StorageError> {
         while !hits.is_empty() {
             let (now, later) = hits.split_at(self.find_missing(hits));

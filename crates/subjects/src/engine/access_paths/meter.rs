@@ -44,7 +44,7 @@ impl<'a> Meter<'a> {
         Meter { clock, scope, counters }
     }
 
-    /// Does `work` and tells what it took. Starting and stopping the counters is not in its time. Under valgrind the
+    /// Does `work` and returns what it took. Starting and stopping the counters is not in its time. Under valgrind the
     /// work is done twice, and counted the second time, with what the first left in the simulated caches.
     pub(super) fn watch<R>(&self, work: impl Fn() -> R) -> (R, Taken) {
         let Some(counters) = &self.counters else {

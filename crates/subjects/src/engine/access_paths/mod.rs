@@ -78,14 +78,14 @@ enum Store {
 }
 
 impl AccessEngine {
-    /// An engine with nothing in memory yet. Errors when there can be no table of so many rows.
+    /// An engine with nothing in memory yet. Errors when a table cannot hold `settings.rows` rows.
     pub fn new(settings: AccessSettings, clock: Clock, stop: Arc<AtomicBool>) -> Result<AccessEngine, SubjectError> {
         let spec = TableSpec::new("customers", DataSet::customers(settings.rows, settings.seed));
-        let cannot_be = |error| SubjectError::Parameters(format!("--rows {} cannot be: {error}", settings.rows));
+        let cannot_be = |error| SubjectError::Parameters(format!("--rows {} is not possible: {error}", settings.rows));
         let blocks = spec.pages().map_err(cannot_be)?;
         let level = Level::of_name(&settings.level).ok_or_else(|| {
             let names = Level::ALL.map(Level::name).join(", ");
-            SubjectError::Parameters(format!("--level {} cannot be: write one of {names}", settings.level))
+            SubjectError::Parameters(format!("--level {} is unknown: write one of {names}", settings.level))
         })?;
         let description = [
             ("kind", json!(ENGINE)),

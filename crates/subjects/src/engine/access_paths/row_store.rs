@@ -46,13 +46,13 @@ pub(super) struct RowStore {
     index: Option<(AccessPath, BTree)>,
 }
 
-/// Blocks of an index over so many rows, at most.
+/// Most blocks that an index over `rows` rows takes.
 pub(super) fn index_pages(rows: u64) -> u64 {
     rows.div_ceil(ENTRIES_PER_LEAF) + 64
 }
 
 impl RowStore {
-    /// Makes the table with so many threads in a pool with room for it, and for an index where `has_index`.
+    /// Makes the table with `builders` threads in a pool with room for it, and for an index where `has_index`.
     pub(super) fn build(
         spec: &TableSpec,
         has_index: bool,

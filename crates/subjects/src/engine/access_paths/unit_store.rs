@@ -21,7 +21,7 @@ use super::structure::SPARE_PAGES;
 use super::threads;
 use crate::access_paths::ScanCost;
 
-/// By how much units may be larger than the first one, as one in so many: their rows are drawn alike.
+/// How much larger than the first unit the others may be, as a divisor (one twenty-fifth): their rows are drawn alike.
 const LARGER_UNITS: u64 = 25;
 
 /// The units in their pool.
@@ -43,7 +43,7 @@ impl Forecast {
     }
 }
 
-/// What the units of a table take, made by so many threads, at most: by its first unit.
+/// Most blocks that the units of a table take when `builders` threads make them, estimated from its first unit.
 pub(super) fn forecast(
     spec: &TableSpec,
     level: Level,
@@ -65,7 +65,7 @@ pub(super) fn forecast(
 }
 
 impl UnitStore {
-    /// Makes the units of a table with so many threads.
+    /// Makes the units of a table with `builders` threads.
     pub(super) fn build(
         spec: &TableSpec,
         level: Level,
@@ -93,7 +93,7 @@ impl UnitStore {
         Ok(UnitStore { pool, units })
     }
 
-    /// What is known of the units, beside so many blocks of rows.
+    /// What is known of the units, compared with `row_blocks` blocks of rows.
     pub(super) fn metrics(&self, row_blocks: u64) -> Vec<Metric> {
         let blocks = u64::from(self.units.blocks());
         let ratio = store::compression_ratio(row_blocks as f64 / blocks as f64);
