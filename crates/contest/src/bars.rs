@@ -1,6 +1,11 @@
-//! Bars: what a benchmark wants of readpath, and whether it was reached. Which bars there are, each benchmark says.
+//! Bars: what a contest wants of readpath, and whether it was reached. Which bars there are, each contest says.
 
-use measure::{Statistics, Unit};
+use measure::quantity::three_digits;
+use measure::schema::contest::{self, parameters};
+use measure::{Case, Finding, Statistics, Unit};
+
+/// How a bar's figure was obtained, where the bar says nothing else.
+const SOURCE: &str = "one ratio a pair";
 
 /// What a bar asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,115 +18,154 @@ pub(crate) enum Wanted {
     Between(f64, f64),
 }
 
-/// One thing wanted of readpath.
-#[derive(Clone, Debug)]
-pub(crate) struct Bar {
-    /// What is compared, and where.
-    pub(crate) name: String,
+/// How a bar judges its figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Judged {
     /// What is wanted.
     pub(crate) wanted: Wanted,
     /// What a miss is called: `slower`, `dearer`, ...
     pub(crate) word: &'static str,
     /// What the figure is counted in; a count where there is no unit, and the name says of what.
     pub(crate) unit: Unit,
-    /// What came out, or why nothing did.
-    pub(crate) measured: Result<Statistics, String>,
+}
+
+/// One thing wanted of readpath.
+#[derive(Clone, Debug)]
+pub(crate) struct Bar {
+    /// What is compared, and where: the same in every run, so that runs can be compared.
+    pub(crate) name: String,
+    judged: Judged,
+    /// What was reached, or why nothing was measured.
+    measured: Result<Statistics, String>,
+    /// How it was obtained: against which peer, with what else is worth knowing.
+    source: String,
 }
 
 /// What became of a bar.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Verdict {
+pub(crate) enum Outcome {
     /// Reached.
     Met,
     /// Missed by this much, in what the bar is counted in.
     Missed(f64),
     /// Nothing was measured.
-    Unanswered,
+    NotJudged,
+}
+
+impl Judged {
+    /// A ratio to a peer's.
+    pub(crate) const fn ratio(wanted: Wanted, word: &'static str) -> Judged {
+        Judged { wanted, word, unit: Unit::Ratio }
+    }
+
+    /// A figure whose unit the bar names.
+    pub(crate) const fn figure(wanted: Wanted, word: &'static str) -> Judged {
+        Judged { wanted, word, unit: Unit::Count }
+    }
 }
 
 impl Bar {
+    /// A bar with what was reached, or why nothing was measured.
+    pub(crate) fn new(name: impl Into<String>, judged: Judged, measured: Result<Statistics, String>) -> Bar {
+        Bar { name: name.into(), judged, measured, source: SOURCE.into() }
+    }
+
+    /// A bar over one sample a pair; without any, `absent` says why.
+    pub(crate) fn of_samples(name: impl Into<String>, judged: Judged, samples: &[f64], absent: &str) -> Bar {
+        Bar::new(name, judged, Statistics::of_samples(samples).ok_or_else(|| absent.into()))
+    }
+
+    /// The bar with how its figure was obtained.
+    #[must_use]
+    pub(crate) fn from(self, source: impl Into<String>) -> Bar {
+        Bar { source: source.into(), ..self }
+    }
+
     /// Whether the median reaches what is wanted.
-    pub(crate) fn verdict(&self) -> Verdict {
+    pub(crate) fn outcome(&self) -> Outcome {
         match &self.measured {
-            Err(_) => Verdict::Unanswered,
-            Ok(statistics) => self.wanted.verdict(statistics.median),
+            Err(_) => Outcome::NotJudged,
+            Ok(statistics) => self.judged.wanted.outcome(statistics.median),
         }
     }
 
-    /// The bar as one line of the page.
+    /// The bar as a case of the run.
+    pub(crate) fn case(&self) -> Case {
+        let Bar { name, judged, measured, source } = self;
+        let wanted = judged.wanted.to_string();
+        let parameters = [parameters::BAR.of(name.as_str()), parameters::WANTED.of(wanted)].into_iter().collect();
+        let metric = measured.as_ref().ok().map(|figure| contest::bar(judged.unit).of_statistics(source, *figure));
+        Case { metrics: metric.into_iter().collect(), ..Case::new(parameters) }
+    }
+
+    /// A finding where the bar was missed or could not be judged.
+    pub(crate) fn finding(&self) -> Option<Finding> {
+        let id = match self.outcome() {
+            Outcome::Met => return None,
+            Outcome::NotJudged => return Some(Finding::info("bar-not-judged", self.sentence())),
+            Outcome::Missed(by) => ("bar-missed", by),
+        };
+        Some(Finding::warning(id.0, self.sentence()).with("missed_by", id.1, self.judged.unit))
+    }
+
+    /// The bar as a sentence.
     pub(crate) fn sentence(&self) -> String {
-        let measured = match &self.measured {
-            Err(reason) => return format!("{}: not judged, {reason}", self.name),
-            Ok(statistics) => statistics,
+        let Bar { name, judged, measured, source } = self;
+        let figure = match measured {
+            Err(reason) => return format!("{name}: not judged, {reason}."),
+            Ok(figure) => figure,
         };
-        let range = if measured.n > 1 {
-            format!(" ({} to {})", figure(measured.min), figure(measured.max))
-        } else {
-            String::new()
+        let range = match figure.n {
+            2.. => format!(" ({} to {})", three_digits(figure.min), three_digits(figure.max)),
+            _ => String::new(),
         };
-        let verdict = match self.verdict() {
-            Verdict::Missed(by) => format!("{} by {}", self.word, figure(by)),
+        let outcome = match self.outcome() {
+            Outcome::Missed(by) => format!("{} by {}", judged.word, three_digits(by)),
             _ => "met".into(),
         };
-        format!("{}: {}{range}, wanted {}: {verdict}", self.name, figure(measured.median), self.wanted)
+        let (median, wanted) = (three_digits(figure.median), judged.wanted);
+        format!("{name}: {median}{range}, wanted {wanted}: {outcome} ({source}).")
     }
 }
 
 impl Wanted {
-    fn verdict(self, value: f64) -> Verdict {
+    fn outcome(self, value: f64) -> Outcome {
         let missed_by = match self {
             Wanted::AtLeast(least) => least - value,
             Wanted::AtMost(most) => value - most,
             Wanted::Between(least, most) => (least - value).max(value - most),
         };
-        if missed_by > 0.0 { Verdict::Missed(missed_by) } else { Verdict::Met }
+        if missed_by > 0.0 { Outcome::Missed(missed_by) } else { Outcome::Met }
     }
 }
 
 impl std::fmt::Display for Wanted {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Wanted::AtLeast(least) => write!(formatter, "at least {}", figure(*least)),
-            Wanted::AtMost(most) => write!(formatter, "at most {}", figure(*most)),
-            Wanted::Between(least, most) => write!(formatter, "{} to {}", figure(*least), figure(*most)),
+        let figure = three_digits;
+        match *self {
+            Wanted::AtLeast(least) => write!(formatter, "at least {}", figure(least)),
+            Wanted::AtMost(most) => write!(formatter, "at most {}", figure(most)),
+            Wanted::Between(least, most) => write!(formatter, "{} to {}", figure(least), figure(most)),
         }
     }
 }
 
-/// The benchmark's verdict in one line: `met`, or the words of what was missed.
+/// All bars in one line: `met`, or the words of what was missed.
 pub(crate) fn overall(bars: &[Bar]) -> String {
     let mut words: Vec<&str> = Vec::new();
     for bar in bars {
-        let word = match bar.verdict() {
-            Verdict::Met => continue,
-            Verdict::Missed(_) => bar.word,
-            Verdict::Unanswered => "not judged",
+        let word = match bar.outcome() {
+            Outcome::Met => continue,
+            Outcome::Missed(_) => bar.judged.word,
+            Outcome::NotJudged => "not judged",
         };
         if !words.contains(&word) {
             words.push(word);
         }
     }
-    let met = bars.iter().filter(|bar| bar.verdict() == Verdict::Met).count();
-    let verdict = if words.is_empty() { "met".into() } else { words.join(", ") };
-    format!("verdict: {verdict} ({met} of {} bars met)", bars.len())
-}
-
-/// The bars as lines of the page.
-pub(crate) fn lines(bars: &[Bar]) -> String {
-    bars.iter().map(|bar| format!("{}\n", bar.sentence())).collect()
-}
-
-/// A number with three significant digits, as far as it has them; from 0.01 down, with two.
-pub(crate) fn figure(value: f64) -> String {
-    let magnitude = value.abs();
-    let decimals = match magnitude {
-        _ if magnitude > 0.0 && magnitude < 0.01 => (1.0 - magnitude.log10().floor()).min(12.0) as usize,
-        _ if magnitude >= 100.0 => 0,
-        _ if magnitude >= 10.0 => 1,
-        _ if magnitude >= 1.0 => 2,
-        _ => 3,
-    };
-    format!("{value:.decimals$}")
+    let met = bars.iter().filter(|bar| bar.outcome() == Outcome::Met).count();
+    let all = if words.is_empty() { "met".into() } else { words.join(", ") };
+    format!("The bars: {all} ({met} of {} met).", bars.len())
 }
 
 #[cfg(test)]
@@ -133,47 +177,40 @@ mod tests {
     const LATENCY: Wanted = Wanted::Between(0.85, 1.15);
 
     fn bar(wanted: Wanted, values: &[f64]) -> Bar {
-        let measured = Statistics::of_samples(values).ok_or_else(|| "there is no fio".to_string());
-        Bar { name: "IOPS".into(), wanted, word: "slower", unit: Unit::Ratio, measured }
+        Bar::of_samples("IOPS", Judged::ratio(wanted, "slower"), values, "there is no fio")
     }
 
     #[test]
     fn a_bar_is_met_at_its_own_height() {
-        assert_eq!(bar(IOPS, &[0.97]).verdict(), Verdict::Met);
-        assert_eq!(bar(CPU, &[1.0]).verdict(), Verdict::Met);
-        assert_eq!(bar(LATENCY, &[0.85]).verdict(), Verdict::Met);
+        assert_eq!(bar(IOPS, &[0.97]).outcome(), Outcome::Met);
+        assert_eq!(bar(CPU, &[1.0]).outcome(), Outcome::Met);
+        assert_eq!(bar(LATENCY, &[0.85]).outcome(), Outcome::Met);
     }
 
     #[test]
     fn a_missed_bar_says_by_how_much() {
-        assert_eq!(bar(IOPS, &[0.5, 0.72, 0.9]).verdict(), Verdict::Missed(0.25));
-        let sentence = bar(IOPS, &[0.5, 0.72, 0.9]).sentence();
-        assert_eq!(sentence, "IOPS: 0.720 (0.500 to 0.900), wanted at least 0.970: slower by 0.250");
+        assert_eq!(bar(IOPS, &[0.5, 0.72, 0.9]).outcome(), Outcome::Missed(0.25));
+        let sentence = bar(IOPS, &[0.5, 0.72, 0.9]).from("against fio").sentence();
+        assert_eq!(sentence, "IOPS: 0.720 (0.500 to 0.900), wanted at least 0.970: slower by 0.250 (against fio).");
     }
 
     #[test]
     fn a_latency_that_is_too_good_is_as_wrong_as_one_that_is_too_bad() {
-        assert!(matches!(bar(LATENCY, &[0.5]).verdict(), Verdict::Missed(by) if (by - 0.35).abs() < 1e-9));
-        assert!(matches!(bar(LATENCY, &[1.5]).verdict(), Verdict::Missed(_)));
+        assert!(matches!(bar(LATENCY, &[0.5]).outcome(), Outcome::Missed(by) if (by - 0.35).abs() < 1e-9));
+        assert!(matches!(bar(LATENCY, &[1.5]).outcome(), Outcome::Missed(_)));
     }
 
     #[test]
     fn what_was_not_measured_is_neither_met_nor_missed() {
         let bar = bar(IOPS, &[]);
-        assert_eq!(bar.verdict(), Verdict::Unanswered);
-        assert_eq!(bar.sentence(), "IOPS: not judged, there is no fio");
-        assert_eq!(overall(&[bar]), "verdict: not judged (0 of 1 bars met)");
-    }
-
-    #[test]
-    fn a_figure_near_nothing_is_not_nothing() {
-        let written = [123.4, 1.234, 0.1234, 0.0123, 0.00987, 0.000_123, 0.0].map(figure);
-        assert_eq!(written, ["123", "1.23", "0.123", "0.012", "0.0099", "0.00012", "0.000"]);
+        assert_eq!(bar.outcome(), Outcome::NotJudged);
+        assert_eq!(bar.sentence(), "IOPS: not judged, there is no fio.");
+        assert_eq!(overall(&[bar]), "The bars: not judged (0 of 1 met).");
     }
 
     #[test]
     fn the_last_line_names_each_kind_of_miss_once() {
         let bars = [bar(IOPS, &[0.5]), bar(IOPS, &[0.4]), bar(CPU, &[0.9])];
-        assert_eq!(overall(&bars), "verdict: slower (1 of 3 bars met)");
+        assert_eq!(overall(&bars), "The bars: slower (1 of 3 met).");
     }
 }

@@ -22,15 +22,6 @@ pub(crate) fn find(directory: Option<&Path>) -> Result<Installation, String> {
     }
 }
 
-/// The same, `Ok(Err(reason))` where it is left out or none is installed: one that was named must be there.
-pub(crate) fn find_unless(left_out: bool, directory: Option<&Path>) -> Result<Result<Installation, String>, String> {
-    match find(directory) {
-        _ if left_out => Ok(Err("it was left out".into())),
-        Err(reason) if directory.is_some() => Err(reason),
-        found => Ok(found),
-    }
-}
-
 /// `PostgreSQL 15.18`.
 pub(crate) fn name(installation: &Installation) -> String {
     format!("PostgreSQL {}", installation.version().text)
@@ -63,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_version_is_told_by_number_and_not_by_letters() {
+    fn the_newest_version_is_found_by_number_and_not_by_letters() {
         assert!(numbers("18beta1") > numbers("15.18"));
         assert!(numbers("9.6.24") < numbers("15.18"));
     }

@@ -2,21 +2,23 @@
 //!
 //! All contests keep to the same rules: contenders take turns, the order turns around from pair to pair, only ratios
 //! within a pair count, and every contender must give the same answer. A bar says what is wanted of readpath; what
-//! could not be measured is `not judged`. `--results` keeps a report, named by date and processor.
+//! could not be measured is `not judged`. What comes out is a run like any other: `--results` keeps it, named by date and
+//! processor, and `readpath show` and `readpath compare` read it.
 
 mod bars;
-mod document;
+mod conductor;
 mod fio;
 mod installed;
 mod interruption;
 mod join;
+mod kept_run;
+mod ledger;
 mod options;
 mod postgres;
 mod private_postgres;
 mod profile;
 mod program;
-mod report;
-mod run_document;
+mod results;
 mod scan;
 mod turn_order;
 
@@ -25,21 +27,22 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-/// Holds readpath against its peers, in turn and in one run.
+/// Compares readpath with its peers, in turn and in one run.
 #[derive(Debug, Parser)]
 #[command(name = "cargo run --release -p contest --", version)]
 enum Contest {
-    Fio(fio::arguments::Arguments),
-    Postgres(postgres::arguments::Arguments),
-    Scan(scan::arguments::Arguments),
-    Join(join::arguments::Arguments),
-    Profile(profile::arguments::Arguments),
-    Pool(postgres::pool_page::Arguments),
-    Columns(scan::columns_page::Arguments),
+    Fio(fio::command::Arguments),
+    Postgres(postgres::command::Arguments),
+    Scan(scan::command::Arguments),
+    Join(join::command::Arguments),
+    Profile(profile::command::Arguments),
+    Pool(postgres::pool::Arguments),
+    Columns(scan::columns::Arguments),
 }
 
 impl Contest {
-    /// Writes the contest's page to `out` and gives the exit code. An error is a sentence: nothing could be compared.
+    /// Holds the contest, writes its page to `out` and gives the exit code. An error is a sentence: nothing could be
+    /// compared.
     fn run(&self, out: &mut dyn Write) -> Result<u8, String> {
         match self {
             Contest::Fio(arguments) => fio::command::run(arguments, out),
@@ -47,8 +50,8 @@ impl Contest {
             Contest::Scan(arguments) => scan::command::run(arguments, out),
             Contest::Join(arguments) => join::command::run(arguments, out),
             Contest::Profile(arguments) => profile::command::run(arguments, out),
-            Contest::Pool(arguments) => postgres::pool_page::run(arguments, out),
-            Contest::Columns(arguments) => scan::columns_page::run(arguments, out),
+            Contest::Pool(arguments) => postgres::pool::run(arguments, out),
+            Contest::Columns(arguments) => scan::columns::run(arguments, out),
         }
     }
 }

@@ -1,32 +1,41 @@
-//! The part of the command line that every benchmark has, and how a benchmark ends.
+//! The parts of the command line that several contests share.
 
 use std::path::PathBuf;
 
 use clap::Args;
+use server::private::Installation;
 
-use crate::bars::{Bar, Verdict, overall};
-use crate::document::{Document, keep};
+use crate::conductor::progress;
+use crate::installed;
 use crate::program::{argv, beside_this_program, output_of};
-use crate::report::{Report, progress};
 
-/// Fewest pairs that make a result.
-const PAIRS_OF_A_RESULT: u64 = 5;
-
-// What every benchmark can be told. No comment for clap: it would take the place of the benchmark's own about.
+// What every contest takes. No comment for clap: it would replace the contest's own about.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// How often all contenders run in turn; fewer than 5 make a trial, not a result.
     #[arg(long, visible_alias = "rounds", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) pairs: u64,
-    /// Where to keep the report, in a folder named by date and processor.
+    /// Where to keep the result, in a folder named by date and processor.
     #[arg(long)]
     pub(crate) results: Option<PathBuf>,
-    /// The readpath binary; when not given, the one beside this program, which cargo builds first.
+    /// The readpath binary; by default the one next to this program, which cargo builds first.
     #[arg(long)]
     readpath: Option<PathBuf>,
     /// Exit with 1 when a bar is missed or could not be judged.
     #[arg(long)]
     pub(crate) fail_on_miss: bool,
+}
+
+// What every contest with a private server takes.
+#[derive(Args, Debug)]
+pub(crate) struct ServerOptions {
+    /// The directory that holds `postgres` and `initdb`; by default the newest installed ones.
+    #[arg(long)]
+    pub(crate) postgres: Option<PathBuf>,
+    /// Where the private server and all other files are made and removed; by default the system's directory for
+    /// temporary files.
+    #[arg(long)]
+    directory: Option<PathBuf>,
 }
 
 impl Options {
@@ -44,30 +53,32 @@ impl Options {
         let profile = if cfg!(debug_assertions) { "--profile=dev" } else { "--release" };
         output_of(&argv([cargo.as_str(), "build", "--quiet", manifest, profile])).map(drop)
     }
+}
 
-    /// A line for the heading where the pairs are too few; empty otherwise.
-    pub(crate) fn trial_notice(&self) -> String {
-        match self.pairs {
-            PAIRS_OF_A_RESULT.. => String::new(),
-            _ => format!("Fewer than {PAIRS_OF_A_RESULT} pairs: a trial, not a result.\n"),
-        }
+impl ServerOptions {
+    /// Where files are made.
+    pub(crate) fn directory(&self) -> PathBuf {
+        self.directory.clone().unwrap_or_else(std::env::temp_dir)
     }
 
-    /// Writes the verdict, keeps the report as `name` where that was asked for, and gives the exit code: 1 when a bar
-    /// was missed or could not be judged and `--fail-on-miss` was given.
-    pub(crate) fn conclude(
+    /// A server that `start` makes, or why there is none: it is left out, or none is installed. One that was named
+    /// must be there.
+    pub(crate) fn start<T>(
         &self,
-        report: &mut Report<'_>,
-        name: &str,
-        bars: &[Bar],
-        document: Document,
-    ) -> Result<u8, String> {
-        report.write(&format!("{}\n", overall(bars)))?;
-        if let Some(folder) = &self.results {
-            let kept = keep(folder, name, &document.judged(bars), report.text())?;
-            report.write(&format!("kept in {}\n", kept.display()))?;
+        is_left_out: bool,
+        rows: u64,
+        start: impl FnOnce(&Installation) -> Result<T, String>,
+    ) -> Result<Result<T, String>, String> {
+        if is_left_out {
+            return Ok(Err("it was left out".into()));
         }
-        let all_met = bars.iter().all(|bar| bar.verdict() == Verdict::Met);
-        Ok(u8::from(self.fail_on_miss && !all_met))
+        match installed::find(self.postgres.as_deref()) {
+            Err(reason) if self.postgres.is_some() => Err(reason),
+            Err(reason) => Ok(Err(reason)),
+            Ok(installation) => {
+                progress(&format!("loading {rows} rows into a private {}", installed::name(&installation)));
+                start(&installation).map(Ok)
+            }
+        }
     }
 }

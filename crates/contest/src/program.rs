@@ -1,9 +1,24 @@
-//! Runs another program and takes what it printed.
+//! Runs another program, and takes what it printed or how much memory it needed.
 
 use std::env;
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often the kernel is asked for the peak of memory so far. The last value before the end counts, so what is missed
+/// is at most what the program adds in this time.
+const ASKED_EVERY: Duration = Duration::from_millis(2);
+
+/// What one run of a program needed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Needed {
+    /// From start to end.
+    pub(crate) seconds: f64,
+    /// Peak resident memory in bytes.
+    pub(crate) peak_bytes: u64,
+}
 
 /// Where a program stands that cargo built into the same folder as this one.
 pub(crate) fn beside_this_program(name: &str) -> PathBuf {
@@ -35,7 +50,67 @@ pub(crate) fn output_of(argv: &[String]) -> Result<String, String> {
     Err(format!("`{}` ended with {}: {}", argv.join(" "), output.status, complaint.trim()))
 }
 
+/// Runs a program, its output to nowhere.
+///
+/// The peak of memory is the kernel's `VmHWM`. Waiting with `wait4` would give it after the end, but only through code
+/// that the house allows in `sys` alone.
+pub(crate) fn needed_by(argv: &[String]) -> Result<Needed, String> {
+    let (program, rest) = argv.split_first().ok_or("a command needs a program")?;
+    let begin = Instant::now();
+    let mut child = Command::new(program)
+        .args(rest)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| format!("{program} could not be started: {error}"))?;
+    let peak_bytes = watch(&mut child).map_err(|why| format!("`{}` {why}", argv.join(" ")))?;
+    Ok(Needed { seconds: begin.elapsed().as_secs_f64(), peak_bytes })
+}
+
+/// The peak of memory until the program's end.
+fn watch(child: &mut Child) -> Result<u64, String> {
+    let status_file = format!("/proc/{}/status", child.id());
+    let mut peak = None;
+    loop {
+        peak = peak_of_status(&fs::read_to_string(&status_file).unwrap_or_default()).max(peak);
+        match child.try_wait().map_err(|error| error.to_string())? {
+            Some(end) if end.success() => return peak.ok_or_else(|| "was gone at once".into()),
+            Some(end) => return Err(format!("ended with {end}")),
+            None => thread::sleep(ASKED_EVERY),
+        }
+    }
+}
+
+/// The peak in a `/proc/PID/status`, in bytes; `None` where the process has no memory any more.
+fn peak_of_status(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes << 10)
+}
+
 /// A command line from parts that are not all of one type.
 pub(crate) fn argv<Part: ToString>(parts: impl IntoIterator<Item = Part>) -> Vec<String> {
     parts.into_iter().map(|part| part.to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_peak_is_read_from_the_kernels_own_words() {
+        assert_eq!(peak_of_status("Name:\tx\nVmHWM:\t    5120 kB\nVmRSS:\t 4 kB\n"), Some(5 << 20));
+        assert_eq!(peak_of_status("Name:\tx\nState:\tZ (zombie)\n"), None);
+    }
+
+    #[test]
+    fn a_program_that_fails_has_no_peak() {
+        assert!(needed_by(&argv(["sh", "-c", "sleep 0.05; exit 3"])).unwrap_err().contains('3'));
+    }
+
+    #[test]
+    fn a_program_that_runs_has_one() {
+        assert!(needed_by(&argv(["sh", "-c", "sleep 0.05"])).unwrap().peak_bytes > 64 << 10);
+    }
 }

@@ -1,16 +1,17 @@
-//! Memory latency: the ladder's rungs beside a pointer chase written in C.
+//! Memory latency: the ladder's rungs against a pointer chase written in C.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use measure::{Statistics, Unit};
-use serde_json::Value;
+use measure::schema::ladder::{self, parameters};
+use measure::{Run, Statistics};
 
-use crate::bars::Bar;
-use crate::fio::arguments::Arguments;
-use crate::fio::wanted::LATENCY;
+use crate::bars::{Bar, Judged, Wanted};
+use crate::kept_run::{run_of, statistics};
 use crate::program::{argv, output_of, scratch_folder};
-use crate::run_document::{metric, parse};
+
+/// A rung's latency, in the pointer chase's.
+const LATENCY_BAR: Judged = Judged::ratio(Wanted::Between(0.85, 1.15), "off");
 
 /// Bytes that the chase walks when the ladder does not say how many it walked. Far beyond any cache, and small enough
 /// for a machine with little memory.
@@ -19,33 +20,31 @@ const CHASE_BYTES: u64 = 2 << 30;
 /// Rounds of chase, ladder and chase: one alone is at the mercy of the neighbours' memory traffic.
 const ROUNDS: usize = 3;
 
-/// The two rungs, and what the chase is told to get the same pages.
+/// The two rungs, and the chase's argument for the same pages.
 const RUNGS: [(&str, &[&str]); 2] = [("dram", &[]), ("dram-huge", &["huge"])];
 
 /// One bar a rung. The chase runs before and after the ladder, so that a drift in between shows as neither's fault.
-pub(crate) fn bars(arguments: &Arguments) -> Vec<Bar> {
-    let rounds: Result<Vec<_>, String> = (0..ROUNDS).map(|_| compare(arguments)).collect();
+pub(crate) fn bars(readpath: &str) -> Vec<Bar> {
+    let rounds: Result<Vec<_>, String> = (0..ROUNDS).map(|_| compare(readpath)).collect();
     let of_rung = |index: usize| {
         let ratios: Vec<f64> = rounds.clone()?.iter().map(|round| round[index].clone()).collect::<Result<_, _>>()?;
         Statistics::of_samples(&ratios).ok_or_else(|| "a round gave no number".to_string())
     };
-    let bar = |(index, (rung, _)): (usize, &(&str, _))| Bar {
-        name: format!("ladder's {rung} in the pointer chase's"),
-        wanted: LATENCY,
-        word: "off",
-        unit: Unit::Ratio,
-        measured: of_rung(index),
+    let bar = |(index, (rung, _)): (usize, &(&str, _))| {
+        Bar::new(format!("ladder's {rung} in the pointer chase's"), LATENCY_BAR, of_rung(index))
+            .from("one ratio a round")
     };
     RUNGS.iter().enumerate().map(bar).collect()
 }
 
-fn compare(arguments: &Arguments) -> Result<Vec<Result<f64, String>>, String> {
+fn compare(readpath: &str) -> Result<Vec<Result<f64, String>>, String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no folder for the pointer chase: {error}"))?;
     let chase = compile(folder.path())?;
     let before: Vec<_> = RUNGS.iter().map(|(_, pages)| chase_ns(&chase, CHASE_BYTES, pages)).collect();
-    let document = ladder(arguments)?;
+    let scratch = scratch_folder()?.display().to_string();
+    let run = run_of(&argv([readpath, "ladder", "--dir", &scratch, "--format=json", "--no-store", "--quiet"]))?;
     let ratio = |((rung, pages), before): (&(&str, &[&str]), Result<f64, String>)| {
-        let (ours, bytes) = rung_ns(&document, rung)?;
+        let (ours, bytes) = rung_ns(&run, rung)?;
         // Where the ladder walked another size, the chase before it was of the wrong one: only the second counts.
         let after = chase_ns(&chase, bytes, pages)?;
         let peer = if bytes == CHASE_BYTES { (before? + after) / 2.0 } else { after };
@@ -63,20 +62,12 @@ fn compile(folder: &Path) -> Result<PathBuf, String> {
     Ok(program)
 }
 
-fn ladder(arguments: &Arguments) -> Result<Value, String> {
-    let readpath = arguments.options.readpath();
-    let folder = scratch_folder()?.display().to_string();
-    let command = [readpath.as_str(), "ladder", "--dir", &folder, "--format=json", "--no-store", "--quiet"];
-    parse(&output_of(&argv(command))?)
-}
-
 /// One rung's latency in ns, and the bytes that it walked.
-fn rung_ns(document: &Value, rung: &str) -> Result<(f64, u64), String> {
-    let cases = document["cases"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let case = cases.iter().find(|case| case["parameters"]["rung"] == rung);
+fn rung_ns(run: &Run, rung: &str) -> Result<(f64, u64), String> {
+    let case = run.cases_where(parameters::RUNG.name, rung).next();
     let case = case.ok_or_else(|| format!("the ladder has no rung {rung} here"))?;
-    let bytes = case["parameters"]["footprint"].as_u64().unwrap_or(CHASE_BYTES);
-    Ok((metric(&case["metrics"], "latency", "ns", "median")?, bytes))
+    let bytes = parameters::FOOTPRINT.in_case(case).and_then(|bytes| bytes.parse().ok()).unwrap_or(CHASE_BYTES);
+    Ok((statistics(&case.metrics, &ladder::LATENCY)?.median, bytes))
 }
 
 fn chase_ns(program: &Path, bytes: u64, pages: &[&str]) -> Result<f64, String> {
@@ -94,15 +85,17 @@ fn first_number(output: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use crate::kept_run::parse;
 
     #[test]
     fn a_rung_is_found_by_its_name() {
-        let latency = json!([{ "name": "latency", "unit": "ns", "median": 447.0 }]);
-        let document =
-            json!({ "cases": [{ "parameters": { "rung": "dram", "footprint": 4096 }, "metrics": latency }] });
-        assert_eq!(rung_ns(&document, "dram"), Ok((447.0, 4096)));
-        assert!(rung_ns(&document, "dram-huge").unwrap_err().contains("dram-huge"));
+        let run = r#"{"schema": "readpath.run/1", "id": "", "command": [], "started": "", "host": {},
+            "experiment": "ladder", "subject": {}, "findings": [], "cases": [{"metrics": [],
+            "parameters": {"rung": "dram", "footprint": 4096}}]}"#;
+        let mut run = parse(run).unwrap();
+        run.cases[0].metrics.push(ladder::LATENCY.single("chase", 447.0));
+        assert_eq!(rung_ns(&run, "dram"), Ok((447.0, 4096)));
+        assert!(rung_ns(&run, "dram-huge").unwrap_err().contains("dram-huge"));
     }
 
     #[test]

@@ -9,20 +9,15 @@
 //! every pair runs the reader and all of fio's engines back to back on the same file, the order turns around from
 //! pair to pair, and only ratios within a pair count: to fio's fastest engine for reads per second, to its cheapest
 //! for processor time, each picked by its median over all pairs. The median of the ratios is the result; smallest and
-//! largest stand beside it.
+//! largest stand next to it.
 //!
 //! It is not part of `cargo test`: it takes minutes and wants a quiet machine. What it computes is tested by
 //! `tests/fio.rs`, and so is that it notices a reader that was slowed down.
 
-pub(crate) mod arguments;
 pub(crate) mod command;
 mod dram;
-mod own_cost;
-mod page;
-mod pairs;
-mod peer;
+pub(crate) mod peer;
 mod reader;
 mod resident;
 mod test_file;
-mod wanted;
 mod workload;

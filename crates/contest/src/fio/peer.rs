@@ -19,7 +19,7 @@ use crate::program::{argv, output_of};
 /// One way in which fio can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Engine {
-    /// Its name on the page.
+    /// Its name in the run.
     pub(crate) name: &'static str,
     options: &'static [&'static str],
 }
@@ -73,7 +73,7 @@ pub(crate) fn engines(depth: u64) -> Vec<Engine> {
 }
 
 /// fio's command line for one turn.
-pub(crate) fn command(engine: Engine, workload: &Workload, file: &Path, turn: Turn) -> Vec<String> {
+fn command(engine: Engine, workload: &Workload, file: &Path, turn: Turn) -> Vec<String> {
     let pattern = match workload.pattern {
         Pattern::Random => "randread",
         Pattern::Sequential => "read",
@@ -94,7 +94,7 @@ pub(crate) fn command(engine: Engine, workload: &Workload, file: &Path, turn: Tu
 }
 
 /// Reads the whole file once, untimed: pages that writing it left in the page cache go, and a lazily loaded volume
-/// loads. Both would be charged to whoever comes first.
+/// loads. Both would be charged to the contender that comes first.
 pub(crate) fn warm_up(file: &Path) -> Result<(), String> {
     let name = format!("--filename={}", file.display());
     let rest = ["--direct=1", "--rw=read", "--bs=1m", "--ioengine=libaio", "--iodepth=4", "--readonly"];
@@ -124,16 +124,18 @@ pub(crate) fn version() -> Result<String, String> {
     })
 }
 
-/// Takes a reading from fio's JSON. Processor time per read is (user % + system %) of the job's run time, divided by
-/// its reads.
-pub(crate) fn reading(output: &str) -> Result<Reading, String> {
-    // fio prints its notes in front of the document.
+/// fio's job of a run, from its JSON, in front of which it prints its notes. A job that failed is an error.
+pub(crate) fn job(output: &str) -> Result<Value, String> {
     let document = output.find('{').map(|start| &output[start..]).ok_or("fio printed no JSON")?;
-    let document: Value = serde_json::from_str(document).map_err(|error| format!("fio's JSON: {error}"))?;
-    let job = &document["jobs"][0];
-    if job["error"] != 0 {
-        return Err(format!("fio's job ended with error {}", job["error"]));
-    }
+    let mut document: Value = serde_json::from_str(document).map_err(|error| format!("fio's JSON: {error}"))?;
+    let job = document["jobs"][0].take();
+    if job["error"] == 0 { Ok(job) } else { Err(format!("fio's job ended with error {}", job["error"])) }
+}
+
+/// Takes a reading from fio's JSON. CPU time per read is (user % + system %) of the job's run time, divided by its
+/// reads.
+fn reading(output: &str) -> Result<Reading, String> {
+    let job = job(output)?;
     let number = |pointer: &str| {
         job.pointer(pointer).and_then(Value::as_f64).ok_or_else(|| format!("fio's job has no number {pointer}"))
     };

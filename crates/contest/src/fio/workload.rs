@@ -3,9 +3,9 @@
 /// One way to read the file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Workload {
-    /// Its name on the command line and in the JSON report.
+    /// Its name on the command line and in the run.
     pub(crate) name: &'static str,
-    /// Its name on the page.
+    /// Its name in the names of bars.
     pub(crate) title: &'static str,
     /// Whether the places are drawn at random; in sequence otherwise.
     pub(crate) pattern: Pattern,
@@ -26,42 +26,20 @@ pub(crate) enum Pattern {
 
 /// All that is compared: a database's block at three depths, and a scan's large read.
 pub(crate) const WORKLOADS: [Workload; 5] = [
-    Workload {
-        name: "random-1",
-        title: "random 8 KiB, depth 1",
-        pattern: Pattern::Random,
-        block_bytes: 8 << 10,
-        depth: 1,
-    },
-    Workload {
-        name: "random-32",
-        title: "random 8 KiB, depth 32",
-        pattern: Pattern::Random,
-        block_bytes: 8 << 10,
-        depth: 32,
-    },
-    Workload {
-        name: "random-128",
-        title: "random 8 KiB, depth 128",
-        pattern: Pattern::Random,
-        block_bytes: 8 << 10,
-        depth: 128,
-    },
-    Workload {
-        name: "sequential-1",
-        title: "sequential 1 MiB, depth 1",
-        pattern: Pattern::Sequential,
-        block_bytes: 1 << 20,
-        depth: 1,
-    },
-    Workload {
-        name: "sequential-4",
-        title: "sequential 1 MiB, depth 4",
-        pattern: Pattern::Sequential,
-        block_bytes: 1 << 20,
-        depth: 4,
-    },
+    random("random-1", "random 8 KiB, depth 1", 1),
+    random("random-32", "random 8 KiB, depth 32", 32),
+    random("random-128", "random 8 KiB, depth 128", 128),
+    sequential("sequential-1", "sequential 1 MiB, depth 1", 1),
+    sequential("sequential-4", "sequential 1 MiB, depth 4", 4),
 ];
+
+const fn random(name: &'static str, title: &'static str, depth: u64) -> Workload {
+    Workload { name, title, pattern: Pattern::Random, block_bytes: 8 << 10, depth }
+}
+
+const fn sequential(name: &'static str, title: &'static str, depth: u64) -> Workload {
+    Workload { name, title, pattern: Pattern::Sequential, block_bytes: 1 << 20, depth }
+}
 
 /// What one contender needed in one run.
 #[derive(Clone, Copy, Debug, PartialEq)]

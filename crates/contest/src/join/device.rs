@@ -2,14 +2,16 @@
 
 use std::path::Path;
 
-use measure::Unit;
+use measure::schema::contest::BLOCKS_PER_SECOND;
 use serde_json::Value;
 
-use crate::join::ledger::Ledger;
+use crate::fio::peer::job;
+use crate::join::question::READS;
+use crate::ledger::Ledger;
 use crate::program::{argv, output_of};
 
-/// What every series of it begins with.
-pub(crate) const FIO: &str = "fio";
+/// How its names among the contenders begin.
+pub(crate) const FIO: &str = "fio ";
 
 /// Reads in flight.
 const DEPTHS: [u32; 5] = [16, 32, 64, 128, 256];
@@ -50,36 +52,16 @@ pub(crate) fn take_turn(file: &Path, milliseconds: u64, seed: u64, ledger: &mut 
                 format!("--runtime={milliseconds}ms"),
                 format!("--randseed={}", seed * 1000 + u64::from(depth)),
             ]);
-            ledger.add(&format!("{FIO} {name}, depth {depth}"), Unit::PerSecond, rate(&output_of(&command)?)?);
+            let contender = format!("{FIO}{name}, depth {depth}");
+            ledger.add(READS, &contender, &BLOCKS_PER_SECOND, rate(&output_of(&command)?)?);
         }
     }
     Ok(())
 }
 
-/// Reads the whole file once, so that what was just written comes from the device as it will again.
-pub(crate) fn warm_up(file: &Path) -> Result<(), String> {
-    let name = format!("--filename={}", file.display());
-    let mut command = argv(["fio", "--name=warm-up", name.as_str(), "--direct=1", "--rw=read", "--bs=1m"]);
-    command.extend(argv(["--ioengine=libaio", "--iodepth=4", "--readonly"]));
-    output_of(&command).map(drop)
-}
-
-/// The version that fio says it is.
-pub(crate) fn version() -> Result<String, String> {
-    output_of(&argv(["fio", "--version"])).map(|text| text.trim().into()).map_err(|error| {
-        format!("fio is needed to compare with: install it, for example with apt-get install fio ({error})")
-    })
-}
-
-/// Reads per second in fio's JSON, in front of which it prints its notes.
+/// Reads per second in fio's JSON.
 fn rate(output: &str) -> Result<f64, String> {
-    let document = output.find('{').map(|start| &output[start..]).ok_or("fio printed no JSON")?;
-    let document: Value = serde_json::from_str(document).map_err(|error| format!("fio's JSON: {error}"))?;
-    let job = &document["jobs"][0];
-    if job["error"] != 0 {
-        return Err(format!("fio's job ended with error {}", job["error"]));
-    }
-    job.pointer("/read/iops").and_then(Value::as_f64).ok_or_else(|| "fio's job has no rate".into())
+    job(output)?.pointer("/read/iops").and_then(Value::as_f64).ok_or_else(|| "fio's job has no rate".into())
 }
 
 #[cfg(test)]

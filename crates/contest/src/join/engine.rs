@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use experiments::join::{BATCH_SIZE, DEPTH, Distance, LOOK_AHEAD, ROWID_BATCH_SIZE};
-use measure::Unit;
+use measure::schema::contest::{BLOCKS_PER_SECOND, CPU_PER_ROW, JOIN_TIME};
 use storage::exec::nested_loop::Method;
 use subjects::NestedLoops;
 use subjects::join_engine::{Io, JoinEngine, JoinSettings};
@@ -12,8 +12,8 @@ use subjects::nested_loops::JoinPass;
 use sys::file::Caching;
 use sys::time::Clock;
 
-use crate::join::ledger::Ledger;
-use crate::join::rows::{Keys, table};
+use crate::join::question::{CACHED, COLD, Keys, ONE_BY_ONE, READS, sum_of, table};
+use crate::ledger::Ledger;
 
 /// The methods as `readpath join` has them by default.
 pub(crate) const METHODS: [(&str, Method); 4] = [
@@ -28,21 +28,9 @@ pub(crate) const POOL_BYTES: usize = 32 << 20;
 /// The pool of joins with everything cached.
 pub(crate) const LARGE_POOL_BYTES: usize = 1 << 30;
 
-/// What the series are called.
-pub(crate) fn rate(method: &str) -> String {
-    format!("readpath {method}, blocks")
-}
-/// See [`rate`].
-pub(crate) fn elapsed(method: &str) -> String {
-    format!("readpath {method}, cold")
-}
-/// See [`rate`].
-pub(crate) fn sync(method: &str) -> String {
-    format!("readpath {method}, cold, one after the other")
-}
-/// See [`rate`].
-pub(crate) fn cached(method: &str) -> String {
-    format!("readpath {method}, cached")
+/// A method's name among the contenders.
+pub(crate) fn name(method: &str) -> String {
+    format!("readpath {method}")
 }
 
 /// The engine three times over the same files: many reads at once, one after the other, and a large pool.
@@ -96,23 +84,23 @@ impl Engine {
     /// One turn of every method.
     pub(crate) fn take_turn(&mut self, turn: &Turn, first: usize, ledger: &mut Ledger) -> Result<(), String> {
         for place in 0..METHODS.len() {
-            // Nobody is always the first.
+            // No method is always the first.
             let index = (place + first) % METHODS.len();
-            let (name, method) = METHODS[index];
-            let keys = turn.rate[index];
-            let cost = join(&mut self.many, method, keys, ledger)?;
-            ledger.add(&rate(name), Unit::PerSecond, cost.table.blocks as f64 / cost.elapsed.as_seconds());
+            let (method_name, method) = METHODS[index];
+            let name = name(method_name);
+            let cost = join(&mut self.many, method, turn.rate[index], ledger)?;
+            ledger.add(READS, &name, &BLOCKS_PER_SECOND, cost.table.blocks as f64 / cost.elapsed.as_seconds());
             let cost = join(&mut self.many, method, turn.cold, ledger)?;
-            ledger.add(&elapsed(name), Unit::Milliseconds, cost.elapsed.as_millis());
+            ledger.add(COLD, &name, &JOIN_TIME, cost.elapsed.as_millis());
             let cost = join(&mut self.single, method, turn.cold, ledger)?;
-            ledger.add(&sync(name), Unit::Milliseconds, cost.elapsed.as_millis());
+            ledger.add(ONE_BY_ONE, &name, &JOIN_TIME, cost.elapsed.as_millis());
             let pass = pass(method, turn.cached);
             let cost = self.large.join_again(&pass).map_err(|error| error.to_string())?;
             if cost.table.blocks > 0 {
                 return Err(format!("{name} read {} blocks where all were to be cached", cost.table.blocks));
             }
-            ledger.check(name, turn.cached, cost.found.sum)?;
-            ledger.add(&cached(name), Unit::Microseconds, cost.cpu.as_micros() / turn.cached.count as f64);
+            ledger.check(&sum_of(turn.cached), &name, cost.found.sum)?;
+            ledger.add(CACHED, &name, &CPU_PER_ROW, cost.cpu.as_micros() / turn.cached.count as f64);
         }
         Ok(())
     }
@@ -129,6 +117,6 @@ fn join(
     ledger: &mut Ledger,
 ) -> Result<subjects::nested_loops::JoinCost, String> {
     let cost = engine.join(&pass(method, keys)).map_err(|error| error.to_string())?;
-    ledger.check("readpath", keys, cost.found.sum)?;
+    ledger.check(&sum_of(keys), "readpath", cost.found.sum)?;
     Ok(cost)
 }

@@ -1,95 +1,83 @@
 //! What is wanted of the joins, and what the pairs say.
 
-use crate::bars::{Bar, Wanted};
+use measure::schema::contest::{BLOCKS_PER_SECOND, CPU_PER_ROW, JOIN_TIME};
+
+use crate::bars::{Bar, Judged, Wanted};
 use crate::join::device::FIO;
-use crate::join::engine::{METHODS, cached, elapsed, rate, sync};
-use crate::join::ledger::Ledger;
-use crate::join::postgres::{BITMAP, NESTED_LOOP, NESTED_LOOP_CACHED};
-use measure::Unit;
+use crate::join::engine::{METHODS, name};
+use crate::join::postgres::{BITMAP, NESTED_LOOP};
+use crate::join::question::{CACHED, COLD, ONE_BY_ONE, READS};
+use crate::ledger::{Best, Ledger};
 
 /// Blocks of the table per second in those of fio's best depth.
-const RATES: [(&str, Wanted); 3] =
-    [("batched-rowid", Wanted::AtLeast(0.95)), ("batch", Wanted::AtLeast(0.85)), ("prefetch", Wanted::AtLeast(0.85))];
+const RATES: [(&str, f64); 3] = [("batched-rowid", 0.95), ("batch", 0.85), ("prefetch", 0.85)];
 /// Reads one after the other: gathering gains nothing.
-const SYNC: Wanted = Wanted::Between(0.9, 1.1);
-/// Processor time of a look-up in PostgreSQL's.
+const SYNC: Judged = Judged::ratio(Wanted::Between(0.9, 1.1), "off");
+/// CPU time of a look-up in PostgreSQL's.
 const CPU: [(&str, f64); 3] = [("one-at-a-time", 1.0 / 3.0), ("prefetch", 1.0 / 6.0), ("batch", 1.0 / 6.0)];
 /// Elapsed time in that of PostgreSQL's nested loop, and of its best bitmap scan.
-const OF_NESTED_LOOP: Wanted = Wanted::AtMost(0.25);
-const OF_BITMAP: Wanted = Wanted::AtMost(1.0);
+const OF_NESTED_LOOP: Judged = Judged::ratio(Wanted::AtMost(0.25), "slower");
+const OF_BITMAP: Judged = Judged::ratio(Wanted::AtMost(1.0), "slower");
 
 /// All bars.
 pub(crate) fn bars(ledger: &Ledger) -> Vec<Bar> {
-    let mut bars = Vec::new();
-    let best = ledger.best(FIO, |one, best| one > best);
-    for (method, wanted) in RATES {
-        bars.push(Bar {
-            name: format!("{method}: blocks per second in those of `{}`", best.unwrap_or(FIO)),
-            wanted,
-            word: "slower",
-            unit: Unit::Ratio,
-            measured: ledger.ratio(&rate(method), best.unwrap_or(FIO)),
-        });
-    }
-    for (method, _) in METHODS.iter().skip(1) {
-        bars.push(Bar {
-            name: format!("{method}: elapsed in one-at-a-time's, reads one after the other"),
-            wanted: SYNC,
-            word: "off",
-            unit: Unit::Ratio,
-            measured: ledger.ratio(&sync(method), &sync("one-at-a-time")),
-        });
-    }
-    for (method, most) in CPU {
-        bars.push(Bar {
-            name: format!("{method}: processor time of a cached look-up in PostgreSQL's nested loop"),
-            wanted: Wanted::AtMost(most),
-            word: "dearer",
-            unit: Unit::Ratio,
-            measured: ledger.ratio(&cached(method), NESTED_LOOP_CACHED),
-        });
-    }
-    bars.extend(of_elapsed(ledger));
-    bars
-}
-
-fn of_elapsed(ledger: &Ledger) -> Vec<Bar> {
-    let best = ledger.best(BITMAP, |one, best| one < best).unwrap_or(BITMAP);
-    let bar = |method: &str, peer: &str, wanted| Bar {
-        name: format!("{method}: elapsed in that of `{peer}`"),
-        wanted,
-        word: "slower",
-        unit: Unit::Ratio,
-        measured: ledger.ratio(&elapsed(method), peer),
+    let fio = ledger.best(&[FIO], READS, &BLOCKS_PER_SECOND, Best::Most).unwrap_or(FIO);
+    let bitmap = ledger.best(&[BITMAP], COLD, &JOIN_TIME, Best::Least).unwrap_or(BITMAP);
+    let ratio = |question, method, peer: &str, spec| ledger.ratio(question, &name(method), peer, &spec);
+    let rate = |(method, least)| {
+        let judged = Judged::ratio(Wanted::AtLeast(least), "slower");
+        let measured = ratio(READS, method, fio, BLOCKS_PER_SECOND);
+        Bar::new(format!("{method}: blocks per second in those of fio"), judged, measured)
+            .from(format!("against `{fio}`"))
     };
     let gathered = || METHODS.iter().skip(1).map(|(method, _)| *method);
-    let of_nested_loop = gathered().map(|method| bar(method, NESTED_LOOP, OF_NESTED_LOOP));
-    of_nested_loop.chain(gathered().map(|method| bar(method, best, OF_BITMAP))).collect()
+    let sync = |method| {
+        let measured = ratio(ONE_BY_ONE, method, &name(METHODS[0].0), JOIN_TIME);
+        Bar::new(format!("{method}: elapsed in one-at-a-time's, reads one after the other"), SYNC, measured)
+    };
+    let cpu = |(method, most)| {
+        let measured = ratio(CACHED, method, NESTED_LOOP, CPU_PER_ROW);
+        let name = format!("{method}: CPU time of a cached look-up in PostgreSQL's nested loop");
+        Bar::new(name, Judged::ratio(Wanted::AtMost(most), "dearer"), measured)
+    };
+    let elapsed = |method: &'static str, what: &str, peer: &str, judged| {
+        let measured = ratio(COLD, method, peer, JOIN_TIME);
+        Bar::new(format!("{method}: elapsed in that of PostgreSQL's {what}"), judged, measured)
+            .from(format!("against `{peer}`"))
+    };
+    let mut bars: Vec<Bar> = RATES.map(rate).into();
+    bars.extend(gathered().map(sync));
+    bars.extend(CPU.map(cpu));
+    bars.extend(gathered().map(|method| elapsed(method, "nested loop", NESTED_LOOP, OF_NESTED_LOOP)));
+    bars.extend(gathered().map(|method| elapsed(method, "best bitmap scan", bitmap, OF_BITMAP)));
+    bars
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bars::Verdict;
+    use crate::bars::Outcome;
 
     #[test]
     fn the_best_depth_and_the_best_bitmap_scan_are_the_peers() {
         let mut ledger = Ledger::default();
         for (name, sample) in [("fio io_uring, depth 16", 50.0), ("fio io_uring, depth 64", 100.0)] {
-            ledger.add(name, Unit::PerSecond, sample);
+            ledger.add(READS, name, &BLOCKS_PER_SECOND, sample);
         }
-        ledger.add(&rate("batched-rowid"), Unit::PerSecond, 94.0);
-        ledger.add(&elapsed("batch"), Unit::Milliseconds, 20.0);
-        ledger.add(NESTED_LOOP, Unit::Milliseconds, 90.0);
-        ledger.add("PostgreSQL bitmap scan, cold, concurrency 0", Unit::Milliseconds, 80.0);
-        ledger.add("PostgreSQL bitmap scan, cold, concurrency 64", Unit::Milliseconds, 21.0);
+        ledger.add(READS, &name("batched-rowid"), &BLOCKS_PER_SECOND, 94.0);
+        ledger.add(COLD, &name("batch"), &JOIN_TIME, 20.0);
+        ledger.add(COLD, NESTED_LOOP, &JOIN_TIME, 90.0);
+        ledger.add(COLD, "PostgreSQL bitmap scan, concurrency 0", &JOIN_TIME, 80.0);
+        ledger.add(COLD, "PostgreSQL bitmap scan, concurrency 64", &JOIN_TIME, 21.0);
         let bars = bars(&ledger);
-        let find = |beginning: &str, peer: &str| {
-            bars.iter().find(|bar| bar.name.starts_with(beginning) && bar.name.contains(peer)).unwrap()
+        let find = |beginning: &str, what: &str| {
+            bars.iter().find(|bar| bar.name.starts_with(beginning) && bar.name.contains(what)).unwrap()
         };
-        assert!(matches!(find("batched-rowid: blocks", "depth 64").verdict(), Verdict::Missed(_)));
-        assert_eq!(find("batch: elapsed", "nested loop").verdict(), Verdict::Met);
-        assert_eq!(find("batch: elapsed", "concurrency 64").verdict(), Verdict::Met);
-        assert_eq!(find("prefetch: elapsed", "concurrency 64").verdict(), Verdict::Unanswered);
+        let rate = find("batched-rowid: blocks", "fio");
+        assert!(matches!(rate.outcome(), Outcome::Missed(_)) && rate.sentence().contains("depth 64"));
+        assert_eq!(find("batch: elapsed", "nested loop").outcome(), Outcome::Met);
+        let bitmap = find("batch: elapsed", "bitmap scan");
+        assert!(bitmap.outcome() == Outcome::Met && bitmap.sentence().contains("concurrency 64"));
+        assert_eq!(find("prefetch: elapsed", "bitmap scan").outcome(), Outcome::NotJudged);
     }
 }

@@ -16,14 +16,12 @@
 //!   cache; the engine's pool is new for each join, and its reads are direct.
 //! - With everything cached, processor time counts: the backend's for the whole statement, this process's for the join.
 //!
-//! Everybody must give the same sums, or nothing is compared. It is not part of `cargo test`: it takes minutes and
-//! wants a quiet machine. What it computes is tested by `tests/join.rs`.
+//! All must give the same sums, or nothing is compared. It is not part of `cargo test`: it takes minutes and
+//! wants a quiet machine. What it computes is tested by `tests/contests/join.rs`.
 
-pub(crate) mod arguments;
 pub(crate) mod command;
 mod device;
 mod engine;
 mod judgement;
-mod ledger;
 mod postgres;
-mod rows;
+mod question;

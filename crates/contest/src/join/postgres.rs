@@ -3,23 +3,21 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use measure::Unit;
+use measure::schema::contest::{CPU_PER_ROW, JOIN_TIME};
 use server::private::Installation;
 use subjects::postgres::inner_rows::InnerRows;
 use sys::file::{Caching, Target, witness};
 
 use crate::interruption::Interruption;
 use crate::join::engine::{LARGE_POOL_BYTES, POOL_BYTES};
-use crate::join::ledger::Ledger;
-use crate::join::rows::{Keys, table};
+use crate::join::question::{CACHED, COLD, Keys, sum_of, table};
+use crate::ledger::Ledger;
 use crate::private_postgres::{Connection, PrivatePostgres};
 
-/// The nested loop's series.
-pub(crate) const NESTED_LOOP: &str = "PostgreSQL nested loop, cold";
-/// See [`NESTED_LOOP`].
-pub(crate) const NESTED_LOOP_CACHED: &str = "PostgreSQL nested loop, cached";
-/// What the series of bitmap scans begin with.
-pub(crate) const BITMAP: &str = "PostgreSQL bitmap scan, cold";
+/// The nested loop's name among the contenders.
+pub(crate) const NESTED_LOOP: &str = "PostgreSQL nested loop";
+/// How the names of bitmap scans begin.
+pub(crate) const BITMAP: &str = "PostgreSQL bitmap scan";
 
 /// Settings of effective_io_concurrency; 1000 is the most.
 const CONCURRENCIES: [u32; 5] = [0, 16, 64, 256, 1000];
@@ -65,14 +63,14 @@ impl Postgres {
     pub(crate) fn take_turn(&mut self, cold: Keys, cached: Keys, ledger: &mut Ledger) -> Result<(), String> {
         let mut session = self.cold_session(BY_INDEX)?;
         let elapsed = timed(&mut session, &nested_loop(cold), cold, "Index Scan", ledger)?;
-        ledger.add(NESTED_LOOP, Unit::Milliseconds, elapsed);
+        ledger.add(COLD, NESTED_LOOP, &JOIN_TIME, elapsed);
         for concurrency in CONCURRENCIES {
             let settings = format!(
                 "SET enable_indexscan = off; SET enable_seqscan = off; SET effective_io_concurrency = {concurrency}"
             );
             let mut session = self.cold_session(&settings)?;
             let elapsed = timed(&mut session, &bitmap(cold), cold, "Bitmap Heap Scan", ledger)?;
-            ledger.add(&format!("{BITMAP}, concurrency {concurrency}"), Unit::Milliseconds, elapsed);
+            ledger.add(COLD, &format!("{BITMAP}, concurrency {concurrency}"), &JOIN_TIME, elapsed);
         }
         self.take_cached_turn(cached, ledger)
     }
@@ -87,12 +85,12 @@ impl Postgres {
         // The first run brings what is not there yet.
         for repeat in 0..=CACHED_REPEATS {
             let (sum, taken) = session.processor_time(backend, |session| sum(session, &statement))?;
-            ledger.check("PostgreSQL", keys, sum)?;
+            ledger.check(&sum_of(keys), "PostgreSQL", sum)?;
             if repeat > 0 {
                 least = least.min(taken.0 as f64);
             }
         }
-        ledger.add(NESTED_LOOP_CACHED, Unit::Microseconds, least / keys.count as f64 / 1000.0);
+        ledger.add(CACHED, NESTED_LOOP, &CPU_PER_ROW, least / keys.count as f64 / 1000.0);
         Ok(())
     }
 
@@ -141,7 +139,7 @@ fn timed(
     let start = Instant::now();
     let sum = sum(session, statement)?;
     let elapsed = start.elapsed();
-    ledger.check("PostgreSQL", keys, sum)?;
+    ledger.check(&sum_of(keys), "PostgreSQL", sum)?;
     Ok(elapsed.as_secs_f64() * 1e3)
 }
 
@@ -159,8 +157,8 @@ fn drop_from_page_cache(path: &Path) -> Result<(), String> {
 fn load(session: &mut Connection, rows: u64, interruption: &Interruption) -> Result<(), String> {
     // Rows copied in the transaction that makes the table can be frozen at once.
     session.run("BEGIN; CREATE TABLE inner_rows (key bigint, value bigint, filler text)")?;
-    let mut nobody = |_, _| ();
-    let chunks = InnerRows::new(table(rows)).chunks(&mut nobody).map_err(|error| error.to_string())?;
+    let mut quiet = |_, _| ();
+    let chunks = InnerRows::new(table(rows)).chunks(&mut quiet).map_err(|error| error.to_string())?;
     session.copy("COPY inner_rows FROM STDIN WITH (FREEZE)", chunks)?;
     session.run("COMMIT")?;
     interruption.check()?;

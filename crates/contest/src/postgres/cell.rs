@@ -4,9 +4,9 @@ use std::fmt;
 
 use dataset::DataSet;
 use dataset::uniform::RowShape;
-use storage::manifest::TableSpec;
+use storage::catalog::TableSpec;
 
-/// The engine's seed where none is asked for; the rows' text depends on it, their lengths do not.
+/// The engine's default seed; the rows' text depends on it, their lengths do not.
 const SEED: u64 = 1;
 
 /// Bytes of a block on both sides.
@@ -52,6 +52,11 @@ impl Cell {
         TableSpec::new(&self.table(), DataSet::uniform(RowShape { row_length, columns }, payload, SEED))
     }
 
+    /// The question about it: `250 x 5, last column`.
+    pub(crate) fn question(self, touch: Touch) -> String {
+        format!("{self}, {}", touch.name())
+    }
+
     /// The table's name in PostgreSQL.
     pub(crate) fn table(self) -> String {
         format!("rows_{}_{}", self.row_length, self.columns)
@@ -92,8 +97,7 @@ impl Touch {
         }
     }
 
-    /// Its name on the page.
-    pub(crate) fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Touch::Rows => "rows",
             Touch::LastColumn => "last column",

@@ -1,124 +1,119 @@
-//! The benchmark from its arguments to its verdict.
+//! The contest from its arguments to its bars: the engine's logical reads and PostgreSQL's, on the same rows.
 
 use std::io::Write;
 
-use measure::quantity::format_size;
+use clap::Args;
+use measure::Nanos;
+use measure::quantity::{format_size, parse_size};
+use measure::schema::contest::{LIO, LIO_EXPLAINED, ROWS_PER_BLOCK, STREAM_BLOCK};
 use measure::statistics::median;
-use measure::{Nanos, Unit};
-use server::private::Installation;
 use sys::memory::{Pages, Stream};
 use sys::time::Clock;
 
-use crate::bars::{Bar, lines};
-use crate::document::{Document, samples};
+use crate::conductor::{Conductor, progress};
 use crate::installed;
-use crate::interruption::Interruption;
-use crate::postgres::arguments::Arguments;
+use crate::options::{Options, ServerOptions};
 use crate::postgres::cell::{BLOCK_BYTES, Cell, TOUCHES};
-use crate::postgres::engine;
-use crate::postgres::judgement::{Comparison, Pair, RowsPerBlock};
-use crate::postgres::page;
-use crate::postgres::peer::{self, Reading};
+use crate::postgres::engine::Engine;
+use crate::postgres::judgement::{self, MEMORY, POSTGRES, READPATH};
+use crate::postgres::peer;
 use crate::postgres::pool;
 use crate::postgres::tables::{self, Table};
 use crate::private_postgres::{Connection, PrivatePostgres};
-use crate::report::{Report, progress};
-use crate::turn_order::order;
 
 /// What is streamed to learn the memory's bandwidth: far beyond any cache, where the payload is not that of a trial.
 const STREAM_BYTES_MAX: u64 = 1 << 30;
 /// How long it is streamed in each pair.
 const STREAM_TIME: Nanos = Nanos(300_000_000);
 
-/// Runs everything that was asked for, writes the page to `out`, and gives the exit code: 1 when a bar was missed or
-/// could not be judged and `--fail-on-miss` was given. An error is a sentence: nothing could be compared.
+/// Compares the engine's logical reads with PostgreSQL's, in turn, on the same rows.
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    options: Options,
+    #[command(flatten)]
+    server: ServerOptions,
+    /// Bytes of all columns of all rows of each table.
+    #[arg(long, default_value = "256MiB", value_parser = parse_size)]
+    payload: u64,
+    /// Bytes of a row, one table for each.
+    #[arg(long, value_delimiter = ',', default_value = "2500,250,25")]
+    row_length: Vec<u32>,
+    /// Columns of a row, one table for each.
+    #[arg(long, value_delimiter = ',', default_value = "1,5,25")]
+    columns: Vec<u32>,
+    /// More arguments for `readpath lio`, separated by blanks.
+    #[arg(long, default_value = "", allow_hyphen_values = true)]
+    lio_arguments: String,
+    /// Leave out the bars of the buffer pool alone.
+    #[arg(long)]
+    without_pool: bool,
+}
+
+/// Holds the contest and gives the exit code. An error is a sentence: nothing could be compared.
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, String> {
+    let Arguments { options, server, payload, .. } = arguments;
     let cells = arguments.cells()?;
-    let installation = installed::find(arguments.postgres.as_deref())?;
-    arguments.options.build_readpath()?;
-    let interruption = Interruption::listen()?;
-    let mut report = Report::new(out);
-    let compared = compare(arguments, &cells, &installation, &interruption, &mut report)?;
-    let mut bars: Vec<Bar> = compared.comparisons.iter().map(Comparison::bar).collect();
-    report.write(&format!("{}\n{}\n", page::table(&compared.comparisons), lines(&bars)))?;
-    interruption.check()?;
+    let installation = installed::find(server.postgres.as_deref())?;
+    options.build_readpath()?;
+    let name = installed::name(&installation);
+    let what = format!(
+        "readpath's engine and {name} have turns on {} of payload a table; CPU time on both sides.",
+        format_size(*payload)
+    );
+    let mut conductor = Conductor::begin("postgres", options.pairs, what)?;
+    progress(&format!("starting a private {name}"));
+    let buffer_bytes = tables::buffer_bytes(&cells, *payload);
+    let private = PrivatePostgres::start(&installation, &server.directory(), buffer_bytes, &conductor.interruption)?;
+    let mut session = private.connect()?;
+    let flags = session.value("SELECT setting FROM pg_config() WHERE name = 'CFLAGS'")?;
+    conductor.describe("postgres", name);
+    conductor.describe("postgres_compiler_flags", flags);
+    conductor.describe("payload", *payload);
+    conductor.describe("lio_arguments", arguments.lio_arguments.as_str());
+    let tables = load(&mut session, &cells, *payload)?;
+    take_turns(arguments, &mut conductor, &tables, &mut session)?;
+    // Neither the server nor its buffers disturb the pool.
+    drop(session);
+    drop(private);
+    let bars = judgement::bars(&conductor.ledger, &cells);
+    conductor.judge(bars);
+    conductor.interruption.check()?;
     if !arguments.without_pool {
         progress("the pool alone");
-        let of_pool = pool::findings(&arguments.directory())?;
-        report.write(&format!("{}{}\n", of_pool.page, lines(&of_pool.bars)))?;
-        bars.extend(of_pool.bars);
+        let bars = pool::measure_and_judge(&server.directory(), &mut conductor)?;
+        conductor.judge(bars);
     }
-    let document = document(arguments, &installed::name(&installation), &compared);
-    arguments.options.conclude(&mut report, "postgres", &bars, document)
+    conductor.conclude(options, out)
 }
 
-/// Three cases for each cell and touch: both contenders, and the memory.
-fn document(arguments: &Arguments, server: &str, compared: &Compared) -> Document {
-    let mut document = Document::begin("postgres");
-    document.describe("postgres", server);
-    document.describe("postgres_compiler_flags", compared.compiler_flags.as_str());
-    document.describe("payload", arguments.payload);
-    document.describe("lio_arguments", arguments.lio_arguments.as_str());
-    for comparison in &compared.comparisons {
-        let Comparison { cell, touch, rows_per_block, pairs } = comparison;
-        let us = |name, figure: fn(&Pair) -> f64| samples(name, Unit::Microseconds, pairs.iter().map(figure));
-        let rows = |count| samples("rows_per_block", Unit::Count, [count]);
-        let contenders = [
-            (
-                "PostgreSQL",
-                vec![
-                    us("lio", |pair| pair.postgres.lio_us),
-                    us("lio_explained", |pair| pair.postgres.explained_us),
-                    rows(rows_per_block.postgres),
-                ],
-            ),
-            ("readpath", vec![us("lio", |pair| pair.engine_us), rows(rows_per_block.engine)]),
-            ("memory", vec![us("stream_block", |pair| pair.stream_us)]),
-        ];
-        for (contender, metrics) in contenders {
-            let parameters = [
-                ("row_length", cell.row_length.into()),
-                ("columns", cell.columns.into()),
-                ("touch", touch.parameter(*cell).into()),
-                ("contender", contender.into()),
-            ];
-            document.case(parameters, metrics);
+impl Arguments {
+    /// One cell for each row length and number of columns. Errors when a cell cannot be, or has no row.
+    fn cells(&self) -> Result<Vec<Cell>, String> {
+        let of_length = |row_length: &u32| {
+            let row_length = *row_length;
+            self.columns.iter().map(move |columns| Cell::new(row_length, *columns))
+        };
+        let cells: Vec<Cell> = self.row_length.iter().flat_map(of_length).collect();
+        for cell in &cells {
+            let spec = cell.spec(self.payload);
+            spec.data.shape().check().map_err(|error| error.to_string())?;
+            if spec.rows() == 0 {
+                return Err(format!("a payload of {} bytes holds no row of {cell}", self.payload));
+            }
+        }
+        Ok(cells)
+    }
+
+    fn engine(&self) -> Engine<'_> {
+        Engine {
+            program: self.options.readpath(),
+            payload: self.payload,
+            row_lengths: &self.row_length,
+            columns: &self.columns,
+            more: &self.lio_arguments,
         }
     }
-    document
-}
-
-/// What the pairs gave, when the server is gone.
-struct Compared {
-    comparisons: Vec<Comparison>,
-    compiler_flags: String,
-}
-
-fn compare(
-    arguments: &Arguments,
-    cells: &[Cell],
-    installation: &Installation,
-    interruption: &Interruption,
-    report: &mut Report<'_>,
-) -> Result<Compared, String> {
-    progress(&format!("starting a private {}", installed::name(installation)));
-    let buffer_bytes = tables::buffer_bytes(cells, arguments.payload);
-    let server = PrivatePostgres::start(installation, &arguments.directory(), buffer_bytes, interruption)?;
-    let mut session = server.connect()?;
-    let compiler_flags = session.value("SELECT setting FROM pg_config() WHERE name = 'CFLAGS'")?;
-    report.write(&heading(arguments, &server.name, &compiler_flags))?;
-    let tables = load(&mut session, cells, arguments.payload)?;
-    let stream_bytes = (4 * arguments.payload).min(STREAM_BYTES_MAX) as usize;
-    let stream = Stream::new(stream_bytes, Pages::Huge).map_err(|error| format!("no memory to stream: {error}"))?;
-    let mut turns =
-        Turns { arguments, cells, tables: &tables, session, interruption, stream, clock: Clock::calibrate() };
-    let mut comparisons: Vec<Comparison> = tables.iter().flat_map(|table| no_pairs(table, arguments.payload)).collect();
-    for index in 0..arguments.options.pairs {
-        progress(&format!("pair {} of {}", index + 1, arguments.options.pairs));
-        let turn = turns.pair(index)?;
-        comparisons.iter_mut().zip(turn).for_each(|(comparison, pair)| comparison.pairs.push(pair));
-    }
-    Ok(Compared { comparisons, compiler_flags })
 }
 
 fn load(session: &mut Connection, cells: &[Cell], payload: u64) -> Result<Vec<Table>, String> {
@@ -128,67 +123,50 @@ fn load(session: &mut Connection, cells: &[Cell], payload: u64) -> Result<Vec<Ta
         tables::load(session, *cell, payload)
     };
     let tables = cells.iter().map(load_one).collect::<Result<Vec<Table>, String>>()?;
-    // Whatever loading left to be written is written now and not while somebody is measured.
+    // What loading left to be written is written now and not while a contender is measured.
     session.run("CHECKPOINT")?;
     Ok(tables)
 }
 
-/// The contenders, and what both are held against.
-struct Turns<'a> {
-    arguments: &'a Arguments,
-    cells: &'a [Cell],
-    tables: &'a [Table],
-    session: Connection,
-    interruption: &'a Interruption,
-    stream: Stream,
-    clock: Clock,
-}
-
-impl Turns<'_> {
-    /// One pair of every cell and touch, in order. PostgreSQL is contender 0, the engine is contender 1, and the memory
-    /// stands between them.
-    fn pair(&mut self, index: u64) -> Result<Vec<Pair>, String> {
-        let (mut of_postgres, mut of_engine, mut stream_us) = (None, None, None);
-        for contender in order(index, 2) {
-            self.interruption.check()?;
-            if contender == 0 {
-                of_postgres = Some(peer::take_turn(&mut self.session, self.tables, self.interruption)?);
-            } else {
-                of_engine = Some(engine::take_turn(self.arguments, self.cells)?);
-            }
-            stream_us = stream_us.or_else(|| self.stream_us());
+/// In one pair every cell and touch, in order. PostgreSQL is contender 0, the engine is contender 1, and the memory
+/// stands between them.
+fn take_turns(
+    arguments: &Arguments,
+    conductor: &mut Conductor,
+    tables: &[Table],
+    session: &mut Connection,
+) -> Result<(), String> {
+    let payload = arguments.payload;
+    let stream_bytes = (4 * payload).min(STREAM_BYTES_MAX) as usize;
+    let stream = Stream::new(stream_bytes, Pages::Huge).map_err(|error| format!("no memory to stream: {error}"))?;
+    let (clock, engine) = (Clock::calibrate(), arguments.engine());
+    let interruption = conductor.interruption.clone();
+    let questions = || tables.iter().flat_map(|table| TOUCHES.map(|touch| table.cell.question(touch)));
+    for table in tables {
+        for touch in TOUCHES {
+            let (question, rows) = (table.cell.question(touch), table.rows as f64 / table.blocks as f64);
+            let of_engine = f64::from(table.cell.spec(payload).rows_per_page());
+            conductor.ledger.add(&question, POSTGRES, &ROWS_PER_BLOCK, rows);
+            conductor.ledger.add(&question, READPATH, &ROWS_PER_BLOCK, of_engine);
         }
-        let readings: Vec<Reading> = of_postgres.ok_or("PostgreSQL had no turn")?;
-        let lio_us: Vec<f64> = of_engine.ok_or("the engine had no turn")?;
-        let stream_us = stream_us.ok_or("the memory was not streamed")?;
-        let pair = |(postgres, engine_us)| Pair { postgres, engine_us, stream_us };
-        Ok(readings.into_iter().zip(lio_us).map(pair).collect())
     }
-
-    fn stream_us(&self) -> Option<f64> {
-        let result = self.stream.measure(&self.clock, 1, STREAM_TIME);
-        median(&result.ns_per_block(BLOCK_BYTES as usize)).map(|ns| ns / 1000.0)
-    }
-}
-
-/// The comparisons of one table, before the first pair.
-fn no_pairs(table: &Table, payload: u64) -> Vec<Comparison> {
-    let rows_per_block = RowsPerBlock {
-        postgres: table.rows as f64 / table.blocks as f64,
-        engine: f64::from(table.cell.spec(payload).rows_per_page()),
-    };
-    TOUCHES.map(|touch| Comparison { cell: table.cell, touch, rows_per_block, pairs: Vec::new() }).to_vec()
-}
-
-fn heading(arguments: &Arguments, server: &str, compiler_flags: &str) -> String {
-    let payload = format_size(arguments.payload);
-    let mut heading = format!("readpath's engine beside {server}, in turn, {payload} of payload a table\n");
-    let optimised = compiler_flags.split_whitespace().rfind(|flag| flag.starts_with("-O"));
-    heading +=
-        &format!("PostgreSQL was compiled with {}; processor time on both sides\n", optimised.unwrap_or("no -O"));
-    if !arguments.lio_arguments.is_empty() {
-        heading += &format!("readpath lio was given: {}\n", arguments.lio_arguments);
-    }
-    heading += &arguments.options.trial_notice();
-    heading + "\n"
+    conductor.pairs("logical reads", 2, |turn, ledger| {
+        if turn.contender == 0 {
+            let readings = peer::take_turn(session, tables, &interruption)?;
+            for (question, reading) in questions().zip(readings) {
+                ledger.add(&question, POSTGRES, &LIO, reading.lio_us);
+                ledger.add(&question, POSTGRES, &LIO_EXPLAINED, reading.explained_us);
+            }
+        } else {
+            let cells = tables.iter().map(|table| table.cell);
+            let readings = engine.take_turn(cells)?;
+            questions().zip(readings).for_each(|(question, us)| ledger.add(&question, READPATH, &LIO, us));
+        }
+        if !turn.is_last {
+            let streamed = stream.measure(&clock, 1, STREAM_TIME).ns_per_block(BLOCK_BYTES as usize);
+            let us = median(&streamed).ok_or("the memory was not streamed")? / 1000.0;
+            questions().for_each(|question| ledger.add(&question, MEMORY, &STREAM_BLOCK, us));
+        }
+        Ok(())
+    })
 }

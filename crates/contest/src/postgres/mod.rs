@@ -12,21 +12,18 @@
 //! One pair is all cells in PostgreSQL and one `readpath lio` over the same cells; the order turns around from pair to
 //! pair, and only ratios within a pair count. What is compared is processor time per block: PostgreSQL's is the
 //! backend's own, by the kernel's count, over the shared hits of the statement. The statement is a plain
-//! `SELECT count(..)`; `EXPLAIN (ANALYZE, BUFFERS)` tells the hits and that nothing was read, in a run of its own,
+//! `SELECT count(..)`; `EXPLAIN (ANALYZE, BUFFERS)` shows the hits and that nothing was read, in a run of its own,
 //! because it accounts for buffers row by row and makes a scan of narrow rows dearer. What a statement costs on an
 //! empty table is taken off.
 //!
 //! It is not part of `cargo test`: it takes minutes and wants a quiet machine. What it computes is tested by
-//! `tests/postgres.rs`.
+//! `tests/contests/postgres.rs`.
 
-pub(crate) mod arguments;
 mod cell;
 pub(crate) mod command;
 mod engine;
 mod judgement;
-mod page;
 mod peer;
-mod pool;
-pub(crate) mod pool_page;
+pub(crate) mod pool;
 mod pool_speed;
 mod tables;

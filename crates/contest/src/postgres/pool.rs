@@ -1,14 +1,20 @@
-//! The buffer pool alone: a get and release beside the dependent load of as much memory.
+//! The buffer pool alone: a get and release against the dependent load of as much memory. Also a command of its own.
 
-use std::path::Path;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
+use measure::Unit;
+use measure::quantity::three_digits;
+use measure::schema::contest::GET_TIME;
 use measure::statistics::median;
-use measure::{Statistics, Unit};
 
-use crate::bars::{Bar, Wanted, figure};
+use crate::bars::{Bar, Judged, Wanted};
+use crate::conductor::Conductor;
+use crate::ledger::Ledger;
 use crate::postgres::pool_speed::{
-    DEPENDENT_LOAD, IN_ORDER, IN_ORDER_PREFETCHED, ONE_CPU, ONE_WALL, PoolSpeed, RANDOM, RANDOM_DEPENDENT,
-    RANDOM_TOUCHED, TWO_CPU, TWO_WALL, measure,
+    DEPENDENT_LOAD, IN_ORDER, IN_ORDER_PREFETCHED, ONE_CPU, ONE_WALL, RANDOM, RANDOM_DEPENDENT, RANDOM_TOUCHED,
+    TWO_CPU, TWO_WALL, measure,
 };
 
 /// Far beyond any last-level cache.
@@ -16,49 +22,73 @@ const POOL_MIB: usize = 1024;
 const ROUNDS: usize = 9;
 
 /// A random get, in the dependent load.
-const RANDOM_GET: Wanted = Wanted::AtMost(1.5);
+const RANDOM_GET: Judged = Judged::ratio(Wanted::AtMost(1.5), "dearer");
 /// A get in page order, in ns.
-const IN_ORDER_NS: Wanted = Wanted::AtMost(25.0);
+const IN_ORDER_NS: Judged = Judged { wanted: Wanted::AtMost(25.0), word: "dearer", unit: Unit::Nanoseconds };
 /// Two threads on distinct pages, in one.
-const TWO_THREADS: Wanted = Wanted::AtLeast(1.8);
+const TWO_THREADS: Judged = Judged::ratio(Wanted::AtLeast(1.8), "slower");
 
-/// What the pool's cases gave: a page of their own, and the bars.
-pub(crate) struct PoolFindings {
-    pub(crate) page: String,
-    pub(crate) bars: Vec<Bar>,
+/// The question that all cases of the pool answer.
+const QUESTION: &str = "the pool alone";
+
+/// Shows what a get of the buffer pool costs, next to a dependent load of as much memory.
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    /// Size of the pool in MiB.
+    #[arg(long, default_value_t = POOL_MIB)]
+    mib: usize,
+    /// How often all cases run in turn.
+    #[arg(long, default_value_t = ROUNDS)]
+    rounds: usize,
+    /// Where a nameless file of the pool's size is made and read into the pool.
+    #[arg(long, default_value = ".")]
+    directory: PathBuf,
 }
 
-/// Measures the pool with a file in `directory`.
-pub(crate) fn findings(directory: &Path) -> Result<PoolFindings, String> {
-    let speed =
-        measure(POOL_MIB, ROUNDS, directory).map_err(|error| format!("the pool could not be measured: {error}"))?;
-    let huge = |bytes: Option<u64>| bytes.map_or("unknown".into(), |bytes| format!("{} MiB", bytes >> 20));
+/// Measures the pool and shows its cases and bars.
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, String> {
+    let Arguments { mib, rounds, directory } = arguments;
+    let what = format!("Gets of a pool of {mib} MiB and dependent loads of as much memory, {rounds} rounds in turn.");
+    let mut conductor = Conductor::begin("pool", *rounds as u64, what)?;
+    measure_cases(*mib, *rounds, directory, &mut conductor)?;
+    let bars = bars(&conductor.ledger);
+    conductor.judge(bars);
+    conductor.show(out)
+}
+
+/// Measures the pool with a file in `directory`; its bars.
+pub(crate) fn measure_and_judge(directory: &Path, conductor: &mut Conductor) -> Result<Vec<Bar>, String> {
+    measure_cases(POOL_MIB, ROUNDS, directory, conductor)?;
+    Ok(bars(&conductor.ledger))
+}
+
+fn measure_cases(mib: usize, rounds: usize, directory: &Path, conductor: &mut Conductor) -> Result<(), String> {
+    let speed = measure(mib, rounds, directory).map_err(|error| format!("the pool could not be measured: {error}"))?;
+    for (name, samples) in &speed.samples {
+        samples.iter().for_each(|ns| conductor.ledger.add(QUESTION, name, &GET_TIME, *ns));
+    }
+    let huge = |bytes: Option<u64>| bytes.map_or("an unknown part".into(), |bytes| format!("{} MiB", bytes >> 20));
     let (pool, chase) = (huge(speed.pool_huge_bytes), huge(speed.chase_huge_bytes));
-    let page = format!(
-        "The pool alone, {POOL_MIB} MiB, {ROUNDS} rounds; on huge pages {pool} of it and {chase} of the chase\n{}\n",
-        speed.table()
-    );
-    Ok(PoolFindings { page, bars: bars(&speed) })
+    conductor.note("huge-pages", format!("Huge pages hold {pool} of the pool of {mib} MiB and {chase} of the chase."));
+    conductor.note("loading", speed.loading);
+    Ok(())
 }
 
-fn bars(speed: &PoolSpeed) -> Vec<Bar> {
-    let bar = |name: String, unit, wanted, word, samples: &[f64]| Bar {
-        name,
-        wanted,
-        word,
-        unit,
-        measured: Statistics::of_samples(samples).ok_or_else(|| "a round gave no number".into()),
-    };
+fn bars(ledger: &Ledger) -> Vec<Bar> {
+    let no_number = "a round gave no number";
+    let ratios = |case, other| ledger.ratios(QUESTION, (case, &GET_TIME), (other, &GET_TIME));
     let random = [RANDOM, RANDOM_TOUCHED, RANDOM_DEPENDENT].map(|case| {
-        let ratios = speed.ratios(case, DEPENDENT_LOAD);
-        bar(format!("pool, {case}: a get in a dependent load"), Unit::Ratio, RANDOM_GET, "dearer", &ratios)
+        let name = format!("pool, {case}: a get in a dependent load");
+        Bar::of_samples(name, RANDOM_GET, &ratios(case, DEPENDENT_LOAD), no_number).from("one ratio a round")
     });
     let in_order = [IN_ORDER, IN_ORDER_PREFETCHED].map(|case| {
-        bar(format!("pool, {case}: ns a get"), Unit::Nanoseconds, IN_ORDER_NS, "dearer", speed.samples(case))
+        let name = format!("pool, {case}: ns a get");
+        let samples = ledger.samples(QUESTION, case, &GET_TIME);
+        Bar::of_samples(name, IN_ORDER_NS, samples, no_number).from("one figure a round")
     });
-    // Where the second core is taken away by others, only processor time still tells what the threads cost each other.
-    let by_cpu = median(&speed.ratios(ONE_CPU, TWO_CPU)).map_or("unknown".into(), |ratio| figure(2.0 * ratio));
-    let name = format!("pool, gets of two threads in those of one ({by_cpu} by processor time)");
-    let threads = bar(name, Unit::Ratio, TWO_THREADS, "slower", &speed.ratios(ONE_WALL, TWO_WALL));
-    random.into_iter().chain(in_order).chain([threads]).collect()
+    // Where other work takes the second core away, only CPU time still shows what the threads cost each other.
+    let by_cpu = median(&ratios(ONE_CPU, TWO_CPU)).map_or("unknown".into(), |ratio| three_digits(2.0 * ratio));
+    let name = "pool, gets of two threads in those of one";
+    let threads = Bar::of_samples(name, TWO_THREADS, &ratios(ONE_WALL, TWO_WALL), no_number);
+    random.into_iter().chain(in_order).chain([threads.from(format!("{by_cpu} by CPU time"))]).collect()
 }

@@ -10,9 +10,8 @@ use std::thread;
 
 use measure::Nanos;
 use measure::random::{SplitMix64, mix};
-use measure::statistics::median;
 use rustix::thread::{CpuSet, sched_setaffinity};
-use storage::page_id::PAGE_SIZE;
+use storage::page::id::PAGE_SIZE;
 use storage::pool::{Pool, PoolSettings, Session};
 use storage::{PageId, SegmentId};
 use sys::file::{Caching, TestFile};
@@ -52,7 +51,7 @@ struct Case {
 pub(crate) const DEPENDENT_LOAD: &str = "dependent load";
 pub(crate) const RANDOM: &str = "random, get + release alone";
 pub(crate) const RANDOM_TOUCHED: &str = "random, header touched";
-pub(crate) const RANDOM_DEPENDENT: &str = "random, next page told by the header";
+pub(crate) const RANDOM_DEPENDENT: &str = "random, next page known from the header";
 pub(crate) const IN_ORDER: &str = "page order, get + release alone";
 pub(crate) const IN_ORDER_PREFETCHED: &str = "page order, header touched, prefetched";
 pub(crate) const ONE_WALL: &str = "distinct pages, one thread, wall";
@@ -77,13 +76,14 @@ const CASES: [Case; 12] = [
 
 /// What the rounds gave, and what the pool stood on.
 pub(crate) struct PoolSpeed {
-    /// Bytes of the pool on huge pages; `None` where the kernel does not tell.
+    /// Bytes of the pool on huge pages; `None` where the kernel does not say.
     pub(crate) pool_huge_bytes: Option<u64>,
     /// Bytes of the chase on huge pages.
     pub(crate) chase_huge_bytes: Option<u64>,
     /// What filling the pool took: MB a second, the pool's own counts, memory.
     pub(crate) loading: String,
-    samples: Vec<(&'static str, Vec<f64>)>,
+    /// Samples of [`DEPENDENT_LOAD`] and of each case, in ns, one a round.
+    pub(crate) samples: Vec<(&'static str, Vec<f64>)>,
 }
 
 /// Measures all cases in turn, in a pool of `mib` MiB filled from a nameless file in `directory`.
@@ -102,41 +102,17 @@ pub(crate) fn measure(mib: usize, rounds: usize, directory: &Path) -> Result<Poo
     Ok(PoolSpeed { pool_huge_bytes, chase_huge_bytes, loading, samples })
 }
 
-impl PoolSpeed {
-    /// Samples of one case, or of [`DEPENDENT_LOAD`], in ns, one a round.
-    pub(crate) fn samples(&self, name: &str) -> &[f64] {
-        self.samples.iter().find(|(of, _)| *of == name).map_or(&[][..], |(_, samples)| samples)
-    }
-
-    /// Each round's sample of one case in that of the other.
-    pub(crate) fn ratios(&self, case: &str, other: &str) -> Vec<f64> {
-        self.samples(case).iter().zip(self.samples(other)).map(|(one, other)| one / other).collect()
-    }
-
-    /// One line for each case.
-    pub(crate) fn table(&self) -> String {
-        let mut page = format!("{:42} {:>8} {:>8} {:>8}   ratio to the load\n", "ns", "min", "median", "max");
-        for (name, of_case) in &self.samples {
-            let ratio = median(&self.ratios(name, DEPENDENT_LOAD)).unwrap_or(f64::NAN);
-            let (min, max) = of_case.iter().fold((f64::MAX, 0_f64), |(min, max), at| (min.min(*at), max.max(*at)));
-            let middle = median(of_case).unwrap_or(f64::NAN);
-            page += &format!("{name:42} {min:8.1} {middle:8.1} {max:8.1} {ratio:8.2}\n");
-        }
-        page
-    }
-}
-
 fn load(pool: &Pool, clock: &Clock, segment: SegmentId, pages: u32) -> Result<String, Failure> {
     let session = pool.session();
     let start = clock.now();
     session.prefetch_range(PageId { segment, number: 0 }, pages)?;
     let seconds = clock.now().since(start).0 as f64 / 1e9;
     let rate = f64::from(pages) * PAGE_SIZE as f64 / seconds / 1e6;
-    let mut loading = format!("loaded at {rate:.0} MB/s: {:?}", session.counts());
+    let mut loading = format!("Loaded at {rate:.0} MB/s: {:?}", session.counts());
     if let Some(peak) = peak_memory() {
-        let beside = (peak as i64 - (pool.frames() * PAGE_SIZE) as i64) as f64 / f64::from(1 << 20);
+        let besides = (peak as i64 - (pool.frames() * PAGE_SIZE) as i64) as f64 / f64::from(1 << 20);
         loading +=
-            &format!("\npeak memory {beside:.1} MiB beside the pool, program and the writing of the file included");
+            &format!(". Peak memory {besides:.1} MiB besides the pool, program and the writing of the file included.");
     }
     Ok(loading)
 }
@@ -173,7 +149,7 @@ fn touch(bytes: &[u8; PAGE_SIZE]) -> u64 {
     u64::from_le_bytes(bytes.as_chunks::<8>().0[0])
 }
 
-/// Gets the pages of these numbers, looks at each, and tells the time of one get.
+/// Gets the pages of these numbers, looks at each, and returns the time of one get.
 fn time(
     bench: &Bench<'_>,
     session: &Session<'_>,
@@ -277,7 +253,7 @@ fn wall(bench: &Bench<'_>, threads: usize, number_of: fn(u32) -> u32) -> f64 {
     end.since(start).0 as f64 / gets(bench, threads)
 }
 
-/// Processor time of all threads over their gets: what a get costs whoever makes it. Other work on the machine, which
+/// Processor time of all threads over their gets: what a get costs its caller. Other work on the machine, which
 /// takes the second core away from time to time, is not in it.
 fn cpu(bench: &Bench<'_>, threads: usize, number_of: fn(u32) -> u32) -> f64 {
     let parts = parts(bench, threads, number_of);

@@ -1,12 +1,12 @@
 //! PostgreSQL's tables: the engine's rows, all visible, all in shared buffers.
 
-use storage::manifest::TableSpec;
+use storage::catalog::TableSpec;
 use subjects::postgres::copy_text;
 
 use crate::postgres::cell::{BLOCK_BYTES, Cell, TOUCHES};
 use crate::private_postgres::Connection;
 
-/// A table without rows: what a statement costs beside its blocks.
+/// A table without rows: what a statement costs besides its blocks.
 pub(crate) const EMPTY: &str = "no_rows";
 
 /// Rows stay whole in their page, as the engine's do. Without it, values of rows beyond 2 KiB are compressed or moved

@@ -1,133 +1,121 @@
-//! The benchmark from its arguments to its verdict.
+//! The contest from its arguments to its bars: `readpath profile`, `wc -l` and decompressors on the same trace.
 
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use measure::quantity::size_in_words;
-use measure::{Statistics, Unit};
-use serde_json::Value;
+use clap::Args;
+use measure::quantity::{parse_size, size_in_words};
+use measure::schema::contest::{ELAPSED, PEAK_MEMORY};
+use measure::schema::{Spec, profile};
+use measure::{Run, Statistics};
 
-use crate::bars::{Bar, Wanted, lines};
-use crate::document::Document;
-use crate::profile::arguments::Arguments;
+use crate::bars::{Bar, Judged, Wanted};
+use crate::conductor::{Conductor, progress};
+use crate::kept_run::run_of;
+use crate::ledger::Ledger;
+use crate::options::Options;
 use crate::profile::compressed::PACKINGS;
-use crate::profile::contender::take_turn;
-use crate::profile::page::{self, Row};
 use crate::profile::trace_file::TraceFile;
 use crate::profile::{cpu_profile, scanner};
-use crate::program::{argv, output_of, scratch_folder};
-use crate::report::{Report, progress};
-use crate::run_document::parse;
-use crate::turn_order::order;
+use crate::program::{argv, needed_by, output_of, scratch_folder};
 
 /// GB/s on one core and on two, as the profiler was asked to reach.
-const RATES: [Wanted; 2] = [Wanted::AtLeast(0.8), Wanted::AtLeast(1.5)];
+const RATES: [Judged; 2] =
+    [Judged::figure(Wanted::AtLeast(0.8), "slower"), Judged::figure(Wanted::AtLeast(1.5), "slower")];
 
-/// MiB of memory, whatever the file's size, beside the texts of the statements and the miss curve.
-const MEMORY: Wanted = Wanted::AtMost(64.0);
+/// MiB of memory, whatever the file's size, without the texts of the statements and the miss curve.
+const MEMORY: Judged = Judged::figure(Wanted::AtMost(64.0), "larger");
 
 /// Of a decompressor's speed: what is lost at start and end, and where both want the same core.
-const DECOMPRESSED: Wanted = Wanted::AtLeast(0.9);
+const DECOMPRESSED: Judged = Judged::ratio(Wanted::AtLeast(0.9), "slower");
 
-/// A way to run on the uncompressed file.
-enum Contender {
-    Program(&'static str, Vec<String>),
-    Scanner,
+/// No bar: how far the limit is, to read the other figures with.
+const OF_THE_LIMIT: Judged = Judged::ratio(Wanted::AtLeast(0.0), "slower");
+
+/// The question that all contenders on the uncompressed trace have, and these contenders.
+const WHOLE: &str = "the trace";
+const LINES: &str = "wc -l";
+const ON_CORES: [&str; 2] = ["readpath profile, one core", "readpath profile, two cores"];
+const SCANNER: &str = "its scanner alone, one thread";
+
+/// Why a bar over all pairs has no figure.
+const NO_PAIR: &str = "no pair";
+
+/// Compares `readpath profile` with `wc -l` and with decompressors, in turn, on the same file.
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    options: Options,
+    /// Size of the trace that is made.
+    #[arg(long, default_value = "4GiB", value_parser = parse_size)]
+    size: u64,
+    /// Bytes of it that are compressed for the comparison with decompressors; 0 leaves that out.
+    #[arg(long, default_value = "1GiB", value_parser = parse_size)]
+    compressed_size: u64,
+    /// Traces that are repeated; without such a folder a synthetic one is.
+    #[arg(long, default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/oracle"))]
+    traces: PathBuf,
+    /// Do not look where the CPU time goes.
+    #[arg(long)]
+    without_cpu_profile: bool,
 }
 
-/// Runs everything, writes the page to `out`, and gives the exit code: 1 when a bar was missed or could not be judged
-/// and `--fail-on-miss` was given. An error is a sentence: nothing could be compared.
+/// Holds the contest and gives the exit code. An error is a sentence: nothing could be compared.
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, String> {
-    arguments.options.build_readpath()?;
+    let options = &arguments.options;
+    options.build_readpath()?;
     progress("making the trace");
     let trace = TraceFile::make(&arguments.traces, arguments.size)?;
-    let mut report = Report::new(out);
-    report.write(&heading(arguments, &trace))?;
-    let profile = run_document(arguments, trace.path())?;
-    let mut rows = plain_rows(arguments, &trace)?;
-    let needs = Needs::of(&profile);
-    let mut bars = plain_bars(&rows, &needs);
-    report.write(&needs.sentence())?;
-    report.write(&format!("{}\n", page::table(&rows)))?;
-    let folder = tempfile::tempdir_in(scratch_folder()?).map_err(|error| error.to_string())?;
-    if arguments.compressed_size > 0 {
-        let packed = compressed_rows(arguments, &trace, &folder)?;
-        report.write(&format!("{}\n", page::table(&packed)))?;
-        bars.extend(packed.chunks(2).map(compressed_bar));
-        rows.extend(packed);
-    }
-    if !arguments.without_cpu_profile {
-        progress("where the processor's time goes");
-        let command = profile_command(arguments, trace.path(), Some(1));
-        let said = cpu_profile::summary(&command, folder.path()).unwrap_or_else(|why| format!("not seen: {why}\n"));
-        report.write(&format!("Processor time of `readpath profile` on one core, by function:\n{said}\n"))?;
-    }
-    report.write(&lines(&bars))?;
-    let mut document = Document::begin("profile");
-    document.describe("trace", trace.origin.as_str());
-    document.describe("trace_bytes", trace.bytes);
-    document.describe("statement_text", needs.texts);
-    document.describe("miss_curve", needs.curve);
-    rows.iter().for_each(|row| row.write_to(&mut document));
-    arguments.options.conclude(&mut report, "profile", &bars, document)
-}
-
-fn heading(arguments: &Arguments, trace: &TraceFile) -> String {
     let size = match trace.bytes {
         bytes if bytes >= 1 << 20 => size_in_words(bytes >> 20 << 20),
         bytes => size_in_words(bytes),
     };
-    let mut heading = format!("readpath profile on {size}: {}\n", trace.origin);
-    if let Some(cpu) = &sys::host::describe().cpu {
-        heading += &format!("Processor: {cpu}\n");
+    let what = format!("readpath profile and its peers read {size} in turn: {}.", trace.origin);
+    let mut conductor = Conductor::begin("profile", options.pairs, what)?;
+    progress("reading the trace once");
+    let needs = Needs::of(&run_of(&profile_command(options, trace.path(), None))?);
+    conductor.describe("trace", trace.origin.as_str());
+    conductor.describe("trace_bytes", trace.bytes);
+    conductor.describe("statement_text", needs.texts);
+    conductor.describe("miss_curve", needs.curve);
+    plain_pairs(options, &trace, &mut conductor)?;
+    let bars = plain_bars(&conductor.ledger, trace.bytes, &needs);
+    conductor.judge(bars);
+    let folder = tempfile::tempdir_in(scratch_folder()?).map_err(|error| error.to_string())?;
+    if arguments.compressed_size > 0 {
+        compressed_pairs(arguments, &trace, &folder, &mut conductor)?;
     }
-    heading += &arguments.options.trial_notice();
-    heading + "\n"
+    if !arguments.without_cpu_profile {
+        progress("where the CPU time goes");
+        let command = profile_command(options, trace.path(), Some(1));
+        let dearest = cpu_profile::summary(&command, folder.path()).unwrap_or_else(|why| format!("not seen: {why}."));
+        conductor.note("cpu-profile", format!("CPU time of readpath profile on one core, by function: {dearest}"));
+    }
+    conductor.conclude(options, out)
 }
 
-/// What a profile needs beside its bar of memory, in bytes, as its own document says.
+/// What a profile needs besides its bar of memory, in bytes, as its own run says.
 struct Needs {
     texts: f64,
     curve: f64,
 }
 
 impl Needs {
-    /// As the document says; nothing where it does not, and then the bar is for all memory.
-    fn of(document: &Value) -> Needs {
-        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-        let cases = list(&document["cases"]);
-        let case = cases.iter().find(|case| case["parameters"]["table"] == "memory");
-        let metrics = case.map_or_else(Vec::new, |case| list(&case["metrics"]));
-        let bytes = |name: &str| {
-            let metric = metrics.iter().find(|metric| metric["name"] == name);
-            metric.and_then(|metric| metric["median"].as_f64()).unwrap_or(0.0)
-        };
-        Needs { texts: bytes("statement_text"), curve: bytes("miss_curve_memory") }
-    }
-
-    fn sentence(&self) -> String {
-        format!(
-            "Of the memory, texts are {:.1} MiB and the miss curve {:.1} MiB: the bar is for the rest.\n\n",
-            mebibytes(self.texts),
-            mebibytes(self.curve)
-        )
+    /// As the run says; nothing where it does not, and then the bar is for all memory.
+    fn of(run: &Run) -> Needs {
+        let case = run.cases_where("table", "memory").next();
+        let bytes = |spec: &Spec| case.and_then(|case| spec.median(case)).unwrap_or(0.0);
+        Needs { texts: bytes(&profile::STATEMENT_TEXT), curve: bytes(&profile::MISS_CURVE_MEMORY) }
     }
 }
 
 fn mebibytes(bytes: f64) -> f64 {
-    bytes / 1048576.0
+    bytes / 1_048_576.0
 }
 
-/// The run document of one profile; the file is cached afterwards.
-fn run_document(arguments: &Arguments, path: &Path) -> Result<Value, String> {
-    progress("reading the trace once");
-    let output = output_of(&profile_command(arguments, path, None))?;
-    parse(&output)
-}
-
-fn profile_command(arguments: &Arguments, path: &Path, workers: Option<u32>) -> Vec<String> {
-    let (readpath, path) = (arguments.options.readpath(), path.display().to_string());
+fn profile_command(options: &Options, path: &Path, workers: Option<u32>) -> Vec<String> {
+    let (readpath, path) = (options.readpath(), path.display().to_string());
     let mut command = argv([readpath.as_str(), "profile", &path, "--format=json", "--no-store", "--quiet"]);
     command.extend(workers.map(|workers| format!("--workers={workers}")));
     command
@@ -141,98 +129,77 @@ fn on_cores(cores: u32, command: Vec<String>) -> Vec<String> {
     [argv(["taskset".into(), "-c".into(), format!("0-{}", cores - 1)]), command].concat()
 }
 
-/// All contenders on the uncompressed file; the bars go by their order: `wc`, one core, two cores, the scanner.
-fn plain_rows(arguments: &Arguments, trace: &TraceFile) -> Result<Vec<Row>, String> {
+/// All contenders on the uncompressed file, which is cached: three programs, and the scanner in this process.
+fn plain_pairs(options: &Options, trace: &TraceFile, conductor: &mut Conductor) -> Result<(), String> {
     let path = trace.path().display().to_string();
-    let on = |cores| on_cores(cores, profile_command(arguments, trace.path(), Some(cores)));
-    let contenders = [
-        Contender::Program("wc -l", on_cores(1, argv(["wc", "-l", path.as_str()]))),
-        Contender::Program("readpath profile, one core", on(1)),
-        Contender::Program("readpath profile, two cores", on(2)),
-        Contender::Scanner,
-    ];
-    let row = |contender: &Contender| Row {
-        name: match contender {
-            Contender::Program(name, _) => (*name).into(),
-            Contender::Scanner => "its scanner alone, one thread".into(),
-        },
-        bytes: trace.bytes,
-        seconds: Vec::new(),
-        peak_bytes: None,
-    };
-    let mut rows: Vec<Row> = contenders.iter().map(row).collect();
-    for round in 0..arguments.options.pairs {
-        progress(&format!("round {} of {}", round + 1, arguments.options.pairs));
-        for place in order(round, contenders.len()) {
-            match &contenders[place] {
-                Contender::Program(_, command) => add_turn(&mut rows[place], command)?,
-                Contender::Scanner => rows[place].seconds.push(scanner::seconds(trace.path())?),
-            }
+    let on = |cores| on_cores(cores, profile_command(options, trace.path(), Some(cores)));
+    let programs =
+        [(LINES, on_cores(1, argv(["wc", "-l", path.as_str()]))), (ON_CORES[0], on(1)), (ON_CORES[1], on(2))];
+    conductor.pairs(WHOLE, programs.len() + 1, |turn, ledger| match programs.get(turn.contender) {
+        Some((name, command)) => add_turn(ledger, WHOLE, name, command),
+        None => {
+            ledger.add(WHOLE, SCANNER, &ELAPSED, scanner::seconds(trace.path())?);
+            Ok(())
         }
-    }
-    Ok(rows)
+    })
 }
 
-fn add_turn(row: &mut Row, command: &[String]) -> Result<(), String> {
-    let turn = take_turn(command)?;
-    row.seconds.push(turn.seconds);
-    row.peak_bytes = row.peak_bytes.max(Some(turn.peak_bytes));
+fn add_turn(ledger: &mut Ledger, question: &str, contender: &str, command: &[String]) -> Result<(), String> {
+    let needed = needed_by(command)?;
+    ledger.add(question, contender, &ELAPSED, needed.seconds);
+    ledger.add(question, contender, &PEAK_MEMORY, needed.peak_bytes as f64);
     Ok(())
 }
 
-fn plain_bars(rows: &[Row], needs: &Needs) -> Vec<Bar> {
+fn plain_bars(ledger: &Ledger, bytes: u64, needs: &Needs) -> Vec<Bar> {
     let mut bars = Vec::new();
-    for (row, wanted) in rows[1..=2].iter().zip(RATES) {
-        let measured = Statistics::of_samples(&row.rates()).ok_or_else(|| "no round".to_string());
-        bars.push(Bar { name: format!("{}: GB/s", row.name), wanted, word: "slower", unit: Unit::Count, measured });
-        let peak = row.peak_bytes.map(|bytes| Statistics::single(mebibytes(bytes as f64 - needs.texts - needs.curve)));
-        let measured = peak.ok_or_else(|| "no peak was seen".to_string());
-        let name = format!("{}: MiB of memory beside texts and miss curve", row.name);
-        bars.push(Bar { name, wanted: MEMORY, word: "larger", unit: Unit::Count, measured });
+    for (name, judged) in ON_CORES.into_iter().zip(RATES) {
+        let rate = |seconds: &f64| bytes as f64 / seconds / 1e9;
+        let rates: Vec<f64> = ledger.samples(WHOLE, name, &ELAPSED).iter().map(rate).collect();
+        bars.push(Bar::of_samples(format!("{name}: GB/s"), judged, &rates, NO_PAIR).from("one rate a pair"));
+        let peak = ledger.samples(WHOLE, name, &PEAK_MEMORY).iter().copied().reduce(f64::max);
+        let rest = peak.map(|bytes| Statistics::single(mebibytes(bytes - needs.texts - needs.curve)));
+        let source = format!(
+            "VmHWM without {:.1} MiB of texts and {:.1} MiB of the miss curve",
+            mebibytes(needs.texts),
+            mebibytes(needs.curve)
+        );
+        let name = format!("{name}: MiB of memory besides texts and miss curve");
+        bars.push(Bar::new(name, MEMORY, rest.ok_or_else(|| "no peak was seen".into())).from(source));
     }
-    // How far the limit is has no bar: it is what the figures above are read with.
-    let ratios: Vec<f64> = rows[0].seconds.iter().zip(&rows[1].seconds).map(|(wc, ours)| wc / ours).collect();
-    let measured = Statistics::of_samples(&ratios).ok_or_else(|| "no round".to_string());
-    bars.push(Bar {
-        name: "one core in `wc -l`'s rate".into(),
-        wanted: Wanted::AtLeast(0.0),
-        word: "slower",
-        unit: Unit::Ratio,
-        measured,
-    });
+    let of_limit = ledger.ratios(WHOLE, (LINES, &ELAPSED), (ON_CORES[0], &ELAPSED));
+    bars.push(Bar::of_samples("one core in `wc -l`'s rate", OF_THE_LIMIT, &of_limit, NO_PAIR));
     bars
 }
 
-/// For each packing two rows: the decompressor alone, and the profile of the packed file.
-fn compressed_rows(arguments: &Arguments, trace: &TraceFile, folder: &tempfile::TempDir) -> Result<Vec<Row>, String> {
+/// For each packing two contenders: the decompressor alone, and the profile of the packed file.
+fn compressed_pairs(
+    arguments: &Arguments,
+    trace: &TraceFile,
+    folder: &tempfile::TempDir,
+    conductor: &mut Conductor,
+) -> Result<(), String> {
     let bytes = arguments.compressed_size.min(trace.bytes);
-    let mut rows = Vec::new();
+    conductor.describe("compressed_bytes", bytes);
     for packing in PACKINGS {
         progress(&format!("compressing with {}", packing.program));
         let path = packing.pack(trace.path(), bytes, folder)?;
+        // Read once, so that it is cached.
         fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let shown = path.display().to_string();
-        let commands = [argv([packing.program, "-dc", shown.as_str()]), profile_command(arguments, &path, None)];
-        let names = [format!("{} -dc", packing.program), format!("readpath profile of {}", packing.program)];
-        let mut pair = names.map(|name| Row { name, bytes, seconds: Vec::new(), peak_bytes: None });
-        for round in 0..arguments.options.pairs {
-            for place in order(round, 2) {
-                add_turn(&mut pair[place], &commands[place])?;
-            }
-        }
-        rows.extend(pair);
+        let (alone, ours) = (format!("{} -dc", packing.program), format!("readpath profile of {}", packing.program));
+        let contenders = [
+            (&alone, argv([packing.program, "-dc", shown.as_str()])),
+            (&ours, profile_command(&arguments.options, &path, None)),
+        ];
+        let question = format!("the trace in {}", packing.program);
+        conductor.pairs(&question, 2, |turn, ledger| {
+            let (name, command) = &contenders[turn.contender];
+            add_turn(ledger, &question, name, command)
+        })?;
+        let ratios = conductor.ledger.ratios(&question, (&alone, &ELAPSED), (&ours, &ELAPSED));
+        let name = format!("{ours} in the decompressor's speed");
+        conductor.judge([Bar::of_samples(name, DECOMPRESSED, &ratios, NO_PAIR)]);
     }
-    Ok(rows)
-}
-
-fn compressed_bar(pair: &[Row]) -> Bar {
-    let ratios: Vec<f64> = pair[0].seconds.iter().zip(&pair[1].seconds).map(|(alone, ours)| alone / ours).collect();
-    let measured = Statistics::of_samples(&ratios).ok_or_else(|| "no round".to_string());
-    Bar {
-        name: format!("{} in the decompressor's speed", pair[1].name),
-        wanted: DECOMPRESSED,
-        word: "slower",
-        unit: Unit::Ratio,
-        measured,
-    }
+    Ok(())
 }

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 /// A way to compress.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packing {
-    /// Its program, and its name on the page.
+    /// Its program, and its name in the run.
     pub(crate) program: &'static str,
     /// The ending of its files.
     ending: &'static str,

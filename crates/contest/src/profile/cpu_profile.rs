@@ -7,7 +7,7 @@ use crate::program::{argv, output_of};
 /// Functions that are named.
 const FUNCTIONS: usize = 16;
 
-/// Runs the command under `perf` and gives the dearest functions, one a line; or why there is nothing to say: a phrase
+/// Runs the command under `perf` and gives the dearest functions; or why there is nothing to say: a phrase
 /// without the command, whose paths are of this machine alone.
 pub(crate) fn summary(command: &[String], folder: &Path) -> Result<String, String> {
     let data = folder.join("perf.data").display().to_string();
@@ -20,5 +20,6 @@ pub(crate) fn summary(command: &[String], folder: &Path) -> Result<String, Strin
     if lines.is_empty() {
         return Err("perf saw nothing".into());
     }
-    Ok(lines.into_iter().take(FUNCTIONS).map(|line| format!("{}\n", line.trim_end())).collect())
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    Ok(lines.into_iter().take(FUNCTIONS).map(words).collect::<Vec<_>>().join("; "))
 }

@@ -1,15 +1,19 @@
-//! The column scan at a size that no cache holds, beside the bandwidth of the memory.
+//! The column scan at a size that no cache holds, against the bandwidth of the memory.
 
+use measure::Nanos;
+use measure::quantity::three_digits;
+use measure::schema::contest::{SCANNED, STREAMED};
 use measure::statistics::median;
-use measure::{Nanos, Unit};
 use subjects::access_paths::{AccessPath, Asked};
 use sys::memory::{Pages, Stream};
 use sys::time::Clock;
 
-use crate::document::{Document, samples};
-use crate::interruption::Interruption;
-use crate::report::progress;
-use crate::scan::engine::{SAMPLE_TIME, access_engine, sample, turn_to};
+use crate::bars::{Bar, Judged, Wanted};
+use crate::conductor::{Conductor, progress};
+use crate::ledger::Ledger;
+use crate::scan::engine::{COLUMN_SCAN, SAMPLE_TIME, access_engine, sample, turn_to};
+use crate::scan::judgement::TWO_THREADS;
+use crate::scan::question::in_words;
 use crate::turn_order::order;
 
 /// What is read in sequence to learn the bandwidth, as the ladder reads it: far beyond any cache.
@@ -17,70 +21,120 @@ const STREAM_BYTES: usize = 1 << 30;
 /// How long it is read in each pair.
 const STREAM_TIME: Nanos = Nanos(300_000_000);
 
-/// One number of threads and one question in all pairs, in bytes a second.
-#[derive(Clone, Debug)]
-pub(crate) struct Comparison {
-    /// What was asked.
-    pub(crate) asked: Asked,
-    /// How many scanned.
-    pub(crate) threads: usize,
-    /// Bytes that one scan reads.
-    pub(crate) bytes: f64,
-    /// Whether a cache of the processor holds them: then the memory is no limit.
-    pub(crate) is_cached: bool,
-    /// The scan, and as many threads that read in sequence, pair by pair.
-    pub(crate) pairs: Vec<(f64, f64)>,
+/// The bandwidth of the memory: what a scan of columns beyond the caches has to reach, and from where on more threads
+/// cannot be quicker.
+const OF_BANDWIDTH: f64 = 0.7;
+
+/// Bytes of a MiB, and MiB/s in a GB/s.
+const MEBIBYTE: f64 = 1_048_576.0;
+const MEBIBYTES_OF_GB: f64 = 1e9 / MEBIBYTE;
+
+/// The memory's name among the contenders.
+const MEMORY: &str = "memory in sequence";
+
+/// One number of threads and one question.
+#[derive(Clone, Copy, Debug)]
+struct Setting {
+    asked: Asked,
+    threads: usize,
+    /// Whether a cache of the processor holds what is scanned: then the memory is no limit.
+    is_cached: bool,
 }
 
-impl Comparison {
-    /// The scan in the bandwidth.
-    pub(crate) fn shares(&self) -> Vec<f64> {
-        self.pairs.iter().map(|(scan, stream)| scan / stream).collect()
-    }
-
-    /// A case with both rates.
-    pub(crate) fn write_to(&self, document: &mut Document) {
-        let rate = |name, figure: fn(&(f64, f64)) -> f64| {
-            samples(name, Unit::MebibytesPerSecond, self.pairs.iter().map(|pair| figure(pair) / 1_048_576.0))
-        };
-        let parameters = [("question", self.asked.name().into()), ("threads", self.threads.into())];
-        document.case(parameters, vec![rate("scanned", |pair| pair.0), rate("streamed", |pair| pair.1)]);
-    }
-
-    /// Bytes a second of the scans.
-    pub(crate) fn scans(&self) -> Vec<f64> {
-        self.pairs.iter().map(|(scan, _)| *scan).collect()
+impl Setting {
+    fn question(self) -> String {
+        format!("{} of all rows, threads {}", self.asked.name(), self.threads)
     }
 }
 
-/// Makes the columns of so many rows and compares, pair by pair.
-pub(crate) fn compare(rows: u64, pairs: u64, interruption: &Interruption) -> Result<Vec<Comparison>, String> {
+/// Makes the columns of this many rows, compares pair by pair, and judges.
+pub(crate) fn compare(rows: u64, conductor: &mut Conductor) -> Result<(), String> {
     progress(&format!("making the columns of {rows} rows"));
     let clock = Clock::calibrate();
     let mut engine = access_engine(rows, &[AccessPath::ColumnScan], clock)?;
     let stream = Stream::new(STREAM_BYTES, Pages::Huge).map_err(|error| format!("no memory to read: {error}"))?;
-    let cases = [(Asked::AllPass, 1), (Asked::HalfPass, 1), (Asked::AllPass, 2), (Asked::HalfPass, 2)];
-    let none = |(asked, threads)| Comparison { asked, threads, bytes: 0.0, is_cached: false, pairs: Vec::new() };
     let cache = sys::host::describe().caches.iter().map(|cache| cache.bytes).max().unwrap_or(0) as f64;
-    let mut found = cases.map(none);
-    for index in 0..pairs {
-        progress(&format!("bandwidth: pair {} of {pairs}", index + 1));
-        for case in &mut found {
+    let setting = |(asked, threads)| Setting { asked, threads, is_cached: false };
+    let mut settings =
+        [(Asked::AllPass, 1), (Asked::HalfPass, 1), (Asked::AllPass, 2), (Asked::HalfPass, 2)].map(setting);
+    let interruption = conductor.interruption.clone();
+    // In each pair the settings come one after the other, and in each of them both contenders.
+    conductor.pairs("bandwidth", 1, |turn, ledger| {
+        for setting in &mut settings {
             interruption.check()?;
-            let (mut scanned, mut streamed) = (None, None);
-            for contender in order(index, 2) {
+            for contender in order(turn.pair, 2) {
                 if contender == 0 {
-                    turn_to(&mut engine, AccessPath::ColumnScan, case.asked)?;
-                    scanned = Some(sample(&mut engine, case.threads, SAMPLE_TIME)?);
+                    turn_to(&mut engine, AccessPath::ColumnScan, setting.asked)?;
+                    let scanned = sample(&mut engine, setting.threads, SAMPLE_TIME)?;
+                    setting.is_cached = scanned.bytes() <= cache;
+                    let rate = scanned.bytes_per_second() / MEBIBYTE;
+                    ledger.add(&setting.question(), COLUMN_SCAN, &SCANNED, rate);
                 } else {
-                    streamed = median(&stream.measure(&clock, case.threads, STREAM_TIME).bytes_per_second);
+                    let streamed = stream.measure(&clock, setting.threads, STREAM_TIME);
+                    let rate = median(&streamed.bytes_per_second).ok_or("the memory was not read")? / MEBIBYTE;
+                    ledger.add(&setting.question(), MEMORY, &STREAMED, rate);
                 }
             }
-            let (Some(scanned), Some(streamed)) = (scanned, streamed) else { return Err("nobody read".into()) };
-            case.bytes = scanned.bytes();
-            case.is_cached = case.bytes <= cache;
-            case.pairs.push((scanned.bytes_per_second(), streamed));
         }
+        Ok(())
+    })?;
+    let bars: Vec<Bar> = settings.iter().map(|setting| bar(*setting, rows, &conductor.ledger)).collect();
+    conductor.judge(bars);
+    Ok(())
+}
+
+/// One thread in the bandwidth, and two threads in one or in the bandwidth.
+fn bar(setting: Setting, rows: u64, ledger: &Ledger) -> Bar {
+    let place = format!("column-scan of {rows} rows, {}", in_words(setting.asked));
+    let question = setting.question();
+    let scans = ledger.samples(&question, COLUMN_SCAN, &SCANNED);
+    let rate = median(scans).map_or("?".into(), |rate| three_digits(rate / MEBIBYTES_OF_GB));
+    let shares = ledger.ratios(&question, (COLUMN_SCAN, &SCANNED), (MEMORY, &STREAMED));
+    let of_shares = |name: String| {
+        let judged = Judged::ratio(Wanted::AtLeast(OF_BANDWIDTH), "slower");
+        Bar::of_samples(name, judged, &shares, "no pair")
+    };
+    if setting.threads == 1 {
+        return of_shares(format!("{place}: one thread in the memory's bandwidth")).from(format!("{rate} GB/s"));
     }
-    Ok(found.to_vec())
+    let alone = Setting { threads: 1, ..setting }.question();
+    let alone = ledger.samples(&alone, COLUMN_SCAN, &SCANNED);
+    let gains: Vec<f64> = scans.iter().zip(alone).map(|(two, one)| two / one).collect();
+    let gain = median(&gains).unwrap_or(f64::NAN);
+    let is_bound = !setting.is_cached && median(&shares).is_some_and(|share| share >= OF_BANDWIDTH);
+    if gain < TWO_THREADS && is_bound {
+        let gain = three_digits(gain);
+        let limit = format!("{rate} GB/s; two threads are {gain} times one, and the memory is the limit");
+        return of_shares(format!("{place}: two threads in the memory's bandwidth")).from(limit);
+    }
+    let judged = Judged::ratio(Wanted::AtLeast(TWO_THREADS), "slower");
+    Bar::of_samples(format!("{place}: two threads in one, by the clock"), judged, &gains, "no pair")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bars::Outcome;
+
+    /// The bar of two threads, where one and two scanned and streamed at these rates.
+    fn bar_of(one: (f64, f64), two: (f64, f64), is_cached: bool) -> Bar {
+        let mut ledger = Ledger::default();
+        let setting = |threads| Setting { asked: Asked::AllPass, threads, is_cached };
+        for (setting, (scan, stream)) in [(setting(1), one), (setting(2), two)] {
+            ledger.add(&setting.question(), COLUMN_SCAN, &SCANNED, scan);
+            ledger.add(&setting.question(), MEMORY, &STREAMED, stream);
+        }
+        bar(setting(2), 7, &ledger)
+    }
+
+    #[test]
+    fn two_threads_at_the_memorys_limit_are_excused_and_others_are_too_slow() {
+        let bound = bar_of((30.0, 32.0), (33.0, 35.0), false);
+        assert!(bound.outcome() == Outcome::Met && bound.sentence().contains("the memory is the limit"));
+        assert!(matches!(bar_of((60.0, 32.0), (66.0, 35.0), true).outcome(), Outcome::Missed(_)));
+        let free = bar_of((10.0, 32.0), (12.0, 60.0), false);
+        assert!(
+            matches!(free.outcome(), Outcome::Missed(_)) && free.name.ends_with("two threads in one, by the clock")
+        );
+    }
 }

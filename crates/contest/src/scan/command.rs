@@ -1,174 +1,124 @@
-//! The benchmark from its arguments to its verdict.
+//! The contest from its arguments to its bars: the engine's scans, PostgreSQL and column libraries on the same rows.
 
 use std::io::Write;
-use std::sync::Arc;
+use std::path::PathBuf;
 
-use measure::Unit;
+use clap::Args;
 use measure::quantity::grouped;
-use storage::column::Budget;
+use measure::schema::contest::BUILT;
 use subjects::access_paths::Asked;
 use sys::time::Clock;
-use tempfile::TempDir;
 
-use crate::bars::{Bar, lines};
-use crate::document::{Document, samples};
-use crate::installed;
+use crate::bars::Bar;
+use crate::conductor::{Conductor, progress};
 use crate::interruption::Interruption;
-use crate::report::{Report, progress};
-use crate::scan::arguments::Arguments;
+use crate::options::{Options, ServerOptions};
+use crate::scan::columns::{COLUMNS_FROM_ROWS, built_bytes_per_second};
 use crate::scan::engine::Engine;
-use crate::scan::ledger::{Ledger, Reading, question_of_name};
 use crate::scan::peers::{Absent, Peers};
 use crate::scan::postgres::Postgres;
-use crate::scan::rows::Blocks;
-use crate::scan::rows_to_columns::build;
+use crate::scan::question::{Reading, question_of_name};
+use crate::scan::rows::write_columns;
 use crate::scan::{bandwidth, instructions, judgement};
-use crate::turn_order::order;
-
-/// Rows that become columns in each pair.
-const BUILT_ROWS: u64 = 1_000_000;
 
 /// Bytes of a MiB.
 const MEBIBYTE: f64 = 1_048_576.0;
 
-/// More than they take.
-const BUILT_BYTES_MAX: u64 = 2 << 30;
+/// Compares the engine's scans with PostgreSQL, DuckDB, Polars, PyArrow and NumPy, in turn, on the same rows.
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    options: Options,
+    #[command(flatten)]
+    server: ServerOptions,
+    /// Rows of the table.
+    #[arg(long, default_value_t = 7_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    rows: u64,
+    /// Compare the column scan of this many rows with the bandwidth of the memory; without a number, of the published
+    /// size.
+    #[arg(long, value_name = "ROWS", num_args = 0..=1, default_missing_value = "69642625")]
+    large: Option<u64>,
+    /// The Python that has the libraries.
+    #[arg(long, default_value = "python3")]
+    python: PathBuf,
+    /// Leave PostgreSQL out.
+    #[arg(long)]
+    without_postgres: bool,
+    /// Count no instructions.
+    #[arg(long)]
+    without_valgrind: bool,
+    /// Be the child that valgrind counts: scan for this question and say nothing.
+    #[arg(long, hide = true, value_name = "QUESTION")]
+    counted_under_valgrind: Option<String>,
+}
 
-/// Runs everything that was asked for, writes the page to `out`, and gives the exit code: 1 when a bar was missed or
-/// could not be judged and `--fail-on-miss` was given. An error is a sentence: nothing could be compared.
+/// Holds the contest and gives the exit code. An error is a sentence: nothing could be compared.
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, String> {
     if let Some(question) = &arguments.counted_under_valgrind {
         let asked = question_of_name(question).ok_or_else(|| format!("there is no question {question}"))?;
         return instructions::scan_counted(asked).map(|()| 0);
     }
-    let interruption = Interruption::listen()?;
-    let mut report = Report::new(out);
-    let mut document = Document::begin("scan");
-    document.describe("rows", arguments.rows);
-    let Compared { ledger, built, contenders } = compare(arguments, &interruption, &mut report)?;
-    let mut bars = judgement::of_ledger(&ledger);
-    bars.push(judgement::of_building(&built));
-    bars.extend(of_instructions(arguments, &interruption)?);
-    report.write(&format!("{}\n{}", ledger.table(), lines(&bars)))?;
-    let large = match arguments.large {
-        Some(rows) => {
-            let found = bandwidth::compare(rows, arguments.options.pairs, &interruption)?;
-            let judged = judgement::of_bandwidth(&found, rows);
-            report.write(&lines(&judged))?;
-            bars.extend(judged);
-            found
-        }
-        None => Vec::new(),
-    };
-    contenders.describe(&mut document);
-    ledger.write_to(&mut document);
-    let built = built.iter().map(|rate| rate * 1e6 / MEBIBYTE);
-    document.case([("contender", "columns from rows".into())], vec![samples("built", Unit::MebibytesPerSecond, built)]);
-    large.iter().for_each(|case| case.write_to(&mut document));
-    arguments.options.conclude(&mut report, "scan", &bars, document)
-}
-
-/// What the pairs gave, when everybody but the engine is gone.
-struct Compared {
-    ledger: Ledger,
-    /// MB/s of rows that became columns.
-    built: Vec<f64>,
-    /// Who took part, and who did not and why.
-    contenders: Contenders,
-}
-
-/// Names and versions of those who took turns, and why others did not.
-struct Contenders {
-    present: Vec<String>,
-    absent: Vec<Absent>,
-}
-
-impl Contenders {
-    fn describe(&self, document: &mut Document) {
-        document.describe("contenders", self.present.as_slice());
-        self.absent.iter().for_each(|Absent { name, reason }| document.absent(name, reason));
+    let what = format!(
+        "readpath's scans and its peers have turns on {} rows of 23 columns; CPU time of one thread, everything in memory.",
+        grouped(arguments.rows)
+    );
+    let mut conductor = Conductor::begin("scan", arguments.options.pairs, what)?;
+    conductor.describe("rows", arguments.rows);
+    compare(arguments, &mut conductor)?;
+    conductor.describe_answers();
+    let bars = judgement::of_ledger(&conductor.ledger);
+    conductor.judge(bars);
+    let counted = of_instructions(arguments, &conductor.interruption)?;
+    conductor.judge(counted);
+    if let Some(rows) = arguments.large {
+        bandwidth::compare(rows, &mut conductor)?;
     }
+    conductor.conclude(&arguments.options, out)
 }
 
-fn compare(arguments: &Arguments, interruption: &Interruption, report: &mut Report<'_>) -> Result<Compared, String> {
-    let rows = arguments.rows;
-    let folder = tempfile::Builder::new().prefix("readpath-scan-").tempdir_in(arguments.directory());
+fn compare(arguments: &Arguments, conductor: &mut Conductor) -> Result<(), String> {
+    let (rows, directory) = (arguments.rows, arguments.server.directory());
+    let interruption = conductor.interruption.clone();
+    let folder = tempfile::Builder::new().prefix("readpath-scan-").tempdir_in(&directory);
     let folder = folder.map_err(|error| format!("no folder for the columns: {error}"))?;
-    let mut contest = Contest {
-        postgres: start_postgres(arguments, interruption)?,
-        peers: start_peers(arguments, &folder)?,
-        engine: {
-            progress("making the engine's table");
-            Engine::new(rows, Clock::calibrate())?
-        },
-        interruption,
-    };
-    report.write(&heading(arguments, &contest))?;
-    let (mut ledger, mut built) = (Ledger::default(), Vec::new());
-    for index in 0..arguments.options.pairs {
-        progress(&format!("pair {} of {}", index + 1, arguments.options.pairs));
-        for contender in order(index, 3) {
-            interruption.check()?;
-            contest.take_turn(contender)?.into_iter().try_for_each(|reading| ledger.add(reading))?;
-        }
-        built.push(built_mb_per_second(rows)?);
-    }
-    Ok(Compared { ledger, built, contenders: Contenders { present: contest.present(), absent: contest.absent() } })
-}
-
-/// Everybody who takes turns; who is absent is so with a reason.
-struct Contest<'a> {
-    engine: Engine,
-    postgres: Result<Postgres, String>,
-    peers: Result<Peers, String>,
-    interruption: &'a Interruption,
-}
-
-impl Contest<'_> {
-    /// PostgreSQL is contender 0, the libraries are 1, the engine is 2.
-    fn take_turn(&mut self, contender: usize) -> Result<Vec<Reading>, String> {
-        match contender {
-            0 => self.postgres.as_mut().map_or(Ok(Vec::new()), |postgres| postgres.take_turn(self.interruption)),
-            1 => self.peers.as_mut().map_or(Ok(Vec::new()), Peers::take_turn),
-            _ => self.engine.take_turn(),
-        }
-    }
-
-    /// Those who are there, with their versions.
-    fn present(&self) -> Vec<String> {
-        let postgres = self.postgres.as_ref().ok().map(|postgres| postgres.name().to_string());
-        let libraries = self.peers.as_ref().ok().into_iter().flat_map(|peers| &peers.versions);
-        postgres.into_iter().chain(libraries.map(|(name, version)| format!("{name} {version}"))).collect()
-    }
-
-    /// Those who are not, and why.
-    fn absent(&self) -> Vec<Absent> {
-        let postgres = self.postgres.as_ref().err().map(|reason| ("PostgreSQL", reason.clone()));
-        let python = self.peers.as_ref().err().map(|reason| ("Python and its libraries", reason.clone()));
-        let whole = postgres.into_iter().chain(python).map(|(name, reason)| Absent { name: name.into(), reason });
-        whole.chain(self.peers.as_ref().ok().into_iter().flat_map(|peers| peers.absent.clone())).collect()
-    }
-}
-
-fn start_postgres(arguments: &Arguments, interruption: &Interruption) -> Result<Result<Postgres, String>, String> {
-    let installation = match installed::find_unless(arguments.without_postgres, arguments.postgres.as_deref())? {
-        Ok(installation) => installation,
-        Err(reason) => return Ok(Err(reason)),
-    };
-    progress(&format!("loading {} rows into a private {}", arguments.rows, installed::name(&installation)));
-    Postgres::start(&installation, &arguments.directory(), arguments.rows, interruption).map(Ok)
-}
-
-fn start_peers(arguments: &Arguments, folder: &TempDir) -> Result<Result<Peers, String>, String> {
+    let mut postgres = arguments.server.start(arguments.without_postgres, rows, |installation| {
+        Postgres::start(installation, &directory, rows, &interruption)
+    })?;
     progress("making the columns of the libraries");
-    Blocks::of(arguments.rows)?.write_columns(folder.path())?;
-    Ok(Peers::start(&arguments.python, folder.path(), arguments.rows))
+    write_columns(rows, folder.path())?;
+    let mut peers = Peers::start(&arguments.python, folder.path(), rows);
+    progress("making the engine's table");
+    let mut engine = Engine::new(rows, Clock::calibrate())?;
+    describe(conductor, &postgres, &peers);
+    conductor.pairs("scans", 3, |turn, ledger| {
+        let readings: Vec<Reading> = match turn.contender {
+            0 => postgres.as_mut().map_or(Ok(Vec::new()), |postgres| postgres.take_turn(&interruption)),
+            1 => peers.as_mut().map_or(Ok(Vec::new()), Peers::take_turn),
+            _ => engine.take_turn(),
+        }?;
+        readings.into_iter().try_for_each(|reading| reading.add_to(ledger))?;
+        if turn.is_last {
+            ledger.add(COLUMNS_FROM_ROWS, "readpath", &BUILT, built_bytes_per_second(rows)? / MEBIBYTE);
+        }
+        Ok(())
+    })
 }
 
-fn built_mb_per_second(rows: u64) -> Result<f64, String> {
-    let built = build(rows.min(BUILT_ROWS), &Arc::new(Budget::new(BUILT_BYTES_MAX)));
-    let (_, row_bytes, time) = built.map_err(|error| error.to_string())?;
-    Ok(row_bytes as f64 / time.as_seconds() / 1e6)
+/// Records who takes turns, with versions, and who does not and why.
+fn describe(conductor: &mut Conductor, postgres: &Result<Postgres, String>, peers: &Result<Peers, String>) {
+    let mut present: Vec<String> = Vec::new();
+    match postgres {
+        Ok(postgres) => present.push(postgres.name().into()),
+        Err(reason) => conductor.absent("PostgreSQL", reason),
+    }
+    match peers {
+        Ok(peers) => {
+            present.extend(peers.versions.iter().map(|(name, version)| format!("{name} {version}")));
+            peers.absent.iter().for_each(|Absent { name, reason }| conductor.absent(name, reason));
+        }
+        Err(reason) => conductor.absent("Python with its libraries", reason),
+    }
+    conductor.describe("contenders", present);
 }
 
 fn of_instructions(arguments: &Arguments, interruption: &Interruption) -> Result<Vec<Bar>, String> {
@@ -180,22 +130,8 @@ fn of_instructions(arguments: &Arguments, interruption: &Interruption) -> Result
     for asked in [Asked::AllPass, Asked::HalfPass, Asked::NoPredicate] {
         interruption.check()?;
         progress(&format!("instructions of {}", asked.name()));
-        let per_row = instructions::per_row(&program, asked, &arguments.directory());
+        let per_row = instructions::per_row(&program, asked, &arguments.server.directory());
         bars.push(judgement::of_instructions(asked, per_row));
     }
     Ok(bars)
-}
-
-fn heading(arguments: &Arguments, contest: &Contest<'_>) -> String {
-    let others = contest.present();
-    let others = if others.is_empty() { "nobody".into() } else { others.join(", ") };
-    let mut heading = format!(
-        "readpath's scans beside {others}, in turn, {} rows of 23 columns\nprocessor time of one thread on all sides, \
-         everything in memory\n",
-        grouped(arguments.rows)
-    );
-    for Absent { name, reason } in contest.absent() {
-        heading += &format!("absent: {name}: {reason}\n");
-    }
-    heading + &arguments.options.trial_notice() + "\n"
 }

@@ -5,7 +5,7 @@
 //!     [--postgres BIN] [--python PROGRAM] [--without-postgres] [--without-valgrind] [--fail-on-miss]
 //! ```
 //!
-//! Everybody has the rows of the engine's own table of customers, and must give the same counts, or nothing is
+//! All contenders have the rows of the engine's own table of customers, and must give the same counts, or nothing is
 //! compared. In every pair all contenders answer all questions that they can, one after the other; the order turns
 //! around from pair to pair, and only ratios within a pair count.
 //!
@@ -20,17 +20,16 @@
 //! kernel. The published size (`--large`) takes 8 GiB of memory and some minutes more.
 //!
 //! It is not part of `cargo test`: it takes minutes and wants a quiet machine. What it computes is tested by
-//! `tests/scan.rs`.
+//! `tests/contests/scan.rs`.
 
-pub(crate) mod arguments;
 mod bandwidth;
-pub(crate) mod columns_page;
+pub(crate) mod columns;
 pub(crate) mod command;
 mod engine;
 mod instructions;
 mod judgement;
-mod ledger;
 mod peers;
 mod postgres;
+mod question;
 mod rows;
 mod rows_to_columns;

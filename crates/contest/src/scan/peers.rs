@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde::Deserialize;
 
-use crate::scan::ledger::{Reading, question_of_name};
+use crate::scan::question::{Reading, question_of_name};
 
 /// What the Python runs.
 const SCRIPT: &str = include_str!("peers.py");

@@ -12,8 +12,7 @@ use subjects::postgres::copy_text;
 use crate::interruption::Interruption;
 use crate::private_postgres::{Connection, PrivatePostgres};
 use crate::scan::engine::ROW_PATHS;
-use crate::scan::ledger::Reading;
-use crate::scan::rows::SEED;
+use crate::scan::question::{Reading, SEED};
 
 /// Bytes of a row with its head, and room for what is no row; the rows take 215.
 const ROW_BYTES_MAX: u64 = 240;
@@ -26,7 +25,7 @@ const TABLES_IN_BUFFERS: u64 = 4;
 struct Plan {
     path: AccessPath,
     statement: &'static str,
-    /// The line of `EXPLAIN` that tells that the path is taken.
+    /// The line of `EXPLAIN` that shows that the path is taken.
     node: &'static str,
     /// How often the statement runs in one turn; the median counts.
     repeats: usize,
@@ -147,7 +146,7 @@ fn load(session: &mut Connection, rows: u64, interruption: &Interruption) -> Res
     interruption.check()?;
     session.run("CREATE INDEX by_postal_code ON customers (cust_postal_code)")?;
     session.run("VACUUM (FREEZE, ANALYZE) customers")?;
-    // Whatever loading left to be written is written now and not while somebody is measured.
+    // What loading left to be written is written now and not while a contender is measured.
     session.run("CHECKPOINT")?;
     session.visible_blocks("customers")?;
     let found = session.number("SELECT count(*) FROM customers")?;
@@ -168,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_texts_are_told_apart() {
+    fn numbers_and_texts_have_columns_of_their_own_types() {
         let columns = columns();
         assert!(columns.starts_with("cust_id integer, cust_first_name varchar"), "{columns}");
         assert!(columns.ends_with("cust_eff_to integer, cust_valid varchar"), "{columns}");

@@ -1,16 +1,16 @@
-//! Columns built from rows, timed: shared by the example and the benchmark of scans.
+//! Columns built from rows, timed.
 
 use std::sync::Arc;
 
 use dataset::DataSet;
 use dataset::customers::SCHEMA;
 use measure::Nanos;
+use storage::catalog::{TableInfo, TableSpec};
 use storage::column::{Budget, ColumnSpec, ColumnTable, TableBuilder};
-use storage::loader::build_page;
-use storage::manifest::{TableInfo, TableSpec};
+use storage::heap::loader::build_page;
+use storage::heap::rows::TableRows;
+use storage::page::id::PAGE_SIZE;
 use storage::page::{PageBytes, PageView};
-use storage::page_id::PAGE_SIZE;
-use storage::table_rows::TableRows;
 use storage::{SegmentId, StorageError};
 use sys::process::thread_cpu;
 

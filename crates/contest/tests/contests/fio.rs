@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::program::{Outcome, contest, kept, readpath, script};
+use measure::Case;
+use measure::schema::reads::{CPU_PER_READ, ELAPSED, IOPS, READ_LATENCY};
+
+use crate::program::{Outcome, contest, kept, readpath, run_document, script};
 
 /// One short pair on a small file.
 const SHORT: [&str; 7] = [
@@ -17,20 +20,15 @@ const SHORT: [&str; 7] = [
 
 /// A program that answers like the reader, with these reads per second.
 fn reader_that_answers(folder: &Path, iops: u64) -> PathBuf {
-    let metric = |name: &str, unit: &str, value: f64| {
-        format!(r#"{{"name": "{name}", "unit": "{unit}", "median": {value}, "mean": {value}}}"#)
-    };
     // A processor time near nothing and a latency in range leave the reads per second to decide.
-    let metrics = [
-        metric("iops", "1/s", iops as f64),
-        metric("elapsed", "s", 2.0),
-        metric("cpu_per_read", "us", 0.001),
-        metric("read_latency", "us", 80.0),
+    let metrics = vec![
+        IOPS.single("test", iops as f64),
+        ELAPSED.single("test", 2.0),
+        CPU_PER_READ.single("test", 0.001),
+        READ_LATENCY.single("test", 80.0),
     ];
-    let document = format!(
-        r#"{{"started": "2026-11-20T00:00:00Z", "host": {{"cpu": "none"}}, "cases": [{{"metrics": [{}]}}]}}"#,
-        metrics.join(", ")
-    );
+    let case = Case { metrics, ..Case::default() };
+    let document = run_document("disk", vec![case]);
     script(folder, "reader", &format!("cat <<'END'\n{document}\nEND"))
 }
 
@@ -47,7 +45,7 @@ fn a_slow_reader_is_called_slower() {
     let results = folder.path().join("results");
     let Some(outcome) = short_with(&slow, &[format!("--results={}", results.display())]) else { return };
     assert_eq!(outcome.status, 1, "{outcome:?}");
-    assert!(outcome.page.contains("verdict: slower"), "{outcome:?}");
+    assert!(outcome.page.contains("The bars: slower"), "{outcome:?}");
     let missed = kept(&results, "fio").findings;
     assert!(missed.iter().any(|finding| finding.id == "bar-missed"), "{missed:?}");
 }
@@ -63,7 +61,7 @@ fn a_fast_reader_is_not_called_slower() {
 #[test]
 fn the_real_reader_slowed_down_by_a_rate_is_called_slower() {
     let Some(readpath) = readpath() else {
-        println!("skipped: readpath is not built beside the contests: cargo build -p readpath");
+        println!("skipped: readpath is not built next to the contests: cargo build -p readpath");
         return;
     };
     let Some(outcome) = short_with(&readpath, &["--reader-arguments=--rate 500".into()]) else { return };

@@ -1,11 +1,11 @@
 //! The profile against `wc -l` and decompressors: a slow one is noticed.
 
-use crate::program::{contest, kept, script};
+use crate::program::{contest, kept, run_document, script};
 
 #[test]
 fn a_slow_profile_is_called_slower_and_the_report_is_kept() {
     let folder = tempfile::tempdir().expect("a folder");
-    let document = r#"{"started": "2026-11-20T00:00:00Z", "host": {"cpu": "none"}, "cases": []}"#;
+    let document = run_document("profile", Vec::new());
     let slow = script(folder.path(), "slow", &format!("sleep 0.2\necho '{document}'"));
     let words = ["profile", "--size=1MiB", "--compressed-size=0", "--traces=/nowhere", "--rounds=1", "--fail-on-miss"];
     let readpath = format!("--readpath={}", slow.display());

@@ -5,13 +5,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use measure::Run;
+use measure::run::{Host, SCHEMA};
+use measure::schema::check;
 use measure::store::read_run;
+use measure::{Case, Run};
 
 /// What a run of the program came to.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// Its page.
+    /// Its page, with one blank between two words.
     pub(crate) page: String,
     /// What it complained about.
     pub(crate) complaint: String,
@@ -24,7 +26,10 @@ impl Outcome {
     #[allow(clippy::print_stdout, reason = "a skipped test says why")]
     pub(crate) fn unless_a_peer_is_missing(self) -> Option<Outcome> {
         let said = if self.status == 2 { &self.complaint } else { &self.page };
-        let Some(reason) = said.lines().find(|line| line.contains("apt-get install")) else { return Some(self) };
+        if !said.contains("apt-get install") {
+            return Some(self);
+        }
+        let reason = said.lines().find(|line| line.contains("apt-get install")).unwrap_or_default();
         println!("skipped: {reason}");
         None
     }
@@ -39,19 +44,45 @@ pub(crate) fn contest<Word: AsRef<str>>(words: impl IntoIterator<Item = Word>) -
     let output = command.output().expect("the program of the contests");
     let text = |bytes| String::from_utf8(bytes).expect("text");
     let status = output.status.code().expect("an exit code");
-    Outcome { page: text(output.stdout), complaint: text(output.stderr), status }
+    let page = text(output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    Outcome { page, complaint: text(output.stderr), status }
 }
 
-/// The binary that cargo built beside the contests' program; `cargo test -p contest` alone does not build it.
+/// The binary that cargo built next to the contests' program; `cargo test -p contest` alone does not build it.
 pub(crate) fn readpath() -> Option<PathBuf> {
     let program = Path::new(env!("CARGO_BIN_EXE_readpath-contest")).with_file_name("readpath");
     program.is_file().then_some(program)
 }
 
-/// The one run document of this name that a contest has kept in a folder.
+/// The run document of this name that a contest has kept in a folder, with nothing in it that the schema lacks.
 pub(crate) fn kept(results: &Path, name: &str) -> Run {
+    let run = read_run(&kept_file(results, name)).expect("a run document");
+    assert_eq!(check(&run), [""; 0]);
+    run
+}
+
+/// Its file.
+pub(crate) fn kept_file(results: &Path, name: &str) -> PathBuf {
     let folder = fs::read_dir(results).expect("a folder").next().expect("a result").expect("a result").path();
-    read_run(&folder.join(format!("{name}.json"))).expect("a run document")
+    folder.join(format!("{name}.json"))
+}
+
+/// What a program prints that answers like readpath with these cases.
+pub(crate) fn run_document(experiment: &str, cases: Vec<Case>) -> String {
+    let run = Run {
+        schema: SCHEMA.into(),
+        id: "0197c0de-0000-7000-8000-000000000000".into(),
+        command: Vec::new(),
+        started: "2026-11-20T00:00:00Z".into(),
+        finished: None,
+        host: Host::default(),
+        own_cost: Vec::new(),
+        experiment: experiment.into(),
+        subject: serde_json::Map::new(),
+        cases,
+        findings: Vec::new(),
+    };
+    serde_json::to_string(&run).expect("a run document")
 }
 
 /// An executable script that stands in for a program.

@@ -1,8 +1,9 @@
 //! The scans against databases and column libraries: all count alike, and an absent contender is named.
 
 use std::path::Path;
+use std::process::Command;
 
-use crate::program::{Outcome, contest, kept, script};
+use crate::program::{Outcome, contest, kept, kept_file, readpath, script};
 
 /// One pair over a table that takes no time to make.
 const SHORT: [&str; 5] = ["scan", "--rows=20000", "--pairs=1", "--without-valgrind", "--fail-on-miss"];
@@ -26,8 +27,8 @@ fn who_is_absent_is_named_and_its_bars_are_not_judged() {
     let results = format!("--results={}", folder.path().display());
     let Outcome { page, status, .. } = short_with(&["--without-postgres", "--python=/no/such/python", &results]);
     assert_eq!(status, 1, "{page}");
-    assert!(page.contains("absent: PostgreSQL: it was left out"), "{page}");
-    assert!(page.contains("absent: Python and its libraries: /no/such/python could not be started"), "{page}");
+    assert!(page.contains("PostgreSQL was absent: it was left out"), "{page}");
+    assert!(page.contains("Python with its libraries was absent: /no/such/python could not be started"), "{page}");
     assert!(page.contains("column-count: a row in the time of Polars: not judged"), "{page}");
     let run = kept(folder.path(), "scan");
     assert!(run.findings.iter().any(|finding| finding.message.starts_with("PostgreSQL was absent: ")), "{run:?}");
@@ -47,13 +48,15 @@ fn a_library_that_counts_otherwise_ends_the_comparison() {
 fn a_slow_library_is_beaten_and_one_that_is_missing_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let expected = {
-        let page = short_with(&["--without-postgres", "--python=/no/such/python"]).page;
-        let (_, behind) = page.split_once("all-pass ").expect("an answer");
-        behind.split(',').next().and_then(|count| count.parse().ok()).expect("a count")
+        let results = format!("--results={}", folder.path().join("results").display());
+        short_with(&["--without-postgres", "--python=/no/such/python", &results]);
+        let run = kept(&folder.path().join("results"), "scan");
+        run.subject["answer_all-pass"].as_u64().expect("an answer")
     };
     let page = short_with(&["--without-postgres", &python_that_counts(folder.path(), expected)]).page;
-    assert!(page.contains("id > 0: times as fast as `Polars, query`") && page.contains("at least 2.00: met"), "{page}");
-    assert!(page.contains("absent: DuckDB: not installed"), "{page}");
+    assert!(page.contains("against `Polars, query`"), "{page}");
+    assert!(!page.contains("id > 0: times as fast as the quickest library: "), "a finding of a missed bar: {page}");
+    assert!(page.contains("DuckDB was absent: not installed"), "{page}");
 }
 
 #[test]
@@ -68,9 +71,35 @@ fn postgres_counts_as_the_engine_does_by_all_three_paths() {
 #[test]
 fn the_libraries_of_this_machine_count_as_the_engine_does() {
     let page = short_with(&["--without-postgres"]).page;
-    if page.contains("absent: NumPy") || page.contains("absent: Python") {
+    if page.contains("NumPy was absent") || page.contains("Python with its libraries was absent") {
         println!("skipped: Python has no NumPy");
         return;
     }
     assert!(page.contains("NumPy, whole arrays"), "{page}");
+}
+
+#[test]
+fn readpath_shows_and_compares_two_kept_results() {
+    let Some(readpath) = readpath() else {
+        println!("skipped: readpath is not built next to the contests: cargo build -p readpath");
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = ["before", "after"].map(|name| {
+        let results = folder.path().join(name);
+        let option = format!("--results={}", results.display());
+        short_with(&["--without-postgres", "--python=/no/such/python", &option]);
+        kept_file(&results, "scan").display().to_string()
+    });
+    let say = |words: &[&str]| {
+        let output = Command::new(&readpath).args(words).env("HOME", folder.path()).output().expect("readpath");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text").split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let shown = say(&["show", &files[0]]);
+    assert!(shown.contains("readpath column-scan") && shown.contains("The bars: "), "{shown}");
+    let compared = say(&["compare", &files[0], &files[1], "--format=json"]);
+    assert!(compared.contains("row_time") && compared.contains("two threads in one"), "{compared}");
+    let only = |side: &str| compared.split(side).nth(1).is_some_and(|rest| rest.starts_with("\": []"));
+    assert!(only("only_before") && only("only_after"), "a case without its like: {compared}");
 }

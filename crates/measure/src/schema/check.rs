@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 
 use super::spec::{Experiment, Spec};
-use super::{calibrate, counters, disk, join, ladder, lio, null, own_cost, profile, roundtrip, scan};
+use super::{
+    calibrate, contest, counters, disk, join, ladder, lio, null, own_cost, profile, roundtrip, scan,
+};
 use crate::metric::Metric;
 use crate::run::Run;
 use crate::unit::Unit;
 
 /// All experiments.
-pub const EXPERIMENTS: [&Experiment; 10] = [
+pub const EXPERIMENTS: [&Experiment; 11] = [
     &ladder::EXPERIMENT,
     &disk::EXPERIMENT,
     &roundtrip::EXPERIMENT,
@@ -20,11 +22,15 @@ pub const EXPERIMENTS: [&Experiment; 10] = [
     &counters::EXPERIMENT,
     &profile::EXPERIMENT,
     &null::EXPERIMENT,
+    &contest::EXPERIMENT,
 ];
 
-/// The experiment of this name.
+/// The experiment of this name; a name in the table that ends in `*` stands for all that begin so.
 pub fn experiment(name: &str) -> Option<&'static Experiment> {
-    EXPERIMENTS.into_iter().find(|experiment| experiment.name == name)
+    EXPERIMENTS.into_iter().find(|experiment| match experiment.name.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning),
+        None => experiment.name == name,
+    })
 }
 
 /// The specification of a metric of any experiment, by its name and unit.
@@ -107,6 +113,14 @@ mod tests {
             ["lio has no metric getz in count", "lio has no metric lio in s", "lio has no parameter row_lenght"];
         assert_eq!(check(&run("lio", case)), complaints);
         assert_eq!(check(&run("oil", Case::default())), ["there is no experiment oil"]);
+    }
+
+    #[test]
+    fn every_contest_is_known_and_keeps_to_one_table() {
+        let mut case = Case::new([contest::parameters::CONTENDER.of("fio")].into_iter().collect());
+        case.metrics = vec![contest::IOPS.single("fio", 5.0), contest::bar(Unit::Ratio).single("pairs", 1.0)];
+        assert!(check(&run("contest-fio", case.clone())).is_empty());
+        assert_eq!(check(&run("contest", case)), ["there is no experiment contest"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 pub mod calibrate;
 pub mod check;
 pub mod conditions;
+pub mod contest;
 pub mod counters;
 pub mod disk;
 pub mod document;

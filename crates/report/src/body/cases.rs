@@ -24,7 +24,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 }
 
 /// From the smallest to the 90th percentile, or to the largest where there are too few samples for one.
-fn range(metric: &Metric) -> String {
+pub(super) fn range(metric: &Metric) -> String {
     let statistics = &metric.statistics;
     let high = statistics.p90.unwrap_or(statistics.max);
     let text = || format!("{}–{}", with_unit(statistics.min, metric.unit), with_unit(high, metric.unit));

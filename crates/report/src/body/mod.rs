@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod cases;
+mod contest;
 mod counters;
 mod disk;
 mod findings;
@@ -14,7 +15,7 @@ mod roundtrip;
 mod scan;
 mod subjects;
 
-use measure::Run;
+use measure::{Run, schema};
 
 use crate::page::{Page, Section};
 
@@ -40,6 +41,7 @@ const BODIES: &[Body] = &[
     body("scan", scan::sections),
     body("join", join::sections),
     body("calibrate", calibrate::sections),
+    body("contest-*", contest::sections),
     Body { gives: profile::gives, ..body("profile", profile::sections) },
 ];
 
@@ -50,7 +52,8 @@ const NO_CASE: &str = "No case was finished.";
 
 /// The page of a run.
 pub(crate) fn page(run: &Run) -> Page {
-    let body = BODIES.iter().find(|body| body.experiment == run.experiment).unwrap_or(&OTHER);
+    let name = schema::experiment(&run.experiment).map_or("", |experiment| experiment.name);
+    let body = BODIES.iter().find(|body| body.experiment == name).unwrap_or(&OTHER);
     let mut sections = vec![head::head(run)];
     if run.cases.is_empty() {
         sections.push(Section::Text(NO_CASE.into()));

@@ -1,0 +1,197 @@
+//! What all contests have in common: the pairs of turns, the bars, the run that is shown and kept, and the exit code.
+
+use std::io::{self, IsTerminal, Write};
+
+use measure::run::SCHEMA;
+use measure::{Finding, Parameters, Run};
+use report::Style;
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::bars::{Bar, Outcome, overall};
+use crate::interruption::Interruption;
+use crate::ledger::Ledger;
+use crate::options::Options;
+use crate::results::keep;
+use crate::turn_order::order;
+
+/// Fewest pairs that make a result.
+const PAIRS_OF_A_RESULT: u64 = 5;
+
+/// How a page is shown and kept: wide enough for what a bar is called.
+const STYLE: Style = Style { width: 120, color: false, unicode: true };
+
+/// A contest under way.
+pub(crate) struct Conductor {
+    name: &'static str,
+    pairs: u64,
+    run: Run,
+    bars: Vec<Bar>,
+    /// What the contenders needed so far.
+    pub(crate) ledger: Ledger,
+    /// Whether ^C was pressed.
+    pub(crate) interruption: Interruption,
+}
+
+/// One contender's turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn {
+    /// Which pair, counted from 0.
+    pub(crate) pair: u64,
+    /// Which contender, counted from 0.
+    pub(crate) contender: usize,
+    /// Whether it is the last turn of the pair.
+    pub(crate) is_last: bool,
+}
+
+impl Conductor {
+    /// A contest of this many pairs, begun now on this machine; `what` says in a sentence what is compared.
+    pub(crate) fn begin(name: &'static str, pairs: u64, what: String) -> Result<Conductor, String> {
+        let run = Run {
+            schema: SCHEMA.into(),
+            id: Uuid::now_v7().to_string(),
+            command: std::env::args().collect(),
+            started: jiff::Timestamp::now().to_string(),
+            finished: None,
+            host: sys::host::describe(),
+            own_cost: Vec::new(),
+            experiment: format!("contest-{name}"),
+            subject: Parameters::from_iter([("kind".to_string(), "contest".into())]),
+            cases: Vec::new(),
+            findings: vec![Finding::info("compared", what)],
+        };
+        let interruption = Interruption::listen()?;
+        Ok(Conductor { name, pairs, run, bars: Vec::new(), ledger: Ledger::default(), interruption })
+    }
+
+    /// Records what is compared, in words or numbers.
+    pub(crate) fn describe(&mut self, key: &str, value: impl Into<Value>) {
+        self.run.subject.insert(key.into(), value.into());
+    }
+
+    /// Records why a contender is absent.
+    pub(crate) fn absent(&mut self, contender: &str, reason: &str) {
+        self.run.findings.push(Finding::info("contender-absent", format!("{contender} was absent: {reason}.")));
+    }
+
+    /// Records what is worth knowing beyond the figures.
+    pub(crate) fn note(&mut self, id: &str, sentence: String) {
+        self.run.findings.push(Finding::info(id, sentence));
+    }
+
+    /// Records the answers that all contenders gave.
+    pub(crate) fn describe_answers(&mut self) {
+        let answers = self.ledger.answers().map(|(question, answer)| (format!("answer_{question}"), answer.into()));
+        self.run.subject.extend(answers.collect::<Vec<_>>());
+    }
+
+    /// Gives every contender its turn in every pair. The order turns around from pair to pair.
+    pub(crate) fn pairs(
+        &mut self,
+        title: &str,
+        contenders: usize,
+        mut take: impl FnMut(Turn, &mut Ledger) -> Result<(), String>,
+    ) -> Result<(), String> {
+        for pair in 0..self.pairs {
+            progress(&format!("{title}: pair {} of {}", pair + 1, self.pairs));
+            for (place, contender) in order(pair, contenders).into_iter().enumerate() {
+                self.interruption.check()?;
+                take(Turn { pair, contender, is_last: place + 1 == contenders }, &mut self.ledger)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds bars.
+    pub(crate) fn judge(&mut self, bars: impl IntoIterator<Item = Bar>) {
+        self.bars.extend(bars);
+    }
+
+    /// Shows the run, keeps it where `--results` says, and gives the exit code: 1 when a bar was missed or could not
+    /// be judged and `--fail-on-miss` was given.
+    pub(crate) fn conclude(mut self, options: &Options, out: &mut dyn Write) -> Result<u8, String> {
+        if self.pairs < PAIRS_OF_A_RESULT {
+            let trial = format!("Fewer than {PAIRS_OF_A_RESULT} pairs: a trial, not a result.");
+            self.run.findings.push(Finding::warning("trial", trial));
+        }
+        let (name, all_met) = (self.name, self.bars.iter().all(|bar| bar.outcome() == Outcome::Met));
+        let run = self.finish();
+        let page = report::render(&run, &STYLE);
+        write(out, &page)?;
+        if let Some(folder) = &options.results {
+            let kept = keep(folder, name, &run, &page)?;
+            write(out, &format!("kept in {}\n", kept.display()))?;
+        }
+        Ok(u8::from(options.fail_on_miss && !all_met))
+    }
+
+    /// Shows what was measured where there is no bar.
+    pub(crate) fn show(self, out: &mut dyn Write) -> Result<u8, String> {
+        write(out, &report::render(&self.finish(), &STYLE)).map(|()| 0)
+    }
+
+    fn finish(mut self) -> Run {
+        self.run.cases = self.ledger.cases();
+        self.run.cases.extend(self.bars.iter().map(Bar::case));
+        self.run.findings.extend(self.bars.iter().filter_map(Bar::finding));
+        if !self.bars.is_empty() {
+            self.run.findings.push(Finding::info("answer-bars", overall(&self.bars)));
+        }
+        self.run.finished = Some(jiff::Timestamp::now().to_string());
+        self.run
+    }
+}
+
+fn write(out: &mut dyn Write, text: &str) -> Result<(), String> {
+    out.write_all(text.as_bytes()).map_err(|error| format!("the page could not be written: {error}"))
+}
+
+/// One line on standard error, where a person may be waiting.
+#[allow(clippy::print_stderr, reason = "a contest is a program for people")]
+pub(crate) fn progress(sentence: &str) {
+    if io::stderr().is_terminal() {
+        eprintln!("{sentence}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bars::{Judged, Wanted};
+    use measure::schema::check;
+    use measure::schema::contest::IOPS;
+    use measure::{Statistics, Unit};
+
+    fn bar(name: &str, measured: Result<f64, String>) -> Bar {
+        let judged = Judged { wanted: Wanted::AtLeast(0.97), word: "slower", unit: Unit::Ratio };
+        Bar::new(name, judged, measured.map(Statistics::single))
+    }
+
+    #[test]
+    fn a_missed_bar_is_a_warning_with_its_number_and_one_without_a_figure_is_not_judged() {
+        let mut conductor = Conductor::begin("fio", 3, "reads".into()).unwrap();
+        conductor
+            .pairs("reads", 2, |turn, ledger| {
+                ledger.add("reads", ["readpath", "fio"][turn.contender], &IOPS, turn.pair as f64);
+                Ok(())
+            })
+            .unwrap();
+        let absent = Err("there is no fio".into());
+        conductor.judge([bar("one", Ok(1.0)), bar("two", Ok(0.5)), bar("three", absent)]);
+        let run = conductor.finish();
+        let ids: Vec<&str> = run.findings.iter().map(|finding| finding.id.as_str()).collect();
+        assert_eq!(ids, ["compared", "bar-missed", "bar-not-judged", "answer-bars"]);
+        assert!((run.findings[1].values["missed_by"].value - 0.47).abs() < 1e-9);
+        assert_eq!(IOPS.median(&run.cases[0]), Some(1.0));
+        assert!(run.cases.len() == 5 && run.cases[4].metrics.is_empty());
+        assert_eq!(check(&run), [""; 0]);
+    }
+
+    #[test]
+    fn an_interrupted_contest_takes_no_further_turn() {
+        let mut conductor = Conductor::begin("fio", 3, "reads".into()).unwrap();
+        conductor.interruption.flag().store(true, std::sync::atomic::Ordering::Relaxed);
+        let taken = conductor.pairs("reads", 2, |_, _| Err("a turn".into()));
+        assert!(taken.unwrap_err().contains("interrupted"));
+    }
+}
