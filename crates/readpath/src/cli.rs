@@ -15,7 +15,7 @@ const EXAMPLES: &str = "\
 Examples:
   readpath ladder                what one read costs at every level of this machine
   readpath disk PATH             random and sequential reads by place
-  readpath roundtrip PATH        the way to the storage, and who answered
+  readpath roundtrip PATH        the path to the storage, and which level served each read
   readpath lio                   the cost of a block that is cached
   readpath counters -- COMMAND   what the processor did for a command
   readpath scan                  one question to the same rows by six access paths
@@ -43,7 +43,7 @@ pub(crate) fn definition() -> Command {
 /// Prints help, a version or what is wrong with the command line: 0 for what was asked for, else 2; what was asked for
 /// and could not be printed has failed like any other result.
 pub(crate) fn print_answer(answer: &clap::Error) -> ExitCode {
-    // Flushing here, not at the process's end, where nobody would hear of a full disk.
+    // Flushing here, not at the process's end, where an error such as a full disk would go unnoticed.
     let printed = answer.print().and_then(|()| io::stdout().flush());
     match printed {
         Err(error) if !answer.use_stderr() && error.kind() != io::ErrorKind::BrokenPipe => {

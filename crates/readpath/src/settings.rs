@@ -25,7 +25,7 @@ pub(crate) struct Settings {
     /// Whether a progress line on standard error would be seen.
     pub(crate) stderr_is_terminal: bool,
     /// The password for a server whose address has none, as PostgreSQL's own programs take it: on a command line
-    /// everybody on the machine could read it.
+    /// every user of the machine could read it.
     pub(crate) password: Option<String>,
     /// The proxy by way of which programs of PostgreSQL are fetched.
     pub(crate) proxy: Option<String>,

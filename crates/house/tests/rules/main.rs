@@ -196,7 +196,7 @@ fn the_test_commands_can_be_executed() {
         let metadata = fs::metadata(path).expect("a file");
         metadata.permissions().mode() & 0o111 != 0
     };
-    assert!(!is_executable(repository_root().join("Cargo.toml")), "a text that nobody runs is no command");
+    assert!(!is_executable(repository_root().join("Cargo.toml")), "a text that is not run is no command");
     for command in ["check", ".ci/run"] {
         assert!(is_executable(repository_root().join(command)), "{command} is not executable");
     }

@@ -19,7 +19,7 @@ const HEIGHTS: [(&str, u8); 17] = [
     ("dataset", 1),
     ("measure", 0),
     ("trial", 0),
-    // The rules look at files, not at code: nothing of ours is imported here, and nobody imports the rules.
+    // The rules look at files, not at code: nothing of ours is imported here, and no crate imports the rules.
     ("house", 0),
     ("fuzz", 6),
 ];

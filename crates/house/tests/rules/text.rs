@@ -56,7 +56,7 @@ pub(crate) fn meaningless_name(file: &SourceFile) -> Vec<String> {
         .collect()
 }
 
-/// Words that mark unfinished work, and words that belong to somebody's workplace rather than to the project.
+/// Words that mark unfinished work, and words that belong to a workplace rather than to the project.
 ///
 /// Each is put together here from parts, so that this file passes its own rule.
 pub(crate) fn forbidden_words() -> Vec<String> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Folders that are not ours to judge: version control and build outputs.
 const LEFT_OUT: [&str; 2] = [".git", "target"];
 
-/// Larger files are data, not text that somebody wrote.
+/// Larger files are data, not text that a person wrote.
 const TEXT_BYTES_MAX: u64 = 1 << 20;
 
 /// One file of the repository.

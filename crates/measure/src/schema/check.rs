@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::spec::{Experiment, Spec};
-use super::{
-    calibrate, contest, counters, disk, join, ladder, lio, null, own_cost, profile, roundtrip, scan,
-};
+use super::{calibrate, contest, counters, disk, join, ladder, lio, null, own_cost, profile, roundtrip, scan};
 use crate::metric::Metric;
 use crate::run::Run;
 use crate::unit::Unit;

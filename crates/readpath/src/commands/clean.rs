@@ -64,12 +64,12 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
 fn clean_private(is_rehearsal: bool) -> Result<Exit, Failure> {
     let folder = env::temp_dir();
     if is_rehearsal {
-        output::print("-- nothing is sent: directories of private servers that nobody holds would be removed\n")?;
+        output::print("-- nothing is sent: directories that private servers left behind would be removed\n")?;
         return Ok(Exit::Done);
     }
     let removed = sweep(&folder);
     let sentence = match removed.len() {
-        0 => format!("There was no private server in {} that nobody holds.", folder.display()),
+        0 => format!("No private server has left anything in {}.", folder.display()),
         1 => format!("The private server {} was removed.", removed[0].display()),
         count => format!("{count} private servers in {} were removed.", folder.display()),
     };

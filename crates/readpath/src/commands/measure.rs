@@ -82,7 +82,7 @@ fn signals() -> Result<Signals, Failure> {
 
 /// The store, proven to be writable; none where the user wants none.
 ///
-/// A store that the user named has to work. Without the one that nobody named the run is shown all the same, and the
+/// A store that the user named has to work. If the default store cannot be used, the run is shown all the same, and the
 /// finding says that it is not kept.
 fn store(context: &Context) -> Result<(Option<Store>, Option<Finding>), Failure> {
     if context.globals.no_store {

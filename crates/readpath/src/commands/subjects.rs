@@ -18,7 +18,7 @@ use crate::output;
 pub(super) struct SubjectArguments {
     /// Measure on these, in this order: engine, postgres://USER@HOST:PORT/DATABASE, postgres:18, sqlite, sqlite:FILE
     ///
-    /// The engine stands beside whatever else is named. All that is made on a server lies in a schema readpath of its
+    /// The engine is measured too, whatever else is named. All that is made on a server lies in a schema readpath of its
     /// own, which is removed at the end, after ^C and after errors. PGPASSWORD gives the password that an address does
     /// not; sslmode= and sslrootcert= behind it mean what they mean to PostgreSQL's own programs.
     ///
