@@ -12,7 +12,7 @@ pub(crate) const WHOLE_SHARE: f64 = 0.9995;
 pub(crate) struct SimulatedEvent {
     /// Name of the metric.
     pub(crate) name: &'static str,
-    /// What of it is not counted but simulated; empty, or begins with a comma.
+    /// What about it is simulated rather than counted; empty, or begins with a comma.
     pub(crate) how: &'static str,
     /// The count.
     pub(crate) count: u64,
@@ -40,7 +40,7 @@ pub(crate) fn simulated(simulated: &Simulated) -> Vec<SimulatedEvent> {
     events.filter_map(|(name, how, count)| Some(SimulatedEvent { name, how, count: count? })).collect()
 }
 
-/// The events that are absent, under the reason for it, but for those that `is_known` from elsewhere.
+/// The absent events by reason, without those that `is_known` from elsewhere.
 pub(crate) fn absences(tally: &Tally, is_known: impl Fn(&str) -> bool) -> BTreeMap<String, Vec<&'static str>> {
     let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for event in SOFTWARE_EVENTS.iter().chain(HARDWARE_EVENTS) {

@@ -77,7 +77,7 @@ impl Machine {
     }
 }
 
-/// What may change under a measurement, taken at one moment.
+/// What may change during a measurement, at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Conditions {
     at: Nanos,
@@ -93,7 +93,7 @@ pub struct Change {
     pub core_ghz: Option<(f64, f64)>,
     /// Independent additions a cycle before and after: fewer where another thread shares the core.
     pub additions: Option<(f64, f64)>,
-    /// Processor time that the hypervisor gave to others.
+    /// Processor time that the hypervisor gave to other guests.
     pub stolen: Option<Nanos>,
     /// Time between.
     pub elapsed: Nanos,
@@ -133,7 +133,7 @@ impl Change {
     }
 
     /// Share of the processors' time that the hypervisor took; `None` where too little was counted: the
-    /// kernel counts in hundredths of a second, and one tick in a short case says nothing.
+    /// kernel counts in hundredths of a second, and one tick in a short case means nothing.
     fn stolen_share(&self, cores: u64) -> Option<f64> {
         let stolen = self.stolen.filter(|stolen| *stolen > Nanos::from_millis(20))?;
         Some(stolen.as_seconds() / (self.elapsed.as_seconds() * cores as f64).max(1e-9))

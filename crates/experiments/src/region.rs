@@ -10,14 +10,14 @@ use sys::file::{Kind, Target};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 
-/// Blocks of a region that are looked at before it is measured.
+/// Blocks of a region that are sampled before it is measured.
 const SAMPLE_BLOCKS: u64 = 64;
 
 /// Share of the sample or of the range that is worth a finding.
 const SHARE_MAX: f64 = 0.01;
 
-/// Checks `span` before it is measured, and adds findings for what storage would answer without reading. Gives the
-/// share of it that was never written.
+/// Checks `span` before it is measured, and adds findings for what storage would answer without reading. Returns
+/// the share of it that was never written.
 pub fn check(
     target: &Target,
     span: Span,

@@ -7,7 +7,7 @@ use subjects::logical_reads::Cache;
 
 use crate::journal::Journal;
 
-/// How long a sample has to last, so that what surrounds it vanishes in it.
+/// How long a sample has to last, so that its own overhead is negligible.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SampleLength {
     /// At least.
@@ -50,7 +50,7 @@ impl SampleCount {
     }
 }
 
-/// Says that blocks were read in a case where all were to be cached.
+/// Reports blocks that were read in a case where all should have been cached.
 pub(crate) fn report_misses(what: &str, misses: u64, cache: Cache, journal: &mut dyn Journal) {
     if misses > 0 {
         journal.find(Finding::warning(

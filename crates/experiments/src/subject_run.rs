@@ -10,8 +10,8 @@ use crate::machine::Machine;
 
 /// What the places of a run offer an experiment.
 ///
-/// A place that the user named and that can do nothing of what is asked is a wrong command line. The engine beside it
-/// is an absence then.
+/// If a place that the user named cannot do any of what is asked, the command line is wrong. The engine that was added
+/// to it is an absence then.
 pub(crate) fn openers<'a, T: ?Sized>(
     places: &'a Places,
     offer: impl Fn(&'a dyn Place) -> Offer<'a, T>,
@@ -55,7 +55,7 @@ pub(crate) fn keep_findings<T: Subject + ?Sized>(subject: &mut T, journal: &mut 
     subject.findings().into_iter().for_each(|finding| journal.find(finding));
 }
 
-/// Describes the subjects of a run: the first as the run's own, the others beside it by their names.
+/// Describes the subjects of a run: the first as the run's own, the others under `beside` by their names.
 #[derive(Debug, Default)]
 pub(crate) struct Descriptions {
     beside: Option<Parameters>,

@@ -10,7 +10,7 @@ const ACTIVE: &str = "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_back
 /// Transactions of all databases so far, ours included. The server adds them up with some delay.
 const TRANSACTIONS: &str = "SELECT coalesce(sum(xact_commit + xact_rollback), 0)::bigint FROM pg_stat_database";
 
-/// What others did, looked at now and then between measurements.
+/// What other sessions did, sampled between measurements.
 #[derive(Clone, Debug, Default)]
 pub struct Activity {
     looks: u64,
@@ -32,7 +32,7 @@ impl Activity {
         Ok(())
     }
 
-    /// How often it was looked, and how often another session was at work.
+    /// The number of looks, and of those that found another session at work.
     pub fn looks(&self) -> (u64, u64) {
         (self.looks, self.busy_looks)
     }

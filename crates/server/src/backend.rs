@@ -1,4 +1,4 @@
-//! The processor time of the process that answers a session, where that process runs on this machine.
+//! The processor time of the process that serves a session, where that process runs on this machine.
 
 use std::fs;
 use std::thread;
@@ -9,12 +9,12 @@ use measure::Nanos;
 use crate::error::ServerError;
 use crate::session::Session;
 
-/// How long the process is given to fall asleep after its answer. Only then does the scheduler add up its time.
+/// How long the process may take to fall asleep after a statement. Only then does the scheduler add up its time.
 const SLEEP_TIMEOUT: Duration = Duration::from_millis(20);
 const ASKED_EVERY: Duration = Duration::from_micros(50);
 
-/// A query that takes some ten milliseconds of processor time, and what of it must at least be seen: a process with
-/// the right number in another container would show none.
+/// A query that takes about ten milliseconds of processor time, and how much of that the account has to show: a process
+/// with the right number in another container would show none.
 const WORK: &str = "SELECT count(*) FROM generate_series(1, 100000)";
 const WORK_AT_LEAST: Nanos = Nanos::from_millis(1);
 
@@ -28,8 +28,8 @@ pub struct BackendAccount {
 }
 
 impl BackendAccount {
-    /// The account of the process behind a session, proven to be it; `Err` holds the reason why there is none, which
-    /// is no failure.
+    /// The account of the process that serves a session, after a check that it is this one; `Err` holds the reason why
+    /// there is none, which is no failure.
     pub fn open(session: &mut Session) -> Result<Result<BackendAccount, String>, ServerError> {
         let account = BackendAccount { process: session.facts().process };
         if !session.address().is_local() {
@@ -60,7 +60,7 @@ impl BackendAccount {
     ///
     /// `/proc/PID/stat` would count in ticks of 10 ms, as long as a whole scan.
     pub fn processor_time(&self) -> Result<Nanos, String> {
-        // A rehearsal has no process, and nothing takes time there.
+        // A dry run has no process, and nothing takes time there.
         if self.process == 0 {
             return Ok(Nanos::ZERO);
         }
@@ -70,7 +70,7 @@ impl BackendAccount {
         }
         let path = format!("/proc/{}/schedstat", self.process);
         let text = fs::read_to_string(&path).map_err(|error| format!("{path} cannot be read: {error}"))?;
-        processor_time_of(&text).ok_or_else(|| format!("{path} says `{}`, no processor time", text.trim()))
+        processor_time_of(&text).ok_or_else(|| format!("{path} holds `{}`, no processor time", text.trim()))
     }
 
     fn is_running(&self) -> bool {

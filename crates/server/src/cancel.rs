@@ -1,4 +1,4 @@
-//! ^C while the server works: a thread that watches the flag and has the statement under way cancelled.
+//! ^C while the server works: a thread watches the flag and cancels the statement under way.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,8 +8,8 @@ use std::time::Duration;
 use postgres::CancelToken;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// How often the flag is looked at: a look takes some microseconds on another processor, so that it takes a
-/// ten-thousandth of one.
+/// How often the thread looks at the flag: a look takes some microseconds on another processor, a ten-thousandth of
+/// its time.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Watches the flag until it is dropped.
@@ -30,7 +30,7 @@ impl Canceller {
         let is_ended = Arc::clone(&ended);
         let thread = thread::Builder::new().name("canceller".into()).spawn(move || {
             while !is_ended.load(Ordering::Relaxed) {
-                // Again and again: a cancellation that comes between two statements ends neither.
+                // Repeatedly: a cancellation that arrives between two statements ends neither.
                 if stop.load(Ordering::Relaxed) {
                     // A server that cannot be reached has nothing to cancel.
                     let _ = token.cancel_query(connector.clone());
@@ -47,7 +47,7 @@ impl Drop for Canceller {
         self.ended.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // The thread does nothing that could panic, and its end is all that matters here.
+            // The thread cannot panic, and only its end matters here.
             let _ = thread.join();
         }
     }

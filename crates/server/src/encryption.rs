@@ -1,7 +1,7 @@
 //! Encryption of a connection, as `sslmode` and `sslrootcert` of an address ask for it.
 //!
 //! The words mean what they mean to libpq (PostgreSQL's documentation, "SSL Support": protection provided in different
-//! modes), but that `verify-ca` and `verify-full` without a file of authorities trust those of the system.
+//! modes), except that `verify-ca` and `verify-full` without a file of authorities trust those of the system.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,16 +19,16 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 /// What a server has to prove.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Proof {
-    /// Nothing: who listens is kept out, who stands between is not.
+    /// Nothing: this keeps eavesdroppers out, but no machine in the middle.
     #[default]
     None,
-    /// That an authority knows it.
+    /// That an authority vouches for it.
     Authority,
-    /// That an authority knows it by the name in the address.
+    /// That an authority vouches for it under the name in the address.
     Name,
 }
 
-/// What is asked of the way to a server.
+/// What an address asks of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Encryption {
     proof: Proof,
@@ -37,7 +37,7 @@ pub(crate) struct Encryption {
 }
 
 impl Encryption {
-    /// Takes from an address what the driver does not know, and gives it the rest.
+    /// Takes the parameters that the driver does not know from an address, and returns the address without them.
     pub(crate) fn split_off(url: &str) -> (String, Encryption) {
         let Some((place, query)) = url.split_once('?') else { return (url.into(), Encryption::default()) };
         let mut asked = Encryption::default();
@@ -66,7 +66,7 @@ impl Encryption {
         (if rest.is_empty() { place.into() } else { format!("{place}?{rest}") }, asked)
     }
 
-    /// What makes an encrypted connection of a plain one. Errors where the authorities cannot be read.
+    /// The connector that encrypts a connection. Errors where the authorities cannot be read.
     pub(crate) fn connector(&self) -> Result<MakeRustlsConnect, String> {
         let provider = Arc::new(ring::default_provider());
         let authorities = match &self.authorities {
@@ -147,7 +147,7 @@ struct AsAsked {
     /// None where nothing has to be proved.
     inner: Option<Arc<dyn ServerCertVerifier>>,
     proof: Proof,
-    /// Those that the user named. One of them may be the server's own certificate, signed by nobody else.
+    /// Those that the user named. One of them may be the server's own self-signed certificate.
     authorities: Vec<CertificateDer<'static>>,
     provider: Arc<CryptoProvider>,
 }
@@ -169,7 +169,7 @@ impl ServerCertVerifier for AsAsked {
             return Ok(ServerCertVerified::assertion());
         }
         match inner.verify_server_cert(end_entity, intermediates, name, ocsp_response, now) {
-            // The name is looked at last: all else is as it should be.
+            // The verifier checks the name last: everything else is as it should be.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if self.proof == Proof::Authority => Ok(ServerCertVerified::assertion()),

@@ -17,11 +17,11 @@ pub enum ServerError {
     #[error("{0}")]
     Place(String),
     /// The host does not respond.
-    #[error("{server} does not answer: {reason}; see whether the server runs and listens there")]
+    #[error("{server} does not respond: {reason}; see whether the server runs and listens there")]
     Unreachable {
         /// The server's address, without its password.
         server: String,
-        /// What the system says.
+        /// The system's message.
         reason: String,
     },
     /// The server responds and refuses the connection.
@@ -29,15 +29,15 @@ pub enum ServerError {
     Refused {
         /// The server's address, without its password.
         server: String,
-        /// What the server says.
+        /// The server's message.
         reason: String,
-        /// What to do, with the mark before it.
+        /// What to do, with its punctuation before it.
         advice: &'static str,
     },
     /// No connection is encrypted as the server or the user asks for.
     #[error(
-        "{server} cannot be reached as it or its address asks for: {reason}; sslmode= and sslrootcert= behind the \
-        address say whether a connection is encrypted, and which authority has to vouch for the server"
+        "{server} cannot be reached as it or its address asks for: {reason}; sslmode= and sslrootcert= after the \
+        address set whether a connection is encrypted, and which authority has to vouch for the server"
     )]
     Encryption {
         /// The server's address, without its password.
@@ -45,12 +45,12 @@ pub enum ServerError {
         /// What is in the way.
         reason: String,
     },
-    /// Older than what is known.
+    /// Older than the versions that are known.
     #[error("{server} is PostgreSQL {version}: versions from 13 on are known")]
     Version {
         /// The server's address, without its password.
         server: String,
-        /// What the server says.
+        /// Its version.
         version: String,
     },
     /// A pooler stands between and hands out another session for each transaction.
@@ -78,7 +78,7 @@ pub enum ServerError {
     TooLong {
         /// The statement, shortened.
         statement: String,
-        /// How long it could have taken.
+        /// The time limit.
         limit: Duration,
     },
     /// A lock was not granted.
@@ -98,19 +98,19 @@ pub enum ServerError {
     Statement {
         /// The statement, shortened.
         statement: String,
-        /// What the server says.
+        /// The server's message.
         reason: String,
         /// The server's code for it.
         code: String,
     },
-    /// A statement gave another answer than it must.
+    /// A statement returned something else than it must.
     #[error("`{statement}` answered `{answer}`, where {wanted} was expected")]
     Answer {
         /// The statement, shortened.
         statement: String,
-        /// What came.
+        /// What it returned.
         answer: String,
-        /// What was to come, in words.
+        /// What it should have returned, in words.
         wanted: &'static str,
     },
     /// The plan of a statement cannot be read.
@@ -142,7 +142,7 @@ pub enum ServerError {
          database, or have its owner rename it"
     )]
     ForeignSchema {
-        /// How that shows.
+        /// What shows that.
         reason: String,
     },
     /// Another run is at work in the same database.
@@ -178,17 +178,17 @@ impl ServerError {
         matches!(self, ServerError::Stopped)
     }
 
-    /// Whether the connection is of no more use, while the server may be.
+    /// Whether the connection has ended; the server may still run.
     pub fn is_gone(&self) -> bool {
         matches!(self, ServerError::Gone { .. })
     }
 
-    /// An answer that is not what it must be.
+    /// A statement returned something else than it must.
     pub fn answer(statement: &str, answer: &str, wanted: &'static str) -> ServerError {
         ServerError::Answer { statement: shortened(statement), answer: shortened(answer), wanted }
     }
 
-    /// Why no connection came about.
+    /// Why connecting failed.
     pub(crate) fn connecting(server: String, error: &postgres::Error) -> ServerError {
         let Some(answer) = error.as_db_error() else {
             let reason = innermost(error);
@@ -249,7 +249,7 @@ impl ServerError {
     }
 }
 
-/// A statement on one line, with its end left out where it is long.
+/// A statement on one line, cut where it is long.
 fn shortened(statement: &str) -> String {
     let line = one_line(statement);
     match line.char_indices().nth(STATEMENT_CHARACTERS) {
@@ -258,7 +258,7 @@ fn shortened(statement: &str) -> String {
     }
 }
 
-/// The innermost reason of an error: the ones around it only say that there was one.
+/// The innermost reason of an error: the outer ones only report that there was one.
 fn innermost(error: &postgres::Error) -> String {
     let mut reason: &dyn std::error::Error = error;
     while let Some(inner) = reason.source() {

@@ -1,13 +1,13 @@
-//! What EXPLAIN says of a statement, in the JSON of versions 13 to 19.
+//! What EXPLAIN reports about a statement, in the JSON of versions 13 to 19.
 //!
-//! Counts of a node contain those of the nodes below it. Keys that a version does not know are absent, never 0, but
-//! for blocks: there EXPLAIN leaves nothing out once it was asked for buffers.
+//! Counts of a node contain those of the nodes below it. Keys that a version does not know are absent, never 0, except
+//! for blocks: with BUFFERS, EXPLAIN omits none of them.
 
 use serde_json::Value;
 
 use crate::error::ServerError;
 
-/// The plan of a statement and what carrying it out took.
+/// The plan of a statement and what its execution took.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// The topmost step, whose counts are those of the whole.
@@ -16,7 +16,7 @@ pub struct Plan {
     pub planning_ms: Option<f64>,
     /// Blocks that planning asked for.
     pub planning: Option<Buffers>,
-    /// Milliseconds of carrying it out, without planning and without sending rows; `None` without ANALYZE.
+    /// Milliseconds of execution, without planning and without sending rows; `None` without ANALYZE.
     pub execution_ms: Option<f64>,
 }
 
@@ -35,7 +35,7 @@ pub struct Node {
     pub planned_rows: Option<f64>,
     /// Rows of one loop on average; `None` without ANALYZE.
     pub rows: Option<f64>,
-    /// How often it was done; `None` without ANALYZE.
+    /// How often it ran; `None` without ANALYZE.
     pub loops: Option<f64>,
     /// Milliseconds of one loop on average; `None` without the clock at every step.
     pub total_ms: Option<f64>,
@@ -45,7 +45,7 @@ pub struct Node {
     pub read_ms: Option<f64>,
     /// Heap blocks that a bitmap scan found exactly.
     pub exact_heap_blocks: Option<u64>,
-    /// Rows that an index-only scan had to look for in the table.
+    /// Rows that an index-only scan had to look up in the table.
     pub heap_fetches: Option<u64>,
     /// Other processes that were started for it.
     pub workers: Option<u64>,
@@ -60,7 +60,7 @@ pub struct Buffers {
     pub hits: u64,
     /// Asked of the operating system, which may have had them in its page cache.
     pub reads: u64,
-    /// Changed, which reading does where it notes down that a row is visible.
+    /// Changed: a read does this where it records that a row is visible.
     pub dirtied: u64,
     /// Written out to make room.
     pub written: u64,
@@ -74,15 +74,15 @@ impl Buffers {
 }
 
 impl Plan {
-    /// A plan of one step with these blocks, for rehearsals.
+    /// A plan of one step with these blocks, for dry runs.
     pub fn assumed(kind: &str, buffers: Buffers) -> Plan {
         let top = Node { kind: kind.into(), buffers: Some(buffers), ..Node::default() };
         Plan { top, execution_ms: Some(0.0), ..Plan::default() }
     }
 
-    /// The blocks of the whole; an error where EXPLAIN was not asked for them.
+    /// The blocks of the whole plan; an error without BUFFERS.
     pub fn buffers(&self) -> Result<Buffers, ServerError> {
-        self.top.buffers.ok_or_else(|| ServerError::Plan("it tells no `Shared Hit Blocks`".into()))
+        self.top.buffers.ok_or_else(|| ServerError::Plan("it has no `Shared Hit Blocks`".into()))
     }
 }
 
@@ -106,8 +106,8 @@ impl Node {
     }
 }
 
-/// Reads the document that `EXPLAIN (FORMAT JSON)` gives: a list of one plan. A text that is none is an error; a
-/// nesting that no query has is refused by the reader of JSON.
+/// Reads the document that `EXPLAIN (FORMAT JSON)` gives: a list of one plan. Any other text is an error; the JSON
+/// reader refuses a nesting deeper than any query has.
 pub fn parse(text: &str) -> Result<Plan, ServerError> {
     let document: Value = serde_json::from_str(text).map_err(|error| ServerError::Plan(error.to_string()))?;
     let statement = document.get(0).unwrap_or(&document);
@@ -138,7 +138,7 @@ fn node(value: &Value) -> Result<Node, ServerError> {
         loops: quantity(value, "Actual Loops"),
         total_ms: quantity(value, "Actual Total Time"),
         buffers: buffers(value),
-        // The first name is that of 17 and later, the second that of 16 and before.
+        // Version 17 renamed it from the second name to the first.
         read_ms: quantity(value, "Shared I/O Read Time").or_else(|| quantity(value, "I/O Read Time")),
         exact_heap_blocks: count(value, "Exact Heap Blocks"),
         heap_fetches: count(value, "Heap Fetches"),
@@ -180,7 +180,7 @@ mod tests {
         "Planning": {"Shared Hit Blocks": 3, "Shared Read Blocks": 0}, "Planning Time": 0.1, "Execution Time": 1.5}]"#;
 
     #[test]
-    fn blocks_are_those_of_the_plan_and_not_of_its_making() {
+    fn blocks_are_those_of_execution_and_not_of_planning() {
         let plan = parse(PLAN).unwrap();
         assert_eq!(plan.buffers().unwrap().gets(), 122);
         assert_eq!(plan.planning.map(Buffers::gets), Some(3));
@@ -212,7 +212,7 @@ mod tests {
         }
     }
 
-    /// The folder of plans from other people's servers, beside the repository.
+    /// The folder of plans from other servers, next to the repository.
     fn golden() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/postgres")
     }
@@ -232,7 +232,7 @@ mod tests {
         let mut found = Vec::new();
         documents(&golden(), &mut found);
         if found.is_empty() {
-            println!("skipped: there are no plans beside the repository");
+            println!("skipped: there are no plans next to the repository");
             return;
         }
         for path in found {

@@ -8,7 +8,7 @@ pub(crate) const OLDEST: u32 = 130_000;
 /// The version that a dry run assumes.
 const ASSUMED_VERSION: u32 = 180_000;
 
-/// One row with everything that every version since 13 shows to every user.
+/// One row with what every version since 13 shows to all users.
 pub(crate) const QUESTION: &str = "SELECT current_setting('server_version_num'), current_setting('server_version'), \
     current_database(), current_user, pg_backend_pid(), current_setting('block_size'), \
     pg_size_bytes(current_setting('shared_buffers')), pg_is_in_recovery(), \
@@ -41,7 +41,7 @@ pub struct ServerFacts {
     pub may_create: bool,
     /// Whether we see the statistics of other users' sessions.
     pub reads_all_stats: bool,
-    /// Whether we may do anything.
+    /// Whether we may do everything.
     pub is_superuser: bool,
     /// Where its files lie on its machine; `None` where we may not see it.
     pub data_directory: Option<String>,
@@ -88,7 +88,7 @@ impl ServerFacts {
     }
 }
 
-/// The facts in the answer to [`QUESTION`]; `None` where it is another answer.
+/// The facts in the answer to [`QUESTION`]; `None` where the row has another shape.
 pub(crate) fn of_row(row: &Row) -> Option<ServerFacts> {
     let text = |at: usize| row.get(at)?.clone();
     let number = |at: usize| text(at)?.parse::<u64>().ok();

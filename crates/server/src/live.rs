@@ -18,13 +18,13 @@ pub(crate) struct Live {
     client: Client,
     canceller: Option<Canceller>,
     address: Address,
-    /// How long a statement may take, for the sentence about one that takes longer.
+    /// How long a statement may take, for the error of one that takes longer.
     limit: Duration,
     stop: Arc<AtomicBool>,
 }
 
 impl Live {
-    /// Connects, and makes sure that no pooler changes sessions under us.
+    /// Connects, and makes sure that no pooler switches sessions.
     pub(crate) fn open(address: &Address, limit: Duration, stop: Arc<AtomicBool>) -> Result<Live, ServerError> {
         let mut client = address.connect()?;
         // Before anything is set: behind a pooler it would stay set for others.
@@ -67,7 +67,7 @@ impl Link for Live {
                 // Dropping the writer ends the copy, and nothing of it stays.
                 return Err(ServerError::Stopped);
             }
-            // Why the server takes no more is in the error of the copy's end.
+            // The error of the copy's end holds the reason.
             if writer.write_all(&chunk).is_err() {
                 break;
             }

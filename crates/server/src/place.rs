@@ -1,4 +1,4 @@
-//! What stands behind `--on`: the address of a given server, or the version of a private one.
+//! What `--on` names: the address of a given server, or the version of a private one.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -24,7 +24,7 @@ const APPLICATION: &str = "readpath";
 /// The beginnings of a server's address.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
-/// What stands behind `--on`.
+/// What `--on` names.
 #[derive(Clone, Debug)]
 pub enum Place {
     /// A running server, treated as production.
@@ -112,7 +112,7 @@ impl Address {
         self
     }
 
-    /// A connection as it comes, with nothing set.
+    /// A new connection, with nothing set.
     pub(crate) fn connect(&self) -> Result<Client, ServerError> {
         let connector = self.connector()?;
         self.config.connect(connector).map_err(|error| ServerError::connecting(self.shown(), &error))
@@ -137,7 +137,7 @@ impl Address {
     pub fn shown(&self) -> String {
         let user = self.config.get_user().map_or(String::new(), |user| format!("{user}@"));
         let host = match self.config.get_hosts().first() {
-            // An `@` of a password that was not written as %40 ends the password for the driver; what is behind it is
+            // For the driver an `@` that a password contains, not written as %40, ends the password; what follows is
             // still no host name.
             Some(Host::Tcp(name)) => name.rsplit('@').next().unwrap_or_default().into(),
             Some(Host::Unix(folder)) => folder.display().to_string(),
@@ -150,7 +150,7 @@ impl Address {
 }
 
 /// A word of a command line as it may be kept and shown: the passwords of servers' addresses are left out, whether they
-/// stand before the host or behind `password=`. Several addresses may stand in one word, with commas between.
+/// stand before the host or after `password=`. Several addresses may stand in one word, with commas between.
 pub fn without_password(word: &str) -> String {
     let next = SCHEMES.iter().filter_map(|scheme| word.get(1..)?.find(&format!(",{scheme}"))).min();
     match next {
@@ -178,7 +178,7 @@ fn without_first_password(word: &str) -> String {
     }
 }
 
-/// A place without `@` may be one of which the host was forgotten: what stands for the port is then the password.
+/// Without `@` the host may have been forgotten: what stands for the port is then the password.
 fn without_word_for_port(place: &str) -> String {
     match place.split_once(':') {
         Some((name, rest)) if !rest.starts_with(|letter: char| letter.is_ascii_digit()) => name.into(),

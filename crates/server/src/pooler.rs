@@ -1,7 +1,7 @@
 //! Poolers in transaction mode: they assign a session of the server to each transaction.
 //!
-//! Behind one, what is set for the session would be set for others, and the process that is watched would not be the
-//! one that works. Such a pooler is recognised when one process serves two open connections, or two processes serve
+//! Behind one, settings of the session would reach others, and the process that is watched would not be the one that
+//! works. Such a pooler is recognised when one process serves two open connections, or two processes serve
 //! one connection.
 
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -26,13 +26,13 @@ pub(crate) const STATEMENTS: [&str; 3] = [PROCESS, BEGIN_AND_PROCESS, PROCESS];
 /// An error where a pooler in transaction mode stands between `first` and the server. Nothing is set for this.
 pub(crate) fn refuse(first: &mut Client, address: &Address) -> Result<(), ServerError> {
     let before = process(first, address)?;
-    let (tell, told) = mpsc::channel();
+    let (report, reported) = mpsc::channel();
     let (release, released) = mpsc::channel::<()>();
     let second = address.clone();
-    let spawned = thread::Builder::new().name("second session".into()).spawn(move || hold(&second, &tell, &released));
+    let spawned = thread::Builder::new().name("second session".into()).spawn(move || hold(&second, &report, &released));
     spawned.map_err(|error| ServerError::Machine(format!("no second session: {error}")))?;
-    // No second connection may be had, as where the server is full; one session is all that is needed.
-    let Ok(Some(other)) = told.recv_timeout(SECOND_TIMEOUT) else { return Ok(()) };
+    // A full server grants no second connection, and none is needed.
+    let Ok(Some(other)) = reported.recv_timeout(SECOND_TIMEOUT) else { return Ok(()) };
     let after = process(first, address)?;
     drop(release);
     if other == before || after != before {
@@ -42,13 +42,13 @@ pub(crate) fn refuse(first: &mut Client, address: &Address) -> Result<(), Server
 }
 
 /// Holds a transaction on a second connection, reports its process, and ends when it is released.
-fn hold(address: &Address, tell: &Sender<Option<String>>, released: &Receiver<()>) {
+fn hold(address: &Address, report: &Sender<Option<String>>, released: &Receiver<()>) {
     let held = address.connect().ok().and_then(|mut client| {
         let process = value(&client.simple_query(BEGIN_AND_PROCESS).ok()?)?;
         Some((client, process))
     });
     // The receiver is gone where this took too long.
-    let _ = tell.send(held.as_ref().map(|(_, process)| process.clone()));
+    let _ = report.send(held.as_ref().map(|(_, process)| process.clone()));
     let _ = released.recv();
 }
 

@@ -22,11 +22,11 @@ const MARK: &str = "made by readpath for a measurement; `readpath clean --on ...
 /// The key of the lock that a run holds as long as its session lives: the first letters of our name, and 1.
 const LOCK: &str = "1919246692, 1";
 
-/// How long a server that went away is waited for, so that what lies there can be removed.
+/// How long the removal waits for a server that went away.
 const RETURN_TIMEOUT: Duration = Duration::from_secs(10);
 const ASKED_EVERY: Duration = Duration::from_millis(200);
 
-/// How long the lock of runs is waited for.
+/// How long a run waits for the lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The comment on the schema, and whether we may do what its owner may.
@@ -59,7 +59,7 @@ impl Schema {
         if !facts.may_create {
             return Err(ServerError::NoRight { user: facts.user, database: facts.database });
         }
-        // The schema is ours from the moment in which the server may have made it: an answer can be lost.
+        // The schema is ours as soon as the server may have made it: its reply can be lost.
         let mut schema = Schema { session, tables: Vec::new(), is_there: true, leftovers };
         let made = schema.session.run(&format!("CREATE SCHEMA {SCHEMA}; COMMENT ON SCHEMA {SCHEMA} IS {}", mark()));
         match made {
@@ -76,20 +76,20 @@ impl Schema {
         &mut self.session
     }
 
-    /// Goes on by another session where the server was restarted, which ended the one before, or where nothing of it
-    /// may be left. What was set is to be set again.
+    /// Continues with another session, after a restart of the server ended the one before, or where nothing of it may
+    /// remain. The caller repeats its settings.
     pub fn reopen(&mut self) -> Result<(), ServerError> {
         self.session = self.session.another()?;
         lock(&mut self.session)
     }
 
-    /// Leaves the removal to the end of the server: for a private one, which goes with all it holds, and may not even
-    /// run any more.
+    /// Leaves the removal to the end of the server: for a private one, which goes with all it holds and may no longer
+    /// run.
     pub fn forget(&mut self) {
         self.is_there = false;
     }
 
-    /// Tables that an earlier run, which was killed, had left, and that are removed now.
+    /// How many tables of a killed run were removed at the start.
     pub fn leftovers(&self) -> usize {
         self.leftovers
     }
@@ -97,8 +97,8 @@ impl Schema {
     /// Makes an empty table of these columns, `id integer, name text`, and gives its full name. `options` are those
     /// of its storage, such as `fillfactor = 50`, or empty.
     ///
-    /// The table is not logged: it costs no space in the log and no way to a standby. Nothing is vacuumed behind our
-    /// back.
+    /// The table is not logged: it takes no space in the log and none of the traffic to a standby. No vacuum runs on it
+    /// by itself.
     pub fn create_table(&mut self, name: &str, columns: &str, options: &str) -> Result<String, ServerError> {
         let full = full_name(name);
         let options = if options.is_empty() { String::new() } else { format!(", {options}") };
@@ -130,7 +130,7 @@ impl Schema {
         }
         let tables = std::mem::take(&mut self.tables);
         let tidy = |session: &mut Session| session.abandon().and_then(|()| remove(session, Some(&tables)));
-        // A cancellation that was under way when the user's wish was taken note of ends one statement.
+        // A cancellation that was already under way ends one more statement.
         let outcome = match tidy(&mut self.session) {
             Err(ServerError::Cancelled { .. } | ServerError::Stopped) => tidy(&mut self.session),
             outcome => outcome,
@@ -149,7 +149,7 @@ impl Drop for Schema {
     }
 }
 
-/// Removes what a run that was killed left: the number of tables, `None` where there was no schema.
+/// Removes what a killed run left: the number of tables, `None` where there was no schema.
 pub fn clean(mut session: Session) -> Result<Option<usize>, ServerError> {
     lock(&mut session)?;
     session.abandon()?;
@@ -177,8 +177,8 @@ fn lock(session: &mut Session) -> Result<(), ServerError> {
     Ok(())
 }
 
-/// Removes the schema where it is there and ours, and gives the tables that were in it. A dry run assumes
-/// that it is there with the tables that are `known` to be in it, or that it is not.
+/// Removes the schema where it exists and is ours, and returns the tables that it held. A dry run assumes that it holds
+/// the tables that are `known`, or that it does not exist.
 fn remove(session: &mut Session, known: Option<&[String]>) -> Result<Option<Vec<String>>, ServerError> {
     let found = session.rows(QUESTION)?;
     if session.is_rehearsal() {
@@ -213,7 +213,7 @@ fn text(row: &Row, at: usize) -> &str {
     row.get(at).and_then(Option::as_deref).unwrap_or_default()
 }
 
-/// Removes the schema by a fresh connection, once there is one again: a server that lost a process restarts all.
+/// Removes the schema by a new connection, once there is one again: a server that lost a process restarts all others.
 fn remove_afresh(address: &Address) -> Result<(), ServerError> {
     let started = Instant::now();
     loop {
@@ -228,7 +228,7 @@ fn remove_afresh(address: &Address) -> Result<(), ServerError> {
     }
 }
 
-/// Notes what [`clean`] would send.
+/// Records what [`clean`] would send.
 pub fn rehearse_clean(address: &Address, limits: Limits, statements: Statements) -> Result<(), ServerError> {
     statements.remark("each table that carries the comment is removed as well, with DROP TABLE");
     clean(Session::rehearsal(address, limits, Arc::default(), statements)?).map(drop)

@@ -1,7 +1,7 @@
 //! One session on a server, which one of its processes serves.
 //!
-//! Statements go as simple queries: nothing is prepared, so that nothing is left behind, and a statement's cost is
-//! all of its cost. Nothing is set but in the session.
+//! Statements go as simple queries: nothing is prepared, so that nothing remains, and a statement's cost is all of its
+//! cost. Settings change in the session only.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,7 +41,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Connects, makes sure that no pooler changes sessions under us, and asks what the server is.
+    /// Connects, makes sure that no pooler switches sessions, and asks what the server is.
     ///
     /// `stop` ends the statement under way: [`ServerError::Stopped`].
     pub fn open(address: &Address, limits: Limits, stop: Arc<AtomicBool>) -> Result<Session, ServerError> {
@@ -72,7 +72,7 @@ impl Session {
     ) -> Result<Session, ServerError> {
         let (address, facts) = (address.clone(), ServerFacts::assumed());
         let mut session = Session { link, address, limits, facts, stop, in_transaction: false };
-        // Names of ours have their schema before them, and no function of a user hides one of the server's.
+        // Our own names are qualified, and no function of a user hides one of the server's.
         session.set("search_path", "pg_catalog")?;
         session.set("statement_timeout", &limits.statement.as_millis().max(1).to_string())?;
         session.set("lock_timeout", &limits.lock.as_millis().max(1).to_string())?;
@@ -110,12 +110,12 @@ impl Session {
         Arc::clone(&self.stop)
     }
 
-    /// Whether nothing is sent, and answers are what was expected.
+    /// Whether nothing is sent, and results are what the caller expects.
     pub fn is_rehearsal(&self) -> bool {
         self.link.is_recording()
     }
 
-    /// Begins a transaction; [`Session::abandon`] ends it where [`Session::commit`] is not come to.
+    /// Begins a transaction; [`Session::abandon`] ends it where [`Session::commit`] is not reached.
     pub fn begin_transaction(&mut self) -> Result<(), ServerError> {
         self.in_transaction = true;
         self.run("BEGIN")
@@ -128,18 +128,19 @@ impl Session {
         Ok(())
     }
 
-    /// From now on ^C ends no statement of this session, and no transaction is open: what is left is to tidy up.
+    /// Stops ^C from ending statements of this session and closes an open transaction, before the removal of what was
+    /// made.
     pub fn abandon(&mut self) -> Result<(), ServerError> {
         self.stop = Arc::default();
         self.link.ignore_stop();
         if std::mem::take(&mut self.in_transaction) {
             self.run("ROLLBACK")?;
         }
-        // However short statements were to be: what was made has to go.
+        // The removal may take longer than the user's limit.
         self.set("statement_timeout", &Limits::default().statement.as_millis().to_string())
     }
 
-    /// Sets a setting for this session, and for nothing else.
+    /// Sets a setting for this session only.
     pub fn set(&mut self, setting: &str, value: &str) -> Result<(), ServerError> {
         self.run(&format!("SET {setting} = {}", literal(value)))
     }
@@ -187,7 +188,7 @@ impl Session {
         self.explain_with("ANALYZE, BUFFERS, TIMING OFF", query, assumed)
     }
 
-    /// The same with options of the caller's, such as `ANALYZE, BUFFERS` with the clock, or none for the plan alone.
+    /// The same with the caller's options, such as `ANALYZE, BUFFERS` with the clock, or none for the plan alone.
     pub fn explain_with(&mut self, options: &str, query: &str, assumed: Plan) -> Result<Plan, ServerError> {
         let options = if options.is_empty() { "FORMAT JSON".into() } else { format!("{options}, FORMAT JSON") };
         let rows = self.rows(&format!("EXPLAIN ({options}) {query}"))?;
@@ -198,7 +199,7 @@ impl Session {
         explain::parse(&lines.join("\n"))
     }
 
-    /// Runs a `COPY … FROM STDIN`, feeds it what comes, and gives the number of rows; in a dry run 0.
+    /// Runs a `COPY … FROM STDIN`, feeds it the chunks, and returns the number of rows; in a dry run 0.
     pub fn copy(&mut self, statement: &str, chunks: &mut dyn Iterator<Item = Vec<u8>>) -> Result<u64, ServerError> {
         self.check_stop()?;
         self.link.copy(statement, chunks)

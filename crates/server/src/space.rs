@@ -1,11 +1,11 @@
-//! Room for tables, looked at before anything is made.
+//! Room for tables, checked before anything is made.
 
 use std::path::Path;
 
 use crate::error::ServerError;
 use crate::session::Session;
 
-/// Share of the free space that tables may take, in percent: a disk that is full stops somebody's production.
+/// Share of the free space that tables may take, in percent: a full disk stops a production server.
 const SHARE: u64 = 50;
 
 /// Free space, where it can be known.
@@ -17,7 +17,7 @@ pub enum FreeSpace {
     Unknown(&'static str),
 }
 
-/// Errors where `needed` bytes are more than half of what is free; otherwise tells what is free.
+/// Errors where `needed` bytes are more than half of what is free; otherwise returns what is free.
 pub fn check(session: &Session, needed: u64) -> Result<FreeSpace, ServerError> {
     let free = free(session);
     match (&free, &session.facts().data_directory) {
@@ -33,7 +33,7 @@ fn free(session: &Session) -> FreeSpace {
         return FreeSpace::Unknown("nothing was asked of the server");
     }
     let Some(place) = &session.facts().data_directory else {
-        return FreeSpace::Unknown("the server tells its data directory only to members of pg_read_all_settings");
+        return FreeSpace::Unknown("the server shows its data directory only to members of pg_read_all_settings");
     };
     if !session.address().is_local() {
         return FreeSpace::Unknown("the server runs on another machine");

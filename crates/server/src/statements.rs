@@ -1,7 +1,7 @@
 //! The statements of a dry run: what a run would send, in the order in which it would.
 //!
 //! A dry run takes the same path as a run. The link of its session records each statement and sends none; the session
-//! answers with what its caller expects.
+//! returns what its caller expects.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,5 +1,5 @@
-//! A given server is somebody's production: what is made there is removed on every way out, what is not ours stays, and
-//! whatever goes wrong is one sentence. Against Debian's PostgreSQL, in folders of their own.
+//! A given server is treated as production: what is made there is removed on every way out, what is not ours stays, and
+//! every failure is one sentence. Against Debian's PostgreSQL, in folders of their own.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -37,7 +37,7 @@ fn every_refused_connection_is_one_sentence() {
     assert!(refusal(&trial.url().replace("/postgres", "/no_such_db")).contains("no_such_db"));
     let encrypted = format!("{}?sslmode=require", trial.url_by_password("shop", "right"));
     assert!(refusal(&encrypted).contains("does not support TLS"));
-    assert!(refusal("postgres://me@127.0.0.1:1/db").contains("does not answer"));
+    assert!(refusal("postgres://me@127.0.0.1:1/db").contains("does not respond"));
     let _others: Vec<postgres::Client> =
         std::iter::from_fn(|| postgres::Client::connect(&trial.url_by_password("shop", "right"), postgres::NoTls).ok())
             .collect();
@@ -46,7 +46,7 @@ fn every_refused_connection_is_one_sentence() {
 }
 
 #[test]
-fn a_connection_is_encrypted_as_the_address_asks_for_and_to_nobody_else() {
+fn a_connection_is_encrypted_as_the_address_asks_for_and_to_no_other_server() {
     let Some(mut trial) = Trial::start(&[]) else { return };
     trial.run("CREATE USER shop PASSWORD 'right'");
     let Some(authority) = trial.encrypt("db.example") else { return };
@@ -60,10 +60,10 @@ fn a_connection_is_encrypted_as_the_address_asks_for_and_to_nobody_else() {
     let refused = |query: String| refusal(&format!("{address}?{query}"));
     let name = refused(format!("sslmode=verify-full&sslrootcert={authority}"));
     assert!(name.contains("not valid for") && name.contains("db.example"), "{name}");
-    // The test's authority is none of the system's.
+    // The system does not know the test's authority.
     assert!(refused("sslmode=verify-ca".into()).contains("UnknownIssuer"));
     assert!(refused("sslmode=require&sslrootcert=/no/such/file".into()).contains("/no/such/file"));
-    // A certificate that nobody else has signed vouches for itself where it is named.
+    // A self-signed certificate vouches for itself where it is named.
     let own = trial.encrypt_by_itself("localhost");
     let by_name = address.replace("127.0.0.1", "localhost");
     let named = format!("sslmode=verify-full&sslrootcert={}", own.display());
@@ -108,14 +108,14 @@ fn what_is_made_is_gone_and_nothing_else_is() {
 }
 
 #[test]
-fn a_schema_of_somebody_else_stays_as_it_is() {
+fn a_schema_of_another_user_stays_as_it_is() {
     let Some(trial) = Trial::start(&[]) else { return };
     trial.run("CREATE SCHEMA readpath; CREATE TABLE readpath.theirs (a integer)");
     let refused = |url: &str| Schema::create(open(url).unwrap()).err().unwrap().to_string();
     assert!(refused(&trial.url()).contains("did not make"));
     assert!(schema::clean(open(&trial.url()).unwrap()).unwrap_err().to_string().contains("stays as it is"));
     trial.run("DROP SCHEMA readpath CASCADE");
-    // A table of somebody else in a schema of ours, and a view of somebody else upon a table of ours.
+    // Another user's table in our schema, and another user's view on our table.
     let mut made = Schema::create(open(&trial.url()).unwrap()).unwrap();
     made.create_table("rows", "id integer", "").unwrap();
     trial.run("CREATE TABLE readpath.theirs (a integer)");

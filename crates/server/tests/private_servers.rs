@@ -1,7 +1,7 @@
 //! Private servers, started for real: Debian's 15 where it is installed, and the versions that are fetched.
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-#![allow(clippy::print_stdout, reason = "a test that cannot run says why")]
+#![allow(clippy::print_stdout, reason = "a test that cannot run prints why")]
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
@@ -18,7 +18,7 @@ use server::private::{Installation, PrivateServer, PrivateServerError, ServerSet
 /// Where Debian puts version 15.
 const DEBIAN: &str = "/usr/lib/postgresql/15";
 
-/// The variable that tells the child of a test where to make its server.
+/// The variable that names the folder in which the child of a test makes its server.
 const PARENT: &str = "READPATH_TEST_PARENT";
 
 static GO_ON: AtomicBool = AtomicBool::new(false);
@@ -134,7 +134,7 @@ fn an_ordinary_user_starts_a_server_too() {
 #[test]
 fn programs_that_the_servers_user_cannot_reach_are_laid_into_its_directory() {
     if !geteuid().is_root() {
-        println!("skipped: only root's server runs as somebody else");
+        println!("skipped: only root's server runs as another user");
         return;
     }
     let Some(installation) = fetched(18) else { return };
@@ -148,7 +148,7 @@ fn programs_that_the_servers_user_cannot_reach_are_laid_into_its_directory() {
     lives_and_dies(&Installation::of(18, &source, &GO_ON).unwrap());
 }
 
-/// What `nothing_is_left_after_a_kill` kills: it starts a server, tells where, and waits for its end.
+/// What `nothing_is_left_after_a_kill` kills: it starts a server, prints where, and waits for its end.
 #[test]
 #[ignore = "the child of another test"]
 fn holds_a_server() {
@@ -195,7 +195,7 @@ fn a_setting_that_the_version_does_not_know_is_said_in_one_sentence_and_nothing_
     assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
 }
 
-/// Segments of shared memory that nobody uses, and whose maker is gone: what a killed server leaves.
+/// Segments of shared memory that no process uses, and whose maker is gone: what a killed server leaves.
 fn orphans() -> Vec<String> {
     let listed = fs::read_to_string("/proc/sysvipc/shm").unwrap();
     let is_orphan = |line: &&str| {
@@ -247,7 +247,7 @@ fn a_server_of_18_takes_its_io_method_and_direct_reads_from_its_settings() {
 #[test]
 fn a_folder_closed_to_the_servers_user_is_named_and_nothing_stays() {
     if !geteuid().is_root() {
-        return println!("skipped: only root starts a server as somebody else");
+        return println!("skipped: only root starts a server as another user");
     }
     let Some(installation) = debian() else { return };
     let parent = folder();

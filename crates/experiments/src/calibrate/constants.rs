@@ -17,7 +17,7 @@ use crate::error::ExperimentError;
 use crate::journal::Journal;
 
 /// Percent of the blocks that are cached. What lies between nothing and everything is measured, and computed from both
-/// ends beside it.
+/// ends as well.
 const SHARES: [u32; 5] = [0, 50, 90, 99, 100];
 
 /// What the planner takes for the memory of the server and its operating system.

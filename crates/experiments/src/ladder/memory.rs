@@ -7,6 +7,7 @@ use measure::quantity::{format_nanos, size_in_words};
 use measure::schema::ladder;
 use measure::schema::ladder::parameters::{BLOCK_SIZE, FOOTPRINT, HUGE_BYTES, PAGES};
 use measure::{Case, Finding, Nanos};
+use subjects::huge_pages;
 use sys::host;
 use sys::memory::{Chase, Pages, Stream};
 
@@ -116,17 +117,9 @@ fn chase(steps: &Steps<'_>, footprint: usize, pages: Pages) -> Result<Option<Cha
 }
 
 pub(super) fn report_huge(name: &str, footprint: usize, huge: Option<u64>, journal: &mut dyn Journal) {
-    let wanted = footprint as u64 / 2;
-    if footprint >= sys::memory::HUGE_PAGE && huge.is_none_or(|bytes| bytes < wanted) {
-        journal.find(Finding::warning(
-            "huge-pages-not-granted",
-            format!(
-                "Rung {name} needs 2 MiB pages, but the system granted {} of {}: its cost includes TLB misses. \
-                 Set /sys/kernel/mm/transparent_hugepage/enabled to madvise or always.",
-                huge.map_or("an unknown part".into(), size_in_words),
-                size_in_words(footprint as u64)
-            ),
-        ));
+    if footprint >= sys::memory::HUGE_PAGE {
+        let finding = huge_pages::not_granted(&format!("Rung {name}"), footprint as u64, huge, "its latency");
+        finding.into_iter().for_each(|finding| journal.find(finding));
     }
 }
 

@@ -1,5 +1,5 @@
 //! `readpath calibrate` as a user calls it, on real servers: constants have their intervals, every query is judged, and
-//! nothing stays on a server that is somebody's.
+//! nothing stays on a given server.
 
 use std::process::Command;
 use std::thread;
@@ -24,7 +24,7 @@ fn median(case: &Value, name: &str) -> Option<f64> {
     metrics.iter().find(|metric| metric["name"] == name)?["median"].as_f64()
 }
 
-/// Every constant that has a value has a positive one between the ends of its interval; one that has none is told.
+/// Every constant that has a value has a positive one between the ends of its interval; a finding explains each one without a value.
 fn check_constants(document: &Value, shares: usize) {
     let of = |name: &str| {
         let is_it = move |case: &&Value| case["parameters"]["constant"] == name;
@@ -110,7 +110,7 @@ fn a_private_server_is_made_cold_and_its_page_ends_with_statements() {
 }
 
 #[test]
-fn a_rehearsal_sends_nothing_and_removes_what_it_would_make() {
+fn a_dry_run_sends_nothing_and_removes_what_it_would_make() {
     let Some(trial) = Trial::start(&["log_statement=all"]) else { return };
     let before = trial.log().len();
     let output = User::new().run(&format!("calibrate --on {} --dry-run", trial.url()));
@@ -141,7 +141,7 @@ fn what_cannot_be_is_one_sentence_and_leaves_nothing() {
     let user = User::new();
     let refused = |words: &str, code: i32| user.refused(&format!("calibrate {words}"), code);
     assert!(refused("", 2).contains("--on"));
-    assert!(refused("--on postgres://me@127.0.0.1:1/db", 1).contains("does not answer"));
+    assert!(refused("--on postgres://me@127.0.0.1:1/db", 1).contains("does not respond"));
     assert!(refused("--on postgres://me@127.0.0.1:1/db --payload 1KiB", 2).contains("--payload"));
     let Some(trial) = Trial::start(&[]) else { return };
     trial.run("CREATE USER shop");

@@ -89,7 +89,7 @@ fn what_cannot_be_is_one_sentence() {
         assert_eq!(output.status.code(), Some(code), "{words}: {}", complaint(&output));
         complaint(&output)
     };
-    assert!(refused("join --on postgres://me@127.0.0.1:1/db", 1).contains("does not answer"));
+    assert!(refused("join --on postgres://me@127.0.0.1:1/db", 1).contains("does not respond"));
     assert!(refused("join --on postgres:none", 2).contains("postgres:18"));
     assert!(refused("join --on postgres:18 --concurrency 1001", 2).contains("0 to 1000"));
     assert!(refused("join --on model:ssd --dry-run", 2).contains("--dry-run"));

@@ -180,7 +180,7 @@ fn whatever_cannot_be_is_one_sentence_and_leaves_nothing() {
     let url = trial.url();
     assert!(refused(&format!("--on {}", trial.url_by_password("shop", "wrong-one")), 1).contains("password"));
     assert!(refused(&format!("--on {}", trial.url_of("shop")), 1).contains("GRANT CREATE ON DATABASE"));
-    assert!(refused("--on postgres://me@127.0.0.1:1/db", 1).contains("does not answer"));
+    assert!(refused("--on postgres://me@127.0.0.1:1/db", 1).contains("does not respond"));
     assert!(refused(&format!("--on {url} --statement-timeout 1ms"), 1).contains("--statement-timeout"));
     assert!(refused(&format!("--on {url} --payload 1TiB"), 1).contains("smaller --payload"));
     assert!(refused("--on mysql://me@host/db", 2).contains("postgres:18"));
@@ -188,7 +188,7 @@ fn whatever_cannot_be_is_one_sentence_and_leaves_nothing() {
     assert!(refused(&format!("--on {url} --access one-page"), 2).contains("--access"));
     assert!(refused("--access index", 2).contains("--on"));
     assert!(refused("--dry-run", 2).contains("--on"));
-    assert!(user.refused("clean --on postgres://me@127.0.0.1:1/db", 1).contains("does not answer"));
+    assert!(user.refused("clean --on postgres://me@127.0.0.1:1/db", 1).contains("does not respond"));
 }
 
 #[test]

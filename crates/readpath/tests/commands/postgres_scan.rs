@@ -152,7 +152,7 @@ fn what_cannot_be_is_one_sentence() {
     assert!(user.refused("scan --on postgres:18 --path column-scan", 2).contains("no path of postgres:18"));
     assert!(user.refused("scan --on postgres:12 --rows 10000", 1).contains("only of 15, 16, 17 and 18"));
     assert!(user.refused("scan --on postgres:/nonexistent --rows 10000", 1).contains("no PostgreSQL server"));
-    assert!(user.refused("scan --on postgres://me@127.0.0.1:1/db --rows 10000", 1).contains("does not answer"));
+    assert!(user.refused("scan --on postgres://me@127.0.0.1:1/db --rows 10000", 1).contains("does not respond"));
     assert!(user.refused("scan --on postgres://me@127.0.0.1:1/db --rows 9999", 2).contains("at least 10000"));
     assert!(user.refused("scan --on oracle:19", 2).contains("postgres:18"));
     // A proxy that nobody listens at stands for a machine without a network.

@@ -158,7 +158,7 @@ fn a_round_trip_on_a_given_server_reads_blocks_that_nobody_had_read_and_leaves_n
 #[test]
 fn a_round_trip_that_cannot_be_is_one_sentence_and_an_interrupted_one_leaves_nothing() {
     let user = User::new();
-    assert!(user.refused("roundtrip --on postgres://me@127.0.0.1:1/db", 1).contains("does not answer"));
+    assert!(user.refused("roundtrip --on postgres://me@127.0.0.1:1/db", 1).contains("does not respond"));
     assert!(user.refused("roundtrip --on postgres:18 --blocks 8193", 2).contains("at most 8192"));
     let Some(trial) = Trial::start(&[]) else { return };
     trial.run("CREATE USER shop");

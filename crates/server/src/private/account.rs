@@ -1,5 +1,5 @@
-//! Whom a server runs as. PostgreSQL refuses to run as root, so root becomes somebody else; everybody else stays who
-//! they are.
+//! The account that a server runs as. PostgreSQL refuses to run as root, so root becomes another user; all other users
+//! keep their account.
 
 use std::fs;
 
@@ -38,6 +38,6 @@ mod tests {
             "root:x:0:0::/:\nnobody2:x:7:7::/:\nnobody:x:65534:65533:nobody:/:/bin/false\npostgres:x:0:0::/:\n";
         assert_eq!(account_named(accounts, "nobody"), Some(Credentials { user: 65534, group: 65533 }));
         assert_eq!(account_named(accounts, "postgres"), None);
-        assert_eq!(account_named(accounts, "somebody"), None);
+        assert_eq!(account_named(accounts, "other"), None);
     }
 }

@@ -1,7 +1,7 @@
 //! The archives of PostgreSQL's programs: which there are, their checksums, and fetching one.
 //!
 //! They are Maven Central's `embedded-postgres-binaries`, built from PostgreSQL's sources without patches; a released
-//! version there never changes, and the checksum holds it to that.
+//! version there never changes, which the checksum verifies.
 
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use super::versions::KNOWN;
 /// Where all archives are.
 const REPOSITORY: &str = "https://repo1.maven.org/maven2/io/zonky/test/postgres";
 
-/// Longest archive that is read: they have 15 MB.
+/// Longest archive that is read; theirs have 15 MB.
 const ARCHIVE_BYTES_MAX: u64 = 128 << 20;
 
 /// How long a connection may take to be made, and the whole of an archive to arrive.
@@ -84,7 +84,7 @@ impl Archive {
     }
 }
 
-/// What asks: the proxy is the given one and no other, the roots of trust are the system's.
+/// The client: it uses the given proxy and no other, and the system's roots of trust.
 fn agent(proxy: Option<&str>) -> Result<Agent, ureq::Error> {
     let proxy = proxy.map(ureq::Proxy::new).transpose()?;
     let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_without_an_archive_is_answered_with_those_that_there_are() {
+    fn the_refusal_of_a_version_lists_those_that_there_are() {
         let error = Archive::of(12).unwrap_err().to_string();
         assert!(error.contains("PostgreSQL 12 to fetch, only of 15, 16, 17 and 18;"), "{error}");
     }
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn without_a_network_one_sentence_says_what_to_do() {
         let archive = Archive::of(18).unwrap();
-        // Nobody listens on port 9 of this machine.
+        // Nothing listens on port 9 of this machine.
         let error = archive.fetch(Some("http://127.0.0.1:9"), &AtomicBool::new(false)).unwrap_err();
         assert!(matches!(error, PrivateServerError::NotFetched { .. }), "{error}");
         let sentence = error.to_string();

@@ -9,16 +9,16 @@ use thiserror::Error;
 
 use super::versions;
 
-/// Why a private server could not be had, or could not do what it was asked for.
+/// Why a private server could not be started, or failed.
 #[derive(Debug, Error)]
 pub enum PrivateServerError {
-    /// A version of which no programs are known.
+    /// A version without known programs.
     #[error(
         "there are no programs of PostgreSQL {0} to fetch, only of {known}; for another one name the directory of an \
         installed server, such as postgres:/usr/lib/postgresql/15", known = versions::known()
     )]
     UnknownVersion(u32),
-    /// A processor for which no programs are known.
+    /// A processor without known programs.
     #[error("there are no programs of PostgreSQL to fetch for this processor; name the directory of an installed one")]
     UnknownProcessor,
     /// The archive could not be fetched.
@@ -31,7 +31,7 @@ pub enum PrivateServerError {
         version: String,
         /// Where it was to come from.
         url: String,
-        /// What the network answered.
+        /// The network's error.
         reason: String,
     },
     /// The archive is not the one whose checksum is known.
@@ -56,7 +56,7 @@ pub enum PrivateServerError {
         /// What is missing.
         reason: String,
     },
-    /// Root, and nobody else to become.
+    /// Root, without another user to become.
     #[error(
         "PostgreSQL refuses to run as root, and neither of the users `postgres` and `nobody` exists to run it as; \
         run this as an ordinary user"
@@ -87,10 +87,10 @@ pub enum PrivateServerError {
     Io {
         /// What could not be done.
         what: String,
-        /// The kernel's answer.
+        /// The kernel's error.
         error: io::Error,
     },
-    /// The server ended or gave up before it answered.
+    /// The server ended before it accepted a connection.
     #[error("PostgreSQL {version} did not start: {log}")]
     NotStarted {
         /// Its version.
@@ -105,13 +105,13 @@ pub enum PrivateServerError {
         version: String,
         /// What it was to do.
         what: &'static str,
-        /// How long it was given.
+        /// The time limit.
         seconds: u64,
     },
     /// The user asked to stop.
     #[error("the work on the private server was stopped")]
     Stopped,
-    /// The server did not answer a statement of ours.
+    /// A statement failed.
     #[error("the private server failed: {0}")]
     Statement(#[from] postgres::Error),
     /// A statement in single-user mode failed.
@@ -120,7 +120,7 @@ pub enum PrivateServerError {
     /// Valgrind did not count.
     #[error(transparent)]
     Valgrind(#[from] ValgrindError),
-    /// The page cache could not be asked.
+    /// The page cache could not be inspected.
     #[error(transparent)]
     Witness(#[from] WitnessError),
 }

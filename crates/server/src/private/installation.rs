@@ -1,4 +1,4 @@
-//! The programs of one version of PostgreSQL: in the cache, or in a directory that somebody names.
+//! The programs of one version of PostgreSQL: in the cache, or in a directory that the user names.
 
 use std::fs;
 use std::io;
@@ -10,10 +10,10 @@ use super::archive::Archive;
 use super::error::PrivateServerError;
 use super::unpacked::unpack;
 
-/// What a folder is called in which an archive is being unpacked; the process number and a count follow.
+/// Prefix of the names of folders in which an archive is being unpacked; the process number and a count follow.
 const UNFINISHED: &str = "unfinished-";
 
-/// Names of folders of one process differ by this.
+/// Distinguishes the folders of one process.
 static FOLDERS: AtomicU64 = AtomicU64::new(0);
 
 /// Where programs that are not in the cache come from.
@@ -21,7 +21,7 @@ static FOLDERS: AtomicU64 = AtomicU64::new(0);
 pub struct Source {
     /// Folder of the cache; each version has a folder in it, which is whole or not there.
     pub cache: PathBuf,
-    /// The proxy to fetch by way of, as a URL.
+    /// The proxy to fetch through, as a URL.
     pub proxy: Option<String>,
 }
 
@@ -44,7 +44,7 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// The programs in a directory that somebody names: that of `postgres` and `initdb`, or its parent.
+    /// The programs in a directory that the user names: that of `postgres` and `initdb`, or its parent.
     pub fn at(directory: &Path) -> Result<Installation, PrivateServerError> {
         let missing = |reason: String| PrivateServerError::NoInstallation { directory: directory.into(), reason };
         // The server changes into its own directory, so that a relative path would lead nowhere.
@@ -80,13 +80,13 @@ impl Installation {
         &self.programs
     }
 
-    /// The version that `postgres` says it is.
+    /// The version that `postgres` reports.
     pub fn version(&self) -> &Version {
         &self.version
     }
 
-    /// The same programs laid into `directory`, for a user who cannot enter the cache: the same files under second
-    /// names where the file system allows it, and copies otherwise. `None` where the programs are not ours to move.
+    /// The same programs in `directory`, for a user who cannot enter the cache: hard links where the file system allows
+    /// them, and copies otherwise. `None` where the programs are not ours to move.
     pub(super) fn laid_into(&self, directory: &Path) -> Result<Option<Installation>, PrivateServerError> {
         let Some(tree) = &self.tree else { return Ok(None) };
         lay(tree, directory).map_err(PrivateServerError::at(directory))?;
@@ -94,7 +94,7 @@ impl Installation {
     }
 }
 
-/// Unpacks an archive beside `folder` and gives it that name when it is whole.
+/// Unpacks an archive next to `folder` and gives it that name when it is complete.
 fn keep(archive: &[u8], cache: &Path, folder: &Path, stop: &AtomicBool) -> Result<(), PrivateServerError> {
     fs::create_dir_all(cache).map_err(PrivateServerError::at(cache))?;
     remove_unfinished(cache);
@@ -105,13 +105,13 @@ fn keep(archive: &[u8], cache: &Path, folder: &Path, stop: &AtomicBool) -> Resul
         finish(&unfinished, folder).map_err(PrivateServerError::at(folder))
     });
     if kept.is_err() {
-        // What cannot be removed now is removed by the next run.
+        // The next run removes what cannot be removed now.
         let _ = fs::remove_dir_all(&unfinished);
     }
     kept
 }
 
-/// Writes everything to the disk, then gives the folder its name. Where another process was quicker, its work stays.
+/// Writes everything to the disk, then gives the folder its name. Where another process was faster, its work stays.
 fn finish(unfinished: &Path, folder: &Path) -> io::Result<()> {
     rustix::fs::syncfs(fs::File::open(unfinished)?)?;
     match fs::rename(unfinished, folder) {
@@ -120,7 +120,7 @@ fn finish(unfinished: &Path, folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes what processes left that were killed while they unpacked.
+/// Removes what killed processes left unpacked in part.
 fn remove_unfinished(cache: &Path) {
     for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -131,10 +131,10 @@ fn remove_unfinished(cache: &Path) {
     }
 }
 
-/// Makes the folders of `tree` anew in `directory`, and its files there under second names.
+/// Makes the folders of `tree` in `directory`, with hard links to its files.
 fn lay(tree: &Path, directory: &Path) -> io::Result<()> {
     fs::create_dir(directory)?;
-    // Whoever the server runs as must be able to enter, whatever the umask says.
+    // The server's account must be able to enter, whatever the umask is.
     fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
     for entry in fs::read_dir(tree)? {
         let entry = entry?;
@@ -151,13 +151,13 @@ fn lay(tree: &Path, directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Asks `postgres` what it is.
+/// Asks `postgres` for its version.
 fn version_of(programs: &Path) -> Result<Version, String> {
     let postgres = programs.join("postgres");
     let said = Command::new(&postgres).arg("--version").env_clear().output();
     let said = said.map_err(|error| format!("{}: {error}", postgres.display()))?;
     let text = String::from_utf8_lossy(&said.stdout);
-    let reason = || format!("`postgres --version` says {:?}", text.chars().take(80).collect::<String>().trim());
+    let reason = || format!("`postgres --version` prints {:?}", text.chars().take(80).collect::<String>().trim());
     version_in(&text).ok_or_else(reason)
 }
 
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_is_what_the_program_says_and_nothing_else() {
+    fn the_version_is_what_the_program_prints_and_nothing_else() {
         let version = version_in("postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)\n").unwrap();
         assert_eq!(version, Version { major: 15, text: "15.18".into() });
         assert_eq!(version_in("postgres (PostgreSQL) 19beta3\n").unwrap().major, 19);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_without_a_server_says_what_to_name() {
+    fn the_refusal_of_a_directory_without_a_server_names_what_to_give() {
         let folder = tempfile::tempdir().unwrap();
         let error = Installation::at(folder.path()).unwrap_err().to_string();
         assert!(error.contains("there is no initdb") && error.contains("name the directory"), "{error}");

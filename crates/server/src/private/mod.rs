@@ -1,8 +1,8 @@
 //! A private PostgreSQL server: fetched, initialised, started, restarted and removed by this program.
 //!
-//! It listens on a socket in a directory of its own, which nobody else can enter, and on nothing else. It ends with
-//! this process, `kill -9` included; a directory that is left then is removed by the next run ([`sweep`]). It keeps
-//! nothing safe: whatever it holds was made to be measured and thrown away.
+//! It listens on a socket in a directory of its own, which no other user can enter, and on nothing else. It ends with
+//! this process, `kill -9` included; the next run removes a directory that was left then ([`sweep`]). It keeps nothing
+//! safe: everything it holds was made to be measured and discarded.
 //!
 //! It judges nothing, and knows no experiment.
 

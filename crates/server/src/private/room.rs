@@ -15,7 +15,7 @@ use sys::process::Credentials;
 use super::account::account_of_server;
 use super::error::PrivateServerError;
 
-/// What all names of such directories begin with; the process number and a count follow.
+/// Prefix of the names of such directories; the process number and a count follow.
 const PREFIX: &str = "readpath-postgres-";
 
 /// The file that is locked by the process that made the directory, for as long as it lives.
@@ -27,10 +27,10 @@ const SOCKET_NAME_MAX: usize = 107;
 /// The name of the socket: that of PostgreSQL's usual port, which no network sees.
 pub(super) const SOCKET: &str = ".s.PGSQL.5432";
 
-/// How long a server that was left behind may take to end before it is killed.
+/// How long a server of a killed process may take to end before it is killed too.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Names of one process differ by this.
+/// Distinguishes the directories of one process.
 static ROOMS: AtomicU64 = AtomicU64::new(0);
 
 /// A directory of a server's own, which only the server's user can enter. Dropping it removes it.
@@ -68,14 +68,13 @@ impl Room {
     }
 }
 
-/// How often the removal of a directory is tried, and how long is waited in between.
+/// How often the removal of a directory is tried, and the pause between.
 const REMOVALS: usize = 40;
 const BETWEEN_REMOVALS: Duration = Duration::from_millis(25);
 
 impl Drop for Room {
     fn drop(&mut self) {
-        // A process that was just killed may still finish the call that makes a file. What cannot be removed for good
-        // is removed by the next run.
+        // A process that was just killed may still finish the call that makes a file. The next run removes what remains.
         for _ in 0..REMOVALS {
             match fs::remove_dir_all(&self.path) {
                 Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => thread::sleep(BETWEEN_REMOVALS),
@@ -94,8 +93,8 @@ fn lock_new(path: &Path, account: Option<Credentials>) -> io::Result<File> {
     Ok(lock)
 }
 
-/// Removes from `parent` what processes left behind that were killed: their servers, if any still runs, and the
-/// directories; which directories that were. Those of living processes are not touched, nor those of other users.
+/// Removes what killed processes left in `parent`: their servers, if any still runs, and the directories, which it
+/// returns. It leaves alone those of living processes and of other users.
 pub fn sweep(parent: &Path) -> Vec<PathBuf> {
     let Ok(parent) = parent.canonicalize() else { return Vec::new() };
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
@@ -110,7 +109,7 @@ fn is_ours(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_dir() && users.contains(&Some(found.uid())))
 }
 
-/// Removes the directory if nobody holds its lock.
+/// Removes the directory if no process holds its lock.
 fn remove_left(path: &Path) -> bool {
     let nofollow = OFlags::NOFOLLOW.bits().cast_signed();
     match OpenOptions::new().read(true).custom_flags(nofollow).open(path.join(LOCK)) {
@@ -121,8 +120,8 @@ fn remove_left(path: &Path) -> bool {
             }
             Err(TryLockError::WouldBlock | TryLockError::Error(_)) => false,
         },
-        // Killed between making the directory and its lock. Only an empty one is removed: it may be another's, just
-        // made, who will then say that it is gone.
+        // Killed between making the directory and its lock. Only an empty one is removed: another process may have just
+        // made it, and then reports that it is gone.
         Err(_) => !is_of_living_process(path) && fs::remove_dir(path).is_ok(),
     }
 }
@@ -169,7 +168,7 @@ mod tests {
         fs::write(dead.join(LOCK), b"").unwrap();
         let empty = parent.path().join(format!("{PREFIX}{}-1", u32::MAX - 1));
         fs::create_dir(&empty).unwrap();
-        let other = parent.path().join("somebody-else");
+        let other = parent.path().join("another-folder");
         fs::create_dir(&other).unwrap();
         let mut removed = sweep(parent.path());
         removed.sort();
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_too_long_for_a_socket_is_said_before_anything_is_made() {
+    fn a_name_too_long_for_a_socket_is_refused_before_anything_is_made() {
         let parent = tempfile::tempdir().unwrap();
         let long = parent.path().join("a".repeat(100));
         fs::create_dir(&long).unwrap();

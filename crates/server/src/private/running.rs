@@ -18,16 +18,16 @@ use super::installation::{Installation, Version};
 use super::room::{Room, sweep};
 use super::settings::ServerSettings;
 
-/// How long making the first files may take, and starting.
+/// How long initdb may take, and starting.
 const INITIALISE_TIMEOUT: Duration = Duration::from_secs(120);
 const START_TIMEOUT: Duration = Duration::from_secs(120);
-/// How long a server may take to write what it holds when it is stopped to be started again.
+/// How long a server may take to write what it holds when it stops before a restart.
 const STOP_TIMEOUT: Duration = Duration::from_secs(600);
-/// How long it may take where nothing is kept.
+/// How long it may take to end where nothing is kept.
 const REMOVE_TIMEOUT: Duration = Duration::from_secs(20);
 const ASKED_EVERY: Duration = Duration::from_millis(10);
 
-/// How long the making of the first files may take to tidy up when it is stopped.
+/// How long initdb may take to tidy up when it is stopped.
 const TIDY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The database's superuser, and the database that is there from the beginning.
@@ -49,10 +49,10 @@ pub struct PrivateServer {
 }
 
 impl PrivateServer {
-    /// Makes a server in a directory of its own in `parent` and starts it; it answers when this returns.
+    /// Makes a server in a directory of its own in `parent` and starts it; it accepts connections when this returns.
     ///
-    /// What killed processes left in `parent` is removed first. Root starts it as the user `postgres`, or `nobody`;
-    /// programs that this user cannot reach are laid into the directory.
+    /// First this removes what killed processes left in `parent`. Root starts the server as the user `postgres`, or
+    /// `nobody`; programs that this user cannot reach are linked into the directory.
     pub fn start(
         installation: &Installation,
         parent: &Path,
@@ -69,15 +69,15 @@ impl PrivateServer {
         Ok(server)
     }
 
-    /// Stops the server, everything it holds written to its files, and starts it anew with other settings and empty
-    /// buffers. Sessions end.
+    /// Stops the server, which writes everything it holds to its files, and starts it again with other settings and
+    /// empty buffers. Sessions end.
     pub fn restart(&mut self, settings: ServerSettings, stop: &AtomicBool) -> Result<(), PrivateServerError> {
         self.stop(stop)?;
         self.settings = settings;
         self.run(stop)
     }
 
-    /// Stops the server, everything it holds written to its files. Sessions end. Nothing happens where it is stopped.
+    /// Stops the server, which writes everything it holds to its files. Sessions end. A stopped one stays stopped.
     pub fn stop(&mut self, stop: &AtomicBool) -> Result<(), PrivateServerError> {
         let Some(child) = &self.child else { return Ok(()) };
         // SIGINT: a fast shutdown, which waits for no session.
@@ -124,7 +124,7 @@ impl PrivateServer {
         self.installation.version()
     }
 
-    /// What it was told at its last start.
+    /// The settings of its last start.
     pub fn settings(&self) -> &ServerSettings {
         &self.settings
     }
@@ -134,7 +134,7 @@ impl PrivateServer {
         self.child.as_ref().map(BoundChild::id)
     }
 
-    /// The command that runs one of its programs with an environment of its own: variables of the user's, such as
+    /// The command that runs one of its programs with an environment of its own: the user's variables, such as
     /// PGOPTIONS, would change what is measured.
     pub(super) fn program(&self, name: &str) -> Command {
         let mut command = Command::new(self.installation.programs().join(name));
@@ -146,7 +146,7 @@ impl PrivateServer {
     fn initialise(&self, stop: &AtomicBool) -> Result<(), PrivateServerError> {
         let mut command = self.program("initdb");
         command.arg("--pgdata").arg(self.room.data()).arg(format!("--username={USER}"));
-        // Whoever reaches the socket is its owner or root: nobody else can enter the directory.
+        // Only its owner and root reach the socket: no other user can enter the directory.
         command.args(["--auth=trust", "--no-sync", "--locale=C", "--encoding=UTF8"]);
         command.stderr(self.log()?);
         let child = self.spawn(command, Signal::TERM)?;
@@ -156,13 +156,13 @@ impl PrivateServer {
             Ok(None) => Err(self.timed_out("made its first files", INITIALISE_TIMEOUT)),
             Err(error) => Err(error),
         };
-        // The server that it starts for a moment has shared memory, which it gives back unless it is killed or asked to
-        // end too early; initdb waits for it.
+        // The server that initdb starts briefly has shared memory, which it releases unless it is killed or has to end
+        // too early; initdb waits for it.
         child.end_gently(TIDY_TIMEOUT);
         outcome
     }
 
-    /// Starts the server and waits until it answers.
+    /// Starts the server and waits until it accepts connections.
     fn run(&mut self, stop: &AtomicBool) -> Result<(), PrivateServerError> {
         let mut command = self.program("postgres");
         command.arg("-D").arg("data").args(self.settings.arguments());
@@ -211,7 +211,7 @@ impl PrivateServer {
     fn spawn(&self, command: Command, signal: Signal) -> Result<BoundChild, PrivateServerError> {
         let what = command.get_program().to_string_lossy().into_owned();
         BoundChild::spawn(command, self.account, signal).map_err(|error| {
-            // The programs were seen to be reachable, or were laid into the room: it is the way there that is closed.
+            // The programs are reachable, or were linked into the room: the path to them is closed.
             let closed = self.account.is_some() && error.kind() == ErrorKind::PermissionDenied;
             match self.room.path().parent() {
                 Some(parent) if closed => PrivateServerError::Unreachable { directory: parent.into() },
@@ -220,7 +220,7 @@ impl PrivateServer {
         })
     }
 
-    /// A log that begins anew with every start, so that an error shows what belongs to it.
+    /// A log that each start truncates, so that an error shows only lines of its own start.
     fn log(&self) -> Result<File, PrivateServerError> {
         let path = self.room.path().join("log");
         File::create(&path).map_err(PrivateServerError::at(&path))
@@ -286,10 +286,10 @@ fn last_lines(log: &[u8]) -> String {
     let text = String::from_utf8_lossy(log);
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = &lines[lines.len().saturating_sub(LOG_LINES)..];
-    if last.is_empty() { "it said nothing".into() } else { last.join("; ") }
+    if last.is_empty() { "the log is empty".into() } else { last.join("; ") }
 }
 
-/// A byte of a path as it stands in a URL.
+/// A byte of a path, escaped for a URL.
 fn percent(byte: u8) -> String {
     match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => char::from(byte).to_string(),
@@ -304,6 +304,6 @@ mod tests {
     #[test]
     fn an_error_shows_the_end_of_the_log_in_one_line() {
         assert_eq!(last_lines(b"one\ntwo\n\nthree\nFATAL: four\n"), "two; three; FATAL: four");
-        assert_eq!(last_lines(b""), "it said nothing");
+        assert_eq!(last_lines(b""), "the log is empty");
     }
 }

@@ -1,11 +1,11 @@
-//! What a private server is told when it starts.
+//! The settings with which a private server starts.
 
-/// What every server is told unless an experiment says otherwise.
+/// The settings of every server, unless an experiment changes them.
 ///
 /// Nothing but the statement may run while it is measured: no vacuum, no checkpoint, no background writer. A scan
 /// begins at the first block, and is neither compiled nor divided. Nothing has to survive, so nothing is flushed:
-/// this makes loading faster and changes no read. Commits are not delayed all the same: VACUUM does not note down that
-/// a block is visible to all as long as the commit that filled it may be lost. Segments of shared memory are files in
+/// this makes loading faster and changes no read. Still, commits are not delayed: VACUUM does not mark a block as
+/// visible to all as long as the commit that filled it may be lost. Segments of shared memory are files in
 /// the server's directory, so that they go with it.
 const QUIET: [(&str, &str); 17] = [
     ("autovacuum", "off"),
@@ -27,7 +27,7 @@ const QUIET: [(&str, &str); 17] = [
     ("max_connections", "20"),
 ];
 
-/// The settings of one server: its buffers, and what an experiment wants beside what every server is told.
+/// The settings of one server: its buffers, and what an experiment adds to those of every server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSettings {
     shared_buffers: u64,
@@ -37,14 +37,14 @@ pub struct ServerSettings {
 impl ServerSettings {
     /// A quiet server with this many bytes of shared buffers, rounded down to blocks of 8 KiB.
     ///
-    /// It is told: no autovacuum, no checkpoint by time, no background writer, no parallel workers, no compilation,
+    /// Quiet means: no autovacuum, no checkpoint by time, no background writer, no parallel workers, no compilation,
     /// scans that begin at the first block, nothing flushed (nothing of it has to survive; no read is changed by that).
     pub fn new(shared_buffers: u64) -> ServerSettings {
         ServerSettings { shared_buffers, wanted: Vec::new() }
     }
 
     /// With one more setting, such as `io_method` or `debug_io_direct`; the last value of a name counts. A setting
-    /// that the server's version does not know keeps it from starting, and the error says so.
+    /// that the server's version does not know keeps it from starting, which the error reports.
     pub fn with(mut self, name: &str, value: &str) -> ServerSettings {
         self.wanted.push((name.into(), value.into()));
         self
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_experiment_wants_stands_behind_what_every_server_is_told() {
+    fn an_experiments_settings_override_those_of_every_server() {
         let arguments = ServerSettings::new(16 << 20).with("jit", "on").arguments();
         let place = |setting: &str| arguments.iter().position(|argument| argument == setting).unwrap();
         assert!(place("jit=off") < place("jit=on"));

@@ -1,8 +1,8 @@
-//! Statements in single-user mode under valgrind: the instructions that a backend carries out for them, where no
-//! counter of the processor's can be asked.
+//! Statements in single-user mode under valgrind: the instructions that a backend executes for them, where the
+//! processor's counters are not available.
 //!
 //! The backend is the same program as behind a connection, without the server around it. Only user mode is counted,
-//! exactly. What is counted is everything from the first instruction to the last: what one statement costs is the
+//! exactly. What is counted is everything from the first instruction to the last: one statement's cost is the
 //! difference of two counts, with it and without it.
 
 use std::fs::{self, File};
@@ -20,10 +20,10 @@ use sys::valgrind::{Callgrind, Part, Simulated};
 use super::error::PrivateServerError;
 use super::running::PrivateServer;
 
-/// Variables of the user's that would change what the backend does.
+/// The user's variables that would change what the backend does.
 const FOREIGN: [&str; 4] = ["PGDATA", "PGOPTIONS", "PGPORT", "VALGRIND_OPTS"];
 
-/// What came of statements in single-user mode.
+/// The result of statements in single-user mode.
 #[derive(Clone, Debug)]
 pub struct CountedStatements {
     /// What was counted and simulated, from the backend's first instruction to its last.
@@ -33,8 +33,8 @@ pub struct CountedStatements {
 }
 
 impl PrivateServer {
-    /// Carries out statements, one after the other, in single-user mode under valgrind, and counts. A running server
-    /// is stopped before, because only one may use the files; [`PrivateServer::restart`] starts it again.
+    /// Runs statements, one after the other, in single-user mode under valgrind, and counts. A running server is stopped
+    /// before, because only one may use the files; [`PrivateServer::restart`] starts it again.
     ///
     /// The settings of the last start hold. Errors where a statement fails, where valgrind is not there, and where
     /// it takes longer than `limit`.
@@ -67,7 +67,7 @@ impl PrivateServer {
         Ok(CountedStatements { simulated: counted.simulated, output })
     }
 
-    /// Hands the folder and the input to whoever the backend runs as.
+    /// Gives the folder and the input to the account that the backend runs as.
     fn prepare(&self, command: &mut Command, folder: &Path, script: &Path, messages: &Path) -> io::Result<()> {
         if let Some(account) = self.account {
             chown(folder, Some(account.user), Some(account.group))?;

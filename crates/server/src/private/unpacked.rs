@@ -1,7 +1,7 @@
 //! Unpacking an archive of PostgreSQL's programs: a zip with one `.txz` in it, a tar compressed by xz.
 //!
-//! The checksum was good before this begins. All the same no name in it is trusted: one that leads out of the
-//! directory, or anything but files, folders and links to a neighbour, ends the unpacking.
+//! The checksum was verified before. Still, no name in the archive is trusted: a name that leads out of the directory,
+//! or anything but files, folders and links to a neighbour, ends the unpacking.
 
 use std::io::{Cursor, Read};
 use std::path::{Component, Path};
@@ -16,7 +16,7 @@ use super::error::PrivateServerError;
 /// Most bytes that are unpacked: the archives hold 60 MiB.
 const UNPACKED_BYTES_MAX: u64 = 1 << 30;
 
-/// Unpacks `archive` into `directory`, which is there and empty.
+/// Unpacks `archive` into `directory`, which exists and is empty.
 pub(super) fn unpack(archive: &[u8], directory: &Path, stop: &AtomicBool) -> Result<(), PrivateServerError> {
     let mut zip = ZipArchive::new(Cursor::new(archive)).map_err(bad)?;
     let mut names = zip.file_names().filter_map(Result::ok).map(String::from);

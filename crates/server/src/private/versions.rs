@@ -40,10 +40,10 @@ pub(super) const KNOWN: [Known; 4] = [
     },
 ];
 
-/// Major versions of which there are archives, in order.
+/// Major versions that have archives, in order.
 pub const VERSIONS: [u32; 4] = [KNOWN[0].major, KNOWN[1].major, KNOWN[2].major, KNOWN[3].major];
 
-/// The versions that there are, for a sentence.
+/// The versions, for a sentence.
 pub(super) fn known() -> String {
     let (last, others) = VERSIONS.split_last().unwrap_or((&0, &[]));
     let others: Vec<String> = others.iter().map(u32::to_string).collect();

@@ -23,7 +23,7 @@ const SKIPPED: &str = "skipped: Debian's PostgreSQL 15 is not installed";
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 const ASKED_EVERY: Duration = Duration::from_millis(20);
 
-/// Nothing has to survive, and nothing may run beside a statement.
+/// Nothing has to survive, and nothing may run next to a statement.
 const SETTINGS: [&str; 5] =
     ["fsync=off", "autovacuum=off", "max_wal_size=4GB", "bgwriter_lru_maxpages=0", "checkpoint_timeout=1d"];
 
@@ -36,7 +36,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Starts a server with further settings, `shared_buffers=64MB`; says why not and gives `None` where there is no
+    /// Starts a server with further settings, `shared_buffers=64MB`; prints why not and returns `None` where there is no
     /// PostgreSQL.
     pub fn start(settings: &[&str]) -> Option<Trial> {
         Trial::start_in(&std::env::temp_dir(), settings)
@@ -139,7 +139,7 @@ impl Trial {
         self.wait_until_ready();
     }
 
-    /// Makes a server that was killed a standby of nobody, from its next start on.
+    /// Makes a killed server a standby without a primary, from its next start on.
     pub fn become_standby(&self) {
         let file = self.folder.path().join("data/standby.signal");
         File::create(&file).unwrap();
@@ -149,7 +149,7 @@ impl Trial {
     }
 
     /// Gives the server a certificate for the name `host` and starts it anew; the file with the authority that vouches
-    /// for it. Says why not and gives `None` where there is no openssl.
+    /// for it. Prints why not and returns `None` where there is no openssl.
     #[allow(clippy::print_stdout, reason = "a skip is counted by its line")]
     pub fn encrypt(&mut self, host: &str) -> Option<PathBuf> {
         if Command::new("openssl").arg("version").output().is_err() {

@@ -19,7 +19,7 @@ use crate::subject::{Absence, Closing, Subject};
 /// The catalogs with the most blocks in a new database; in one with many objects they are far larger.
 const CATALOGS: [&str; 4] = ["pg_attribute", "pg_depend", "pg_description", "pg_proc"];
 
-/// A catalog without rows wherever no labels of mandatory access control are in use: what a statement costs beside its
+/// A catalog that is empty unless labels of mandatory access control are in use: what a statement costs without its
 /// blocks.
 const EMPTY: &str = "pg_seclabel";
 
@@ -38,7 +38,7 @@ pub struct Catalogs {
     session: Session,
     meter: Meter,
     notes: Notes,
-    /// The catalogs with their rows; what the primary does may change those.
+    /// The catalogs with their rows, whose number the primary may change.
     found: Vec<(&'static str, u64)>,
     /// The catalog that is read.
     current: Option<(&'static str, u64)>,
@@ -129,7 +129,7 @@ impl LogicalReads for Catalogs {
         let node = steps.into_iter().find(|node| node.kind == "Seq Scan").ok_or_else(|| {
             ServerError::answer(&statement, &plan.top.kinds().join(", "), "a plan that scans the table")
         })?;
-        let buffers = node.buffers.ok_or_else(|| ServerError::Plan("it tells no `Shared Hit Blocks`".into()))?;
+        let buffers = node.buffers.ok_or_else(|| ServerError::Plan("it has no `Shared Hit Blocks`".into()))?;
         let counts = Counts { gets: buffers.gets(), rows, physical_reads: buffers.reads, versions: None };
         Ok(Ok(Counted { counts, statement: Some(statement) }))
     }
@@ -148,7 +148,7 @@ impl LogicalReads for Catalogs {
     }
 }
 
-/// Counts the rows, and answers 1 however many there are: their number may change while it is measured.
+/// Counts the rows, and returns 1 however many there are: their number may change during the measurement.
 fn scan(name: &str) -> String {
     format!("SELECT (count(*) >= 0)::integer FROM pg_catalog.{name}")
 }

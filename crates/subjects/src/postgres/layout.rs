@@ -1,4 +1,4 @@
-//! What a table of the experiment on logical I/O takes on a PostgreSQL server, known before it is made, and its rows.
+//! The size of a table of the experiment on logical I/O on a PostgreSQL server, computed before it is made, and its rows.
 //!
 //! Source: PostgreSQL's manual, chapter "Database Page Layout".
 
@@ -19,7 +19,7 @@ const SHORT_VALUE_MAX: u64 = 126;
 /// The head of an entry of an index, and its pointer.
 const INDEX_ENTRY_BYTES: u64 = 8 + 4;
 
-/// Columns shorter than this hold the same text in many rows, and an index on one leads nowhere in particular.
+/// Columns shorter than this hold the same text in many rows, so that an index on one leads to no single row.
 const KEY_LENGTH_MIN: usize = 10;
 
 /// The table of a cell on a server.
@@ -69,7 +69,7 @@ impl Layout {
         self.rows() * (INDEX_ENTRY_BYTES + (key + 1).next_multiple_of(8)) / 9 * 10
     }
 
-    /// Whether the first column tells rows apart, so that an index on it leads to one row.
+    /// Whether the first column differs from row to row, so that an index on it leads to one row.
     pub fn has_key(&self) -> bool {
         self.data.shape().column_lengths().next().is_some_and(|length| length >= KEY_LENGTH_MIN)
     }
@@ -82,7 +82,7 @@ impl Layout {
         columns.join(", ")
     }
 
-    /// The rows as COPY takes them. `progress` hears how many rows of how many are made.
+    /// The rows as COPY takes them. `progress` takes how many rows of how many are made.
     pub fn chunks<'a>(
         &self,
         progress: &'a mut dyn FnMut(u64, u64),

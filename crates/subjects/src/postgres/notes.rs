@@ -1,5 +1,5 @@
-//! What a session on a server reports, whatever is measured there: what the server is, which rights are missing, who
-//! else was at work, which processes had the processors, and what could not be removed.
+//! What a session on a server reports in every experiment: what the server is, which rights are missing, which other
+//! sessions were at work, which processes used the processors, and what could not be removed.
 
 use measure::quantity::{size_in_words, three_digits};
 use measure::schema::own_cost;
@@ -16,7 +16,7 @@ use super::statement::Meter;
 use crate::error::SubjectError;
 use crate::subject::Closing;
 
-/// Processors that other processes may keep busy before it is worth a finding.
+/// Processors that other processes may keep busy without a finding.
 const OTHERS: f64 = 0.2;
 
 /// What is known of a server and noticed while it is measured.
@@ -41,7 +41,7 @@ struct Shares {
 }
 
 impl Notes {
-    /// What the server says about itself.
+    /// Notes what the server reports about itself.
     pub fn of(session: &Session, clock: Clock) -> Notes {
         let (facts, address) = (session.facts(), session.address().shown());
         let mut description = Parameters::from_iter([
@@ -101,13 +101,13 @@ impl Notes {
         Ok(())
     }
 
-    /// Notes what an earlier run left, and what more rights would add.
+    /// Notes what a killed run left, and what more rights would add.
     pub fn note_schema(&mut self, schema: &mut Schema, meter: &Meter) {
         let leftovers = schema.leftovers();
         if leftovers > 0 {
             self.find(Finding::info(
                 "leftovers-removed",
-                format!("An earlier run that was killed had left {leftovers} tables on the server: they were removed."),
+                format!("A killed run had left {leftovers} tables on the server: they were removed."),
             ));
         }
         self.note_rights(schema.session().facts());
@@ -134,7 +134,7 @@ impl Notes {
             self.find(Finding::warning(
                 "absent-backend-time",
                 format!(
-                    "The backend's processor time could not be had, because {reason}: costs are EXPLAIN's execution \
+                    "The backend's processor time was not available, because {reason}: costs are EXPLAIN's execution \
                      times, which contain waits and the counting itself. Run readpath on the server's own machine."
                 ),
             ));
@@ -163,14 +163,14 @@ impl Notes {
         Ok(taken)
     }
 
-    /// What is left to report when the schema was `removed`, or could not be.
+    /// The last findings, after the schema was `removed` or could not be.
     pub fn close(mut self, removed: Result<(), SubjectError>) -> Closing {
         if let Err(error) = &removed {
             self.find(Finding::warning(
                 "schema-left",
                 format!(
-                    "The schema readpath could not be removed ({error}): say `readpath clean --on {}` when the server \
-                     is there again.",
+                    "The schema readpath could not be removed ({error}): run `readpath clean --on {}` when the server \
+                     is back.",
                     self.address
                 ),
             ));

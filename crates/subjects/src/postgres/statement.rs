@@ -23,7 +23,7 @@ pub enum Meter {
 pub struct StatementCost {
     /// Processor time of the backend, or the execution time.
     pub cost: Nanos,
-    /// From sending the statement to its answer.
+    /// From sending the statement to its result.
     pub elapsed: Nanos,
 }
 
@@ -88,7 +88,7 @@ impl Meter {
                     let assumed = Plan::assumed("Aggregate", Buffers::default());
                     let plan = session.explain_with("ANALYZE, TIMING OFF", statement, assumed)?;
                     let execution =
-                        plan.execution_ms.ok_or_else(|| ServerError::Plan("it tells no `Execution Time`".into()))?;
+                        plan.execution_ms.ok_or_else(|| ServerError::Plan("it has no `Execution Time`".into()))?;
                     total.cost = Nanos(total.cost.0 + (execution * 1e6) as u64);
                     total.elapsed = Nanos(total.elapsed.0 + started.elapsed().as_nanos() as u64);
                 }
