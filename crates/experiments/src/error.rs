@@ -71,16 +71,18 @@ pub enum ExperimentError {
         /// What each counted.
         counts: [u64; 2],
     },
-    /// A server found another sum in the same rows than the engine.
+    /// A join found another sum than its rows have.
     #[error(
-        "{subject} sums {} where the engine sums {}: one of them is wrong, and its figures may be too; please report \
-         this with the run document", sums[1], sums[0]
+        "{what} sums {found} where the rows have {expected}: it is wrong, and its figures may be too; please report \
+         this with the run document"
     )]
-    SumsDisagree {
-        /// The server.
-        subject: String,
-        /// The engine's sum, and the server's.
-        sums: [i64; 2],
+    WrongSum {
+        /// The join in words.
+        what: String,
+        /// What the rows have.
+        expected: i64,
+        /// What it found.
+        found: i64,
     },
     /// The engine could not do it.
     #[error(transparent)]

@@ -14,7 +14,6 @@ pub mod journal;
 pub mod ladder;
 pub mod lio;
 pub mod machine;
-mod on_server;
 pub mod own_cost;
 pub mod reading;
 pub mod region;

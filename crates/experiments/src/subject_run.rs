@@ -36,11 +36,30 @@ pub(crate) fn run_on<T: Subject + ?Sized, R>(
     journal: &mut dyn Journal,
     measure: impl FnOnce(&mut T, &mut dyn Journal) -> Result<R, ExperimentError>,
 ) -> Result<R, ExperimentError> {
+    measure_on(open(opener, environment, machine, journal)?, journal, measure)
+}
+
+/// Opens a subject.
+pub(crate) fn open<T: Subject + ?Sized>(
+    opener: Opener<'_, T>,
+    environment: &Environment,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> Result<Box<T>, ExperimentError> {
     let mut progress = |what: &str, expected| journal.step(what, expected);
     let stop = machine.stop.share();
     let mut opening = Opening { environment, clock: machine.clock, stop, progress: &mut progress };
     let mut subject = opener(&mut opening)?;
     keep_findings(&mut *subject, journal);
+    Ok(subject)
+}
+
+/// Measures on a subject, and has it remove what it made.
+pub(crate) fn measure_on<T: Subject + ?Sized, R>(
+    mut subject: Box<T>,
+    journal: &mut dyn Journal,
+    measure: impl FnOnce(&mut T, &mut dyn Journal) -> Result<R, ExperimentError>,
+) -> Result<R, ExperimentError> {
     let outcome = measure(&mut subject, journal);
     let Closing { findings, own_cost, outcome: removed } = subject.finish();
     findings.into_iter().for_each(|finding| journal.find(finding));
@@ -58,18 +77,18 @@ pub(crate) fn keep_findings<T: Subject + ?Sized>(subject: &mut T, journal: &mut 
 /// Describes the subjects of a run: the first as the run's own, the others under `beside` by their names.
 #[derive(Debug, Default)]
 pub(crate) struct Descriptions {
-    beside: Option<Parameters>,
+    own: Option<String>,
+    beside: Parameters,
 }
 
 impl Descriptions {
-    /// Adds the description of the next subject.
+    /// Adds the description of the next subject, or replaces what was said of it.
     pub(crate) fn add<T: Subject + ?Sized>(&mut self, subject: &T, journal: &mut dyn Journal) {
-        let Some(beside) = &mut self.beside else {
-            self.beside = Some(Parameters::new());
+        if self.own.get_or_insert_with(|| subject.name().into()) == subject.name() {
             subject.description().into_iter().for_each(|(key, value)| journal.describe_subject(&key, value));
             return;
-        };
-        beside.insert(subject.name().into(), Value::Object(subject.description()));
-        journal.describe_subject("beside", Value::Object(beside.clone()));
+        }
+        self.beside.insert(subject.name().into(), Value::Object(subject.description()));
+        journal.describe_subject("beside", Value::Object(self.beside.clone()));
     }
 }

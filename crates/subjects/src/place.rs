@@ -5,8 +5,10 @@ use std::fmt;
 use crate::access_paths::{AccessPaths, AccessSettings};
 use crate::error::SubjectError;
 use crate::logical_reads::{self, LogicalReads};
+use crate::nested_loops::{self, NestedLoops};
 use crate::opening::Opening;
 use crate::postgres::calibration::{Calibration, CalibrationAsked};
+use crate::round_trip::{self, RoundTrip};
 use crate::subject::Absence;
 
 /// Opens a subject. Everything that can fail or take time happens here, nothing before.
@@ -41,6 +43,16 @@ pub trait Place: fmt::Debug + Send + Sync {
         let reason = "calibrate measures a PostgreSQL planner's constants: name one server with --on \
                       postgres://USER@HOST:PORT/DATABASE, or --on postgres:18 for a private one.";
         Err(Absence::new("absent-calibration", reason))
+    }
+
+    /// Opens the subject for the experiment on nested loops.
+    fn nested_loops(&self, _asked: &nested_loops::Asked) -> Offer<'_, dyn NestedLoops> {
+        Err(self.without("nested loops"))
+    }
+
+    /// Opens the subject for the experiment on round trips.
+    fn round_trip(&self, _asked: &round_trip::Asked) -> Offer<'_, dyn RoundTrip> {
+        Err(self.without("round trips"))
     }
 
     /// The absence of an experiment that this place has no subject for.

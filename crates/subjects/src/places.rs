@@ -62,6 +62,11 @@ impl Default for Places {
 }
 
 impl Places {
+    /// Whether a word begins with what a subject claims.
+    pub fn claim(word: &str) -> bool {
+        SUBJECTS.iter().any(|row| (row.claims)(word))
+    }
+
     /// All words of several `--on`, in their order; the engine alone where there are none.
     pub fn joined(lists: impl IntoIterator<Item = Places>) -> Places {
         let places: Vec<_> = lists.into_iter().flat_map(|list| list.places).collect();

@@ -5,11 +5,10 @@
 use std::sync::atomic::AtomicBool;
 
 use device::model;
-use storage::exec::nested_loop::{Distance, Method};
-use subjects::NestedLoops;
-use subjects::join_engine::{Io, JoinEngine, JoinSettings};
-use subjects::nested_loops::{InnerTable, JoinCost, JoinPass};
-use sys::file::Caching;
+use measure::Size;
+use storage::exec::nested_loop::{Distance, JoinResult, Method};
+use subjects::engine::nested_loops::{JoinEngine, PassCost};
+use subjects::nested_loops::{Asked, InnerTable, Io, Keys};
 use sys::time::Clock;
 use tempfile::TempDir;
 
@@ -22,17 +21,16 @@ fn engine(directory: &TempDir, io: Io, on: Option<&str>) -> JoinEngine {
     engine_with(directory, io, on, (TABLE, 8 << 20))
 }
 
-fn engine_with(directory: &TempDir, io: Io, on: Option<&str>, (table, pool_bytes): (InnerTable, usize)) -> JoinEngine {
-    let settings = JoinSettings {
+fn engine_with(directory: &TempDir, io: Io, on: Option<&str>, (table, pool): (InnerTable, u64)) -> JoinEngine {
+    let asked = Asked {
         directory: directory.path().into(),
-        pool_bytes,
+        pool: Size(pool),
         io,
-        depth: 64,
-        caching: Caching::Buffered,
+        buffered: true,
         device: on.unwrap_or_default().into(),
-        reload: false,
+        ..Asked::default()
     };
-    let mut engine = JoinEngine::new(settings, Clock::calibrate()).unwrap();
+    let mut engine = JoinEngine::new(asked, Clock::calibrate()).unwrap();
     engine.prepare(table, &mut |_, _| (), &AtomicBool::new(false)).unwrap();
     engine
 }
@@ -41,8 +39,8 @@ fn directory() -> TempDir {
     TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-fn costs(engine: &mut JoinEngine, outer_rows: u64) -> Vec<JoinCost> {
-    METHODS.map(|method| engine.join(&JoinPass { method, first_key: 100, outer_rows }).unwrap()).to_vec()
+fn costs(engine: &mut JoinEngine, count: u64) -> Vec<PassCost<JoinResult>> {
+    METHODS.map(|method| engine.join(method, Keys { first: 100, count }).unwrap()).to_vec()
 }
 
 #[test]
@@ -61,13 +59,13 @@ fn what_is_metered_below_the_pool_is_what_the_pool_counts() {
 fn a_second_join_finds_everything_cached_and_a_scan_finds_every_row() {
     let directory = directory();
     let mut engine = engine(&directory, Io::Async, None);
-    let pass = JoinPass { method: Method::Batch(128), first_key: 59_900, outer_rows: 500 };
-    let cost = engine.join_again(&pass).unwrap();
+    let cost = engine.join_again(Method::Batch(128), Keys { first: 59_900, count: 500 }).unwrap();
     assert_eq!((cost.found.rows, cost.found.blocks, cost.table.reads), (500, 0, 0), "the keys go on from the first");
     let scanned = engine.scan().unwrap();
     assert_eq!((scanned.found.rows, scanned.table.blocks), (60_000, 60_000_u64.div_ceil(7)));
-    let all = engine.join(&JoinPass { method: Method::BatchedRowid(4096), first_key: 1, outer_rows: 60_000 }).unwrap();
-    assert_eq!(all.found.sum, scanned.found.sum);
+    let all = Keys { first: 1, count: 60_000 };
+    assert_eq!(engine.join(Method::BatchedRowid(4096), all).unwrap().found.sum, scanned.found.sum);
+    assert_eq!(TABLE.sum(all).unwrap(), scanned.found.sum, "the sum that the data set has");
 }
 
 #[test]
@@ -80,7 +78,8 @@ fn a_model_is_repeatable_and_ranks_the_methods_as_the_published_disks_did() {
     // of the blocks have nothing left to gain, and which of the three is first is a matter of the last few blocks.
     for (name, least, most, tie) in [("model:hdd-7200", 2.0, 10.0, 1.0), ("model:ssd", 8.0, 30.0, 1.005)] {
         let mut engine = engine_with(&directory, Io::Async, Some(name), usual);
-        let times = |costs: &[JoinCost]| costs.iter().map(|cost| cost.elapsed.as_millis()).collect::<Vec<f64>>();
+        let times =
+            |costs: &[PassCost<JoinResult>]| costs.iter().map(|cost| cost.elapsed.as_millis()).collect::<Vec<f64>>();
         let first = times(&costs(&mut engine, 2000));
         assert_eq!(first, times(&costs(&mut engine, 2000)), "{name} repeats itself");
         let [alone, prefetch, batch, rowid] = first[..] else { panic!("four methods") };

@@ -71,13 +71,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
         Err(reason) => conductor.absent("PostgreSQL", reason),
     }
     conductor.pairs("joins", 3, |turn, ledger| {
-        let cold = Keys::of_turn(turn.pair, *outer_rows, rows);
-        let cached = Keys::of_turn(turn.pair, CACHED_OUTER_ROWS, rows);
+        let cold = Keys::of_turn(turn.pair, *outer_rows, rows, false);
+        let cached = Keys::of_turn(turn.pair, CACHED_OUTER_ROWS, rows, false);
         match (turn.contender, &mut postgres) {
             (0, _) => device::take_turn(&file, *fio_milliseconds, turn.pair + 1, ledger),
             (1, _) => {
                 let place = turn.pair * METHODS.len() as u64;
-                let rate = [0, 1, 2, 3].map(|method| Keys::of_turn(place + method, *rate_outer_rows, rows));
+                let rate = [0, 1, 2, 3].map(|method| Keys::of_turn(place + method, *rate_outer_rows, rows, false));
                 engine.take_turn(&Turn { rate, cold, cached }, turn.pair as usize, ledger)
             }
             (_, Ok(postgres)) => postgres.take_turn(cold, cached, ledger),

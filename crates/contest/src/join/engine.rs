@@ -3,17 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use experiments::join::{BATCH_SIZE, DEPTH, Distance, LOOK_AHEAD, ROWID_BATCH_SIZE};
+use measure::Size;
 use measure::schema::contest::{BLOCKS_PER_SECOND, CPU_PER_ROW, JOIN_TIME};
-use storage::exec::nested_loop::Method;
-use subjects::NestedLoops;
-use subjects::join_engine::{Io, JoinEngine, JoinSettings};
-use subjects::nested_loops::JoinPass;
-use sys::file::Caching;
+use storage::exec::nested_loop::{Distance, JoinResult, Method};
+use subjects::engine::nested_loops::{BATCH_SIZE, JoinEngine, PassCost, ROWID_BATCH_SIZE};
+use subjects::nested_loops::{Asked, Io};
 use sys::time::Clock;
 
 use crate::join::question::{CACHED, COLD, Keys, ONE_BY_ONE, READS, sum_of, table};
 use crate::ledger::Ledger;
+
+/// Rows that prefetching looks ahead, the default of `readpath join`.
+const LOOK_AHEAD: usize = 128;
 
 /// The methods as `readpath join` has them by default.
 pub(crate) const METHODS: [(&str, Method); 4] = [
@@ -24,9 +25,9 @@ pub(crate) const METHODS: [(&str, Method); 4] = [
 ];
 
 /// The pool of cold joins; PostgreSQL's shared buffers are as large.
-pub(crate) const POOL_BYTES: usize = 32 << 20;
+pub(crate) const POOL_BYTES: u64 = 32 << 20;
 /// The pool of joins with everything cached.
-pub(crate) const LARGE_POOL_BYTES: usize = 1 << 30;
+pub(crate) const LARGE_POOL_BYTES: u64 = 1 << 30;
 
 /// A method's name among the contenders.
 pub(crate) fn name(method: &str) -> String {
@@ -55,16 +56,8 @@ impl Engine {
     /// Makes the table below `directory`.
     pub(crate) fn new(directory: &Path, rows: u64, clock: Clock) -> Result<Engine, String> {
         let engine = |io, pool_bytes| -> Result<JoinEngine, String> {
-            let settings = JoinSettings {
-                directory: directory.into(),
-                pool_bytes,
-                io,
-                depth: DEPTH,
-                caching: Caching::Direct,
-                device: PathBuf::new(),
-                reload: false,
-            };
-            let mut engine = JoinEngine::new(settings, clock).map_err(|error| error.to_string())?;
+            let asked = Asked { directory: directory.into(), pool: Size(pool_bytes), io, ..Asked::default() };
+            let mut engine = JoinEngine::new(asked, clock).map_err(|error| error.to_string())?;
             let stop = AtomicBool::new(false);
             engine.prepare(table(rows), &mut |_, _| (), &stop).map_err(|error| error.to_string())?;
             Ok(engine)
@@ -94,8 +87,7 @@ impl Engine {
             ledger.add(COLD, &name, &JOIN_TIME, cost.elapsed.as_millis());
             let cost = join(&mut self.single, method, turn.cold, ledger)?;
             ledger.add(ONE_BY_ONE, &name, &JOIN_TIME, cost.elapsed.as_millis());
-            let pass = pass(method, turn.cached);
-            let cost = self.large.join_again(&pass).map_err(|error| error.to_string())?;
+            let cost = self.large.join_again(method, turn.cached).map_err(|error| error.to_string())?;
             if cost.table.blocks > 0 {
                 return Err(format!("{name} read {} blocks where all were to be cached", cost.table.blocks));
             }
@@ -106,17 +98,13 @@ impl Engine {
     }
 }
 
-fn pass(method: Method, keys: Keys) -> JoinPass {
-    JoinPass { method, first_key: keys.first, outer_rows: keys.count }
-}
-
 fn join(
     engine: &mut JoinEngine,
     method: Method,
     keys: Keys,
     ledger: &mut Ledger,
-) -> Result<subjects::nested_loops::JoinCost, String> {
-    let cost = engine.join(&pass(method, keys)).map_err(|error| error.to_string())?;
+) -> Result<PassCost<JoinResult>, String> {
+    let cost = engine.join(method, keys).map_err(|error| error.to_string())?;
     ledger.check(&sum_of(keys), "readpath", cost.found.sum)?;
     Ok(cost)
 }

@@ -46,7 +46,7 @@ impl Postgres {
         rows: u64,
         interruption: &Interruption,
     ) -> Result<Postgres, String> {
-        let server = PrivatePostgres::start(installation, directory, LARGE_POOL_BYTES as u64, interruption)?;
+        let server = PrivatePostgres::start(installation, directory, LARGE_POOL_BYTES, interruption)?;
         let mut session = server.connect()?;
         load(&mut session, rows, interruption)?;
         drop(session);
@@ -76,7 +76,7 @@ impl Postgres {
     }
 
     fn take_cached_turn(&mut self, keys: Keys, ledger: &mut Ledger) -> Result<(), String> {
-        self.server.restart(LARGE_POOL_BYTES as u64)?;
+        self.server.restart(LARGE_POOL_BYTES)?;
         let mut session = self.server.connect()?;
         session.run(BY_INDEX)?;
         let backend = session.backend()?;
@@ -96,7 +96,7 @@ impl Postgres {
 
     /// A session of a server that was just started, with none of the table in any cache of this machine.
     fn cold_session(&mut self, settings: &str) -> Result<Connection, String> {
-        self.server.restart(POOL_BYTES as u64)?;
+        self.server.restart(POOL_BYTES)?;
         for file in &self.files {
             drop_from_page_cache(file)?;
         }

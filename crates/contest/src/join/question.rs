@@ -1,7 +1,7 @@
 //! What the contenders are asked, which rows they have, and which keys of them a turn takes.
 
 use subjects::nested_loops::InnerTable;
-pub(crate) use subjects::postgres::inner_rows::JoinKeys as Keys;
+pub(crate) use subjects::nested_loops::Keys;
 
 /// Blocks from the device, as many at once as the contender likes.
 pub(crate) const READS: &str = "blocks from the device";

@@ -3,25 +3,19 @@
 
 use std::time::Duration;
 
+use measure::quantity::three_digits;
+use measure::schema::join::{self, parameters};
 use measure::{Case, Finding, Metric, Unit};
-use serde_json::json;
-use storage::exec::nested_loop::Method;
-use subjects::NestedLoops;
-use subjects::nested_loops::{InnerFacts, JoinPass};
+use subjects::nested_loops::{InnerFacts, InnerTable};
 
-use super::measuring::{Measured, Spread};
-use super::{Bench, JoinMethod};
+use super::bench::{Bench, Measured};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
-use measure::quantity::three_digits;
 
 /// Scans of the whole table, at most: they are long, and alike.
 const SCANS_MAX: usize = 5;
 
-/// Outer rows of the joins that find everything cached, at most: their blocks are half of the pool.
-const CACHED_PART: u64 = 2;
-
-/// What `random_page_cost` is to PostgreSQL where nobody sets it, in sequential pages.
+/// PostgreSQL's default of `random_page_cost`, in sequential pages.
 const RANDOM_PAGE_COST: f64 = 4.0;
 
 /// Factors below this are none.
@@ -39,100 +33,110 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    /// Per cent of the rows whose look-ups, of so many milliseconds each, take as long as a full scan.
+    /// Per cent of the rows whose look-ups, of this many milliseconds each, take as long as a full scan.
     pub(super) fn break_even(&self, lookup: f64) -> Option<f64> {
         (lookup > 0.0 && self.scan > 0.0).then(|| (self.scan / lookup / self.rows as f64 * 100.0).min(100.0))
     }
 }
 
-/// Measures a full scan, and look-ups that find everything cached.
+/// Measures a full scan, and look-ups that find everything cached; `None` where the subject has no scan.
 pub(super) fn measure(
     bench: &mut Bench<'_>,
-    facts: InnerFacts,
-    rand: u8,
+    (table, facts): (InnerTable, &InnerFacts),
     journal: &mut dyn Journal,
-) -> Result<Costs, ExperimentError> {
-    journal.step("scanning the table", Duration::from_secs(2));
-    let (mut elapsed, mut io, mut rows) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..bench.parameters.repeat.min(SCANS_MAX) {
-        bench.check_stop()?;
-        let cost = bench.engine.scan()?;
-        elapsed.push(cost.elapsed.as_millis());
-        io.push(cost.table.time.as_micros() / facts.table_blocks.max(1) as f64);
-        rows.push(cost.cpu.0 as f64 / cost.found.rows.max(1) as f64);
+) -> Result<Option<Costs>, ExperimentError> {
+    let Some(group) = facts.groups.first() else { return Ok(None) };
+    let mut scans = Vec::new();
+    for _ in 0..bench.parameters.repeat().min(SCANS_MAX) {
+        bench.machine.stop.check()?;
+        journal.step("scanning the table", Duration::from_secs(2));
+        let Some(cost) = bench.subject.scan()? else { return Ok(None) };
+        scans.push(cost);
     }
-    let mut case = Case::new(bench.case_parameters(rand));
-    case.parameters.insert("access".into(), json!("full-scan"));
-    let (clock, waiting) = match bench.is_virtual() {
-        true => ("virtual clock", "virtual clock, around each wait"),
-        false => ("clock", "clock, around each wait"),
-    };
-    case.metrics.extend(Metric::of_samples("elapsed", Unit::Milliseconds, clock, &elapsed));
-    case.metrics.extend(Metric::of_samples("sequential_block", Unit::Microseconds, waiting, &io));
-    if !bench.is_virtual() {
-        // Reading and verifying the row's block are in it, as they are in a scan.
-        case.metrics.extend(Metric::of_samples("row", Unit::Nanoseconds, "process cpu clock", &rows));
-    }
-    let median = |name: &str| case.metric(name).map_or(0.0, Metric::median);
-    let costs = Costs { rows: bench.parameters.rows, scan: median("elapsed"), block: median("sequential_block") };
+    let mut case = Case::new(bench.labels(table, facts, group));
+    case.parameters.extend([parameters::ACCESS.of("full-scan")]);
+    let sources = &facts.sources;
+    let elapsed: Vec<f64> = scans.iter().map(|cost| cost.elapsed.as_millis()).collect();
+    let blocks = scans.iter().map(|cost| cost.waiting.as_micros() / cost.blocks.max(1) as f64);
+    // Reading and verifying the row's block are in it, as they are in a scan.
+    let rows: Option<Vec<f64>> = scans.iter().map(|cost| Some(cost.cpu?.0 as f64 / cost.rows.max(1) as f64)).collect();
+    case.metrics.extend(join::ELAPSED.of_samples(sources.elapsed, &elapsed));
+    case.metrics.extend(join::SEQUENTIAL_BLOCK.of_samples(sources.waiting, &blocks.collect::<Vec<_>>()));
+    case.metrics.extend(join::ROW.of_samples(sources.cpu, &rows.unwrap_or_default()));
+    let median = |spec: &measure::schema::Spec| spec.median(&case).unwrap_or(0.0);
+    let (scan, block) = (median(&join::ELAPSED), median(&join::SEQUENTIAL_BLOCK));
+    let costs = Costs { rows: table.rows, scan, block };
     journal.keep(case)?;
-    if !bench.is_virtual() {
-        cached(bench, rand, journal)?;
-    }
-    Ok(costs)
+    cached(bench, (table, facts), journal)?;
+    Ok(Some(costs))
 }
 
 /// Look-ups that find everything cached.
-fn cached(bench: &mut Bench<'_>, rand: u8, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+fn cached(
+    bench: &mut Bench<'_>,
+    (table, facts): (InnerTable, &InnerFacts),
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
     journal.step("looking up what is cached", Duration::from_secs(1));
-    let outer_rows = bench.parameters.outer_rows.min(bench.parameters.pool / 8192 / CACHED_PART);
-    let pass = JoinPass { method: Method::OneAtATime, first_key: 1, outer_rows };
     let mut lookups = Vec::new();
-    for _ in 0..bench.parameters.repeat.min(SCANS_MAX) {
-        bench.check_stop()?;
-        let cost = bench.engine.join_again(&pass)?;
-        if cost.found.blocks == 0 && outer_rows > 0 {
-            lookups.push(cost.elapsed.as_micros() / outer_rows as f64);
+    for _ in 0..bench.parameters.repeat().min(SCANS_MAX) {
+        bench.machine.stop.check()?;
+        let Some(cost) = bench.subject.join_cached(bench.parameters.outer_rows)? else { return Ok(()) };
+        if cost.read == 0 && cost.lookups > 0 {
+            lookups.push(cost.elapsed.as_micros() / cost.lookups as f64);
         }
     }
-    let mut case = Case::new(bench.case_parameters(rand));
-    case.parameters.insert("access".into(), json!("cached"));
-    case.metrics.extend(Metric::of_samples("cached_block", Unit::Microseconds, "clock, over look-ups", &lookups));
-    if case.metrics.is_empty() {
-        return Ok(());
-    }
+    let Some(metric) = join::CACHED_BLOCK.of_samples("clock, over look-ups", &lookups) else { return Ok(()) };
+    let mut case = Case::new(bench.labels(table, facts, &facts.groups[0]));
+    case.parameters.extend([parameters::ACCESS.of("cached")]);
+    case.metrics.push(metric);
     Ok(journal.keep(case)?)
 }
 
+/// A figure with its least and its greatest sample, as a sentence writes it.
+fn in_words(metric: &Metric) -> String {
+    let [median, min, max] = [metric.median(), metric.statistics.min, metric.statistics.max].map(three_digits);
+    format!("{median} ({min} to {max})")
+}
+
 /// What a planner that knows nothing of gathering gets wrong here.
-pub(super) fn report(bench: &Bench<'_>, rand: u8, measured: &[Measured], costs: Costs, journal: &mut dyn Journal) {
-    let alone = measured.iter().find(|case| case.plan.name == JoinMethod::OneAtATime);
-    let gathered = measured.iter().filter(|case| case.plan.name != JoinMethod::OneAtATime);
-    let best = gathered.min_by(|one, other| one.elapsed.total_cmp(&other.elapsed));
-    let (Some(alone), Some(best)) = (alone, best) else { return };
-    let (Some(block), Some(gathered)) = (alone.random_block, best.random_block) else { return };
-    let (Some(even), Some(even_gathered)) = (alone.break_even, best.break_even) else { return };
-    let name = best.plan.name.name();
-    let place = if bench.is_virtual() { "On this model" } else { "Here" };
+pub(super) fn report(
+    (rand, is_virtual): (u8, bool),
+    measured: &[Measured],
+    costs: Option<Costs>,
+    journal: &mut dyn Journal,
+) {
+    let alone = measured.iter().find(|case| !case.way.is_gathered);
+    let gathered = measured.iter().filter(|case| case.way.is_gathered);
+    let best = gathered.min_by(|one, other| one.elapsed().total_cmp(&other.elapsed()));
+    let (Some(alone), Some(best), Some(costs)) = (alone, best, costs) else { return };
+    let both = |spec: &measure::schema::Spec| Some((spec.in_case(&alone.case)?, spec.in_case(&best.case)?));
+    let (Some((block, gathered)), Some((even, even_gathered))) = (both(&join::RANDOM_BLOCK), both(&join::BREAK_EVEN))
+    else {
+        return;
+    };
+    let name = best.way.method;
+    let place = if is_virtual { "On this model" } else { "Here" };
     // Beyond all rows there is nothing that a scan could win.
-    let from = |even: Spread| match even.median < 100.0 {
-        true => format!("from {} % of the rows on", even.in_words()),
+    let from = |even: &Metric| match even.median() < 100.0 {
+        true => format!("from {} % of the rows on", in_words(even)),
         false => "for no part of the rows".into(),
     };
-    journal.find(Finding::info(
-        "planner-view",
-        format!(
-            "{place}, with {rand} % of the rows out of order, a random block of the inner table takes {} µs one at a \
-             time and {} µs by {name}; medians, with their ranges. A full scan is faster {} when look-ups come one at \
-             a time, and {} by {name}. {}{}",
-            block.in_words(),
-            gathered.in_words(),
-            from(even),
-            from(even_gathered),
-            single_reads(alone.elapsed / best.elapsed.max(f64::MIN_POSITIVE), name),
-            random_page_cost(block.median, gathered.median, costs.block, name)
-        ),
-    ));
+    let factor = alone.elapsed() / best.elapsed().max(f64::MIN_POSITIVE);
+    let message = format!(
+        "{place}, with {rand} % of the rows out of order, a random block of the inner table takes {} µs one at a time \
+         and {} µs by {name}; medians, with their ranges. A full scan is faster {} when look-ups come one at a time, \
+         and {} by {name}. {}{}",
+        in_words(block),
+        in_words(gathered),
+        from(even),
+        from(even_gathered),
+        single_reads(factor, name),
+        random_page_cost(block.median(), gathered.median(), costs.block, name)
+    );
+    let finding = Finding::info("planner-view", message).with("factor", factor, Unit::Ratio);
+    let finding = finding.with("break_even", even.median(), Unit::Percent);
+    journal.find(finding.with("break_even_gathered", even_gathered.median(), Unit::Percent));
 }
 
 /// What a planner gets wrong that prices each block as a read by itself: `factor` is the time of a join one at a time

@@ -4,8 +4,8 @@ use device::tier::Tier;
 use measure::quantity::{format_nanos, three_digits};
 use measure::schema::{reads, roundtrip};
 use measure::{Finding, Statistics, Unit};
+use subjects::round_trip::Pass;
 
-use super::layout::Pass;
 use crate::journal::Journal;
 use crate::reading::Measured;
 

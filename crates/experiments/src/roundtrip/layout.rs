@@ -4,9 +4,10 @@ use std::path::Path;
 
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
+use measure::Parameters;
 use measure::quantity::size_in_words;
 use measure::schema::roundtrip::parameters;
-use measure::{Parameters, words};
+use subjects::round_trip::Pass;
 
 use super::parameters::RoundtripParameters;
 use crate::error::ExperimentError;
@@ -16,18 +17,6 @@ pub(super) const BLOCKS_PER_READ: [u64; 3] = [1, 8, 128];
 
 /// Fewest requests of a pass: below, one slow answer is the whole result.
 const READS_MIN: u64 = 16;
-
-words! {
-    /// A pass over the blocks.
-    pub(super) enum Pass ("pass") {
-        /// The first read of each block by this run
-        FirstTouch = "first-touch",
-        /// Blocks just read, past the host's cache: as near as the storage can hold them
-        StorageCached = "storage-cached",
-        /// Blocks in the host's page cache
-        PageCached = "page-cached",
-    }
-}
 
 /// The requests of one size: where they go and how many there are.
 #[derive(Clone, Copy)]

@@ -3,8 +3,8 @@
 
 mod findings;
 mod layout;
+mod on_subjects;
 mod parameters;
-mod server;
 mod trip;
 
 use serde_json::json;
@@ -13,8 +13,8 @@ use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
 use crate::own_cost;
+pub use on_subjects::{SubjectTripParameters, run_on};
 pub use parameters::RoundtripParameters;
-pub use server::{OnServer, rehearse, run_on};
 use trip::Trip;
 
 /// Runs the experiment on every path.

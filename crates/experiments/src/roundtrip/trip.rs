@@ -9,11 +9,12 @@ use device::workers::Team;
 use device::{Device, content};
 use measure::Finding;
 use measure::schema::roundtrip::parameters;
+use subjects::round_trip::Pass;
 use sys::file::{Caching, Target, witness};
 use sys::read::{MethodRow, method};
 
 use super::findings;
-use super::layout::{Layout, Pass, Requests};
+use super::layout::{Layout, Requests};
 use super::parameters::RoundtripParameters;
 use crate::error::ExperimentError;
 use crate::journal::Journal;

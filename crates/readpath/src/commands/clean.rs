@@ -6,7 +6,6 @@ use clap::{ArgMatches, Args, Command};
 use server::private::sweep;
 use server::{Limits, Place, Session, Statements, schema};
 
-use super::on_server;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 use crate::output;
@@ -37,10 +36,8 @@ fn define(command: Command) -> Command {
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
-    if !matches!(arguments.on, Place::Given(_)) {
-        return clean_private(arguments.dry_run);
-    }
-    let address = on_server::address(&arguments.on, context)?;
+    let Place::Given(address) = arguments.on else { return clean_private(arguments.dry_run) };
+    let address = address.or_password(context.settings.password.as_deref());
     let failed = |error: server::ServerError| Failure::new(Exit::Failed, error);
     if arguments.dry_run {
         let statements = Statements::default();

@@ -2,19 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use ::measure::quantity::parse_size;
-use clap::{ArgMatches, Args, Command, ValueEnum};
-use experiments::join::{
-    self, CONCURRENCIES, DEPTH, Distance, JoinMethod, JoinParameters, LOOK_AHEAD, OnServer, PAD, ROWS,
-};
-use server::{Address, Place};
-use subjects::join_engine::Io;
+use ::measure::Size;
+use clap::{ArgMatches, Args, Command};
+use experiments::join::{self, JoinParameters};
+use experiments::journal::NullJournal;
+use subjects::Places;
+use subjects::nested_loops::{Io, JoinMethod};
 use sys::file::Caching;
 
 use super::measure::measure;
-use super::on_server::{ServerArguments, ServerOptions, rehearse};
+use super::subjects::{SubjectOptions, dry_run};
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
+use crate::words::word;
 
 /// The row of the table of commands.
 pub(super) const COMMAND: CommandRow = CommandRow { name: "join", define, run };
@@ -31,59 +31,36 @@ Examples:
   readpath join --on postgres:18                     a private PostgreSQL, and the engine beside it
   readpath join --on postgres://me@db.example/shop --rows 50000 --dry-run   every statement that would be sent";
 
-/// Joins of each case, on this machine and on a server, where each begins with caches being emptied.
-const REPEAT: usize = 20;
-const REPEAT_ON_SERVER: usize = 3;
-
-#[derive(Clone, Copy, ValueEnum)]
-enum MethodName {
-    /// Each block before the next look-up
-    OneAtATime,
-    /// What is missing of the rows ahead in one request
-    Prefetch,
-    /// What is missing of a batch of outer rows in one request
-    Batch,
-    /// A larger batch in the order of its blocks
-    BatchedRowid,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum IoName {
-    /// Many reads at once
-    Async,
-    /// One after the other
-    Sync,
-}
-
 #[derive(Args)]
 struct Arguments {
     /// Rows of the inner table; seven to a block with the usual --pad
-    #[arg(long, visible_alias = "inner-rows", default_value_t = ROWS)]
+    #[arg(long, visible_alias = "inner-rows", default_value_t = JoinParameters::default().rows)]
     rows: u64,
     /// Per cent of the rows that lie out of the order of the index
-    #[arg(long, value_delimiter = ',', value_name = "PERCENT,...", default_value = "100", value_parser = parse_percent)]
+    #[arg(long, value_delimiter = ',', value_name = "PERCENT,...", default_values_t = JoinParameters::default().rands,
+          value_parser = parse_percent)]
     rand: Vec<u8>,
     /// Bytes of filler of a row
-    #[arg(long, default_value_t = PAD)]
+    #[arg(long, default_value_t = JoinParameters::default().pad)]
     pad: u32,
     /// Rows that are joined
-    #[arg(long, default_value_t = 2000)]
+    #[arg(long, default_value_t = JoinParameters::default().outer_rows)]
     outer_rows: u64,
     /// How the inner rows are gathered [default: all]
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "METHOD,...")]
-    method: Vec<MethodName>,
+    #[arg(long, value_delimiter = ',', value_name = "METHOD,...", value_parser = word::<JoinMethod>())]
+    method: Vec<JoinMethod>,
     /// Rows of a batch [default: 256 for batch, 1024 for batched-rowid]
     #[arg(long, value_delimiter = ',', value_name = "ROWS,...")]
     batch_size: Vec<usize>,
     /// Rows that prefetch looks ahead at most
-    #[arg(long, value_name = "ROWS", default_value_t = LOOK_AHEAD)]
+    #[arg(long, value_name = "ROWS", default_value_t = JoinParameters::default().look_ahead)]
     look_ahead: usize,
     /// Look ahead so far always, whatever is cached
     #[arg(long)]
     fixed_look_ahead: bool,
     /// How reads are handed over
-    #[arg(long, value_enum, default_value = "async")]
-    io: IoName,
+    #[arg(long, default_value_t = JoinParameters::default().io, value_parser = word::<Io>())]
+    io: Io,
     /// Read past the page cache, which is what it does by itself
     #[arg(long, conflicts_with = "buffered")]
     direct: bool,
@@ -91,15 +68,15 @@ struct Arguments {
     #[arg(long)]
     buffered: bool,
     /// Bytes of the buffer pool
-    #[arg(long, value_name = "SIZE", default_value = "32MiB", value_parser = parse_size)]
-    pool: u64,
+    #[arg(long, value_name = "SIZE", default_value_t = JoinParameters::default().pool)]
+    pool: Size,
     /// Reads in flight at most
-    #[arg(long, default_value_t = DEPTH)]
+    #[arg(long, default_value_t = JoinParameters::default().depth)]
     depth: usize,
-    /// Joins of each case; 100 is the published number [default: 20, on a server 3]
+    /// Joins of each case; 100 is the published number [default: 20, with a server 3]
     #[arg(long)]
     repeat: Option<usize>,
-    /// A directory for the tables, a modelled device, or a PostgreSQL server beside the engine
+    /// A directory for the tables, a modelled device, or subjects beside the engine, such as a PostgreSQL server
     ///
     /// In virtual time: model:NAME, model:FILE.toml. A server: postgres://USER@HOST:PORT/DATABASE, or postgres:18.
     ///
@@ -109,10 +86,11 @@ struct Arguments {
     #[arg(long, value_name = "WHERE")]
     on: Option<String>,
     /// Values of effective_io_concurrency for bitmap scans on a server
-    #[arg(long, value_delimiter = ',', value_name = "COUNT,...", default_values_t = CONCURRENCIES, requires = "on")]
+    #[arg(long, value_delimiter = ',', value_name = "COUNT,...", requires = "on",
+          default_values_t = JoinParameters::default().concurrencies)]
     concurrency: Vec<u32>,
     #[command(flatten)]
-    options: ServerOptions,
+    subjects: SubjectOptions,
     /// Directory of the tables, which stay there for the next run: with the defaults 240 MB, free to remove
     /// [default: $XDG_CACHE_HOME/readpath/tables or ~/.cache/readpath/tables]
     #[arg(long, value_name = "DIR")]
@@ -129,103 +107,95 @@ fn define(command: Command) -> Command {
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
-    let on_server = arguments.server()?;
-    let on = on_server.address(context)?.map(|address| OnServer {
-        address,
-        limits: on_server.limits(),
-        concurrencies: arguments.concurrency.clone(),
-    });
-    let parameters = arguments.parameters(&on_server, context)?;
-    let Some(mut on) = on else {
-        return measure(context, COMMAND.name, |journal, machine| join::run(&parameters, machine, journal));
-    };
-    on.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
-    if on_server.dry_run() {
-        return rehearse(|machine, statements| join::rehearse(&parameters, &on, machine, statements));
+    let (is_dry_run, environment) = (arguments.subjects.is_dry_run(), arguments.subjects.environment(context));
+    let cache = context.settings.cache_dir.as_deref();
+    let parameters = arguments.parameters(cache)?;
+    parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+    if is_dry_run {
+        return dry_run(environment, |environment, machine| {
+            join::run(&parameters, environment, machine, &mut NullJournal)
+        });
     }
-    measure(context, COMMAND.name, |journal, machine| {
-        // As large as the engine's pool.
-        let mut private = on_server.start(parameters.pool, context, journal, machine)?;
-        if let Some(private) = &private {
-            on.address = Address::of(private.config());
-        }
-        join::run_beside(&parameters, &on, private.as_mut(), machine, journal)
-    })
+    measure(context, COMMAND.name, |journal, machine| join::run(&parameters, &environment, machine, journal))
 }
 
 impl Arguments {
-    /// The server that `--on` names, if it names one.
-    fn server(&self) -> Result<ServerArguments, Failure> {
-        let named = self.on.as_deref().filter(|word| word.starts_with("postgres"));
-        let place = named.map(str::parse::<Place>).transpose();
-        let place = place.map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
-        if place.is_none() && self.options.dry_run() {
-            let sentence = "--dry-run is for a server: name one with --on postgres://USER@HOST/DATABASE.";
-            return Err(Failure::new(Exit::WrongCommandLine, sentence));
-        }
-        Ok(ServerArguments::new(place, self.options.clone()))
-    }
-
-    fn parameters(self, server: &ServerArguments, context: &Context) -> Result<JoinParameters, Failure> {
-        let (device, named) = place(self.on.as_deref().filter(|_| !server.is_named()))?;
+    fn parameters(self, cache: Option<&Path>) -> Result<JoinParameters, Failure> {
+        let usual = JoinParameters::default();
+        let On { places, device, directory } = self.on.as_deref().map_or_else(|| Ok(On::default()), on)?;
+        let places = self.subjects.places(places)?;
         let nowhere = "there is no directory for the tables, because neither XDG_CACHE_HOME nor HOME is set: name one \
                        with --dir DIR.";
-        let usual = || context.settings.cache_dir.as_ref().map(|dir| dir.join("tables"));
-        let directory = named.or(self.dir).or_else(usual).ok_or_else(|| Failure::new(Exit::Failed, nowhere))?;
-        let parameters = JoinParameters {
+        let directory = directory.or(self.dir).or_else(|| cache.map(|cache| cache.join("tables")));
+        let directory = directory.ok_or_else(|| Failure::new(Exit::Failed, nowhere))?;
+        Ok(JoinParameters {
+            on: if self.subjects.is_dry_run() { places } else { places.engine_first() },
             directory,
+            device: device.unwrap_or(usual.device),
             rows: self.rows,
             rands: self.rand,
             pad: self.pad,
             outer_rows: self.outer_rows,
-            methods: self.method.into_iter().map(MethodName::method).collect(),
+            methods: self.method,
             batch_sizes: self.batch_size,
-            look_ahead: match self.fixed_look_ahead {
-                true => Distance::Fixed(self.look_ahead),
-                false => Distance::UpTo(self.look_ahead),
-            },
-            io: match self.io {
-                IoName::Async => Io::Async,
-                IoName::Sync => Io::Sync,
-            },
-            caching: if self.buffered { Caching::Buffered } else { Caching::Direct },
+            look_ahead: self.look_ahead,
+            fixed_look_ahead: self.fixed_look_ahead,
+            io: self.io,
+            buffered: self.buffered,
             pool: self.pool,
             depth: self.depth,
-            repeat: self.repeat.unwrap_or(if server.is_named() { REPEAT_ON_SERVER } else { REPEAT }),
-            device,
+            concurrencies: self.concurrency,
+            repeat: self.repeat,
             reload: self.reload,
-        };
-        parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
-        Ok(parameters)
+        })
     }
 }
 
-/// What `--on` names: a device for the tables to be placed on, or their directory.
-fn place(on: Option<&str>) -> Result<(PathBuf, Option<PathBuf>), Failure> {
-    let Some(on) = on else { return Ok((PathBuf::new(), None)) };
+/// What `--on` names: subjects, a device for the engine's tables to be placed on, or their directory.
+#[derive(Default)]
+struct On {
+    places: Places,
+    device: Option<PathBuf>,
+    directory: Option<PathBuf>,
+}
+
+fn on(word: &str) -> Result<On, Failure> {
     let wrong = |reason: String| Failure::new(Exit::WrongCommandLine, reason);
-    if device::has_prefix(Path::new(on)) {
-        device::open(Path::new(on), Caching::Direct).map_err(|error| wrong(error.to_string()))?;
-        return Ok((on.into(), None));
+    if Places::claim(word) {
+        let places = word.parse().map_err(|error: subjects::SubjectError| wrong(error.to_string()))?;
+        return Ok(On { places, ..On::default() });
     }
-    if !Path::new(on).is_dir() {
-        return Err(wrong(format!("--on {on}: there is no such directory, and it is no model:NAME")));
+    let path = PathBuf::from(word);
+    if device::has_prefix(&path) {
+        device::open(&path, Caching::Direct).map_err(|error| wrong(error.to_string()))?;
+        return Ok(On { device: Some(path), ..On::default() });
     }
-    Ok((PathBuf::new(), Some(on.into())))
-}
-
-impl MethodName {
-    fn method(self) -> JoinMethod {
-        match self {
-            MethodName::OneAtATime => JoinMethod::OneAtATime,
-            MethodName::Prefetch => JoinMethod::Prefetch,
-            MethodName::Batch => JoinMethod::Batch,
-            MethodName::BatchedRowid => JoinMethod::BatchedRowid,
-        }
+    if !path.is_dir() {
+        return Err(wrong(format!("--on {word}: there is no such directory, and it is no model:NAME")));
     }
+    Ok(On { directory: Some(path), ..On::default() })
 }
 
 /// A word of `--rand`; what is over 100 is refused with the other parameters.
 fn parse_percent(word: &str) -> Result<u8, String> {
     word.parse().map_err(|_| format!("'{word}' is no whole percentage: write 0 to 100, without a sign"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::from_file::{of_file, of_line};
+
+    #[test]
+    fn a_file_and_a_command_line_give_the_same_parameters() {
+        let of_line = |line: &str| of_line::<Arguments>(define, line).parameters(Some(Path::new("/cache"))).unwrap();
+        let same = |file: &str, line: &str| {
+            let file = of_file::<JoinParameters>(&format!("directory = '/cache/tables'\n{file}"));
+            assert_eq!(format!("{file:?}"), format!("{:?}", of_line(line)));
+        };
+        same("", "");
+        same("rands = [0, 100]\nio = 'sync'\npool = '4MiB'", "--rand 0,100 --io sync --pool 4MiB");
+        same("methods = ['batch']\nbatch_sizes = [8]\nrepeat = 2", "--method batch --batch-size 8 --repeat 2");
+        same("device = 'model:ssd'", "--on model:ssd");
+    }
 }

@@ -14,7 +14,6 @@ mod lio;
 mod man;
 mod measure;
 mod null;
-mod on_server;
 mod profile;
 mod roundtrip;
 mod runs;

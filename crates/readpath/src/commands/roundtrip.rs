@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use ::measure::Size;
 use clap::{ArgMatches, Args, Command};
-use experiments::roundtrip::{self, OnServer, RoundtripParameters};
-use server::Address;
+use experiments::journal::NullJournal;
+use experiments::roundtrip::{self, RoundtripParameters, SubjectTripParameters};
 
 use super::measure::measure;
-use super::on_server::{ServerArguments, rehearse};
+use super::subjects::{SubjectArguments, dry_run};
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments, fresh_seed};
 
@@ -23,12 +23,6 @@ Examples:
   readpath roundtrip model:network-array         a modelled array behind a network
   readpath roundtrip --on postgres:18            through SQL, on a private PostgreSQL
   readpath roundtrip --on postgres://me@db.example/shop --dry-run   every statement that would be sent";
-
-/// Most blocks of a statement on a server, which names each of them; the table has 16 times as many.
-const BLOCKS_ON_SERVER_MAX: u64 = 8192;
-
-/// Shared buffers of a private server.
-const BUFFERS: u64 = 128 << 20;
 
 #[derive(Args)]
 struct Arguments {
@@ -48,7 +42,7 @@ struct Arguments {
     #[arg(long, conflicts_with = "on")]
     evict: bool,
     #[command(flatten)]
-    server: ServerArguments,
+    subjects: SubjectArguments,
 }
 
 fn define(command: Command) -> Command {
@@ -57,39 +51,33 @@ fn define(command: Command) -> Command {
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
-    let (parameters, server) = arguments::<Arguments>(matches)?.parameters();
+    let (parameters, subjects) = arguments::<Arguments>(matches)?.parameters();
     parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
-    if let Some(address) = server.address(context)? {
-        let RoundtripParameters { blocks, seed, .. } = parameters;
-        if blocks > BLOCKS_ON_SERVER_MAX {
-            let sentence = format!("--blocks {blocks} is too much for a server: give at most {BLOCKS_ON_SERVER_MAX}");
-            return Err(Failure::new(Exit::WrongCommandLine, sentence));
-        }
-        let on = OnServer { address, limits: server.limits(), blocks, seed: seed.unwrap_or_default() };
-        return run_on_server(&server, on, context);
+    if subjects.is_named() {
+        return run_on(&parameters, &subjects, context);
     }
     measure(context, COMMAND.name, |journal, machine| roundtrip::run(&parameters, machine, journal))
 }
 
 impl Arguments {
-    fn parameters(self) -> (RoundtripParameters, ServerArguments) {
-        let Arguments { paths, blocks, block_size, seed, evict, server } = self;
+    fn parameters(self) -> (RoundtripParameters, SubjectArguments) {
+        let Arguments { paths, blocks, block_size, seed, evict, subjects } = self;
         let seed = Some(seed.unwrap_or_else(fresh_seed));
-        (RoundtripParameters { paths, blocks, block_size, seed, evict }, server)
+        (RoundtripParameters { paths, blocks, block_size, seed, evict }, subjects)
     }
 }
 
-fn run_on_server(server: &ServerArguments, mut on: OnServer, context: &Context) -> Result<Exit, Failure> {
-    if server.dry_run() {
-        return rehearse(|machine, statements| roundtrip::rehearse(&on, machine, statements));
+fn run_on(parameters: &RoundtripParameters, subjects: &SubjectArguments, context: &Context) -> Result<Exit, Failure> {
+    let RoundtripParameters { blocks, seed, .. } = *parameters;
+    let parameters = SubjectTripParameters { on: subjects.places()?, blocks, seed: seed.unwrap_or_default() };
+    parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+    let environment = subjects.environment(context);
+    if subjects.is_dry_run() {
+        return dry_run(environment, |environment, machine| {
+            roundtrip::run_on(&parameters, environment, machine, &mut NullJournal)
+        });
     }
-    measure(context, COMMAND.name, |journal, machine| {
-        let mut private = server.start(BUFFERS, context, journal, machine)?;
-        if let Some(private) = &private {
-            on.address = Address::of(private.config());
-        }
-        roundtrip::run_on(&on, private.as_mut(), machine, journal)
-    })
+    measure(context, COMMAND.name, |journal, machine| roundtrip::run_on(&parameters, &environment, machine, journal))
 }
 
 #[cfg(test)]

@@ -33,6 +33,14 @@ pub(super) struct SubjectArguments {
     /// file.
     #[arg(long, value_name = "SUBJECT,...")]
     on: Vec<Places>,
+    #[command(flatten)]
+    options: SubjectOptions,
+}
+
+/// The options of subjects besides their places.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Subjects")]
+pub(super) struct SubjectOptions {
     /// Print every statement that would be sent to a server, and send none
     #[arg(long, requires = "on")]
     dry_run: bool,
@@ -44,7 +52,28 @@ pub(super) struct SubjectArguments {
 impl SubjectArguments {
     /// The places that are named, the engine alone where none is; in a dry run those that take statements.
     pub(super) fn places(&self) -> Result<Places, Failure> {
-        let places = Places::joined(self.on.iter().cloned());
+        self.options.places(Places::joined(self.on.iter().cloned()))
+    }
+
+    /// Whether a place is named.
+    pub(super) fn is_named(&self) -> bool {
+        !self.on.is_empty()
+    }
+
+    /// Whether only the statements are wanted.
+    pub(super) fn is_dry_run(&self) -> bool {
+        self.options.dry_run
+    }
+
+    /// What subjects are opened with.
+    pub(super) fn environment(&self, context: &Context) -> Environment {
+        self.options.environment(context)
+    }
+}
+
+impl SubjectOptions {
+    /// The places; in a dry run those that take statements.
+    pub(super) fn places(&self, places: Places) -> Result<Places, Failure> {
         if !self.dry_run {
             return Ok(places);
         }

@@ -2,6 +2,7 @@
 
 pub mod access_paths;
 mod logical_reads;
+pub mod nested_loops;
 mod pass;
 mod place;
 

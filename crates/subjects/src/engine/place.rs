@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use super::access_paths::AccessEngine;
 use super::logical_reads::{Engine, EngineSettings, check_cell};
+use super::nested_loops::EngineLoops;
 use crate::access_paths::{self, AccessPaths, AccessSettings};
 use crate::logical_reads::{Access, Asked, LogicalReads};
+use crate::nested_loops::{self, NestedLoops};
 use crate::place::{Offer, Place};
 use crate::subject::{Absence, ENGINE};
 
@@ -49,5 +51,10 @@ impl Place for EnginePlace {
         access_paths::check_wanted(ENGINE, &AccessEngine::offers(settings.asked), settings)?;
         let settings = settings.clone();
         Ok(Box::new(move |opening| Ok(Box::new(AccessEngine::new(settings, opening.clock, opening.stop.clone())?))))
+    }
+
+    fn nested_loops(&self, asked: &nested_loops::Asked) -> Offer<'_, dyn NestedLoops> {
+        let asked = asked.clone();
+        Ok(Box::new(move |opening| Ok(Box::new(EngineLoops::new(asked, opening.clock, opening.stop.clone())?))))
     }
 }

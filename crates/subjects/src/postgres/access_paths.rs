@@ -23,7 +23,7 @@ use crate::access_paths::{
     ScanPass, Sources,
 };
 use crate::error::SubjectError;
-use crate::opening::{Opening, Progress, Recorder};
+use crate::opening::{Opening, Progress};
 use crate::subject::{Closing, Subject};
 
 /// Shared buffers of a private server: a scan of more than a quarter of them leaves nothing in them.
@@ -62,7 +62,6 @@ pub struct PostgresPaths {
     schema: Option<Schema>,
     session: Option<Session>,
     reached: Reached,
-    recorder: Option<Recorder>,
     stop: Arc<AtomicBool>,
     notes: Notes,
     table: Customers,
@@ -112,7 +111,6 @@ impl PostgresPaths {
         Ok(PostgresPaths {
             schema: None,
             session: None,
-            recorder: opening.environment.recorder.clone(),
             stop: opening.stop.clone(),
             reached,
             notes,
@@ -124,19 +122,11 @@ impl PostgresPaths {
         })
     }
 
-    fn connect(&self) -> Result<Session, SubjectError> {
-        let Reached { address, limits, .. } = &self.reached;
-        Ok(match &self.recorder {
-            Some(statements) => Session::rehearsal(address, *limits, self.stop.clone(), statements.clone())?,
-            None => Session::open(address, *limits, self.stop.clone())?,
-        })
-    }
-
     /// Makes and fills the table, and measures a statement that does nothing.
     fn load(&mut self, progress: &mut Progress<'_>) -> Result<(), SubjectError> {
         let session = match self.session.take() {
             Some(session) => session,
-            None => self.connect()?,
+            None => self.reached.session()?,
         };
         let rows = self.table.rows();
         let time = LOAD_TIME_A_ROW.saturating_mul(u32::try_from(rows).unwrap_or(u32::MAX));
@@ -274,7 +264,7 @@ impl AccessPaths for PostgresPaths {
 
     fn plan(&mut self, paths: &[AccessPath]) -> Result<Vec<MemoryNeed>, SubjectError> {
         self.planned = paths.to_vec();
-        let session = self.connect()?;
+        let session = self.reached.session()?;
         self.notes.check_space(&session, Customers::bytes_needed(self.table.rows()), "--rows")?;
         self.notes.describe("rows", json!(self.table.rows()));
         self.check_buffers(session.facts().buffer_bytes);
@@ -337,7 +327,7 @@ impl AccessPaths for PostgresPaths {
         self.report_misses(path, prepared.buffers);
         self.prepared = Some(prepared);
         // In a dry run no time passes, and one statement stands for all laps.
-        let laps_max = if self.recorder.is_some() { 1 } else { LAPS_MAX };
+        let laps_max = if self.reached.recorder.is_some() { 1 } else { LAPS_MAX };
         Ok(PathFacts {
             parameters: Parameters::new(),
             metrics,

@@ -9,7 +9,7 @@ use server::session::identifier;
 use server::{Schema, ServerError, Session};
 use sys::file::witness::Cached;
 
-use crate::logical_reads::SubjectError;
+use crate::error::SubjectError;
 
 /// The extension that reaches into shared buffers, and the first versions of its script with what is used of it.
 const EXTENSION: &str = "pg_buffercache";
@@ -22,18 +22,18 @@ const NEW_EVICTION_SINCE: u32 = 18;
 /// The first version that can read its data files past the page cache.
 const DIRECT_SINCE: u32 = 16;
 
-/// What a server can only be told when it starts.
+/// Settings that a server takes only when it starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Startup {
+pub(super) struct Startup {
     /// `io_method`; `None` before 18, which has one way only.
-    pub io_method: Option<String>,
+    pub(super) io_method: Option<String>,
     /// Whether it reads past the page cache.
-    pub direct: bool,
+    pub(super) direct: bool,
 }
 
 /// How blocks leave the shared buffers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Emptying {
+pub(super) enum Emptying {
     /// A private server: all buffers at once where it can, by a restart otherwise.
     Private,
     /// Our tables by name, with the extension in this schema.
@@ -45,8 +45,9 @@ pub enum Emptying {
 }
 
 /// What becomes of caches before a statement.
-pub struct Cold<'a> {
-    private: Option<&'a mut PrivateServer>,
+#[derive(Debug)]
+pub(super) struct Cold {
+    private: Option<PrivateServer>,
     usual: Option<ServerSettings>,
     running: Startup,
     emptying: Emptying,
@@ -54,14 +55,14 @@ pub struct Cold<'a> {
     kept: Option<Cached>,
 }
 
-impl<'a> Cold<'a> {
+impl Cold {
     /// Finds out how caches can be emptied. `private` is the server of the session where it is one of this program's
     /// own.
-    pub fn of(
+    pub(super) fn of(
         session: &mut Session,
-        private: Option<&'a mut PrivateServer>,
+        private: Option<PrivateServer>,
         stop: Arc<AtomicBool>,
-    ) -> Result<Cold<'a>, SubjectError> {
+    ) -> Result<Cold, SubjectError> {
         let emptying = match private {
             Some(_) => Emptying::Private,
             None => of_given(session)?,
@@ -72,33 +73,33 @@ impl<'a> Cold<'a> {
     }
 
     /// How blocks leave the shared buffers.
-    pub fn emptying(&self) -> &Emptying {
+    pub(super) fn emptying(&self) -> &Emptying {
         &self.emptying
     }
 
     /// How the server was started.
-    pub fn running(&self) -> &Startup {
+    pub(super) fn running(&self) -> &Startup {
         &self.running
     }
 
     /// The most that the page cache still held of a private server's files when it had been emptied; `None` where it
     /// was not.
-    pub fn kept(&self) -> Option<Cached> {
+    pub(super) fn kept(&self) -> Option<Cached> {
         self.kept
     }
 
     /// What the page cache holds of a relation; `None` where the server is not one of this program's own.
-    pub fn cached(&self, relation: &str) -> Result<Option<Cached>, SubjectError> {
+    pub(super) fn cached(&self, relation: &str) -> Result<Option<Cached>, SubjectError> {
         self.private.as_ref().map(|private| private.cached(relation).map_err(SubjectError::from)).transpose()
     }
 
     /// Whether the server is one of this program's own, and does not run.
-    pub fn is_lost(&self) -> bool {
+    pub(super) fn is_lost(&self) -> bool {
         self.private.as_ref().is_some_and(|private| !private.is_running())
     }
 
     /// The ways in which the server can be started: those of a private server; a given one stays as it is.
-    pub fn startups(&self, session: &mut Session) -> Result<Vec<Startup>, SubjectError> {
+    pub(super) fn startups(&self, session: &mut Session) -> Result<Vec<Startup>, SubjectError> {
         let Some(private) = &self.private else { return Ok(vec![self.running.clone()]) };
         let offered = session.rows("SELECT unnest(enumvals) FROM pg_settings WHERE name = 'io_method'")?;
         let mut methods: Vec<Option<String>> = offered.into_iter().flatten().filter(Option::is_some).collect();
@@ -116,7 +117,7 @@ impl<'a> Cold<'a> {
     /// Starts a private server in this way; the reason where it cannot be, and it then runs as before.
     ///
     /// Sessions end: [`Schema::reopen`] is called here.
-    pub fn start(&mut self, wanted: &Startup, schema: &mut Schema) -> Result<Result<(), String>, SubjectError> {
+    pub(super) fn start(&mut self, wanted: &Startup, schema: &mut Schema) -> Result<Result<(), String>, SubjectError> {
         if *wanted == self.running {
             return Ok(Ok(()));
         }
@@ -137,7 +138,7 @@ impl<'a> Cold<'a> {
 
     /// Empties what can be emptied of these relations, the page cache of a private server's files included; whether
     /// the schema has a new session now.
-    pub fn empty(&mut self, schema: &mut Schema, relations: &[String]) -> Result<bool, SubjectError> {
+    pub(super) fn empty(&mut self, schema: &mut Schema, relations: &[String]) -> Result<bool, SubjectError> {
         let renewed = self.empty_buffers(schema, relations)?;
         if let Some(private) = &self.private {
             let left = private.drop_page_cache().map_err(SubjectError::from)?;
@@ -150,7 +151,7 @@ impl<'a> Cold<'a> {
 
     /// Empties shared buffers of these relations where that can be, and leaves the page cache as it is; whether the
     /// schema has a new session now.
-    pub fn empty_buffers(&mut self, schema: &mut Schema, relations: &[String]) -> Result<bool, SubjectError> {
+    pub(super) fn empty_buffers(&mut self, schema: &mut Schema, relations: &[String]) -> Result<bool, SubjectError> {
         match &self.emptying {
             Emptying::Private => self.empty_private(schema),
             Emptying::Relation(extension) => {

@@ -1,11 +1,9 @@
 //! The inner table of joins on a PostgreSQL server: the engine's keys and values in the engine's order.
 
-use dataset::keyed::{KeyedRows, KeyedShape};
 use server::schema::full_name;
 
 use super::copy_text::CHUNK_BYTES;
-use crate::join_engine::TABLE_SEED;
-use crate::logical_reads::SubjectError;
+use crate::error::SubjectError;
 use crate::nested_loops::InnerTable;
 
 /// The head of a page, and the pointer to a row in it. Source: PostgreSQL's manual, "Database Page Layout".
@@ -41,6 +39,11 @@ impl InnerRows {
         self.table.rows
     }
 
+    /// Per cent of them that are out of the order of the keys.
+    pub fn rand(&self) -> u8 {
+        self.table.rand
+    }
+
     /// The columns.
     pub fn columns() -> &'static str {
         "key bigint, value bigint, filler text"
@@ -70,7 +73,7 @@ impl InnerRows {
         progress: &'a mut dyn FnMut(u64, u64),
     ) -> Result<impl Iterator<Item = Vec<u8>> + use<'a>, SubjectError> {
         let InnerTable { rows, pad, .. } = self.table;
-        let keyed = self.keyed_rows()?;
+        let keyed = self.table.keyed_rows()?;
         // No statement reads the filler: only its length counts.
         let filler = "f".repeat(pad as usize);
         let mut next = 0;
@@ -85,50 +88,15 @@ impl InnerRows {
             (!chunk.is_empty()).then_some(chunk)
         }))
     }
-
-    /// The sum of the values of these keys, as the data set has them.
-    pub fn sum(&self, keys: JoinKeys) -> Result<i64, SubjectError> {
-        Ok(self.keyed_rows()?.sum(keys.first..keys.first + keys.count))
-    }
-
-    fn keyed_rows(&self) -> Result<KeyedRows, SubjectError> {
-        let InnerTable { rows, pad, rand } = self.table;
-        Ok(KeyedRows::new(KeyedShape { rand, pad }, rows, TABLE_SEED)?)
-    }
-}
-
-/// Keys of one join, the first and how many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct JoinKeys {
-    /// From 1.
-    pub first: u64,
-    /// How many follow one another.
-    pub count: u64,
-}
-
-impl JoinKeys {
-    /// The keys of turn `number`: every turn has keys of its own, as long as there are enough.
-    pub fn of_turn(number: u64, count: u64, rows: u64) -> JoinKeys {
-        let count = count.min(rows);
-        let places = (rows / count.max(1)).max(1);
-        JoinKeys { first: 1 + number % places * count, count }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nested_loops::Keys;
 
     fn rows(count: u64) -> InnerRows {
         InnerRows::new(InnerTable { rows: count, pad: 1000, rand: 100 })
-    }
-
-    #[test]
-    fn turns_take_other_keys_and_none_beyond_the_last() {
-        let turns: Vec<u64> = (0..4).map(|number| JoinKeys::of_turn(number, 300, 1000).first).collect();
-        assert_eq!(turns, [1, 301, 601, 1]);
-        assert_eq!(JoinKeys::of_turn(9, 5000, 1000), JoinKeys { first: 1, count: 1000 });
-        assert_eq!(JoinKeys::of_turn(9, 0, 1000), JoinKeys { first: 1, count: 0 });
     }
 
     #[test]
@@ -143,7 +111,7 @@ mod tests {
         keys.sort_unstable();
         assert_eq!(keys, (1..=2500).collect::<Vec<i64>>());
         let sum: i64 = text.lines().map(|line| column(line, 1)).sum();
-        assert_eq!(rows(2500).sum(JoinKeys { first: 1, count: 2500 }).unwrap(), sum);
+        assert_eq!(rows(2500).table.sum(Keys { first: 1, count: 2500 }).unwrap(), sum);
     }
 
     #[test]

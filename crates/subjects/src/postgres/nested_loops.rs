@@ -1,58 +1,61 @@
 //! Nested loops on a PostgreSQL server: by the index, one inner row after the other, and by a bitmap of the same keys,
 //! which gathers their blocks first.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use measure::Nanos;
-use server::{Buffers, Plan, Schema, ServerError, Session, space};
+use measure::schema::join::parameters;
+use measure::{Finding, Nanos, Parameters};
+use serde_json::json;
+use server::{Buffers, Plan, ServerError};
 
-use super::cold::{Cold, Startup};
+use super::cold::{Emptying, Startup};
+use super::cold_table::Ground;
 use super::fetched::Fetched;
-use super::inner_rows::{InnerRows, JoinKeys};
-use super::logical_reads::WHOLE_ROWS;
-use super::read_timing;
-use crate::logical_reads::SubjectError;
+use super::inner_rows::InnerRows;
+use super::reached::Reached;
+use crate::error::SubjectError;
+use crate::nested_loops::{
+    Asked, BlockCost, Explained, Group, InnerFacts, InnerTable, JoinCost, JoinPass, Keys, NestedLoops, Sources, Way,
+};
+use crate::opening::{Opening, Progress};
+use crate::subject::{Absence, Closing, Subject};
 
-/// Settings of the session. One process does all the work, without being compiled, and remembers no inner rows.
-const SETTINGS: [(&str, &str); 7] = [
-    ("max_parallel_workers_per_gather", "0"),
-    ("jit", "off"),
-    ("enable_hashjoin", "off"),
-    ("enable_mergejoin", "off"),
-    ("enable_material", "off"),
-    ("enable_seqscan", "off"),
-    ("enable_indexonlyscan", "off"),
-];
+/// The most that `effective_io_concurrency` can be.
+const CONCURRENCY_MAX: u32 = 1000;
 
-/// The first version that remembers inner rows of a nested loop.
-const MEMOIZE_SINCE: u32 = 14;
+/// About what a join takes with the emptying before it.
+const JOIN_TIME: Duration = Duration::from_millis(600);
+
+/// The I/O method that PostgreSQL was given for the sake of many reads at once.
+const IO_URING: &str = "io_uring";
+
+/// Refuses settings that no server has.
+pub(super) fn check_concurrencies(asked: &Asked) -> Result<(), Absence> {
+    let Some(value) = asked.concurrencies.iter().find(|value| **value > CONCURRENCY_MAX) else { return Ok(()) };
+    let reason = format!("--concurrency {value} cannot be: effective_io_concurrency is 0 to {CONCURRENCY_MAX}");
+    Err(Absence::new("absent-concurrency", reason))
+}
 
 /// A way to join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ServerJoin {
+enum ServerJoin {
     /// Look-ups in the index one after the other, each with its row.
     NestedLoop,
     /// The rows' addresses from the index first, then their blocks in order, with this `effective_io_concurrency`.
-    BitmapScan {
-        /// 0 to 1000.
-        concurrency: u32,
-    },
+    BitmapScan { concurrency: u32 },
 }
 
 impl ServerJoin {
-    /// The name of the case parameter.
-    pub fn name(self) -> &'static str {
+    fn way(self) -> Way {
+        let of = parameters::EFFECTIVE_IO_CONCURRENCY;
         match self {
-            ServerJoin::NestedLoop => "nested-loop",
-            ServerJoin::BitmapScan { .. } => "bitmap-scan",
-        }
-    }
-
-    /// The value of `effective_io_concurrency` that counts for it.
-    pub fn concurrency(self) -> Option<u32> {
-        match self {
-            ServerJoin::NestedLoop => None,
-            ServerJoin::BitmapScan { concurrency } => Some(concurrency),
+            ServerJoin::NestedLoop => {
+                Way { method: "nested-loop", parameters: Parameters::new(), size: None, is_gathered: false }
+            }
+            ServerJoin::BitmapScan { concurrency } => {
+                let (parameters, size) = (Parameters::from_iter([of.of(concurrency)]), Some(concurrency.into()));
+                Way { method: "bitmap-scan", parameters, size, is_gathered: true }
+            }
         }
     }
 
@@ -75,7 +78,7 @@ impl ServerJoin {
     }
 
     /// The statement: the sum of the values beside the keys.
-    fn statement(self, keys: JoinKeys) -> String {
+    fn statement(self, keys: Keys) -> String {
         let [table, _] = InnerRows::relations();
         let (first, end) = (keys.first, keys.first + keys.count);
         match self {
@@ -91,155 +94,34 @@ impl ServerJoin {
     }
 }
 
-/// What a join took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ServerJoinCost {
-    /// The sum that it found.
-    pub sum: i64,
-    /// From sending the statement to its answer.
-    pub elapsed: Nanos,
-    /// Blocks of the table.
-    pub table: Buffers,
-    /// Blocks of the index.
-    pub index: Buffers,
-}
-
-/// What EXPLAIN tells of a join.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ServerJoinPlan {
-    /// Blocks of table and index.
-    pub buffers: Buffers,
-    /// Milliseconds of waiting for reads; `None` where the server does not time them.
-    pub wait_ms: Option<f64>,
-}
-
 /// A server with the inner table in the schema of a run.
-pub struct ServerLoops<'a> {
-    pub(super) schema: Schema,
-    pub(super) cold: Cold<'a>,
-    table: Option<InnerRows>,
-    pub(super) untimed: Option<String>,
+pub(super) struct PostgresLoops {
+    ground: Ground,
+    asked: Asked,
+    joins: Vec<ServerJoin>,
+    startups: Vec<Startup>,
 }
 
-impl<'a> ServerLoops<'a> {
-    /// Looks whether there is room for the table, makes the schema and sets the session.
-    pub fn open(session: Session, cold: Cold<'a>, largest: &InnerRows) -> Result<ServerLoops<'a>, SubjectError> {
-        space::check(&session, largest.bytes_needed(session.facts().block_bytes))?;
-        let schema = Schema::create(session)?;
-        let mut loops = ServerLoops { schema, cold, table: None, untimed: None };
-        loops.set_session()?;
-        Ok(loops)
-    }
-
-    /// The schema with its session.
-    pub fn schema(&mut self) -> &mut Schema {
-        &mut self.schema
-    }
-
-    /// What becomes of caches.
-    pub fn cold(&self) -> &Cold<'a> {
-        &self.cold
-    }
-
-    /// Who we are on the server.
-    pub fn user(&mut self) -> String {
-        self.schema.session().facts().user.clone()
-    }
-
-    /// Why the server does not time its reads; `None` where it does.
-    pub fn untimed(&self) -> Option<&str> {
-        self.untimed.as_deref()
-    }
-
-    /// The ways in which the server can be started.
-    pub fn startups(&mut self) -> Result<Vec<Startup>, SubjectError> {
-        self.cold.startups(self.schema.session())
-    }
-
-    /// Starts a private server in this way; the reason where it cannot be.
-    pub fn start(&mut self, startup: &Startup) -> Result<Result<(), String>, SubjectError> {
-        if *startup == *self.cold.running() {
-            return Ok(Ok(()));
-        }
-        let started = self.cold.start(startup, &mut self.schema)?;
-        self.set_session()?;
-        Ok(started)
-    }
-
-    /// Removes the schema.
-    pub fn finish(mut self) -> Result<(), SubjectError> {
-        if self.cold.is_lost() {
-            self.schema.forget();
-        }
-        Ok(self.schema.finish()?)
-    }
-
-    /// Makes and fills the table, in the place of the one before, and gives its blocks.
-    pub fn load(&mut self, table: InnerRows, progress: &mut dyn FnMut(u64, u64)) -> Result<u64, SubjectError> {
-        if self.table.take().is_some() {
-            self.schema.drop_table(InnerRows::NAME)?;
-        }
-        let name = self.schema.create_table(InnerRows::NAME, InnerRows::columns(), WHOLE_ROWS)?;
-        let index = format!("CREATE UNIQUE INDEX {} ON {name} (key)", InnerRows::INDEX);
-        let session = self.schema.session();
-        // Making an index of a table reads it, and leaves its blocks in large buffers; rows that are copied do not.
-        let before = matches!(self.cold.emptying(), super::cold::Emptying::Never(_));
-        if before {
-            session.run(&index)?;
-        }
-        session.begin_transaction()?;
-        // Rows copied in the transaction that empties the table are visible to all at once.
-        session.run(&format!("TRUNCATE {name}"))?;
-        let copy = format!("COPY {name} FROM STDIN WITH (FREEZE)");
-        let sent = session.copy(&copy, &mut table.chunks(progress)?)?;
-        session.commit()?;
-        if sent != table.rows() && !session.is_rehearsal() {
-            return Err(ServerError::answer(&copy, &sent.to_string(), "the number of rows that were sent").into());
-        }
-        if !before {
-            session.run(&index)?;
-        }
-        session.run(&format!("VACUUM (ANALYZE) {name}"))?;
-        self.table = Some(table);
-        let size = format!("SELECT pg_relation_size('{name}') / current_setting('block_size')::integer");
-        Ok(session.number(&size, table.blocks(session.facts().block_bytes))?)
-    }
-
-    /// One join with as little cached as can be.
-    pub fn join(&mut self, join: ServerJoin, keys: JoinKeys) -> Result<ServerJoinCost, SubjectError> {
-        let statement = self.prepare(join, keys)?;
-        let [table, index] = InnerRows::relations();
-        let session = self.schema.session();
-        session.begin_transaction()?;
-        let before = [Fetched::of(session, &table, 0)?, Fetched::of(session, &index, 0)?];
-        let started = Instant::now();
-        let sum = session.text(&statement, None)?;
-        let elapsed = Nanos(started.elapsed().as_nanos() as u64);
-        let after = [Fetched::of(session, &table, 0)?, Fetched::of(session, &index, 0)?];
-        session.commit()?;
-        Ok(ServerJoinCost {
-            sum: number(&statement, sum)?,
-            elapsed,
-            table: after[0].since(before[0]),
-            index: after[1].since(before[1]),
-        })
-    }
-
-    /// The same once more, told by EXPLAIN: apart from what is timed, because telling takes time.
-    pub fn explain(&mut self, join: ServerJoin, keys: JoinKeys) -> Result<ServerJoinPlan, SubjectError> {
-        let statement = self.prepare(join, keys)?;
-        let plan = self.schema.session().explain(&statement, Plan::assumed(join.step(), Buffers::default()))?;
-        let wait_ms = plan.top.read_ms.filter(|_| self.untimed.is_none());
-        Ok(ServerJoinPlan { buffers: plan.buffers()?, wait_ms })
+impl PostgresLoops {
+    /// Connects and sees whether there is room; makes nothing.
+    pub(super) fn open(
+        reached: Reached,
+        asked: Asked,
+        opening: &mut Opening<'_>,
+    ) -> Result<PostgresLoops, SubjectError> {
+        let ground = Ground::open(reached, &InnerRows::new(asked.table(0)), "--rows", opening)?;
+        let bitmaps =
+            asked.concurrencies.iter().map(|concurrency| ServerJoin::BitmapScan { concurrency: *concurrency });
+        let joins = std::iter::once(ServerJoin::NestedLoop).chain(bitmaps).collect();
+        Ok(PostgresLoops { ground, asked, joins, startups: Vec::new() })
     }
 
     /// Empties caches, leaves the planner one way, and has the plan made once, so that what planning reads is there.
-    fn prepare(&mut self, join: ServerJoin, keys: JoinKeys) -> Result<String, SubjectError> {
-        if self.cold.empty(&mut self.schema, &InnerRows::relations())? {
-            self.set_session()?;
-        }
+    fn turn(&mut self, join: ServerJoin, keys: Keys) -> Result<String, SubjectError> {
+        let table = self.ground.table()?;
+        table.empty(true)?;
         let statement = join.statement(keys);
-        let session = self.schema.session();
+        let session = table.session();
         for (setting, value) in join.settings() {
             session.set(setting, &value)?;
         }
@@ -252,16 +134,147 @@ impl<'a> ServerLoops<'a> {
         Ok(statement)
     }
 
-    pub(super) fn set_session(&mut self) -> Result<(), SubjectError> {
-        let session = self.schema.session();
-        for (setting, value) in SETTINGS {
-            session.set(setting, value)?;
+    /// A join once more, explained: apart from those that are timed, because explaining takes time.
+    fn explain(&mut self, join: ServerJoin, keys: Keys) -> Result<Explained, SubjectError> {
+        let statement = self.turn(join, keys)?;
+        let table = self.ground.table()?;
+        let plan = table.session().explain(&statement, Plan::assumed(join.step(), Buffers::default()))?;
+        let waiting = plan.top.read_ms.filter(|_| table.untimed.is_none()).map(|ms| Nanos((ms * 1e6) as u64));
+        let Buffers { reads, hits, .. } = plan.buffers()?;
+        Ok(Explained { read: reads, hits, waiting })
+    }
+
+    fn group(&self, startup: &Startup) -> Group {
+        let Startup { io_method, direct } = startup;
+        let mut labels = Parameters::from_iter([parameters::DIRECT.of(*direct)]);
+        labels.extend(io_method.as_ref().map(|method| parameters::IO_METHOD.of(method.as_str())));
+        // Settings of reading together came with the io_method.
+        let gathers_nothing = (*direct && io_method.is_none()).then(|| {
+            let reason = format!(
+                "Past the page cache {} gathers nothing: before version 18 a bitmap scan only advises the kernel of \
+                 blocks to come (posix_fadvise), which then reads them into the page cache. Differences between its \
+                 direct joins are chance.",
+                self.ground.notes.name()
+            );
+            Absence::new("answer-server-advice", reason)
+        });
+        Group {
+            name: io_method.as_ref().map_or(String::new(), |method| format!("io_method {method}")),
+            is_direct: *direct,
+            parameters: labels,
+            ways: self.joins.iter().map(|join| join.way()).collect(),
+            gathers_nothing,
         }
-        if session.facts().major() >= MEMOIZE_SINCE {
-            session.set("enable_memoize", "off")?;
+    }
+
+    /// Notes where a server's programs lack a method that the version has.
+    fn note_methods(&mut self) {
+        let methods: Vec<&str> = self.startups.iter().filter_map(|startup| startup.io_method.as_deref()).collect();
+        if methods.len() > 1 && !methods.contains(&IO_URING) {
+            self.ground.notes.find(Finding::info(
+                "absent-io-uring",
+                "The server's programs do not offer io_method io_uring, because they were built without liburing: its \
+                 cases are absent. --on postgres:DIRECTORY takes the programs of another installation.",
+            ));
         }
-        self.untimed = read_timing::turn_on(session)?;
-        Ok(())
+    }
+
+    /// Notes from where reads may have come.
+    fn note_caches(&mut self) {
+        let Ok(table) = self.ground.table() else { return };
+        let page_cache = "Blocks that are not in shared buffers may come from the operating system's page cache, which \
+                          only a private server's files leave: --on postgres:18 starts one.";
+        let finding = match table.cold.emptying() {
+            Emptying::Private => return self.ground.note_page_cache(),
+            Emptying::Relation(_) | Emptying::Buffers(_) => {
+                let message = format!("The table left shared buffers before each join. {page_cache}");
+                Finding::warning("page-cache-not-emptied", message)
+            }
+            Emptying::Never(reason) => {
+                let message = format!(
+                    "Shared buffers could not be emptied, because {reason}: each join took keys of its own instead, of \
+                     which blocks may have been there. {page_cache}"
+                );
+                Finding::warning("buffers-not-emptied", message)
+            }
+        };
+        self.ground.notes.find(finding);
+    }
+}
+
+impl Subject for PostgresLoops {
+    fn name(&self) -> &str {
+        self.ground.notes.name()
+    }
+
+    fn description(&self) -> Parameters {
+        self.ground.notes.description()
+    }
+
+    fn findings(&mut self) -> Vec<Finding> {
+        self.ground.findings()
+    }
+
+    fn finish(mut self: Box<Self>) -> Closing {
+        self.note_caches();
+        self.ground.finish()
+    }
+}
+
+impl NestedLoops for PostgresLoops {
+    fn prepare(&mut self, table: InnerTable, progress: &mut Progress<'_>) -> Result<InnerFacts, SubjectError> {
+        let blocks = self.ground.load(&InnerRows::new(table), progress)?;
+        self.ground.notes.describe("rows", json!(self.asked.rows));
+        self.ground.notes.describe("server_table_blocks", json!(blocks));
+        self.startups = self.ground.table()?.startups()?;
+        self.note_methods();
+        Ok(InnerFacts {
+            groups: self.startups.iter().map(|startup| self.group(startup)).collect(),
+            keys_may_repeat: false,
+            is_virtual: false,
+            join_time: JOIN_TIME,
+            sources: Sources {
+                elapsed: "clock, from sending the statement to its answer",
+                waiting: "EXPLAIN's I/O Read Time (track_io_timing), in joins apart",
+                blocks: "the session's own counts (pg_stat_get_xact_blocks_fetched, _hit), in the join that is timed",
+                explained: Some("EXPLAIN (ANALYZE, BUFFERS), in joins apart"),
+                ..Sources::default()
+            },
+        })
+    }
+
+    fn turn_to(&mut self, group: usize) -> Result<Result<(), Absence>, SubjectError> {
+        let startup = self.startups.get(group).ok_or(SubjectError::NotPrepared)?.clone();
+        Ok(self.ground.start(&startup)?.map_err(|reason| {
+            let method = startup.io_method.as_deref().unwrap_or("its one I/O method");
+            let (direct, id) = if startup.direct { (", past the page cache", "-direct") } else { ("", "") };
+            Absence::new(
+                &format!("absent-{}{id}", method.replace('_', "-")),
+                format!("The server does not start with {method}{direct}: {reason}. Its cases are absent."),
+            )
+        }))
+    }
+
+    fn join(&mut self, pass: &JoinPass) -> Result<JoinCost, SubjectError> {
+        let join = *self.joins.get(pass.way).ok_or(SubjectError::NotPrepared)?;
+        let statement = self.turn(join, pass.keys)?;
+        let [table, index] = InnerRows::relations();
+        let session = self.ground.table()?.session();
+        session.begin_transaction()?;
+        let before = [Fetched::of(session, &table, 0)?, Fetched::of(session, &index, 0)?];
+        let started = Instant::now();
+        let sum = session.text(&statement, None)?;
+        let elapsed = Nanos(started.elapsed().as_nanos() as u64);
+        let after = [Fetched::of(session, &table, 0)?, Fetched::of(session, &index, 0)?];
+        session.commit()?;
+        let sum = if session.is_rehearsal() { None } else { Some(number(&statement, sum)?) };
+        let blocks = |of: usize| {
+            let Buffers { reads, hits, .. } = after[of].since(before[of]);
+            BlockCost { read: reads, hits: Some(hits), ..BlockCost::default() }
+        };
+        let (table, index) = (blocks(0), blocks(1));
+        let explained = pass.explained.map(|keys| self.explain(join, keys)).transpose()?;
+        Ok(JoinCost { sum, elapsed, table, index, explained, ..JoinCost::default() })
     }
 }
 
@@ -277,7 +290,7 @@ mod tests {
 
     #[test]
     fn both_ways_ask_for_the_same_keys() {
-        let keys = JoinKeys { first: 301, count: 300 };
+        let keys = Keys { first: 301, count: 300 };
         let by_index = ServerJoin::NestedLoop.statement(keys);
         assert!(by_index.contains("generate_series(301::bigint, 600::bigint)"), "{by_index}");
         let gathered = ServerJoin::BitmapScan { concurrency: 16 };

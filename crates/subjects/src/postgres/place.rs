@@ -11,13 +11,17 @@ use super::access_paths::{PostgresPaths, buffers_needed, check_rows};
 use super::calibration::{Calibration, CalibrationAsked};
 use super::catalogs::Catalogs;
 use super::logical_reads::{ServerReads, buffers_for};
+use super::nested_loops::{PostgresLoops, check_concurrencies};
 use super::planner_paths;
 use super::reached::Reached;
+use super::round_trip::{PostgresTrip, check_blocks};
 use crate::access_paths::{self, AccessPaths, AccessSettings};
 use crate::error::SubjectError;
 use crate::logical_reads::{self, LogicalReads};
+use crate::nested_loops::{self, NestedLoops};
 use crate::opening::{Environment, Opening};
 use crate::place::{Offer, Place};
+use crate::round_trip::{self, RoundTrip};
 
 /// How words begin that name a server.
 pub(crate) const SCHEMES: [&str; 2] = ["postgres:", "postgresql://"];
@@ -35,6 +39,9 @@ pub struct PostgresPlace {
     word: String,
     place: server::Place,
 }
+
+/// Shared buffers of a private server for the experiment on round trips.
+const ROUND_TRIP_BUFFERS: u64 = 128 << 20;
 
 impl PostgresPlace {
     /// Reads a word of `--on`.
@@ -57,7 +64,8 @@ impl PostgresPlace {
                 (Address::of(private.config()), Some(private))
             }
         };
-        Ok(Reached { address, limits, private })
+        let (stop, recorder) = (opening.stop.clone(), environment.recorder.clone());
+        Ok(Reached { address, limits, private, stop, recorder })
     }
 }
 
@@ -100,6 +108,25 @@ impl Place for PostgresPlace {
             let payload = asked.payload(!matches!(self.place, server::Place::Given(_)));
             let reached = self.reach(asked.buffers(), opening)?;
             Ok(Box::new(Calibration::open(reached, payload, asked.seed, opening)?))
+        }))
+    }
+
+    fn nested_loops(&self, asked: &nested_loops::Asked) -> Offer<'_, dyn NestedLoops> {
+        check_concurrencies(asked)?;
+        let asked = asked.clone();
+        Ok(Box::new(move |opening| {
+            // As large as the engine's pool.
+            let reached = self.reach(asked.pool.0, opening)?;
+            Ok(Box::new(PostgresLoops::open(reached, asked, opening)?))
+        }))
+    }
+
+    fn round_trip(&self, asked: &round_trip::Asked) -> Offer<'_, dyn RoundTrip> {
+        check_blocks(asked)?;
+        let asked = *asked;
+        Ok(Box::new(move |opening| {
+            let reached = self.reach(ROUND_TRIP_BUFFERS, opening)?;
+            Ok(Box::new(PostgresTrip::open(reached, asked, opening)?))
         }))
     }
 }

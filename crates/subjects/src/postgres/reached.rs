@@ -1,12 +1,14 @@
 //! A server that is there: a given one, or a private one that was started for the run.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use server::private::PrivateServer;
 use server::{Address, Limits, Session};
 
 use crate::error::SubjectError;
-use crate::opening::Opening;
+use crate::opening::{Opening, Recorder};
 
 /// A server that can be connected to; a private one lives as long as this.
 #[derive(Debug)]
@@ -17,16 +19,25 @@ pub struct Reached {
     pub limits: Limits,
     /// The server where it is one of this program's own. Sessions have to end before it.
     pub private: Option<PrivateServer>,
+    /// Raised by ^C.
+    pub stop: Arc<AtomicBool>,
+    /// Takes the statements of a dry run.
+    pub recorder: Option<Recorder>,
 }
 
 impl Reached {
-    /// Connects; in a dry run the session records its statements and sends none.
+    /// Connects, and says so.
     pub fn connect(&self, opening: &mut Opening<'_>) -> Result<Session, SubjectError> {
         (opening.progress)("connecting to the server", Duration::from_secs(1));
-        let stop = opening.stop.clone();
-        Ok(match &opening.environment.recorder {
-            Some(statements) => Session::rehearsal(&self.address, self.limits, stop, statements.clone())?,
-            None => Session::open(&self.address, self.limits, stop)?,
+        self.session()
+    }
+
+    /// Connects; in a dry run the session records its statements and sends none.
+    pub fn session(&self) -> Result<Session, SubjectError> {
+        let Reached { address, limits, stop, recorder, .. } = self;
+        Ok(match recorder {
+            Some(statements) => Session::rehearsal(address, *limits, stop.clone(), statements.clone())?,
+            None => Session::open(address, *limits, stop.clone())?,
         })
     }
 }

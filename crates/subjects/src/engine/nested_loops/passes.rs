@@ -1,21 +1,20 @@
-//! The embedded engine as a subject of nested loops: one inner table with its index in a data directory, and a buffer
-//! pool that is new for every pass.
-
-mod metered;
+//! The joins of the embedded engine: one inner table with its index in a data directory, and a buffer pool that is new
+//! for every pass.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use dataset::DataSet;
-use dataset::keyed::{KEY, KeyedShape, VALUE};
+use dataset::keyed::{KEY, VALUE};
 use device::Slots;
 use device::file::direct_or_buffered;
 use device::time_source::DeviceClock;
+use measure::Nanos;
 use storage::btree::sort::KeySorter;
 use storage::btree::stored::{self, IndexInfo, IndexSpec, Watch};
 use storage::btree::{BTree, KeyKind};
-use storage::exec::nested_loop::{self, Join, JoinResult};
+use storage::exec::nested_loop::{self, Join, JoinResult, Method};
 use storage::heap::{HeapTable, PageAccess};
 use storage::manifest::{TableInfo, TableSpec};
 use storage::page::PageView;
@@ -27,12 +26,9 @@ use sys::process::process_cpu;
 use sys::read::{MethodRow, best_method, method};
 use sys::time::Clock;
 
-use self::metered::{Meter, Metered};
-use crate::logical_reads::SubjectError;
-use crate::nested_loops::{InnerFacts, InnerTable, JoinCost, JoinPass, NestedLoops, PassCost, Scanned};
-
-/// What the rows depend on. One seed for good, so that tables of an earlier run serve again.
-pub const TABLE_SEED: u64 = 1;
+use super::metered::{Meter, Metered, ReadCost};
+use crate::error::SubjectError;
+use crate::nested_loops::{Asked, InnerTable, Io, Keys, TABLE_SEED};
 
 /// How full the leaves are.
 const FILL_PERCENT: u8 = 90;
@@ -43,48 +39,38 @@ const GATHER_BLOCKS: usize = 8;
 /// Pages of a scan that are asked for in one read: 1 MiB.
 const SCAN_BLOCKS: u32 = 128;
 
-/// How reads are handed over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Io {
-    /// Many at once.
-    Async,
-    /// One after the other, whoever asks for how many.
-    Sync,
+/// What a pass took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PassCost<T> {
+    /// What it found.
+    pub found: T,
+    /// From the beginning to the end, in the time of the device: of a model the processor takes none of it.
+    pub elapsed: Nanos,
+    /// Processor time of the process.
+    pub cpu: Nanos,
+    /// Reads of the table.
+    pub table: ReadCost,
+    /// Reads of the index.
+    pub index: ReadCost,
+    /// Share of the files that stayed in the page cache when it was emptied of them, 0 to 1; `None` where it was not
+    /// emptied, or the system does not tell.
+    pub left_in_page_cache: Option<f64>,
 }
 
-impl Io {
-    /// The name of the case parameter.
-    pub fn name(self) -> &'static str {
-        match self {
-            Io::Async => "async",
-            Io::Sync => "sync",
-        }
-    }
-}
-
-/// What an engine is made for.
-#[derive(Clone, Debug)]
-pub struct JoinSettings {
-    /// The data directory; made where it is missing.
-    pub directory: PathBuf,
-    /// Bytes of the buffer pool.
-    pub pool_bytes: usize,
-    /// How reads are handed over.
-    pub io: Io,
-    /// Reads in flight at most.
-    pub depth: usize,
-    /// Through the page cache or not.
-    pub caching: Caching,
-    /// The device that the data files are placed on, as `device::open` takes it; empty: they are read where they are.
-    pub device: PathBuf,
-    /// Whether tables that are there are thrown away and loaded again.
-    pub reload: bool,
+/// What a full scan of the inner table found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scanned {
+    /// Its rows.
+    pub rows: u64,
+    /// The sum of the column that joins sum.
+    pub sum: i64,
 }
 
 /// The engine.
 #[derive(Debug)]
 pub struct JoinEngine {
-    settings: JoinSettings,
+    asked: Asked,
+    caching: Caching,
     clock: Clock,
     method: &'static MethodRow,
     method_name: &'static str,
@@ -135,18 +121,20 @@ struct Opened {
 
 impl JoinEngine {
     /// Errors when the pool cannot be as asked for.
-    pub fn new(settings: JoinSettings, clock: Clock) -> Result<JoinEngine, SubjectError> {
-        let name = if settings.io == Io::Sync { best_method(1) } else { best_method(settings.depth.max(2)) };
+    pub fn new(asked: Asked, clock: Clock) -> Result<JoinEngine, SubjectError> {
+        let name = if asked.io == Io::Sync { best_method(1) } else { best_method(asked.depth.max(2)) };
+        let caching = if asked.buffered { Caching::Buffered } else { Caching::Direct };
         let method = method(name).expect("the best method is one of the table");
-        let method_name = match device::has_prefix(&settings.device) {
+        let method_name = match device::has_prefix(&asked.device) {
             true => {
-                let slots = Slots { method: Some(method), depth: settings.depth, bytes: PAGE_SIZE };
-                device::open(&settings.device, settings.caching)?.witnesses().method_name(slots)
+                let slots = Slots { method: Some(method), depth: asked.depth, bytes: PAGE_SIZE };
+                device::open(&asked.device, caching)?.witnesses().method_name(slots)
             }
             false => method.name,
         };
-        let engine = JoinEngine { settings, clock, method, method_name, prepared: None };
-        Pool::new(engine.pool_settings())?;
+        let engine = JoinEngine { asked, caching, clock, method, method_name, prepared: None };
+        let refused = |error| SubjectError::Parameters(format!("--pool {}: {error}", engine.asked.pool));
+        Pool::new(engine.pool_settings()).map_err(refused)?;
         Ok(engine)
     }
 
@@ -158,13 +146,22 @@ impl JoinEngine {
     /// The data files of the table and of the index that are prepared.
     pub fn paths(&self) -> Result<[PathBuf; 2], SubjectError> {
         let prepared = self.prepared.as_ref().ok_or(SubjectError::NotPrepared)?;
-        let directory = &self.settings.directory;
+        let directory = &self.asked.directory;
         Ok([prepared.table.path(directory), prepared.index.path(directory)])
     }
 
+    /// How the files are opened.
+    pub(super) fn caching(&self) -> Caching {
+        self.caching
+    }
+
+    fn pool_bytes(&self) -> usize {
+        usize::try_from(self.asked.pool.0).unwrap_or(usize::MAX)
+    }
+
     fn pool_settings(&self) -> PoolSettings {
-        let usual = PoolSettings::new(self.settings.pool_bytes);
-        let depth = self.settings.depth.min(self.method.depth_max.unwrap_or(usize::MAX)).max(1);
+        let usual = PoolSettings::new(self.pool_bytes());
+        let depth = self.asked.depth.min(self.method.depth_max.unwrap_or(usize::MAX)).max(1);
         // What is in flight at once is a quarter of the pool at most.
         let gather = (usual.bytes / PAGE_SIZE / 4 / depth).clamp(1, GATHER_BLOCKS);
         PoolSettings { io_method: self.method, read_depth: depth, blocks_per_gather: gather, segments_max: 2, ..usual }
@@ -174,9 +171,8 @@ impl JoinEngine {
         let Prepared { table, index, .. } = self.prepared.as_ref().ok_or(SubjectError::NotPrepared)?;
         let [table_path, index_path] = self.paths()?;
         let pool = Pool::new(self.pool_settings())?;
-        let JoinSettings { device, caching, .. } = &self.settings;
         let files = [(table_path.as_path(), table.file_bytes()), (index_path.as_path(), index.file_bytes())];
-        let placed = device::place(device, *caching, &files)?;
+        let placed = device::place(&self.asked.device, self.caching, &files)?;
         let clock = match placed[0].open(&[])?.clock {
             Some(clock) => DeviceClock::Virtual(clock),
             None => DeviceClock::Machine(self.clock),
@@ -247,9 +243,9 @@ impl Opened {
         Ok(PassCost { found, elapsed, cpu, table, index, left_in_page_cache: None })
     }
 
-    fn join(&self, session: &Session<'_>, outer: &[Option<i64>], pass: &JoinPass) -> Result<JoinResult, StorageError> {
+    fn join(&self, session: &Session<'_>, outer: &[Option<i64>], method: Method) -> Result<JoinResult, StorageError> {
         let pages_at_once = self.pool.pages_ahead();
-        let join = Join { outer, column: VALUE, pages_at_once, method: pass.method };
+        let join = Join { outer, column: VALUE, pages_at_once, method };
         nested_loop::run(session, &self.tree, &join, None)
     }
 
@@ -268,19 +264,21 @@ impl Opened {
     }
 }
 
-impl NestedLoops for JoinEngine {
-    fn prepare(
+impl JoinEngine {
+    /// Makes sure that a table and its index are there, turns to them, and gives their blocks.
+    ///
+    /// `progress` hears how many bytes of how many are written, while there is something to write.
+    pub fn prepare(
         &mut self,
         table: InnerTable,
         progress: &mut dyn FnMut(u64, u64),
         stop: &AtomicBool,
-    ) -> Result<InnerFacts, SubjectError> {
+    ) -> Result<[u64; 2], SubjectError> {
         self.prepared = None;
-        let directory = &self.settings.directory;
+        let directory = &self.asked.directory;
         let InnerTable { rows, pad, rand } = table;
-        let spec =
-            TableSpec::new(&format!("join-{pad}-{rand}"), DataSet::keyed(KeyedShape { rand, pad }, rows, TABLE_SEED));
-        if self.settings.reload {
+        let spec = TableSpec::new(&format!("join-{pad}-{rand}"), DataSet::keyed(table.shape(), rows, TABLE_SEED));
+        if self.asked.reload {
             loader::forget(directory, &spec.name)?;
         }
         let bytes = u64::from(spec.pages()?) * PAGE_SIZE as u64;
@@ -293,48 +291,44 @@ impl NestedLoops for JoinEngine {
             fill_percent: FILL_PERCENT,
         };
         let index = self.load_index(&table, &index, stop)?;
-        let facts = InnerFacts {
-            table_blocks: table.pages.into(),
-            index_blocks: index.pages.into(),
-            clustering_factor: index.clustering_factor,
-        };
+        let blocks = [table.pages.into(), index.pages.into()];
         self.prepared = Some(Prepared { rows: table.rows, table, index });
-        Ok(facts)
+        Ok(blocks)
     }
 
-    fn join(&mut self, pass: &JoinPass) -> Result<JoinCost, SubjectError> {
-        let outer = self.outer(pass)?;
+    /// Joins with nothing cached.
+    pub fn join(&mut self, method: Method, keys: Keys) -> Result<PassCost<JoinResult>, SubjectError> {
+        let outer = self.outer(keys)?;
         let opened = self.open()?;
-        opened.cold(|session| opened.join(session, &outer, pass))
+        opened.cold(|session| opened.join(session, &outer, method))
     }
 
-    fn join_again(&mut self, pass: &JoinPass) -> Result<JoinCost, SubjectError> {
-        let outer = self.outer(pass)?;
+    /// Joins twice, and gives what the second join took, which finds cached what the first one read.
+    pub fn join_again(&mut self, method: Method, keys: Keys) -> Result<PassCost<JoinResult>, SubjectError> {
+        let outer = self.outer(keys)?;
         let opened = self.open()?;
         let session = opened.pool.session();
-        opened.join(&session, &outer, pass)?;
-        opened.timed(&session, |session| opened.join(session, &outer, pass))
+        opened.join(&session, &outer, method)?;
+        opened.timed(&session, |session| opened.join(session, &outer, method))
     }
 
-    fn scan(&mut self) -> Result<PassCost<Scanned>, SubjectError> {
+    /// Reads the whole table in its order with nothing cached, looking at the column that joins sum.
+    pub fn scan(&mut self) -> Result<PassCost<Scanned>, SubjectError> {
         let opened = self.open()?;
         opened.cold(|session| opened.scan(session))
     }
-}
 
-impl JoinEngine {
     /// The keys of the outer rows.
-    fn outer(&self, pass: &JoinPass) -> Result<Vec<Option<i64>>, SubjectError> {
+    fn outer(&self, keys: Keys) -> Result<Vec<Option<i64>>, SubjectError> {
         let rows = self.prepared.as_ref().ok_or(SubjectError::NotPrepared)?.rows;
-        let key = |number: u64| Some(((pass.first_key.saturating_sub(1) + number) % rows) as i64 + 1);
-        Ok((0..pass.outer_rows).map(key).collect())
+        Ok(keys.iter(rows).map(Some).collect())
     }
 
     fn load_index(&self, table: &TableInfo, spec: &IndexSpec, stop: &AtomicBool) -> Result<IndexInfo, SubjectError> {
-        let directory = &self.settings.directory;
+        let directory = &self.asked.directory;
         let path = table.path(directory);
         let target = direct_or_buffered(&path)?;
-        let pool = Pool::new(PoolSettings::new(self.settings.pool_bytes))?;
+        let pool = Pool::new(PoolSettings::new(self.pool_bytes()))?;
         let verify = loader::verifier(SegmentId(table.segment));
         let segment = pool.add_segment(target, table.pages, move |bytes, page| verify(bytes, page.number))?;
         let heap = HeapTable::new(table, segment);

@@ -1,4 +1,4 @@
-//! A meter between the buffer pool and a device: how long is waited for reads, and how many are in flight meanwhile.
+//! A meter between the buffer pool and a device: how long a join waits for reads, and how many are in flight meanwhile.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,18 @@ use sys::memory::Region;
 use sys::read::{Completion, Landing, ReadMethod, ReadRequest, Wait};
 use sys::time::Clock;
 
-use crate::nested_loops::ReadCost;
+/// What a pass waited for reads of one file.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ReadCost {
+    /// Time spent waiting for reads, handing them over included.
+    pub time: Nanos,
+    /// Reads of the operating system or device.
+    pub reads: u64,
+    /// Blocks that were read.
+    pub blocks: u64,
+    /// Reads in flight while waiting, on average; `None` without reads.
+    pub in_flight: Option<f64>,
+}
 
 /// Counts of one file. One thread writes them.
 #[derive(Debug, Default)]

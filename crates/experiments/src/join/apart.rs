@@ -1,0 +1,135 @@
+//! What joins say whose waits are explained apart: what gathering is worth, beside the subjects measured before, and
+//! whether the storage answered.
+
+use measure::quantity::{format_nanos, three_digits};
+use measure::schema::join;
+use measure::{Finding, Unit};
+
+use super::bench::{Gain, Measured};
+use crate::journal::Journal;
+
+/// Waits below this many microseconds a block are a copy from memory: a device takes longer.
+const PAGE_CACHE_MICROS: f64 = 20.0;
+
+/// Part of the blocks that may be in memory of a join that counts as cold.
+const HITS_MAX: f64 = 0.1;
+
+/// Gains up to this are none.
+const SAME: f64 = 1.1;
+
+/// Says what the cases of a subject mean.
+pub(super) fn report(name: &str, found: &[Measured], before: &[Gain], journal: &mut dyn Journal) {
+    let mut seen: Vec<(u8, bool)> = Vec::new();
+    for case in found {
+        let setting = (case.rand, case.group.is_direct);
+        if !seen.contains(&setting) {
+            seen.push(setting);
+            report_gathering(found, setting, name, before, journal);
+        }
+    }
+    report_serialized(found, journal);
+    report_storage(found, journal);
+    report_not_cold(found, journal);
+}
+
+/// The group of a case, in words.
+fn with(case: &Measured) -> String {
+    if case.group.name.is_empty() { String::new() } else { format!(" with {}", case.group.name) }
+}
+
+/// What gathering is worth at its best.
+fn report_gathering(
+    found: &[Measured],
+    (rand, direct): (u8, bool),
+    name: &str,
+    before: &[Gain],
+    journal: &mut dyn Journal,
+) {
+    let of_setting = found.iter().filter(|case| case.rand == rand && case.group.is_direct == direct);
+    let gains = of_setting.filter_map(|case| Some((case, case.gain(found)?)));
+    let Some((best, gain)) = gains.max_by(|one, other| one.1.total_cmp(&other.1)) else { return };
+    let Some(alone) = found.iter().find(|case| !case.way.is_gathered && case.is_beside(best)) else { return };
+    // What was found in memory was not read: `report_not_cold` says so, and a gain would be none of gathering's.
+    if cached_part(best) > HITS_MAX {
+        return;
+    }
+    if let Some(absence) = &best.group.gathers_nothing {
+        return journal.find(absence.clone().into());
+    }
+    let beside: String = before.iter().filter(|gain| gain.rand == rand).fold(String::new(), |beside, gain| {
+        let Gain { subject, method, elapsed, .. } = gain;
+        format!("{beside} On the same rows, {subject} gains {} by {method}.", three_digits(*elapsed))
+    });
+    let message = format!(
+        "On {name}, {} and {rand} % of the rows out of order, gathering is worth {} times: {} by {}, which reads one \
+         block at a time, {} by {}{} and {} reads ahead.{beside}",
+        if direct { "past the page cache" } else { "through the page cache" },
+        three_digits(gain),
+        format_nanos(alone.elapsed() * 1e6),
+        alone.way.method,
+        format_nanos(best.elapsed() * 1e6),
+        best.way.method,
+        with(best),
+        best.way.size.unwrap_or(0)
+    );
+    journal.find(Finding::info("answer-server-gain", message).with("gain", gain, Unit::Ratio));
+}
+
+/// Where gathering gains nothing, because reads are handed over one after the other.
+fn report_serialized(found: &[Measured], journal: &mut dyn Journal) {
+    for alone in found.iter().filter(|case| case.group.is_direct && !case.way.is_gathered) {
+        let gains = found.iter().filter(|case| case.is_beside(alone)).filter_map(|case| case.gain(found));
+        let Some(best) = gains.max_by(f64::total_cmp).filter(|best| *best < SAME) else { continue };
+        let and = if alone.group.name.is_empty() { String::new() } else { format!(" and {}", alone.group.name) };
+        let message = format!(
+            "With direct reads{and}, gathering gains nothing ({} times at best): blocks are known ahead and read one \
+             after the other all the same.",
+            three_digits(best)
+        );
+        journal.find(Finding::info("answer-server-serialized", message));
+    }
+}
+
+/// Whether the storage answered reads that come one at a time: a join waits for each of them.
+fn report_storage(found: &[Measured], journal: &mut dyn Journal) {
+    let buffered = found.iter().filter(|case| !case.way.is_gathered && !case.group.is_direct);
+    let mut blocks = buffered.filter_map(|case| Some((case, join::RANDOM_BLOCK.median(&case.case)?)));
+    let Some((case, block)) = blocks.next() else { return };
+    let takes = format!(
+        "A block that the {}{} reads through the page cache takes {}",
+        case.way.method,
+        with(case),
+        format_nanos(block * 1e3)
+    );
+    journal.find(if block < PAGE_CACHE_MICROS {
+        Finding::warning(
+            "answered-by-page-cache",
+            format!(
+                "{takes}: the page cache answered, not the storage, and what gathering gains there is not what it \
+                 gains on a device. Take a larger table with --rows, or a private server."
+            ),
+        )
+    } else {
+        Finding::info("answered-by-storage", format!("{takes}: the storage answered."))
+    });
+}
+
+/// The part of a join's blocks of the table that was in memory.
+fn cached_part(case: &Measured) -> f64 {
+    let median = |spec: &measure::schema::Spec| spec.median(&case.case).unwrap_or(0.0);
+    let (reads, hits) = (median(&join::TABLE_BLOCKS), median(&join::TABLE_HITS));
+    hits / (hits + reads).max(1.0)
+}
+
+/// Joins whose blocks were in memory to a part that counts.
+fn report_not_cold(found: &[Measured], journal: &mut dyn Journal) {
+    // One at a time comes to a block again for another row; gathering comes to each block once.
+    let gathered = found.iter().filter(|case| case.way.is_gathered);
+    let Some(worst) = gathered.map(cached_part).max_by(f64::total_cmp).filter(|part| *part > HITS_MAX) else { return };
+    let message = format!(
+        "Up to {} % of the blocks of a join were in the server's buffers already: compare times a block, or ask for \
+         more --rows, for fewer --outer-rows or a smaller --repeat.",
+        three_digits(worst * 100.0)
+    );
+    journal.find(Finding::warning("not-all-cold", message).with("cached", worst * 100.0, Unit::Percent));
+}

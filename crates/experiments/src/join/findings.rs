@@ -1,0 +1,90 @@
+//! What joins say whose waits are timed: what gathering gained, when it gained nothing, and from which size on it gains
+//! no more.
+
+use measure::quantity::three_digits;
+use measure::schema::join;
+use measure::{Finding, Unit};
+use subjects::nested_loops::DeviceReads;
+
+use super::bench::Measured;
+use crate::journal::Journal;
+
+/// Times within this ratio are the same: what four cases of the same reads differ by.
+const SAME: f64 = 1.1;
+
+/// A batch that is larger and gains less than this gains nothing.
+const SATURATED: f64 = 1.05;
+
+/// Says what the cases of one table mean.
+pub(super) fn report(rand: u8, measured: &[Measured], device: DeviceReads, journal: &mut dyn Journal) {
+    let alone = measured.iter().find(|case| !case.way.is_gathered);
+    let Some(alone) = alone.filter(|alone| alone.io_time() > 0.0) else { return };
+    let mut methods: Vec<&str> =
+        measured.iter().filter(|case| case.way.is_gathered).map(|case| case.way.method).collect();
+    methods.dedup();
+    let of = |method: &str| measured.iter().filter(move |case| case.way.method == method).collect::<Vec<_>>();
+    let best = |method: &&str| of(method).into_iter().min_by(|one, other| one.io_time().total_cmp(&other.io_time()));
+    let gathered: Vec<&Measured> = methods.iter().filter_map(best).collect();
+    if gathered.is_empty() {
+        return;
+    }
+    let ratios = |time: fn(&Measured) -> f64| {
+        let ratio = |case: &&Measured| (case.way.method, time(alone) / time(case).max(f64::MIN_POSITIVE));
+        gathered.iter().map(ratio).collect::<Vec<_>>()
+    };
+    let (waits, whole) = (ratios(Measured::io_time), ratios(Measured::elapsed));
+    let in_words = |ratios: &[(&str, f64)]| {
+        let words: Vec<String> =
+            ratios.iter().map(|(name, ratio)| format!("{name} {}", three_digits(*ratio))).collect();
+        words.join(", ")
+    };
+    let depths = match device.depth {
+        1 => "one read at a time is all that this way of reading has".to_string(),
+        depth => format!(
+            "random reads of the same file without a join gain {} from {depth} in flight",
+            three_digits(device.alone / device.together.max(f64::MIN_POSITIVE))
+        ),
+    };
+    let finding = Finding::info(
+        "answer-gain",
+        format!(
+            "With {rand} % of the rows out of order, waiting for reads one at a time takes this many times as long as \
+             with gathering: {}; {depths}. The whole join, with the processor's work: {}.",
+            in_words(&waits),
+            in_words(&whole)
+        ),
+    );
+    let with = |finding: Finding, (name, ratio): &(&str, f64)| finding.with(name, *ratio, Unit::Ratio);
+    journal.find(waits.iter().fold(finding, with));
+    // The mistake to make: rows are gathered, and their blocks read one after the other all the same.
+    if device.depth == 1 && waits.iter().all(|(_, ratio)| (1.0 / SAME..SAME).contains(ratio)) {
+        let message = format!(
+            "With {rand} % of the rows out of order all methods took the same time within 10 %: where reads are handed \
+             over one after the other, gathering them gains nothing. Asynchronous reads are what it lives on."
+        );
+        journal.find(Finding::info("answer-serialized", message));
+    }
+    methods.iter().for_each(|method| report_saturation(rand, &of(method), journal));
+}
+
+/// The size of a batch from which on a larger one gains nothing.
+fn report_saturation(rand: u8, cases: &[&Measured], journal: &mut dyn Journal) {
+    let mut sized: Vec<(u64, &Measured)> = cases.iter().filter_map(|case| Some((case.way.size?, *case))).collect();
+    sized.sort_by_key(|(size, _)| *size);
+    if sized.len() < 3 {
+        return;
+    }
+    let gains_no_more = |from: &(u64, &Measured)| {
+        let larger = sized.iter().filter(|(size, _)| *size > from.0);
+        larger.clone().count() > 0 && larger.clone().all(|(_, case)| from.1.io_time() < case.io_time() * SATURATED)
+    };
+    let Some((size, case)) = sized.iter().find(|from| gains_no_more(from)) else { return };
+    let blocks = join::BLOCKS_PER_REQUEST.median(&case.case);
+    let message = format!(
+        "With {rand} % of the rows out of order, {} gains less than 5 % by batches of more than {size} rows, which are \
+         {} blocks a request.",
+        case.way.method,
+        blocks.map_or("no".into(), three_digits)
+    );
+    journal.find(Finding::info("answer-saturation", message).with("rows", *size as f64, Unit::Count));
+}

@@ -1,0 +1,244 @@
+//! The procedure on subjects that do nothing: in which order, with which keys, what a wrong sum, an absence and ^C come
+//! to.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use ::measure::{Case, Finding, Metric, Nanos, Parameters};
+use subjects::nested_loops::{
+    BlockCost, DeviceReads, Explained, Group, InnerFacts, InnerTable, JoinCost, JoinPass, NestedLoops, ScanCost,
+    Sources, Way,
+};
+use subjects::{Absence, Closing, Environment, Opener, Progress, Subject, SubjectError};
+
+use super::{JoinParameters, measure};
+use crate::error::ExperimentError;
+use crate::journal::{Journal, KeepError, Stop};
+use crate::machine::Machine;
+
+const ROWS: u64 = 1000;
+
+/// What was done, by all subjects of a test.
+type Log = Rc<RefCell<Vec<String>>>;
+
+/// A subject whose joins take no time.
+struct Fake {
+    name: &'static str,
+    /// Whether it sees only from outside what its joins wait for.
+    is_apart: bool,
+    /// Groups, of which the last cannot be measured where there is a reason.
+    groups: Vec<Group>,
+    absence: Option<&'static str>,
+    /// Added to each sum.
+    error: i64,
+    /// Raised in the join of this number.
+    stops_at: Option<(usize, Stop)>,
+    joins: usize,
+    table: Option<InnerTable>,
+    log: Log,
+}
+
+fn group(name: &str, is_direct: bool) -> Group {
+    let way = |method, is_gathered| Way { method, parameters: Parameters::new(), size: None, is_gathered };
+    let parameters = Parameters::from_iter([("direct".to_string(), is_direct.into())]);
+    let ways = vec![way("one-at-a-time", false), way("batch", true)];
+    Group { name: name.into(), is_direct, parameters, ways, gathers_nothing: None }
+}
+
+impl Fake {
+    fn new(name: &'static str, log: &Log) -> Fake {
+        let groups = vec![group("", false)];
+        let (absence, stops_at, table, log) = (None, None, None, Rc::clone(log));
+        Fake { name, is_apart: false, groups, absence, error: 0, stops_at, joins: 0, table, log }
+    }
+
+    fn note(&self, what: &str) {
+        self.log.borrow_mut().push(format!("{} {what}", self.name));
+    }
+}
+
+impl Subject for Fake {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn description(&self) -> Parameters {
+        Parameters::from_iter([("kind".to_string(), self.name.into())])
+    }
+
+    fn findings(&mut self) -> Vec<Finding> {
+        Vec::new()
+    }
+
+    fn finish(self: Box<Self>) -> Closing {
+        self.note("finishes");
+        Closing { findings: vec![Finding::info("closed", self.name)], ..Closing::quiet() }
+    }
+}
+
+impl NestedLoops for Fake {
+    fn prepare(&mut self, table: InnerTable, _progress: &mut Progress<'_>) -> Result<InnerFacts, SubjectError> {
+        self.note(&format!("prepares {}", table.rand));
+        self.table = Some(table);
+        let source = "made up";
+        let explained = self.is_apart.then_some(source);
+        Ok(InnerFacts {
+            groups: self.groups.clone(),
+            keys_may_repeat: !self.is_apart,
+            is_virtual: false,
+            join_time: Duration::ZERO,
+            sources: Sources { elapsed: source, waiting: source, blocks: source, explained, ..Sources::default() },
+        })
+    }
+
+    fn turn_to(&mut self, group: usize) -> Result<Result<(), Absence>, SubjectError> {
+        let absence = self.absence.filter(|_| group + 1 == self.groups.len());
+        Ok(absence.map_or(Ok(()), |reason| Err(Absence::new("absent-group", reason))))
+    }
+
+    fn join(&mut self, pass: &JoinPass) -> Result<JoinCost, SubjectError> {
+        if let Some((_, stop)) = self.stops_at.as_ref().filter(|(at, _)| *at == self.joins) {
+            stop.share().store(true, Ordering::Relaxed);
+        }
+        self.joins += 1;
+        let JoinPass { way, keys, explained } = *pass;
+        self.note(&format!("joins {way} from {}", keys.first));
+        let table = self.table.ok_or(SubjectError::NotPrepared)?;
+        // Gathered joins take a quarter.
+        let elapsed = Nanos::from_millis(if way == 0 { 40 } else { 10 });
+        let waiting = (!self.is_apart).then_some(elapsed);
+        let blocks = BlockCost { read: 100, waiting, ..BlockCost::default() };
+        let explained = explained.map(|_| Explained { read: 100, hits: 0, waiting: Some(elapsed) });
+        let sum = Some(table.sum(keys)? + self.error);
+        Ok(JoinCost { sum, elapsed, table: blocks, index: blocks, explained, ..JoinCost::default() })
+    }
+
+    fn scan(&mut self) -> Result<Option<ScanCost>, SubjectError> {
+        let elapsed = Nanos::from_millis(100);
+        let cost = ScanCost { elapsed, waiting: elapsed, blocks: 143, cpu: None, rows: ROWS };
+        Ok((!self.is_apart).then_some(cost))
+    }
+
+    fn read_alone(&mut self) -> Result<Option<DeviceReads>, SubjectError> {
+        Ok((!self.is_apart).then_some(DeviceReads { alone: 4.0, together: 1.0, depth: 64 }))
+    }
+}
+
+/// Keeps what it is given.
+#[derive(Default)]
+struct Kept {
+    cases: Vec<Case>,
+    findings: Vec<Finding>,
+    subject: Parameters,
+}
+
+impl Journal for Kept {
+    fn step(&mut self, _what: &str, _expected: Duration) {}
+
+    fn keep(&mut self, case: Case) -> Result<(), KeepError> {
+        self.cases.push(case);
+        Ok(())
+    }
+
+    fn find(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+
+    fn own_cost(&mut self, _metric: Metric) {}
+
+    fn describe_subject(&mut self, key: &str, value: serde_json::Value) {
+        self.subject.insert(key.into(), value);
+    }
+}
+
+impl Kept {
+    fn message(&self, id: &str) -> Option<&str> {
+        self.findings.iter().find(|finding| finding.id == id).map(|finding| finding.message.as_str())
+    }
+}
+
+fn run(parameters: JoinParameters, subjects: Vec<Fake>, stop: Stop) -> (Result<(), ExperimentError>, Kept) {
+    let parameters = JoinParameters { rows: ROWS, outer_rows: 300, repeat: Some(2), ..parameters };
+    let openers = subjects.into_iter().map(|fake| -> Opener<'_, dyn NestedLoops> { Box::new(|_| Ok(Box::new(fake))) });
+    let (environment, machine) = (Environment::new("/nowhere"), Machine::observe(stop));
+    let mut kept = Kept::default();
+    let outcome = measure(&parameters, openers.collect(), &environment, &machine, &mut kept);
+    (outcome, kept)
+}
+
+#[test]
+fn ways_take_turns_in_a_rotating_order_and_each_join_takes_keys_of_its_own() {
+    let log = Log::default();
+    let (outcome, kept) = run(JoinParameters::default(), vec![Fake::new("here", &log)], Stop::default());
+    outcome.unwrap();
+    assert_eq!(
+        *log.borrow(),
+        [
+            "here prepares 100",
+            "here joins 0 from 1",
+            "here joins 1 from 301",
+            "here joins 1 from 601",
+            // A fourth range does not fit: the keys go on from the first after the last.
+            "here joins 0 from 901",
+            "here finishes"
+        ]
+    );
+    assert!(kept.cases.iter().all(|case| !case.parameters.contains_key("subject")), "one alone has no name");
+    assert!(kept.message("answer-gain").unwrap().contains("batch 4.00; random reads"), "{:?}", kept.findings);
+    assert!(kept.message("planner-view").is_some());
+}
+
+#[test]
+fn subjects_follow_one_another_and_the_later_ones_are_compared_with_those_before() {
+    let log = Log::default();
+    let there = Fake { is_apart: true, ..Fake::new("there", &log) };
+    let (outcome, kept) = run(JoinParameters::default(), vec![Fake::new("here", &log), there], Stop::default());
+    outcome.unwrap();
+    let told: Vec<String> = log.borrow().iter().filter(|line| line.starts_with("there joins")).cloned().collect();
+    // Between two of them lies the range of the join that is explained; three ranges fit into the table.
+    assert_eq!(
+        told,
+        ["there joins 0 from 1", "there joins 1 from 601", "there joins 1 from 301", "there joins 0 from 1"]
+    );
+    let gain = kept.message("answer-server-gain").unwrap();
+    assert!(gain.contains("worth 4.00 times") && gain.contains("here gains 4.00 by batch"), "{gain}");
+    assert_eq!((&kept.subject["kind"], &kept.subject["beside"]["here"]["kind"]), (&"there".into(), &"here".into()));
+    let of_there = kept.cases.iter().filter(|case| case.parameter("subject").unwrap() == "there");
+    assert!(of_there.clone().all(|case| case.metric("gain").is_some() && case.metric("break_even").is_none()));
+    assert_eq!((of_there.count(), kept.cases.len()), (2, 5), "only the first has a full scan");
+}
+
+#[test]
+fn a_sum_that_is_not_that_of_the_rows_ends_the_run_with_both_and_leaves_nothing() {
+    let log = Log::default();
+    let wrong = Fake { error: 1, ..Fake::new("there", &log) };
+    let (outcome, kept) = run(JoinParameters::default(), vec![Fake::new("here", &log), wrong], Stop::default());
+    let error = outcome.unwrap_err().to_string();
+    assert!(error.starts_with("there by one-at-a-time sums ") && error.contains("where the rows have"), "{error}");
+    assert_eq!(log.borrow().last().unwrap(), "there finishes");
+    assert_eq!(kept.cases.len(), 4, "the cases before are kept");
+}
+
+#[test]
+fn a_group_that_cannot_be_measured_is_an_absence_and_the_others_are_measured() {
+    let groups = vec![group("one", false), group("two", true)];
+    let (is_apart, absence) = (true, Some("It does not start."));
+    let fake = Fake { groups, is_apart, absence, ..Fake::new("there", &Log::default()) };
+    let (outcome, kept) = run(JoinParameters::default(), vec![fake], Stop::default());
+    outcome.unwrap();
+    assert_eq!((kept.message("absent-group"), kept.cases.len()), (Some("It does not start."), 2));
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_finished_and_lets_the_subject_remove_what_it_made() {
+    let (log, stop) = (Log::default(), Stop::default());
+    let fake = Fake { stops_at: Some((5, stop.clone())), ..Fake::new("here", &log) };
+    let parameters = JoinParameters { rands: vec![0, 100], ..JoinParameters::default() };
+    let (outcome, kept) = run(parameters, vec![fake, Fake::new("there", &log)], stop);
+    assert!(matches!(outcome, Err(ExperimentError::Stopped)), "{outcome:?}");
+    assert_eq!(kept.cases.len(), 3, "the scan, and the joins of the first table");
+    assert_eq!(log.borrow().last().unwrap(), "here finishes");
+    assert!(kept.message("closed").is_some(), "what a subject says at its end is kept");
+}

@@ -1,0 +1,215 @@
+//! The same on subjects that are no devices, as the published script does it through SQL: a small table, three reads,
+//! caches emptied, and single blocks read once more, with the mean of the waits as the subject times them.
+
+use std::time::Duration;
+
+use measure::quantity::{format_nanos, three_digits};
+use measure::random::{Permutation, SplitMix64};
+use measure::schema::reads;
+use measure::schema::roundtrip::{self, parameters};
+use measure::{Case, Finding, Parameters, Unit};
+use serde::{Deserialize, Serialize};
+use subjects::round_trip::{Asked, PassOffer, RoundTrip, SingleReads, Sources};
+use subjects::{Environment, Opener, Places};
+
+use crate::error::ExperimentError;
+use crate::journal::{Journal, NullJournal};
+use crate::machine::Machine;
+use crate::subject_run::{self, Descriptions};
+
+/// Readings of a pass.
+const REPEAT: usize = 5;
+
+/// The table has this many times the blocks that are read, so that those are no neighbours that the system reads ahead.
+const TABLE_BLOCKS: u64 = 16;
+
+/// Waits below this many microseconds are a copy from memory: a device takes longer.
+const PAGE_CACHE_MICROS: f64 = 20.0;
+
+/// What the page cache may hold or lack of a table that is as good as out of it, or in it.
+const KEPT_MAX: f64 = 0.01;
+
+/// Parameters of the experiment on subjects.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SubjectTripParameters {
+    /// What is measured.
+    pub on: Places,
+    /// Blocks read at a time.
+    pub blocks: u64,
+    /// Picks the blocks.
+    pub seed: u64,
+}
+
+impl Default for SubjectTripParameters {
+    fn default() -> SubjectTripParameters {
+        SubjectTripParameters { on: Places::default(), blocks: 256, seed: 0 }
+    }
+}
+
+impl SubjectTripParameters {
+    /// Refuses what cannot be, with a sentence that says what can.
+    pub fn check(&self) -> Result<(), ExperimentError> {
+        let asked = self.asked();
+        subject_run::openers(&self.on, |place| place.round_trip(&asked), &mut NullJournal).map(drop)
+    }
+
+    fn asked(&self) -> Asked {
+        Asked { blocks: self.blocks, table_blocks: self.blocks.saturating_mul(TABLE_BLOCKS) }
+    }
+
+    /// Blocks of reading `number`, other ones each time.
+    fn blocks_of(&self, number: usize) -> Vec<u64> {
+        let all = self.blocks * TABLE_BLOCKS;
+        let order = Permutation::new(all, &mut SplitMix64::new(self.seed));
+        let first = number as u64 * self.blocks;
+        (first..first + self.blocks).map(|at| order.at(at % all)).collect()
+    }
+}
+
+/// Runs the experiment on each subject in turn. ^C ends it; what was kept is kept.
+pub fn run_on(
+    parameters: &SubjectTripParameters,
+    environment: &Environment,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    let asked = parameters.asked();
+    let openers = subject_run::openers(&parameters.on, |place| place.round_trip(&asked), journal)?;
+    match measure(parameters, openers, environment, machine, journal) {
+        Err(ExperimentError::Stopped) => Ok(()),
+        outcome => outcome,
+    }
+}
+
+fn measure(
+    parameters: &SubjectTripParameters,
+    openers: Vec<Opener<'_, dyn RoundTrip>>,
+    environment: &Environment,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    let names_subject = openers.len() > 1;
+    let mut descriptions = Descriptions::default();
+    for opener in openers {
+        subject_run::run_on(opener, environment, machine, journal, |subject, journal| {
+            descriptions.add(subject, journal);
+            let name = names_subject.then(|| subject.name().to_string());
+            journal.step("loading the table", Duration::from_secs(2));
+            let (offers, sources) = subject.prepare(&mut |what, expected| journal.step(what, expected))?;
+            subject_run::keep_findings(subject, journal);
+            for offer in offers {
+                machine.stop.check()?;
+                match subject.turn_to(offer, &mut |what, expected| journal.step(what, expected))? {
+                    Ok(()) => pass(parameters, subject, (name.as_deref(), offer, &sources), journal)?,
+                    Err(absence) => journal.find(absence.into()),
+                }
+                subject_run::keep_findings(subject, journal);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// Readings of single blocks, and what they say.
+fn pass(
+    parameters: &SubjectTripParameters,
+    subject: &mut dyn RoundTrip,
+    (name, offer, sources): (Option<&str>, PassOffer, &Sources),
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    let PassOffer { pass, is_direct } = offer;
+    journal.step(&format!("reading single blocks, {pass}"), Duration::from_secs(2));
+    let read = |number| subject.read(&parameters.blocks_of(number));
+    let reads = (0..REPEAT).map(read).collect::<Result<Vec<SingleReads>, _>>()?;
+    // In a dry run blocks are neither read nor found.
+    if reads.iter().all(|read| read.read == 0) && reads.iter().any(|read| read.hits > 0) {
+        let message = format!(
+            "All blocks were found in {} ({pass}): nothing was read, and what a read takes is not known. Ask for more \
+             with --blocks, so that the table of {TABLE_BLOCKS} times as many does not stay there.",
+            sources.cache
+        );
+        journal.find(Finding::warning(&format!("nothing-read-{pass}"), message));
+    }
+    let mut case = Case::new(name.map(|name| parameters::SUBJECT.of(name)).into_iter().collect::<Parameters>());
+    case.parameters.extend([
+        parameters::PASS.of(pass.name()),
+        parameters::BLOCKS_PER_READ.of(1),
+        parameters::DIRECT.of(is_direct),
+    ]);
+    let of = |value: fn(&SingleReads) -> Option<f64>| reads.iter().filter_map(value).collect::<Vec<f64>>();
+    let all = [
+        reads::READ_LATENCY.of_samples(sources.wait, &of(|read| read.wait)),
+        roundtrip::READ_LATENCY_OF_SERVER.of_samples(sources.wait_of_all, &of(|read| read.wait_of_all)),
+        roundtrip::BLOCKS_READ.of_samples(sources.blocks, &of(|read| Some(read.read as f64))),
+        roundtrip::BLOCKS_HIT.of_samples(sources.blocks, &of(|read| Some(read.hits as f64))),
+    ];
+    case.metrics.extend(all.into_iter().flatten());
+    if let Some(wait) = reads::READ_LATENCY.median(&case) {
+        let tier = tier(&reads, is_direct, wait);
+        case.parameters.extend([parameters::TIER.of(tier)]);
+        journal.find(finding(offer, wait, tier));
+    }
+    Ok(journal.keep(case)?)
+}
+
+/// Which tier answered: by what the kernel says of the table's files where it can be asked, otherwise by time alone.
+fn tier(reads: &[SingleReads], is_direct: bool, wait: f64) -> &'static str {
+    let held: Option<Vec<f64>> = reads.iter().map(|read| read.cached).collect();
+    match held {
+        _ if is_direct => "storage",
+        Some(held) if held.iter().all(|share| *share > 1.0 - KEPT_MAX) => "page-cache",
+        Some(held) if held.iter().all(|share| *share < KEPT_MAX) => "storage",
+        Some(_) => "mixed",
+        None if wait < PAGE_CACHE_MICROS => "page-cache",
+        None => "unknown",
+    }
+}
+
+fn finding(PassOffer { pass, is_direct }: PassOffer, wait: f64, tier: &str) -> Finding {
+    let (past, id) = if is_direct { (", past the page cache", "-direct") } else { ("", "") };
+    let takes = format!("A block takes {} ({pass}{past})", format_nanos(wait * 1e3));
+    let message = match tier {
+        "page-cache" => format!(
+            "{takes}: the operating system's page cache answered and not the storage, as in the first published run, \
+             where it took {} µs.",
+            roundtrip::PAGE_CACHE.value
+        ),
+        "mixed" | "unknown" => {
+            format!("{takes}; which tier answered is not clear: the page cache of a busy machine, or the storage.")
+        }
+        _ => format!(
+            "{takes}: the storage answered. The published SAN took {} times that, the published NFS {} times.",
+            three_digits(roundtrip::SAN.value / wait),
+            three_digits(roundtrip::NFS.value / wait)
+        ),
+    };
+    Finding::info(&format!("answer-roundtrip-{pass}{id}"), message).with("read_latency", wait, Unit::Microseconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_names_some_parameters_leaves_the_others_at_their_defaults() {
+        let parameters: SubjectTripParameters = serde_json::from_str(r#"{"on": ["postgres:18"], "seed": 7}"#).unwrap();
+        assert_eq!((parameters.blocks, parameters.seed, parameters.on.count()), (256, 7, 1));
+        assert!(serde_json::from_str::<SubjectTripParameters>(r#"{"block": 1}"#).is_err(), "a slip is not a default");
+    }
+
+    #[test]
+    fn the_engine_has_no_round_trip_and_says_so() {
+        let refused = SubjectTripParameters::default().check().unwrap_err().to_string();
+        assert_eq!(refused, "engine cannot measure round trips.");
+    }
+
+    #[test]
+    fn a_tier_is_only_claimed_where_the_kernel_says_so_or_the_time_leaves_no_other() {
+        let of = |cached, wait| tier(&[SingleReads { cached, ..SingleReads::default() }; 2], false, wait);
+        assert_eq!([of(Some(1.0), 90.0), of(Some(0.0), 5.0), of(Some(0.5), 5.0)], ["page-cache", "storage", "mixed"]);
+        assert_eq!([of(None, 5.0), of(None, 90.0)], ["page-cache", "unknown"]);
+        assert_eq!(tier(&[SingleReads { cached: Some(1.0), ..SingleReads::default() }], true, 5.0), "storage");
+    }
+}

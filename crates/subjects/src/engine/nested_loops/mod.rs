@@ -1,0 +1,9 @@
+//! The embedded engine as a subject of the experiment on nested loops.
+
+mod metered;
+mod passes;
+mod subject;
+
+pub use metered::ReadCost;
+pub use passes::{JoinEngine, PassCost, Scanned};
+pub use subject::{BATCH_SIZE, EngineLoops, ROWID_BATCH_SIZE};

@@ -1,0 +1,306 @@
+//! The engine's joins as the experiment asks for them: its ways to gather rows, and what they took.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use dataset::DataSet;
+use device::Device;
+use device::pattern::{Pattern, Span};
+use device::plan::{ReadPlan, StopAfter};
+use device::workers::Team;
+use measure::quantity::{size_in_words, three_digits};
+use measure::schema::join::parameters;
+use measure::{Finding, Parameters};
+use serde_json::json;
+use storage::exec::nested_loop::{Distance, JoinResult, Method};
+use storage::manifest::TableSpec;
+use storage::page_id::PAGE_SIZE;
+use sys::file::Target;
+use sys::time::Clock;
+
+use super::passes::{JoinEngine, PassCost};
+use crate::error::SubjectError;
+use crate::nested_loops::{
+    Asked, BlockCost, CachedCost, DeviceReads, Group, InnerFacts, InnerTable, Io, JoinCost, JoinMethod, JoinPass, Keys,
+    NestedLoops, ScanCost, Sources, TABLE_SEED, Way,
+};
+use crate::opening::Progress;
+use crate::progress::tenths;
+use crate::subject::{Closing, ENGINE, Subject};
+
+/// Outer rows of a batch by default: four times what is in flight.
+pub const BATCH_SIZE: usize = 256;
+
+/// Rows of a batch that is sorted: larger, because its order is not that of the outer rows anyway.
+pub const ROWID_BATCH_SIZE: usize = 4 * BATCH_SIZE;
+
+/// Outer rows of the joins that find everything cached, at most: their blocks are half of the pool.
+const CACHED_PART: u64 = 2;
+
+/// Reads of the device without a join.
+const DEVICE_READS: u64 = 2000;
+
+/// The share of a file that may stay in the page cache without making reads from the device fewer in earnest.
+const LEFT_MAX: f64 = 0.01;
+
+/// The engine with the ways that were asked for.
+pub struct EngineLoops {
+    engine: JoinEngine,
+    asked: Asked,
+    /// The device that the tables are placed on, where they are placed on one.
+    on: Option<Box<dyn Device>>,
+    ways: Vec<(Way, Method)>,
+    clock: Clock,
+    stop: Arc<AtomicBool>,
+    description: Parameters,
+    findings: Vec<Finding>,
+    /// The greatest share of the files that stayed in the page cache.
+    left: f64,
+}
+
+impl EngineLoops {
+    /// Errors when the pool or the device cannot be as asked for.
+    pub fn new(asked: Asked, clock: Clock, stop: Arc<AtomicBool>) -> Result<EngineLoops, SubjectError> {
+        let engine = JoinEngine::new(asked.clone(), clock)?;
+        let is_placed = device::has_prefix(&asked.device);
+        let on = is_placed.then(|| device::open(&asked.device, engine.caching())).transpose()?;
+        let description = Parameters::from_iter([
+            ("kind".to_string(), json!(if on.is_some() { "model" } else { ENGINE })),
+            ("path".into(), json!(asked.directory.display().to_string())),
+            ("rows".into(), json!(asked.rows)),
+            ("pool_bytes".into(), json!(asked.pool.0)),
+            ("io_method".into(), json!(engine.method())),
+        ]);
+        let (ways, findings, left) = (ways(&asked), Vec::new(), 0.0);
+        let mut loops = EngineLoops { engine, asked, on, ways, clock, stop, description, findings, left };
+        loops.note();
+        Ok(loops)
+    }
+
+    /// Notes what there is to know before the first join.
+    fn note(&mut self) {
+        if let Some(device) = &self.on {
+            let name = device.name();
+            self.description.insert("model".into(), json!(name));
+            let parameters = device.describe().subject["parameters"].clone();
+            self.description.insert("model_parameters".into(), parameters);
+            let message = format!(
+                "Times are those of the model {name}, which takes none of this machine's: the processor's part of a \
+                 join is not in them."
+            );
+            self.findings.push(Finding::info("virtual-time", message));
+        } else if self.asked.io == Io::Async && self.engine.method() == "threads" {
+            self.findings.push(Finding::warning(
+                "io-uring-refused",
+                "The kernel or its administrator refuses io_uring: each read in flight has a thread of its own, which \
+                 costs processor time and may limit what gathering gains. See /proc/sys/kernel/io_uring_disabled.",
+            ));
+        }
+        let (rows, pool) = (self.asked.rows, self.asked.pool.0);
+        let spec = TableSpec::new("", DataSet::keyed(self.asked.table(0).shape(), rows, TABLE_SEED));
+        let table = rows / u64::from(spec.rows_per_page().max(1)) * PAGE_SIZE as u64;
+        if table < 2 * pool {
+            self.findings.push(Finding::warning(
+                "table-fits-pool",
+                format!(
+                    "The table takes about {} and the buffer pool {}: within a join most blocks are read once at most, \
+                     whatever the method is. Ask for more --rows or a smaller --pool.",
+                    size_in_words(table),
+                    size_in_words(pool)
+                ),
+            ));
+        }
+    }
+
+    fn group(&self) -> Group {
+        let Asked { io, buffered, depth, .. } = &self.asked;
+        let mut labels = Parameters::from_iter([
+            parameters::IO.of(io.name()),
+            parameters::DIRECT.of(!buffered),
+            parameters::DEPTH.of(*depth),
+        ]);
+        labels.extend(self.on.as_ref().map(|device| parameters::ON.of(format!("model:{}", device.name()))));
+        let ways = self.ways.iter().map(|(way, _)| way.clone()).collect();
+        Group { name: String::new(), is_direct: !buffered, parameters: labels, ways, gathers_nothing: None }
+    }
+
+    fn sources(&self) -> Sources {
+        let (elapsed, waiting) = match self.on {
+            Some(_) => ("virtual clock", "virtual clock, around each wait"),
+            None => ("clock", "clock, around each wait"),
+        };
+        Sources {
+            elapsed,
+            waiting,
+            cpu: "process cpu clock",
+            blocks: "reads below the buffer pool",
+            requests: "the operator",
+            gets: "buffer pool",
+            in_flight: "reads in flight while waiting, by time",
+            page_cache: "cachestat or mincore, after fadvise",
+            explained: None,
+        }
+    }
+
+    /// Microseconds a read of a random block with so many in flight.
+    fn read_random(&self, depth: usize) -> Result<f64, SubjectError> {
+        let [path, _] = self.engine.paths()?;
+        let block = PAGE_SIZE as u64;
+        let length = std::fs::metadata(&path).map_or(0, |metadata| metadata.len()) / block * block;
+        let plan = ReadPlan {
+            pattern: Pattern::Random,
+            block_size: PAGE_SIZE,
+            span: Span { offset: 0, length },
+            // No seed is asked for: the order differs from run to run by the number of the process.
+            seed: u64::from(std::process::id()),
+            working_set: None,
+            depth,
+            reap_batch: 1,
+            warm_up: StopAfter::Reads(0),
+            stop_after: StopAfter::Reads(DEVICE_READS),
+            rate: None,
+        };
+        let device = match &self.on {
+            Some(device) => device.as_ref(),
+            None => &Target::open(&path, self.engine.caching())?,
+        };
+        let plans = [plan];
+        let outcome = Team::open(device, None, &plans)?.read(&self.clock, &self.stop).outcome;
+        match outcome.failure {
+            Some(failure) => Err(SubjectError::Failed(format!(
+                "{}: {failure}; the cases that were finished before are kept",
+                path.display()
+            ))),
+            None => Ok(outcome.elapsed.as_micros() / outcome.latency.reads().max(1) as f64),
+        }
+    }
+}
+
+/// Every method with every size.
+fn ways(asked: &Asked) -> Vec<(Way, Method)> {
+    let sizes = |usual: usize| if asked.batch_sizes.is_empty() { vec![usual] } else { asked.batch_sizes.clone() };
+    let distance = match asked.fixed_look_ahead {
+        true => Distance::Fixed(asked.look_ahead),
+        false => Distance::UpTo(asked.look_ahead),
+    };
+    let of = |method: JoinMethod| {
+        let methods = match method {
+            JoinMethod::OneAtATime => vec![(Method::OneAtATime, None)],
+            JoinMethod::Prefetch => vec![(Method::Prefetch(distance), Some(asked.look_ahead))],
+            JoinMethod::Batch => sizes(BATCH_SIZE).into_iter().map(|size| (Method::Batch(size), Some(size))).collect(),
+            JoinMethod::BatchedRowid => {
+                sizes(ROWID_BATCH_SIZE).into_iter().map(|size| (Method::BatchedRowid(size), Some(size))).collect()
+            }
+        };
+        let is_ahead = method == JoinMethod::Prefetch;
+        let size_of = if is_ahead { &parameters::LOOK_AHEAD } else { &parameters::BATCH_SIZE };
+        methods.into_iter().map(move |(kernel, size)| {
+            let mut labels: Parameters = size.map(|size| size_of.of(size)).into_iter().collect();
+            labels.extend((is_ahead && asked.fixed_look_ahead).then(|| parameters::LOOK_AHEAD_FIXED.of(true)));
+            let (size, is_gathered) = (size.map(|size| size as u64), size.is_some());
+            (Way { method: method.name(), parameters: labels, size, is_gathered }, kernel)
+        })
+    };
+    let all = <JoinMethod as measure::words::Word>::ALL.iter().map(|(method, ..)| *method);
+    all.filter(|method| asked.methods.is_empty() || asked.methods.contains(method)).flat_map(of).collect()
+}
+
+impl Subject for EngineLoops {
+    fn name(&self) -> &str {
+        ENGINE
+    }
+
+    fn description(&self) -> Parameters {
+        self.description.clone()
+    }
+
+    fn findings(&mut self) -> Vec<Finding> {
+        let left = std::mem::take(&mut self.left);
+        if left > LEFT_MAX {
+            self.findings.push(Finding::warning(
+                "page-cache-not-emptied",
+                format!(
+                    "Up to {} % of the table and its index stayed in the page cache when it was to be emptied of \
+                     them: some reads came from memory. Leave out --buffered, or look which program reads these files.",
+                    three_digits(left * 100.0)
+                ),
+            ));
+        }
+        std::mem::take(&mut self.findings)
+    }
+
+    fn finish(mut self: Box<Self>) -> Closing {
+        Closing { findings: self.findings(), ..Closing::quiet() }
+    }
+}
+
+impl NestedLoops for EngineLoops {
+    fn prepare(&mut self, table: InnerTable, progress: &mut Progress<'_>) -> Result<InnerFacts, SubjectError> {
+        let name = format!("the table with {} % of its rows out of order", table.rand);
+        let mut written = tenths(progress, |written, of| {
+            let left = Duration::from_millis((of - written.min(of)) >> 19);
+            (format!("loading {name}, {} of {} MiB", written >> 20, of >> 20), left)
+        });
+        let [table_blocks, index_blocks] = self.engine.prepare(table, &mut written, &self.stop)?;
+        self.description.insert("table_blocks".into(), json!(table_blocks));
+        self.description.insert("index_blocks".into(), json!(index_blocks));
+        Ok(InnerFacts {
+            groups: vec![self.group()],
+            keys_may_repeat: true,
+            is_virtual: self.on.is_some(),
+            join_time: Duration::from_millis(100),
+            sources: self.sources(),
+        })
+    }
+
+    fn join(&mut self, pass: &JoinPass) -> Result<JoinCost, SubjectError> {
+        let (_, method) = self.ways.get(pass.way).ok_or(SubjectError::NotPrepared)?;
+        let PassCost { found, elapsed, cpu, table, index, left_in_page_cache } =
+            self.engine.join(*method, pass.keys)?;
+        self.left = self.left.max(left_in_page_cache.unwrap_or(0.0));
+        let JoinResult { sum, requests, index_requests, table_gets, index_gets, .. } = found;
+        let blocks = |read: u64, waiting, requests, gets| BlockCost {
+            read,
+            hits: None,
+            waiting: Some(waiting),
+            requests: Some(requests),
+            gets: Some(gets),
+        };
+        Ok(JoinCost {
+            sum: Some(sum),
+            elapsed,
+            cpu: Some(cpu).filter(|_| self.on.is_none()),
+            table: blocks(table.blocks, table.time, requests - index_requests, table_gets),
+            index: blocks(index.blocks, index.time, index_requests, index_gets),
+            in_flight: table.in_flight,
+            left_in_page_cache,
+            explained: None,
+        })
+    }
+
+    fn join_cached(&mut self, outer_rows: u64) -> Result<Option<CachedCost>, SubjectError> {
+        if self.on.is_some() {
+            return Ok(None);
+        }
+        let lookups = outer_rows.min(self.asked.pool.0 / PAGE_SIZE as u64 / CACHED_PART);
+        let cost = self.engine.join_again(Method::OneAtATime, Keys { first: 1, count: lookups })?;
+        Ok(Some(CachedCost { elapsed: cost.elapsed, lookups, read: cost.found.blocks }))
+    }
+
+    fn scan(&mut self) -> Result<Option<ScanCost>, SubjectError> {
+        let cost = self.engine.scan()?;
+        Ok(Some(ScanCost {
+            elapsed: cost.elapsed,
+            waiting: cost.table.time,
+            blocks: cost.table.blocks,
+            cpu: Some(cost.cpu).filter(|_| self.on.is_none()),
+            rows: cost.found.rows,
+        }))
+    }
+
+    fn read_alone(&mut self) -> Result<Option<DeviceReads>, SubjectError> {
+        let depth = if self.asked.io == Io::Sync { 1 } else { self.asked.depth };
+        Ok(Some(DeviceReads { alone: self.read_random(1)?, together: self.read_random(depth)?, depth }))
+    }
+}

@@ -1,0 +1,250 @@
+//! The inner table in the schema of a run on a PostgreSQL server, and how as little of it is cached as can be.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use measure::Finding;
+use server::private::PrivateServer;
+use server::{Schema, ServerError, Session, space};
+
+use super::cold::{Cold, Emptying, Startup};
+use super::inner_rows::InnerRows;
+use super::logical_reads::WHOLE_ROWS;
+use super::notes::Notes;
+use super::reached::Reached;
+use super::read_timing;
+use crate::error::SubjectError;
+use crate::opening::{Opening, Progress};
+use crate::progress::tenths;
+use crate::subject::Closing;
+
+/// Settings of the session. One process does all the work, without being compiled, and remembers no inner rows.
+const SETTINGS: [(&str, &str); 7] = [
+    ("max_parallel_workers_per_gather", "0"),
+    ("jit", "off"),
+    ("enable_hashjoin", "off"),
+    ("enable_mergejoin", "off"),
+    ("enable_material", "off"),
+    ("enable_seqscan", "off"),
+    ("enable_indexonlyscan", "off"),
+];
+
+/// The first version that remembers inner rows of a nested loop.
+const MEMOIZE_SINCE: u32 = 14;
+
+/// What the page cache may still hold of a private server's files when it was emptied.
+const KEPT_MAX: f64 = 0.01;
+
+/// A server with the inner table.
+pub(super) struct ColdTable {
+    // What is made and the session end before a private server does.
+    schema: Schema,
+    pub(super) cold: Cold,
+    is_loaded: bool,
+    /// Why the server does not time its reads; `None` where it does.
+    pub(super) untimed: Option<String>,
+}
+
+/// A server on which the table will be made.
+pub(super) struct Ground {
+    table: Option<ColdTable>,
+    reached: Reached,
+    pub(super) notes: Notes,
+}
+
+impl Ground {
+    /// Connects and sees whether there is room for a table as large as this; makes nothing. `option` asks for a smaller
+    /// one.
+    pub(super) fn open(
+        reached: Reached,
+        largest: &InnerRows,
+        option: &str,
+        opening: &mut Opening<'_>,
+    ) -> Result<Ground, SubjectError> {
+        // A wrong address and a full disk are better known at once; the session is not kept idle until its turn.
+        let session = reached.connect(opening)?;
+        if session.facts().is_standby {
+            return Err(ServerError::Standby { server: session.address().shown() }.into());
+        }
+        let mut notes = Notes::of(&session, opening.clock);
+        notes.check_space(&session, largest.bytes_needed(session.facts().block_bytes), option)?;
+        Ok(Ground { table: None, reached, notes })
+    }
+
+    /// Makes and fills the table, in the place of the one before, and gives its blocks.
+    pub(super) fn load(&mut self, rows: &InnerRows, progress: &mut Progress<'_>) -> Result<u64, SubjectError> {
+        if self.table.is_none() {
+            let (session, stop) = (self.reached.session()?, self.reached.stop.clone());
+            let needed = rows.bytes_needed(session.facts().block_bytes);
+            self.table = Some(ColdTable::open(session, self.reached.private.take(), stop, needed)?);
+        }
+        let table = self.table.as_mut().ok_or(SubjectError::NotPrepared)?;
+        let name = self.notes.name().to_string();
+        let what = format!("the table with {} % of its rows out of order on {name}", rows.rand());
+        let second = std::time::Duration::from_secs(2);
+        let mut sent = tenths(progress, |sent, of| (format!("loading {what}, {sent} of {of} rows"), second));
+        let blocks = table.load(rows, &mut sent)?;
+        if let Some(reason) = &table.untimed {
+            let user = table.schema.session().facts().user.clone();
+            self.notes.find(Finding::warning(
+                "absent-io-time",
+                format!(
+                    "The server did not time its reads, because track_io_timing is off and may not be set ({reason}): \
+                     how long it waited for them is not known. A superuser may allow it with GRANT SET ON PARAMETER \
+                     track_io_timing TO {user}."
+                ),
+            ));
+        }
+        self.notes.look(table.schema.session())?;
+        Ok(blocks)
+    }
+
+    /// The table that was loaded.
+    pub(super) fn table(&mut self) -> Result<&mut ColdTable, SubjectError> {
+        self.table.as_mut().ok_or(SubjectError::NotPrepared)
+    }
+
+    /// Starts a private server in this way; the reason where it cannot be.
+    pub(super) fn start(&mut self, startup: &Startup) -> Result<Result<(), String>, SubjectError> {
+        let table = self.table.as_mut().ok_or(SubjectError::NotPrepared)?;
+        let started = table.start(startup)?;
+        self.notes.look(table.schema.session())?;
+        Ok(started)
+    }
+
+    /// What was noticed, and whether other sessions are at work now: it is asked between measurements.
+    pub(super) fn findings(&mut self) -> Vec<Finding> {
+        if let Some(table) = &mut self.table {
+            // A session that is lost says so where it is measured.
+            let _ = self.notes.look(table.schema.session());
+        }
+        self.notes.take()
+    }
+
+    /// What the page cache of a private server's files still held at most when it had been emptied of them.
+    pub(super) fn note_page_cache(&mut self) {
+        let Some(kept) = self.table.as_ref().and_then(|table| table.cold.kept()) else { return };
+        let finding = if kept.pages as f64 > KEPT_MAX * kept.of as f64 {
+            Finding::warning(
+                "page-cache-kept",
+                format!(
+                    "The page cache still held {} of {} pages of the server's files when it had been emptied: some \
+                     reads were answered from memory. Repeat the run.",
+                    kept.pages, kept.of
+                ),
+            )
+        } else {
+            Finding::info(
+                "cold",
+                format!(
+                    "Before each join the server's buffers were emptied and its files dropped from the page cache, \
+                     which then held {} of {} pages at most ({}).",
+                    kept.pages, kept.of, kept.source
+                ),
+            )
+        };
+        self.notes.find(finding);
+    }
+
+    /// Removes the schema, and ends a private server.
+    pub(super) fn finish(self) -> Closing {
+        let Ground { table, reached, notes } = self;
+        let removed = table.map_or(Ok(()), ColdTable::finish);
+        drop(reached);
+        notes.close(removed)
+    }
+}
+
+impl ColdTable {
+    /// Looks whether there is room for what is made, makes the schema and sets the session.
+    fn open(
+        mut session: Session,
+        private: Option<PrivateServer>,
+        stop: Arc<AtomicBool>,
+        needed: u64,
+    ) -> Result<ColdTable, SubjectError> {
+        space::check(&session, needed)?;
+        let cold = Cold::of(&mut session, private, stop)?;
+        let mut table = ColdTable { schema: Schema::create(session)?, cold, is_loaded: false, untimed: None };
+        table.set_session()?;
+        Ok(table)
+    }
+
+    /// The session of the schema.
+    pub(super) fn session(&mut self) -> &mut Session {
+        self.schema.session()
+    }
+
+    /// The ways in which the server can be started.
+    pub(super) fn startups(&mut self) -> Result<Vec<Startup>, SubjectError> {
+        self.cold.startups(self.schema.session())
+    }
+
+    fn start(&mut self, startup: &Startup) -> Result<Result<(), String>, SubjectError> {
+        if *startup == *self.cold.running() {
+            return Ok(Ok(()));
+        }
+        let started = self.cold.start(startup, &mut self.schema)?;
+        self.set_session()?;
+        Ok(started)
+    }
+
+    /// Empties what can be emptied of table and index, the page cache too where it is wanted and can be.
+    pub(super) fn empty(&mut self, with_page_cache: bool) -> Result<(), SubjectError> {
+        let relations = InnerRows::relations();
+        let renewed = match with_page_cache {
+            true => self.cold.empty(&mut self.schema, &relations)?,
+            false => self.cold.empty_buffers(&mut self.schema, &relations)?,
+        };
+        if renewed { self.set_session() } else { Ok(()) }
+    }
+
+    fn load(&mut self, rows: &InnerRows, progress: &mut dyn FnMut(u64, u64)) -> Result<u64, SubjectError> {
+        if std::mem::take(&mut self.is_loaded) {
+            self.schema.drop_table(InnerRows::NAME)?;
+        }
+        let name = self.schema.create_table(InnerRows::NAME, InnerRows::columns(), WHOLE_ROWS)?;
+        let index = format!("CREATE UNIQUE INDEX {} ON {name} (key)", InnerRows::INDEX);
+        let session = self.schema.session();
+        // Making an index of a table reads it, and leaves its blocks in large buffers; rows that are copied do not.
+        let before = matches!(self.cold.emptying(), Emptying::Never(_));
+        if before {
+            session.run(&index)?;
+        }
+        session.begin_transaction()?;
+        // Rows copied in the transaction that empties the table are visible to all at once.
+        session.run(&format!("TRUNCATE {name}"))?;
+        let copy = format!("COPY {name} FROM STDIN WITH (FREEZE)");
+        let sent = session.copy(&copy, &mut rows.chunks(progress)?)?;
+        session.commit()?;
+        if sent != rows.rows() && !session.is_rehearsal() {
+            return Err(ServerError::answer(&copy, &sent.to_string(), "the number of rows that were sent").into());
+        }
+        if !before {
+            session.run(&index)?;
+        }
+        session.run(&format!("VACUUM (ANALYZE) {name}"))?;
+        self.is_loaded = true;
+        let size = format!("SELECT pg_relation_size('{name}') / current_setting('block_size')::integer");
+        Ok(session.number(&size, rows.blocks(session.facts().block_bytes))?)
+    }
+
+    fn set_session(&mut self) -> Result<(), SubjectError> {
+        let session = self.schema.session();
+        for (setting, value) in SETTINGS {
+            session.set(setting, value)?;
+        }
+        if session.facts().major() >= MEMOIZE_SINCE {
+            session.set("enable_memoize", "off")?;
+        }
+        self.untimed = read_timing::turn_on(session)?;
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(), SubjectError> {
+        if self.cold.is_lost() {
+            self.schema.forget();
+        }
+        Ok(self.schema.finish()?)
+    }
+}
