@@ -35,7 +35,11 @@ mod tests {
 
     #[test]
     fn a_missing_metric_or_another_unit_is_an_error_and_not_zero() {
-        let of = |name, unit| statistics(&[Metric::single(name, unit, "test", 4.5)], &CPU_PER_READ);
+        let of = |name: &str, unit| {
+            let mut metric = CPU_PER_READ.single("test", 4.5);
+            (metric.name, metric.unit) = (name.into(), unit);
+            statistics(&[metric], &CPU_PER_READ)
+        };
         assert_eq!(of("cpu_per_read", Unit::Microseconds).unwrap().median, 4.5);
         assert!(of("cpu", Unit::Microseconds).unwrap_err().contains("`cpu_per_read`"));
         assert!(of("cpu_per_read", Unit::Nanoseconds).unwrap_err().contains("not in us"));

@@ -5,11 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::statistics::Statistics;
 use crate::unit::Unit;
 
-/// Most samples that a metric carries along one by one; beyond, it carries a histogram.
-pub const SAMPLES_KEPT_MAX: usize = 1024;
-
-/// One measured quantity of a case.
+/// One measured quantity of a case; only a [`Spec`](crate::schema::Spec) makes one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Metric {
     /// The field's term for the quantity, in snake case.
     pub name: String,
@@ -30,35 +28,6 @@ pub struct Metric {
 }
 
 impl Metric {
-    /// A metric with one value.
-    pub fn single(name: &str, unit: Unit, source: &str, value: f64) -> Metric {
-        Metric::of_statistics(name, unit, source, Statistics::single(value))
-    }
-
-    /// A metric of repeated samples, kept with it up to [`SAMPLES_KEPT_MAX`].
-    ///
-    /// `None` when there is no sample: what was not measured is absent, not zero.
-    pub fn of_samples(name: &str, unit: Unit, source: &str, samples: &[f64]) -> Option<Metric> {
-        let statistics = Statistics::of_samples(samples)?;
-        let mut metric = Metric::of_statistics(name, unit, source, statistics);
-        if samples.len() > 1 && samples.len() <= SAMPLES_KEPT_MAX {
-            metric.samples = samples.to_vec();
-        }
-        Some(metric)
-    }
-
-    /// A metric whose statistics are already known.
-    pub fn of_statistics(name: &str, unit: Unit, source: &str, statistics: Statistics) -> Metric {
-        Metric {
-            name: name.into(),
-            unit,
-            source: source.into(),
-            statistics,
-            samples: Vec::new(),
-            histogram: Vec::new(),
-        }
-    }
-
     /// The middle value: what a table shows and a ratio is built from.
     pub fn median(&self) -> f64 {
         self.statistics.median

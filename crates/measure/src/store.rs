@@ -262,7 +262,7 @@ mod tests {
     fn a_value_that_json_cannot_carry_is_refused_and_not_written() {
         let (_dir, store) = store_with(&["aa-1"]);
         let mut spoilt = run("aa-1");
-        let metric = crate::Metric::single("latency", crate::Unit::Nanoseconds, "clock", f64::NAN);
+        let metric = crate::schema::ladder::LATENCY.single("clock", f64::NAN);
         spoilt.cases.push(Case { metrics: vec![metric], ..Case::default() });
         assert!(matches!(store.save(&spoilt), Err(StoreError::NotADocument { .. })));
         assert_eq!(store.load("aa-1").unwrap(), run("aa-1"));

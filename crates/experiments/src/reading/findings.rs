@@ -4,7 +4,6 @@ use device::meter::Meter;
 use device::tier::{Evidence, Tier, Verdict};
 use device::workers::Reading;
 use measure::quantity::three_digits;
-use measure::sentence::capital;
 use measure::{Finding, Nanos, Unit, change_point};
 use sys::file::Caching;
 

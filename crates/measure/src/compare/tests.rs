@@ -3,6 +3,7 @@
 use super::*;
 use crate::random::SplitMix64;
 use crate::run::{Host, SCHEMA};
+use crate::schema::{Spec, reads};
 use crate::statistics::Statistics;
 use crate::timeline::Timeline;
 use proptest::prelude::*;
@@ -32,7 +33,7 @@ fn case_of(parameters: &[(&str, serde_json::Value)], metrics: Vec<Metric>) -> Ca
 }
 
 fn sampled(samples: &[f64]) -> Case {
-    case_of(&[], vec![Metric::of_samples("read_latency", Unit::Microseconds, "clock", samples).unwrap()])
+    case_of(&[], vec![reads::READ_LATENCY.of_samples("clock", samples).unwrap()])
 }
 
 /// Skewed to the right as latencies are: 100 plus an exponential of mean 20, everything times `scale`.
@@ -111,7 +112,7 @@ fn a_comparison_is_the_same_every_time() {
 
 #[test]
 fn single_values_and_few_samples_get_no_verdict() {
-    let single = |value| case_of(&[], vec![Metric::single("iops", Unit::PerSecond, "count", value)]);
+    let single = |value| case_of(&[], vec![reads::IOPS.single("count", value)]);
     assert_eq!(verdict_of(single(1.0), single(2.0)), Verdict::OneSampleEach);
     assert_eq!(verdict_of(single(0.0), single(2.0)), Verdict::NoRatio);
     assert_eq!(verdict_of(sampled(&[1.0, 2.0, 3.0]), sampled(&[7.0, 8.0, 9.0])), Verdict::TooFewSamples);
@@ -119,7 +120,7 @@ fn single_values_and_few_samples_get_no_verdict() {
 
 #[test]
 fn what_stands_on_one_side_only_is_listed() {
-    let metric = |name| Metric::single(name, Unit::Count, "count", 1.0);
+    let metric = |name| Spec::new(name, Unit::Count, "").single("count", 1.0);
     let before = run_of(vec![
         case_of(&[("depth", json!(1))], vec![metric("reads"), metric("misses")]),
         case_of(&[("depth", json!(2))], vec![]),
@@ -140,7 +141,7 @@ fn what_stands_on_one_side_only_is_listed() {
 fn runs_on_two_devices_are_compared_zone_by_zone() {
     let run = |path: &str| {
         let zone = |zone| {
-            let metric = Metric::single("iops", Unit::PerSecond, "count", 1.0);
+            let metric = reads::IOPS.single("count", 1.0);
             case_of(&[("path", json!(path)), ("zone", json!(zone))], vec![metric])
         };
         run_of(vec![zone("outer"), zone("inner")])
@@ -165,7 +166,7 @@ prop_compose! {
         windows in prop::collection::vec((hostile_number(), 0u64..9), 0..12),
     ) -> Case {
         let statistics = Statistics { n, median, ..Statistics::single(median) };
-        let mut metric = Metric::of_statistics("read_latency", Unit::Microseconds, "clock", statistics);
+        let mut metric = reads::READ_LATENCY.of_statistics("clock", statistics);
         (metric.samples, metric.histogram) = (samples, histogram);
         let median_us: Vec<f64> = windows.iter().map(|window| window.0).collect();
         let reads = windows.iter().map(|window| window.1).collect();

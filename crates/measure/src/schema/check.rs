@@ -104,8 +104,8 @@ mod tests {
             Case::new([parameters::ROW_LENGTH.of(25), ("row_lenght".into(), 25.into())].into_iter().collect());
         case.metrics = vec![
             lio::GETS.count("gate", 5),
-            Metric::single("getz", Unit::Count, "gate", 5.0),
-            Metric::single("lio", Unit::Seconds, "clock", 5.0),
+            Spec::new("getz", Unit::Count, "").single("gate", 5.0),
+            Spec::new("lio", Unit::Seconds, "").single("clock", 5.0),
         ];
         let complaints =
             ["lio has no metric getz in count", "lio has no metric lio in s", "lio has no parameter row_lenght"];
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn one_of_a_family_is_known_and_a_name_like_it_is_not() {
-        let of = |name| Metric::single(name, Unit::Count, "count", 1.0);
+        let of = |name| Spec::new(name, Unit::Count, "").single("count", 1.0);
         let metrics = ["cycles", "cycles_per_row", "llc_loads_per_get"].map(of).into();
         let mut case = Case { metrics, ..Case::default() };
         assert!(check(&run("scan", case.clone())).is_empty());

@@ -11,8 +11,12 @@ use crate::metric::Metric;
 use crate::statistics::Statistics;
 use crate::unit::Unit;
 
+/// Most samples that a metric carries along one by one; beyond, it carries a histogram.
+const SAMPLES_KEPT_MAX: usize = 1024;
+
 /// A metric: its name, its unit and what it means.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Spec {
     /// The field's term for the quantity, in snake case.
     pub name: Cow<'static, str>,
@@ -23,8 +27,8 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// A specification.
-    pub const fn new(name: &'static str, unit: Unit, meaning: &'static str) -> Spec {
+    /// A specification of the schema.
+    pub(crate) const fn new(name: &'static str, unit: Unit, meaning: &'static str) -> Spec {
         Spec { name: Cow::Borrowed(name), unit, meaning }
     }
 
@@ -38,14 +42,21 @@ impl Spec {
         self.single(source, count as f64)
     }
 
-    /// The metric of repeated samples; `None` without any.
+    /// The metric of repeated samples, kept with it where they are few.
+    ///
+    /// `None` without any: what was not measured is absent, not zero.
     pub fn of_samples(&self, source: &str, samples: &[f64]) -> Option<Metric> {
-        Metric::of_samples(&self.name, self.unit, source, samples)
+        let mut metric = self.of_statistics(source, Statistics::of_samples(samples)?);
+        if samples.len() > 1 && samples.len() <= SAMPLES_KEPT_MAX {
+            metric.samples = samples.to_vec();
+        }
+        Some(metric)
     }
 
     /// The metric with statistics that are already known.
     pub fn of_statistics(&self, source: &str, statistics: Statistics) -> Metric {
-        Metric::of_statistics(&self.name, self.unit, source, statistics)
+        let (name, unit, source) = (self.name.to_string(), self.unit, source.into());
+        Metric { name, unit, source, statistics, samples: Vec::new(), histogram: Vec::new() }
     }
 
     /// The metric in a case.
@@ -64,8 +75,16 @@ impl Spec {
     }
 }
 
+impl Metric {
+    /// A metric of repeated samples by its name and unit, for joins until they use their specifications.
+    pub fn of_samples(name: &str, unit: Unit, source: &str, samples: &[f64]) -> Option<Metric> {
+        Spec { name: Cow::Owned(name.into()), unit, meaning: "" }.of_samples(source, samples)
+    }
+}
+
 /// Metrics that differ in one part of their name, such as the events of a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Family {
     /// The name, with `*` where the names differ.
     pub pattern: &'static str,

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use measure::store::{Listing, Summary, Unreadable};
-use measure::{Finding, Metric, Run, Unit, schema};
+use measure::{Finding, Run, Unit, schema};
 use report::Style;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
@@ -172,7 +172,8 @@ fn two_runs_are_compared_metric_by_metric() {
         for (index, case) in run.cases.iter_mut().enumerate() {
             let level = 80.0 * if index == 0 { scale } else { 1.0 };
             let samples: Vec<f64> = (0..40).map(|sample| level + f64::from(sample * 7 % 40) / 10.0).collect();
-            case.metrics[0] = Metric::of_samples("read_latency", Unit::Microseconds, "clock", &samples).unwrap();
+            case.metrics[0] =
+                documents::spec("read_latency", Unit::Microseconds).of_samples("clock", &samples).unwrap();
         }
         run
     };

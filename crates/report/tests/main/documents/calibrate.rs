@@ -3,18 +3,18 @@
 use measure::{Case, Finding, Metric, Run, Unit};
 use serde_json::{Value, json};
 
-use super::{case, run};
+use super::{case, run, single};
 
 fn ratio(name: &str, value: f64) -> Metric {
-    Metric::single(name, Unit::Ratio, "median of 9 samples over that of seq_page_cost", value)
+    single(name, Unit::Ratio, "median of 9 samples over that of seq_page_cost", value)
 }
 
 fn millis(name: &str, value: f64) -> Metric {
-    Metric::single(name, Unit::Milliseconds, "execution time by EXPLAIN", value)
+    single(name, Unit::Milliseconds, "execution time by EXPLAIN", value)
 }
 
 fn percent(name: &str, value: f64) -> Metric {
-    Metric::single(name, Unit::Percent, "EXPLAIN", value)
+    single(name, Unit::Percent, "EXPLAIN", value)
 }
 
 fn parameters(part: &str, more: Value) -> Value {
@@ -35,7 +35,7 @@ fn constant(name: &str, now: f64, values: [Option<f64>; 5], micros: [f64; 5]) ->
             metrics.push(ratio("value_low", value * 0.9));
             metrics.push(ratio("value_high", value * 1.2));
         }
-        metrics.push(Metric::single("time", Unit::Microseconds, "schedstat", micros));
+        metrics.push(single("time", Unit::Microseconds, "schedstat", micros));
         case(parameters("constant", json!({"constant": name, "cached_percent": share})), metrics)
     });
     made.collect()
@@ -53,13 +53,13 @@ fn query(state: &str, clustering: &str, share: f64, times: [f64; 3], picks: [usi
 }
 
 fn score(state: &str, constants: &str, right: f64, lost: f64, run_time: Option<f64>) -> Case {
-    let count = |name: &str, value| Metric::single(name, Unit::Count, "queries", value);
+    let count = |name: &str, value| single(name, Unit::Count, "queries", value);
     let mut metrics = vec![count("queries", 16.0), count("fastest_picked", right), millis("time", 1234.0 + lost)];
     metrics.extend([millis("fastest_time", 1234.0), millis("lost", lost)]);
     metrics.extend(run_time.map(|time| millis("run_time", time)));
     if constants == "recommended" && state == "cached" {
         metrics.extend([ratio("seq_page_cost", 1.0), ratio("random_page_cost", 2.023_456_7)]);
-        metrics.push(Metric::single("effective_cache_size", Unit::Count, "told", 2_861_591.0));
+        metrics.push(single("effective_cache_size", Unit::Count, "told", 2_861_591.0));
     }
     case(parameters("verification", json!({"state": state, "constants": constants})), metrics)
 }
@@ -76,7 +76,7 @@ pub(crate) fn calibrate() -> Run {
     run.cases.extend(constant("cpu_index_tuple_cost", 0.005, [None; 5], [-0.001; 5]));
     let setup = some([1203.0, 1968.0, 9184.0, 47_355.0, 58_351.0]);
     run.cases.extend(constant("parallel_setup_cost", 1000.0, setup, [34_066.0; 5]));
-    let memory = |name: &str, value| Metric::single(name, Unit::Bytes, "/proc/meminfo", value);
+    let memory = |name: &str, value| single(name, Unit::Bytes, "/proc/meminfo", value);
     let size = parameters("constant", json!({"constant": "effective_cache_size"}));
     run.cases.push(case(size, vec![memory("now", 4_294_967_296.0), memory("value", 23_442_153_472.0)]));
     for (state, scale) in [("cold", 100.0), ("cached", 1.0)] {

@@ -3,7 +3,7 @@
 use measure::{Finding, Metric, Run, Unit};
 use serde_json::json;
 
-use super::{case, run};
+use super::{case, run, single};
 
 const PROCESSOR: &str = "processor's counter, user and kernel mode";
 const VALGRIND: &str = "valgrind (callgrind), second run";
@@ -25,11 +25,11 @@ pub(crate) fn counters() -> Run {
     ];
     let mut metrics = times(27.373_819_908, 30.000_601_214);
     for (name, value, share) in counts {
-        metrics.push(Metric::single(name, Unit::Count, PROCESSOR, value));
-        metrics.push(Metric::single(&format!("{name}_counted"), Unit::Percent, "share of the time", share));
+        metrics.push(single(name, Unit::Count, PROCESSOR, value));
+        metrics.push(single(&format!("{name}_counted"), Unit::Percent, "share of the time", share));
     }
-    metrics.push(Metric::single("core_ghz", Unit::Gigahertz, "cycles over task clock", 3.157));
-    metrics.push(Metric::single("ipc", Unit::Ratio, "instructions over cycles", 0.3716));
+    metrics.push(single("core_ghz", Unit::Gigahertz, "cycles over task clock", 3.157));
+    metrics.push(single("ipc", Unit::Ratio, "instructions over cycles", 0.3716));
     let mut run = run("counters", json!({"kind": "process", "pid": 34_783, "command": "oracle"}));
     run.cases.push(case(json!({"pid": 34_783}), metrics));
     run.findings = vec![
@@ -46,7 +46,7 @@ pub(crate) fn counters() -> Run {
 /// A command whose instructions were counted under valgrind.
 pub(crate) fn counters_under_valgrind() -> Run {
     let mut metrics = times(0.412, 0.431);
-    let mut add = |name: &str, unit, source: &str, value| metrics.push(Metric::single(name, unit, source, value));
+    let mut add = |name: &str, unit, source: &str, value| metrics.push(single(name, unit, source, value));
     for (name, value) in [
         ("instructions", 2_510_233_111.0),
         ("branches", 402_118_220.0),
@@ -67,9 +67,9 @@ pub(crate) fn counters_under_valgrind() -> Run {
 
 fn times(cpu: f64, elapsed: f64) -> Vec<Metric> {
     vec![
-        Metric::single("elapsed", Unit::Nanoseconds, "wall clock", elapsed * 1e9),
-        Metric::single("task_clock", Unit::Nanoseconds, "kernel's software event", cpu * 1e9),
-        Metric::single("context_switches", Unit::Count, "kernel's software event", 118.0),
-        Metric::single("cpus_used", Unit::Ratio, "task clock over elapsed time", cpu / elapsed),
+        single("elapsed", Unit::Nanoseconds, "wall clock", elapsed * 1e9),
+        single("task_clock", Unit::Nanoseconds, "kernel's software event", cpu * 1e9),
+        single("context_switches", Unit::Count, "kernel's software event", 118.0),
+        single("cpus_used", Unit::Ratio, "task clock over elapsed time", cpu / elapsed),
     ]
 }

@@ -1,9 +1,9 @@
 //! Run documents of nested loops.
 
-use measure::{Finding, Metric, Run, Unit};
+use measure::{Finding, Run, Unit};
 use serde_json::{Value, json};
 
-use super::{case, run, spread};
+use super::{case, run, single, spread};
 
 fn parameters(more: Value) -> Value {
     let mut all = json!({
@@ -17,7 +17,7 @@ fn parameters(more: Value) -> Value {
 
 /// A join whose reads took `millis`, with `requests` requests for its blocks.
 fn join(more: Value, millis: f64, requests: f64) -> measure::Case {
-    let count = |name, value| Metric::single(name, Unit::Count, "reads below the buffer pool", value);
+    let count = |name, value| single(name, Unit::Count, "reads below the buffer pool", value);
     case(
         parameters(more),
         vec![
@@ -27,10 +27,10 @@ fn join(more: Value, millis: f64, requests: f64) -> measure::Case {
             count("table_blocks", 1931.0),
             count("index_blocks", 5.0),
             count("requests", requests),
-            Metric::single("blocks_per_request", Unit::Ratio, "the operator", 1931.0 / requests),
-            Metric::single("in_flight", Unit::Ratio, "clock", (1931.0 / requests).min(31.0)),
-            Metric::single("random_block", Unit::Microseconds, "clock", millis / 1.931),
-            Metric::single("break_even", Unit::Percent, "clock", 90.0 / millis),
+            single("blocks_per_request", Unit::Ratio, "the operator", 1931.0 / requests),
+            single("in_flight", Unit::Ratio, "clock", (1931.0 / requests).min(31.0)),
+            single("random_block", Unit::Microseconds, "clock", millis / 1.931),
+            single("break_even", Unit::Percent, "clock", 90.0 / millis),
         ],
     )
 }

@@ -8,6 +8,7 @@ mod profile_readings;
 mod scan;
 
 use measure::run::SCHEMA;
+use measure::schema::{self, Spec};
 use measure::{Case, Finding, Host, Metric, Parameters, Run, Statistics, Unit};
 use serde_json::{Value, json};
 
@@ -45,6 +46,16 @@ pub(crate) fn all() -> Vec<Run> {
     ]
 }
 
+/// What the schema has of this name and unit: a document made by hand has nothing else.
+pub(crate) fn spec(name: &str, unit: Unit) -> Spec {
+    schema::find(name, unit).unwrap_or_else(|| panic!("the schema has no {name} in {}", unit.symbol()))
+}
+
+/// A metric of one value.
+pub(crate) fn single(name: &str, unit: Unit, source: &str, value: f64) -> Metric {
+    spec(name, unit).single(source, value)
+}
+
 /// A finished run without cases.
 pub(crate) fn run(experiment: &str, subject: Value) -> Run {
     Run {
@@ -59,7 +70,7 @@ pub(crate) fn run(experiment: &str, subject: Value) -> Run {
             core_ghz: Some(3.5812),
             ..Host::default()
         },
-        own_cost: vec![Metric::single("null_device_read", Unit::Nanoseconds, "monotonic clock", 41.2)],
+        own_cost: vec![single("null_device_read", Unit::Nanoseconds, "monotonic clock", 41.2)],
         experiment: experiment.into(),
         subject: object(subject),
         cases: Vec::new(),
@@ -89,7 +100,7 @@ pub(crate) fn spread(name: &str, unit: Unit, median: f64, spread: f64) -> Metric
         p999: Some(median * (1.0 + spread * 6.0)),
         max: median * (1.0 + spread * 20.0),
     };
-    Metric::of_statistics(name, unit, "monotonic clock", statistics)
+    spec(name, unit).of_statistics("monotonic clock", statistics)
 }
 
 /// The ladder of the page on looks, with two rungs absent and one unsteady.
@@ -148,12 +159,12 @@ fn reads(latency_us: f64, count: f64, workers: f64) -> Vec<Metric> {
     let elapsed = count * latency_us / workers / 1e6;
     vec![
         spread("read_latency", Unit::Microseconds, latency_us, 0.4),
-        Metric::single("iops", Unit::PerSecond, "reads / elapsed", count / elapsed),
-        Metric::single("bandwidth", Unit::MebibytesPerSecond, "bytes / elapsed", count / elapsed / 128.0),
-        Metric::single("elapsed", Unit::Seconds, "monotonic clock", elapsed),
-        Metric::single("cpu_per_read", Unit::Microseconds, "getrusage", 9.2),
-        Metric::single("reads", Unit::Count, "reader", count),
-        Metric::single("warm_up_reads", Unit::Count, "reader", 16.0),
+        single("iops", Unit::PerSecond, "reads / elapsed", count / elapsed),
+        single("bandwidth", Unit::MebibytesPerSecond, "bytes / elapsed", count / elapsed / 128.0),
+        single("elapsed", Unit::Seconds, "monotonic clock", elapsed),
+        single("cpu_per_read", Unit::Microseconds, "getrusage", 9.2),
+        single("reads", Unit::Count, "reader", count),
+        single("warm_up_reads", Unit::Count, "reader", 16.0),
     ]
 }
 
@@ -233,7 +244,7 @@ pub(crate) fn unknown() -> Run {
     for length in [2500, 25] {
         let metrics = vec![
             spread("lio", Unit::Microseconds, 0.28, 0.1),
-            Metric::single("gets", Unit::Count, "the pool's gate", 69_642_625.0),
+            single("gets", Unit::Count, "the pool's gate", 69_642_625.0),
         ];
         run.cases.push(case(json!({"row_length": length, "columns": 5, "note": "\u{1b}]0;title\u{7}"}), metrics));
     }
@@ -252,13 +263,13 @@ fn lio_case(parameters: Value, lio_ns: f64, rows: f64) -> Case {
         spread("lio", Unit::Microseconds, lio_ns / 1e3, 0.1),
         spread("get", Unit::Nanoseconds, 17.9, 0.05),
         spread("row_walk", Unit::Nanoseconds, (lio_ns - 17.9) / rows, 0.1),
-        Metric::single("gets", Unit::Count, "the pool's gate", 34_637.0),
-        Metric::single("rows_per_block", Unit::Count, "rows over blocks got", rows),
+        single("gets", Unit::Count, "the pool's gate", 34_637.0),
+        single("rows_per_block", Unit::Count, "rows over blocks got", rows),
     ];
     if all["changed_rows"] != 0 {
         metrics.retain(|metric| metric.name != "row_walk");
         metrics.push(spread("block", Unit::Microseconds, lio_ns * 2.1 / 1e3, 0.1));
-        metrics.push(Metric::single("rebuilt_blocks", Unit::Count, "the reader", 9_226.0));
+        metrics.push(single("rebuilt_blocks", Unit::Count, "the reader", 9_226.0));
     }
     case(all, metrics)
 }

@@ -3,14 +3,14 @@
 use measure::{Finding, Host, Metric, Run, Unit};
 use serde_json::{Value, json};
 
-use super::{case, run};
+use super::{case, run, single};
 
 fn count(name: &str, value: f64) -> Metric {
-    Metric::single(name, Unit::Count, "trace", value)
+    single(name, Unit::Count, "trace", value)
 }
 
 fn time(name: &str, micros: f64) -> Metric {
-    Metric::single(name, Unit::Microseconds, "trace", micros)
+    single(name, Unit::Microseconds, "trace", micros)
 }
 
 fn metrics(times: &[(&str, f64)], counts: &[(&str, f64)]) -> Vec<Metric> {

@@ -3,18 +3,18 @@
 use measure::{Finding, Metric, Run, Statistics, Unit};
 use serde_json::{Value, json};
 
-use super::case;
 use super::profile::profile;
+use super::{case, spec};
 
 fn single(name: &str, unit: Unit, value: f64) -> Metric {
-    Metric::single(name, unit, "trace", value)
+    spec(name, unit).single("trace", value)
 }
 
 /// Count, then least, median, mean, 90th and 99th percentile and greatest.
 fn spread(name: &str, unit: Unit, n: u64, figures: [f64; 6]) -> Metric {
     let [min, median, mean, p90, p99, max] = figures;
     let statistics = Statistics { n, min, median, mean, stddev: None, p90: Some(p90), p99: Some(p99), p999: None, max };
-    Metric::of_statistics(name, unit, "trace", statistics)
+    spec(name, unit).of_statistics("trace", statistics)
 }
 
 fn add(run: &mut Run, parameters: Value, metrics: Vec<Metric>) {

@@ -3,7 +3,7 @@
 use measure::{Case, Finding, Metric, Run, Unit};
 use serde_json::json;
 
-use super::{case, run, spread};
+use super::{case, run, single, spread};
 
 /// Path, threads, gets, ns a row.
 const PATHS: [(&str, u32, f64, f64); 7] = [
@@ -51,10 +51,10 @@ pub(crate) fn scan_counted_in_turns() -> Run {
         count(case, &COUNTED);
         count(case, &[("stalled_cycles_frontend", 0.02), ("stalled_cycles_backend", 0.6)]);
         if case.parameter("path").as_deref() == Some("column-scan") {
-            case.metrics.push(Metric::single("units_read", Unit::Count, "reader", 0.0));
+            case.metrics.push(single("units_read", Unit::Count, "reader", 0.0));
         }
         for (name, share) in [("cycles_counted", 66.7), ("l1_dcache_prefetches_counted", 33.3)] {
-            case.metrics.push(Metric::single(name, Unit::Percent, "share of the time", share));
+            case.metrics.push(single(name, Unit::Percent, "share of the time", share));
         }
     }
     run
@@ -74,7 +74,7 @@ fn count(case: &mut Case, events: &[(&str, f64)]) {
     let gets = case.metric("gets").map_or(0.0, Metric::median);
     let mut add = |name: String, value| {
         if case.metric(&name).is_none() {
-            case.metrics.push(Metric::single(&name, Unit::Count, "counter", value));
+            case.metrics.push(single(&name, Unit::Count, "counter", value));
         }
     };
     for (name, part) in events.iter().chain(&[("cycles", 1.0)]) {
@@ -83,7 +83,7 @@ fn count(case: &mut Case, events: &[(&str, f64)]) {
             add(format!("{name}_per_get"), cycles * part * 7e6 / gets);
         }
     }
-    case.metrics.push(Metric::single("ipc", Unit::Ratio, "instructions over cycles", 1.7));
+    case.metrics.push(single("ipc", Unit::Ratio, "instructions over cycles", 1.7));
 }
 
 fn one(path: &str, threads: u32, gets: f64, row_time: f64) -> Case {
@@ -93,9 +93,9 @@ fn one(path: &str, threads: u32, gets: f64, row_time: f64) -> Case {
     let mut metrics = vec![
         spread("row_time", Unit::Nanoseconds, row_time, 0.1),
         spread("cycles_per_row", Unit::Count, row_time * 3.7, 0.1),
-        Metric::single("gets", Unit::Count, "the pool's gate", gets),
+        single("gets", Unit::Count, "the pool's gate", gets),
     ];
-    let mut add = |name: &str, unit, value| metrics.push(Metric::single(name, unit, "source", value));
+    let mut add = |name: &str, unit, value| metrics.push(single(name, unit, "source", value));
     if gets > 0.0 {
         add("get_time", Unit::Nanoseconds, row_time * 7e6 / gets);
     }
