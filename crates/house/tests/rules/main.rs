@@ -201,3 +201,14 @@ fn the_test_commands_can_be_executed() {
         assert!(is_executable(repository_root().join(command)), "{command} is not executable");
     }
 }
+
+#[test]
+fn experiments_leave_a_server_to_its_subject() {
+    let line = "use server::Session; // postgres";
+    assert_eq!(text::servers_in_experiments(&SourceFile::sample("crates/experiments/src/join/mod.rs", line)).len(), 1);
+    let set = "    session.set(\"work_mem\", \"64MB\")?;";
+    assert_eq!(text::servers_in_experiments(&SourceFile::sample("crates/experiments/src/scan/mod.rs", set)).len(), 1);
+    let calibrate = SourceFile::sample("crates/experiments/src/calibrate/mod.rs", line);
+    assert_eq!(text::servers_in_experiments(&calibrate).len(), 0);
+    assert_none(&complaints_of_repository(text::servers_in_experiments));
+}

@@ -126,3 +126,21 @@ fn stands_alone(line: &str, word: &str) -> bool {
         !belongs(before, word.chars().next()) && !belongs(after, word.chars().next_back())
     })
 }
+
+/// What experiments must not name: a PostgreSQL server is the business of its subject, but for calibration, which is of
+/// its planner.
+const SERVERS_OWN: [&str; 6] = ["postgres", "server::", "effective_io_concurrency", "work_mem", "SELECT ", "EXPLAIN "];
+
+/// Lines of an experiment that name a server's own things; prose in comments and tests may.
+pub(crate) fn servers_in_experiments(file: &SourceFile) -> Vec<String> {
+    let is_experiment = file.path.starts_with("crates/experiments/src/") && !file.path.contains("/calibrate/");
+    if !is_experiment || file.is("/tests.rs") {
+        return Vec::new();
+    }
+    let product = file.text.lines().enumerate().take_while(|(_, line)| line.trim() != "#[cfg(test)]");
+    let named = |line: &str| SERVERS_OWN.into_iter().find(|word| line.contains(word));
+    product
+        .filter(|(_, line)| !line.trim_start().starts_with("//"))
+        .filter_map(|(index, line)| Some(format!("{}:{}: names `{}`", file.path, index + 1, named(line)?)))
+        .collect()
+}
