@@ -75,13 +75,6 @@ impl Spec {
     }
 }
 
-impl Metric {
-    /// A metric of repeated samples by its name and unit, for joins until they use their specifications.
-    pub fn of_samples(name: &str, unit: Unit, source: &str, samples: &[f64]) -> Option<Metric> {
-        Spec { name: Cow::Owned(name.into()), unit, meaning: "" }.of_samples(source, samples)
-    }
-}
-
 /// Metrics that differ in one part of their name, such as the events of a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
