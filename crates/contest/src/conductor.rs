@@ -1,6 +1,6 @@
 //! What all contests have in common: the pairs of turns, the bars, the run that is shown and kept, and the exit code.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 
 use measure::run::SCHEMA;
 use measure::{Finding, Parameters, Run};
@@ -12,6 +12,7 @@ use crate::bars::{Bar, Outcome, overall};
 use crate::interruption::Interruption;
 use crate::ledger::Ledger;
 use crate::options::Options;
+use crate::progress::progress;
 use crate::results::keep;
 use crate::turn_order::order;
 
@@ -144,14 +145,6 @@ impl Conductor {
 
 fn write(out: &mut dyn Write, text: &str) -> Result<(), String> {
     out.write_all(text.as_bytes()).map_err(|error| format!("the page could not be written: {error}"))
-}
-
-/// One line on standard error, where a person may be waiting.
-#[allow(clippy::print_stderr, reason = "a contest is a program for people")]
-pub(crate) fn progress(sentence: &str) {
-    if io::stderr().is_terminal() {
-        eprintln!("{sentence}");
-    }
 }
 
 #[cfg(test)]

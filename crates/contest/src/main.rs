@@ -2,8 +2,8 @@
 //!
 //! All contests keep to the same rules: contenders take turns, the order turns around from pair to pair, only ratios
 //! within a pair count, and every contender must give the same answer. A bar says what is wanted of readpath; what
-//! could not be measured is `not judged`. What comes out is a run like any other: `--results` keeps it, named by date and
-//! processor, and `readpath show` and `readpath compare` read it.
+//! could not be measured is `not judged`. What comes out is a run like any other: `--results` keeps it, named by date
+//! and processor, and `readpath show` and `readpath compare` read it.
 
 mod bars;
 mod conductor;
@@ -18,6 +18,7 @@ mod postgres;
 mod private_postgres;
 mod profile;
 mod program;
+mod progress;
 mod results;
 mod scan;
 mod turn_order;

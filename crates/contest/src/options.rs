@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use server::private::Installation;
 
-use crate::conductor::progress;
 use crate::installed;
 use crate::program::{argv, beside_this_program, output_of};
+use crate::progress::progress;
 
 // What every contest takes. No comment for clap: it would replace the contest's own about.
 #[derive(Args, Debug)]

@@ -9,12 +9,13 @@ use measure::quantity::{format_size, parse_size};
 use measure::schema::contest::{CPU_PER_READ, IOPS, READ_LATENCY};
 
 use crate::bars::{Bar, Judged, Wanted};
-use crate::conductor::{Conductor, Turn, progress};
+use crate::conductor::{Conductor, Turn};
 use crate::fio::test_file::TestFile;
 use crate::fio::workload::{Pattern, Reading, WORKLOADS, Workload};
 use crate::fio::{dram, peer, reader, resident};
 use crate::ledger::{Best, Ledger};
 use crate::options::Options;
+use crate::progress::progress;
 
 /// How long fio's null engine runs.
 const NULL_ENGINE_MILLISECONDS: u64 = 2000;

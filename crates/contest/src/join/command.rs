@@ -6,13 +6,14 @@ use clap::Args;
 use measure::quantity::grouped;
 use sys::time::Clock;
 
-use crate::conductor::{Conductor, progress};
+use crate::conductor::Conductor;
 use crate::fio::peer;
 use crate::join::engine::{Engine, METHODS, Turn};
 use crate::join::postgres::Postgres;
 use crate::join::question::Keys;
 use crate::join::{device, judgement};
 use crate::options::{Options, ServerOptions};
+use crate::progress::progress;
 
 /// Look-ups with everything cached: their blocks take less than half of the large pools.
 const CACHED_OUTER_ROWS: u64 = 50_000;

@@ -10,7 +10,7 @@ use measure::statistics::median;
 use sys::memory::{Pages, Stream};
 use sys::time::Clock;
 
-use crate::conductor::{Conductor, progress};
+use crate::conductor::Conductor;
 use crate::installed;
 use crate::options::{Options, ServerOptions};
 use crate::postgres::cell::{BLOCK_BYTES, Cell, TOUCHES};
@@ -20,6 +20,7 @@ use crate::postgres::peer;
 use crate::postgres::pool;
 use crate::postgres::tables::{self, Table};
 use crate::private_postgres::{Connection, PrivatePostgres};
+use crate::progress::progress;
 
 /// What is streamed to learn the memory's bandwidth: far beyond any cache, where the payload is not that of a trial.
 const STREAM_BYTES_MAX: u64 = 1 << 30;

@@ -11,7 +11,7 @@ use measure::schema::{Spec, profile};
 use measure::{Run, Statistics};
 
 use crate::bars::{Bar, Judged, Wanted};
-use crate::conductor::{Conductor, progress};
+use crate::conductor::Conductor;
 use crate::kept_run::run_of;
 use crate::ledger::Ledger;
 use crate::options::Options;
@@ -19,6 +19,7 @@ use crate::profile::compressed::PACKINGS;
 use crate::profile::trace_file::TraceFile;
 use crate::profile::{cpu_profile, scanner};
 use crate::program::{argv, needed_by, output_of, scratch_folder};
+use crate::progress::progress;
 
 /// GB/s on one core and on two, as the profiler was asked to reach.
 const RATES: [Judged; 2] =

@@ -9,8 +9,9 @@ use sys::memory::{Pages, Stream};
 use sys::time::Clock;
 
 use crate::bars::{Bar, Judged, Wanted};
-use crate::conductor::{Conductor, progress};
+use crate::conductor::Conductor;
 use crate::ledger::Ledger;
+use crate::progress::progress;
 use crate::scan::engine::{COLUMN_SCAN, SAMPLE_TIME, access_engine, sample, turn_to};
 use crate::scan::judgement::TWO_THREADS;
 use crate::scan::question::in_words;

@@ -10,9 +10,10 @@ use subjects::access_paths::Asked;
 use sys::time::Clock;
 
 use crate::bars::Bar;
-use crate::conductor::{Conductor, progress};
+use crate::conductor::Conductor;
 use crate::interruption::Interruption;
 use crate::options::{Options, ServerOptions};
+use crate::progress::progress;
 use crate::scan::columns::{COLUMNS_FROM_ROWS, built_bytes_per_second};
 use crate::scan::engine::Engine;
 use crate::scan::peers::{Absent, Peers};
@@ -59,7 +60,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
         return instructions::scan_counted(asked).map(|()| 0);
     }
     let what = format!(
-        "readpath's scans and its peers have turns on {} rows of 23 columns; CPU time of one thread, everything in memory.",
+        "readpath's scans and its peers have turns on {} rows of 23 columns; CPU time of one thread, everything in \
+         memory.",
         grouped(arguments.rows)
     );
     let mut conductor = Conductor::begin("scan", arguments.options.pairs, what)?;
