@@ -29,8 +29,8 @@ Everything that is made lies in a schema readpath of its own, which is removed a
 PGPASSWORD gives the password that the address does not; sslmode= and sslrootcert= after it mean what they mean to \
 PostgreSQL's own programs.
 
-postgres:VERSION (15 to 18) fetches that version once, starts a private server of it in the folder for temporary files, \
-and removes the server at the end; postgres:DIRECTORY takes the programs of an installed one.";
+postgres:VERSION (15 to 18) fetches that version once, starts a private server of it in the folder for temporary \
+files, and removes the server at the end; postgres:DIRECTORY takes the programs of an installed one.";
 
 #[derive(Args)]
 struct Arguments {
@@ -97,7 +97,8 @@ mod tests {
         };
         check("on = ['postgres:18']", "--on postgres:18");
         check(
-            "on = ['postgres:15']\npayload = '8MiB'\nrepeat = 3\ncold_samples = 2\ncold_rounds = 0\nseed = 7\nsql = true",
+            "on = ['postgres:15']\npayload = '8MiB'\nrepeat = 3\ncold_samples = 2\ncold_rounds = 0\nseed = 7\n\
+             sql = true",
             "--on postgres:15 --payload 8MiB --repeat 3 --cold-samples 2 --cold-rounds 0 --seed 7 --sql",
         );
         assert!(toml::from_str::<CalibrateParameters>("payloads = 1").is_err());

@@ -24,7 +24,8 @@ fn median(case: &Value, name: &str) -> Option<f64> {
     metrics.iter().find(|metric| metric["name"] == name)?["median"].as_f64()
 }
 
-/// Every constant that has a value has a positive one between the ends of its interval; a finding explains each one without a value.
+/// Every constant that has a value has a positive one between the ends of its interval; a finding explains each one
+/// without a value.
 fn check_constants(document: &Value, shares: usize) {
     let of = |name: &str| {
         let is_it = move |case: &&Value| case["parameters"]["constant"] == name;

@@ -74,7 +74,7 @@ const BETWEEN_REMOVALS: Duration = Duration::from_millis(25);
 
 impl Drop for Room {
     fn drop(&mut self) {
-        // A process that was just killed may still finish the call that makes a file. The next run removes what remains.
+        // A process that was just killed may still finish the call that makes a file. The next run removes the rest.
         for _ in 0..REMOVALS {
             match fs::remove_dir_all(&self.path) {
                 Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => thread::sleep(BETWEEN_REMOVALS),

@@ -33,8 +33,8 @@ pub struct CountedStatements {
 }
 
 impl PrivateServer {
-    /// Runs statements, one after the other, in single-user mode under valgrind, and counts. A running server is stopped
-    /// before, because only one may use the files; [`PrivateServer::restart`] starts it again.
+    /// Runs statements, one after the other, in single-user mode under valgrind, and counts. It stops a running
+    /// server first, because only one may use the files; [`PrivateServer::restart`] starts it again.
     ///
     /// The settings of the last start hold. Errors where a statement fails, where valgrind is not there, and where
     /// it takes longer than `limit`.

@@ -36,7 +36,8 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Starts a server with further settings, `shared_buffers=64MB`; prints why not and returns `None` where there is no
+    /// Starts a server with further settings, `shared_buffers=64MB`; prints why not and returns `None` where there
+    /// is no
     /// PostgreSQL.
     pub fn start(settings: &[&str]) -> Option<Trial> {
         Trial::start_in(&std::env::temp_dir(), settings)

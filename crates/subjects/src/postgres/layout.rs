@@ -1,4 +1,4 @@
-//! The size of a table of the experiment on logical I/O on a PostgreSQL server, computed before it is made, and its rows.
+//! A table of the experiment on logical I/O on a PostgreSQL server: its rows, and its size, computed before it is made.
 //!
 //! Source: PostgreSQL's manual, chapter "Database Page Layout".
 
