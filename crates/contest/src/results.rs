@@ -9,8 +9,8 @@ use measure::Run;
 /// Most results of one contest, day and machine, which a number distinguishes.
 const RESULTS_MAX: u32 = 1000;
 
-/// Writes the document and the page to `DIR/<date>-<cpu>/<name>` and returns the document's path. A result that is
-/// there stays: the next one of the day has a number behind its name.
+/// Writes the run document and the page to `DIR/<date>-<cpu>/<name>`, and returns the path of the former. A result that
+/// is there stays: the next one of the day has a number behind its name.
 pub(crate) fn keep(folder: &Path, name: &str, run: &Run, page: &str) -> Result<PathBuf, String> {
     let folder = folder.join(folder_name(run));
     let sentence = |error: std::io::Error| format!("the result could not be kept in {}: {error}", folder.display());

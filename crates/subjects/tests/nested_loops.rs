@@ -72,7 +72,7 @@ fn a_second_join_finds_everything_cached_and_a_scan_finds_every_row() {
 fn a_model_is_repeatable_and_ranks_the_methods_as_the_published_disks_did() {
     let directory = directory();
     // The published speed-ups are 4.5 to 6.2 on the disk, and 12.5 to 17.7 on the solid-state disk.
-    // Table and pool as the command has them where nobody asks for others.
+    // Table and pool as the command has them by default.
     let usual = (InnerTable { rows: 200_000, ..TABLE }, 32 << 20);
     // On the solid-state disk all three keep the interface busy, which carries 8 KiB in 13.7 µs: batches in the order
     // of the blocks have nothing left to gain, and which of the three is first is a matter of the last few blocks.

@@ -18,9 +18,9 @@ use crate::output;
 pub(super) struct SubjectArguments {
     /// Measure on these, in this order: engine, postgres://USER@HOST:PORT/DATABASE, postgres:18, sqlite, sqlite:FILE
     ///
-    /// The engine is measured too, whatever else is named. All that is made on a server lies in a schema readpath of its
-    /// own, which is removed at the end, after ^C and after errors. PGPASSWORD gives the password that an address does
-    /// not; sslmode= and sslrootcert= behind it mean what they mean to PostgreSQL's own programs.
+    /// The engine is measured too, whatever else is named. All that is made on a server lies in a schema readpath of
+    /// its own, which is removed at the end, after ^C and after errors. PGPASSWORD gives the password that an address
+    /// does not; sslmode= and sslrootcert= behind it mean what they mean to PostgreSQL's own programs.
     ///
     /// postgres:VERSION (15 to 18) fetches that version once, starts a private server of it in the folder for temporary
     /// files, and removes the server at the end; postgres:DIRECTORY takes the programs of an installed one.

@@ -337,7 +337,7 @@ fn an_interrupted_run_keeps_its_cases_and_says_so() {
 #[test]
 fn a_second_interrupt_does_not_wait() {
     let user = User::new();
-    // Nobody reads the pipe, so that printing the page blocks where no flag is looked at.
+    // The pipe has no reader, so that printing the page blocks where no flag is looked at.
     let mut command = user.command("null --cases 2000 --format csv --no-store");
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     thread::sleep(Duration::from_secs(1));

@@ -1,4 +1,4 @@
-//! `readpath lio --on` and `readpath clean --on` as a user calls them, on a real server that is somebody's: what is
+//! `readpath lio --on` and `readpath clean --on` as a user calls them, on a given server: what is
 //! counted is what is there, nothing stays and nothing else changes, whatever goes wrong.
 
 use std::process::{Child, Command};

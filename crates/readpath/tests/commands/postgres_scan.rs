@@ -1,4 +1,4 @@
-//! `readpath scan --on` as a user calls it, on a real server that is somebody's and on private ones: the paths count
+//! `readpath scan --on` as a user calls it, on a given server and on private ones: the paths count
 //! alike, nothing stays and nothing else changes, whatever goes wrong.
 
 use std::fs;
@@ -155,7 +155,7 @@ fn what_cannot_be_is_one_sentence() {
     assert!(user.refused("scan --on postgres://me@127.0.0.1:1/db --rows 10000", 1).contains("does not respond"));
     assert!(user.refused("scan --on postgres://me@127.0.0.1:1/db --rows 9999", 2).contains("at least 10000"));
     assert!(user.refused("scan --on oracle:19", 2).contains("postgres:18"));
-    // A proxy that nobody listens at stands for a machine without a network.
+    // A proxy address without a listener stands for a machine without a network.
     let output = user.command("scan --on postgres:18").env("https_proxy", "http://127.0.0.1:9").output().unwrap();
     assert!(complaint(&output).contains("connect to the network once"), "{}", complaint(&output));
     assert_eq!((output.status.code(), servers(&user)), (Some(1), Vec::new()));

@@ -214,7 +214,7 @@ fn a_folder_is_read_without_what_cannot_be_read_and_says_so() {
     assert_eq!(rows(&run, "summary", true).len(), 2);
     let names: BTreeSet<&str> =
         rows(&run, "summary", true).iter().map(|row| row["parameters"]["session"].as_str().unwrap()).collect();
-    assert_eq!(names.len(), 2, "sessions of one name are told apart");
+    assert_eq!(names.len(), 2, "sessions of one name stay distinct");
 }
 
 #[test]
@@ -361,7 +361,7 @@ fn an_interrupted_profile_of_an_endless_trace_ends_at_once() {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let trace = fs::read(TRACE).unwrap();
-        // It writes until nobody reads.
+        // It writes until the reader is gone.
         let writer = thread::spawn(move || while stdin.write_all(&trace).is_ok() {});
         thread::sleep(Duration::from_millis(500));
         kill_process(Pid::from_child(&child), Signal::INT).unwrap();

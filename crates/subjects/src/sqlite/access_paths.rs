@@ -1,5 +1,5 @@
 //! SQLite as a subject of the experiment on access paths: the customers in a database of its own, and one question by
-//! each path that its planner is told to go, with everything in its page cache.
+//! each path that its planner is made to choose, with everything in its page cache.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -121,7 +121,7 @@ pub struct SqlitePaths {
 }
 
 impl SqlitePaths {
-    /// Makes nothing yet. Errors when there can be no table of so many rows.
+    /// Makes nothing yet. Errors when a table cannot hold `settings.rows` rows.
     pub(super) fn create(
         page_bytes: u32,
         settings: AccessSettings,

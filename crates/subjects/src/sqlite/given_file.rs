@@ -1,4 +1,4 @@
-//! A database file that is somebody's: what is checked before it is opened, and whether it stayed as it was.
+//! A database file that was given: what is checked before it is opened, and whether it stayed as it was.
 
 use std::fmt::Write;
 use std::fs;

@@ -22,7 +22,7 @@ const PAGE_BYTES_MAX: u32 = 65_536;
 /// What a word of `--on` names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SqlitePlace {
-    /// A database that is made for the run, with pages of so many bytes.
+    /// A database that is made for the run, with pages of this many bytes.
     Own(u32),
     /// A file that is there, which is only read.
     Given(PathBuf),

@@ -143,7 +143,7 @@ impl EngineLoops {
         }
     }
 
-    /// Microseconds a read of a random block with so many in flight.
+    /// Microseconds a read of a random block with `depth` reads in flight.
     fn read_random(&self, depth: usize) -> Result<f64, SubjectError> {
         let [path, _] = self.engine.paths()?;
         let block = PAGE_SIZE as u64;
