@@ -3,6 +3,7 @@
 //! A rule is a function from text to complaints. Each test first shows its rule a bad sample, to prove that the rule
 //! can fail, and then the repository.
 
+mod english;
 mod length;
 mod manifest;
 mod pages;
@@ -87,6 +88,25 @@ fn no_text_holds_a_mark_of_unfinished_work_or_a_word_of_the_workplace() {
     // A template of a temporary file's name is not a mark.
     assert!(text::words(&SourceFile::sample("a.md", &"X".repeat(6)), &forbidden).is_empty());
     assert_none(&complaints_of_repository(|file| text::words(file, &forbidden)));
+}
+
+#[test]
+fn no_sentence_holds_a_word_that_reads_translated() {
+    let phrases = english::refused_phrases();
+    let complaints = |path, text: &str| english::refused_words(&SourceFile::sample(path, text), &phrases).len();
+    for phrase in &phrases {
+        let (capital, broken) = (format!("/// A b. {} c.", phrase.to_uppercase()), phrase.replace(' ', " \\\n    "));
+        assert_eq!((complaints("a.rs", &capital), complaints("a.rs", &broken)), (1, 1), "{phrase}");
+        assert_eq!(complaints("a.md", &format!("a {phrase}, b")), 1, "{phrase}");
+        assert_eq!(complaints("results/a.md", phrase) + complaints("a.json", phrase), 0, "{phrase}");
+    }
+    // The system user, a quotation, longer words, and two sentences that only stand side by side.
+    let user = &phrases[0];
+    for text in [format!("`{user}` \"{user}\" :{user}:"), format!("> {user}"), format!("{user}2"), "so. Many".into()] {
+        assert_eq!(complaints("a.md", &text), 0, "{text}");
+    }
+    assert_eq!(complaints("a.rs", &format!("// what is {user}'s")), 1);
+    assert_none(&complaints_of_repository(|file| english::refused_words(file, &phrases)));
 }
 
 #[test]
