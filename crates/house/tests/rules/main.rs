@@ -3,6 +3,7 @@
 //! A rule is a function from text to complaints. Each test first shows its rule a bad sample, to prove that the rule
 //! can fail, and then the repository.
 
+mod circles;
 mod english;
 mod length;
 mod manifest;
@@ -135,6 +136,34 @@ fn crates_import_only_what_stands_below_them() {
     let manifests = crate_manifests(&tree);
     let rule = |file: &&SourceFile| manifest::imports_against_the_order(file, manifest::IMPORTS_OF_TESTS);
     assert_none(&manifests.iter().flat_map(rule).collect::<Vec<_>>());
+}
+
+#[test]
+fn no_files_import_each_other() {
+    let refused = [
+        // Two files, one of them by a nested tree over several lines.
+        vec![
+            ("a.rs", "use std::fs;\nuse crate::{\n    c,\n    b::{self, B},\n};\n"),
+            ("b.rs", "use super::a::A;\n"),
+            ("c.rs", ""),
+        ],
+        // A file and its parent, in both styles.
+        vec![("a/mod.rs", "mod b;\npub use b::B;\n"), ("a/b.rs", "use super::A;\n")],
+        vec![("a.rs", "mod b;\npub(crate) use self::b::B as C;\n"), ("a/b.rs", "use crate::a::A;\n")],
+        // By way of a third, and of the root.
+        vec![("lib.rs", "use a::A;\n"), ("a.rs", "use crate::b::B;\n"), ("b.rs", "use crate::C;\n")],
+    ];
+    for files in refused {
+        assert_eq!(circles::circles(&Tree::sample(&files)).len(), 1, "{files:?}");
+    }
+    let accepted = [
+        ("a/mod.rs", "mod b;\n// use b::B;\nuse b::B;\n\n#[cfg(test)]\nmod tests {\n    use crate::d::D;\n}\n"),
+        ("a/b.rs", "use crate::c::C;\n"),
+        ("c.rs", "use std::a;\n"),
+        ("d.rs", "use crate::a::A;\n"),
+    ];
+    assert_none(&circles::circles(&Tree::sample(&accepted)));
+    assert_none(&circles::circles(&Tree::of_repository()));
 }
 
 #[test]

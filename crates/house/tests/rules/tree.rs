@@ -51,6 +51,12 @@ impl Tree {
         tree
     }
 
+    /// A crate that exists only in a rule's sample: paths below its `src`, and texts.
+    pub(crate) fn sample(files: &[(&str, &str)]) -> Tree {
+        let file = |(path, text): &(&str, &str)| SourceFile::sample(&format!("crates/sample/src/{path}"), text);
+        Tree { files: files.iter().map(file).collect(), empty_folders: Vec::new() }
+    }
+
     /// The files whose path ends with this.
     pub(crate) fn ending(&self, ending: &str) -> impl Iterator<Item = &SourceFile> {
         self.files.iter().filter(move |file| file.path.ends_with(ending))
