@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use dataset::ColumnType;
 use libfuzzer_sys::fuzz_target;
-use storage::number;
+use storage::page::number;
 use storage::unit::Level;
 use unit::{Blocks, Cell, Rows, Subject, judge, legitimise};
 

@@ -22,5 +22,5 @@ pub mod windows;
 pub mod workers;
 
 pub use device::{Description, Device, DeviceError, Opened, Slots, Witnesses, check_block_size};
-pub use row::{DeviceRow, Files, Word};
+pub use row::{DeviceRow, Files, Placed, Word};
 pub use table::{DEVICES, has_prefix, open, open_direct_or_buffered, place};

@@ -18,6 +18,9 @@ pub struct Word<'a> {
 /// Files with the bytes of each that are read.
 pub type Files<'a> = &'a [(&'a Path, u64)];
 
+/// Devices for files, one each; or why there are none.
+pub type Placed = Result<Vec<Box<dyn Device>>, DeviceError>;
+
 /// A kind of device.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceRow {
@@ -31,5 +34,5 @@ pub struct DeviceRow {
     pub open: fn(Word<'_>) -> Result<Box<dyn Device>, DeviceError>,
     /// Places files of this machine on the device, one behind the other: one device for each, with the time of the
     /// device and the bytes of the file.
-    pub place: fn(Word<'_>, Files<'_>) -> Result<Vec<Box<dyn Device>>, DeviceError>,
+    pub place: fn(Word<'_>, Files<'_>) -> Placed,
 }

@@ -14,6 +14,3 @@ pub mod observe;
 pub mod outcome;
 pub mod source;
 pub mod tables;
-
-// The benchmarks name the scanner by its earlier place.
-pub use source::oracle;

@@ -27,9 +27,3 @@ pub mod unit;
 
 pub use error::StorageError;
 pub use page::id::{PageId, RowId, SegmentId};
-
-// Paths from before the modules were grouped.
-pub use catalog as manifest;
-pub use exec::{count, question};
-pub use heap::{loader, rows as table_rows, versions};
-pub use page::{checksum, id as page_id, number, row, walk};

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use measure::random::SplitMix64;
-use storage::page_id::PAGE_SIZE;
+use storage::page::id::PAGE_SIZE;
 use storage::pool::{Pool, PoolSettings};
 use storage::{PageId, SegmentId};
 use sys::file::{Caching, TestFile};

@@ -12,6 +12,3 @@ pub mod process;
 pub mod read;
 pub mod time;
 pub mod valgrind;
-
-mod old_paths;
-pub use old_paths::*;

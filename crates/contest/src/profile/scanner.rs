@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use profile::input::{self, Given};
-use profile::oracle::read::{ReadOptions, read};
+use profile::source::oracle::read::{ReadOptions, read};
 
 /// Seconds to scan the file and to do nothing with the records.
 pub(crate) fn seconds(path: &Path) -> Result<f64, String> {

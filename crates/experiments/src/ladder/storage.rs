@@ -6,7 +6,7 @@ use std::time::Duration;
 use device::{Device, check_block_size};
 use measure::quantity::size_in_words;
 use serde_json::json;
-use storage::page_id::PAGE_SIZE;
+use storage::page::id::PAGE_SIZE;
 use sys::file::{Caching, TestFile};
 
 use super::parameters::LadderParameters;

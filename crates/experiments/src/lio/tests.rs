@@ -146,7 +146,6 @@ fn measured(
     let mut bench =
         Bench { parameters, machine: &machine, subject: &mut fake, sampler: None, names_subject: is_one_of_several };
     let found = measure_subject(&mut bench, &mut kept);
-    drop(bench);
     drop(fake);
     (found, kept, Rc::try_unwrap(log).unwrap().into_inner())
 }

@@ -19,7 +19,8 @@ use measure::quantity::whole_mebibytes;
 use serde_json::json;
 use subjects::access_paths::{AccessPath, AccessPaths, Counting, MemoryNeed, PathOffer};
 use subjects::{Environment, Opener};
-use sys::{counters as machine_counters, host};
+use sys::counters as machine_counters;
+use sys::host;
 
 use crate::error::ExperimentError;
 use crate::journal::Journal;

@@ -1,8 +1,8 @@
 //! The page of formats and the code must tell the same.
 
 use storage::btree::{Bulk, BulkSettings, KEY_BYTES_MAX, Key, KeyKind, node};
+use storage::page::row::{LONG_LENGTH, NULL, SHORT_LENGTH_MAX, encode};
 use storage::page::{FORMAT_VERSION, MAGIC, PageKind, PageMut, PageView, field};
-use storage::row::{LONG_LENGTH, NULL, SHORT_LENGTH_MAX, encode};
 use storage::{PageId, RowId, SegmentId};
 
 const FORMATS: &str = include_str!("../../../../docs/formats.md");

@@ -9,8 +9,8 @@ use std::sync::atomic::AtomicBool;
 use dataset::DataSet;
 use dataset::uniform::RowShape;
 use storage::StorageError;
-use storage::loader::{load, open, verify};
-use storage::manifest::{Manifest, TableInfo, TableSpec};
+use storage::catalog::{Manifest, TableInfo, TableSpec};
+use storage::heap::loader::{load, open, verify};
 use support::SmallDisk;
 
 fn loaded(

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use dataset::DataSet;
 use dataset::uniform::RowShape;
 use storage::StorageError;
-use storage::loader::{load, open, verify};
-use storage::manifest::{Manifest, TableInfo, TableSpec};
+use storage::catalog::{Manifest, TableInfo, TableSpec};
+use storage::heap::loader::{load, open, verify};
 
 /// Names the directory to the process that is to be killed.
 const DIRECTORY: &str = "READPATH_TEST_KILLED_LOAD";

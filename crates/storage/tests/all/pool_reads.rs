@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use measure::random::SplitMix64;
-use storage::page_id::PAGE_SIZE;
+use storage::page::id::PAGE_SIZE;
 use storage::pool::{FRAMES_MIN, GateCounts, Pool, PoolSettings};
 use storage::{PageId, SegmentId, StorageError};
 use sys::file::{Caching, TestFile, expected_block};

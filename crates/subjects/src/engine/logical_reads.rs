@@ -16,13 +16,14 @@ use device::file::direct_or_buffered;
 use measure::random::{Permutation, SplitMix64, mix};
 use measure::{Finding, Parameters, Severity};
 use serde_json::json;
+use storage::catalog::{Manifest, TableSpec};
 use storage::heap::HeapTable;
-use storage::manifest::{Manifest, TableSpec};
+use storage::heap::loader;
+use storage::heap::versions::Changes;
+use storage::page::id::PAGE_SIZE;
 use storage::page::{PAGE_ROOM, SLOT_BYTES};
-use storage::page_id::PAGE_SIZE;
 use storage::pool::{Pool, PoolSettings, Session};
-use storage::versions::Changes;
-use storage::{PageId, SegmentId, StorageError, loader};
+use storage::{PageId, SegmentId, StorageError};
 use sys::file::Caching;
 use sys::host;
 use sys::time::Clock;
@@ -100,7 +101,7 @@ struct Opened {
 pub fn check_cell(cell: &Cell, changed: bool) -> Result<(), SubjectError> {
     let spec = spec(cell);
     spec.pages()?;
-    if changed && spec.data.row_bytes_max() > storage::versions::CHANGEABLE_BYTES_MAX {
+    if changed && spec.data.row_bytes_max() > storage::heap::versions::CHANGEABLE_BYTES_MAX {
         let sentence =
             format!("rows of {} bytes are too long to be changed: their undo would not fit", cell.row_length);
         return Err(StorageError::Parameters(sentence).into());

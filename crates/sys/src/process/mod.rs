@@ -11,8 +11,6 @@ mod watch;
 pub use bound_child::{BoundChild, Credentials, bind};
 pub use child::{Ended, Ending, Usage, wait};
 pub use snapshot::{UsageDelta, UsageSnapshot};
-// Former names, until all callers have changed.
-pub use snapshot::{UsageDelta as Booked, UsageSnapshot as Account};
 pub use usage::{
     ContextSwitches, IoCounts, context_switches, peak_memory, process_cpu, process_io, thread_cpu, thread_io,
 };

@@ -58,6 +58,6 @@ pub(crate) fn legitimise(bytes: &mut PageBytes) {
     bytes[14..16].copy_from_slice(&slots);
     bytes[20..40].copy_from_slice(&rest);
     bytes[field::RESERVED..field::BODY].fill(0);
-    let checksum = storage::checksum::compute(bytes);
+    let checksum = storage::page::checksum::compute(bytes);
     bytes[..4].copy_from_slice(&checksum.to_le_bytes());
 }

@@ -3,7 +3,7 @@
 use measure::random::{SplitMix64, mix};
 use storage::btree::{Bulk, BulkSettings, Key, KeyKind};
 use storage::page::PageBytes;
-use storage::page_id::PAGE_SIZE;
+use storage::page::id::PAGE_SIZE;
 use storage::{PageId, RowId, SegmentId};
 
 use super::bytes::{any, fill};

@@ -1,7 +1,7 @@
 //! What is done with the bytes of a page that may be anything: shared by the tests and the fuzz target.
 
+use storage::page::walk::{Spot, Touch, count_values, prefetch_page, walk, walk_ahead, walk_plain};
 use storage::page::{Damage, PageBytes, PageMut, PageView};
-use storage::walk::{Spot, Touch, count_values, prefetch_page, walk, walk_ahead, walk_plain};
 use storage::{PageId, SegmentId};
 
 /// The page that all inputs claim to be.
@@ -56,6 +56,6 @@ pub(crate) fn legitimise(bytes: &mut PageBytes) {
     PageMut::format(bytes, ID, storage::page::PageKind::Heap);
     bytes[14..16].copy_from_slice(slots);
     bytes[20..40].copy_from_slice(&rest[4..]);
-    let checksum = storage::checksum::compute(bytes);
+    let checksum = storage::page::checksum::compute(bytes);
     bytes[..4].copy_from_slice(&checksum.to_le_bytes());
 }

@@ -1,9 +1,9 @@
 //! Makes pages: well-formed ones with bytes, fields or ranges changed, and random ones.
 
 use measure::random::{SplitMix64, mix};
+use storage::page::id::PAGE_SIZE;
+use storage::page::row::{self, Value};
 use storage::page::{PageBytes, PageKind, PageMut};
-use storage::page_id::PAGE_SIZE;
-use storage::row::{self, Value};
 
 use super::bytes::{any, fill};
 use super::page::{ID, decode, legitimise};

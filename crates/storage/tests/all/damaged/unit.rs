@@ -2,18 +2,19 @@
 
 use dataset::ColumnType;
 use dataset::DataSet;
+use storage::catalog::{TableInfo, TableSpec};
+use storage::exec::question::{Answer, Comparison, Operator, Question};
 use storage::exec::unit_scan::unit_scan;
 use storage::heap::{HeapTable, PageAccess};
-use storage::manifest::{TableInfo, TableSpec};
+use storage::page::id::PAGE_SIZE;
+use storage::page::number;
+use storage::page::row::{self, Value};
 use storage::page::{PageBytes, PageKind, PageMut};
-use storage::page_id::PAGE_SIZE;
-use storage::question::{Answer, Comparison, Operator, Question};
-use storage::row::{self, Value};
 use storage::unit::Level;
 use storage::unit::format::{ENTRY_BYTES, HEADER_BYTES, SECTION_BYTES_MAX, Section};
 use storage::unit::section::{Numbers, Texts};
 use storage::unit::table::{BLOCK_BYTES, UnitPlan, UnitReader, UnitTable, fill_block};
-use storage::{PageId, SegmentId, StorageError, number};
+use storage::{PageId, SegmentId, StorageError};
 
 /// The segment of the rows that a unit is made of, and the one of its blocks.
 const ROWS: SegmentId = SegmentId(1);

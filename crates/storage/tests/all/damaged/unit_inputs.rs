@@ -2,7 +2,7 @@
 
 use dataset::ColumnType;
 use measure::random::{SplitMix64, mix};
-use storage::number;
+use storage::page::number;
 use storage::unit::Level;
 use storage::unit::format::{ENTRY_BYTES, HEADER_BYTES, Header, Section};
 

@@ -7,8 +7,8 @@ use dataset::DataSet;
 use dataset::customers::SCHEMA;
 use measure::Metric;
 use storage::StorageError;
+use storage::catalog::TableSpec;
 use storage::column::{Budget, ColumnSpec, ColumnTable, Kernel, Question, Scan, Scanned, UNIT_ROWS, ZoneMaps};
-use storage::manifest::TableSpec;
 use sys::time::Clock;
 
 use super::generated::GeneratedPages;

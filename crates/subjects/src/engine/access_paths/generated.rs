@@ -3,12 +3,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use storage::catalog::{TableInfo, TableSpec};
+use storage::heap::loader::build_page;
+use storage::heap::rows::TableRows;
 use storage::heap::{HeapTable, PageAccess};
-use storage::loader::build_page;
-use storage::manifest::{TableInfo, TableSpec};
 use storage::page::PageBytes;
-use storage::page_id::PAGE_SIZE;
-use storage::table_rows::TableRows;
+use storage::page::id::PAGE_SIZE;
 use storage::{PageId, SegmentId, StorageError};
 
 /// Makes the blocks of a table.

@@ -1,7 +1,7 @@
 //! The question in the engine's words, and which columns of the table it is about.
 
 use dataset::customers::COLUMNS;
-use storage::question::{Comparison, Operator, Question};
+use storage::exec::question::{Comparison, Operator, Question};
 
 use crate::access_paths::Asked;
 

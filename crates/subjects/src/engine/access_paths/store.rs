@@ -5,7 +5,7 @@ use measure::Metric;
 use measure::schema::scan as schema;
 use serde_json::json;
 use storage::column::{ColumnSummary, Kernel};
-use storage::page_id::PAGE_SIZE;
+use storage::page::id::PAGE_SIZE;
 
 use crate::access_paths::{Asked, Watch};
 

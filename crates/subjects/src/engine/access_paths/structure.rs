@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use storage::page_id::PAGE_SIZE;
+use storage::page::id::PAGE_SIZE;
 
 use crate::access_paths::{AccessPath, Asked, PathOffer};
 

@@ -6,8 +6,8 @@ use std::thread;
 
 use measure::Nanos;
 use storage::StorageError;
+use storage::exec::question::Answer;
 use storage::pool::{Pool, Session};
-use storage::question::Answer;
 use sys::counters::Tally;
 use sys::host::allowed_cpus;
 use sys::process::affinity::pin;

@@ -13,9 +13,9 @@ use measure::quantity::{size_in_words, three_digits};
 use measure::schema::join::parameters;
 use measure::{Finding, Parameters};
 use serde_json::json;
+use storage::catalog::TableSpec;
 use storage::exec::nested_loop::{Distance, JoinResult, Method};
-use storage::manifest::TableSpec;
-use storage::page_id::PAGE_SIZE;
+use storage::page::id::PAGE_SIZE;
 use sys::file::Target;
 use sys::time::Clock;
 
