@@ -21,7 +21,7 @@ pub enum CallKind {
     Unmap,
     /// Giving back the temporary space of a sort.
     SortUnmap,
-    /// An operation on a large object; its name is in [`Context::call_names`](super::Context::call_names)(crate::event::Context::call_names).
+    /// An operation on a large object; its name is in the context's call names.
     Lob,
     /// A call of client-side PL/SQL.
     Rpc,
@@ -82,7 +82,7 @@ pub struct Call {
     pub scope: ScopeIndex,
     /// Which kind.
     pub kind: CallKind,
-    /// Index into [`Context::call_names`](super::Context::call_names) of the name that tables show: `PARSE`, `LOBREAD`, ...
+    /// Index into the context's call names of the name that tables show: `PARSE`, `LOBREAD`, ...
     pub name: u16,
     /// Recursion depth.
     pub depth: u16,
@@ -135,7 +135,7 @@ pub struct Wait {
     pub placement: Placement,
     /// Recursion depth of the call it is inside; 0 between calls.
     pub depth: u16,
-    /// Parameters in the order of [`Event::parameters`](super::Event::parameters).
+    /// Parameters in the order of the event's parameters.
     pub parameters: [i64; 3],
     /// The object, where the line has one.
     pub object: Option<i64>,
