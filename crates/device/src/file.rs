@@ -13,7 +13,6 @@ use crate::row::DeviceRow;
 /// The row of the table of devices.
 pub(crate) const ROW: DeviceRow = DeviceRow {
     prefix: "",
-    summary: "the path of a file or block device, opened for reading only",
     examples: Vec::new,
     open: |word| Ok(Box::new(Target::open(word.rest, word.caching)?)),
     place: |word, files| {

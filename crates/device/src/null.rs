@@ -13,7 +13,6 @@ use crate::row::DeviceRow;
 /// The row of the table of devices.
 pub(crate) const ROW: DeviceRow = DeviceRow {
     prefix: "null:",
-    summary: "null:, which reads nothing: the cost of the tool itself",
     examples: || vec!["null:".into()],
     open: |word| match word.rest.as_os_str().is_empty() {
         true => Ok(Box::new(NullDevice)),

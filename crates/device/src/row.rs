@@ -26,8 +26,6 @@ pub type Placed = Result<Vec<Box<dyn Device>>, DeviceError>;
 pub struct DeviceRow {
     /// How words that name it begin.
     pub prefix: &'static str,
-    /// One line for `--help`.
-    pub summary: &'static str,
     /// Words that open one on any machine, for the conformance tests; none where something must be there first.
     pub examples: fn() -> Vec<String>,
     /// Opens the device that a word names.

@@ -21,7 +21,6 @@ use crate::row::{DeviceRow, Files};
 /// The row of the table of devices.
 pub(crate) const ROW: DeviceRow = DeviceRow {
     prefix: "model:",
-    summary: "model:NAME or model:FILE.toml, a modelled device in virtual time",
     examples: || MODELS.iter().map(|row| format!("model:{}", row.name)).collect(),
     open: |word| Ok(Box::new(named(&word.rest.to_string_lossy())?)),
     place: |word, files| place(&named(&word.rest.to_string_lossy())?, files),
