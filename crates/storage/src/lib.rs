@@ -19,10 +19,10 @@ pub mod column;
 pub mod error;
 pub mod exec;
 pub mod heap;
-#[cfg(test)]
-mod memory_pages;
 pub mod page;
 pub mod pool;
+#[cfg(test)]
+mod tests;
 pub mod unit;
 
 pub use error::StorageError;

@@ -6,7 +6,7 @@ use dataset::DataSet;
 use dataset::customers::SCHEMA;
 use measure::Nanos;
 use storage::catalog::{TableInfo, TableSpec};
-use storage::column::{Budget, ColumnSpec, ColumnTable, TableBuilder};
+use storage::column::{Budget, ColumnTable, TableBuilder};
 use storage::heap::loader::build_page;
 use storage::heap::rows::TableRows;
 use storage::page::id::PAGE_SIZE;
@@ -19,8 +19,7 @@ const PAGES_AT_ONCE: usize = 512;
 
 /// The table, its rows' bytes and the processor time that appending took, on one thread.
 pub(crate) fn build(rows: u64, budget: &Arc<Budget>) -> Result<(ColumnTable, usize, Nanos), StorageError> {
-    let specs: Vec<ColumnSpec> = SCHEMA.iter().map(ColumnSpec::from).collect();
-    let mut builder = TableBuilder::new(&specs, rows as usize, budget)?;
+    let mut builder = TableBuilder::new(&SCHEMA, rows as usize, budget)?;
     let spec = TableSpec::new("customers", DataSet::customers(rows, 1));
     let (info, generator) = (TableInfo::planned(&spec, SegmentId(0))?, TableRows::of(&spec)?);
     let mut pages: Vec<PageBytes> = vec![[0; PAGE_SIZE]; PAGES_AT_ONCE];

@@ -4,7 +4,9 @@
 //! first entry of the next one is known, because only then it is known how many nodes above it are full and go before
 //! that next leaf, and so which number it will have. The root is the last page.
 
-use super::entries::{Entries, Growth, NODE_BYTES_MAX, NewEntry, NodeHead, separator};
+use serde::{Deserialize, Serialize};
+
+use super::entries::{Entries, Growth, NewEntry, NodeHead, separator};
 use super::key::{EncodedKey, KeyKind, Place};
 use super::node::{NO_LINK, field};
 use crate::error::StorageError;
@@ -26,7 +28,7 @@ pub struct BulkSettings {
 }
 
 /// What was built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Built {
     /// Pages; the last one is the root.
     pub pages: u32,
@@ -159,7 +161,7 @@ impl<S: FnMut(&PageBytes) -> Result<(), StorageError>> Bulk<S> {
             None => NO_LINK,
         };
         let head = NodeHead { id: self.page_id(number), level: 0, keys: self.settings.keys, link };
-        self.leaf.write(0..self.leaf.len(), head, &mut self.page);
+        self.leaf.write(head, &mut self.page);
         self.built.leaves += 1;
         self.hand_over()?;
         self.write_all(full)?;
@@ -185,7 +187,7 @@ impl<S: FnMut(&PageBytes) -> Result<(), StorageError>> Bulk<S> {
             return;
         };
         let (growth, bytes) = upper.growth.with(&upper.entries, &separator.key, level as u8, keys);
-        if bytes <= NODE_BYTES_MAX {
+        if bytes <= PAGE_SIZE {
             upper.entries.push(NewEntry { key: &separator.key, place: separator.place, child });
             upper.growth = growth;
             return;
@@ -214,7 +216,7 @@ impl<S: FnMut(&PageBytes) -> Result<(), StorageError>> Bulk<S> {
                 keys: self.settings.keys,
                 link: node.first_child.unwrap_or(NO_LINK),
             };
-            node.entries.write(0..node.entries.len(), head, &mut self.page);
+            node.entries.write(head, &mut self.page);
             self.hand_over()?;
         }
         Ok(())

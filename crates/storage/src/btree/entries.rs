@@ -1,15 +1,10 @@
-//! Entries of a node before they are one: a list that grows, is measured, is cut, and is written to a page.
-//!
-//! A node is never changed in place. To insert, its entries are read into such a list, and the page is written anew: so
-//! there is one writer of nodes for building, inserting and splitting, no node has gaps, and equal entries give equal
-//! pages. It costs some microseconds an insert; the engine reads.
-
-use std::ops::Range;
+//! Entries of a node before they are one: a list that grows, is measured, and is written to a page. Equal entries give
+//! equal pages, without gaps.
 
 use super::key::{KeyKind, Place, common_bytes};
-use super::node::{END_BITS, HEAD_BYTES, NodeView, Shape, Suffix, field};
+use super::node::{END_BITS, HEAD_BYTES, Shape, Suffix, field};
 use crate::page;
-use crate::page::id::{PAGE_SIZE, PageId};
+use crate::page::id::PageId;
 use crate::page::{PageBytes, PageKind, PageMut};
 
 /// What a node says besides its entries.
@@ -64,73 +59,22 @@ impl Entries {
         self.list[index].place
     }
 
-    pub(super) fn child(&self, index: usize) -> u32 {
-        self.list[index].child
-    }
-
     pub(super) fn push(&mut self, entry: NewEntry<'_>) {
-        self.insert(self.list.len(), entry);
-    }
-
-    pub(super) fn insert(&mut self, index: usize, entry: NewEntry<'_>) {
-        let stored = Entry {
-            key_start: self.keys.len() as u32,
-            key_bytes: entry.key.len() as u16,
-            place: entry.place,
-            child: entry.child,
-        };
+        let (key_start, key_bytes) = (self.keys.len() as u32, entry.key.len() as u16);
         self.keys.extend_from_slice(entry.key);
-        self.list.insert(index, stored);
+        self.list.push(Entry { key_start, key_bytes, place: entry.place, child: entry.child });
     }
 
-    /// Takes the entries of a node in place of its own.
-    pub(super) fn read(&mut self, node: NodeView<'_>) {
-        self.clear();
-        let mut key = Vec::new();
-        for (index, place) in node.places(0..node.entries()).enumerate() {
-            node.key_into(index, &mut key);
-            self.push(NewEntry { key: &key, place, child: node.child(index) });
-        }
+    /// Bytes that all keys begin with. They are in order, so the first and the last decide.
+    fn prefix(&self) -> usize {
+        self.len().checked_sub(1).map_or(0, |last| common_bytes(self.key(0), self.key(last)))
     }
 
-    /// Bytes that all keys of `range` begin with. They are in order, so the first and the last decide.
-    fn prefix(&self, range: &Range<usize>) -> usize {
-        if range.is_empty() { 0 } else { common_bytes(self.key(range.start), self.key(range.end - 1)) }
-    }
-
-    /// The shape of a node of the entries of `range`.
-    fn shape(&self, range: &Range<usize>, level: u8, keys: KeyKind) -> Shape {
-        Shape { is_leaf: level == 0, keys, prefix: self.prefix(range), entries: range.len() }
-    }
-
-    /// The first byte behind a node of the entries of `range`: its size.
-    pub(super) fn node_bytes(&self, range: Range<usize>, level: u8, keys: KeyKind) -> usize {
-        let shape = self.shape(&range, level, keys);
-        let tails = match keys {
-            KeyKind::Number => range.len() * shape.number_tail(),
-            KeyKind::Text => range.map(|index| self.key(index).len().saturating_sub(shape.prefix + HEAD_BYTES)).sum(),
-        };
-        shape.layout().tails + tails
-    }
-
-    /// The entry at which half of the bytes of all entries are reached.
-    pub(super) fn middle(&self, level: u8, keys: KeyKind) -> usize {
-        let shape = self.shape(&(0..self.len()), level, keys);
-        let bytes = |index: &usize| shape.entry_bytes() + self.key(*index).len().saturating_sub(shape.prefix);
-        let half = (0..self.len()).map(|index| bytes(&index)).sum::<usize>() / 2;
-        let mut sum = 0;
-        (0..self.len())
-            .position(|index| {
-                sum += bytes(&index);
-                sum > half
-            })
-            .unwrap_or(0)
-    }
-
-    /// Writes a node of the entries of `range`; its checksum is left to [`PageMut::seal`]. Panics beyond the page: the
-    /// caller has measured.
-    pub(super) fn write(&self, range: Range<usize>, head: NodeHead, bytes: &mut PageBytes) {
-        let shape = self.shape(&range, head.level, head.keys);
+    /// Writes a node of the entries; its checksum is left to [`PageMut::seal`]. Panics beyond the page: the caller has
+    /// measured.
+    pub(super) fn write(&self, head: NodeHead, bytes: &mut PageBytes) {
+        let is_leaf = head.level == 0;
+        let shape = Shape { is_leaf, keys: head.keys, prefix: self.prefix(), entries: self.len() };
         let layout = shape.layout();
         PageMut::format(bytes, head.id, PageKind::Index);
         bytes[field::LEVEL] = head.level;
@@ -138,13 +82,12 @@ impl Entries {
         page::put(bytes, field::PREFIX, (shape.prefix as u16).to_le_bytes());
         page::put(bytes, field::LINK, head.link.to_le_bytes());
         bytes[field::RESERVED..field::BODY].fill(0);
-        if let Some(first) = range.clone().next() {
-            bytes[layout.prefix..layout.tails].copy_from_slice(&self.key(first)[..shape.prefix]);
+        if self.len() > 0 {
+            bytes[layout.prefix..layout.tails].copy_from_slice(&self.key(0)[..shape.prefix]);
         }
         let mut tail_end = 0;
-        for (at, index) in range.clone().enumerate() {
-            let suffix = Suffix::new(&self.key(index)[shape.prefix..]);
-            let Entry { place, child, .. } = self.list[index];
+        for (at, Entry { place, child, .. }) in self.list.iter().enumerate() {
+            let suffix = Suffix::new(&self.key(at)[shape.prefix..]);
             page::put(bytes, field::BODY + HEAD_BYTES * at, suffix.head.to_le_bytes());
             page::put(bytes, layout.places + 4 * at, place.page().to_le_bytes());
             page::put(bytes, layout.slots + 2 * at, place.slot().to_le_bytes());
@@ -158,14 +101,14 @@ impl Entries {
                 page::put(bytes, layout.ends + 2 * at, (packed as u16).to_le_bytes());
             }
         }
-        page::put(bytes, page::field::SLOTS, (range.len() as u16).to_le_bytes());
+        page::put(bytes, page::field::SLOTS, (self.len() as u16).to_le_bytes());
         page::put(bytes, page::field::FREE_START, ((layout.tails + tail_end) as u16).to_le_bytes());
     }
 }
 
 /// How large a node would be to which entries are added one after the other, in order.
 ///
-/// [`Entries::node_bytes`] looks at every key; here only at the new one, but where the prefix becomes shorter.
+/// Only the new key is looked at, but where the prefix becomes shorter.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Growth {
     prefix: usize,
@@ -201,6 +144,3 @@ pub(super) fn separator<'a>(left: (&[u8], Place), right: (&'a [u8], Place), keys
         KeyKind::Text => (&right_key[..=common_bytes(left_key, right_key)], Place::FIRST),
     }
 }
-
-/// The most bytes that a node may have.
-pub(super) const NODE_BYTES_MAX: usize = PAGE_SIZE;

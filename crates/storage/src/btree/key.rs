@@ -71,14 +71,6 @@ impl<'a> Key<'a> {
             }
         }
     }
-
-    /// The key that these stored bytes are; `None` for a number that has not eight bytes.
-    pub fn decode(bytes: &'a [u8], kind: KeyKind) -> Option<Key<'a>> {
-        match kind {
-            KeyKind::Number => bytes.try_into().ok().map(|bytes| Key::Number(decode_number(bytes))),
-            KeyKind::Text => Some(Key::Text(bytes)),
-        }
-    }
 }
 
 /// A key as it is stored.
@@ -104,10 +96,6 @@ impl Deref for EncodedKey<'_> {
 
 pub(super) fn encode_number(number: i64) -> [u8; NUMBER_BYTES] {
     (number as u64 ^ 1 << 63).to_be_bytes()
-}
-
-fn decode_number(bytes: [u8; NUMBER_BYTES]) -> i64 {
-    (u64::from_be_bytes(bytes) ^ 1 << 63) as i64
 }
 
 /// The address of a row without its segment, which is the table's: page number in the upper bits, slot in the lower 16.
@@ -161,7 +149,6 @@ mod tests {
         #[test]
         fn stored_numbers_have_the_order_of_the_numbers(one in any::<i64>(), other in any::<i64>()) {
             prop_assert_eq!(encode_number(one).cmp(&encode_number(other)), one.cmp(&other));
-            prop_assert_eq!(decode_number(encode_number(one)), one);
         }
     }
 
@@ -178,7 +165,6 @@ mod tests {
         assert!(refusal(Key::Text(&[7; KEY_BYTES_MAX + 1]), KeyKind::Text).contains("a key of 1001 bytes"));
         assert!(refusal(Key::Text(b"x"), KeyKind::Number).contains("index of numbers"));
         assert!(refusal(Key::Number(1), KeyKind::Text).contains("index of texts"));
-        assert_eq!(Key::decode(b"short", KeyKind::Number), None);
     }
 
     #[test]

@@ -9,14 +9,12 @@
 //! | `sort.rs` | how entries in no order become such |
 //! | `tree.rs` | look-ups and scans in key order |
 //! | `probe.rs`, `lanes.rs` | look-ups of many keys: level by level, side by side |
-//! | `insert.rs` | inserts and splits, in memory |
 //! | `stored.rs` | indexes on the disk: whole or not at all, named in the manifest |
 //!
-//! Readers and readers go on side by side; an insert has the tree for itself.
+//! A tree is built once and then only read, by any number of threads.
 
 pub mod bulk;
 mod entries;
-mod insert;
 pub mod key;
 mod lanes;
 pub mod node;

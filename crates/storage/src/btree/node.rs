@@ -427,7 +427,7 @@ impl<'a> NodeView<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::entries::{Entries, NODE_BYTES_MAX, NewEntry, NodeHead};
+    use super::super::entries::{Entries, Growth, NewEntry, NodeHead};
     use super::*;
     use crate::page::{PageMut, checksum};
     use measure::random::SplitMix64;
@@ -443,16 +443,19 @@ mod tests {
         model: impl IntoIterator<Item = (Vec<u8>, Place)>,
     ) -> (Box<PageBytes>, Vec<(Vec<u8>, Place)>) {
         let mut entries = Entries::default();
+        let mut growth = Growth::default();
         let mut held = Vec::new();
         for (number, (key, place)) in (0..).zip(model) {
-            entries.push(NewEntry { key: &key, place, child: 1000 + number });
-            if entries.node_bytes(0..entries.len(), level, keys) > NODE_BYTES_MAX {
+            let (grown, size) = growth.with(&entries, &key, level, keys);
+            if size > PAGE_SIZE {
                 break;
             }
+            growth = grown;
+            entries.push(NewEntry { key: &key, place, child: 1000 + number });
             held.push((key, place));
         }
         let mut bytes = Box::new([0xA5; PAGE_SIZE]);
-        entries.write(0..held.len(), NodeHead { id: ID, level, keys, link: 5 }, &mut bytes);
+        entries.write(NodeHead { id: ID, level, keys, link: 5 }, &mut bytes);
         PageMut::verified(&mut bytes).seal();
         (bytes, held)
     }

@@ -131,8 +131,8 @@ impl<'a, A: ReadAhead> Probe<'a, A> {
     }
 
     fn descend(&mut self, wanted: Wanted, hits: &mut Vec<Hit>) -> Result<(), StorageError> {
-        let mut number = self.tree.root;
-        for level in (0..self.tree.height).rev() {
+        let mut number = self.tree.root();
+        for level in (0..self.tree.built().height).rev() {
             self.gets += 1;
             let page = self.access.get(self.tree.page(number))?;
             let node = self.tree.node(&page, number, level)?;
@@ -155,8 +155,8 @@ impl<'a, A: ReadAhead> Probe<'a, A> {
     pub(crate) fn look_up_many(&mut self, wanted: &[Wanted], hits: &mut Vec<Hit>) -> Result<(), StorageError> {
         let before = self.access.blocks_read();
         self.nodes.clear();
-        self.nodes.resize(wanted.len(), self.tree.root);
-        for level in (0..self.tree.height).rev() {
+        self.nodes.resize(wanted.len(), self.tree.root());
+        for level in (0..self.tree.built().height).rev() {
             self.gather()?;
             let mut held = Held::default();
             if level == 0

@@ -385,7 +385,7 @@ mod tests {
         let found = sorted(sorter);
         assert_eq!(found.len(), model.len());
         for ((key, place), (number, at)) in found.iter().zip(&model) {
-            assert_eq!(Key::decode(key, KeyKind::Number), Some(Key::Number(*number)));
+            assert_eq!(key[..], Key::Number(*number).encode(KeyKind::Number).unwrap()[..]);
             assert_eq!(*place, Place::of(row(*at)));
         }
     }

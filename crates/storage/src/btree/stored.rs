@@ -42,17 +42,7 @@ impl IndexInfo {
     /// The tree, whose data file is `segment` to the store of its pages, and that of its table `table`.
     pub fn tree(&self, segment: SegmentId, table: SegmentId) -> BTree {
         let place = TreePlace { segment, table, name: PathBuf::from(&self.file) };
-        BTree::new(place, self.spec.keys, self.built())
-    }
-
-    fn built(&self) -> Built {
-        Built {
-            pages: self.pages,
-            leaves: self.leaves,
-            height: self.height,
-            entries: self.entries,
-            clustering_factor: self.clustering_factor,
-        }
+        BTree::new(place, self.spec.keys, self.built)
     }
 }
 
@@ -91,8 +81,9 @@ pub struct Watch<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// Makes sure that `directory` holds the index of `spec`, building it when it is absent, when its parameters differ, or
-/// when its file is not whole; an index that is there is reused.
+/// Makes sure that `directory` holds the index of `spec`, building it when it or its file is absent, or when its
+/// parameters differ; an index that is there is reused. A damaged one is an error, as of
+/// [`loader::load`](crate::heap::loader::load).
 ///
 /// `source` gives the keys in any order; it is not asked when the index is reused. They are sorted in
 /// [`SORT_BYTES`] of memory and a scratch file without a name. Nothing is left of a load that fails or is stopped.
@@ -110,7 +101,7 @@ pub fn load(
     };
     if let Some(index) = manifest.index(&spec.name)
         && index.spec == *spec
-        && check_file(directory, index).is_ok()
+        && is_there(directory, index)?
     {
         return Ok(index.clone());
     }
@@ -126,11 +117,7 @@ pub fn load(
         segment: segment.0,
         file: segment_file(segment),
         page_format: page::FORMAT_VERSION,
-        pages: built.pages,
-        leaves: built.leaves,
-        height: built.height,
-        entries: built.entries,
-        clustering_factor: built.clustering_factor,
+        built,
         state: TableState::Loaded,
     };
     if let Some(reason) = index.contradiction(table.rows) {
@@ -143,35 +130,6 @@ pub fn load(
     Ok(index)
 }
 
-/// The index of this name, its file checked as far as one look goes: length, first page and root.
-///
-/// Errors with [`StorageError::BadFile`] when there is no such index or its file is not whole, with
-/// [`StorageError::BadPage`] when a page is damaged.
-pub fn open(directory: &Path, name: &str) -> Result<IndexInfo, StorageError> {
-    let manifest = Manifest::read(directory)?;
-    let Some(index) = manifest.index(name) else {
-        let reason = format!("it holds no index {name}; build it first");
-        return Err(StorageError::BadFile { file: directory.into(), reason });
-    };
-    check_file(directory, index)?;
-    Ok(index.clone())
-}
-
-/// Removes an index; an absent one is no error.
-pub fn forget(directory: &Path, name: &str) -> Result<(), StorageError> {
-    if !directory.exists() {
-        return Ok(());
-    }
-    let _lock = DirectoryLock::take(directory)?;
-    Manifest::read(directory)?.remove_index(directory, name)
-}
-
-/// Verifies every page of an index. Errors name the first bad one.
-pub fn verify(directory: &Path, index: &IndexInfo, stop: &AtomicBool) -> Result<(), StorageError> {
-    let verify = |bytes: &PageBytes, page| NodeView::verify(bytes, page).map(drop);
-    index.data_file(directory).open()?.check_all(verify, &mut |_| (), stop)
-}
-
 /// Verifies the pages of one data file, as a buffer pool wants it; as [`crate::heap::loader::verifier`].
 pub fn verifier(segment: SegmentId) -> impl Fn(&PageBytes, u32) -> Result<(), String> + Send + Sync + 'static {
     move |bytes, number| {
@@ -180,16 +138,18 @@ pub fn verifier(segment: SegmentId) -> impl Fn(&PageBytes, u32) -> Result<(), St
     }
 }
 
-fn check_file(directory: &Path, index: &IndexInfo) -> Result<(), StorageError> {
+/// Whether the index has its file, which is checked as far as one look goes: length, first page and root.
+fn is_there(directory: &Path, index: &IndexInfo) -> Result<bool, StorageError> {
     let file = index.data_file(directory);
-    let open = file.open()?;
+    let Some(open) = file.open()? else { return Ok(false) };
     let look = |bytes: &PageBytes, page| NodeView::verify(bytes, page).map(|node| (node.level(), node.keys()));
     open.check(0, look)?;
-    let (level, keys) = open.check(index.pages - 1, look)?;
-    if level + 1 != index.height || keys != Some(index.spec.keys) {
-        return Err(open.bad_page(index.pages - 1, "it is not the root of the index that the manifest names".into()));
+    let root = index.built.pages - 1;
+    let (level, keys) = open.check(root, look)?;
+    if level + 1 != index.built.height || keys != Some(index.spec.keys) {
+        return Err(open.bad_page(root, "it is not the root of the index that the manifest names".into()));
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Writes the data file of sorted keys and puts it on the disk.
@@ -258,6 +218,8 @@ mod tests {
     use crate::catalog::table::{TableInfo, TableSpec};
     use crate::heap::loader;
     use crate::pool::{Pool, PoolSettings, Session};
+    use crate::tests::index_entries::{entries, rows_of};
+    use crate::tests::stored_files::{change_byte, cut, first_bad_page};
     use dataset::DataSet;
     use dataset::uniform::RowShape;
     use std::fs;
@@ -289,7 +251,8 @@ mod tests {
     fn opened(directory: &Path, pool: &Pool, table: &HeapTable, info: &IndexInfo) -> BTree {
         let target = Target::open(&info.path(directory), Caching::Buffered).unwrap();
         let verify = verifier(SegmentId(info.segment));
-        let segment = pool.add_segment(target, info.pages, move |bytes, page| verify(bytes, page.number)).unwrap();
+        let segment =
+            pool.add_segment(target, info.built.pages, move |bytes, page| verify(bytes, page.number)).unwrap();
         info.tree(segment, table.segment())
     }
 
@@ -311,28 +274,19 @@ mod tests {
         (directory, table, index)
     }
 
-    fn change_byte(path: &Path, at: u64) {
-        let file = File::options().read(true).write(true).open(path).unwrap();
-        let mut byte = [0];
-        file.read_exact_at(&mut byte, at).unwrap();
-        file.write_all_at(&[byte[0] ^ 4], at).unwrap();
+    fn verified(directory: &Path, index: &IndexInfo) {
+        assert_eq!(Manifest::read(directory).unwrap().index(&index.spec.name), Some(index));
+        assert_eq!(first_bad_page(&index.path(directory), verifier(SegmentId(index.segment))), Ok(()));
     }
 
     fn rows_in_key_order(session: &Session<'_>, tree: &BTree) -> Result<Vec<(Vec<u8>, RowId)>, StorageError> {
-        let mut found = Vec::new();
-        tree.range(session, (Bound::Unbounded, Bound::Unbounded))?.for_each(|key, row| {
-            let Key::Text(text) = key else { panic!("a number in an index of texts") };
-            found.push((text.to_vec(), row));
-            Ok(())
-        })?;
-        Ok(found)
+        entries(session, tree, (Bound::Unbounded, Bound::Unbounded))
     }
 
     #[test]
     fn an_index_on_the_disk_holds_the_column_of_its_table_in_order() {
         let (directory, info, index) = indexed();
-        verify(directory.path(), &index, &GO_ON).unwrap();
-        assert_eq!(open(directory.path(), &index.spec.name).unwrap(), index);
+        verified(directory.path(), &index);
         let (pool, table) = pool_of(directory.path(), &info);
         let tree = opened(directory.path(), &pool, &table, &index);
         let session = pool.session();
@@ -344,9 +298,9 @@ mod tests {
         }
         expected.sort();
         assert_eq!(rows_in_key_order(&session, &tree).unwrap(), expected);
-        assert_eq!((index.entries, tree.clustering_factor()), (info.rows, Some(index.clustering_factor)));
+        assert_eq!(index.built.entries, info.rows);
         let changes = expected.windows(2).filter(|pair| pair[0].1.page != pair[1].1.page).count() as u64;
-        assert_eq!(index.clustering_factor, changes + 1);
+        assert_eq!(index.built.clustering_factor, changes + 1);
     }
 
     #[test]
@@ -359,17 +313,14 @@ mod tests {
         let no_rows = |_: &mut KeySorter<'_>| Ok(());
         let watch = Watch { progress: &mut |_| (), stop: &GO_ON };
         let replaced = load(directory.path(), &other, no_rows, watch).unwrap();
-        assert_eq!((replaced.entries, replaced.pages, replaced.height), (0, 1, 1));
+        assert_eq!((replaced.built.entries, replaced.built.pages, replaced.built.height), (0, 1, 1));
         assert_eq!(Manifest::read(directory.path()).unwrap().indexes, [replaced]);
-        forget(directory.path(), &other.name).unwrap();
-        assert!(open(directory.path(), &other.name).unwrap_err().to_string().contains("no index t_by_2"));
     }
 
     #[test]
     fn an_index_goes_when_its_table_is_loaded_anew() {
-        let (directory, _, index) = indexed();
+        let (directory, ..) = indexed();
         table(directory.path(), 2);
-        assert!(open(directory.path(), &index.spec.name).is_err());
         assert!(Manifest::read(directory.path()).unwrap().indexes.is_empty());
         let pages = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
         assert_eq!(pages.filter(|path| path.extension().is_some_and(|ending| ending == "pages")).count(), 1);
@@ -385,7 +336,7 @@ mod tests {
         assert!(matches!(stopped, Err(StorageError::Stopped)));
         assert!(!leftover.exists() && Manifest::read(directory.path()).unwrap().indexes.is_empty());
         let index = built(directory.path(), &info, &GO_ON).0.unwrap();
-        verify(directory.path(), &index, &GO_ON).unwrap();
+        verified(directory.path(), &index);
     }
 
     #[test]
@@ -404,7 +355,7 @@ mod tests {
             let compact = text.replace("\": ", "\":");
             assert!(compact.contains(from), "{compact}");
             fs::write(&manifest, compact.replace(from, to)).unwrap();
-            let message = open(directory.path(), &index.spec.name).unwrap_err().to_string();
+            let message = Manifest::read(directory.path()).unwrap_err().to_string();
             assert!(message.contains(reason), "{to}: {message}");
         }
         let absent = IndexSpec { table: "u".into(), ..index.spec };
@@ -419,8 +370,6 @@ mod tests {
         let path = index.path(directory.path());
         change_byte(&path, 2 * PAGE_SIZE as u64 + 4321);
         let expected = format!("{}: page 2 is damaged (its checksum", path.display());
-        let message = verify(directory.path(), &index, &GO_ON).unwrap_err().to_string();
-        assert!(message.contains(&expected), "{message}");
         let (pool, table) = pool_of(directory.path(), &info);
         let tree = opened(directory.path(), &pool, &table, &index);
         for _ in 0..2 {
@@ -430,19 +379,23 @@ mod tests {
     }
 
     #[test]
-    fn a_truncated_or_flipped_index_is_built_again() {
-        for spoil in [
-            &(|path: &Path| File::options().write(true).open(path).unwrap().set_len(8192).unwrap()) as &dyn Fn(&Path),
-            &|path| change_byte(path, 100),
-            &|path| fs::remove_file(path).unwrap(),
-        ] {
+    fn an_index_whose_file_is_cut_or_damaged_is_an_error_and_one_without_a_file_is_built_again() {
+        type Spoil<'a> = (&'a dyn Fn(&Path), &'a str);
+        let spoils: [Spoil<'_>; 2] = [
+            (&|path| cut(path, 8192), "page 1 is damaged (the file is 8192 bytes long"),
+            (&|path| change_byte(path, 100), "page 0 is damaged (its checksum"),
+        ];
+        for (spoil, reason) in spoils {
             let (directory, table, index) = indexed();
             spoil(&index.path(directory.path()));
-            assert!(open(directory.path(), &index.spec.name).is_err());
-            let (again, heard) = built(directory.path(), &table, &GO_ON);
-            assert_eq!((again.unwrap(), heard), (index.clone(), index.entries));
-            verify(directory.path(), &index, &GO_ON).unwrap();
+            let message = built(directory.path(), &table, &GO_ON).0.unwrap_err().to_string();
+            assert!(message.contains(reason), "{message}");
         }
+        let (directory, table, index) = indexed();
+        fs::remove_file(index.path(directory.path())).unwrap();
+        let (again, heard) = built(directory.path(), &table, &GO_ON);
+        assert_eq!((again.unwrap(), heard), (index.clone(), index.built.entries));
+        verified(directory.path(), &index);
     }
 
     #[test]
@@ -451,7 +404,7 @@ mod tests {
         let rows = fs::read(table.path(directory.path())).unwrap();
         let file = File::options().write(true).open(index.path(directory.path())).unwrap();
         file.write_all_at(&rows[..PAGE_SIZE], 0).unwrap();
-        let message = open(directory.path(), &index.spec.name).unwrap_err().to_string();
+        let message = built(directory.path(), &table, &GO_ON).0.unwrap_err().to_string();
         assert!(message.contains("page 0 is damaged (it says that it is page 0 of segment 0)"), "{message}");
     }
 
@@ -471,9 +424,9 @@ mod tests {
         let message = load_by(17).unwrap_err().to_string();
         assert!(message.contains("column 17 of row 0 of page 0 of segment 0 holds no number"), "{message}");
         let by_id = load_by(1).unwrap();
-        assert_eq!((by_id.entries, by_id.clustering_factor), (5000, u64::from(info.pages)));
+        assert_eq!((by_id.built.entries, by_id.built.clustering_factor), (5000, u64::from(info.pages)));
         let tree = opened(directory.path(), &pool, &table, &by_id);
-        assert_eq!(tree.look_up(&session, Key::Number(777)).unwrap(), [table.row_id(776)]);
-        assert!(tree.look_up(&session, Key::Number(0)).unwrap().is_empty());
+        assert_eq!(rows_of(&session, &tree, Key::Number(777)).unwrap(), [table.row_id(776)]);
+        assert!(rows_of(&session, &tree, Key::Number(0)).unwrap().is_empty());
     }
 }

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::thread;
 
-use measure::random::SplitMix64;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
 use crate::error::StorageError;
-use crate::memory_pages::{MemoryPages, TABLE, UNDO};
 use crate::page::access::{PageAccess, PageUpdate};
 use crate::page::id::{PAGE_SIZE, PageId, RowId};
 use crate::page::{PageBytes, PageView};
+use crate::tests::index_entries::{entries, rows_of};
+use crate::tests::memory_pages::{MemoryPages, TABLE, UNDO};
 
 /// The segment of the trees.
 const INDEX: crate::page::id::SegmentId = UNDO;
@@ -33,11 +33,8 @@ impl Held {
         }
     }
 
-    fn of(key: Key<'_>) -> Held {
-        match key {
-            Key::Number(number) => Held::Number(number),
-            Key::Text(text) => Held::Text(text.to_vec()),
-        }
+    fn stored(&self, keys: KeyKind) -> Vec<u8> {
+        self.key().encode(keys).unwrap().to_vec()
     }
 }
 
@@ -61,21 +58,13 @@ fn built(access: &MemoryPages, keys: KeyKind, fill_percent: u8, model: &Model) -
     BTree::create_from(access, place(), settings, fill).unwrap()
 }
 
-fn found(
-    access: &MemoryPages,
-    tree: &BTree,
-    bounds: (Bound<Key<'_>>, Bound<Key<'_>>),
-) -> Result<Vec<(Held, RowId)>, StorageError> {
-    let mut entries = Vec::new();
-    tree.range(access, bounds)?.for_each(|key, row| {
-        entries.push((Held::of(key), row));
-        Ok(())
-    })?;
-    Ok(entries)
+/// Pairs as a walk gives them.
+fn stored<'a>(tree: &BTree, pairs: impl IntoIterator<Item = &'a (Held, RowId)>) -> Vec<(Vec<u8>, RowId)> {
+    pairs.into_iter().map(|(key, row)| (key.stored(tree.keys()), *row)).collect()
 }
 
-fn everything(access: &MemoryPages, tree: &BTree) -> Vec<(Held, RowId)> {
-    found(access, tree, (Bound::Unbounded, Bound::Unbounded)).unwrap()
+fn everything(access: &MemoryPages, tree: &BTree) -> Result<Vec<(Vec<u8>, RowId)>, StorageError> {
+    entries(access, tree, (Bound::Unbounded, Bound::Unbounded))
 }
 
 fn in_bounds(key: &Held, (lower, upper): &(Bound<Held>, Bound<Held>)) -> bool {
@@ -98,26 +87,24 @@ fn keys_of(bound: &Bound<Held>) -> Bound<Key<'_>> {
 
 /// Whether the tree holds the same as the set, by every way into it.
 fn check(access: &MemoryPages, tree: &BTree, model: &Model, probes: &[Held]) -> Result<(), TestCaseError> {
-    let whole: Vec<(Held, RowId)> = model.iter().cloned().collect();
-    prop_assert_eq!(everything(access, tree), whole);
-    prop_assert_eq!(tree.entries(), model.len() as u64);
+    prop_assert_eq!(everything(access, tree).unwrap(), stored(tree, model));
+    prop_assert_eq!(tree.built().entries, model.len() as u64);
     for probe in probes {
         let rows: Vec<RowId> = model.iter().filter(|(key, _)| key == probe).map(|(_, row)| *row).collect();
-        prop_assert_eq!(tree.look_up(access, probe.key()).unwrap(), rows, "{:?}", probe);
+        prop_assert_eq!(rows_of(access, tree, probe.key()).unwrap(), rows, "{:?}", probe);
     }
     for pair in probes.windows(2) {
         for lower in [Bound::Unbounded, Bound::Included(pair[0].clone()), Bound::Excluded(pair[0].clone())] {
             for upper in [Bound::Unbounded, Bound::Included(pair[1].clone()), Bound::Excluded(pair[1].clone())] {
                 let bounds = (lower.clone(), upper);
-                let expected: Vec<(Held, RowId)> =
-                    model.iter().filter(|(key, _)| in_bounds(key, &bounds)).cloned().collect();
-                let range = found(access, tree, (keys_of(&bounds.0), keys_of(&bounds.1))).unwrap();
+                let expected = stored(tree, model.iter().filter(|(key, _)| in_bounds(key, &bounds)));
+                let range = entries(access, tree, (keys_of(&bounds.0), keys_of(&bounds.1))).unwrap();
                 prop_assert_eq!(range, expected, "{:?}", bounds);
             }
         }
     }
     // Every page is one that could stand on a disk.
-    for number in 0..tree.pages() {
+    for number in 0..tree.built().pages {
         let id = PageId { segment: INDEX, number };
         let mut bytes = *access.get(id).unwrap();
         if PageView::verified(&bytes).kind().is_some() {
@@ -143,41 +130,30 @@ fn pairs(key: impl Strategy<Value = Held>, count: usize) -> impl Strategy<Value 
     vec((key, (0..5_u32, 0..4_u16)).prop_map(|(key, (number, slot))| (key, row(number, slot))), 0..count)
 }
 
-fn inserted((start, more): (Pairs, Pairs), probes: &[Held], (keys, fill): (KeyKind, u8)) -> Result<(), TestCaseError> {
+fn built_alike(pairs: Pairs, probes: &[Held], (keys, fill): (KeyKind, u8)) -> Result<(), TestCaseError> {
     let access = MemoryPages::blank(INDEX, 400);
-    let mut model: Model = start.into_iter().collect();
-    let mut tree = built(&access, keys, fill, &model);
-    check(&access, &tree, &model, probes)?;
-    for (key, row) in more {
-        let is_new = tree.insert(&access, key.key(), row).unwrap();
-        prop_assert_eq!(is_new, model.insert((key, row)));
-    }
-    check(&access, &tree, &model, probes)
+    let model: Model = pairs.into_iter().collect();
+    check(&access, &built(&access, keys, fill, &model), &model, probes)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
     #[test]
     fn a_tree_of_texts_holds_what_an_ordered_set_holds(
-        start in pairs(text(), 150), more in pairs(text(), 150), probes in vec(text(), 5), fill in 50..=100_u8,
+        pairs in pairs(text(), 300), probes in vec(text(), 5), fill in 50..=100_u8,
     ) {
-        inserted((start, more), &probes, (KeyKind::Text, fill))?;
+        built_alike(pairs, &probes, (KeyKind::Text, fill))?;
     }
 
     #[test]
     fn a_tree_of_numbers_holds_what_an_ordered_set_holds(
-        start in pairs(number(), 2500), more in pairs(number(), 2500), probes in vec(number(), 5), fill in 50..=100_u8,
+        pairs in pairs(number(), 5000), probes in vec(number(), 5), fill in 50..=100_u8,
     ) {
-        inserted((start, more), &probes, (KeyKind::Number, fill))?;
+        built_alike(pairs, &probes, (KeyKind::Number, fill))?;
     }
 }
 
-/// Texts of 1000 bytes: a few thousand of them make a tree of several levels.
-fn long_text(number: u64) -> Held {
-    Held::Text([vec![b'p'; 200], number.to_be_bytes().to_vec(), vec![b's'; 700]].concat())
-}
-
-/// As long, three at a time alike but for their ends. A leaf holds eight, so it often ends between two that are alike,
+/// Texts of nearly 1000 bytes, three at a time alike but for their ends: a few thousand make a tree of several levels. A leaf holds eight, so it often ends between two that are alike,
 /// and what separates two leaves is as long too.
 fn family_text(number: u64) -> Held {
     let family = (number / 3).to_be_bytes();
@@ -185,23 +161,12 @@ fn family_text(number: u64) -> Held {
 }
 
 #[test]
-fn a_tree_of_several_levels_of_long_texts_is_built_and_grown_alike() {
+fn a_tree_of_several_levels_of_long_texts_holds_all_of_them() {
     let access = MemoryPages::blank(INDEX, 6000);
-    let mut random = SplitMix64::new(5);
     let model: Model = (0..4000).map(|number| (family_text(number), row(1, 1))).collect();
     let tree = built(&access, KeyKind::Text, 100, &model);
-    let bulk_height = tree.height();
     check(&access, &tree, &model, &[]).unwrap();
-    let access = MemoryPages::blank(INDEX, 6000);
-    let mut tree = BTree::create(&access, place(), KeyKind::Text).unwrap();
-    let mut order: Vec<&(Held, RowId)> = model.iter().collect();
-    order.sort_by_cached_key(|_| random.next_u64());
-    for (key, row) in order {
-        assert!(tree.insert(&access, key.key(), *row).unwrap());
-    }
-    check(&access, &tree, &model, &[]).unwrap();
-    assert!(bulk_height >= 3 && tree.height() >= bulk_height, "{bulk_height} and {}", tree.height());
-    assert_eq!(tree.clustering_factor(), None);
+    assert!(tree.built().height >= 3, "{}", tree.built().height);
 }
 
 #[test]
@@ -210,42 +175,19 @@ fn one_key_with_more_rows_than_a_leaf_holds_keeps_all_of_them_in_order() {
     let rows: Vec<RowId> = (0..5000).map(|number| row(number / 7, (number % 7) as u16)).collect();
     let model: Model = rows.iter().map(|row| (Held::Text(b"the same".to_vec()), *row)).collect();
     let tree = built(&access, KeyKind::Text, 90, &model);
-    assert!(tree.leaves() > 5);
-    assert_eq!(tree.look_up(&access, Key::Text(b"the same")).unwrap(), rows);
-    assert!(tree.look_up(&access, Key::Text(b"the sam")).unwrap().is_empty());
-    assert_eq!(tree.clustering_factor(), Some(u64::from(4999_u32 / 7 + 1)));
+    assert!(tree.built().leaves > 5);
+    assert_eq!(rows_of(&access, &tree, Key::Text(b"the same")).unwrap(), rows);
+    assert!(rows_of(&access, &tree, Key::Text(b"the sam")).unwrap().is_empty());
+    assert_eq!(tree.built().clustering_factor, u64::from(4999_u32 / 7 + 1));
 }
 
 #[test]
 fn the_clustering_factor_lies_between_the_pages_and_the_rows_of_a_table() {
     let access = MemoryPages::blank(INDEX, 100);
     let in_order: Model = (0..3000).map(|at| (Held::Number(at), row(at as u32 / 30, (at % 30) as u16))).collect();
-    assert_eq!(built(&access, KeyKind::Number, 100, &in_order).clustering_factor(), Some(100));
+    assert_eq!(built(&access, KeyKind::Number, 100, &in_order).built().clustering_factor, 100);
     let across: Model = (0..3000).map(|at| (Held::Number(at), row(at as u32 % 100, (at / 100) as u16))).collect();
-    assert_eq!(built(&access, KeyKind::Number, 100, &across).clustering_factor(), Some(3000));
-}
-
-#[test]
-fn keys_that_only_grow_leave_full_leaves_behind() {
-    let access = MemoryPages::blank(INDEX, 100);
-    let mut tree = BTree::create(&access, place(), KeyKind::Number).unwrap();
-    (0..20_000).for_each(|number| assert!(tree.insert(&access, Key::Number(number), row(0, 0)).unwrap()));
-    let in_bulk = built(&MemoryPages::blank(INDEX, 100), KeyKind::Number, 100, &{
-        (0..20_000).map(|number| (Held::Number(number), row(0, 0))).collect()
-    });
-    assert!(tree.leaves() <= in_bulk.leaves() + 1, "{} leaves, {} in bulk", tree.leaves(), in_bulk.leaves());
-}
-
-#[test]
-fn a_key_that_breaks_the_common_beginning_of_a_full_node_is_taken() {
-    for stranger in [vec![], vec![b'a'; 900], vec![b'z'], vec![b'p'; 100]] {
-        let access = MemoryPages::blank(INDEX, 200);
-        let mut model: Model = (0..700).map(|number| (long_text(number), row(1, number as u16))).collect();
-        let mut tree = built(&access, KeyKind::Text, 100, &model);
-        tree.insert(&access, Key::Text(&stranger), row(9, 9)).unwrap();
-        model.insert((Held::Text(stranger), row(9, 9)));
-        check(&access, &tree, &model, &[]).unwrap();
-    }
+    assert_eq!(built(&access, KeyKind::Number, 100, &across).built().clustering_factor, 3000);
 }
 
 #[test]
@@ -264,40 +206,14 @@ fn entries_out_of_order_or_twice_are_refused_in_a_bulk_build() {
 }
 
 #[test]
-fn an_insert_that_finds_no_room_leaves_the_tree_as_it_was() {
-    for pages in 1..12 {
-        let access = MemoryPages::blank(INDEX, pages);
-        let mut tree = BTree::create(&access, place(), KeyKind::Text).unwrap();
-        let mut model = Model::new();
-        let mut random = SplitMix64::new(u64::from(pages));
-        let mut failures = 0;
-        for _ in 0..200 {
-            let key = long_text(random.next_u64());
-            match tree.insert(&access, key.key(), row(1, 1)) {
-                Ok(is_new) => assert!(is_new && model.insert((key, row(1, 1)))),
-                Err(error) => {
-                    assert!(error.to_string().contains("there is no page"), "{error}");
-                    failures += 1;
-                }
-            }
-        }
-        assert!(failures > 0 && model.len() >= 7);
-        check(&access, &tree, &model, &[]).unwrap();
-    }
-}
-
-#[test]
-fn what_cannot_be_inserted_says_why() {
+fn keys_that_cannot_be_indexed_say_why() {
     let access = MemoryPages::blank(INDEX, 10);
-    let mut tree = BTree::create(&access, place(), KeyKind::Text).unwrap();
-    let mut refusal = |key: Key<'_>, row| tree.insert(&access, key, row).unwrap_err().to_string();
-    assert!(refusal(Key::Text(&[b'x'; 1001]), row(0, 0)).contains("1000 bytes can"));
-    assert!(refusal(Key::Number(7), row(0, 0)).contains("a number was given"));
-    let elsewhere = RowId { page: PageId { segment: INDEX, number: 0 }, slot: 0 };
-    assert!(refusal(Key::Text(b"x"), elsewhere).contains("none of the table's"));
-    let mut on_disk = BTree { takes_inserts: false, ..tree };
-    let error = on_disk.insert(&access, Key::Text(b"x"), row(0, 0)).unwrap_err().to_string();
-    assert!(error.contains("test.index lies on a disk and takes no inserts"), "{error}");
+    let settings = BulkSettings { keys: KeyKind::Text, fill_percent: 100, segment: INDEX };
+    let refusal = |key: Key<'_>| {
+        BTree::create_from(&access, place(), settings, |add| add(key, row(0, 0))).unwrap_err().to_string()
+    };
+    assert!(refusal(Key::Text(&[b'x'; 1001])).contains("1000 bytes can"));
+    assert!(refusal(Key::Number(7)).contains("a number was given"));
 }
 
 /// A tree of some leaves, of which `change` changes one page.
@@ -311,15 +227,13 @@ fn spoilt(number: u32, change: impl FnOnce(&mut PageBytes)) -> (MemoryPages, BTr
 
 #[test]
 fn links_that_lead_in_a_ring_or_astray_end_in_an_error_that_names_the_page() {
-    let message = |access: &MemoryPages, tree: &BTree| {
-        found(access, tree, (Bound::Unbounded, Bound::Unbounded)).unwrap_err().to_string()
-    };
+    let message = |access: &MemoryPages, tree: &BTree| everything(access, tree).unwrap_err().to_string();
     let link = |to: u32| move |page: &mut PageBytes| crate::page::put(page, node::field::LINK, to.to_le_bytes());
     let (access, tree) = spoilt(3, link(1));
     assert!(message(&access, &tree).contains("test.index: page 1 is damaged (it does not come after the leaf"));
     let (access, tree) = spoilt(3, link(3));
     assert!(message(&access, &tree).contains("page 3 is damaged"));
-    let root = tree.pages() - 1;
+    let root = tree.built().pages - 1;
     let (access, tree) = spoilt(3, link(root));
     assert!(message(&access, &tree).contains("it has level 1 and should have 0"));
     let (access, tree) = spoilt(3, link(5000));
@@ -333,11 +247,11 @@ fn links_that_lead_in_a_ring_or_astray_end_in_an_error_that_names_the_page() {
 #[test]
 fn an_empty_index_has_one_leaf_and_finds_nothing() {
     let access = MemoryPages::blank(INDEX, 1);
-    let tree = BTree::create(&access, place(), KeyKind::Number).unwrap();
-    assert_eq!((tree.pages(), tree.leaves(), tree.height(), tree.entries()), (1, 1, 1, 0));
-    assert!(everything(&access, &tree).is_empty());
-    assert!(tree.look_up(&access, Key::Number(0)).unwrap().is_empty());
-    assert!(tree.look_up(&access, Key::Text(b"0")).is_err());
+    let tree = built(&access, KeyKind::Number, 100, &Model::new());
+    assert_eq!((tree.built().pages, tree.built().leaves, tree.built().height, tree.built().entries), (1, 1, 1, 0));
+    assert!(everything(&access, &tree).unwrap().is_empty());
+    assert!(rows_of(&access, &tree, Key::Number(0)).unwrap().is_empty());
+    assert!(rows_of(&access, &tree, Key::Text(b"0")).is_err());
 }
 
 #[test]
@@ -350,8 +264,8 @@ fn readers_beside_each_other_find_the_same() {
             let (access, tree, model) = (&access, &tree, &model);
             scope.spawn(move || {
                 let low = Held::Number(thread * 1000);
-                let range = found(access, tree, (Bound::Excluded(low.key()), Bound::Unbounded)).unwrap();
-                assert!(range.iter().eq(model.iter().filter(|(key, _)| *key > low)));
+                let range = entries(access, tree, (Bound::Excluded(low.key()), Bound::Unbounded)).unwrap();
+                assert_eq!(range, stored(tree, model.iter().filter(|(key, _)| *key > low)));
             });
         }
     });

@@ -1,44 +1,32 @@
 //! The tree: look-ups and scans in key order, over the pages of a `PageAccess`.
 //!
-//! Entries are pairs of a key and a row; a key may have any number of rows, a pair stands there once. Any number of
-//! threads may read a tree at the same time. A change takes the tree for itself (`&mut`), so readers never meet a node
-//! that is being split, and need no latches besides the pins of their pages.
+//! Entries are pairs of a key and a row; a key may have any number of rows, a pair stands there once. A tree is built
+//! once and never changed, so its readers need no latches besides the pins of their pages.
 //!
 //! Nodes are looked at as hostile even here: their pages are whole, but a link may lead anywhere. Going down, the level
 //! must fall by one with every step; going along the leaves, the entries must rise. So every way through the tree ends.
 
 use std::ops::{Bound, Range};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::bulk::Built;
+use super::bulk::{Built, Bulk, BulkSettings};
 use super::key::{Key, KeyKind, Place};
 use super::node::NodeView;
 use crate::error::StorageError;
-use crate::page::access::PageAccess;
+use crate::page::access::{PageAccess, PageUpdate};
 use crate::page::id::{PageId, RowId, SegmentId};
 use crate::page::{Damage, PageBytes, PageKind, PageView};
 
 /// An index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BTree {
-    pub(super) segment: SegmentId,
-    pub(super) table: SegmentId,
-    pub(super) keys: KeyKind,
-    pub(super) root: u32,
-    pub(super) pages: u32,
-    pub(super) leaves: u32,
-    pub(super) height: u8,
-    pub(super) entries: u64,
-    pub(super) clustering_factor: Option<u64>,
-    /// Pages that were made and are in no tree.
-    pub(super) spare: Vec<u32>,
-    /// Stands in for a file's name in errors; of an index on a disk it is the file's name.
-    pub(super) name: PathBuf,
-    pub(super) takes_inserts: bool,
+    place: TreePlace,
+    keys: KeyKind,
+    built: Built,
 }
 
 /// Where a tree stands and what it is an index of.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreePlace {
     /// The segment of its nodes, by the number that the store of its pages uses.
     pub segment: SegmentId,
@@ -51,20 +39,28 @@ pub struct TreePlace {
 impl BTree {
     /// A tree that was built into the pages of `place`, to be read only.
     pub fn new(place: TreePlace, keys: KeyKind, built: Built) -> BTree {
-        BTree {
-            segment: place.segment,
-            table: place.table,
-            keys,
-            root: built.pages.saturating_sub(1),
-            pages: built.pages,
-            leaves: built.leaves,
-            height: built.height,
-            entries: built.entries,
-            clustering_factor: Some(built.clustering_factor),
-            spare: Vec::new(),
-            name: place.name,
-            takes_inserts: false,
-        }
+        BTree { place, keys, built }
+    }
+
+    /// A tree in a segment that lives in memory, of the entries that `fill` adds in order. Its pages are made there by
+    /// [`PageUpdate::create`].
+    ///
+    /// Errors as [`Bulk::add`], and when the segment or the pool has no room.
+    pub fn create_from<A: PageUpdate>(
+        access: &A,
+        place: TreePlace,
+        settings: BulkSettings,
+        fill: impl FnOnce(&mut dyn FnMut(Key<'_>, RowId) -> Result<(), StorageError>) -> Result<(), StorageError>,
+    ) -> Result<BTree, StorageError> {
+        let settings = BulkSettings { segment: place.segment, ..settings };
+        let mut number = 0;
+        let mut bulk = Bulk::new(settings, |bytes: &PageBytes| {
+            access.create(PageId { segment: settings.segment, number })?.copy_from_slice(bytes);
+            number += 1;
+            Ok(())
+        })?;
+        fill(&mut |key, row| bulk.add(key.encode(settings.keys)?, row))?;
+        Ok(BTree::new(place, settings.keys, bulk.finish()?))
     }
 
     /// What its keys are.
@@ -74,52 +70,22 @@ impl BTree {
 
     /// The segment of its nodes.
     pub fn segment(&self) -> SegmentId {
-        self.segment
+        self.place.segment
     }
 
     /// The segment of its rows.
     pub fn table(&self) -> SegmentId {
-        self.table
+        self.place.table
     }
 
-    /// Number of its pages.
-    pub fn pages(&self) -> u32 {
-        self.pages
+    /// What it consists of.
+    pub fn built(&self) -> Built {
+        self.built
     }
 
-    /// Number of its leaves.
-    pub fn leaves(&self) -> u32 {
-        self.leaves
-    }
-
-    /// Its levels, leaves included: the gets of a look-up.
-    pub fn height(&self) -> u8 {
-        self.height
-    }
-
-    /// Number of its entries.
-    pub fn entries(&self) -> u64 {
-        self.entries
-    }
-
-    /// See [`Built::clustering_factor`]; `None` once something was inserted.
-    pub fn clustering_factor(&self) -> Option<u64> {
-        self.clustering_factor
-    }
-
-    /// What errors call it.
-    pub fn name(&self) -> &Path {
-        &self.name
-    }
-
-    /// The rows of one key, in the order of the table.
-    pub fn look_up<'t, A: PageAccess>(&'t self, access: &'t A, key: Key<'_>) -> Result<Vec<RowId>, StorageError> {
-        let mut walk = self.range(access, (Bound::Included(key), Bound::Included(key)))?;
-        let mut rows = Vec::new();
-        while let Some((node, span)) = walk.next_leaf()? {
-            rows.extend(node.places(span).map(|place| place.row(self.table)));
-        }
-        Ok(rows)
+    /// The page number of the root.
+    pub(super) fn root(&self) -> u32 {
+        self.built.pages.saturating_sub(1)
     }
 
     /// The entries between two keys, in the order of key and row.
@@ -158,24 +124,14 @@ impl BTree {
         (lowest, place): (&[u8], Place),
         end: Option<(Vec<u8>, Place)>,
     ) -> Result<LeafWalk<'t, A>, StorageError> {
-        let mut walk = LeafWalk {
-            tree: self,
-            access,
-            held: None,
-            next: None,
-            first: None,
-            end,
-            last: None,
-            key: Vec::new(),
-            gets: 0,
-        };
+        let mut walk = LeafWalk { tree: self, access, held: None, next: None, first: None, end, last: None, gets: 0 };
         walk.begin(lowest, place)?;
         Ok(walk)
     }
 
     /// The page of a node.
     pub(super) fn page(&self, number: u32) -> PageId {
-        PageId { segment: self.segment, number }
+        PageId { segment: self.segment(), number }
     }
 
     /// Looks at a page as the node of this tree at `level`. Errors with [`StorageError::BadPage`] when it is another.
@@ -192,12 +148,7 @@ impl BTree {
 
     /// An error about a page of this index.
     pub(super) fn damaged(&self, number: u32, reason: String) -> StorageError {
-        StorageError::BadPage { file: self.name.clone(), page: self.page(number), reason }
-    }
-
-    /// The level of the root.
-    pub(super) fn root_level(&self) -> u8 {
-        self.height.saturating_sub(1)
+        StorageError::BadPage { file: self.place.name.clone(), page: self.page(number), reason }
     }
 }
 
@@ -216,7 +167,6 @@ pub struct LeafWalk<'t, A: PageAccess + 't> {
     end: Option<(Vec<u8>, Place)>,
     /// The last entry of the leaf before.
     last: Option<(Vec<u8>, Place)>,
-    key: Vec<u8>,
     gets: u64,
 }
 
@@ -229,8 +179,8 @@ impl<'t, A: PageAccess> LeafWalk<'t, A> {
     /// Goes down to the leaf where this key and row belong.
     fn begin(&mut self, key: &[u8], place: Place) -> Result<(), StorageError> {
         let (tree, access) = (self.tree, self.access);
-        let mut number = tree.root;
-        for level in (0..tree.height).rev() {
+        let mut number = tree.root();
+        for level in (0..tree.built.height).rev() {
             self.gets += 1;
             let page = access.get(tree.page(number))?;
             let node = tree.node(&page, number, level)?;
@@ -298,29 +248,5 @@ impl<'t, A: PageAccess> LeafWalk<'t, A> {
             return Ok(());
         }
         Err(self.tree.damaged(number, Damage::Chain.to_string()))
-    }
-
-    /// The entries one by one, each with its key as it is stored; `None` at the end. For callers that want few: rows
-    /// alone are read faster leaf by leaf.
-    pub fn for_each(
-        mut self,
-        mut each: impl FnMut(Key<'_>, RowId) -> Result<(), StorageError>,
-    ) -> Result<u64, StorageError> {
-        let mut count = 0;
-        let (table, keys) = (self.tree.table, self.tree.keys);
-        let mut key = std::mem::take(&mut self.key);
-        while let Some((node, span)) = self.next_leaf()? {
-            let number = node.id().number;
-            for index in span {
-                node.key_into(index, &mut key);
-                let place = node.place(index);
-                match Key::decode(&key, keys) {
-                    Some(key) => each(key, place.row(table))?,
-                    None => return Err(self.tree.damaged(number, Damage::Node.to_string())),
-                }
-                count += 1;
-            }
-        }
-        Ok(count)
     }
 }

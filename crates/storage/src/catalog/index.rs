@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::segment_file::{SegmentFile, segment_file};
 use super::table::TableState;
-use crate::btree::bulk::FILL_PERCENT;
+use crate::btree::bulk::{Built, FILL_PERCENT};
 use crate::btree::key::KeyKind;
 use crate::btree::node::LEVEL_MAX;
 use crate::page;
@@ -41,16 +41,9 @@ pub struct IndexInfo {
     pub file: String,
     /// The version of the page format.
     pub page_format: u16,
-    /// Pages of the file; the last one is the root.
-    pub pages: u32,
-    /// Leaves among them.
-    pub leaves: u32,
-    /// Levels, leaves included.
-    pub height: u8,
-    /// Entries: rows with a key.
-    pub entries: u64,
-    /// See [`Built::clustering_factor`](crate::btree::Built::clustering_factor).
-    pub clustering_factor: u64,
+    /// What the file holds.
+    #[serde(flatten)]
+    pub built: Built,
     /// How far it has come.
     pub state: TableState,
 }
@@ -58,7 +51,7 @@ pub struct IndexInfo {
 impl IndexInfo {
     /// Bytes of the data file.
     pub fn file_bytes(&self) -> u64 {
-        u64::from(self.pages) * PAGE_SIZE as u64
+        u64::from(self.built.pages) * PAGE_SIZE as u64
     }
 
     /// Where the data file is.
@@ -68,8 +61,7 @@ impl IndexInfo {
 
     /// The data file in its directory.
     pub(crate) fn data_file(&self, directory: &Path) -> SegmentFile {
-        let remedy = "build the index again";
-        SegmentFile { path: self.path(directory), segment: SegmentId(self.segment), pages: self.pages, remedy }
+        SegmentFile { path: self.path(directory), segment: SegmentId(self.segment), pages: self.built.pages }
     }
 
     /// What cannot be of an index over a table of `rows` rows; only another writer leaves such an index.
@@ -81,12 +73,13 @@ impl IndexInfo {
                 "the pages of index {name} have format {theirs} and this program reads format {ours}"
             ));
         }
-        let has_levels = (1..=LEVEL_MAX + 1).contains(&self.height) && (self.height == 1) == (self.pages == 1);
+        let Built { pages, leaves, height, entries, clustering_factor } = self.built;
+        let has_levels = (1..=LEVEL_MAX + 1).contains(&height) && (height == 1) == (pages == 1);
         let fits = has_levels
             && self.file == segment_file(SegmentId(self.segment))
-            && (1..=self.pages).contains(&self.leaves)
-            && self.entries <= rows
-            && self.clustering_factor <= self.entries
+            && (1..=pages).contains(&leaves)
+            && entries <= rows
+            && clustering_factor <= entries
             && FILL_PERCENT.contains(&self.spec.fill_percent);
         (!fits).then(|| format!("what it says of index {name} cannot be; remove this directory"))
     }

@@ -4,7 +4,6 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{Advice, OFlags};
 use rustix::io::Errno;
@@ -37,25 +36,23 @@ pub(crate) struct SegmentFile {
     pub(crate) segment: SegmentId,
     /// Its pages.
     pub(crate) pages: u32,
-    /// What to do where it cannot be used.
-    pub(crate) remedy: &'static str,
 }
 
 impl SegmentFile {
-    fn bytes(&self) -> u64 {
-        u64::from(self.pages) * PAGE_SIZE as u64
-    }
-
-    /// Opens it to read. Errors where it is not as long as its pages.
-    pub(crate) fn open(&self) -> Result<OpenSegment<'_>, StorageError> {
-        let file = File::open(&self.path).map_err(io_error(&self.path, "opening"))?;
+    /// Opens it to read; `None` where there is none. Errors where it is not as long as its pages.
+    pub(crate) fn open(&self) -> Result<Option<OpenSegment<'_>>, StorageError> {
+        let file = match File::open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(io_error(&self.path, "opening"))?,
+        };
         let length = file.metadata().map_err(io_error(&self.path, "looking at"))?.len();
-        if length != self.bytes() {
-            let (expected, remedy) = (self.bytes(), self.remedy);
-            let reason = format!("it is {length} bytes long and should be {expected}; {remedy}");
-            return Err(StorageError::BadFile { file: self.path.clone(), reason });
+        let expected = u64::from(self.pages) * PAGE_SIZE as u64;
+        let open = OpenSegment { of: self, file };
+        if length == expected {
+            return Ok(Some(open));
         }
-        Ok(OpenSegment { of: self, file })
+        let first = length.min(expected.saturating_sub(1)) / PAGE_SIZE as u64;
+        Err(open.bad_page(first as u32, format!("the file is {length} bytes long and should be {expected}")))
     }
 }
 
@@ -77,23 +74,6 @@ impl OpenSegment<'_> {
         let offset = u64::from(number) * PAGE_SIZE as u64;
         self.file.read_exact_at(&mut bytes, offset).map_err(io_error(&self.of.path, "reading"))?;
         verify(&bytes, page).map_err(|damage| self.bad_page(number, damage.to_string()))
-    }
-
-    /// Checks all pages; `progress` hears how many bytes are checked. Errors name the first bad page.
-    pub(crate) fn check_all(
-        &self,
-        verify: impl Fn(&PageBytes, PageId) -> Result<(), Damage>,
-        progress: &mut dyn FnMut(u64),
-        stop: &AtomicBool,
-    ) -> Result<(), StorageError> {
-        for number in 0..self.of.pages {
-            if stop.load(Ordering::Relaxed) {
-                return Err(StorageError::Stopped);
-            }
-            self.check(number, &verify)?;
-            progress((u64::from(number) + 1) * PAGE_SIZE as u64);
-        }
-        Ok(())
     }
 
     /// The error of a page that must not be used.

@@ -105,8 +105,7 @@ impl TableInfo {
 
     /// The data file in its directory.
     pub(crate) fn data_file(&self, directory: &Path) -> SegmentFile {
-        let remedy = "load the table again";
-        SegmentFile { path: self.path(directory), segment: SegmentId(self.segment), pages: self.pages, remedy }
+        SegmentFile { path: self.path(directory), segment: SegmentId(self.segment), pages: self.pages }
     }
 
     /// What contradicts the specification, which the numbers follow from; only another writer leaves such a table.

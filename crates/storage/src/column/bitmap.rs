@@ -62,11 +62,6 @@ impl BitmapBuilder {
     }
 }
 
-/// Whether the bit of a row is set. Panics beyond the last line.
-pub(super) fn is_set(lines: &[Line], row: usize) -> bool {
-    lines[row / LINE_ROWS][row % LINE_ROWS / 8] >> (row % 8) & 1 == 1
-}
-
 /// How many of the rows `start..end` are in both masks. Panics beyond the last line.
 pub(super) fn count_between(masks: [Mask<'_>; 2], start: usize, end: usize) -> u64 {
     let mut count = 0;

@@ -11,15 +11,15 @@ use super::seal::{Collected, Sealer, TEXT_BYTES_A_ROW, sealing_bytes};
 use super::table::{Column, ColumnTable};
 use super::texts::Texts;
 use super::unit::Unit;
-use super::value::{ColumnSpec, ValueType};
 use crate::error::StorageError;
 use crate::page::row::{Value, encoded_value_bytes};
 use crate::page::{PageView, number};
+use dataset::ColumnType;
 
 /// Builds one column.
 #[derive(Debug)]
-pub struct ColumnBuilder {
-    spec: ColumnSpec,
+struct ColumnBuilder {
+    spec: dataset::Column,
     values: Values,
     validity: BitmapBuilder,
     plain_bytes: u64,
@@ -40,17 +40,17 @@ impl ColumnBuilder {
     /// A column that will have about `rows` rows; more or fewer cost memory or time, not correctness.
     ///
     /// Takes the memory of one unit at once, and errors with [`StorageError::MemoryLimit`] where the budget has less.
-    pub fn new(spec: ColumnSpec, rows: usize, budget: &Arc<Budget>) -> Result<ColumnBuilder, StorageError> {
+    fn new(spec: dataset::Column, rows: usize, budget: &Arc<Budget>) -> Result<ColumnBuilder, StorageError> {
         let unit_rows = rows.clamp(1, UNIT_ROWS);
         let mut working = Taken::nothing(budget);
         working.add(groups_of(UNIT_ROWS.min(unit_rows)) * LINE_BYTES)?;
-        let values = match spec.value_type {
-            ValueType::Text => {
+        let values = match spec.kind {
+            ColumnType::Text => {
                 let bytes = unit_rows * TEXT_BYTES_A_ROW;
                 working.add(unit_rows * size_of::<u32>() + bytes)?;
                 Values::Texts(Texts::with_room(unit_rows, bytes))
             }
-            ValueType::Number | ValueType::Unsigned | ValueType::Decimal => {
+            ColumnType::Number | ColumnType::Date => {
                 working.add(unit_rows * size_of::<i64>())?;
                 Values::Integers(Vec::with_capacity(unit_rows))
             }
@@ -69,52 +69,27 @@ impl ColumnBuilder {
     /// Errors when the bytes are no number where the column holds numbers, or where the memory is used up; the row is
     /// not appended then.
     #[inline]
-    pub fn append(&mut self, value: Value<'_>) -> Result<(), StorageError> {
-        match self.spec.value_type {
-            ValueType::Text => self.append_text(value),
-            number => {
-                let integer = match value {
-                    Some(bytes) => Some(number.integer_of(&self.spec.name, bytes)?),
-                    None => None,
-                };
-                self.plain_bytes += value.map_or(1, |bytes| encoded_value_bytes(bytes.len())) as u64;
-                self.push_integer(integer)
+    fn append(&mut self, value: Value<'_>) -> Result<(), StorageError> {
+        match &mut self.values {
+            Values::Integers(values) => {
+                let number = value.map(|bytes| number::decode(bytes).ok_or_else(|| no_number(&self.spec.name, bytes)));
+                values.push(number.transpose()?.unwrap_or(0));
+            }
+            Values::Texts(texts) => {
+                let text = value.unwrap_or(&[]);
+                let more = texts.growth_for(text.len());
+                if more > 0 {
+                    self.working.add(more)?;
+                    texts.grow(more);
+                }
+                if !texts.push(text) {
+                    let name = &self.spec.name;
+                    let reason = format!("{UNIT_ROWS} texts of column {name} are longer than 4 GiB; shorter texts fit");
+                    return Err(StorageError::Parameters(reason));
+                }
             }
         }
-    }
-
-    /// Appends a number; `None` is null. Errors in a column of texts, or where the memory is used up.
-    ///
-    /// In the compression ratio, it counts as the bytes that [`crate::page::number`] gives it.
-    #[inline]
-    pub fn append_integer(&mut self, value: Option<i64>) -> Result<(), StorageError> {
-        self.plain_bytes += value.map_or(1, |value| encoded_value_bytes(number::encode(value).1)) as u64;
-        self.push_integer(value)
-    }
-
-    #[inline]
-    fn push_integer(&mut self, value: Option<i64>) -> Result<(), StorageError> {
-        let Values::Integers(values) = &mut self.values else { return Err(self.wrong_type("texts, and got a number")) };
-        values.push(value.unwrap_or(0));
-        self.end_row(value.is_some())
-    }
-
-    /// Appends a text; `None` is null. Errors in a column of numbers, or where the memory is used up.
-    #[inline]
-    pub fn append_text(&mut self, value: Value<'_>) -> Result<(), StorageError> {
-        let Values::Texts(texts) = &mut self.values else { return Err(self.wrong_type("numbers, and got a text")) };
-        let text = value.unwrap_or(&[]);
-        let more = texts.growth_for(text.len());
-        if more > 0 {
-            self.working.add(more)?;
-            texts.grow(more);
-        }
-        if !texts.push(text) {
-            let name = &self.spec.name;
-            let reason = format!("{UNIT_ROWS} texts of column {name} are longer than 4 GiB; shorter texts fit");
-            return Err(StorageError::Parameters(reason));
-        }
-        self.plain_bytes += encoded_value_bytes(text.len()) as u64;
+        self.plain_bytes += value.map_or(1, |bytes| encoded_value_bytes(bytes.len())) as u64;
         self.end_row(value.is_some())
     }
 
@@ -144,17 +119,18 @@ impl ColumnBuilder {
     }
 
     /// The column, with the rows that do not fill a unit as its last unit.
-    pub(super) fn finish(mut self) -> Result<Column, StorageError> {
+    fn finish(mut self) -> Result<Column, StorageError> {
         if self.validity.rows() > 0 {
             self.seal()?;
         }
         let chunks = self.sealer.chunks.finish();
         Ok(Column { spec: self.spec, units: self.units, chunks, taken: vec![self.sealer.taken] })
     }
+}
 
-    fn wrong_type(&self, what: &str) -> StorageError {
-        StorageError::Parameters(format!("column {} holds {what}", self.spec.name))
-    }
+#[cold]
+fn no_number(name: &str, bytes: &[u8]) -> StorageError {
+    StorageError::Parameters(format!("column {name} holds numbers, and {bytes:02x?} is none"))
 }
 
 /// Builds the columns of a table, or of a part of one.
@@ -169,8 +145,8 @@ impl TableBuilder {
     ///
     /// Takes the memory in which one unit is collected at once, and errors with [`StorageError::MemoryLimit`] where
     /// the budget has less. [`ColumnTable::forecast`] of a small table of the same kind says what a large one takes.
-    pub fn new(specs: &[ColumnSpec], rows: usize, budget: &Arc<Budget>) -> Result<TableBuilder, StorageError> {
-        let column = |spec: &ColumnSpec| ColumnBuilder::new(spec.clone(), rows, budget);
+    pub fn new(specs: &[dataset::Column], rows: usize, budget: &Arc<Budget>) -> Result<TableBuilder, StorageError> {
+        let column = |spec: &dataset::Column| ColumnBuilder::new(spec.clone(), rows, budget);
         Ok(TableBuilder { columns: specs.iter().map(column).collect::<Result<_, _>>()?, rows: 0 })
     }
 
@@ -197,13 +173,6 @@ impl TableBuilder {
     /// Appends all rows of a page, with the errors of [`append_row`](TableBuilder::append_row).
     pub fn append_page(&mut self, page: PageView<'_>) -> Result<(), StorageError> {
         page.rows().try_for_each(|row| self.append_row(row.columns()))
-    }
-
-    /// The builder of a column, for callers with the values of each column together. Panics beyond the last column.
-    ///
-    /// All columns must have got equally many values when the table is finished.
-    pub fn column(&mut self, index: usize) -> &mut ColumnBuilder {
-        &mut self.columns[index]
     }
 
     /// The table. Errors where the columns have not equally many rows, or where the memory is used up.

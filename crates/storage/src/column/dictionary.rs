@@ -1,4 +1,4 @@
-//! Dictionaries: the distinct values of a unit in order, so that a range of values is a range of codes.
+//! Dictionaries: the distinct values of a unit. Numbers are in order, so that a range of them is a range of codes.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -73,15 +73,16 @@ pub(super) fn codes_of_integers(values: &[i64], entries: &[i64]) -> Vec<u32> {
     values.iter().map(|value| numbers.get(value).copied().unwrap_or(0)).collect()
 }
 
-/// The distinct texts of the rows that have one, in order, and the code of each row; `None` where they are more than
-/// `entries_max`. A null row gets the code of the row before it: an entry of its own could cost a bit a row.
+/// The distinct texts of the rows that have one, in the order in which they come, and the code of each row; `None` where
+/// they are more than `entries_max`. A null row gets the code of the row before it: an entry of its own could cost a bit
+/// a row.
 pub(super) fn dictionary_of_texts(
     texts: &Texts,
     validity: &BitmapBuilder,
     entries_max: usize,
 ) -> Option<(Texts, Vec<u32>)> {
     let mut numbers: Numbers<&[u8]> = Numbers::default();
-    let mut entries: Vec<(&[u8], u32)> = Vec::new();
+    let mut entries: Vec<&[u8]> = Vec::new();
     let mut codes = Vec::with_capacity(texts.len());
     let has_nulls = validity.ones() < validity.rows();
     for (row, text) in texts.iter().enumerate() {
@@ -92,22 +93,18 @@ pub(super) fn dictionary_of_texts(
         let next = entries.len() as u32;
         let number = *numbers.entry(text).or_insert(next);
         if number == next {
-            entries.push((text, next));
+            entries.push(text);
             if entries.len() > entries_max {
                 return None;
             }
         }
         codes.push(number);
     }
-    entries.sort_unstable();
-    let mut ranks = vec![0; entries.len()];
-    let mut sorted = Texts::with_room(entries.len(), entries.iter().map(|(text, _)| text.len()).sum());
-    for (rank, (text, number)) in (0..).zip(&entries) {
-        sorted.push(text);
-        ranks[*number as usize] = rank;
+    let mut dictionary = Texts::with_room(entries.len(), entries.iter().map(|text| text.len()).sum());
+    for text in entries {
+        dictionary.push(text);
     }
-    codes.iter_mut().for_each(|code| *code = ranks[*code as usize]);
-    Some((sorted, codes))
+    Some((dictionary, codes))
 }
 
 /// Bytes of a dictionary of numbers.
@@ -116,9 +113,9 @@ pub(super) fn integers_bytes(entries: usize) -> usize {
 }
 
 /// Bytes that the dictionary needs while it is made, for this many rows, at most: a code a row, and for each entry its
-/// place in the hash table (at most 16/7 of the entries of 24 bytes), in the list to be sorted and in the ranks.
+/// place in the hash table (at most 16/7 of the entries of 24 bytes) and in a list.
 pub(super) fn making_bytes(rows: usize) -> usize {
-    rows * size_of::<u32>() + entries_max(rows) * (24 * 16 / 7 + 24 + 4) + texts_bytes(entries_max(rows), 0)
+    rows * size_of::<u32>() + entries_max(rows) * (24 * 16 / 7 + 16) + texts_bytes(entries_max(rows), 0)
 }
 
 #[cfg(test)]
@@ -139,14 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_in_the_order_of_the_values() {
+    fn codes_are_in_the_order_of_the_numbers_and_in_that_of_the_first_rows_of_texts() {
         let values = [5, i64::MIN, 5, i64::MAX, -1];
         let entries = distinct_integers(&values, 4).unwrap();
         assert_eq!(entries, [i64::MIN, -1, 5, i64::MAX]);
         assert_eq!(codes_of_integers(&values, &entries), [2, 0, 2, 3, 1]);
         let (entries, codes) = dictionary(&["b", "", "ba", "b", "a"], 4).unwrap();
-        assert_eq!(entries, texts(&["", "a", "b", "ba"]));
-        assert_eq!(codes, [2, 0, 3, 2, 1]);
+        assert_eq!(entries, texts(&["b", "", "ba", "a"]));
+        assert_eq!(codes, [0, 1, 2, 0, 3]);
     }
 
     #[test]
@@ -159,12 +156,12 @@ mod tests {
     #[test]
     fn texts_of_zeros_differ_by_their_length() {
         let (entries, codes) = dictionary(&["\0", "", "\0\0", "\0"], 4).unwrap();
-        assert_eq!((entries.len(), codes), (3, vec![1, 0, 2, 1]));
+        assert_eq!((entries.len(), codes), (3, vec![0, 1, 2, 0]));
     }
 
     #[test]
     fn nulls_take_no_entry_and_end_no_run() {
         let (entries, codes) = dictionary(&["-", "b", "-", "b", "a", "-"], 2).unwrap();
-        assert_eq!((entries, codes), (texts(&["a", "b"]), vec![1, 1, 1, 1, 0, 0]));
+        assert_eq!((entries, codes), (texts(&["b", "a"]), vec![0, 0, 0, 0, 1, 1]));
     }
 }

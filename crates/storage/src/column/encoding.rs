@@ -96,24 +96,6 @@ impl Encoding {
     }
 }
 
-impl fmt::Display for Encoding {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.name())?;
-        let Encoding::Coded { domain, layout } = self else { return Ok(()) };
-        match domain {
-            Domain::Number => {}
-            Domain::Frame { base } => write!(out, " from {base}")?,
-            Domain::Dictionary { entries } => write!(out, " of {entries}")?,
-        }
-        match layout {
-            CodeLayout::Planes { width: 1 } => out.write_str(", 1 bit"),
-            CodeLayout::Planes { width } => write!(out, ", {width} bits"),
-            CodeLayout::Runs { runs: 1 } => out.write_str(", 1 run"),
-            CodeLayout::Runs { runs } => write!(out, ", {runs} runs"),
-        }
-    }
-}
-
 impl fmt::Display for NullEncoding {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
@@ -209,31 +191,30 @@ mod tests {
         IntegerFacts { rows: ROWS, min, max, runs }
     }
 
-    fn chosen(facts: IntegerFacts, distinct: Option<usize>) -> String {
+    /// The name of the encoding, and its bits or its runs.
+    fn chosen(facts: IntegerFacts, distinct: Option<usize>) -> (&'static str, usize) {
         let (domain, layout) = facts.choose(distinct);
-        Encoding::Coded { domain, layout }.to_string()
+        let (CodeLayout::Planes { width: size } | CodeLayout::Runs { runs: size }) = layout;
+        (Encoding::Coded { domain, layout }.name(), size)
     }
 
     #[test]
     fn each_kind_of_data_gets_the_encoding_that_is_made_for_it() {
-        assert_eq!(chosen(facts(0, 99, ROWS), None), "bit-packing, 7 bits");
-        assert_eq!(chosen(facts(1_000_000, 1_000_099, ROWS), None), "frame of reference from 1000000, 7 bits");
-        assert_eq!(chosen(facts(-3, 0, ROWS), None), "frame of reference from -3, 2 bits");
-        assert_eq!(chosen(facts(0, 1 << 40, ROWS), Some(2)), "dictionary of 2, 1 bit");
-        assert_eq!(chosen(facts(5, 1000, 20), None), "run-length, 20 runs");
-        assert_eq!(chosen(facts(7, 7, 1), None), "run-length from 7, 1 run");
-        assert_eq!(chosen(facts(0, 0, 1), None), "run-length, 1 run");
-        assert_eq!(
-            chosen(facts(i64::MIN, i64::MAX, ROWS), None),
-            format!("frame of reference from {}, 64 bits", i64::MIN)
-        );
+        assert_eq!(chosen(facts(0, 99, ROWS), None), ("bit-packing", 7));
+        assert_eq!(chosen(facts(1_000_000, 1_000_099, ROWS), None), ("frame of reference", 7));
+        assert_eq!(chosen(facts(-3, 0, ROWS), None), ("frame of reference", 2));
+        assert_eq!(chosen(facts(0, 1 << 40, ROWS), Some(2)), ("dictionary", 1));
+        assert_eq!(chosen(facts(5, 1000, 20), None), ("run-length", 20));
+        assert_eq!(chosen(facts(7, 7, 1), None), ("run-length", 1));
+        assert_eq!(chosen(facts(0, 0, 1), None), ("run-length", 1));
+        assert_eq!(chosen(facts(i64::MIN, i64::MAX, ROWS), None), ("frame of reference", 64));
     }
 
     #[test]
     fn runs_that_are_smaller_than_planes_but_slower_to_scan_are_not_chosen() {
         let runs = planes_bytes(ROWS, 7) / RUN_WEIGHT;
-        assert_eq!(chosen(facts(0, 99, runs), None), "bit-packing, 7 bits");
-        assert_eq!(chosen(facts(0, 99, runs - 1), None), format!("run-length, {} runs", runs - 1));
+        assert_eq!(chosen(facts(0, 99, runs), None), ("bit-packing", 7));
+        assert_eq!(chosen(facts(0, 99, runs - 1), None), ("run-length", runs - 1));
     }
 
     #[test]

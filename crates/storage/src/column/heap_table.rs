@@ -7,7 +7,6 @@ use std::thread;
 use super::budget::Budget;
 use super::builder::TableBuilder;
 use super::table::ColumnTable;
-use super::value::ColumnSpec;
 use crate::error::StorageError;
 use crate::heap::scan::Window;
 use crate::heap::table::HeapTable;
@@ -22,7 +21,7 @@ impl ColumnTable {
     pub fn of_heap<A: PageAccess + Sync>(
         access: &A,
         table: &HeapTable,
-        specs: &[ColumnSpec],
+        specs: &[dataset::Column],
         threads: usize,
         budget: &Arc<Budget>,
     ) -> Result<ColumnTable, StorageError> {
@@ -42,7 +41,7 @@ fn part_of_heap<A: PageAccess>(
     access: &A,
     table: &HeapTable,
     pages: Range<u32>,
-    specs: &[ColumnSpec],
+    specs: &[dataset::Column],
     budget: &Arc<Budget>,
 ) -> Result<ColumnTable, StorageError> {
     let share = f64::from(pages.end - pages.start) / f64::from(table.pages().max(1));
@@ -66,29 +65,29 @@ fn page_ranges(pages: u32, threads: usize) -> impl Iterator<Item = Range<u32>> {
 mod tests {
     use super::*;
     use crate::catalog::table::TableSpec;
-    use crate::column::{Datum, Kernel, Question, Scan, ZoneMaps};
+    use crate::column::tests::reading::Datum;
+    use crate::column::{Kernel, Question, Scan, ZoneMaps};
     use crate::exec::question::{Comparison, Operator};
     use crate::exec::{full_scan, question};
-    use crate::memory_pages::MemoryPages;
     use crate::page::number;
     use crate::page::row::Value;
-    use dataset::DataSet;
+    use crate::tests::memory_pages::MemoryPages;
     use dataset::customers::SCHEMA;
+    use dataset::{ColumnType, DataSet};
 
     const ROWS: u64 = 5000;
 
     fn customers(threads: usize) -> (MemoryPages, HeapTable, ColumnTable) {
         let (memory, heap) = MemoryPages::with_table(&TableSpec::new("customers", DataSet::customers(ROWS, 1)), 0);
-        let specs: Vec<ColumnSpec> = SCHEMA.iter().map(ColumnSpec::from).collect();
         let budget = Arc::new(Budget::new(1 << 30));
-        let columns = ColumnTable::of_heap(&memory, &heap, &specs, threads, &budget).unwrap();
+        let columns = ColumnTable::of_heap(&memory, &heap, &SCHEMA, threads, &budget).unwrap();
         (memory, heap, columns)
     }
 
-    fn datum<'a>(spec: &ColumnSpec, value: Value<'a>) -> Datum<'a> {
-        match (value, spec.value_type) {
+    fn datum<'a>(spec: &dataset::Column, value: Value<'a>) -> Datum<'a> {
+        match (value, spec.kind) {
             (None, _) => Datum::Null,
-            (Some(text), super::super::ValueType::Text) => Datum::Text(text),
+            (Some(text), ColumnType::Text) => Datum::Text(text),
             (Some(bytes), _) => Datum::Integer(number::decode(bytes).unwrap()),
         }
     }
@@ -102,7 +101,7 @@ mod tests {
             for page in 0..heap.pages() {
                 let page = memory.get(heap.page(page)).unwrap();
                 for row in PageView::verified(&page).rows() {
-                    for (index, (spec, value)) in columns.specs().zip(row.columns()).enumerate() {
+                    for (index, (spec, value)) in SCHEMA.iter().zip(row.columns()).enumerate() {
                         assert_eq!(columns.value(index, number), Some(datum(spec, value)), "{number} {spec:?}");
                     }
                     number += 1;
@@ -126,8 +125,8 @@ mod tests {
                 let asked = question::Question { comparison, counted };
                 let expected = full_scan::full_scan(&memory, &heap, 0..heap.pages(), &asked).unwrap();
                 for zone_maps in [ZoneMaps::On, ZoneMaps::Off] {
-                    let scan = Scan { kernel: Kernel::best(), zone_maps, threads: 2 };
-                    let found = columns.scan(&Question::from(&asked), scan).unwrap();
+                    let scan = Scan { kernel: Kernel::best(), zone_maps };
+                    let found = columns.with_workers(2, |all| all.scan(&Question::from(&asked), scan)).unwrap();
                     assert_eq!((found.rows, found.count), (expected.rows, expected.count), "{asked:?} {zone_maps:?}");
                 }
             }

@@ -25,19 +25,19 @@ mod runs;
 mod scan;
 mod seal;
 mod table;
+#[cfg(test)]
+mod tests;
 mod texts;
 mod unit;
-mod value;
 mod worker_pool;
 
 pub use budget::Budget;
-pub use builder::{ColumnBuilder, TableBuilder};
+pub use builder::TableBuilder;
 pub use encoding::{CodeLayout, Domain, Encoding, NullEncoding, RUN_WEIGHT};
 pub use kernel::Kernel;
 pub use line::{LINE_BYTES, LINE_ROWS, Line, UNIT_ROWS};
-pub use predicate::{Predicate, ValueRange};
+pub use predicate::ValueRange;
 pub use scan::{Question, Scan, Scanned, ZoneMaps};
 pub use table::{ColumnSummary, ColumnTable, EncodingShare, Forecast};
 pub use unit::Unit;
-pub use value::{ColumnSpec, Datum, ValueType};
 pub use worker_pool::WorkerPool;

@@ -1,4 +1,4 @@
-//! Codes as bit planes: packing them and reading single ones.
+//! Codes as bit planes, and how they are packed.
 
 use super::line::{LINE_ROWS, Line};
 
@@ -43,13 +43,6 @@ impl<'a> Planes<'a> {
     /// The planes of the groups from `group` on.
     pub(super) fn from(&self, group: usize) -> Planes<'a> {
         Planes { lines: &self.lines[group * self.width..], width: self.width }
-    }
-
-    /// The code of a row. Panics beyond the last group.
-    pub(super) fn code(&self, row: usize) -> u64 {
-        let lines = self.group(row / LINE_ROWS);
-        let (byte, bit) = (row % LINE_ROWS / 8, row % 8);
-        lines.iter().enumerate().fold(0, |code, (plane, line)| code | u64::from(line[byte] >> bit & 1) << plane)
     }
 }
 
@@ -98,6 +91,15 @@ mod tests {
     use super::*;
     use measure::random::mix;
     use proptest::prelude::*;
+
+    impl Planes<'_> {
+        /// The code of a row. Panics beyond the last group.
+        pub(in crate::column) fn code(&self, row: usize) -> u64 {
+            let lines = self.group(row / LINE_ROWS);
+            let (byte, bit) = (row % LINE_ROWS / 8, row % 8);
+            lines.iter().enumerate().fold(0, |code, (plane, line)| code | u64::from(line[byte] >> bit & 1) << plane)
+        }
+    }
 
     #[test]
     fn a_square_is_turned_bit_by_bit() {

@@ -40,11 +40,6 @@ impl Runs {
         self.len() * RUN_BYTES
     }
 
-    /// The code of a row. Panics beyond the last one.
-    pub(super) fn code(&self, row: usize) -> u64 {
-        self.codes[self.ends.partition_point(|end| *end as usize <= row)]
-    }
-
     /// How many rows pass the filter and are in both masks.
     pub(super) fn count(&self, filter: &Filter, masks: [Mask<'_>; 2]) -> u64 {
         let mut start = 0;
@@ -63,6 +58,13 @@ impl Runs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Runs {
+        /// The code of a row. Panics beyond the last one.
+        pub(in crate::column) fn code(&self, row: usize) -> u64 {
+            self.codes[self.ends.partition_point(|end| *end as usize <= row)]
+        }
+    }
 
     #[test]
     fn a_code_that_comes_back_later_is_a_run_of_its_own() {

@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 
 use super::kernel::{Kernel, Mask};
-use super::predicate::{Predicate, ValueRange};
+use super::predicate::ValueRange;
 use super::table::{Column, ColumnTable};
 use super::unit::{Found, Unit};
 use crate::error::StorageError;
@@ -11,12 +11,12 @@ use crate::exec::question;
 use crate::exec::question::Operator;
 
 /// COUNT of a column, with or without a predicate.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
     /// The column whose values are counted, from 0.
     pub counted: usize,
-    /// Which rows: those whose value in this column, from 0, passes. `None` is all rows.
-    pub predicate: Option<(usize, Predicate)>,
+    /// Which rows: those whose number in this column, from 0, passes. `None` is all rows.
+    pub predicate: Option<(usize, ValueRange)>,
 }
 
 /// The question that all access paths are asked, whose columns are counted from 1.
@@ -33,7 +33,7 @@ impl From<&question::Question> for Question {
                 Operator::LessOrEqual => ValueRange::at_most(constant),
                 Operator::Equal => ValueRange::equal(constant),
             };
-            (index(comparison.column), Predicate::Integers(range))
+            (index(comparison.column), range)
         };
         Question { counted: index(asked.counted), predicate: asked.comparison.map(predicate) }
     }
@@ -55,8 +55,6 @@ pub struct Scan {
     pub kernel: Kernel,
     /// Whether units may be skipped.
     pub zone_maps: ZoneMaps,
-    /// How many threads, the calling one among them; at least 1. More than there are units make no difference.
-    pub threads: usize,
 }
 
 /// What a scan found.
@@ -87,48 +85,26 @@ impl AddAssign for Scanned {
     }
 }
 
-impl ColumnTable {
-    /// Answers the question. Units are handed out one by one to the threads, which are started for this scan alone;
-    /// [`with_workers`](ColumnTable::with_workers) keeps them for several.
-    ///
-    /// Errors where a column is not there, or the predicate is about another type than its column's, or where there is
-    /// no thread or no such kernel on this processor.
-    pub fn scan(&self, question: &Question, scan: Scan) -> Result<Scanned, StorageError> {
-        let threads = if question.predicate.is_some() { scan.threads.min(self.units()) } else { scan.threads.min(1) };
-        self.with_starting_workers(threads, |workers| workers.scan(question, scan))
-    }
-
-    /// Answers the question for one unit, from 0: for callers that hand out the units themselves, to threads that they
-    /// keep. Errors as [`scan`](ColumnTable::scan), and beyond the last unit.
-    pub fn scan_unit(&self, question: &Question, scan: Scan, unit: usize) -> Result<Scanned, StorageError> {
-        if unit >= self.units() {
-            let reason = format!("the table has {} units and no unit {unit}", self.units());
-            return Err(StorageError::Parameters(reason));
-        }
-        Plan::new(self, question, scan)?.add(Scanned::default(), unit)
-    }
-}
-
 /// A question whose columns are found.
 pub(super) struct Plan<'a> {
     counted: &'a Column,
-    asked: Option<(&'a Column, &'a Predicate)>,
+    asked: Option<(&'a Column, ValueRange)>,
     /// Whether the predicate is about the counted column itself.
     is_same: bool,
     scan: Scan,
 }
 
 impl<'a> Plan<'a> {
-    pub(super) fn new(table: &'a ColumnTable, question: &'a Question, scan: Scan) -> Result<Plan<'a>, StorageError> {
-        if !scan.kernel.is_available() || scan.threads == 0 {
-            let reason = format!("this processor has no {} kernel, or no thread was given", scan.kernel.name());
+    pub(super) fn new(table: &'a ColumnTable, question: &Question, scan: Scan) -> Result<Plan<'a>, StorageError> {
+        if !scan.kernel.is_available() {
+            let reason = format!("this processor has no {} kernel", scan.kernel.name());
             return Err(StorageError::Parameters(reason));
         }
-        let asked = match &question.predicate {
-            Some((column, predicate)) => Some((table.column(*column)?, predicate)),
+        let asked = match question.predicate {
+            Some((column, predicate)) => Some((table.column(column)?, predicate)),
             None => None,
         };
-        let is_same = question.predicate.as_ref().is_some_and(|(column, _)| *column == question.counted);
+        let is_same = question.predicate.is_some_and(|(column, _)| column == question.counted);
         Ok(Plan { counted: table.column(question.counted)?, asked, is_same, scan })
     }
 
@@ -153,24 +129,25 @@ impl<'a> Plan<'a> {
     }
 
     /// The answer of the zone map, where it has one.
-    fn skipped(&self, unit: &Unit, predicate: &Predicate, not_null: u64) -> Option<u64> {
+    fn skipped(&self, unit: &Unit, predicate: ValueRange, not_null: u64) -> Option<u64> {
         if self.scan.zone_maps == ZoneMaps::Off {
             return None;
         }
-        match unit.zone.as_ref()?.verdict(predicate)? {
+        let (min, max) = unit.zone?;
+        match predicate.verdict(min, max)? {
             false => Some(0),
             true if unit.nulls == 0 || self.is_same => Some(not_null),
             true => None,
         }
     }
 
-    fn read(&self, column: &Column, unit: &Unit, predicate: &Predicate, counted: &Unit) -> Result<Found, StorageError> {
+    fn read(&self, column: &Column, unit: &Unit, predicate: ValueRange, counted: &Unit) -> Result<Found, StorageError> {
         // A column's own nulls are in its own mask already.
         let mask = if self.is_same { Some(Mask::all()) } else { counted.mask(&self.counted.chunks) };
         let Some(mask) = mask else { return Ok(Found::default()) };
         let mut found = unit.count(&column.chunks, self.scan.kernel, predicate, mask).ok_or_else(|| {
             let name = &column.spec.name;
-            StorageError::Parameters(format!("column {name} and the constant it is compared with are of two types"))
+            StorageError::Parameters(format!("column {name} holds texts, and numbers are compared"))
         })?;
         if !self.is_same {
             found.bytes += counted.mask_bytes();

@@ -9,9 +9,9 @@ use super::line::{LINE_BYTES, LINE_ROWS, UNIT_ROWS};
 use super::planes::{groups_of, pack};
 use super::runs::{RUN_BYTES, Runs};
 use super::texts::Texts;
-use super::unit::{Codes, Content, Meaning, Unit, Validity, Zone};
-use super::value::ValueType;
+use super::unit::{Codes, Content, Meaning, Unit, Validity};
 use crate::error::StorageError;
+use dataset::ColumnType;
 
 /// The first memory of a unit's texts, in bytes a row; it grows by half where texts are longer.
 pub(super) const TEXT_BYTES_A_ROW: usize = 16;
@@ -53,7 +53,7 @@ impl Sealer {
             _ => (Meaning::Distance(0), self.codes(layout, values.len(), |row| values[row] as u64)?),
         };
         self.taken.add(meaning.bytes())?;
-        self.unit(rows, Content::Coded { meaning, codes }, Some(Zone::Integers(facts.min, facts.max)))
+        self.unit(rows, Content::Coded { meaning, codes }, Some((facts.min, facts.max)))
     }
 
     /// A unit of texts. Rows that are null hold any text that occurs, or an empty one.
@@ -61,11 +61,6 @@ impl Sealer {
         if rows.validity.ones() == 0 {
             return self.nothing(rows);
         }
-        let there = texts.iter().enumerate().filter(|(row, _)| rows.validity.is_set(*row)).map(|(_, text)| text);
-        let (min, max) = there.fold((None, None), |(min, max): (Option<&[u8]>, Option<&[u8]>), text| {
-            (Some(min.map_or(text, |min| min.min(text))), Some(max.map_or(text, |max| max.max(text))))
-        });
-        let zone = min.zip(max).map(|(min, max)| Zone::Texts(min.into(), max.into()));
         let content = match dictionary_of_texts(texts, rows.validity, entries_max(texts.len())) {
             Some((entries, ranks)) if entries.bytes() < texts.bytes() => {
                 let layout = choose_layout(ranks.len(), entries.len(), runs_of(&ranks));
@@ -78,14 +73,14 @@ impl Sealer {
                 Content::Texts(texts.tight())
             }
         };
-        self.unit(rows, content, zone)
+        self.unit(rows, content, None)
     }
 
     fn nothing(&mut self, rows: &Collected<'_>) -> Result<Unit, StorageError> {
         self.unit(rows, Content::Nothing, None)
     }
 
-    fn unit(&mut self, rows: &Collected<'_>, content: Content, zone: Option<Zone>) -> Result<Unit, StorageError> {
+    fn unit(&mut self, rows: &Collected<'_>, content: Content, zone: Option<(i64, i64)>) -> Result<Unit, StorageError> {
         let (count, ones) = (rows.validity.rows(), rows.validity.ones());
         let validity = match ones {
             0 => Validity::None,
@@ -149,11 +144,11 @@ fn runs_of(codes: &[u32]) -> usize {
 }
 
 /// Bytes in which a builder collects one unit of `rows` rows, whose texts are `text_bytes` long together, and seals it.
-pub(super) fn collecting_bytes(value_type: ValueType, rows: usize, text_bytes: usize) -> usize {
+pub(super) fn collecting_bytes(kind: ColumnType, rows: usize, text_bytes: usize) -> usize {
     let rows = rows.min(UNIT_ROWS);
-    let values = match value_type {
-        ValueType::Text => rows * size_of::<u32>() + (rows * TEXT_BYTES_A_ROW).max(text_bytes / 2 * 3),
-        ValueType::Number | ValueType::Unsigned | ValueType::Decimal => rows * size_of::<i64>(),
+    let values = match kind {
+        ColumnType::Text => rows * size_of::<u32>() + (rows * TEXT_BYTES_A_ROW).max(text_bytes / 2 * 3),
+        ColumnType::Number | ColumnType::Date => rows * size_of::<i64>(),
     };
     values + rows.div_ceil(LINE_ROWS) * LINE_BYTES
 }

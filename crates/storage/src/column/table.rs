@@ -9,13 +9,12 @@ use super::encoding::Encoding;
 use super::encoding::NullEncoding;
 use super::seal::{collecting_bytes, sealing_bytes};
 use super::unit::Unit;
-use super::value::{ColumnSpec, Datum};
 use crate::error::StorageError;
 
 /// A column: its units and the memory that they lie in.
 #[derive(Debug)]
 pub(super) struct Column {
-    pub(super) spec: ColumnSpec,
+    pub(super) spec: dataset::Column,
     pub(super) units: Vec<Unit>,
     pub(super) chunks: Vec<Chunk>,
     /// What its builders took from their budget; given back with the column.
@@ -25,9 +24,9 @@ pub(super) struct Column {
 /// A table in memory, column by column. All columns are cut into units at the same rows.
 #[derive(Debug)]
 pub struct ColumnTable {
-    columns: Vec<Column>,
+    pub(super) columns: Vec<Column>,
     /// The first row of each unit, and behind the last unit the number of rows.
-    starts: Vec<u64>,
+    pub(super) starts: Vec<u64>,
 }
 
 /// How a column came out.
@@ -148,16 +147,6 @@ impl ColumnTable {
         self.starts.len() - 1
     }
 
-    /// The columns.
-    pub fn specs(&self) -> impl ExactSizeIterator<Item = &ColumnSpec> {
-        self.columns.iter().map(|column| &column.spec)
-    }
-
-    /// The units of a column, in order; none for a column that is not there.
-    pub fn units_of(&self, column: usize) -> &[Unit] {
-        self.columns.get(column).map_or(&[], |column| &column.units)
-    }
-
     /// Bytes that the table takes from the system: all units, and the room that is left in their chunks.
     pub fn bytes(&self) -> u64 {
         self.columns.iter().map(Column::bytes).sum()
@@ -179,7 +168,7 @@ impl ColumnTable {
         let collecting = |column: &Column| {
             let plain: u64 = column.units.iter().map(Unit::plain_bytes).sum();
             let text_bytes = plain as f64 / here as f64 * unit_rows as f64;
-            collecting_bytes(column.spec.value_type, unit_rows, text_bytes as usize)
+            collecting_bytes(column.spec.kind, unit_rows, text_bytes as usize)
         };
         let column_bytes = |column: &Column| {
             let plain = column.units.iter().map(Unit::plain_memory).sum();
@@ -191,14 +180,6 @@ impl ColumnTable {
             table_bytes: self.columns.iter().map(column_bytes).sum(),
             building_bytes: building as u64,
         })
-    }
-
-    /// The value of a column in a row, both counted from 0; `None` beyond the last.
-    pub fn value(&self, column: usize, row: u64) -> Option<Datum<'_>> {
-        let column = self.columns.get(column)?;
-        let index = self.starts.partition_point(|start| *start <= row).checked_sub(1)?;
-        let unit = column.units.get(index)?;
-        Some(unit.value(&column.chunks, (row - self.starts[index]) as usize))
     }
 
     pub(super) fn column(&self, index: usize) -> Result<&Column, StorageError> {
@@ -228,7 +209,7 @@ impl Column {
             }
         }
         ColumnSummary {
-            name: self.spec.name.clone(),
+            name: self.spec.name.to_string(),
             encodings,
             bytes: self.units.iter().map(Unit::bytes).sum(),
             plain_bytes: self.units.iter().map(Unit::plain_bytes).sum(),

@@ -1,15 +1,13 @@
 //! A unit: half a million rows of one column, encoded.
 
-use super::bitmap;
 use super::chunk::{Chunk, Place};
 use super::encoding::{CodeLayout, Domain, Encoding, NullEncoding};
 use super::filter::Filter;
 use super::kernel::{self, Groups, Kernel, Mask};
 use super::planes::Planes;
-use super::predicate::Predicate;
+use super::predicate::ValueRange;
 use super::runs::Runs;
 use super::texts::Texts;
-use super::value::Datum;
 
 /// Rows of one column, encoded.
 #[derive(Debug)]
@@ -18,7 +16,8 @@ pub struct Unit {
     pub(super) nulls: usize,
     pub(super) validity: Validity,
     pub(super) content: Content,
-    pub(super) zone: Option<Zone>,
+    /// The least and the greatest number; `None` for texts, and where there is none.
+    pub(super) zone: Option<(i64, i64)>,
     pub(super) plain_bytes: u64,
 }
 
@@ -45,7 +44,7 @@ pub(super) enum Meaning {
     Distance(i64),
     /// The rank in a dictionary of numbers.
     Integer(Box<[i64]>),
-    /// The rank in a dictionary of texts.
+    /// The number of an entry of a dictionary of texts.
     Text(Texts),
 }
 
@@ -54,24 +53,6 @@ pub(super) enum Meaning {
 pub(super) enum Codes {
     Planes { place: Place, width: usize },
     Runs(Runs),
-}
-
-/// The least and the greatest value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Zone {
-    Integers(i64, i64),
-    Texts(Box<[u8]>, Box<[u8]>),
-}
-
-impl Zone {
-    /// Whether all, or none, of the values pass; `None` where some may. `None` for a predicate of another type.
-    pub(super) fn verdict(&self, predicate: &Predicate) -> Option<bool> {
-        match (self, predicate) {
-            (Zone::Integers(min, max), Predicate::Integers(range)) => range.verdict(min, max),
-            (Zone::Texts(min, max), Predicate::Texts(range)) => range.verdict(&**min, &**max),
-            _ => None,
-        }
-    }
 }
 
 /// What was found in a unit, and how many bytes were looked at.
@@ -171,19 +152,19 @@ impl Unit {
     /// How many rows pass `predicate`, have a value here, and are in `counted`.
     ///
     /// Nothing is concluded from the least and the greatest value: the codes of all rows are read. `None` where the
-    /// predicate is about another type.
+    /// values are texts.
     pub(super) fn count(
         &self,
         chunks: &[Chunk],
         kernel: Kernel,
-        predicate: &Predicate,
+        predicate: ValueRange,
         counted: Mask<'_>,
     ) -> Option<Found> {
         let Some(mask) = self.mask(chunks) else { return Some(Found::default()) };
         let masks = [mask, counted];
         let (count, bytes) = match &self.content {
             Content::Nothing => (0, 0),
-            Content::Texts(texts) => (count_texts(texts, predicate, masks)?, self.plain_memory()),
+            Content::Texts(_) => return None,
             Content::Coded { meaning, codes: Codes::Runs(runs) } => {
                 (runs.count(&meaning.filter(predicate, u64::MAX)?, masks), self.plain_memory())
             }
@@ -195,22 +176,6 @@ impl Unit {
             }
         };
         Some(Found { count, bytes: bytes + self.mask_bytes() })
-    }
-
-    /// The value of a row. Panics beyond the last one.
-    pub(super) fn value<'a>(&'a self, chunks: &'a [Chunk], row: usize) -> Datum<'a> {
-        assert!(row < self.rows, "row {row} of {}", self.rows);
-        let is_there = match &self.validity {
-            Validity::All => true,
-            Validity::None => false,
-            Validity::Bitmap(place) => bitmap::is_set(place.of(chunks), row),
-        };
-        match &self.content {
-            _ if !is_there => Datum::Null,
-            Content::Nothing => Datum::Null,
-            Content::Texts(texts) => Datum::Text(texts.get(row)),
-            Content::Coded { meaning, codes } => meaning.value(codes.code(chunks, row)),
-        }
     }
 }
 
@@ -233,25 +198,12 @@ impl Meaning {
         }
     }
 
-    fn value(&self, code: u64) -> Datum<'_> {
+    /// The predicate in codes; `None` where they stand for texts.
+    fn filter(&self, predicate: ValueRange, code_max: u64) -> Option<Filter> {
         match self {
-            Meaning::Distance(base) => Datum::Integer((*base as u64).wrapping_add(code) as i64),
-            Meaning::Integer(entries) => Datum::Integer(entries[code as usize]),
-            Meaning::Text(entries) => Datum::Text(entries.get(code as usize)),
-        }
-    }
-
-    /// The predicate in codes; `None` where it is about another type.
-    fn filter(&self, predicate: &Predicate, code_max: u64) -> Option<Filter> {
-        match (self, predicate) {
-            (Meaning::Distance(base), Predicate::Integers(range)) => Some(range.filter_of_distances(*base, code_max)),
-            (Meaning::Integer(entries), Predicate::Integers(range)) => {
-                Some(range.filter_of_ranks(entries.len(), |rank| &entries[rank]))
-            }
-            (Meaning::Text(entries), Predicate::Texts(range)) => {
-                Some(range.filter_of_ranks(entries.len(), |rank| entries.get(rank)))
-            }
-            _ => None,
+            Meaning::Distance(base) => Some(predicate.filter_of_distances(*base, code_max)),
+            Meaning::Integer(entries) => Some(predicate.filter_of_ranks(entries)),
+            Meaning::Text(_) => None,
         }
     }
 }
@@ -263,18 +215,4 @@ impl Codes {
             Codes::Runs(runs) => CodeLayout::Runs { runs: runs.len() },
         }
     }
-
-    fn code(&self, chunks: &[Chunk], row: usize) -> u64 {
-        match self {
-            Codes::Planes { place, width } => Planes::new(place.of(chunks), *width).code(row),
-            Codes::Runs(runs) => runs.code(row),
-        }
-    }
-}
-
-/// How many texts pass and are in both masks: each is compared.
-fn count_texts(texts: &Texts, predicate: &Predicate, masks: [Mask<'_>; 2]) -> Option<u64> {
-    let Predicate::Texts(range) = predicate else { return None };
-    let passing = texts.iter().enumerate().filter(|(_, text)| range.passes(*text));
-    Some(passing.map(|(row, _)| bitmap::count_between(masks, row, row + 1)).sum())
 }

@@ -60,15 +60,6 @@ impl ColumnTable {
     ///
     /// With one thread, or none, nothing is started.
     pub fn with_workers<R>(&self, threads: usize, work: impl FnOnce(&WorkerPool<'_>) -> R) -> R {
-        self.with_starting_workers(threads, |workers| {
-            workers.gather();
-            work(workers)
-        })
-    }
-
-    /// As [`with_workers`](ColumnTable::with_workers), but `work` begins at once: a single scan is over before a thread
-    /// that is slow to start.
-    pub(super) fn with_starting_workers<R>(&self, threads: usize, work: impl FnOnce(&WorkerPool<'_>) -> R) -> R {
         let workers = WorkerPool { table: self, threads, board: Board::default() };
         let cpus = if threads > 1 { beside_this_thread() } else { Vec::new() };
         thread::scope(|scope| {
@@ -83,6 +74,7 @@ impl ColumnTable {
             }
             // The threads are sent home even where `work` panics: the scope would wait for them for ever.
             let _home = SendHome(&workers.board);
+            workers.gather();
             work(workers)
         })
     }
@@ -94,7 +86,9 @@ impl WorkerPool<'_> {
         self.threads
     }
 
-    /// Answers a question as [`ColumnTable::scan`] does; how many threads `scan` names does not matter.
+    /// Answers the question. Units are handed out one by one to the threads.
+    ///
+    /// Errors where a column is not there or the predicate is about texts, and without the kernel on this processor.
     pub fn scan(&self, question: &Question, scan: Scan) -> Result<Scanned, StorageError> {
         let plan = Plan::new(self.table, question, scan)?;
         let units = self.table.units();
@@ -102,7 +96,7 @@ impl WorkerPool<'_> {
         if self.threads <= 1 || units <= 1 || question.predicate.is_none() {
             return (0..units).try_fold(Scanned::default(), |sum, unit| plan.add(sum, unit));
         }
-        let job = Arc::new(Job::new(question.clone(), scan, units));
+        let job = Arc::new(Job::new(*question, scan, units));
         self.board.announce(&job);
         job.take_part(&plan);
         job.result()

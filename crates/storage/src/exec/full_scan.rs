@@ -38,7 +38,7 @@ mod tests {
     use super::*;
     use crate::catalog::table::TableSpec;
     use crate::exec::question::{Comparison, Operator};
-    use crate::memory_pages::MemoryPages;
+    use crate::tests::memory_pages::MemoryPages;
     use dataset::DataSet;
 
     #[test]

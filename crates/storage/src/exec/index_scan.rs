@@ -86,11 +86,11 @@ impl RowSink for Count {
 mod tests {
     use super::*;
     use crate::btree::{BulkSettings, KeyKind, TreePlace};
-    use crate::memory_pages::{FewFrames, MemoryPages, TABLE, UNDO};
     use crate::page::access::PageUpdate;
     use crate::page::id::{PAGE_SIZE, PageId, RowId};
     use crate::page::row::Value;
     use crate::page::{PageKind, PageMut, row};
+    use crate::tests::memory_pages::{FewFrames, MemoryPages, TABLE, UNDO};
     use measure::random::SplitMix64;
     use proptest::collection::vec;
     use proptest::prelude::*;
@@ -182,10 +182,10 @@ mod tests {
             let (access, tree, places) = indexed(&rows, &keys);
             let result = count_by_index(&access, &tree, &whole(2, LOOK_AHEAD)).unwrap();
             assert_eq!((result.rows, result.values), (3000, 2000));
-            assert_eq!(Some(result.table_gets), tree.clustering_factor());
+            assert_eq!(result.table_gets, tree.built().clustering_factor);
             let blocks = u64::from(places[2999].page.number) + 1;
             assert!((step == 1) == (result.table_gets == blocks), "step {step}: {}", result.table_gets);
-            assert_eq!(result.index_gets, u64::from(tree.leaves()) + 1);
+            assert_eq!(result.index_gets, u64::from(tree.built().leaves) + 1);
         }
     }
 
@@ -209,7 +209,7 @@ mod tests {
         let keys: Vec<i64> = (0..3000).collect();
         for leaf in 1..3 {
             let (access, tree, _) = indexed(&plain_rows(3000), &keys);
-            assert!(tree.leaves() > 3);
+            assert!(tree.built().leaves > 3);
             access.get_mut(PageId { segment: UNDO, number: leaf }).unwrap().fill(0);
             let message = count_by_index(&access, &tree, &whole(2, LOOK_AHEAD)).unwrap_err().to_string();
             assert!(message.contains(&format!("test.index: page {leaf} is damaged")), "{message}");
@@ -218,8 +218,11 @@ mod tests {
 
     #[test]
     fn an_entry_that_leads_to_no_row_is_an_error_that_names_it() {
-        let (access, mut tree, places) = indexed(&plain_rows(100), &(0..100).collect::<Vec<i64>>());
-        tree.insert(&access, Key::Number(50), RowId { slot: 999, ..places[0] }).unwrap();
+        let (access, _, places) = indexed(&plain_rows(100), &(0..100).collect::<Vec<i64>>());
+        let settings = BulkSettings { keys: KeyKind::Number, fill_percent: 100, segment: UNDO };
+        let place = TreePlace { segment: UNDO, table: TABLE, name: "test.index".into() };
+        let astray = RowId { slot: 999, ..places[0] };
+        let tree = BTree::create_from(&access, place, settings, |add| add(Key::Number(50), astray)).unwrap();
         let message = count_by_index(&access, &tree, &whole(1, 4)).unwrap_err().to_string();
         assert!(message.contains("an index leads to page 0 of segment 4, which has no row 999"), "{message}");
         drop(access.get(places[0].page).unwrap());

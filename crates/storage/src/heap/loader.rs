@@ -19,8 +19,12 @@ use crate::error::StorageError;
 use crate::page::id::{PAGE_SIZE, PageId, SegmentId};
 use crate::page::{Damage, PageBytes, PageKind, PageMut, PageView};
 
-/// Makes sure that `directory` holds the table of `spec`, loading it when it is absent, when its parameters differ,
-/// or when its file is not whole; a table that is there is reused.
+/// Makes sure that `directory` holds the table of `spec`, loading it when it or its file is absent, or when its
+/// parameters differ; a table that is there is reused.
+///
+/// Errors with [`StorageError::BadPage`] when its file is not as long as it should be, or when its first or last page
+/// is damaged: a page between them that is damaged is the same error when it is read. What a disk has spoilt is never
+/// replaced without a word; [`forget`] makes room for a new load.
 ///
 /// `progress` hears how many bytes of the file are written, from the calling thread. Raising `stop` ends the load
 /// with [`StorageError::Stopped`] within one write a writer, and nothing is left of it.
@@ -36,7 +40,7 @@ pub fn load(
     let mut manifest = Manifest::read(directory)?;
     if let Some(table) = manifest.table(&spec.name)
         && table.spec == *spec
-        && check_file(directory, table).is_ok()
+        && is_there(directory, table)?
     {
         return Ok(table.clone());
     }
@@ -54,20 +58,6 @@ pub fn load(
     Ok(table)
 }
 
-/// The table of this name, its file checked as far as one look goes: length, first page and last page.
-///
-/// Errors with [`StorageError::BadFile`] when there is no such table or its file is not whole, with
-/// [`StorageError::BadPage`] when a page is damaged.
-pub fn open(directory: &Path, name: &str) -> Result<TableInfo, StorageError> {
-    let manifest = Manifest::read(directory)?;
-    let Some(table) = manifest.table(name) else {
-        let reason = format!("it holds no table {name}; load it first");
-        return Err(StorageError::BadFile { file: directory.into(), reason });
-    };
-    check_file(directory, table)?;
-    Ok(table.clone())
-}
-
 /// Removes a table; an absent one is no error.
 pub fn forget(directory: &Path, name: &str) -> Result<(), StorageError> {
     if !directory.exists() {
@@ -75,16 +65,6 @@ pub fn forget(directory: &Path, name: &str) -> Result<(), StorageError> {
     }
     let _lock = DirectoryLock::take(directory)?;
     Manifest::read(directory)?.remove_table(directory, name)
-}
-
-/// Verifies every page of a table. Errors name the first bad one.
-pub fn verify(
-    directory: &Path,
-    table: &TableInfo,
-    progress: &mut dyn FnMut(u64),
-    stop: &AtomicBool,
-) -> Result<(), StorageError> {
-    table.data_file(directory).open()?.check_all(verify_page, progress, stop)
 }
 
 /// Verifies the pages of one data file, as a buffer pool wants it: the page's number counts, and the segment is the one
@@ -97,10 +77,12 @@ fn verify_page(bytes: &PageBytes, page: PageId) -> Result<(), Damage> {
     PageView::verify(bytes, page).map(drop)
 }
 
-fn check_file(directory: &Path, table: &TableInfo) -> Result<(), StorageError> {
+/// Whether the table has its file, which is checked as far as one look goes: length, first page and last page.
+fn is_there(directory: &Path, table: &TableInfo) -> Result<bool, StorageError> {
     let file = table.data_file(directory);
-    let open = file.open()?;
-    [0, table.pages.saturating_sub(1)].into_iter().try_for_each(|number| open.check(number, verify_page))
+    let Some(open) = file.open()? else { return Ok(false) };
+    [0, table.pages.saturating_sub(1)].into_iter().try_for_each(|number| open.check(number, verify_page))?;
+    Ok(true)
 }
 
 /// Writes the data file and puts it on the disk.
@@ -144,10 +126,9 @@ mod tests {
     use super::*;
     use crate::catalog::manifest::MANIFEST_FILE;
     use crate::catalog::segment_file::segment_file;
+    use crate::tests::stored_files::{change_byte, cut, first_bad_page};
     use dataset::uniform::RowShape;
     use dataset::{DataSet, Value};
-    use std::fs::File;
-    use std::os::unix::fs::FileExt;
 
     fn spec(row_length: u32, columns: u32) -> TableSpec {
         TableSpec::new(
@@ -165,8 +146,10 @@ mod tests {
         load(directory, spec, &mut |_| (), &AtomicBool::new(false))
     }
 
-    fn verified(directory: &Path, table: &TableInfo) -> Result<(), StorageError> {
-        verify(directory, table, &mut |_| (), &AtomicBool::new(false))
+    /// Whether the table is the only one of its name, and all its pages are good.
+    fn verified(directory: &Path, table: &TableInfo) {
+        assert_eq!(Manifest::read(directory).unwrap().table(&table.spec.name), Some(table));
+        assert_eq!(first_bad_page(&table.path(directory), verifier(SegmentId(table.segment))), Ok(()));
     }
 
     /// A directory with one table, whose file was then spoilt.
@@ -177,24 +160,16 @@ mod tests {
         (directory, table)
     }
 
-    fn change_byte(path: &Path, at: u64) {
-        let file = File::options().read(true).write(true).open(path).unwrap();
-        let mut byte = [0];
-        file.read_exact_at(&mut byte, at).unwrap();
-        file.write_all_at(&[byte[0] ^ 4], at).unwrap();
-    }
-
     #[test]
     fn several_tables_stand_in_one_directory_and_every_page_of_them_is_good() {
         let directory = tempfile::tempdir().unwrap();
         let specs = [spec(2500, 25), spec(250, 5), spec(25, 1)];
         let tables: Vec<TableInfo> = specs.iter().map(|spec| loaded(directory.path(), spec).unwrap()).collect();
         for (table, spec) in tables.iter().zip(&specs) {
-            assert_eq!(open(directory.path(), &spec.name).unwrap(), *table);
-            verified(directory.path(), table).unwrap();
+            assert_eq!(table.spec, *spec);
+            verified(directory.path(), table);
         }
         assert_eq!(tables[1].rows, (3 << 20) / 250);
-        assert!(open(directory.path(), "absent").unwrap_err().to_string().contains("no table absent"));
     }
 
     #[test]
@@ -219,8 +194,8 @@ mod tests {
         assert_eq!((again.unwrap(), written), (first.clone(), 0));
         let other = TableSpec { data: DataSet { seed: 2, ..first.spec.data.clone() }, ..first.spec.clone() };
         let second = loaded(directory.path(), &other).unwrap();
-        assert_eq!(open(directory.path(), &first.spec.name).unwrap().spec.data.seed, 2);
-        verified(directory.path(), &second).unwrap();
+        assert_eq!(second.spec.data.seed, 2);
+        verified(directory.path(), &second);
         assert_eq!(Manifest::read(directory.path()).unwrap().tables.len(), 1);
     }
 
@@ -232,7 +207,7 @@ mod tests {
         fs::write(&leftover, [7; 100_000]).unwrap();
         fs::write(&foreign, "not ours").unwrap();
         let table = loaded(directory.path(), &spec(250, 5)).unwrap();
-        verified(directory.path(), &table).unwrap();
+        verified(directory.path(), &table);
         assert!(foreign.exists(), "another program's file was removed");
     }
 
@@ -248,24 +223,43 @@ mod tests {
     }
 
     #[test]
-    fn a_truncated_or_flipped_file_is_refused_with_its_name_and_page() {
-        let (directory, table) = spoilt(|path| File::options().write(true).open(path).unwrap().set_len(8192).unwrap());
-        let message = open(directory.path(), &table.spec.name).unwrap_err().to_string();
-        assert!(message.contains("segment-00000.pages: it is 8192 bytes long"), "{message}");
-        let (directory, table) = spoilt(|path| change_byte(path, 5 * PAGE_SIZE as u64 + 8000));
-        let message = verified(directory.path(), &table).unwrap_err().to_string();
-        assert!(message.contains("segment-00000.pages: page 5 is damaged (its checksum"), "{message}");
+    fn a_table_whose_file_is_cut_or_damaged_is_an_error_and_never_replaced_without_a_word() {
+        type Spoil<'a> = (&'a dyn Fn(&Path, &TableInfo), &'a str);
+        let last = |table: &TableInfo| u64::from(table.pages - 1) * PAGE_SIZE as u64;
+        let spoils: [Spoil<'_>; 5] = [
+            (&|path, _| cut(path, 8192), "page 1 is damaged (the file is 8192 bytes long and should be"),
+            (&|path, _| cut(path, 0), "page 0 is damaged (the file is 0 bytes long"),
+            (&|path, table| cut(path, last(table) + 2 * PAGE_SIZE as u64), "bytes long and should be"),
+            (&|path, _| change_byte(path, 100), "page 0 is damaged (its checksum"),
+            (&|path, table| change_byte(path, last(table) + 100), "is damaged (its checksum"),
+        ];
+        for (spoil, reason) in spoils {
+            let directory = tempfile::tempdir().unwrap();
+            let table = loaded(directory.path(), &spec(250, 5)).unwrap();
+            let path = table.path(directory.path());
+            spoil(&path, &table);
+            let spoilt = fs::read(&path).unwrap();
+            let error = loaded(directory.path(), &table.spec).unwrap_err();
+            assert!(matches!(error, StorageError::BadPage { .. }) && error.to_string().contains(reason), "{error}");
+            assert!(error.to_string().contains("segment-00000.pages"), "{error}");
+            assert_eq!(fs::read(&path).unwrap(), spoilt, "it was replaced");
+            forget(directory.path(), &table.spec.name).unwrap();
+            assert!(!path.exists());
+            verified(directory.path(), &loaded(directory.path(), &table.spec).unwrap());
+        }
     }
 
     #[test]
-    fn a_damaged_table_is_loaded_again_and_not_used() {
-        let (directory, table) = spoilt(|path| change_byte(path, 100));
-        assert!(matches!(open(directory.path(), &table.spec.name), Err(StorageError::BadPage { .. })));
-        let again = loaded(directory.path(), &table.spec).unwrap();
-        verified(directory.path(), &again).unwrap();
-        forget(directory.path(), &table.spec.name).unwrap();
-        assert!(open(directory.path(), &table.spec.name).is_err());
-        assert!(!again.path(directory.path()).exists());
+    fn a_table_whose_file_was_removed_is_loaded_again() {
+        let (directory, table) = spoilt(|path| fs::remove_file(path).unwrap());
+        verified(directory.path(), &loaded(directory.path(), &table.spec).unwrap());
+    }
+
+    #[test]
+    fn a_flipped_bit_in_the_middle_is_named_with_its_page() {
+        let (directory, table) = spoilt(|path| change_byte(path, 5 * PAGE_SIZE as u64 + 8000));
+        let (page, reason) = first_bad_page(&table.path(directory.path()), verifier(SegmentId(0))).unwrap_err();
+        assert!(page == 5 && reason.contains("its checksum"), "page {page}: {reason}");
     }
 
     #[test]

@@ -187,7 +187,7 @@ fn fold_row(row: RowView<'_>, touch: Touch) -> u64 {
 mod tests {
     use super::*;
     use crate::catalog::table::TableSpec;
-    use crate::memory_pages::{FewFrames, MemoryPages};
+    use crate::tests::memory_pages::{FewFrames, MemoryPages};
     use dataset::DataSet;
     use dataset::uniform::RowShape;
     use std::sync::atomic::Ordering;

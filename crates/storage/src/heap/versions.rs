@@ -294,8 +294,8 @@ mod tests {
     use crate::catalog::table::TableSpec;
     use crate::heap::scan::{Fetch, Scan, fetch_by_rowid, scan};
     use crate::heap::table::HeapTable;
-    use crate::memory_pages::{MemoryPages, UNDO};
     use crate::page::walk::Touch;
+    use crate::tests::memory_pages::{MemoryPages, UNDO};
     use dataset::DataSet;
     use dataset::uniform::RowShape;
     use measure::random::SplitMix64;

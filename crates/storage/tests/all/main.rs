@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests fail by panicking and print what they skip")]
 
-mod columns;
 mod damaged;
 mod formats;
 mod full_disk;

@@ -8,7 +8,7 @@ use dataset::customers::SCHEMA;
 use measure::Metric;
 use storage::StorageError;
 use storage::catalog::TableSpec;
-use storage::column::{Budget, ColumnSpec, ColumnTable, Kernel, Question, Scan, Scanned, UNIT_ROWS, ZoneMaps};
+use storage::column::{Budget, ColumnTable, Kernel, Question, Scan, Scanned, UNIT_ROWS, ZoneMaps};
 use sys::time::Clock;
 
 use super::generated::GeneratedPages;
@@ -37,9 +37,8 @@ pub(super) fn forecast(spec: &TableSpec, builders: usize, stop: &AtomicBool) -> 
 }
 
 fn built(spec: &TableSpec, builders: usize, limit: u64, stop: &AtomicBool) -> Result<ColumnTable, StorageError> {
-    let specs: Vec<ColumnSpec> = SCHEMA.iter().map(ColumnSpec::from).collect();
     let rows = GeneratedPages::new(spec, stop)?;
-    ColumnTable::of_heap(&rows, &rows.table(), &specs, builders.max(1), &Arc::new(Budget::new(limit)))
+    ColumnTable::of_heap(&rows, &rows.table(), &SCHEMA, builders.max(1), &Arc::new(Budget::new(limit)))
 }
 
 impl ColumnStore {
@@ -76,7 +75,7 @@ impl ColumnStore {
     pub(super) fn scan(&self, pass: &StorePass, clock: &Clock) -> Result<ScanCost, StorageError> {
         let zone_maps = if pass.zone_maps { ZoneMaps::On } else { ZoneMaps::Off };
         let threads = pass.threads.max(1);
-        let scan = Scan { kernel: pass.kernel.unwrap_or(self.kernel), zone_maps, threads };
+        let scan = Scan { kernel: pass.kernel.unwrap_or(self.kernel), zone_maps };
         let question = Question::from(&question(pass.asked));
         self.table.with_workers(threads, |workers| {
             // The first scan wakes the workers.

@@ -89,8 +89,9 @@ impl RowStore {
         let mut metrics = store::blocks(self.table.pages().into()).to_vec();
         if let Some((_, tree)) = &self.index {
             let factor = "table-block changes met when the index is walked in key order";
-            metrics.extend(tree.clustering_factor().map(|changes| schema::CLUSTERING_FACTOR.count(factor, changes)));
-            metrics.push(schema::LEAF_BLOCKS.count("leaves of the index", tree.leaves().into()));
+            let built = tree.built();
+            metrics.push(schema::CLUSTERING_FACTOR.count(factor, built.clustering_factor));
+            metrics.push(schema::LEAF_BLOCKS.count("leaves of the index", built.leaves.into()));
         }
         Ok(metrics)
     }

@@ -192,7 +192,8 @@ impl JoinEngine {
         let rows = loader::verifier(SegmentId(table.segment));
         let nodes = stored::verifier(SegmentId(index.segment));
         let table_segment = pool.add_segment(of_table, table.pages, move |bytes, page| rows(bytes, page.number))?;
-        let index_segment = pool.add_segment(of_index, index.pages, move |bytes, page| nodes(bytes, page.number))?;
+        let index_segment =
+            pool.add_segment(of_index, index.built.pages, move |bytes, page| nodes(bytes, page.number))?;
         let (table, tree) = (HeapTable::new(table, table_segment), index.tree(index_segment, table_segment));
         Ok(Opened { pool, table, tree, meters, clock, buffered })
     }
@@ -293,7 +294,7 @@ impl JoinEngine {
             fill_percent: FILL_PERCENT,
         };
         let index = self.load_index(&table, &index, stop)?;
-        let blocks = [table.pages.into(), index.pages.into()];
+        let blocks = [table.pages.into(), index.built.pages.into()];
         self.prepared = Some(Prepared { rows: table.rows, table, index });
         Ok(blocks)
     }
