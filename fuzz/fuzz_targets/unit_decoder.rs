@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 
 use dataset::ColumnType;
 use libfuzzer_sys::fuzz_target;
+use measure::words::Word;
 use storage::page::number;
 use storage::unit::Level;
 use unit::{Blocks, Cell, Rows, Subject, judge, legitimise};
@@ -20,7 +21,7 @@ static SUBJECTS: OnceLock<Vec<Subject>> = OnceLock::new();
 
 fuzz_target!(|input: &[u8]| {
     let [chosen, cut, rest @ ..] = input else { return };
-    let subjects = SUBJECTS.get_or_init(|| Level::ALL.map(|level| Subject::new(&rows(), level)).into());
+    let subjects = SUBJECTS.get_or_init(|| Level::all().map(|level| Subject::new(&rows(), level)).collect());
     let subject = &subjects[usize::from(*chosen) % subjects.len()];
     let kept = subject.unit.len() * usize::from(*cut) / 255;
     let mut bytes = [&subject.unit[..kept], rest].concat();

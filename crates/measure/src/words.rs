@@ -8,6 +8,11 @@ pub trait Word: Copy + PartialEq + Send + Sync + 'static {
     /// Every choice with its word and one line of help, in the order in which they are listed.
     const ALL: &'static [(Self, &'static str, &'static str)];
 
+    /// Every choice, in that order.
+    fn all() -> impl Iterator<Item = Self> + Clone {
+        Self::ALL.iter().map(|(choice, ..)| *choice)
+    }
+
     /// The word.
     fn word(self) -> &'static str {
         Self::ALL.iter().find(|(choice, ..)| *choice == self).map_or("", |(_, word, _)| word)

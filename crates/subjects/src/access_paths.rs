@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use measure::schema::Spec;
-use measure::words::Word;
 use measure::{Metric, Nanos, Parameters};
 use sys::counters::Tally;
 use sys::valgrind::Simulated;
+
+pub use storage::unit::Level;
 
 use crate::error::SubjectError;
 use crate::opening::Progress;
@@ -36,11 +37,6 @@ measure::words! {
 }
 
 impl AccessPath {
-    /// All of them.
-    pub fn all() -> impl Iterator<Item = AccessPath> {
-        AccessPath::ALL.iter().map(|(path, ..)| *path)
-    }
-
     /// Whether it compares the key of an index, and therefore no other column.
     pub fn is_index(self) -> bool {
         use AccessPath::{BitmapScan, IndexBadClustering, IndexGoodClustering, IndexOnlyScan};
@@ -75,8 +71,8 @@ pub struct AccessSettings {
     pub asked: Asked,
     /// Paths that are wanted; empty: all that the subject has.
     pub paths: Vec<AccessPath>,
-    /// How hard columnar units are compressed: a name that the subject knows.
-    pub level: String,
+    /// How hard columnar units are compressed.
+    pub level: Level,
     /// Whether units of columns may be answered from their least and greatest value.
     pub zone_maps: bool,
     /// Threads that make the table; `None`: as many as are worth it.

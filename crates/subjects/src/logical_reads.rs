@@ -304,7 +304,7 @@ pub enum ColdRead {
 pub const RANGE_BLOCKS: u32 = 128;
 
 /// What a run asks of each subject, known before one is opened.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Asked {
     /// Where tables lie that stay for the next run.
     pub directory: PathBuf,
@@ -322,6 +322,13 @@ pub struct Asked {
     pub seed: u64,
     /// Whether tables that are there are loaded again.
     pub reload: bool,
+}
+
+impl Asked {
+    /// The largest percentage of rows that changes.
+    pub fn changed_rows_max(&self) -> u32 {
+        self.changed_rows.iter().copied().max().unwrap_or(0)
+    }
 }
 
 /// A subject that has tables of any shape, and counts its logical reads.

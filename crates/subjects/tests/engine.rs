@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use subjects::LogicalReads;
-use subjects::engine::{Engine, EngineSettings};
-use subjects::logical_reads::{Access, Cell, Cost, Pass, Population, Snapshot, Table, TableFacts, Touch};
+use subjects::engine::Engine;
+use subjects::logical_reads::{Access, Asked, Cell, Cost, Pass, Population, Snapshot, Table, TableFacts, Touch};
 use subjects::logical_reads::{Counts, VersionCounts};
 use sys::time::Clock;
 
@@ -30,9 +30,9 @@ fn engine(directory: &Path, changed_rows_max: u32) -> Engine {
 }
 
 fn stoppable(directory: &Path, changed_rows_max: u32, stop: Arc<AtomicBool>) -> Engine {
-    let settings =
-        EngineSettings { directory: directory.into(), cells: vec![CELL], changed_rows_max, seed: 3, reload: false };
-    Engine::new(settings, Clock::calibrate(), stop).unwrap()
+    let (directory, changed_rows) = (directory.into(), vec![changed_rows_max]);
+    let asked = Asked { directory, cells: vec![CELL], changed_rows, seed: 3, ..Asked::default() };
+    Engine::new(asked, Clock::calibrate(), stop).unwrap()
 }
 
 fn folder() -> tempfile::TempDir {

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use subjects::LogicalReads;
-use subjects::engine::{Engine, EngineSettings};
-use subjects::logical_reads::{Cell, ColdRead, Population, Table};
+use subjects::engine::Engine;
+use subjects::logical_reads::{Asked, Cell, ColdRead, Population, Table};
 use sys::process::process_io;
 use sys::time::Clock;
 
@@ -15,14 +15,8 @@ const CELL: Cell = Cell { row_length: 250, columns: 5, payload: 2 << 20 };
 #[test]
 fn what_the_pool_reads_is_what_the_kernel_fetched() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let settings = EngineSettings {
-        directory: folder.path().into(),
-        cells: vec![CELL],
-        changed_rows_max: 0,
-        seed: 3,
-        reload: false,
-    };
-    let mut engine = Engine::new(settings, Clock::calibrate(), Arc::default()).unwrap();
+    let asked = Asked { directory: folder.path().into(), cells: vec![CELL], seed: 3, ..Asked::default() };
+    let mut engine = Engine::new(asked, Clock::calibrate(), Arc::default()).unwrap();
     let facts = engine.prepare(&Table::Made(CELL), &mut |_, _| ()).unwrap();
     if engine.read_cold(ColdRead::SingleBlocks, 1).unwrap().is_err() {
         println!("skipped: the file system of the build refuses direct I/O");

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use measure::schema::scan;
-use subjects::access_paths::{AccessPath, AccessSettings, Asked, Counting, ScanPass, Watch};
+use subjects::access_paths::{AccessPath, AccessSettings, Asked, Counting, Level, ScanPass, Watch};
 use subjects::{AccessPaths, Environment, Opening, Places};
 use sys::time::Clock;
 
@@ -31,7 +31,7 @@ fn open(word: &str, asked: Asked) -> Box<dyn AccessPaths> {
         seed: 1,
         asked,
         paths: Vec::new(),
-        level: "query-low".into(),
+        level: Level::QueryLow,
         zone_maps: false,
         builders: Some(1),
         memory: None,

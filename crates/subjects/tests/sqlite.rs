@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use rusqlite::Connection;
-use subjects::access_paths::{AccessPath, AccessSettings, Asked as Question, ScanPass, Watch};
+use subjects::access_paths::{AccessPath, AccessSettings, Asked as Question, Level, ScanPass, Watch};
 use subjects::logical_reads::{Access, Asked, Cell, ColdRead, Pass, Population, Table, Touch, TouchAxis};
 use subjects::{AccessPaths, Environment, LogicalReads, Opening, Places, SubjectError};
 use sys::time::Clock;
@@ -260,7 +260,7 @@ fn settings(rows: u64, question: Question) -> AccessSettings {
         seed: 1,
         asked: question,
         paths: Vec::new(),
-        level: "query-low".into(),
+        level: Level::QueryLow,
         zone_maps: true,
         builders: Some(1),
         memory: Some(1 << 30),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use measure::Nanos;
 use subjects::AccessPaths;
-use subjects::access_paths::{AccessPath, AccessSettings, Asked, ScanCost, ScanPass, Watch};
+use subjects::access_paths::{AccessPath, AccessSettings, Asked, Level, ScanCost, ScanPass, Watch};
 use subjects::engine::access_paths::AccessEngine;
 use sys::time::Clock;
 
@@ -51,7 +51,7 @@ pub(crate) fn access_engine(rows: u64, paths: &[AccessPath], clock: Clock) -> Re
         seed: SEED,
         asked: Asked::AllPass,
         paths: paths.to_vec(),
-        level: "query-low".into(),
+        level: Level::QueryLow,
         zone_maps: false,
         builders: Some(builders),
         memory: None,

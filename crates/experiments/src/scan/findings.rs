@@ -3,6 +3,7 @@
 use measure::quantity::{format_nanos, three_digits, whole_mebibytes};
 use measure::schema::scan::{self as schema, PER_ROW};
 use measure::sentence::capital;
+use measure::words::Word;
 use measure::{Finding, Unit};
 use subjects::access_paths::AccessPath;
 

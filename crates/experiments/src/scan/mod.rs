@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use measure::Finding;
 use measure::quantity::whole_mebibytes;
+use measure::words::Word;
 use serde_json::json;
 use subjects::access_paths::{AccessPath, AccessPaths, Counting, MemoryNeed, PathOffer};
 use subjects::{Environment, Opener};

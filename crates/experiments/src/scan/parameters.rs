@@ -4,7 +4,7 @@ use measure::quantity::Size;
 use measure::schema::scan;
 use serde::{Deserialize, Serialize};
 use subjects::Places;
-use subjects::access_paths::{AccessPath, AccessSettings, Asked, Watch};
+use subjects::access_paths::{AccessPath, AccessSettings, Asked, Level, Watch};
 
 use crate::error::ExperimentError;
 
@@ -36,8 +36,8 @@ pub struct ScanParameters {
     pub threads: Vec<usize>,
     /// Whether units of columns may be answered from their least and greatest value.
     pub zone_maps: bool,
-    /// How hard columnar units are compressed: `query-low`, `query-high`, `archive-low` or `archive-high`.
-    pub level: String,
+    /// How hard columnar units are compressed.
+    pub level: Level,
     /// Samples of a case.
     pub repeat: usize,
     /// Memory that the run may take; `None`: 95 % of what is free.
@@ -55,7 +55,7 @@ impl Default for ScanParameters {
             question: Asked::AllPass,
             threads: vec![1],
             zone_maps: true,
-            level: "query-low".into(),
+            level: Level::QueryLow,
             repeat: 7,
             memory: None,
             seed: 1,
@@ -94,7 +94,7 @@ impl ScanParameters {
             seed: self.seed,
             asked: self.question,
             paths: self.path.clone(),
-            level: self.level.clone(),
+            level: self.level,
             zone_maps: self.zone_maps,
             builders: None,
             memory,

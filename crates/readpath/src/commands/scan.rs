@@ -9,7 +9,7 @@ use experiments::counters::ValgrindRun;
 use experiments::journal::NullJournal;
 use experiments::scan::{self, CountedChild, ScanParameters};
 use subjects::Environment;
-use subjects::access_paths::{AccessPath, Asked};
+use subjects::access_paths::{AccessPath, Asked, Level};
 
 use super::measure::measure;
 use super::subjects::{SubjectArguments, dry_run};
@@ -58,9 +58,9 @@ pub(super) struct Arguments {
     /// Read the codes of every unit of columns, also where its least and greatest value would answer
     #[arg(long, action = ArgAction::SetTrue)]
     no_zone_maps: bool,
-    /// How hard columnar units are compressed: query-low, query-high, archive-low, archive-high
-    #[arg(long, default_value_t = defaults().level)]
-    level: String,
+    /// How hard columnar units are compressed
+    #[arg(long, value_parser = word::<Level>(), default_value_t = defaults().level)]
+    level: Level,
     /// Samples of each case
     #[arg(long, default_value_t = defaults().repeat)]
     repeat: usize,
@@ -119,7 +119,7 @@ fn words_of(parameters: &ScanParameters) -> Vec<String> {
     let options = [
         ("--rows", parameters.rows().to_string()),
         ("--question", parameters.question.to_string()),
-        ("--level", parameters.level.clone()),
+        ("--level", parameters.level.to_string()),
         ("--seed", parameters.seed.to_string()),
     ];
     let words = options.into_iter().flat_map(|(name, value)| [name.to_string(), value]);
@@ -176,7 +176,7 @@ mod tests {
         let words = words_of(&counted);
         let child = parsed(words.iter().map(String::as_str).chain(["--on", "engine", "--path", "full-scan"]));
         assert_eq!((child.rows, child.question, child.zone_maps), (counted.rows, Asked::HalfPass, false));
-        assert_eq!((child.level.as_str(), child.seed, child.threads), (counted.level.as_str(), 7, vec![1]));
+        assert_eq!((child.level, child.seed, child.threads), (Level::ArchiveLow, 7, vec![1]));
         assert_eq!((child.path, child.on.is_engine_alone()), (vec![AccessPath::FullScan], true));
         assert!(child.rows < Some(9_000_000));
     }

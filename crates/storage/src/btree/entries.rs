@@ -78,7 +78,7 @@ impl Entries {
         let layout = shape.layout();
         PageMut::format(bytes, head.id, PageKind::Index);
         bytes[field::LEVEL] = head.level;
-        bytes[field::KEYS] = head.keys.code();
+        bytes[field::KEYS] = head.keys as u8;
         page::put(bytes, field::PREFIX, (shape.prefix as u16).to_le_bytes());
         page::put(bytes, field::LINK, head.link.to_le_bytes());
         bytes[field::RESERVED..field::BODY].fill(0);

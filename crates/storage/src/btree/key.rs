@@ -17,27 +17,20 @@ pub const KEY_BYTES_MAX: usize = 1000;
 /// Bytes of a number.
 pub const NUMBER_BYTES: usize = 8;
 
-/// What the keys of an index are; all of them are the same.
+/// What the keys of an index are, by the number that stands in its nodes; all of them are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[repr(u8)]
 pub enum KeyKind {
     /// Whole numbers of 64 bits.
-    Number,
+    Number = 1,
     /// Bytes, up to [`KEY_BYTES_MAX`] of them.
-    Text,
+    Text = 2,
 }
 
 impl KeyKind {
-    /// How a node page names the kind.
-    pub(crate) fn code(self) -> u8 {
-        match self {
-            KeyKind::Number => 1,
-            KeyKind::Text => 2,
-        }
-    }
-
     pub(crate) fn of_code(code: u8) -> Option<KeyKind> {
-        [KeyKind::Number, KeyKind::Text].into_iter().find(|kind| kind.code() == code)
+        [KeyKind::Number, KeyKind::Text].into_iter().find(|kind| *kind as u8 == code)
     }
 }
 

@@ -187,7 +187,7 @@ fn fold_row(row: RowView<'_>, touch: Touch) -> u64 {
 mod tests {
     use super::*;
     use crate::catalog::table::TableSpec;
-    use crate::tests::memory_pages::{FewFrames, MemoryPages};
+    use crate::tests::memory_pages::{FewFrames, MemoryPages, row_ids};
     use dataset::DataSet;
     use dataset::uniform::RowShape;
     use std::sync::atomic::Ordering;
@@ -217,7 +217,7 @@ mod tests {
         let (access, table) = table();
         for touch in TOUCHES {
             let scanned = full_scan(&access, &table, touch).unwrap();
-            let in_order = fetched(&access, table.row_ids(), touch);
+            let in_order = fetched(&access, row_ids(&table), touch);
             let at_random = fetched(&access, table.row_ids_in_random_order(9), touch);
             assert_eq!((scanned.rows, scanned.folded), (in_order.rows, in_order.folded), "{touch:?}");
             assert_eq!((scanned.rows, scanned.folded), (at_random.rows, at_random.folded), "{touch:?}");

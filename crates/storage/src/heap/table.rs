@@ -56,11 +56,6 @@ impl HeapTable {
         RowId { page: self.page((number / per_page) as u32), slot: (number % per_page) as u16 }
     }
 
-    /// The addresses of all rows in the order of loading.
-    pub fn row_ids(&self) -> impl Iterator<Item = RowId> + '_ {
-        (0..self.rows).map(|number| self.row_id(number))
-    }
-
     /// The addresses of all rows, each once, in an order that depends on the seed. Nothing is stored.
     pub fn row_ids_in_random_order(&self, seed: u64) -> impl Iterator<Item = RowId> + '_ {
         let order = Permutation::new(self.rows, &mut SplitMix64::new(seed));

@@ -295,7 +295,7 @@ mod tests {
     use crate::heap::scan::{Fetch, Scan, fetch_by_rowid, scan};
     use crate::heap::table::HeapTable;
     use crate::page::walk::Touch;
-    use crate::tests::memory_pages::{MemoryPages, UNDO};
+    use crate::tests::memory_pages::{MemoryPages, UNDO, row_ids};
     use dataset::DataSet;
     use dataset::uniform::RowShape;
     use measure::random::SplitMix64;
@@ -371,14 +371,14 @@ mod tests {
         assert_eq!(read(None), read(Some(changes.snapshot())));
         assert_ne!(read(None).folded, rebuilt.folded);
         let fetch = Fetch { touch: Touch::Column(2), look_ahead: 0, as_of: Some(before) };
-        let fetched = fetch_by_rowid(&access, table.row_ids(), &fetch).unwrap();
+        let fetched = fetch_by_rowid(&access, row_ids(&table), &fetch).unwrap();
         assert_eq!((fetched.rows, fetched.folded), (untouched.rows, untouched.folded));
     }
 
     #[test]
     fn undo_pages_are_pages_like_any_other() {
         let (access, table, changes) = memory(60);
-        changes.update(&access, table.row_ids(), |_, bytes| fill_values(bytes, b'q')).unwrap();
+        changes.update(&access, row_ids(&table), |_, bytes| fill_values(bytes, b'q')).unwrap();
         assert!(changes.undo_pages() > 1);
         for number in 0..changes.undo_pages() {
             let id = PageId { segment: UNDO, number };
@@ -406,7 +406,7 @@ mod tests {
     fn undo_without_room_is_an_error_and_every_snapshot_stays_readable() {
         let (access, table, changes) = memory(1);
         let before = rows_as_of(&access, &table, ChangeNumber(0));
-        assert!(changes.update(&access, table.row_ids(), |_, bytes| fill_values(bytes, b'z')).is_err());
+        assert!(changes.update(&access, row_ids(&table), |_, bytes| fill_values(bytes, b'z')).is_err());
         assert_eq!(rows_as_of(&access, &table, ChangeNumber(0)), before);
         assert_eq!(changes.snapshot(), ChangeNumber(1));
     }
@@ -436,7 +436,7 @@ mod tests {
     #[test]
     fn readers_beside_a_writer_never_see_half_a_change() {
         let (access, table, changes) = memory(3000);
-        let all = |letter: u8| changes.update(&access, table.row_ids(), |_, bytes| fill_values(bytes, letter)).unwrap();
+        let all = |letter: u8| changes.update(&access, row_ids(&table), |_, bytes| fill_values(bytes, letter)).unwrap();
         all(1);
         thread::scope(|scope| {
             for _ in 0..2 {

@@ -72,28 +72,21 @@ const NO_UNDO: u64 = u64::MAX;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChangeNumber(pub u64);
 
-/// What a page holds.
+/// What a page holds, by the number that stands in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum PageKind {
     /// Rows of a table.
-    Heap,
+    Heap = 1,
     /// Undo records; see [`crate::heap::versions`].
-    Undo,
+    Undo = 2,
     /// A node of an index, which is no slotted page; see [`crate::btree::node`].
-    Index,
+    Index = 3,
 }
 
 impl PageKind {
-    fn code(self) -> u8 {
-        match self {
-            PageKind::Heap => 1,
-            PageKind::Undo => 2,
-            PageKind::Index => 3,
-        }
-    }
-
     fn of_code(code: u8) -> Option<PageKind> {
-        [PageKind::Heap, PageKind::Undo, PageKind::Index].into_iter().find(|kind| kind.code() == code)
+        [PageKind::Heap, PageKind::Undo, PageKind::Index].into_iter().find(|kind| *kind as u8 == code)
     }
 
     /// Whether pages of this kind are a directory and rows.
@@ -306,7 +299,7 @@ impl<'a> PageMut<'a> {
         bytes[..field::DIRECTORY].fill(0);
         put(bytes, field::MAGIC, MAGIC);
         put(bytes, field::VERSION, FORMAT_VERSION.to_le_bytes());
-        put(bytes, field::KIND, [kind.code()]);
+        put(bytes, field::KIND, [kind as u8]);
         put(bytes, field::SEGMENT, id.segment.0.to_le_bytes());
         put(bytes, field::NUMBER, id.number.to_le_bytes());
         put(bytes, field::FREE_START, (field::DIRECTORY as u16).to_le_bytes());

@@ -126,19 +126,6 @@ fn walk_with(page: PageView<'_>, touch: Touch, ahead: &mut impl FetchAhead) -> W
     Walked { rows: u64::from(page.slots()), folded }
 }
 
-/// Begins to fetch the lines of a page that `touch` will want, at once: for a page that is walked much later, or
-/// after another page that is not walked. [`walk_ahead`] does better where it can be used.
-#[inline]
-pub fn prefetch_page(page: &PageBytes, touch: Touch) {
-    let lines = match touch {
-        Touch::Directory => 1,
-        Touch::Rows | Touch::Column(_) => PAGE_SIZE / LINE_BYTES,
-    };
-    for line in page.chunks_exact(LINE_BYTES).take(lines) {
-        prefetch(&line[0]);
-    }
-}
-
 /// What a walk of one page fetches of the next.
 pub(crate) trait FetchAhead {
     /// The walk reads the place `at`.

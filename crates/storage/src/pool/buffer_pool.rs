@@ -10,7 +10,7 @@ use super::replacement::{Admission, Replacement};
 use super::segment::{DataFile, Origin, Segment};
 use super::settings::PoolSettings;
 use super::wait::WaitTable;
-use super::word::{self, State, Verdict, Word};
+use super::word::{self, Verdict, Word};
 use crate::error::StorageError;
 use crate::page::id::{PageId, SegmentId};
 
@@ -94,12 +94,6 @@ impl Pool {
     /// What the pool was made with.
     pub fn settings(&self) -> &PoolSettings {
         &self.settings
-    }
-
-    /// How many pages of a segment are in the pool now. Looks at every word of it.
-    pub fn resident_pages(&self, segment: SegmentId) -> Result<u32, StorageError> {
-        let words = self.segment(segment)?.words();
-        Ok(words.iter().filter(|word| word.state() == State::Resident).count() as u32)
     }
 
     /// Takes every page of a segment out of the pool, those that were changed included: what stands on the disk is the

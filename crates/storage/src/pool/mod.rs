@@ -47,5 +47,5 @@ pub use frames::PageBytes;
 pub use gate::GateCounts;
 pub use pinned::{Pinned, PinnedMut};
 pub use segment::Verifier;
-pub use session::{Cursor, Session};
+pub use session::Session;
 pub use settings::{FRAMES_MIN, PoolSettings};

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::ahead::Ahead;
 use super::buffer_pool::Pool;
 use super::claim::Claim;
-use super::frames::PageBytes;
 use super::gate::{Gate, GateCounts};
 use super::pinned::{Pinned, PinnedMut};
 use super::replacement::Admission;
@@ -127,11 +126,6 @@ impl<'pool> Session<'pool> {
         self.gate.pinned_revisit();
     }
 
-    /// A place that keeps its last page pinned.
-    pub fn cursor(&self) -> Cursor<'_, 'pool> {
-        Cursor { session: self, held: None }
-    }
-
     /// What passed the gate in this session.
     pub fn counts(&self) -> GateCounts {
         self.gate.counts()
@@ -186,34 +180,5 @@ impl<'pool> Session<'pool> {
 impl Drop for Session<'_> {
     fn drop(&mut self) {
         self.pool.gates.close(&self.gate);
-    }
-}
-
-/// A place in a session that keeps its last page pinned: asking for the same page again is a *pinned revisit*, which
-/// costs a comparison and counts as no get. A join has one for its table and one for its index.
-pub struct Cursor<'session, 'pool> {
-    session: &'session Session<'pool>,
-    held: Option<(PageId, Pinned<'pool>)>,
-}
-
-impl Cursor<'_, '_> {
-    /// The bytes of a page: a pinned revisit when it is the last one, else a get after the last one was released.
-    /// Errors as [`Session::get`].
-    #[inline]
-    pub fn get(&mut self, page: PageId) -> Result<&PageBytes, StorageError> {
-        if self.held.as_ref().is_some_and(|(held, _)| *held == page) {
-            self.session.gate.pinned_revisit();
-        } else {
-            // First let go, then ask: a cursor never needs two frames, and never waits for a writer while it holds one.
-            self.held = None;
-            self.held = Some((page, self.session.get(page)?));
-        }
-        let (_, pinned) = self.held.as_ref().expect("it was there or has just been put there");
-        Ok(pinned)
-    }
-
-    /// Lets go of the page.
-    pub fn release(&mut self) {
-        self.held = None;
     }
 }

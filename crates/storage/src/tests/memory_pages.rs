@@ -12,7 +12,7 @@ use crate::heap::loader::build_page;
 use crate::heap::table::HeapTable;
 use crate::page::PageBytes;
 use crate::page::access::{PageAccess, PageUpdate, ReadAhead};
-use crate::page::id::{PAGE_SIZE, PageId, SegmentId};
+use crate::page::id::{PAGE_SIZE, PageId, RowId, SegmentId};
 
 /// The segment of the table of [`MemoryPages::with_table`].
 pub(crate) const TABLE: SegmentId = SegmentId(4);
@@ -93,6 +93,11 @@ impl PageUpdate for MemoryPages {
     fn create(&self, page: PageId) -> Result<Self::GuardMut<'_>, StorageError> {
         self.get_mut(page)
     }
+}
+
+/// The addresses of all rows in the order of loading.
+pub(crate) fn row_ids(table: &HeapTable) -> impl Iterator<Item = RowId> {
+    (0..table.rows()).map(|number| table.row_id(number))
 }
 
 /// Gives at most this many pages at a time.

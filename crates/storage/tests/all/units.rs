@@ -8,6 +8,7 @@ use dataset::ColumnType;
 use dataset::DataSet;
 use dataset::customers::SCHEMA;
 use measure::random::SplitMix64;
+use measure::words::Word;
 use proptest::prelude::*;
 use storage::catalog::{TableInfo, TableSpec};
 use storage::exec::count;
@@ -116,7 +117,7 @@ fn questions() -> Vec<Question> {
 
 #[test]
 fn units_of_every_level_answer_as_the_rows_do() {
-    for level in Level::ALL {
+    for level in Level::all() {
         // Archiving takes longest, and needs more rows for a second unit.
         let rows = u64::from(level.rows_per_unit()) + 1000;
         let (blocks, table) = Blocks::customers(rows);

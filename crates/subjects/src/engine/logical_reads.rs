@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -32,8 +31,8 @@ use super::pass;
 use crate::error::SubjectError;
 use crate::huge_pages;
 use crate::logical_reads::{
-    Access, Baseline, Cache, Cell, ColdRead, Cost, Counted, LogicalReads, Pass, Population, RANGE_BLOCKS, Snapshot,
-    Sources, Table, TableFacts,
+    Access, Asked, Baseline, Cache, Cell, ColdRead, Cost, Counted, LogicalReads, Pass, Population, RANGE_BLOCKS,
+    Snapshot, Sources, Table, TableFacts,
 };
 use crate::opening::Progress;
 use crate::progress::tenths;
@@ -61,25 +60,10 @@ const PAGES_AT_ONCE: u32 = 2048;
 /// Pages of one table that follow each other before those of the companion come, when both are interleaved.
 const BATCH_PAGES: usize = 64;
 
-/// What an engine is made for.
-#[derive(Clone, Debug)]
-pub struct EngineSettings {
-    /// The data directory; made where it is missing.
-    pub directory: PathBuf,
-    /// Every table that will be asked for.
-    pub cells: Vec<Cell>,
-    /// The largest percentage of rows that will be changed.
-    pub changed_rows_max: u32,
-    /// Picks random orders.
-    pub seed: u64,
-    /// Whether tables that are there are thrown away and loaded again.
-    pub reload: bool,
-}
-
 /// The engine with its pool.
 #[derive(Debug)]
 pub struct Engine {
-    settings: EngineSettings,
+    asked: Asked,
     clock: Clock,
     pool: Pool,
     undo: SegmentId,
@@ -111,11 +95,11 @@ pub fn check_cell(cell: &Cell, changed: bool) -> Result<(), SubjectError> {
 
 impl Engine {
     /// Maps the pool. Errors when there is not enough memory, or when a cell cannot be.
-    pub fn new(settings: EngineSettings, clock: Clock, stop: Arc<AtomicBool>) -> Result<Engine, SubjectError> {
+    pub fn new(asked: Asked, clock: Clock, stop: Arc<AtomicBool>) -> Result<Engine, SubjectError> {
         let mut pages = 0;
         let mut undo_pages = 0;
-        for cell in &settings.cells {
-            let undo = undo_pages_of(cell, settings.changed_rows_max);
+        for cell in &asked.cells {
+            let undo = undo_pages_of(cell, asked.changed_rows_max());
             let beside = undo.max(u64::from(spec(&companion(cell)).pages()?));
             pages = pages.max(u64::from(spec(cell).pages()?) + beside);
             undo_pages = undo_pages.max(undo);
@@ -125,16 +109,14 @@ impl Engine {
         if bytes > available {
             return Err(SubjectError::Memory { needed: bytes >> 20, available: available >> 20 });
         }
-        let pool = Pool::new(PoolSettings {
-            segments_max: 2 * settings.cells.len() + 1,
-            ..PoolSettings::new(bytes as usize)
-        })?;
+        let pool =
+            Pool::new(PoolSettings { segments_max: 2 * asked.cells.len() + 1, ..PoolSettings::new(bytes as usize) })?;
         let undo = pool.add_volatile_segment("undo", undo_pages.max(1) as u32)?;
         let changes = Changes::new(undo);
         let what = "every get of a random block";
         let findings = huge_pages::not_granted("The buffer pool", bytes, pool.huge_bytes(), what).into_iter().collect();
         let tables = HashMap::new();
-        Ok(Engine { settings, clock, pool, undo, changes, tables, current: None, stop, findings })
+        Ok(Engine { asked, clock, pool, undo, changes, tables, current: None, stop, findings })
     }
 
     /// The pool, for what it says about itself.
@@ -156,12 +138,12 @@ impl Engine {
         if let Some(opened) = self.tables.get(&spec.name) {
             return Ok(opened.clone());
         }
-        if self.settings.reload {
-            loader::forget(&self.settings.directory, &spec.name)?;
+        if self.asked.reload {
+            loader::forget(&self.asked.directory, &spec.name)?;
         }
         let bytes = u64::from(spec.pages()?) * PAGE_SIZE as u64;
-        let info = loader::load(&self.settings.directory, spec, &mut |written| progress(written, bytes), stop)?;
-        let path = info.path(&self.settings.directory);
+        let info = loader::load(&self.asked.directory, spec, &mut |written| progress(written, bytes), stop)?;
+        let path = info.path(&self.asked.directory);
         let target = direct_or_buffered(&path)?;
         let direct = target.caching() == Caching::Direct;
         // A page names the data file that it was written to; the pool has numbers of its own.
@@ -174,12 +156,12 @@ impl Engine {
 
     /// Checks that all missing tables fit on the disk, before the first is written.
     fn check_space(&self) -> Result<(), SubjectError> {
-        let directory = &self.settings.directory;
+        let directory = &self.asked.directory;
         let failed = |doing| move |error| StorageError::Io { file: directory.clone(), doing, error };
         fs::create_dir_all(directory).map_err(failed("creating"))?;
         let manifest = Manifest::read(directory)?;
         let mut needed = 0;
-        for spec in self.settings.cells.iter().map(spec) {
+        for spec in self.asked.cells.iter().map(spec) {
             if manifest.table(&spec.name).is_none_or(|table| table.spec != spec) {
                 needed += u64::from(spec.pages()?) * PAGE_SIZE as u64;
             }
@@ -207,7 +189,7 @@ impl Engine {
         let table = &self.current()?.table;
         let before = self.changes.snapshot();
         if percent > 0 {
-            let chosen = (0..table.rows()).filter(|row| is_chosen(*row, self.settings.seed, percent));
+            let chosen = (0..table.rows()).filter(|row| is_chosen(*row, self.asked.seed, percent));
             // The last byte of a row belongs to a value: the lengths stand before the values.
             let edit = |_, row: &mut [u8]| row.last_mut().into_iter().for_each(|byte| *byte ^= 1);
             self.changes.update(&self.pool.session(), chosen.map(|row| table.row_id(row)), edit)?;
@@ -222,7 +204,7 @@ impl Engine {
         let companion = self.open(&spec, &mut |_, _| (), stop)?.table;
         let order = |table: &HeapTable| -> Vec<PageId> {
             let (segment, pages) = (table.segment(), u64::from(table.pages()));
-            Permutation::new(pages, &mut SplitMix64::new(self.settings.seed))
+            Permutation::new(pages, &mut SplitMix64::new(self.asked.seed))
                 .into_numbers()
                 .map(|number| PageId { segment, number: number as u32 })
                 .collect()
@@ -247,7 +229,7 @@ impl Subject for Engine {
     fn description(&self) -> Parameters {
         Parameters::from_iter([
             ("kind".into(), json!(ENGINE)),
-            ("path".into(), json!(self.settings.directory.display().to_string())),
+            ("path".into(), json!(self.asked.directory.display().to_string())),
             ("pool_bytes".into(), json!(self.pool.settings().bytes as u64)),
             ("pool_huge_bytes".into(), json!(self.pool.huge_bytes())),
         ])
@@ -264,7 +246,7 @@ impl Subject for Engine {
 
 impl LogicalReads for Engine {
     fn tables(&mut self) -> Result<Vec<Table>, SubjectError> {
-        Ok(self.settings.cells.iter().copied().map(Table::Made).collect())
+        Ok(self.asked.cells.iter().copied().map(Table::Made).collect())
     }
 
     fn prepare(&mut self, table: &Table, progress: &mut Progress<'_>) -> Result<TableFacts, SubjectError> {
@@ -316,7 +298,7 @@ impl LogicalReads for Engine {
 
     fn read(&mut self, pass: &Pass) -> Result<Cost, SubjectError> {
         let table = &self.current()?.table;
-        Ok(pass::run(&self.pool, table, pass, &self.clock, self.settings.seed)?)
+        Ok(pass::run(&self.pool, table, pass, &self.clock, self.asked.seed)?)
     }
 
     fn read_cold(&mut self, how: ColdRead, blocks: u32) -> Result<Result<Vec<f64>, Absence>, SubjectError> {
@@ -339,7 +321,7 @@ impl LogicalReads for Engine {
         };
         match how {
             ColdRead::SingleBlocks => {
-                let order = Permutation::new(table.pages().into(), &mut SplitMix64::new(self.settings.seed));
+                let order = Permutation::new(table.pages().into(), &mut SplitMix64::new(self.asked.seed));
                 for number in order.into_numbers().take(blocks as usize) {
                     timed(1, &mut || session.get(table.page(number as u32)).map(drop))?;
                 }

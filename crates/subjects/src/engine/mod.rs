@@ -7,5 +7,5 @@ mod pass;
 mod place;
 
 pub(crate) use logical_reads::TABLE_SEED;
-pub use logical_reads::{Engine, EngineSettings, check_cell};
+pub use logical_reads::{Engine, check_cell};
 pub use place::EnginePlace;

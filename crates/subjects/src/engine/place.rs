@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::access_paths::AccessEngine;
-use super::logical_reads::{Engine, EngineSettings, check_cell};
+use super::logical_reads::{Engine, check_cell};
 use super::nested_loops::EngineLoops;
 use crate::access_paths::{self, AccessPaths, AccessSettings};
 use crate::logical_reads::{Access, Asked, LogicalReads};
@@ -30,20 +30,14 @@ impl Place for EnginePlace {
                           rowid or one-page.";
             return Err(Absence::new("absent-index", reason));
         }
-        let changed_rows_max = asked.changed_rows.iter().copied().max().unwrap_or(0);
         for cell in &asked.cells {
-            check_cell(cell, changed_rows_max > 0).map_err(|error| Absence::new("absent-engine", error.to_string()))?;
+            check_cell(cell, asked.changed_rows_max() > 0)
+                .map_err(|error| Absence::new("absent-engine", error.to_string()))?;
         }
-        let settings = EngineSettings {
-            directory: asked.directory.clone(),
-            cells: asked.cells.clone(),
-            changed_rows_max,
-            seed: asked.seed,
-            reload: asked.reload,
-        };
+        let asked = asked.clone();
         Ok(Box::new(move |opening| {
             (opening.progress)("preparing the buffer pool", Duration::from_secs(1));
-            Ok(Box::new(Engine::new(settings, opening.clock, opening.stop.clone())?))
+            Ok(Box::new(Engine::new(asked, opening.clock, opening.stop.clone())?))
         }))
     }
 

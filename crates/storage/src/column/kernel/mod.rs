@@ -16,6 +16,8 @@ mod avx2;
 mod avx512;
 mod portable;
 
+use measure::words::Word;
+
 use super::filter::Filter;
 use super::line::{LINE_BYTES, LINE_ROWS, Line};
 use super::planes::Planes;
@@ -23,24 +25,22 @@ use super::planes::Planes;
 /// A line in which every row is there.
 pub(super) const ALL_ROWS: Line = [u8::MAX; LINE_BYTES];
 
-/// Which machine instructions scan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kernel {
-    /// Words of 64 bits, on any processor.
-    Portable,
-    /// Vectors of 256 bits; the widest that valgrind knows.
-    Avx2,
-    /// Vectors of 512 bits, with F, BW, VL and VPOPCNTDQ.
-    Avx512,
+measure::words! {
+    /// Which machine instructions scan, the narrowest first.
+    pub enum Kernel ("kernel") {
+        /// Words of 64 bits, on any processor
+        Portable = "portable",
+        /// Vectors of 256 bits; the widest that valgrind knows
+        Avx2 = "avx2",
+        /// Vectors of 512 bits, with F, BW, VL and VPOPCNTDQ
+        Avx512 = "avx512",
+    }
 }
 
 impl Kernel {
-    /// All kernels, the narrowest first.
-    pub const ALL: [Kernel; 3] = [Kernel::Portable, Kernel::Avx2, Kernel::Avx512];
-
     /// The widest one that this processor has.
     pub fn best() -> Kernel {
-        Kernel::ALL.into_iter().rfind(|kernel| kernel.is_available()).unwrap_or(Kernel::Portable)
+        Kernel::all().filter(|kernel| kernel.is_available()).last().unwrap_or(Kernel::Portable)
     }
 
     /// Whether this processor has the instructions.
@@ -59,20 +59,6 @@ impl Kernel {
             #[cfg(not(target_arch = "x86_64"))]
             _ => false,
         }
-    }
-
-    /// Its name in tables and parameters.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kernel::Portable => "portable",
-            Kernel::Avx2 => "avx2",
-            Kernel::Avx512 => "avx512",
-        }
-    }
-
-    /// The kernel of that name.
-    pub fn named(name: &str) -> Option<Kernel> {
-        Kernel::ALL.into_iter().find(|kernel| kernel.name() == name)
     }
 }
 
@@ -198,14 +184,13 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_is_found_by_its_name_and_the_portable_one_is_always_there() {
-        assert!(Kernel::ALL.into_iter().all(|kernel| Kernel::named(kernel.name()) == Some(kernel)));
+    fn the_portable_kernel_is_always_there() {
         assert!(Kernel::Portable.is_available() && Kernel::best().is_available());
     }
 
     #[test]
     fn all_three_kernels_run_on_this_processor_and_agree() {
-        if let Some(missing) = Kernel::ALL.into_iter().find(|kernel| !kernel.is_available()) {
+        if let Some(missing) = Kernel::all().find(|kernel| !kernel.is_available()) {
             println!("skipped: this processor has no {} kernel", missing.name());
             return;
         }
@@ -213,7 +198,7 @@ mod tests {
         pack(2 * LINE_ROWS, 10, |row| row as u64, &mut lines);
         let groups = Groups { planes: Planes::new(&lines, 10), masks: [Mask::all(); 2], rows: 2 * LINE_ROWS };
         let filter = Filter { lower: Some(Limit::from(100)), upper: Some(Limit::from(1000)) };
-        assert_eq!(Kernel::ALL.map(|kernel| count(kernel, &groups, &filter)), [900; 3]);
+        assert_eq!(Kernel::all().map(|kernel| count(kernel, &groups, &filter)).collect::<Vec<_>>(), [900; 3]);
     }
 
     proptest! {
@@ -245,7 +230,7 @@ mod tests {
                     let passing = (0..rows).filter(|row| is_counted(*row) && filter.passes(code(*row)));
                     let expected = passing.count() as u64;
                     let groups = Groups { planes: Planes::new(&lines, width), masks, rows };
-                    for kernel in Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()) {
+                    for kernel in Kernel::all().filter(|kernel| kernel.is_available()) {
                         prop_assert_eq!(count(kernel, &groups, &filter), expected, "{:?} {:?}", kernel, filter);
                     }
                 }

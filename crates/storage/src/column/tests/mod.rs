@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use dataset::{Column, ColumnType};
 use measure::random::{SplitMix64, mix};
+use measure::words::Word;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -26,7 +27,7 @@ fn budget() -> Arc<Budget> {
 
 /// Every way of scanning on this processor.
 fn scans() -> Vec<Scan> {
-    let kernels = Kernel::ALL.into_iter().filter(|kernel| kernel.is_available());
+    let kernels = Kernel::all().filter(|kernel| kernel.is_available());
     kernels.flat_map(|kernel| [ZoneMaps::On, ZoneMaps::Off].map(|zone_maps| Scan { kernel, zone_maps })).collect()
 }
 

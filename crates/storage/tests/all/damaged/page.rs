@@ -1,6 +1,6 @@
 //! What is done with the bytes of a page that may be anything: shared by the tests and the fuzz target.
 
-use storage::page::walk::{Spot, Touch, count_values, prefetch_page, walk, walk_ahead, walk_plain};
+use storage::page::walk::{Spot, Touch, count_values, walk, walk_ahead, walk_plain};
 use storage::page::{Damage, PageBytes, PageMut, PageView};
 use storage::{PageId, SegmentId};
 
@@ -29,7 +29,6 @@ pub(crate) fn decode(bytes: &PageBytes, turn: u64) -> Result<(), Damage> {
 
 fn read(view: PageView<'_>, touch: Touch, is_verified: bool) {
     let columns: usize = view.rows().map(|row| row.columns().count()).sum();
-    prefetch_page(view.bytes(), touch);
     let (plain, quick, ahead) = (walk_plain(view, touch), walk(view, touch), walk_ahead(view, view.bytes(), touch));
     assert_eq!(quick, ahead, "{touch:?}");
     let number = if let Touch::Column(number) = touch { number } else { 0 };

@@ -2,6 +2,7 @@
 
 use dataset::ColumnType;
 use measure::random::{SplitMix64, mix};
+use measure::words::Word;
 use storage::page::number;
 use storage::unit::Level;
 use storage::unit::format::{ENTRY_BYTES, HEADER_BYTES, Header, Section};
@@ -40,7 +41,7 @@ pub(crate) struct Units {
 impl Units {
     /// Makes the samples.
     pub(crate) fn new() -> Units {
-        let levels = Level::ALL.into_iter().cycle();
+        let levels = Level::all().cycle();
         let sample = |(number, level)| sample(level, &mut SplitMix64::new(mix(number)));
         let samples = (0..SAMPLES).zip(levels).map(sample).collect();
         Units { samples, chosen: 0, is_legitimised: true, unit: Vec::new(), blocks: Blocks::new() }

@@ -25,7 +25,6 @@ use serde_json::json;
 use storage::catalog::TableSpec;
 use storage::column::{Kernel, UNIT_ROWS};
 use storage::page::id::PAGE_SIZE;
-use storage::unit::Level;
 use sys::host;
 use sys::time::Clock;
 
@@ -56,7 +55,6 @@ const LAPS_MAX: u32 = 1 << 17;
 pub struct AccessEngine {
     settings: AccessSettings,
     spec: TableSpec,
-    level: Level,
     builders: usize,
     clock: Clock,
     /// Raised by ^C.
@@ -83,10 +81,6 @@ impl AccessEngine {
         let spec = TableSpec::new("customers", DataSet::customers(settings.rows, settings.seed));
         let cannot_be = |error| SubjectError::Parameters(format!("--rows {} is not possible: {error}", settings.rows));
         let blocks = spec.pages().map_err(cannot_be)?;
-        let level = Level::of_name(&settings.level).ok_or_else(|| {
-            let names = Level::ALL.map(Level::name).join(", ");
-            SubjectError::Parameters(format!("--level {} is unknown: write one of {names}", settings.level))
-        })?;
         let description = [
             ("kind", json!(ENGINE)),
             ("rows", json!(settings.rows)),
@@ -97,7 +91,6 @@ impl AccessEngine {
             builders: settings.builders.unwrap_or_else(|| builders(settings.rows)),
             settings,
             spec,
-            level,
             clock,
             stop,
             planned: Vec::new(),
@@ -138,7 +131,7 @@ impl AccessEngine {
                 let has_index = self.plans(AccessPath::is_index);
                 Store::Rows(RowStore::build(&self.spec, has_index, self.builders, stop)?)
             }
-            Structure::Units => Store::Units(UnitStore::build(&self.spec, self.level, self.builders, stop)?),
+            Structure::Units => Store::Units(UnitStore::build(&self.spec, self.settings.level, self.builders, stop)?),
             Structure::Columns => {
                 let limit = self.settings.memory.unwrap_or(u64::MAX);
                 Store::Columns(ColumnStore::build(&self.spec, self.builders, limit, stop)?)
@@ -155,9 +148,9 @@ impl AccessEngine {
                 let index = if self.plans(AccessPath::is_index) { row_store::index_pages(rows) } else { 0 };
                 structure::pool_bytes(self.row_blocks()? + index) + sorted * row_store::SORTED_ENTRY_BYTES
             }
-            Structure::Units => {
-                structure::pool_bytes(unit_store::forecast(&self.spec, self.level, self.builders, &self.stop)?.blocks())
-            }
+            Structure::Units => structure::pool_bytes(
+                unit_store::forecast(&self.spec, self.settings.level, self.builders, &self.stop)?.blocks(),
+            ),
             Structure::Columns => column_store::forecast(&self.spec, self.builders, &self.stop)?,
         })
     }
@@ -201,7 +194,7 @@ impl AccessEngine {
     /// What distinguishes the path's cases besides the experiment's own parameters.
     fn parameters(&self, path: AccessPath) -> Parameters {
         let zone_maps = (path == AccessPath::ColumnScan).then(|| named::ZONE_MAPS.of(self.settings.zone_maps));
-        let level = (path == AccessPath::FullScanCompressed).then(|| named::LEVEL.of(self.level.name()));
+        let level = (path == AccessPath::FullScanCompressed).then(|| named::LEVEL.of(self.settings.level.name()));
         let kernel = self.kernel().map(|kernel| named::KERNEL.of(kernel));
         zone_maps.into_iter().chain(level).chain(kernel).collect()
     }
@@ -305,7 +298,7 @@ impl AccessPaths for AccessEngine {
             return Err(SubjectError::Parameters(reason.into()));
         }
         let AccessSettings { zone_maps, watch, .. } = self.settings;
-        let kernel = pass.kernel.and_then(Kernel::named);
+        let kernel = pass.kernel.and_then(|name| name.parse::<Kernel>().ok());
         let store_pass = &StorePass { asked, threads: pass.threads, laps: pass.laps, zone_maps, kernel, watch };
         let cost = match &self.store {
             Store::Nothing => return Err(SubjectError::NotPrepared),

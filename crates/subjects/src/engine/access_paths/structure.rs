@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use measure::words::Word;
 use storage::page::id::PAGE_SIZE;
 
 use crate::access_paths::{AccessPath, Asked, PathOffer};
