@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use measure::run::SCHEMA;
-use measure::{Finding, Parameters, Run};
+use measure::{Build, Finding, Parameters, Run};
 use report::Style;
 use serde_json::Value;
 use uuid::Uuid;
@@ -48,12 +48,14 @@ pub(crate) struct Turn {
 impl Conductor {
     /// A contest of this many pairs, begun now on this machine; `what` says in a sentence what is compared.
     pub(crate) fn begin(name: &'static str, pairs: u64, what: String) -> Result<Conductor, String> {
+        let build = Build::new(env!("CARGO_PKG_VERSION"), env!("READPATH_COMMIT"), env!("READPATH_PROFILE"));
         let run = Run {
             schema: SCHEMA.into(),
             id: Uuid::now_v7().to_string(),
             command: std::env::args().collect(),
             started: jiff::Timestamp::now().to_string(),
             finished: None,
+            build: Some(build),
             host: sys::host::describe(),
             own_cost: Vec::new(),
             experiment: format!("contest-{name}"),

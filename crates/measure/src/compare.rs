@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::case::{Case, Parameters};
 use crate::metric::Metric;
-use crate::run::Run;
+use crate::run::{Build, Run};
 use crate::unit::Unit;
 pub use matching::Change;
 use matching::{Pairs, pair_cases};
@@ -95,10 +95,11 @@ pub struct Unmatched {
 ///
 /// The same two runs always give the same answer: the resampling is seeded by the position of the case.
 pub fn compare(before: &Run, after: &Run) -> Comparison {
-    let Pairs { changes, pairs, only_before, only_after } = match before.experiment == after.experiment {
+    let Pairs { mut changes, pairs, only_before, only_after } = match before.experiment == after.experiment {
         true => pair_cases(&before.cases, &after.cases),
         false => Pairs::none(&before.cases, &after.cases),
     };
+    changes.extend(change_of_build(before, after));
     let mut comparison = Comparison {
         before: before.id.clone(),
         after: after.id.clone(),
@@ -114,6 +115,13 @@ pub fn compare(before: &Run, after: &Run) -> Comparison {
         comparison.cases.push(compare_cases(left, right, index as u64));
     }
     comparison
+}
+
+/// Another build of readpath may measure otherwise. Of runs that do not name theirs nothing is known.
+fn change_of_build(before: &Run, after: &Run) -> Option<Change> {
+    let (left, right) = (before.build.as_ref()?, after.build.as_ref()?);
+    let text = |build: &Build| Some(build.to_string().into());
+    (left != right).then(|| Change { parameter: "build".into(), before: text(left), after: text(right) })
 }
 
 fn compare_cases(before: &Case, after: &Case, seed: u64) -> CaseComparison {

@@ -27,7 +27,7 @@ pub use finding::{Finding, Severity};
 pub use metric::Metric;
 pub use nanos::Nanos;
 pub use quantity::Size;
-pub use run::{Host, Run};
+pub use run::{Build, Host, Run};
 pub use statistics::Statistics;
 pub use timeline::Timeline;
 pub use unit::Unit;

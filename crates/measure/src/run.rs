@@ -1,5 +1,7 @@
 //! The run document: everything that one measuring command found out, in the shape that is kept and printed.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -24,6 +26,9 @@ pub struct Run {
     /// End, RFC 3339 in UTC; absent while the run goes on and after one that was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished: Option<String>,
+    /// The build of readpath that made the run; absent in runs that were kept before builds were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<Build>,
     /// The machine.
     pub host: Host,
     /// The tool's own cost on this machine in this run: clock read, empty loop, null device.
@@ -43,6 +48,34 @@ impl Run {
     /// The cases whose parameter `name` has this value as text.
     pub fn cases_where<'a>(&'a self, name: &'a str, value: &'a str) -> impl Iterator<Item = &'a Case> {
         self.cases.iter().filter(move |case| case.parameter(name).as_deref() == Some(value))
+    }
+}
+
+/// A build of readpath.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Build {
+    /// Version of readpath.
+    pub version: String,
+    /// Commit that it was built from, with `-dirty` where files differed from it; absent where it was not built from a
+    /// clone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// `release` or `debug`.
+    pub profile: String,
+}
+
+impl Build {
+    /// The build of a program whose build script gives the commit, empty where it is not known, and the profile.
+    pub fn new(version: &str, commit: &str, profile: &str) -> Build {
+        let commit = Some(commit.to_string()).filter(|commit| !commit.is_empty());
+        Build { version: version.into(), commit, profile: profile.into() }
+    }
+}
+
+impl fmt::Display for Build {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let commit = self.commit.iter().map(|commit| format!("commit {commit}, ")).collect::<String>();
+        write!(f, "{} ({commit}{})", self.version, self.profile)
     }
 }
 

@@ -185,6 +185,7 @@ mod tests {
             command: vec!["readpath".into(), "disk".into()],
             started: "2026-01-01T00:00:00Z".into(),
             finished: None,
+            build: None,
             host: Host::default(),
             own_cost: Vec::new(),
             experiment: "disk".into(),

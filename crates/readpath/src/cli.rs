@@ -9,6 +9,7 @@ use crate::commands::{COMMANDS, HIDDEN};
 use crate::exit::EXIT_CODES;
 use crate::options::{CommandRow, Globals};
 use crate::output;
+use crate::version;
 
 /// What stands at the end of `readpath --help`.
 const EXAMPLES: &str = "\
@@ -30,7 +31,7 @@ pub(crate) fn definition() -> Command {
     let commands = COMMANDS.iter().map(define).chain(HIDDEN.iter().map(|row| define(row).hide(true)));
     // The description comes after the options: adding them puts their own in its place.
     Globals::augment_args(Command::new("readpath"))
-        .version(env!("CARGO_PKG_VERSION"))
+        .version(version::text())
         .about("Measures what a database read costs, from the CPU cache to the disk")
         .after_help(EXAMPLES)
         .after_long_help(format!("{EXAMPLES}\n\n{EXIT_CODES}"))

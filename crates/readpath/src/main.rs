@@ -11,6 +11,7 @@ mod progress;
 mod run_journal;
 mod settings;
 mod signals;
+mod version;
 mod words;
 
 use std::env;

@@ -124,6 +124,7 @@ mod tests {
             command: Vec::new(),
             started: String::new(),
             finished: None,
+            build: None,
             host: Host::default(),
             own_cost: Vec::new(),
             experiment: "null".into(),

@@ -102,6 +102,7 @@ mod tests {
             command: Vec::new(),
             started: String::new(),
             finished: None,
+            build: None,
             host: Host::default(),
             own_cost: Vec::new(),
             experiment: "disk".into(),

@@ -18,6 +18,7 @@ fn run_of(cases: Vec<Case>) -> Run {
         command: Vec::new(),
         started: String::new(),
         finished: None,
+        build: None,
         host: Host::default(),
         own_cost: Vec::new(),
         experiment: "disk".into(),
@@ -116,6 +117,19 @@ fn single_values_and_few_samples_get_no_verdict() {
     assert_eq!(verdict_of(single(1.0), single(2.0)), Verdict::OneSampleEach);
     assert_eq!(verdict_of(single(0.0), single(2.0)), Verdict::NoRatio);
     assert_eq!(verdict_of(sampled(&[1.0, 2.0, 3.0]), sampled(&[7.0, 8.0, 9.0])), Verdict::TooFewSamples);
+}
+
+#[test]
+fn a_figure_of_another_build_is_not_taken_for_a_change_of_the_machine() {
+    let built = |commit: &str| Run { build: Some(Build::new("0.1.0", commit, "release")), ..run_of(Vec::new()) };
+    let changes = |before, after| compare(&before, &after).changes;
+    let text = |commit| Some(json!(format!("0.1.0 (commit {commit}, release)")));
+    assert_eq!(
+        changes(built("aa"), built("bb")),
+        [Change { parameter: "build".into(), before: text("aa"), after: text("bb") }]
+    );
+    assert!(changes(built("aa"), built("aa")).is_empty());
+    assert!(changes(built("aa"), run_of(Vec::new())).is_empty(), "an earlier run does not name its build");
 }
 
 #[test]

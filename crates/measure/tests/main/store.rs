@@ -33,6 +33,7 @@ fn run_of_cases(count: usize) -> Run {
         command: vec!["readpath".into()],
         started: "2026-01-01T00:00:00Z".into(),
         finished: None,
+        build: None,
         host: Host::default(),
         own_cost: Vec::new(),
         experiment: "disk".into(),

@@ -17,6 +17,7 @@ use crate::output;
 use crate::progress::Progress;
 use crate::run_journal::RunJournal;
 use crate::signals::Signals;
+use crate::version;
 
 /// Runs an experiment: makes the run, keeps it, prints it and gives the exit code.
 ///
@@ -111,6 +112,7 @@ fn new_run(context: &Context, experiment: &str, host: Host) -> Run {
         command: context.command_line.clone(),
         started: Timestamp::now().to_string(),
         finished: None,
+        build: Some(version::build()),
         host,
         own_cost: Vec::new(),
         experiment: experiment.into(),

@@ -92,7 +92,11 @@ fn help_shows_the_exit_codes_and_every_command_has_examples() {
     for command in ["runs", "show", "compare", "lio", "join"] {
         assert!(user.ok(&format!("{command} --help")).contains("Examples:"), "{command}");
     }
-    assert!(user.ok("--version").starts_with("readpath "));
+    let version = user.ok("--version");
+    assert!(version.starts_with("readpath "));
+    let run: measure::Run = serde_json::from_str(&user.ok("null --format json --no-store")).unwrap();
+    let build = run.build.expect("a run names its build");
+    assert_eq!(version.trim_end(), format!("readpath {build}"), "the build of a run is that of the program");
 }
 
 #[test]

@@ -15,7 +15,7 @@ const MODEL_NOISE: [&str; 6] = ["(R)", "(TM)", "(tm)", " CPU", " Processor", " p
 
 /// The head of a run's page.
 pub(super) fn head(run: &Run) -> Section {
-    let facts = [machine(run), subject(run), shared_buffers(run), own_cost(run)];
+    let facts = [machine(run), subject(run), shared_buffers(run), own_cost(run), build(run)];
     Section::Head {
         title: format!("readpath {}", run.experiment),
         facts: facts.into_iter().flatten().collect(),
@@ -66,6 +66,12 @@ fn constants(run: &Run) -> Option<String> {
     let shown = constant(&run.cases).filter(|(name, _)| *name != "path" && *name != "rung");
     let parts: Vec<String> = shown.map(|(name, value)| described(name, value)).collect();
     (!parts.is_empty() && run.experiment != "ladder").then(|| parts.join(", "))
+}
+
+/// What was compared with its peers, which the next build may be ahead of.
+fn build(run: &Run) -> Option<String> {
+    let build = run.build.as_ref().filter(|_| run.experiment.starts_with("contest-"))?;
+    Some(format!("readpath {build}"))
 }
 
 /// The tool's own cost: one read of a device that does nothing.
