@@ -292,10 +292,12 @@ fn settings(frames: usize, depth: usize, gather: usize) -> PoolSettings {
     PoolSettings { read_depth: depth, blocks_per_read: 2, blocks_per_gather: gather, ..settings }
 }
 
-const METHODS: [Method; 7] = [
+const METHODS: [Method; 9] = [
     Method::OneAtATime,
     Method::Prefetch(Distance::UpTo(64)),
     Method::Prefetch(Distance::Fixed(5)),
+    Method::AwaitedBatch(7),
+    Method::AwaitedBatch(1000),
     Method::Batch(7),
     Method::Batch(1000),
     Method::BatchedRowid(1),
@@ -353,9 +355,11 @@ fn gathering_takes_fewer_requests_for_the_same_blocks_and_sorting_fewer_still() 
     assert_eq!((alone.rows, alone.unmatched), (2000, 0));
     assert_eq!(alone.requests, alone.blocks, "one block each");
     let prefetch = of(Method::Prefetch(Distance::UpTo(64)));
+    let awaited = of(Method::AwaitedBatch(128));
     let batch = of(Method::Batch(128));
     let rowid = of(Method::BatchedRowid(1000));
-    for other in [prefetch, batch, rowid] {
+    assert_eq!(awaited.requests, batch.requests, "awaited or not, a batch is one request");
+    for other in [prefetch, awaited, batch, rowid] {
         assert_eq!((other.rows, other.sum), (alone.rows, alone.sum));
         assert_eq!(other.blocks, alone.blocks, "the pool holds all: every block is read once");
     }
@@ -399,9 +403,12 @@ fn a_batch_larger_than_the_pool_is_cut_and_gives_every_row() {
     let opened = Files::of(&rows).open(settings(32, 4, 2));
     let outer: Vec<Option<i64>> = (0..3000).map(|key| Some(key << 20)).collect();
     let (pairs, _, sum) = expected(&rows, &outer);
-    for method in
-        [Method::Batch(usize::MAX), Method::BatchedRowid(usize::MAX), Method::Prefetch(Distance::UpTo(1 << 40))]
-    {
+    for method in [
+        Method::AwaitedBatch(usize::MAX),
+        Method::Batch(usize::MAX),
+        Method::BatchedRowid(usize::MAX),
+        Method::Prefetch(Distance::UpTo(1 << 40)),
+    ] {
         let (result, found) = opened.join(&outer, method).map_err(|(error, _)| error).unwrap();
         assert_eq!(result.sum, sum);
         assert!(sorted(found) == sorted(pairs.clone()), "{method:?}");

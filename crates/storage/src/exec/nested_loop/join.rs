@@ -9,7 +9,9 @@ pub enum Method {
     OneAtATime,
     /// Looks ahead in the addresses of the rows to come.
     Prefetch(Distance),
-    /// Outer rows are gathered, this many at a time.
+    /// Outer rows are gathered, this many at a time, and the blocks of their rows awaited before the rows.
+    AwaitedBatch(usize),
+    /// Outer rows are gathered, this many at a time; the blocks of the next ones come while the rows are handed on.
     Batch(usize),
     /// Rows are gathered, this many at a time or a few more, and fetched in the order of their blocks.
     BatchedRowid(usize),

@@ -7,7 +7,7 @@
 //! | --- | --- | --- |
 //! | `one_at_a_time.rs` | the order of the outer rows | one block |
 //! | `prefetch.rs` | the order of the outer rows | what is missing of the rows ahead, by a distance that adapts |
-//! | `batch.rs` | the order of the outer rows | what is missing of a batch of outer rows |
+//! | `batch.rs` | the order of the outer rows | what is missing of a batch of outer rows, awaited or not |
 //! | `batched_rowid.rs` | the order of the blocks, in a larger batch | the same in block order, neighbours together |
 //!
 //! All of them give the same rows. The outer table is a list of keys: where it comes from costs the same for all.
@@ -44,7 +44,8 @@ pub fn run<A: ReadAhead>(
     let outcome = match join.method {
         Method::OneAtATime => one_at_a_time::run(&mut work),
         Method::Prefetch(distance) => prefetch::run(&mut work, distance),
-        Method::Batch(size) => batch::run(&mut work, size.max(1)),
+        Method::AwaitedBatch(size) => batch::run(&mut work, size.max(1), |work, hits| work.fetch_awaited(hits)),
+        Method::Batch(size) => batch::run(&mut work, size.max(1), |work, hits| work.fetch(hits)),
         Method::BatchedRowid(size) => batched_rowid::run(&mut work, size.max(1)),
     };
     access.settle();
