@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use measure::Parameters;
 use sys::file::{Alignment, BlockDevice, Target, TargetError};
-use sys::read::{MethodError, MethodRow, ReadMethod, best_method, method};
+use sys::read::{MethodError, MethodRow, ReadMethod, best_method};
 use thiserror::Error;
 
 use crate::model::error::ModelError;
@@ -49,8 +49,7 @@ pub struct Slots {
 impl Slots {
     /// The I/O method, where the kernel is asked.
     pub fn row(&self) -> &'static MethodRow {
-        let best = || method(best_method(self.depth)).expect("the best method is in the table");
-        self.method.unwrap_or_else(best)
+        self.method.unwrap_or_else(|| best_method(self.depth))
     }
 }
 

@@ -84,7 +84,7 @@ pub(super) fn measure(
 pub(super) fn read_rung(name: &str, depth: usize, blocks_per_read: u64) -> Parameters {
     use ladder::parameters::{BLOCKS_PER_READ, DEPTH, IO_METHOD};
     let mut parameters = rung(name);
-    parameters.extend([DEPTH.of(depth), BLOCKS_PER_READ.of(blocks_per_read), IO_METHOD.of(best_method(depth))]);
+    parameters.extend([DEPTH.of(depth), BLOCKS_PER_READ.of(blocks_per_read), IO_METHOD.of(best_method(depth).name)]);
     parameters
 }
 

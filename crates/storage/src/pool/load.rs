@@ -8,7 +8,7 @@
 //! A thread that loads a page has claimed its word. A claimer waits for the device alone, so threads that wait
 //! for a claimer always wake up; `ahead.rs` keeps that for reads that are under way while their session works.
 
-use sys::read::{Wait, best_method, method};
+use sys::read::{Wait, best_method};
 
 use super::ahead::{Ahead, Until};
 use super::claim::{Claim, failed, request, whole};
@@ -101,10 +101,7 @@ impl<'pool> Session<'pool> {
         blocks: usize,
     ) -> Result<Reader<'file>, StorageError> {
         let slot_bytes = self.pool.settings.blocks_per_read * PAGE_SIZE;
-        let mut reader = file.reader(|file| {
-            let row = method(best_method(1)).expect("the best method is one of the table");
-            file.open(row, 1, slot_bytes)
-        })?;
+        let mut reader = file.reader(|file| file.open(best_method(1), 1, slot_bytes))?;
         self.gate.read(&mut *reader, request(first, blocks, 0), None);
         let mut done = Vec::with_capacity(1);
         while done.is_empty() {

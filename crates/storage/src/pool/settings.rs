@@ -1,6 +1,6 @@
 //! What a pool is made with.
 
-use sys::read::{MethodRow, best_method, method};
+use sys::read::{MethodRow, best_method};
 
 use crate::error::StorageError;
 use crate::page::id::PAGE_SIZE;
@@ -37,8 +37,7 @@ impl PoolSettings {
     pub fn new(bytes: usize) -> PoolSettings {
         let at_once_max = (bytes / PAGE_SIZE / 4).max(1);
         let read_depth = at_once_max.min(32);
-        let name = best_method(read_depth);
-        let io_method = method(name).expect("the best method is one of the table");
+        let io_method = best_method(read_depth);
         let blocks_per_read = at_once_max.min(128);
         PoolSettings { bytes, segments_max: 64, io_method, read_depth, blocks_per_read, blocks_per_gather: 1 }
     }

@@ -11,16 +11,16 @@ pub use method::{Completion, Landing, MethodError, MethodRow, ReadMethod, ReadRe
 /// Every I/O method of this system.
 pub const METHODS: &[MethodRow] = &[sync::ROW, threads::ROW, uring::ROW];
 
-/// The name of the method that costs least for this many reads in flight, among those that work here.
+/// The method that costs least for this many reads in flight, among those that work here.
 ///
 /// A single read is cheapest as one system call on the calling thread: io_uring adds the hand-over through its rings
 /// and saves nothing (8 KiB from the page cache: 1.45 µs by pread, 2.1 by io_uring, on a virtual 3.5 GHz core of 2026).
 /// From two on, it spares a thread and two wake-ups for each read.
-pub fn best_method(depth: usize) -> &'static str {
+pub fn best_method(depth: usize) -> &'static MethodRow {
     match depth {
-        0 | 1 => sync::ROW.name,
-        _ if uring::is_available() => uring::ROW.name,
-        _ => threads::ROW.name,
+        0 | 1 => &sync::ROW,
+        _ if uring::is_available() => &uring::ROW,
+        _ => &threads::ROW,
     }
 }
 

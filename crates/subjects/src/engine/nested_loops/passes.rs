@@ -25,7 +25,7 @@ use storage::pool::{Pinned, Pool, PoolSettings, Session};
 use storage::{PageId, SegmentId, StorageError};
 use sys::file::{Caching, Target, witness};
 use sys::process::process_cpu;
-use sys::read::{MethodRow, best_method, method};
+use sys::read::{MethodRow, best_method};
 use sys::time::Clock;
 
 use super::metered::{Meter, Metered, ReadCost};
@@ -124,9 +124,8 @@ struct Opened {
 impl JoinEngine {
     /// Errors when the pool cannot be as asked for.
     pub fn new(asked: Asked, clock: Clock) -> Result<JoinEngine, SubjectError> {
-        let name = if asked.io == Io::Sync { best_method(1) } else { best_method(asked.depth.max(2)) };
+        let method = best_method(if asked.io == Io::Sync { 1 } else { asked.depth.max(2) });
         let caching = if asked.buffered { Caching::Buffered } else { Caching::Direct };
-        let method = method(name).expect("the best method is one of the table");
         let method_name = match device::has_prefix(&asked.device) {
             true => {
                 let slots = Slots { method: Some(method), depth: asked.depth, bytes: PAGE_SIZE };
