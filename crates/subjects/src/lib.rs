@@ -10,6 +10,7 @@ pub mod huge_pages;
 pub mod logical_reads;
 pub mod nested_loops;
 pub mod opening;
+mod page_cache;
 pub mod place;
 pub mod places;
 pub mod postgres;

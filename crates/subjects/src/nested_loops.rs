@@ -15,6 +15,10 @@ use crate::subject::{Absence, Subject};
 /// What the rows depend on. One seed for good, so that tables of an earlier run serve again.
 pub const TABLE_SEED: u64 = 1;
 
+/// Rows that prefetching looks ahead at most by default: twice what is in flight. The end of each request waits for the
+/// last of its reads with fewer and fewer others.
+pub const LOOK_AHEAD: usize = 128;
+
 measure::words! {
     /// How the engine gathers the inner rows.
     pub enum JoinMethod ("method") {
@@ -22,7 +26,9 @@ measure::words! {
         OneAtATime = "one-at-a-time",
         /// What is missing of the rows ahead in one request
         Prefetch = "prefetch",
-        /// What is missing of a batch of outer rows in one request
+        /// What is missing of a batch of outer rows in one request, awaited before its rows, as published
+        AwaitedBatch = "awaited-batch",
+        /// The same, while the rows of the batch before are handed on
         Batch = "batch",
         /// A larger batch in the order of its blocks
         BatchedRowid = "batched-rowid",
@@ -81,9 +87,7 @@ impl Default for Asked {
             pad: 1000,
             methods: Vec::new(),
             batch_sizes: Vec::new(),
-            // Twice what is in flight: the end of each request waits for the last of its reads with fewer and fewer
-            // others.
-            look_ahead: 128,
+            look_ahead: LOOK_AHEAD,
             fixed_look_ahead: false,
             io: Io::Async,
             buffered: false,
@@ -290,8 +294,8 @@ pub struct Explained {
 pub struct ScanCost {
     /// From the beginning to the end.
     pub elapsed: Nanos,
-    /// Time of waiting for reads.
-    pub waiting: Nanos,
+    /// Time of waiting for reads; `None` where the subject does not time them.
+    pub waiting: Option<Nanos>,
     /// Blocks of the table.
     pub blocks: u64,
     /// Processor time.
@@ -312,7 +316,7 @@ pub struct CachedCost {
 }
 
 /// Random reads of the table's file without a join.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DeviceReads {
     /// Microseconds a read, one after the other.
     pub alone: f64,
@@ -320,6 +324,8 @@ pub struct DeviceReads {
     pub together: f64,
     /// How many that are.
     pub depth: usize,
+    /// Why the two are not those of the storage and cannot be compared; `None` where they are.
+    pub not_from_storage: Option<String>,
 }
 
 /// A subject that joins with one inner table at a time.

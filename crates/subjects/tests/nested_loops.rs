@@ -12,8 +12,13 @@ use subjects::nested_loops::{Asked, InnerTable, Io, Keys};
 use sys::time::Clock;
 use tempfile::TempDir;
 
-const METHODS: [Method; 4] =
-    [Method::OneAtATime, Method::Prefetch(Distance::UpTo(128)), Method::Batch(256), Method::BatchedRowid(1024)];
+const METHODS: [Method; 5] = [
+    Method::OneAtATime,
+    Method::Prefetch(Distance::UpTo(128)),
+    Method::AwaitedBatch(256),
+    Method::Batch(256),
+    Method::BatchedRowid(1024),
+];
 
 const TABLE: InnerTable = InnerTable { rows: 60_000, pad: 1000, rand: 100 };
 
@@ -22,14 +27,12 @@ fn engine(directory: &TempDir, io: Io, on: Option<&str>) -> JoinEngine {
 }
 
 fn engine_with(directory: &TempDir, io: Io, on: Option<&str>, (table, pool): (InnerTable, u64)) -> JoinEngine {
-    let asked = Asked {
-        directory: directory.path().into(),
-        pool: Size(pool),
-        io,
-        buffered: true,
-        device: on.unwrap_or_default().into(),
-        ..Asked::default()
-    };
+    let asked = Asked { pool: Size(pool), io, device: on.unwrap_or_default().into(), ..Asked::default() };
+    engine_of(directory, asked, table)
+}
+
+fn engine_of(directory: &TempDir, asked: Asked, table: InnerTable) -> JoinEngine {
+    let asked = Asked { directory: directory.path().into(), buffered: true, ..asked };
     let mut engine = JoinEngine::new(asked, Clock::calibrate()).unwrap();
     engine.prepare(table, &mut |_, _| (), &AtomicBool::new(false)).unwrap();
     engine
@@ -82,9 +85,10 @@ fn a_model_is_repeatable_and_ranks_the_methods_as_the_published_disks_did() {
             |costs: &[PassCost<JoinResult>]| costs.iter().map(|cost| cost.elapsed.as_millis()).collect::<Vec<f64>>();
         let first = times(&costs(&mut engine, 2000));
         assert_eq!(first, times(&costs(&mut engine, 2000)), "{name} repeats itself");
-        let [alone, prefetch, batch, rowid] = first[..] else { panic!("four methods") };
+        let [alone, prefetch, awaited, batch, rowid] = first[..] else { panic!("five methods") };
         assert!(rowid <= batch * tie && batch <= prefetch && prefetch < alone, "{name}: {first:?}");
-        for gathered in [prefetch, batch, rowid] {
+        assert!(batch < awaited, "{name}: {first:?}");
+        for gathered in [prefetch, awaited, batch, rowid] {
             assert!((least..=most).contains(&(alone / gathered)), "{name}: {first:?}");
         }
     }
@@ -96,10 +100,52 @@ fn a_gathered_join_leaves_the_interface_of_a_solid_state_disk_idle_for_no_more_t
     let usual = (InnerTable { rows: 200_000, ..TABLE }, 32 << 20);
     let mut engine = engine_with(&directory, Io::Async, Some("model:ssd"), usual);
     let bytes_a_ms = model::ssd::SsdParameters::sata_2011().interface_mb_s * 1e3;
-    for cost in &costs(&mut engine, 2000)[1..] {
+    // An awaited batch leaves it idle at the end of each.
+    let costs = costs(&mut engine, 2000);
+    for cost in [1, 3, 4].map(|overlapping| costs[overlapping]) {
         let carried_ms = (cost.table.blocks + cost.index.blocks) as f64 * 8192.0 / bytes_a_ms;
         let busy = carried_ms / cost.elapsed.as_millis();
         assert!((29.0 / 30.0..=1.0).contains(&busy), "{busy}: {cost:?}");
+    }
+}
+
+/// How many times less time joins by these methods take than one block at a time.
+fn gains(engine: &mut JoinEngine, methods: impl Iterator<Item = Method>) -> Vec<f64> {
+    let mut millis = |method| engine.join(method, Keys { first: 100, count: 2000 }).unwrap().elapsed.as_millis();
+    let alone = millis(Method::OneAtATime);
+    methods.map(|method| alone / millis(method)).collect()
+}
+
+#[test]
+fn an_awaited_batch_is_worth_what_its_size_and_the_depth_say() {
+    const SIZES: [usize; 10] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 400];
+    let directory = directory();
+    let table = InnerTable { rows: 200_000, ..TABLE };
+    // Either disk holds 32 commands.
+    for (device, depth) in [("model:ssd", 64), ("model:ssd", 4), ("model:hdd-7200", 64), ("model:hdd-7200", 4)] {
+        let asked = Asked { device: device.into(), depth, pool: Size(32 << 20), ..Asked::default() };
+        let mut engine = engine_of(&directory, asked, table);
+        let gains_of = |engine: &mut JoinEngine, of: fn(usize) -> Method| gains(engine, SIZES.into_iter().map(of));
+        let awaited = gains_of(&mut engine, Method::AwaitedBatch);
+        let most = gains_of(&mut engine, Method::Batch)[SIZES.len() - 1];
+        let last = awaited[SIZES.len() - 1];
+        let what = format!("{device}, depth {depth}: {awaited:.2?} of {most:.2}");
+        assert!((0.98..=1.02).contains(&awaited[0]) && awaited.is_sorted_by(|one, next| *one <= next * 1.02), "{what}");
+        assert!(last <= most && last >= 0.9 * most, "{what}");
+        // By then its end, with fewer and fewer reads in flight, is a small part of it.
+        let saturated = SIZES[awaited.iter().position(|gain| *gain >= 0.95 * last).unwrap()] / depth.min(32);
+        assert!((4..=16).contains(&saturated), "{what}");
+        if (device, depth) == ("model:ssd", 64) {
+            // A block passes its die and its channel, and the interface carries one after the other.
+            let ssd = model::ssd::SsdParameters::sata_2011();
+            let [carried, to_host] =
+                [ssd.channel_mb_s, ssd.interface_mb_s].map(|mb_s| f64::from(ssd.page_bytes) / mb_s);
+            let alone = ssd.page_read_us + carried + to_host;
+            for (size, gain) in SIZES.iter().map(|size| *size as f64).zip(&awaited) {
+                let share = gain / (size * alone / (alone + (size - 1.0) * to_host));
+                assert!((0.85..=1.01).contains(&share), "{share} at {size}: {what}");
+            }
+        }
     }
 }
 

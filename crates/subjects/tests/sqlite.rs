@@ -13,7 +13,8 @@ use std::time::{Duration, Instant, SystemTime};
 use rusqlite::Connection;
 use subjects::access_paths::{AccessPath, AccessSettings, Asked as Question, Level, ScanPass, Watch};
 use subjects::logical_reads::{Access, Asked, Cell, ColdRead, Pass, Population, Table, Touch, TouchAxis};
-use subjects::{AccessPaths, Environment, LogicalReads, Opening, Places, SubjectError};
+use subjects::nested_loops::{self, InnerTable, JoinCost, JoinPass, Keys};
+use subjects::{AccessPaths, Environment, LogicalReads, NestedLoops, Opening, Places, SubjectError};
 use sys::time::Clock;
 use tempfile::TempDir;
 
@@ -69,6 +70,13 @@ impl Bench {
         let places: Places = word.parse().unwrap();
         let place = places.iter().next().unwrap();
         self.with(|opening| place.access_paths(settings).unwrap()(opening)).unwrap()
+    }
+
+    fn loops(&self, word: &str) -> Box<dyn NestedLoops> {
+        let places: Places = word.parse().unwrap();
+        let place = places.iter().next().unwrap();
+        let asked = nested_loops::Asked { directory: self.folder.path().into(), ..inner_rows() };
+        self.with(|opening| place.nested_loops(&asked).unwrap()(opening)).unwrap()
     }
 
     /// A file with two tables, one of them with long rows and one without row numbers.
@@ -311,4 +319,51 @@ fn a_given_file_gets_no_table_of_customers() {
     let places: Places = "sqlite:/tmp/x.db".parse().unwrap();
     let absence = places.iter().next().unwrap().access_paths(&settings(10, Question::AllPass)).map(drop).unwrap_err();
     assert!(absence.reason.contains("--on sqlite"), "{absence:?}");
+}
+
+/// A table of 8 MB, and a cache for half of it.
+const INNER: InnerTable = InnerTable { rows: 7000, pad: 1000, rand: 100 };
+
+fn inner_rows() -> nested_loops::Asked {
+    nested_loops::Asked { rows: INNER.rows, pool: measure::Size(4 << 20), ..nested_loops::Asked::default() }
+}
+
+#[test]
+fn joins_by_either_way_find_the_rows_of_the_engine_and_begin_cold() {
+    let bench = Bench::new();
+    let pass = |way| JoinPass { way, keys: Keys { first: 101, count: 300 }, explained: None };
+    let expected = INNER.sum(pass(0).keys).unwrap();
+    let mut engine = bench.loops("engine");
+    engine.prepare(INNER, &mut |_, _| {}).unwrap();
+    assert_eq!(engine.join(&pass(0)).unwrap().sum, Some(expected));
+    for (word, rows_a_page) in [("sqlite", 4), ("sqlite?page_size=8192", 8)] {
+        let mut subject = bench.loops(word);
+        subject.prepare(INNER, &mut |_, _| {}).unwrap();
+        let joins: Vec<JoinCost> = [0, 1, 0].map(|way| subject.join(&pass(way)).unwrap()).into();
+        assert!(joins.iter().all(|cost| cost.sum == Some(expected)), "{word}: {joins:?}");
+        assert_eq!(joins[0].table.read, joins[2].table.read, "{word}: cold again");
+        // The cache holds all pages of a join, and each is read once: 300 rows on as many pages at most, and the nodes
+        // above them.
+        let read = joins[0].table.read;
+        assert!(read == joins[1].table.read && (200..=310).contains(&read), "{word}: {joins:?}");
+        assert!(joins.iter().all(|cost| (1..20).contains(&cost.index.read)), "{word}: {joins:?}");
+        assert!(joins[1].table.gets < joins[0].table.gets, "{word}: sorted rows of one page get it once");
+        let scan = subject.scan().unwrap().unwrap();
+        assert!(
+            (INNER.rows.div_ceil(rows_a_page)..INNER.rows / rows_a_page * 102 / 100).contains(&scan.blocks),
+            "{scan:?}"
+        );
+        assert_eq!(subject.join_cached(100).unwrap().unwrap().read, 0, "{word}");
+        let closing = subject.finish();
+        assert!(closing.outcome.is_ok());
+        assert!(["answered-by-storage", "storage-not-proved"].contains(&closing.findings[0].id.as_str()));
+    }
+    assert_eq!(fs::read_dir(bench.scratch()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_given_file_gets_no_inner_table() {
+    let places: Places = "sqlite:/tmp/x.db".parse().unwrap();
+    let absence = places.iter().next().unwrap().nested_loops(&inner_rows()).map(drop).unwrap_err();
+    assert!(absence.id == "absent-nested-loops" && absence.reason.contains("--on sqlite"), "{absence:?}");
 }

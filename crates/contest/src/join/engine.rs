@@ -7,14 +7,11 @@ use measure::Size;
 use measure::schema::contest::{BLOCKS_PER_SECOND, CPU_PER_ROW, JOIN_TIME};
 use storage::exec::nested_loop::{Distance, JoinResult, Method};
 use subjects::engine::nested_loops::{BATCH_SIZE, JoinEngine, PassCost, ROWID_BATCH_SIZE};
-use subjects::nested_loops::{Asked, Io};
+use subjects::nested_loops::{Asked, Io, LOOK_AHEAD};
 use sys::time::Clock;
 
 use crate::join::question::{CACHED, COLD, Keys, ONE_BY_ONE, READS, sum_of, table};
 use crate::ledger::Ledger;
-
-/// Rows that prefetching looks ahead, the default of `readpath join`.
-const LOOK_AHEAD: usize = 128;
 
 /// The methods as `readpath join` has them by default.
 pub(crate) const METHODS: [(&str, Method); 4] = [

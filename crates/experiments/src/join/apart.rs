@@ -1,5 +1,5 @@
-//! What joins say whose waits are explained apart: what gathering is worth, beside the subjects measured before, and
-//! whether the storage answered.
+//! What joins say of a subject that is not seen from inside: what gathering is worth, beside the subjects measured
+//! before, and whether the storage answered.
 
 use measure::quantity::{format_nanos, three_digits};
 use measure::schema::join;
@@ -60,17 +60,17 @@ fn report_gathering(
         let Gain { subject, method, elapsed, .. } = gain;
         format!("{beside} On the same rows, {subject} gains {} by {method}.", three_digits(*elapsed))
     });
+    let ahead = best.way.size.map_or(String::new(), |size| format!(" and {size} reads ahead"));
     let message = format!(
         "On {name}, {} and {rand} % of the rows out of order, gathering is worth {} times: {} by {}, which reads one \
-         block at a time, {} by {}{} and {} reads ahead.{beside}",
+         block at a time, {} by {}{}{ahead}.{beside}",
         if direct { "past the page cache" } else { "through the page cache" },
         three_digits(gain),
         format_nanos(alone.elapsed() * 1e6),
         alone.way.method,
         format_nanos(best.elapsed() * 1e6),
         best.way.method,
-        with(best),
-        best.way.size.unwrap_or(0)
+        with(best)
     );
     journal.find(Finding::info("answer-server-gain", message).with("gain", gain, Unit::Ratio));
 }

@@ -16,7 +16,7 @@ const SAME: f64 = 1.1;
 const SATURATED: f64 = 1.05;
 
 /// Says what the cases of one table mean.
-pub(super) fn report(rand: u8, measured: &[Measured], device: DeviceReads, journal: &mut dyn Journal) {
+pub(super) fn report(rand: u8, measured: &[Measured], device: &DeviceReads, journal: &mut dyn Journal) {
     let alone = measured.iter().find(|case| !case.way.is_gathered);
     let Some(alone) = alone.filter(|alone| alone.io_time() > 0.0) else { return };
     let mut methods: Vec<&str> =
@@ -38,11 +38,15 @@ pub(super) fn report(rand: u8, measured: &[Measured], device: DeviceReads, journ
             ratios.iter().map(|(name, ratio)| format!("{name} {}", three_digits(*ratio))).collect();
         words.join(", ")
     };
-    let depths = match device.depth {
-        1 => "one read at a time is all that this way of reading has".to_string(),
-        depth => format!(
+    let depths = match (device.depth, &device.not_from_storage) {
+        (1, _) => "one read at a time is all that this way of reading has".to_string(),
+        (depth, None) => format!(
             "random reads of the same file without a join gain {} from {depth} in flight",
             three_digits(device.alone / device.together.max(f64::MIN_POSITIVE))
+        ),
+        (depth, Some(reason)) => format!(
+            "what random reads of the same file without a join gain from {depth} in flight is not known, because the \
+             storage did not serve all of them: {reason}"
         ),
     };
     let finding = Finding::info(
@@ -78,13 +82,20 @@ fn report_saturation(rand: u8, cases: &[&Measured], journal: &mut dyn Journal) {
         let larger = sized.iter().filter(|(size, _)| *size > from.0);
         larger.clone().count() > 0 && larger.clone().all(|(_, case)| from.1.io_time() < case.io_time() * SATURATED)
     };
-    let Some((size, case)) = sized.iter().find(|from| gains_no_more(from)) else { return };
-    let blocks = join::BLOCKS_PER_REQUEST.median(&case.case);
-    let message = format!(
-        "With {rand} % of the rows out of order, {} gains less than 5 % by batches of more than {size} rows, which are \
-         {} blocks a request.",
-        case.way.method,
-        blocks.map_or("no".into(), three_digits)
-    );
+    let Some(at) = sized.iter().position(gains_no_more) else { return };
+    let (size, case) = &sized[at];
+    let method = case.way.method;
+    let blocks = join::BLOCKS_PER_REQUEST.median(&case.case).map_or("no".into(), three_digits);
+    let message = match at {
+        0 => format!(
+            "With {rand} % of the rows out of order, the size of its batches makes no difference to {method}: with \
+             {size} rows it is within 5 % of every larger size. Its batches overlap; awaited-batch shows what the size \
+             of a batch is worth."
+        ),
+        _ => format!(
+            "With {rand} % of the rows out of order, {method} gains less than 5 % by batches of more than {size} rows, \
+             which are {blocks} blocks a request."
+        ),
+    };
     journal.find(Finding::info("answer-saturation", message).with("rows", *size as f64, Unit::Count));
 }

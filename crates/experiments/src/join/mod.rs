@@ -98,13 +98,11 @@ fn measure_subject(
         }
         bench.machine.stop.check()?;
         journal.step("reading random blocks by themselves", Duration::from_secs(1));
-        if let Some(device) = bench.subject.read_alone()? {
-            findings::report(rand, &measured, device, journal);
-        }
         planner::report((rand, facts.is_virtual), &measured, costs, journal);
         own.extend(Gain::best(&bench.name, rand, &measured));
-        if facts.sources.explained.is_some() {
-            apart.extend(measured);
+        match bench.subject.read_alone()? {
+            Some(device) => findings::report(rand, &measured, &device, journal),
+            None => apart.extend(measured),
         }
     }
     apart::report(&bench.name, &apart, gains, journal);

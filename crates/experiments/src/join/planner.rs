@@ -21,14 +21,19 @@ const RANDOM_PAGE_COST: f64 = 4.0;
 /// Factors below this are none.
 const SAME: f64 = 1.1;
 
+/// Blocks of the smallest table whose scan is more than one read of 1 MiB.
+const BLOCKS_MIN: u64 = 256;
+
 /// What the break-even is computed from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Costs {
     /// Rows of the table.
     pub(super) rows: u64,
+    /// Its blocks.
+    pub(super) blocks: u64,
     /// Milliseconds of a full scan.
     pub(super) scan: f64,
-    /// Microseconds of waiting a block of it.
+    /// Microseconds of waiting a block of it; 0 where waits are not timed.
     pub(super) block: f64,
 }
 
@@ -57,15 +62,17 @@ pub(super) fn measure(
     case.parameters.extend([parameters::ACCESS.of("full-scan")]);
     let sources = &facts.sources;
     let elapsed: Vec<f64> = scans.iter().map(|cost| cost.elapsed.as_millis()).collect();
-    let blocks = scans.iter().map(|cost| cost.waiting.as_micros() / cost.blocks.max(1) as f64);
+    let blocks: Option<Vec<f64>> =
+        scans.iter().map(|cost| Some(cost.waiting?.as_micros() / cost.blocks.max(1) as f64)).collect();
     // Reading and verifying the row's block are in it, as they are in a scan.
     let rows: Option<Vec<f64>> = scans.iter().map(|cost| Some(cost.cpu?.0 as f64 / cost.rows.max(1) as f64)).collect();
     case.metrics.extend(join::ELAPSED.of_samples(sources.elapsed, &elapsed));
-    case.metrics.extend(join::SEQUENTIAL_BLOCK.of_samples(sources.waiting, &blocks.collect::<Vec<_>>()));
+    case.metrics.extend(join::SEQUENTIAL_BLOCK.of_samples(sources.waiting, &blocks.unwrap_or_default()));
     case.metrics.extend(join::ROW.of_samples(sources.cpu, &rows.unwrap_or_default()));
     let median = |spec: &measure::schema::Spec| spec.median(&case).unwrap_or(0.0);
     let (scan, block) = (median(&join::ELAPSED), median(&join::SEQUENTIAL_BLOCK));
-    let costs = Costs { rows: table.rows, scan, block };
+    let blocks = scans.iter().map(|cost| cost.blocks).max().unwrap_or(0);
+    let costs = Costs { rows: table.rows, blocks, scan, block };
     journal.keep(case)?;
     cached(bench, (table, facts), journal)?;
     Ok(Some(costs))
@@ -115,6 +122,13 @@ pub(super) fn report(
     else {
         return;
     };
+    if costs.blocks < BLOCKS_MIN {
+        let message = format!(
+            "The table has {} blocks, and from fewer than {BLOCKS_MIN} no cost of a planner follows: ask for more --rows.",
+            costs.blocks
+        );
+        return journal.find(Finding::info("absent-planner-view", message));
+    }
     let name = best.way.method;
     let place = if is_virtual { "On this model" } else { "Here" };
     // Beyond all rows there is nothing that a scan could win.

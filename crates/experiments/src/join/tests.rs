@@ -31,6 +31,8 @@ struct Fake {
     /// Groups, of which the last cannot be measured where there is a reason.
     groups: Vec<Group>,
     absence: Option<&'static str>,
+    /// What its reads without a join came from.
+    not_from_storage: Option<&'static str>,
     /// Added to each sum.
     error: i64,
     /// Raised in the join of this number.
@@ -51,7 +53,18 @@ impl Fake {
     fn new(name: &'static str, log: &Log) -> Fake {
         let groups = vec![group("", false)];
         let (absence, stops_at, table, log) = (None, None, None, Rc::clone(log));
-        Fake { name, is_apart: false, groups, absence, error: 0, stops_at, joins: 0, table, log }
+        Fake {
+            name,
+            is_apart: false,
+            groups,
+            absence,
+            not_from_storage: None,
+            error: 0,
+            stops_at,
+            joins: 0,
+            table,
+            log,
+        }
     }
 
     fn note(&self, what: &str) {
@@ -117,12 +130,13 @@ impl NestedLoops for Fake {
 
     fn scan(&mut self) -> Result<Option<ScanCost>, SubjectError> {
         let elapsed = Nanos::from_millis(100);
-        let cost = ScanCost { elapsed, waiting: elapsed, blocks: 143, cpu: None, rows: ROWS };
+        let cost = ScanCost { elapsed, waiting: Some(elapsed), blocks: 1429, cpu: None, rows: ROWS };
         Ok((!self.is_apart).then_some(cost))
     }
 
     fn read_alone(&mut self) -> Result<Option<DeviceReads>, SubjectError> {
-        Ok((!self.is_apart).then_some(DeviceReads { alone: 4.0, together: 1.0, depth: 64 }))
+        let not_from_storage = self.not_from_storage.map(String::from);
+        Ok((!self.is_apart).then_some(DeviceReads { alone: 4.0, together: 1.0, depth: 64, not_from_storage }))
     }
 }
 
@@ -188,6 +202,16 @@ fn ways_take_turns_in_a_rotating_order_and_each_join_takes_keys_of_its_own() {
     assert!(kept.cases.iter().all(|case| !case.parameters.contains_key("subject")), "one alone has no name");
     assert!(kept.message("answer-gain").unwrap().contains("batch 4.00; random reads"), "{:?}", kept.findings);
     assert!(kept.message("planner-view").is_some());
+}
+
+#[test]
+fn reads_without_a_join_that_the_storage_did_not_serve_have_no_gain() {
+    let fake = Fake { not_from_storage: Some("96 % of the file stayed"), ..Fake::new("here", &Log::default()) };
+    let (outcome, kept) = run(JoinParameters::default(), vec![fake], Stop::default());
+    outcome.unwrap();
+    let gain = kept.message("answer-gain").unwrap();
+    assert!(gain.contains("is not known, because") && gain.contains("96 % of the file stayed"), "{gain}");
+    assert!(!gain.contains("random reads of the same file without a join gain 4"), "{gain}");
 }
 
 #[test]

@@ -6,8 +6,8 @@ use crate::unit::Unit;
 
 parameters! {
     SUBJECT = "subject", "where several subjects were measured: `engine`, `postgres 18.6`";
-    METHOD = "method", "`one-at-a-time`, `prefetch`, `batch`, `batched-rowid`; of a server `nested-loop`, \
-        `bitmap-scan`";
+    METHOD = "method", "`one-at-a-time`, `prefetch`, `awaited-batch`, `batch`, `batched-rowid`; of PostgreSQL \
+        `nested-loop`, `bitmap-scan`; of SQLite `nested-loop`, `rowid-list`";
     ACCESS = "access", "in place of `method`: `full-scan`, `cached`";
     RAND = "rand", "percent of the rows out of order";
     PAD = "pad", "bytes that pad a row";
@@ -89,6 +89,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     published: methods! {
         "one-at-a-time": 1380.0, 12723.0, 1.0;
         "prefetch": 110.0, 2804.0, 38.0;
+        "awaited-batch": 104.0, 2572.0, 69.0;
         "batch": 104.0, 2572.0, 69.0;
         "batched-rowid": 78.0, 2038.0, 121.0;
     },

@@ -6,11 +6,14 @@ use measure::{Case, Metric, Run, Unit};
 use super::subjects::{self, SUBJECT, subject, subjects};
 use crate::page::number::time;
 use crate::page::parameters::{cell, heading, varying};
-use crate::page::table::Builder;
+use crate::page::table::{Builder, Scale};
 use crate::page::{Align, Cell, Section, Table};
 
-/// The method that the gains of others count from.
-const ALONE: &str = "one-at-a-time";
+/// The methods that the gains of others count from, of the engine and of other subjects.
+const ALONE: [&str; 2] = ["one-at-a-time", "nested-loop"];
+
+/// Sizes of a method from which on they are a curve.
+const CURVE_MIN: usize = 3;
 
 /// Parameters that name a size, by method.
 const SIZES: [&str; 2] = ["batch_size", "look_ahead"];
@@ -31,6 +34,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let detailed: Vec<&Case> = joins.iter().copied().filter(|case| join::REQUESTS.in_case(case).is_some()).collect();
     if !detailed.is_empty() {
         tables.push(times(&detailed));
+        tables.extend(curve(&detailed));
         tables.extend(published(&detailed));
         tables.extend([requests(&detailed), planner(&detailed, &others)]);
     }
@@ -64,7 +68,7 @@ fn side_by_side(joins: &[&Case]) -> Table {
         .column("ahead", Align::Right, |case| {
             Cell::or_absent(ahead(case).into_iter().find(|ahead| !ahead.is_empty()).map(Cell::from))
         })
-        .column("elapsed", Align::Right, |case| Cell::or_absent(join::ELAPSED.in_case(case).map(Cell::mean)))
+        .column("elapsed", Align::Decimal, |case| Cell::or_absent(join::ELAPSED.in_case(case).map(Cell::median)))
         .column("gain", Align::Decimal, |case| Cell::or_absent(gain(case)))
         .column("read", Align::Right, |case| whole(blocks_read(case)))
         .column("hit", Align::Right, |case| whole(join::BLOCKS_HIT.median(case)))
@@ -74,8 +78,8 @@ fn side_by_side(joins: &[&Case]) -> Table {
         .optional()
         .groups(|case| subject(case))
         .titled(
-            "The same rows on each subject: milliseconds of a join, how many times less than one block at a time (the \
-             median of that over each), blocks of table and index that were read, and the join's time for a block:",
+            "The same rows on each subject: milliseconds of a join (medians), how many times less than one block at a \
+             time, blocks of table and index that were read, and the join's time for a block:",
         )
         .done()
 }
@@ -129,6 +133,30 @@ fn times(cases: &[&Case]) -> Table {
         .done()
 }
 
+/// What a batch is worth by its size: the gain of each method that was measured with some.
+fn curve(cases: &[&Case]) -> Option<Table> {
+    let size = |case: &Case| SIZES.iter().find_map(|name| cell(case, name).parse::<u64>().ok());
+    let line = |case: &Case| ["subject", "rand", "method"].map(|name| cell(case, name));
+    let is_of_curve = |case: &&Case| cases.iter().filter(|other| line(other) == line(case)).count() >= CURVE_MIN;
+    let mut sized: Vec<(&Case, u64)> =
+        cases.iter().filter(|case| is_of_curve(case)).filter_map(|case| Some((*case, size(case)?))).collect();
+    sized.sort_by_key(|(case, size)| (line(case), *size));
+    let gain = |case: &Case| gain(case, cases, "io_time");
+    Table::over(&sized)
+        .column("rows at once", Align::Right, |(_, size)| Cell::count(*size as f64))
+        .column("blocks/request", Align::Decimal, |(case, _)| {
+            Cell::or_absent(join::BLOCKS_PER_REQUEST.in_case(case).map(Cell::median))
+        })
+        .column("gain", Align::Decimal, |(case, _)| Cell::or_absent(gain(case).map(Cell::times)))
+        .bars("", Scale::Linear, |(case, _)| gain(case))
+        .groups(|(case, _)| {
+            let line = format!("{} {}, rand {}", subject(case), cell(case, "method"), cell(case, "rand"));
+            line.trim_start().to_string()
+        })
+        .titled("What the rows that are gathered at once gain:")
+        .unless_empty()
+}
+
 fn requests(cases: &[&Case]) -> Table {
     axes(cases)
         .column("blocks", Align::Right, |case| whole(join::TABLE_BLOCKS.median(case)))
@@ -163,16 +191,16 @@ fn planner(joins: &[&Case], others: &[&Case]) -> Table {
         .done()
 }
 
-/// The gains next to the published ones; none for another setting.
-fn published(cases: &[&Case]) -> Option<Table> {
-    let of = |metric: &str, case: &Case, what: &str| {
-        join::EXPERIMENT.published(metric, case).find(|published| published.what == what).map(|found| found.value)
-    };
+/// Gains and times next to the published ones; none for another setting.
+fn published(cases: &[&Case]) -> Vec<Table> {
+    let find =
+        |case: &Case, what: &str| join::EXPERIMENT.published("io_time", case).find(|published| published.what == what);
+    let of = |case: &Case, what: &str| find(case, what).map(|found| found.value);
     let here: Vec<&Case> =
         cases.iter().copied().filter(|case| join::EXPERIMENT.published("io_time", case).next().is_some()).collect();
     let gain_of = |case: &Case, what: &str| {
-        let alone = here.iter().copied().find(|case| cell(case, "method") == ALONE)?;
-        Some(of("io_time", alone, what)? / of("io_time", case, what)?)
+        let alone = here.iter().copied().find(|case| is_alone(case))?;
+        Some(of(alone, what)? / of(case, what)?)
     };
     let best = |method: &String| {
         let of_method = here.iter().copied().filter(|case| cell(case, "method") == *method);
@@ -182,7 +210,7 @@ fn published(cases: &[&Case]) -> Option<Table> {
     let rows: Vec<(f64, &Case)> =
         subjects::values(&here, |case| cell(case, "method")).iter().filter_map(best).collect();
     let published = |case: &Case, what| Cell::or_absent(gain_of(case, what).map(Cell::times));
-    let table = Table::over(&rows)
+    let gains = Table::over(&rows)
         .column("method", Align::Left, |(_, case)| cell(case, "method"))
         .column("gain here", Align::Decimal, |(gain, _)| Cell::times(*gain))
         .column("solid-state disk", Align::Decimal, |(_, case)| published(case, join::SOLID_STATE))
@@ -194,7 +222,14 @@ fn published(cases: &[&Case]) -> Option<Table> {
             join::EXPERIMENT.published("blocks_per_request", case).next().map(Cell::published)
         })
         .titled("The published gains are of a laptop's solid-state disk and of one hard disk:");
-    (rows.len() > 1).then(|| table.done())
+    let millis = |case: &Case, what| Cell::or_absent(find(case, what).map(Cell::published));
+    let times = Table::over(&rows)
+        .column("method", Align::Left, |(_, case)| cell(case, "method"))
+        .column("here", Align::Decimal, |(_, case)| Cell::or_absent(join::IO_TIME.in_case(case).map(Cell::median)))
+        .column("solid-state disk", Align::Right, |(_, case)| millis(case, join::SOLID_STATE))
+        .column("hard disk", Align::Right, |(_, case)| millis(case, join::HARD_DISK))
+        .titled("The milliseconds of waiting that those gains are of:");
+    if rows.len() > 1 { vec![gains.done(), times.done()] } else { Vec::new() }
 }
 
 /// What blocks and rows cost otherwise.
@@ -225,10 +260,14 @@ fn costs(cases: &[&Case]) -> Option<Table> {
 fn gain(case: &Case, cases: &[&Case], name: &str) -> Option<f64> {
     let axes = [SUBJECT, "rand", "pad", "io", "direct"];
     let same = |other: &&&Case| axes.iter().all(|axis| cell(other, axis) == cell(case, axis));
-    let alone = cases.iter().filter(same).find(|other| cell(other, "method") == ALONE)?;
+    let alone = cases.iter().filter(same).find(|other| is_alone(other))?;
     let median = |case: &Case| case.metric(name).map(Metric::median);
     let own = median(case).filter(|own| *own > 0.0)?;
     Some(median(alone)? / own)
+}
+
+fn is_alone(case: &Case) -> bool {
+    ALONE.contains(&cell(case, "method").as_str())
 }
 
 fn whole(count: Option<f64>) -> Cell {

@@ -13,7 +13,7 @@ use serde_json::json;
 use sys::counters::{Counters, Rings};
 use sys::time::Clock;
 
-use super::database::{Database, subject_name};
+use super::database::{Database, Need, subject_name};
 use super::load::{index_bytes, load, table_bytes};
 use crate::access_paths::{
     AccessPath, AccessPaths, AccessSettings, Asked, Counting, MemoryNeed, PathFacts, PathOffer, Sampling, ScanCost,
@@ -155,7 +155,7 @@ impl SqlitePaths {
 
     /// Makes and fills the table with the indexes of the planned paths, each brought into the cache by that.
     fn load(&mut self, progress: &mut Progress<'_>) -> Result<(), SubjectError> {
-        let database = Database::create(&self.scratch, self.page_bytes, self.bytes_needed(), &self.stop)?;
+        let database = Database::create(&self.scratch, self.page_bytes, Need::cached(self.bytes_needed()), &self.stop)?;
         let name = &self.name;
         let second = Duration::from_secs(1);
         let mut loading = tenths(progress, |made, of| (format!("loading {made} of {of} rows into {name}"), second));

@@ -47,6 +47,22 @@ enum Owner {
     Given(GivenFile),
 }
 
+/// What a database of our own takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Need {
+    /// Bytes of its file.
+    pub(super) file: u64,
+    /// Bytes of pages in its cache.
+    pub(super) cache: u64,
+}
+
+impl Need {
+    /// A file whose pages are all cached.
+    pub(super) fn cached(file: u64) -> Need {
+        Need { file, cache: file }
+    }
+}
+
 /// What statements took, one after the other.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Taken {
@@ -57,22 +73,22 @@ pub(super) struct Taken {
 }
 
 impl Database {
-    /// Makes a new database in the folder for temporary files, with pages of this size and a cache for all of them.
-    /// Errors where neither the disk nor the memory has room for `bytes`.
+    /// Makes a new database in the folder for temporary files, with pages of this size. Errors where the disk has no
+    /// room for the file, or the memory none for the cache.
     pub(super) fn create(
         scratch: &Path,
         page_bytes: u32,
-        bytes: u64,
+        need: Need,
         stop: &Arc<AtomicBool>,
     ) -> Result<Database, SubjectError> {
-        check_memory(bytes)?;
+        check_memory(need.cache)?;
         let folder = OwnFolder::create(scratch)?;
-        check_disk(folder.path(), bytes)?;
+        check_disk(folder.path(), need.file)?;
         let path = folder.path().join("tables.db");
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let connection = Connection::open_with_flags(&path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX);
         let database = Database::of(connection, path, Owner::Own(folder), stop)?;
-        database.run(&format!("PRAGMA page_size = {page_bytes}; {OWN_SETTINGS} {}", cache_setting(bytes)))?;
+        database.run(&format!("PRAGMA page_size = {page_bytes}; {OWN_SETTINGS} {}", cache_setting(need.cache)))?;
         Ok(database)
     }
 
@@ -160,22 +176,48 @@ impl Database {
         if is_it {
             return Ok(());
         }
-        let found = found.join(", ");
-        Err(SubjectError::Failed(format!("SQLite reads `{statement}` in another way than the one measured: {found}")))
+        Err(other_way(statement, &found))
+    }
+
+    /// Errors where the plan of a statement does not have this step.
+    pub(super) fn expect_step(&self, statement: &str, step: &str) -> Result<(), SubjectError> {
+        let found = self.texts(&format!("EXPLAIN QUERY PLAN {statement}"), 3)?;
+        if found.iter().any(|found| found == step) { Ok(()) } else { Err(other_way(statement, &found)) }
     }
 
     /// Runs a statement `laps` times in a row, each of which has to count `count`. Preparing it is not in the cost.
     pub(super) fn measure(&self, statement: &str, count: u64, laps: u32, clock: &Clock) -> Result<Taken, SubjectError> {
+        self.time(statement, laps, clock, |found| match found.unsigned_abs() == count {
+            true => Ok(()),
+            false => Err(SubjectError::Failed(format!("SQLite found {found} rows and not {count}: `{statement}`"))),
+        })
+    }
+
+    /// Runs a statement once, and gives the number that it found with what it took.
+    pub(super) fn ask(&self, statement: &str, clock: &Clock) -> Result<(i64, Taken), SubjectError> {
+        let mut answer = 0;
+        let taken = self.time(statement, 1, clock, |found| {
+            answer = found;
+            Ok(())
+        })?;
+        Ok((answer, taken))
+    }
+
+    /// Runs a statement `laps` times in a row and hands each number that it gives to `check`.
+    fn time(
+        &self,
+        statement: &str,
+        laps: u32,
+        clock: &Clock,
+        mut check: impl FnMut(i64) -> Result<(), SubjectError>,
+    ) -> Result<Taken, SubjectError> {
         let mut prepared = self.connection.prepare(statement).map_err(self.failed())?;
         let counter = CycleCounter::of_this_thread().ok();
         let cycles = || counter.as_ref().and_then(CycleCounter::read);
         page_gets::take(&self.connection);
         let (start, cpu, cycles_before) = (clock.now(), thread_cpu(), cycles());
         for _ in 0..laps {
-            let found: i64 = prepared.query_row([], |row| row.get(0)).map_err(self.failed())?;
-            if found.unsigned_abs() != count {
-                return Err(SubjectError::Failed(format!("SQLite found {found} rows and not {count}: `{statement}`")));
-            }
+            check(prepared.query_row([], |row| row.get(0)).map_err(self.failed())?)?;
         }
         let (cycles_after, cpu_after, end) = (cycles(), thread_cpu(), clock.now());
         Ok(Taken {
@@ -205,6 +247,11 @@ pub(super) fn subject_name(page_bytes: u32) -> String {
     } else {
         format!("sqlite {version}?page_size={page_bytes}")
     }
+}
+
+fn other_way(statement: &str, found: &[String]) -> SubjectError {
+    let found = found.join(", ");
+    SubjectError::Failed(format!("SQLite reads `{statement}` in another way than the one measured: {found}"))
 }
 
 /// A name as it stands in statements.

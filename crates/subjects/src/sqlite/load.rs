@@ -104,7 +104,7 @@ mod tests {
     use std::fs;
     use std::sync::Arc;
 
-    use super::super::database::PAGE_BYTES;
+    use super::super::database::{Need, PAGE_BYTES};
     use super::*;
     use dataset::uniform::RowShape;
 
@@ -118,7 +118,8 @@ mod tests {
         for (row_length, columns) in [(25, 1), (25, 25), (250, 5), (2500, 25), (8000, 1)] {
             for page_bytes in [512, PAGE_BYTES, 65_536] {
                 let data = data(row_length, columns);
-                let database = Database::create(folder.path(), page_bytes, 1 << 20, &Arc::default()).unwrap();
+                let database =
+                    Database::create(folder.path(), page_bytes, Need::cached(1 << 20), &Arc::default()).unwrap();
                 load(&database, "t", &data, &AtomicBool::new(false), &mut |_, _| {}).unwrap();
                 let taken = database.pages("t").unwrap() * u64::from(page_bytes);
                 let ratio = table_bytes(&data, page_bytes) as f64 / taken as f64;
@@ -131,7 +132,7 @@ mod tests {
     #[test]
     fn a_disk_that_is_full_while_rows_are_loaded_is_told_with_the_way_out() {
         let folder = tempfile::tempdir().unwrap();
-        let database = Database::create(folder.path(), PAGE_BYTES, 1 << 20, &Arc::default()).unwrap();
+        let database = Database::create(folder.path(), PAGE_BYTES, Need::cached(1 << 20), &Arc::default()).unwrap();
         database.run("PRAGMA max_page_count = 10").unwrap();
         let outcome = load(&database, "t", &data(250, 5), &AtomicBool::new(false), &mut |_, _| {});
         let sentence = outcome.unwrap_err().to_string();

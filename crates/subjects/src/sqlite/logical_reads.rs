@@ -17,7 +17,7 @@ use measure::{Finding, Parameters};
 use serde_json::json;
 use sys::time::Clock;
 
-use super::database::{Database, Taken, identifier, subject_name};
+use super::database::{Database, Need, Taken, identifier, subject_name};
 use super::load::{index_bytes, load, table_bytes};
 use crate::engine::TABLE_SEED;
 use crate::error::SubjectError;
@@ -109,7 +109,7 @@ impl SqliteReads {
     /// Makes a database with the table without rows. Errors where there is no room for the largest table.
     pub(super) fn create(page_bytes: u32, asked: Asked, opening: &Opening<'_>) -> Result<SqliteReads, SubjectError> {
         let bytes = asked.cells.iter().map(|cell| bytes_needed(*cell, page_bytes)).max().unwrap_or(0);
-        let database = Database::create(&opening.environment.scratch, page_bytes, bytes, &opening.stop)?;
+        let database = Database::create(&opening.environment.scratch, page_bytes, Need::cached(bytes), &opening.stop)?;
         SqliteReads::of(database, subject_name(page_bytes), asked, opening)
     }
 

@@ -6,6 +6,7 @@ mod database;
 mod given_file;
 mod load;
 pub mod logical_reads;
+pub mod nested_loops;
 mod own_folder;
 mod page_gets;
 pub mod place;

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use super::access_paths::{SqlitePaths, offers};
 use super::database::PAGE_BYTES;
 use super::logical_reads::{SqliteReads, unfit};
+use super::nested_loops::SqliteLoops;
 use crate::access_paths::{self, AccessPaths, AccessSettings};
 use crate::error::SubjectError;
 use crate::logical_reads::{Asked, LogicalReads};
+use crate::nested_loops::{self, NestedLoops};
 use crate::place::{Offer, Place};
 use crate::subject::Absence;
 
@@ -93,6 +95,16 @@ impl Place for SqlitePlace {
         access_paths::check_wanted(SQLITE, &offers(settings.asked), settings)?;
         let settings = settings.clone();
         Ok(Box::new(move |opening| Ok(Box::new(SqlitePaths::create(*page_bytes, settings, opening)?))))
+    }
+
+    fn nested_loops(&self, asked: &nested_loops::Asked) -> Offer<'_, dyn NestedLoops> {
+        let SqlitePlace::Own(page_bytes) = self else {
+            let reason = "A given file is only read, and the inner table of the join would have to be made in it: \
+                          write --on sqlite for a database of its own.";
+            return Err(Absence::new("absent-nested-loops", reason));
+        };
+        let asked = asked.clone();
+        Ok(Box::new(move |opening| Ok(Box::new(SqliteLoops::create(*page_bytes, asked, opening)))))
     }
 }
 

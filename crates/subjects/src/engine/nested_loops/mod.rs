@@ -1,5 +1,6 @@
 //! The embedded engine as a subject of the experiment on nested loops.
 
+mod device_reads;
 mod metered;
 mod passes;
 mod subject;

@@ -7,9 +7,9 @@ use std::sync::atomic::AtomicBool;
 
 use dataset::DataSet;
 use dataset::keyed::{KEY, VALUE};
-use device::Slots;
 use device::file::direct_or_buffered;
 use device::time_source::DeviceClock;
+use device::{Device, Slots};
 use measure::Nanos;
 use storage::btree::sort::KeySorter;
 use storage::btree::stored::{self, IndexInfo, IndexSpec, Watch};
@@ -23,7 +23,7 @@ use storage::page::id::PAGE_SIZE;
 use storage::page::number;
 use storage::pool::{Pinned, Pool, PoolSettings, Session};
 use storage::{PageId, SegmentId, StorageError};
-use sys::file::{Caching, Target, witness};
+use sys::file::{Caching, Target};
 use sys::process::process_cpu;
 use sys::read::{MethodRow, best_method};
 use sys::time::Clock;
@@ -31,6 +31,7 @@ use sys::time::Clock;
 use super::metered::{Meter, Metered, ReadCost};
 use crate::error::SubjectError;
 use crate::nested_loops::{Asked, InnerTable, Io, Keys, TABLE_SEED};
+use crate::page_cache;
 
 /// How full the leaves are.
 const FILL_PERCENT: u8 = 90;
@@ -126,14 +127,11 @@ impl JoinEngine {
     pub fn new(asked: Asked, clock: Clock) -> Result<JoinEngine, SubjectError> {
         let method = best_method(if asked.io == Io::Sync { 1 } else { asked.depth.max(2) });
         let caching = if asked.buffered { Caching::Buffered } else { Caching::Direct };
-        let method_name = match device::has_prefix(&asked.device) {
-            true => {
-                let slots = Slots { method: Some(method), depth: asked.depth, bytes: PAGE_SIZE };
-                device::open(&asked.device, caching)?.witnesses().method_name(slots)
-            }
-            false => method.name,
-        };
-        let engine = JoinEngine { asked, caching, clock, method, method_name, prepared: None };
+        let mut engine = JoinEngine { asked, caching, clock, method, method_name: method.name, prepared: None };
+        if let Some(device) = engine.open_device()? {
+            let slots = Slots { method: Some(method), depth: engine.asked.depth, bytes: PAGE_SIZE };
+            engine.method_name = device.witnesses().method_name(slots);
+        }
         let refused = |error| SubjectError::Parameters(format!("--pool {}: {error}", engine.asked.pool));
         Pool::new(engine.pool_settings()).map_err(refused)?;
         Ok(engine)
@@ -149,6 +147,12 @@ impl JoinEngine {
         let prepared = self.prepared.as_ref().ok_or(SubjectError::NotPrepared)?;
         let directory = &self.asked.directory;
         Ok([prepared.table.path(directory), prepared.index.path(directory)])
+    }
+
+    /// The device that the tables are placed on; `None` where they are read where they are.
+    pub(super) fn open_device(&self) -> Result<Option<Box<dyn Device>>, SubjectError> {
+        let word = &self.asked.device;
+        Ok((!word.as_os_str().is_empty()).then(|| device::open(word, self.caching)).transpose()?)
     }
 
     /// How the files are opened.
@@ -209,25 +213,8 @@ impl Opened {
             session.load_many(&[page(0)])?;
             self.pool.discard(segment)?;
         }
-        let left_in_page_cache = self.empty_page_cache()?;
+        let left_in_page_cache = page_cache::empty(&self.buffered)?;
         Ok(PassCost { left_in_page_cache, ..self.timed(&session, pass)? })
-    }
-
-    /// Drops the files from the page cache where they are read through it; the share of them that stayed.
-    fn empty_page_cache(&self) -> Result<Option<f64>, SubjectError> {
-        let mut left: Option<(u64, u64)> = None;
-        for target in &self.buffered {
-            witness::evict(target, 0, target.size()).map_err(|error| StorageError::Io {
-                file: target.path().into(),
-                doing: "dropping from the page cache",
-                error,
-            })?;
-            if let Ok(cached) = witness::cached(target, 0, target.size()) {
-                let (pages, of) = left.unwrap_or_default();
-                left = Some((pages + cached.pages, of + cached.of));
-            }
-        }
-        Ok(left.map(|(pages, of)| pages as f64 / of.max(1) as f64))
     }
 
     fn timed<T>(

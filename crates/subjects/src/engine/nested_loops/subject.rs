@@ -6,9 +6,6 @@ use std::time::Duration;
 
 use dataset::DataSet;
 use device::Device;
-use device::pattern::{Pattern, Span};
-use device::plan::{ReadPlan, StopAfter};
-use device::workers::Team;
 use measure::quantity::{size_in_words, three_digits};
 use measure::schema::join::parameters;
 use measure::{Finding, Parameters};
@@ -19,6 +16,7 @@ use storage::page::id::PAGE_SIZE;
 use sys::file::Target;
 use sys::time::Clock;
 
+use super::device_reads;
 use super::passes::{JoinEngine, PassCost};
 use crate::error::SubjectError;
 use crate::nested_loops::{
@@ -26,6 +24,7 @@ use crate::nested_loops::{
     NestedLoops, ScanCost, Sources, TABLE_SEED, Way,
 };
 use crate::opening::Progress;
+use crate::page_cache::LEFT_MAX;
 use crate::progress::tenths;
 use crate::subject::{Closing, ENGINE, Subject};
 
@@ -38,18 +37,14 @@ pub const ROWID_BATCH_SIZE: usize = 4 * BATCH_SIZE;
 /// Outer rows of the joins that find everything cached, at most: their blocks are half of the pool.
 const CACHED_PART: u64 = 2;
 
-/// Reads of the device without a join.
-const DEVICE_READS: u64 = 2000;
-
-/// The share of a file that may stay in the page cache without making reads from the device fewer in earnest.
-const LEFT_MAX: f64 = 0.01;
-
 /// The engine with the ways that were asked for.
 pub struct EngineLoops {
     engine: JoinEngine,
     asked: Asked,
     /// The device that the tables are placed on, where they are placed on one.
     on: Option<Box<dyn Device>>,
+    /// Whether its time is virtual: nothing of this machine has a part in it.
+    is_virtual: bool,
     ways: Vec<(Way, Method)>,
     clock: Clock,
     stop: Arc<AtomicBool>,
@@ -63,31 +58,33 @@ impl EngineLoops {
     /// Errors when the pool or the device cannot be as asked for.
     pub fn new(asked: Asked, clock: Clock, stop: Arc<AtomicBool>) -> Result<EngineLoops, SubjectError> {
         let engine = JoinEngine::new(asked.clone(), clock)?;
-        let is_placed = device::has_prefix(&asked.device);
-        let on = is_placed.then(|| device::open(&asked.device, engine.caching())).transpose()?;
+        let on = engine.open_device()?;
+        let described = on.as_ref().map(|device| device.describe()).unwrap_or_default();
+        let kind = described.subject.get("kind").cloned().unwrap_or_else(|| json!(ENGINE));
         let description = Parameters::from_iter([
-            ("kind".to_string(), json!(if on.is_some() { "model" } else { ENGINE })),
+            ("kind".to_string(), kind),
             ("path".into(), json!(asked.directory.display().to_string())),
             ("rows".into(), json!(asked.rows)),
             ("pool_bytes".into(), json!(asked.pool.0)),
             ("io_method".into(), json!(engine.method())),
         ]);
-        let (ways, findings, left) = (ways(&asked), Vec::new(), 0.0);
-        let mut loops = EngineLoops { engine, asked, on, ways, clock, stop, description, findings, left };
+        let (ways, findings, left, is_virtual) = (ways(&asked), Vec::new(), 0.0, described.is_virtual);
+        let mut loops = EngineLoops { engine, asked, on, is_virtual, ways, clock, stop, description, findings, left };
         loops.note();
         Ok(loops)
     }
 
     /// Notes what there is to know before the first join.
     fn note(&mut self) {
-        if let Some(device) = &self.on {
+        if let Some(device) = self.on.as_ref().filter(|_| self.is_virtual) {
             let name = device.name();
             self.description.insert("model".into(), json!(name));
             let parameters = device.describe().subject["parameters"].clone();
             self.description.insert("model_parameters".into(), parameters);
             let message = format!(
-                "Times are those of the model {name}, which takes none of this machine's: the processor's part of a \
-                 join is not in them."
+                "Times are those of the model {name}, which serves reads and does nothing else. It lacks the \
+                 processor's part of a join, the operating system with its page cache, and other programs on the \
+                 device: a join here takes longer than this by at least its processor time."
             );
             self.findings.push(Finding::info("virtual-time", message));
         } else if self.asked.io == Io::Async && self.engine.method() == "threads" {
@@ -99,7 +96,7 @@ impl EngineLoops {
         }
         let (rows, pool) = (self.asked.rows, self.asked.pool.0);
         let spec = TableSpec::new("", DataSet::keyed(self.asked.table(0).shape(), rows, TABLE_SEED));
-        let table = rows / u64::from(spec.rows_per_page().max(1)) * PAGE_SIZE as u64;
+        let table = rows.div_ceil(u64::from(spec.rows_per_page().max(1))) * PAGE_SIZE as u64;
         if table < 2 * pool {
             self.findings.push(Finding::warning(
                 "table-fits-pool",
@@ -120,15 +117,16 @@ impl EngineLoops {
             parameters::DIRECT.of(!buffered),
             parameters::DEPTH.of(*depth),
         ]);
-        labels.extend(self.on.as_ref().map(|device| parameters::ON.of(format!("model:{}", device.name()))));
+        let on = self.on.as_ref().map(|device| (&self.description["kind"], device.name()));
+        labels.extend(on.map(|(kind, name)| parameters::ON.of(format!("{}:{name}", kind.as_str().unwrap_or("")))));
         let ways = self.ways.iter().map(|(way, _)| way.clone()).collect();
         Group { name: String::new(), is_direct: !buffered, parameters: labels, ways, gathers_nothing: None }
     }
 
     fn sources(&self) -> Sources {
-        let (elapsed, waiting) = match self.on {
-            Some(_) => ("virtual clock", "virtual clock, around each wait"),
-            None => ("clock", "clock, around each wait"),
+        let (elapsed, waiting) = match self.is_virtual {
+            true => ("virtual clock", "virtual clock, around each wait"),
+            false => ("clock", "clock, around each wait"),
         };
         Sources {
             elapsed,
@@ -142,44 +140,14 @@ impl EngineLoops {
             explained: None,
         }
     }
-
-    /// Microseconds a read of a random block with `depth` reads in flight.
-    fn read_random(&self, depth: usize) -> Result<f64, SubjectError> {
-        let [path, _] = self.engine.paths()?;
-        let block = PAGE_SIZE as u64;
-        let length = std::fs::metadata(&path).map_or(0, |metadata| metadata.len()) / block * block;
-        let plan = ReadPlan {
-            pattern: Pattern::Random,
-            block_size: PAGE_SIZE,
-            span: Span { offset: 0, length },
-            // No seed is asked for: the order differs from run to run by the number of the process.
-            seed: u64::from(std::process::id()),
-            working_set: None,
-            depth,
-            reap_batch: 1,
-            warm_up: StopAfter::Reads(0),
-            stop_after: StopAfter::Reads(DEVICE_READS),
-            rate: None,
-        };
-        let device = match &self.on {
-            Some(device) => device.as_ref(),
-            None => &Target::open(&path, self.engine.caching())?,
-        };
-        let plans = [plan];
-        let outcome = Team::open(device, None, &plans)?.read(&self.clock, &self.stop).outcome;
-        match outcome.failure {
-            Some(failure) => Err(SubjectError::Failed(format!(
-                "{}: {failure}; the cases that were finished before are kept",
-                path.display()
-            ))),
-            None => Ok(outcome.elapsed.as_micros() / outcome.latency.reads().max(1) as f64),
-        }
-    }
 }
 
 /// Every method with every size.
 fn ways(asked: &Asked) -> Vec<(Way, Method)> {
     let sizes = |usual: usize| if asked.batch_sizes.is_empty() { vec![usual] } else { asked.batch_sizes.clone() };
+    let sized = |usual, of: fn(usize) -> Method| -> Vec<_> {
+        sizes(usual).into_iter().map(|size| (of(size), Some(size))).collect()
+    };
     let distance = match asked.fixed_look_ahead {
         true => Distance::Fixed(asked.look_ahead),
         false => Distance::UpTo(asked.look_ahead),
@@ -188,10 +156,9 @@ fn ways(asked: &Asked) -> Vec<(Way, Method)> {
         let methods = match method {
             JoinMethod::OneAtATime => vec![(Method::OneAtATime, None)],
             JoinMethod::Prefetch => vec![(Method::Prefetch(distance), Some(asked.look_ahead))],
-            JoinMethod::Batch => sizes(BATCH_SIZE).into_iter().map(|size| (Method::Batch(size), Some(size))).collect(),
-            JoinMethod::BatchedRowid => {
-                sizes(ROWID_BATCH_SIZE).into_iter().map(|size| (Method::BatchedRowid(size), Some(size))).collect()
-            }
+            JoinMethod::AwaitedBatch => sized(BATCH_SIZE, Method::AwaitedBatch),
+            JoinMethod::Batch => sized(BATCH_SIZE, Method::Batch),
+            JoinMethod::BatchedRowid => sized(ROWID_BATCH_SIZE, Method::BatchedRowid),
         };
         let is_ahead = method == JoinMethod::Prefetch;
         let size_of = if is_ahead { &parameters::LOOK_AHEAD } else { &parameters::BATCH_SIZE };
@@ -248,7 +215,7 @@ impl NestedLoops for EngineLoops {
         Ok(InnerFacts {
             groups: vec![self.group()],
             keys_may_repeat: true,
-            is_virtual: self.on.is_some(),
+            is_virtual: self.is_virtual,
             join_time: Duration::from_millis(100),
             sources: self.sources(),
         })
@@ -270,7 +237,7 @@ impl NestedLoops for EngineLoops {
         Ok(JoinCost {
             sum: Some(sum),
             elapsed,
-            cpu: Some(cpu).filter(|_| self.on.is_none()),
+            cpu: Some(cpu).filter(|_| !self.is_virtual),
             table: blocks(table.blocks, table.time, requests - index_requests, table_gets),
             index: blocks(index.blocks, index.time, index_requests, index_gets),
             in_flight: table.in_flight,
@@ -280,7 +247,7 @@ impl NestedLoops for EngineLoops {
     }
 
     fn join_cached(&mut self, outer_rows: u64) -> Result<Option<CachedCost>, SubjectError> {
-        if self.on.is_some() {
+        if self.is_virtual {
             return Ok(None);
         }
         let lookups = outer_rows.min(self.asked.pool.0 / PAGE_SIZE as u64 / CACHED_PART);
@@ -292,15 +259,20 @@ impl NestedLoops for EngineLoops {
         let cost = self.engine.scan()?;
         Ok(Some(ScanCost {
             elapsed: cost.elapsed,
-            waiting: cost.table.time,
+            waiting: Some(cost.table.time),
             blocks: cost.table.blocks,
-            cpu: Some(cost.cpu).filter(|_| self.on.is_none()),
+            cpu: Some(cost.cpu).filter(|_| !self.is_virtual),
             rows: cost.found.rows,
         }))
     }
 
     fn read_alone(&mut self) -> Result<Option<DeviceReads>, SubjectError> {
         let depth = if self.asked.io == Io::Sync { 1 } else { self.asked.depth };
-        Ok(Some(DeviceReads { alone: self.read_random(1)?, together: self.read_random(depth)?, depth }))
+        let [path, _] = self.engine.paths()?;
+        let device: &dyn Device = match &self.on {
+            Some(device) => device.as_ref(),
+            None => &Target::open(&path, self.engine.caching())?,
+        };
+        device_reads::read(device, &path, depth, (&self.clock, &self.stop)).map(Some)
     }
 }

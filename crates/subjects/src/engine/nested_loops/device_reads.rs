@@ -1,0 +1,80 @@
+//! Random reads of the table's file without a join: one after the other, and as many at once as joins may have.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use device::Device;
+use device::pattern::{Pattern, Span};
+use device::plan::{ReadPlan, StopAfter};
+use device::workers::Team;
+use storage::page::id::PAGE_SIZE;
+use sys::file::Caching;
+use sys::time::Clock;
+
+use crate::error::SubjectError;
+use crate::nested_loops::DeviceReads;
+use crate::page_cache::{self, Witnessed};
+
+/// Reads of a pass.
+const READS: u64 = 2000;
+
+/// Reads random blocks of the file at `path`, which is placed on `device`, one after the other and then `depth` at a
+/// time. Where the page cache can hold them, it is emptied before either.
+pub(super) fn read(
+    device: &dyn Device,
+    path: &Path,
+    depth: usize,
+    (clock, stop): (&Clock, &AtomicBool),
+) -> Result<DeviceReads, SubjectError> {
+    // No seed is asked for: the order differs from run to run by the number of the process. The second pass reads other
+    // blocks than the first, which a cache of the storage may still hold.
+    let pass = |depth, pass| {
+        let seed = 2 * u64::from(std::process::id()) + pass;
+        read_pass(device, path, (depth, seed), (clock, stop))
+    };
+    let (alone, not_alone) = pass(1, 0)?;
+    let (together, not_together) = pass(depth, 1)?;
+    Ok(DeviceReads { alone, together, depth, not_from_storage: not_alone.or(not_together) })
+}
+
+/// Microseconds a read, and why the storage did not serve them.
+fn read_pass(
+    device: &dyn Device,
+    path: &Path,
+    (depth, seed): (usize, u64),
+    (clock, stop): (&Clock, &AtomicBool),
+) -> Result<(f64, Option<String>), SubjectError> {
+    let block = PAGE_SIZE as u64;
+    let length = std::fs::metadata(path).map_or(0, |metadata| metadata.len()) / block * block;
+    let plans = [ReadPlan {
+        pattern: Pattern::Random,
+        block_size: PAGE_SIZE,
+        span: Span { offset: 0, length },
+        seed,
+        working_set: None,
+        depth,
+        reap_batch: 1,
+        warm_up: StopAfter::Reads(0),
+        stop_after: StopAfter::Reads(READS),
+        rate: None,
+    }];
+    let read = || {
+        let outcome = Team::open(device, None, &plans)?.read(clock, stop).outcome;
+        match outcome.failure {
+            Some(failure) => Err(SubjectError::Failed(format!(
+                "{}: {failure}; the cases that were finished before are kept",
+                path.display()
+            ))),
+            None => {
+                let reads = outcome.latency.reads();
+                Ok((outcome.elapsed.as_micros() / reads.max(1) as f64, reads * block))
+            }
+        }
+    };
+    let witnesses = device.witnesses();
+    let Some(target) = witnesses.target() else { return Ok((read()?.0, None)) };
+    let buffered = Some(target).filter(|target| target.caching() == Caching::Buffered);
+    let mut witnessed = Witnessed::none(target.caching());
+    let micros = witnessed.watch(page_cache::empty(buffered)?, read)?;
+    Ok((micros, witnessed.not_from_storage()))
+}

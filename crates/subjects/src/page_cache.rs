@@ -1,0 +1,80 @@
+//! Files that leave the page cache before they are read, and the level that then served the reads.
+
+use device::audit::{Audit, AuditCounts};
+use device::tier::{Evidence, Tier, Verdict};
+use sys::file::{Caching, Target, witness};
+
+use crate::error::SubjectError;
+
+/// The share of a file that may stay in the page cache without a reading counting as warm.
+pub(crate) const LEFT_MAX: f64 = 0.01;
+
+/// Drops files from the page cache, and gives the share of them that stayed, 0 to 1; `None` without a file, and where
+/// the system does not tell.
+pub(crate) fn empty<'a>(files: impl IntoIterator<Item = &'a Target>) -> Result<Option<f64>, SubjectError> {
+    let mut left: Option<(u64, u64)> = None;
+    for file in files {
+        witness::evict(file, 0, file.size()).map_err(|error| {
+            let path = file.path().display();
+            SubjectError::Failed(format!("{path} cannot be dropped from the page cache: {error}"))
+        })?;
+        if let Ok(cached) = witness::cached(file, 0, file.size()) {
+            let (pages, of) = left.unwrap_or_default();
+            left = Some((pages + cached.pages, of + cached.of));
+        }
+    }
+    Ok(left.map(|(pages, of)| pages as f64 / of.max(1) as f64))
+}
+
+/// What is known about reads of files, of one reading or of several.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Witnessed {
+    caching: Caching,
+    /// Bytes that were asked for.
+    asked: u64,
+    /// Bytes that the kernel fetched for this process; `None` where it does not count them.
+    fetched: Option<u64>,
+    /// The greatest share of the files in the page cache before.
+    left: Option<f64>,
+}
+
+impl Witnessed {
+    /// Nothing read yet.
+    pub(crate) fn none(caching: Caching) -> Witnessed {
+        Witnessed { caching, asked: 0, fetched: Some(0), left: None }
+    }
+
+    /// Adds a reading that returns its outcome and the bytes that it asked for. `left` is the share of the files that
+    /// was in the page cache before.
+    pub(crate) fn watch<T>(
+        &mut self,
+        left: Option<f64>,
+        read: impl FnOnce() -> Result<(T, u64), SubjectError>,
+    ) -> Result<T, SubjectError> {
+        let audit = Audit::begin(None);
+        let (outcome, asked) = read()?;
+        let AuditCounts { fetched_by_process, .. } = audit.end();
+        self.asked += asked;
+        self.fetched = self.fetched.zip(fetched_by_process).map(|(sum, more)| sum + more);
+        self.left = self.left.into_iter().chain(left).max_by(f64::total_cmp);
+        Ok(outcome)
+    }
+
+    /// Which level served them.
+    pub(crate) fn verdict(&self) -> Verdict {
+        let Witnessed { caching, asked, fetched, left } = *self;
+        let counts = AuditCounts { fetched_by_process: fetched, ..AuditCounts::default() };
+        Evidence { caching, issued: asked, counts, cached_before: left, never_written: 0.0 }.verdict()
+    }
+
+    /// Why the reads were not the storage's; `None` where they were.
+    pub(crate) fn not_from_storage(&self) -> Option<String> {
+        let left = self.left.filter(|left| *left > LEFT_MAX);
+        let Verdict { tier, proof } = self.verdict();
+        match (left, tier) {
+            (Some(left), _) => Some(format!("{:.0} % of the file stayed in the page cache", left * 100.0)),
+            (None, Tier::Storage) => None,
+            _ => Some(proof),
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! SQLite as a subject of nested loops: the inner table with its index in a database of our own, joined row by row and
+//! by a list of row numbers. Before each join its pages leave SQLite's page cache and the operating system's.
+//!
+//! SQLite counts pages for a whole statement. A second statement takes the same way through the index and stops there,
+//! so that the pages of the table are what the first one got more.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use dataset::DataSet;
+use measure::schema::join::parameters;
+use measure::{Finding, Parameters};
+use serde_json::json;
+use sys::file::{Caching, Target};
+use sys::time::Clock;
+
+use super::database::{Database, Need, Taken, subject_name};
+use super::load::{index_bytes, load, table_bytes};
+use crate::error::SubjectError;
+use crate::nested_loops::{
+    Asked, BlockCost, CachedCost, Group, InnerFacts, InnerTable, JoinCost, JoinPass, Keys, NestedLoops, ScanCost,
+    Sources, TABLE_SEED, Way,
+};
+use crate::opening::{Opening, Progress};
+use crate::page_cache::{self, Witnessed};
+use crate::progress::tenths;
+use crate::subject::{Closing, Subject};
+
+const TABLE: &str = "inner_rows";
+const INDEX: &str = "inner_by_key";
+
+/// Bytes of a key in the index.
+const KEY_BYTES: u64 = 8;
+
+/// About what a join takes, with the emptying before it and the index alone.
+const JOIN_TIME: Duration = Duration::from_millis(500);
+
+/// The part of the cache that the pages of cached look-ups may take: each brings a page of the table and some of the
+/// trees.
+const CACHED_PART: u64 = 4;
+
+/// A way to join.
+#[derive(Clone, Copy, Debug)]
+struct SqliteJoin {
+    method: &'static str,
+    is_gathered: bool,
+    /// The statements over the keys `first..=last`: the join, and what it does in the index.
+    statements: fn(i64, i64) -> [String; 2],
+    /// The last step of the join's plan that reads the table.
+    step: &'static str,
+}
+
+const JOINS: [SqliteJoin; 2] = [
+    SqliteJoin {
+        method: "nested-loop",
+        is_gathered: false,
+        statements: |first, last| {
+            ["value", "key"].map(|column| {
+                format!(
+                    "WITH RECURSIVE o(key) AS (VALUES({first}) UNION ALL SELECT key + 1 FROM o WHERE key < {last}) \
+                     SELECT sum(i.{column}) FROM o CROSS JOIN {TABLE} i INDEXED BY {INDEX} ON i.key = o.key"
+                )
+            })
+        },
+        step: "SEARCH i USING INDEX inner_by_key (key=?)",
+    },
+    SqliteJoin {
+        method: "rowid-list",
+        is_gathered: true,
+        statements: |first, last| {
+            let by_key = format!("FROM {TABLE} k INDEXED BY {INDEX} WHERE k.key BETWEEN {first} AND {last}");
+            [
+                format!("SELECT sum(i.value) FROM {TABLE} i WHERE i._rowid_ IN (SELECT k._rowid_ {by_key})"),
+                format!("SELECT sum(k.key) {by_key}"),
+            ]
+        },
+        step: "SEARCH i USING INTEGER PRIMARY KEY (rowid=?)",
+    },
+];
+
+impl SqliteJoin {
+    fn statements(&self, keys: Keys) -> [String; 2] {
+        (self.statements)(keys.first as i64, (keys.first + keys.count) as i64 - 1)
+    }
+
+    fn way(&self) -> Way {
+        let SqliteJoin { method, is_gathered, .. } = *self;
+        Way { method, parameters: Parameters::new(), size: None, is_gathered }
+    }
+}
+
+/// The inner table in its database.
+struct Inner {
+    database: Database,
+    /// The database's file, to drop it from the page cache.
+    file: Target,
+}
+
+/// SQLite with one inner table at a time, in a database that is removed at the end.
+pub struct SqliteLoops {
+    page_bytes: u32,
+    asked: Asked,
+    scratch: PathBuf,
+    clock: Clock,
+    stop: Arc<AtomicBool>,
+    name: String,
+    inner: Option<Inner>,
+    witnessed: Witnessed,
+}
+
+impl SqliteLoops {
+    /// Makes nothing yet.
+    pub(super) fn create(page_bytes: u32, asked: Asked, opening: &Opening<'_>) -> SqliteLoops {
+        SqliteLoops {
+            page_bytes,
+            asked,
+            scratch: opening.environment.scratch.clone(),
+            clock: opening.clock,
+            stop: Arc::clone(&opening.stop),
+            name: subject_name(page_bytes),
+            inner: None,
+            witnessed: Witnessed::none(Caching::Buffered),
+        }
+    }
+
+    fn inner(&self) -> Result<&Inner, SubjectError> {
+        self.inner.as_ref().ok_or(SubjectError::NotPrepared)
+    }
+
+    /// Makes the table and its index, in a cache as large as the engine's pool.
+    fn load(&self, table: InnerTable, progress: &mut Progress<'_>) -> Result<Inner, SubjectError> {
+        let data = DataSet::keyed(table.shape(), table.rows, TABLE_SEED);
+        let file = table_bytes(&data, self.page_bytes) + index_bytes(table.rows, KEY_BYTES);
+        let need = Need { file, cache: self.asked.pool.0 };
+        let database = Database::create(&self.scratch, self.page_bytes, need, &self.stop)?;
+        let (name, second) = (&self.name, Duration::from_secs(1));
+        let mut loading = tenths(progress, |made, of| (format!("loading {made} of {of} rows into {name}"), second));
+        load(&database, TABLE, &data, &self.stop, &mut loading)?;
+        drop(loading);
+        progress(&format!("making an index on key in {name}"), second);
+        let cache = (self.asked.pool.0 >> 10).min(i32::MAX as u64);
+        database.run(&format!("CREATE UNIQUE INDEX {INDEX} ON {TABLE} (key); PRAGMA cache_size = -{cache}"))?;
+        let path = database.path();
+        // Pages that are not on the disk yet cannot leave the page cache.
+        File::open(path).and_then(|file| file.sync_all()).map_err(|error| {
+            SubjectError::Failed(format!("{} cannot be written to its disk: {error}", path.display()))
+        })?;
+        let file = Target::open(path, Caching::Buffered)?;
+        Ok(Inner { database, file })
+    }
+
+    /// Runs a statement with nothing cached: its answer, what it took, and the share of the file that stayed in the
+    /// page cache.
+    fn ask_cold(&mut self, statement: &str) -> Result<(i64, Taken, Option<f64>), SubjectError> {
+        let Inner { database, file } = self.inner.as_ref().ok_or(SubjectError::NotPrepared)?;
+        database.run("PRAGMA shrink_memory")?;
+        let left = page_cache::empty([file])?;
+        let (page_bytes, clock) = (u64::from(self.page_bytes), &self.clock);
+        let (answer, taken) = self.witnessed.watch(left, || {
+            let (answer, taken) = database.ask(statement, clock)?;
+            Ok(((answer, taken), taken.gets.misses * page_bytes))
+        })?;
+        Ok((answer, taken, left))
+    }
+}
+
+impl Subject for SqliteLoops {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn description(&self) -> Parameters {
+        let known = [
+            ("kind", json!("sqlite")),
+            ("version", json!(rusqlite::version())),
+            ("page_bytes", json!(self.page_bytes)),
+            ("rows", json!(self.asked.rows)),
+            ("pool_bytes", json!(self.asked.pool.0)),
+        ];
+        known.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
+    }
+
+    fn findings(&mut self) -> Vec<Finding> {
+        Vec::new()
+    }
+
+    fn finish(self: Box<Self>) -> Closing {
+        let finding = match self.witnessed.not_from_storage() {
+            None => Finding::info(
+                "answered-by-storage",
+                format!("The storage served the pages that SQLite read: {}.", self.witnessed.verdict().proof),
+            ),
+            Some(reason) => Finding::warning(
+                "storage-not-proved",
+                format!(
+                    "The storage did not serve all pages that SQLite read: {reason}. Its joins are not cold: name a \
+                     folder on a disk in TMPDIR."
+                ),
+            ),
+        };
+        let findings = if self.inner.is_some() { vec![finding] } else { Vec::new() };
+        let outcome = self.inner.map_or(Ok(()), |inner| inner.database.finish());
+        Closing { findings, outcome, ..Closing::quiet() }
+    }
+}
+
+impl NestedLoops for SqliteLoops {
+    fn prepare(&mut self, table: InnerTable, progress: &mut Progress<'_>) -> Result<InnerFacts, SubjectError> {
+        if let Some(Inner { database, .. }) = self.inner.take() {
+            database.finish()?;
+        }
+        let inner = self.load(table, progress)?;
+        for join in &JOINS {
+            let [statement, _] = join.statements(Keys { first: 1, count: 1 });
+            inner.database.expect_step(&statement, join.step)?;
+        }
+        self.inner = Some(inner);
+        let ways = JOINS.iter().map(SqliteJoin::way).collect();
+        let parameters = Parameters::from_iter([parameters::DIRECT.of(false)]);
+        Ok(InnerFacts {
+            groups: vec![Group { name: String::new(), is_direct: false, parameters, ways, gathers_nothing: None }],
+            keys_may_repeat: false,
+            is_virtual: false,
+            join_time: JOIN_TIME,
+            sources: Sources {
+                elapsed: "clock, from the first step of the statement to its answer",
+                cpu: "CPU clock of the thread (CLOCK_THREAD_CPUTIME_ID)",
+                blocks: "sqlite3_db_status (CACHE_MISS), less those of the index alone",
+                gets: "sqlite3_db_status (CACHE_HIT and CACHE_MISS), less those of the index alone",
+                page_cache: "cachestat or mincore, after fadvise",
+                ..Sources::default()
+            },
+        })
+    }
+
+    fn join(&mut self, pass: &JoinPass) -> Result<JoinCost, SubjectError> {
+        let [statement, in_index] = JOINS.get(pass.way).ok_or(SubjectError::NotPrepared)?.statements(pass.keys);
+        let (sum, taken, left) = self.ask_cold(&statement)?;
+        let (_, of_index, _) = self.ask_cold(&in_index)?;
+        let (both, index) = (taken.gets, of_index.gets);
+        let blocks = |read: u64, gets: u64| BlockCost { read, gets: Some(gets), ..BlockCost::default() };
+        Ok(JoinCost {
+            sum: Some(sum),
+            elapsed: taken.elapsed,
+            cpu: Some(taken.cpu),
+            table: blocks(both.misses.saturating_sub(index.misses), both.total().saturating_sub(index.total())),
+            index: blocks(index.misses, index.total()),
+            left_in_page_cache: left,
+            ..JoinCost::default()
+        })
+    }
+
+    fn join_cached(&mut self, outer_rows: u64) -> Result<Option<CachedCost>, SubjectError> {
+        let database = &self.inner()?.database;
+        let cached = self.asked.pool.0 / u64::from(self.page_bytes) / CACHED_PART;
+        let lookups = outer_rows.min(cached).clamp(1, self.asked.rows);
+        let [statement, _] = JOINS[0].statements(Keys { first: 1, count: lookups });
+        database.ask(&statement, &self.clock)?;
+        let (_, Taken { elapsed, gets, .. }) = database.ask(&statement, &self.clock)?;
+        Ok(Some(CachedCost { elapsed, lookups, read: gets.misses }))
+    }
+
+    fn scan(&mut self) -> Result<Option<ScanCost>, SubjectError> {
+        let (_, taken, _) = self.ask_cold(&format!("SELECT sum(value) FROM {TABLE} NOT INDEXED"))?;
+        let Taken { elapsed, cpu, gets, .. } = taken;
+        Ok(Some(ScanCost { elapsed, waiting: None, blocks: gets.misses, cpu: Some(cpu), rows: self.asked.rows }))
+    }
+}
