@@ -113,7 +113,7 @@ fn metrics(
         spec.of_samples(source, &values?)
     };
     let millis = |time: Option<Nanos>| time.map(Nanos::as_millis);
-    let a_lookup = |value: f64| (outer_rows > 0).then(|| value / outer_rows as f64);
+    let a_lookup = |value: f64| value / outer_rows as f64;
     let both = |cost: &JoinCost| cost.table.waiting.zip(cost.index.waiting).map(|(table, index)| table + index);
     let count = |spec, source, cost: &dyn Fn(&JoinCost) -> Option<u64>| of(spec, source, &|of| Some(cost(of)? as f64));
     let per = |time: Option<Nanos>, blocks: u64| ratio(time?.as_micros(), blocks as f64);
@@ -123,7 +123,7 @@ fn metrics(
         of(&join::TABLE_IO_TIME, sources.waiting, &|cost| millis(cost.table.waiting)),
         of(&join::INDEX_IO_TIME, sources.waiting, &|cost| millis(cost.index.waiting)),
         of(&join::ELAPSED, sources.elapsed, &|cost| Some(cost.elapsed.as_millis())),
-        of(&join::CPU_PER_LOOKUP, sources.cpu, &|cost| a_lookup(cost.cpu?.as_micros())),
+        of(&join::CPU_PER_LOOKUP, sources.cpu, &|cost| Some(a_lookup(cost.cpu?.as_micros()))),
         count(&join::TABLE_BLOCKS, sources.blocks, &|cost| Some(cost.table.read)),
         count(&join::TABLE_HITS, sources.blocks, &|cost| cost.table.hits),
         count(&join::INDEX_BLOCKS, sources.blocks, &|cost| Some(cost.index.read)),
@@ -138,7 +138,7 @@ fn metrics(
         of(&join::RANDOM_BLOCK, sources.waiting, &|cost| per(cost.table.waiting, cost.table.read)),
         count(&join::TABLE_GETS, sources.gets, &|cost| cost.table.gets),
         count(&join::INDEX_GETS, sources.gets, &|cost| cost.index.gets),
-        of(&join::BREAK_EVEN, even, &|cost| costs?.break_even(a_lookup(cost.elapsed.as_millis())?)),
+        of(&join::BREAK_EVEN, even, &|cost| costs?.break_even(a_lookup(cost.elapsed.as_millis()))),
     ];
     let apart = sources.explained.map(|source| explained(samples, (source, sources.waiting), alone));
     all.into_iter().flatten().chain(apart.into_iter().flatten()).collect()

@@ -104,8 +104,8 @@ impl JoinParameters {
         if self.rows == 0 {
             return refuse("--rows must be at least 1".into());
         }
-        if u32::try_from(self.outer_rows).is_err() {
-            return refuse(format!("--outer-rows {} cannot be: give at most {}", self.outer_rows, u32::MAX));
+        if self.outer_rows == 0 || u32::try_from(self.outer_rows).is_err() {
+            return refuse(format!("--outer-rows {} cannot be: give 1 to {}", self.outer_rows, u32::MAX));
         }
         if let Some(rand) = self.rands.iter().find(|rand| **rand > 100) {
             return refuse(format!("--rand {rand} cannot be: it is a percentage, 0 to 100"));

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use ::measure::Size;
+use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
 use experiments::join::{self, JoinParameters};
 use experiments::journal::NullJournal;
-use subjects::Places;
 use subjects::nested_loops::{Io, JoinMethod};
+use subjects::{Place, Places};
 use sys::file::Caching;
 
 use super::measure::measure;
@@ -21,14 +22,15 @@ pub(super) const COMMAND: CommandRow = CommandRow { name: "join", define, run };
 
 const EXAMPLES: &str = "\
 Examples:
-  readpath join                                      four methods on this storage
+  readpath join                                      five methods on this storage
   readpath join --repeat 100                         as often as in the published experiment
   readpath join --io sync                            gathered, and read one after the other
-  readpath join --batch-size 8,32,128,512,2048       from which size on more is no faster
+  readpath join --method one-at-a-time,awaited-batch --batch-size 1,4,16,64,256   what a batch is worth by its size
   readpath join --rand 0,10,50,100 --method one-at-a-time,batched-rowid
   readpath join --on model:hdd-7200                  on a modelled disk, in virtual time
   readpath join --on /mnt/data                       on the storage of that directory
   readpath join --on postgres:18                     a private PostgreSQL, and the engine beside it
+  readpath join --on sqlite?page_size=8192           SQLite with the engine's page size
   readpath join --on postgres://me@db.example/shop --rows 50000 --dry-run   every statement that would be sent";
 
 #[derive(Args)]
@@ -49,7 +51,7 @@ struct Arguments {
     /// How the inner rows are gathered [default: all]
     #[arg(long, value_delimiter = ',', value_name = "METHOD,...", value_parser = word::<JoinMethod>())]
     method: Vec<JoinMethod>,
-    /// Rows of a batch [default: 256 for batch, 1024 for batched-rowid]
+    /// Rows of a batch [default: 256 for batches, 1024 for batched-rowid]
     #[arg(long, value_delimiter = ',', value_name = "ROWS,...")]
     batch_size: Vec<usize>,
     /// Rows that prefetch looks ahead at most
@@ -79,6 +81,7 @@ struct Arguments {
     /// A directory for the tables, a modelled device, or subjects beside the engine, such as a PostgreSQL server
     ///
     /// In virtual time: model:NAME, model:FILE.toml. A server: postgres://USER@HOST:PORT/DATABASE, or postgres:18.
+    /// SQLite, in a database that is made for the run in the folder for temporary files: sqlite, sqlite?page_size=8192.
     ///
     /// All that is made on a PostgreSQL server lies in a schema readpath of its own, which is removed at the end, after
     /// ^C and after errors. PGPASSWORD gives the password that the address does not. postgres:VERSION (15 to 18) starts
@@ -110,6 +113,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let (is_dry_run, environment) = (arguments.subjects.is_dry_run(), arguments.subjects.environment(context));
     let cache = context.settings.cache_dir.as_deref();
     let parameters = arguments.parameters(cache)?;
+    refuse_unused(matches, &parameters)?;
     parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
     if is_dry_run {
         return dry_run(environment, |environment, machine| {
@@ -124,6 +128,12 @@ impl Arguments {
         let usual = JoinParameters::default();
         let On { places, device, directory } = self.on.as_deref().map_or_else(|| Ok(On::default()), on)?;
         let places = self.subjects.places(places)?;
+        if let Some((on, dir)) = directory.as_ref().zip(self.dir.as_ref()) {
+            let (on, dir) = (on.display(), dir.display());
+            return Err(wrong(format!(
+                "--on {on} and --dir {dir} both name the directory of the tables: leave one out."
+            )));
+        }
         let nowhere = "there is no directory for the tables, because neither XDG_CACHE_HOME nor HOME is set: name one \
                        with --dir DIR.";
         let directory = directory.or(self.dir).or_else(|| cache.map(|cache| cache.join("tables")));
@@ -151,6 +161,32 @@ impl Arguments {
     }
 }
 
+fn wrong(reason: String) -> Failure {
+    Failure::new(Exit::WrongCommandLine, reason)
+}
+
+/// Refuses an option that nothing in this run has a use for.
+fn refuse_unused(matches: &ArgMatches, parameters: &JoinParameters) -> Result<(), Failure> {
+    let has_server = parameters.on.named().any(Place::takes_statements);
+    let has = |methods: &[JoinMethod]| {
+        parameters.methods.is_empty() || methods.iter().any(|method| parameters.methods.contains(method))
+    };
+    let gathers = has(&[JoinMethod::AwaitedBatch, JoinMethod::Batch, JoinMethod::BatchedRowid]);
+    let looks_ahead = has(&[JoinMethod::Prefetch]);
+    let options = [
+        ("concurrency", has_server, "it is a setting of PostgreSQL, and --on names no server"),
+        ("statement_timeout", has_server, "it ends statements on a server, and --on names none"),
+        ("batch_size", gathers, "no --method is a batch"),
+        ("look_ahead", looks_ahead, "no --method is prefetch"),
+        ("fixed_look_ahead", looks_ahead, "no --method is prefetch"),
+    ];
+    let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    match options.into_iter().find(|(id, is_used, _)| !is_used && is_given(id)) {
+        Some((id, _, reason)) => Err(wrong(format!("--{} has no effect here: {reason}.", id.replace('_', "-")))),
+        None => Ok(()),
+    }
+}
+
 /// What `--on` names: subjects, a device for the engine's tables to be placed on, or their directory.
 #[derive(Default)]
 struct On {
@@ -160,7 +196,6 @@ struct On {
 }
 
 fn on(word: &str) -> Result<On, Failure> {
-    let wrong = |reason: String| Failure::new(Exit::WrongCommandLine, reason);
     if Places::claim(word) {
         let places = word.parse().map_err(|error: subjects::SubjectError| wrong(error.to_string()))?;
         return Ok(On { places, ..On::default() });

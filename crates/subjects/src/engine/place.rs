@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use sys::file::Caching;
+
 use super::access_paths::AccessEngine;
 use super::logical_reads::{Engine, check_cell};
 use super::nested_loops::EngineLoops;
@@ -48,7 +50,21 @@ impl Place for EnginePlace {
     }
 
     fn nested_loops(&self, asked: &nested_loops::Asked) -> Offer<'_, dyn NestedLoops> {
+        check_page_cache(asked)?;
         let asked = asked.clone();
         Ok(Box::new(move |opening| Ok(Box::new(EngineLoops::new(asked, opening.clock, opening.stop.clone())?))))
+    }
+}
+
+/// Refuses reads through a page cache that the device does not have.
+fn check_page_cache(asked: &nested_loops::Asked) -> Result<(), Absence> {
+    if !asked.buffered || asked.device.as_os_str().is_empty() {
+        return Ok(());
+    }
+    let absence = |reason: String| Absence::new("absent-page-cache", reason);
+    let device = device::open(&asked.device, Caching::Buffered).map_err(|error| absence(error.to_string()))?;
+    match device.witnesses().target() {
+        Some(_) => Ok(()),
+        None => Err(absence(format!("--buffered has no effect on {}: it has no page cache.", device.name()))),
     }
 }
