@@ -124,7 +124,8 @@ pub(super) fn report(
     };
     if costs.blocks < BLOCKS_MIN {
         let message = format!(
-            "The table has {} blocks, and from fewer than {BLOCKS_MIN} no cost of a planner follows: ask for more --rows.",
+            "The table has {} blocks, and from fewer than {BLOCKS_MIN} no cost of a planner follows: ask for more \
+             --rows.",
             costs.blocks
         );
         return journal.find(Finding::info("absent-planner-view", message));
