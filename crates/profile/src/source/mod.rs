@@ -1,5 +1,6 @@
 //! Where calls and waits come from: a folder and a row of the table for each source.
 
+mod clock;
 mod contract;
 pub mod oracle;
 pub mod postgres_log;

@@ -79,7 +79,7 @@ fn every_given_plan_is_read_and_its_own_figures_add_up() {
         let gets: i64 = figures.iter().map(|node| node.own.blocks.gets()).sum();
         assert_eq!(gets, document.nodes[0].blocks.gets(), "{name}");
         let (mut sums, mut source) = (Sums::default(), LogSource::new());
-        assert_eq!(source.read(&text[..], &mut sums).unwrap(), Some(LogFormat::Plan), "{name}");
+        assert_eq!(source.read_log(&text[..], &mut sums).unwrap(), Some(LogFormat::Plan), "{name}");
         assert_eq!((sums.calls.len(), sums.lines.len()), (1, if document.nodes[0].is_measured { said } else { 0 }));
     }
 }
@@ -126,7 +126,7 @@ fn reads_that_a_parallel_query_waited_for_are_not_longer_than_the_query() {
     let text = fs::read(folder.join("pg_auto_explain_pganalyze/json_parallel_plan.in.json")).unwrap();
     let mut sums = Sums::default();
     let mut source = LogSource::new();
-    source.read(&text[..], &mut sums).unwrap();
+    source.read_log(&text[..], &mut sums).unwrap();
     let waited: Ticks = sums.waits.iter().map(|wait| wait.elapsed).sum();
     assert!(waited > Ticks::ZERO);
     // The processes' times add up to more than the wait of the query, which had to be at most their sum.

@@ -10,8 +10,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use profile::event::{Call, Context, Observer, PlanLine, Root, Ticks, Wait};
+use profile::source::postgres_log::findings::LogSummary;
 use profile::source::postgres_log::format::LogFormat;
-use profile::source::postgres_log::source::{LogSource, LogSummary};
+use profile::source::postgres_log::source::LogSource;
 
 const SETTINGS: [&str; 17] = [
     "listen_addresses=",
@@ -179,9 +180,9 @@ impl Observer for Sums {
 
 fn read(path: &Path, format: LogFormat) -> (Sums, Context, LogSummary) {
     let (mut sums, mut source) = (Sums::default(), LogSource::new());
-    let found = source.read(fs::File::open(path).unwrap(), &mut sums).unwrap();
+    let found = source.read_log(fs::File::open(path).unwrap(), &mut sums).unwrap();
     assert_eq!(found, Some(format), "{}", path.display());
-    let (accounted, summary) = source.finish(&mut sums);
+    let (accounted, summary) = source.end(&mut sums);
     (sums, accounted.context, summary)
 }
 

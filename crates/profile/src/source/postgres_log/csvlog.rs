@@ -4,25 +4,14 @@
 //! because a closing quote must be followed by a comma or the line's end: the record is given up there, and reading
 //! goes on at the next line that begins with a time.
 
-use super::clock::timestamp;
-use super::entry::{Entry, Line, MESSAGE_BYTES_MAX, Sink};
+use std::convert::Infallible;
+
+use super::entry::{Assembler, Column, Entry, Line, MESSAGE_BYTES_MAX, Sink};
 use crate::event::Unread;
+use crate::source::clock::timestamp;
 
 /// What records that cannot be read are counted as.
 const BROKEN: &str = "broken records";
-
-/// Numbers of the columns, from 0.
-mod column {
-    pub(super) const TIME: usize = 0;
-    pub(super) const USER: usize = 1;
-    pub(super) const DATABASE: usize = 2;
-    pub(super) const PROCESS: usize = 3;
-    pub(super) const SESSION: usize = 5;
-    pub(super) const MESSAGE: usize = 13;
-    pub(super) const CONTEXT: usize = 18;
-    pub(super) const APPLICATION: usize = 22;
-    pub(super) const QUERY_ID: usize = 25;
-}
 
 /// Columns of every version; 13 added one, 14 two more.
 const COLUMNS_MIN: usize = 23;
@@ -45,7 +34,7 @@ enum State {
 
 /// Puts entries together line by line.
 #[derive(Debug, Default)]
-pub struct Assembler {
+pub struct Records {
     fields: Vec<Vec<u8>>,
     state: State,
     length: usize,
@@ -53,12 +42,10 @@ pub struct Assembler {
     taken: Option<Unread>,
 }
 
-impl Assembler {
-    /// Takes the next line.
-    pub fn line(&mut self, line: &Line<'_>, sink: &mut dyn Sink) {
+impl Assembler for Records {
+    fn line(&mut self, line: &Line<'_>, sink: &mut Sink<'_>) {
         if self.taken.is_none() && !begins_record(line.text) {
-            sink.unread(line.unread(BROKEN));
-            return;
+            return sink(Err(line.unread(BROKEN)));
         }
         if self.take(line) {
             if self.state != State::Quoted {
@@ -71,17 +58,18 @@ impl Assembler {
         self.give_up(sink);
         if is_first || !begins_record(line.text) || !self.take(line) {
             self.give_up(sink);
-            sink.unread(line.unread(BROKEN));
+            sink(Err(line.unread(BROKEN)));
         } else if self.state != State::Quoted {
             self.emit(sink);
         }
     }
 
-    /// Gives up the record that is open.
-    pub fn finish(&mut self, sink: &mut dyn Sink) {
+    fn finish(&mut self, sink: &mut Sink<'_>) {
         self.give_up(sink);
     }
+}
 
+impl Records {
     /// Reads a line as the record's next; whether it can be.
     fn take(&mut self, line: &Line<'_>) -> bool {
         self.length += line.text.len() + 1;
@@ -135,38 +123,23 @@ impl Assembler {
         true
     }
 
-    fn emit(&mut self, sink: &mut dyn Sink) {
+    fn emit(&mut self, sink: &mut Sink<'_>) {
         if self.fields.len() < COLUMNS_MIN {
-            self.give_up(sink);
-            return;
+            return self.give_up(sink);
         }
-        let taken = self.taken.take().unwrap_or_default();
-        let mut field = |index: usize| self.fields.get_mut(index).map(std::mem::take).unwrap_or_default();
-        let mut text = |index: usize| String::from_utf8_lossy(&field(index)).into_owned();
-        let mut entry = Entry {
-            offset: taken.first_offset,
-            lines: taken.lines,
-            bytes: taken.bytes,
-            time: timestamp(text(column::TIME).as_bytes()).map(|(time, _)| time),
-            session: text(column::SESSION),
-            query_id: text(column::QUERY_ID).parse().ok().filter(|id| *id != 0),
-            ..Entry::default()
+        let Unread { lines, bytes, first_offset: offset, .. } = self.taken.take().unwrap_or_default();
+        let text = |Column(number, _)| {
+            let field = self.fields.get(number).map_or(&[][..], Vec::as_slice);
+            Ok::<_, Infallible>(String::from_utf8_lossy(field).into_owned())
         };
-        if entry.session.is_empty() {
-            entry.session = text(column::PROCESS);
-        }
-        entry.scope.client = text(column::USER);
-        entry.scope.container = text(column::DATABASE);
-        entry.scope.module = text(column::APPLICATION);
-        entry.message = field(column::MESSAGE);
-        entry.context = field(column::CONTEXT);
+        let Ok(entry) = Entry::of_columns(text);
         self.clear();
-        sink.entry(&entry);
+        sink(Ok(&Entry { offset, lines, bytes, ..entry }));
     }
 
-    fn give_up(&mut self, sink: &mut dyn Sink) {
+    fn give_up(&mut self, sink: &mut Sink<'_>) {
         if let Some(taken) = self.taken.take() {
-            sink.unread(taken);
+            sink(Err(taken));
         }
         self.clear();
     }
@@ -195,22 +168,17 @@ mod tests {
         unread: u64,
     }
 
-    impl Sink for Kept {
-        fn entry(&mut self, entry: &Entry) {
-            self.entries.push(entry.clone());
-        }
-        fn unread(&mut self, unread: Unread) {
-            self.unread += unread.lines;
-        }
-    }
-
     fn entries(log: &str) -> Kept {
         let mut lines = super::super::entry::Lines::new(log.as_bytes());
-        let (mut assembler, mut kept) = (Assembler::default(), Kept::default());
+        let (mut assembler, mut kept) = (Records::default(), Kept::default());
+        let mut sink = |found: Result<&Entry, Unread>| match found {
+            Ok(entry) => kept.entries.push(entry.clone()),
+            Err(unread) => kept.unread += unread.lines,
+        };
         while let Some(line) = lines.read_line().unwrap() {
-            assembler.line(&line, &mut kept);
+            assembler.line(&line, &mut sink);
         }
-        assembler.finish(&mut kept);
+        assembler.finish(&mut sink);
         kept
     }
 

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use crate::event::{Scope, Unread};
+use crate::source::clock::timestamp;
 
 /// Longest message that is kept; a longer one is passed over and counted. A plan of ten thousand nodes has 20 MiB.
 pub const MESSAGE_BYTES_MAX: usize = 32 << 20;
@@ -33,12 +34,49 @@ pub struct Entry {
     pub context: Vec<u8>,
 }
 
-/// Takes entries.
-pub trait Sink {
-    /// An entry is whole.
-    fn entry(&mut self, entry: &Entry);
-    /// Lines that belong to no entry or cannot be read.
-    fn unread(&mut self, unread: Unread);
+/// Takes whole entries, and lines that belong to no entry or cannot be read.
+pub type Sink<'a> = dyn FnMut(Result<&Entry, Unread>) + 'a;
+
+/// Puts the entries of one format together, line by line.
+pub trait Assembler {
+    /// Takes the next line.
+    fn line(&mut self, line: &Line<'_>, sink: &mut Sink<'_>);
+    /// Hands out, or gives up, what is open at the end of the log.
+    fn finish(&mut self, _sink: &mut Sink<'_>) {}
+}
+
+/// A column that csvlog and jsonlog share: its number, and its key.
+#[derive(Clone, Copy, Debug)]
+pub struct Column(pub usize, pub &'static str);
+
+impl Entry {
+    /// The entry whose columns `field` gives, empty where the log leaves them out.
+    ///
+    /// # Errors
+    /// Those of `field`.
+    pub fn of_columns<E>(mut field: impl FnMut(Column) -> Result<String, E>) -> Result<Entry, E> {
+        let time = field(Column(0, "timestamp"))?;
+        let (process, session) = (field(Column(3, "pid"))?, field(Column(5, "session_id"))?);
+        Ok(Entry {
+            time: timestamp(time.as_bytes()).map(|(time, _)| time),
+            session: if session.is_empty() { process } else { session },
+            scope: Scope {
+                client: field(Column(1, "user"))?,
+                container: field(Column(2, "dbname"))?,
+                module: field(Column(22, "application_name"))?,
+                ..Scope::default()
+            },
+            query_id: field(Column(25, "query_id"))?.parse().ok().filter(|id| *id != 0),
+            message: field(Column(13, "message"))?.into_bytes(),
+            context: field(Column(18, "context"))?.into_bytes(),
+            ..Entry::default()
+        })
+    }
+
+    /// Its lines as lines that are not read.
+    pub fn unread(&self, kind: &'static str) -> Unread {
+        Unread { kind, lines: self.lines, bytes: self.bytes, first_offset: self.offset }
+    }
 }
 
 /// A line without its end.

@@ -50,9 +50,9 @@ impl Figures {
     }
 
     fn add(&mut self, other: &Figures, factor: i64) {
-        self.time = Ticks(self.time.0.saturating_add(other.time.0.saturating_mul(factor)));
-        self.blocks.add(&other.blocks, factor);
-        self.io.add(&other.io, factor);
+        let mut other = *other;
+        let sums = self.counters().into_iter().zip(other.counters());
+        sums.for_each(|(sum, more)| *sum = sum.saturating_add(more.saturating_mul(factor)));
     }
 
     /// Adds the amount of each figure of `other`, whatever its sign; whether all sums are still below `limit`.

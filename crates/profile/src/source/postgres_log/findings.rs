@@ -1,9 +1,57 @@
-//! What a reader of a log's figures has to know, as sentences.
+//! What was found in logs, and what a reader of their figures has to know, as sentences.
 
 use measure::Finding;
 use measure::quantity::{counted, grouped};
 
-use super::source::{LogSummary, UNKNOWABLE};
+use crate::event::{Ticks, Unread};
+
+/// What a log cannot know: the reader of a profile made from one has to know it.
+pub const UNKNOWABLE: &str = "A log of plans knows elapsed time and, with track_io_timing, the time of I/O. CPU, locks \
+    and all other waits are in the time unaccounted within calls; parsing, planning, the client, and statements that \
+    were not logged are in the time between calls.";
+
+/// What was found in logs, and what a reader of their figures has to know.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogSummary {
+    /// Messages with a plan that was read.
+    pub plans: u64,
+    /// Bytes of their entries.
+    pub plan_bytes: u64,
+    /// Plans without figures: `auto_explain.log_analyze` was off.
+    pub unmeasured: u64,
+    /// Measured plans without blocks: `auto_explain.log_buffers` was off.
+    pub without_blocks: u64,
+    /// Measured plans without times of nodes: `auto_explain.log_timing` was off.
+    pub without_node_times: u64,
+    /// Plans that read blocks and do not say how long it took: `track_io_timing` was off.
+    pub without_io_times: u64,
+    /// Plans with a part that ran in several processes; its node times and waits are means of the processes.
+    pub parallel: u64,
+    /// Nodes whose own time came out below zero by more than rounding explains.
+    pub nodes_below_zero: u64,
+    /// Times of I/O that came out below zero when inner statements were taken off; these waits are left out.
+    pub io_below_zero: u64,
+    /// Entries without a session: calls of several backends are in one.
+    pub without_session: u64,
+    /// Entries without a time.
+    pub without_time: u64,
+    /// Inner statements whose caller was not found.
+    pub orphans: u64,
+    /// Elapsed time without the time of reads, over executions that know both blocks and I/O times.
+    pub time_without_reads: Ticks,
+    /// Blocks got by these executions: the quotient is an upper bound of the cost of a logical I/O, because the time
+    /// holds everything else that the execution did.
+    pub gets_of_timed: i64,
+    /// What was not read, by kind.
+    pub unread: Vec<Unread>,
+}
+
+impl LogSummary {
+    /// Microseconds a block got, at most: elapsed time less the time of reads, over gets; `None` without any.
+    pub fn micros_per_get_at_most(&self) -> Option<f64> {
+        (self.gets_of_timed > 0).then(|| self.time_without_reads.micros() / self.gets_of_timed as f64)
+    }
+}
 
 /// The findings of logs that were read.
 pub fn findings(logs: &LogSummary) -> Vec<Finding> {

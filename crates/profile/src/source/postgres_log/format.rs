@@ -1,6 +1,7 @@
 //! In which format a server log is written, from its content.
 
-use super::{csvlog, json, jsonlog, stderr};
+use super::entry::{Assembler, Entry, Line, MESSAGE_BYTES_MAX, Sink};
+use super::{csvlog, jsonlog, stderr};
 
 /// Formats that plans are read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,14 +17,36 @@ pub enum LogFormat {
 }
 
 impl LogFormat {
-    /// Its name as the server's settings spell it.
-    pub fn name(self) -> &'static str {
+    /// What puts its entries together; a plan is one entry.
+    pub(super) fn assembler(self) -> Box<dyn Assembler> {
         match self {
-            LogFormat::Stderr => "stderr",
-            LogFormat::Csv => "csvlog",
-            LogFormat::Json => "jsonlog",
-            LogFormat::Plan => "plan",
+            LogFormat::Stderr => Box::new(stderr::Messages::default()),
+            LogFormat::Csv => Box::new(csvlog::Records::default()),
+            LogFormat::Json => Box::new(jsonlog::Records),
+            LogFormat::Plan => Box::new(PlanFile::default()),
         }
+    }
+}
+
+/// A file that is one plan.
+#[derive(Default)]
+struct PlanFile(Entry);
+
+impl Assembler for PlanFile {
+    fn line(&mut self, line: &Line<'_>, _sink: &mut Sink<'_>) {
+        let PlanFile(entry) = self;
+        entry.lines += 1;
+        entry.bytes += line.bytes;
+        if line.is_too_long || entry.message.len() + line.text.len() > MESSAGE_BYTES_MAX {
+            entry.message.clear();
+        } else {
+            entry.message.extend_from_slice(line.text);
+            entry.message.push(b'\n');
+        }
+    }
+
+    fn finish(&mut self, sink: &mut Sink<'_>) {
+        sink(Ok(&self.0));
     }
 }
 
@@ -47,17 +70,12 @@ pub fn detect(head: &[u8]) -> Option<LogFormat> {
     None
 }
 
-/// Whether a document with a plan begins here: an object, or an array of one, whose keys are those of a plan.
+/// Whether a document with a plan begins here: an object, or an array of one, whose first key is one of a plan.
 fn is_plan(head: &[u8]) -> bool {
-    let mut reader = json::Reader::new(head);
-    let mut key = || loop {
-        match reader.read_token() {
-            Ok(Some(json::Token::ArrayStart | json::Token::ObjectStart)) => {}
-            Ok(Some(json::Token::Key(key))) => return Some(key),
-            _ => return None,
-        }
-    };
-    matches!(key().as_deref(), Some("Plan" | "Query Text" | "Query Identifier" | "Query Parameters"))
+    let text = head.trim_ascii_start();
+    let object = text.strip_prefix(b"[").unwrap_or(text).trim_ascii_start().strip_prefix(b"{");
+    let keys: [&[u8]; 4] = [b"\"Plan\"", b"\"Query Text\"", b"\"Query Identifier\"", b"\"Query Parameters\""];
+    object.is_some_and(|object| keys.iter().any(|key| object.trim_ascii_start().starts_with(key)))
 }
 
 #[cfg(test)]

@@ -1,26 +1,22 @@
 //! Entries of a log in JSON (`log_destination = 'jsonlog'`, from 15 on): one object a line.
 
-use super::clock::timestamp;
-use super::entry::{Entry, Line, Sink};
-use super::json::{Fault, Reader, Token};
+use super::entry::{Assembler, Column, Entry, Line, Sink};
+use super::json::{Fault, Object};
 
 /// What lines that are no entry are counted as.
 const BROKEN: &str = "broken records";
 
-/// Reads one line.
-pub fn line(line: &Line<'_>, sink: &mut dyn Sink) {
-    if line.text.is_empty() {
-        sink.unread(line.unread("empty lines"));
-        return;
-    }
-    match if line.is_too_long { Err(Fault::TooDeep) } else { entry(line.text) } {
-        Ok(mut entry) => {
-            entry.offset = line.offset;
-            entry.lines = 1;
-            entry.bytes = line.bytes;
-            sink.entry(&entry);
+/// Reads each line by itself.
+pub struct Records;
+
+impl Assembler for Records {
+    fn line(&mut self, line: &Line<'_>, sink: &mut Sink<'_>) {
+        let found = if line.is_too_long { Err(Fault::TooDeep) } else { entry(line.text) };
+        match found {
+            _ if line.text.is_empty() => sink(Err(line.unread("empty lines"))),
+            Ok(entry) => sink(Ok(&Entry { offset: line.offset, lines: 1, bytes: line.bytes, ..entry })),
+            Err(_) => sink(Err(line.unread(BROKEN))),
         }
-        Err(_) => sink.unread(line.unread(BROKEN)),
     }
 }
 
@@ -31,58 +27,12 @@ pub fn is_entry(text: &[u8]) -> bool {
 }
 
 fn entry(text: &[u8]) -> Result<Entry, Fault> {
-    let mut reader = Reader::new(text);
-    if reader.read_token()? != Some(Token::ObjectStart) {
+    let text = String::from_utf8_lossy(text);
+    let (keys, rest) = Object::read(&text)?;
+    if !rest.trim().is_empty() {
         return Err(Fault::Malformed);
     }
-    let mut entry = Entry::default();
-    let mut process = String::new();
-    while let Some(token) = reader.read_token()? {
-        let Token::Key(key) = token else { continue };
-        if !is_wanted(&key) {
-            reader.skip_value()?;
-            continue;
-        }
-        let value = match reader.read_token()?.ok_or(Fault::Cut)? {
-            Token::Text(text) => text.into_owned(),
-            Token::Number(number) => number.to_string(),
-            Token::Null | Token::Bool(_) => String::new(),
-            _ => return Err(Fault::Malformed),
-        };
-        match &*key {
-            "timestamp" => entry.time = timestamp(value.as_bytes()).map(|(time, _)| time),
-            "user" => entry.scope.client = value,
-            "dbname" => entry.scope.container = value,
-            "application_name" => entry.scope.module = value,
-            "pid" => process = value,
-            "session_id" => entry.session = value,
-            "query_id" => entry.query_id = value.parse().ok().filter(|id| *id != 0),
-            "context" => entry.context = value.into_bytes(),
-            _ => entry.message = value.into_bytes(),
-        }
-    }
-    if !text[reader.position()..].trim_ascii().is_empty() {
-        return Err(Fault::Malformed);
-    }
-    if entry.session.is_empty() {
-        entry.session = process;
-    }
-    Ok(entry)
-}
-
-fn is_wanted(key: &str) -> bool {
-    matches!(
-        key,
-        "timestamp"
-            | "user"
-            | "dbname"
-            | "application_name"
-            | "pid"
-            | "session_id"
-            | "query_id"
-            | "context"
-            | "message"
-    )
+    Entry::of_columns(|Column(_, key)| keys.text(key))
 }
 
 #[cfg(test)]

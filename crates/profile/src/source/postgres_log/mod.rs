@@ -3,7 +3,6 @@
 //! The path: lines → entries (plain text, CSV, JSON) → plan messages → nodes with their own figures → observers. Of the
 //! versions 13 to 19, whose keys differ. Nothing here recurses over a plan, and nothing here trusts one.
 
-pub mod clock;
 pub mod csvlog;
 pub mod entry;
 pub mod figures;
@@ -11,11 +10,10 @@ pub mod findings;
 pub mod format;
 pub mod json;
 pub mod jsonlog;
-mod log_files;
 pub mod message;
 pub mod number;
 pub mod plan;
 pub mod source;
 pub mod stderr;
 
-pub use log_files::ROW;
+pub use source::ROW;

@@ -1,17 +1,35 @@
 //! An executed plan as PostgreSQL writes it in JSON: its nodes in order, with the figures of each.
 //!
-//! Keys are those of 13 to 19. Times of reads are `I/O Read Time` up to 16 and, by the kind of block, `Shared I/O Read
-//! Time` and its siblings from 17 on; temporary files have keys of their own from 15 on. Keys that are not known are
-//! passed over.
+//! Keys are those of 13 to 19. Keys that are not known are passed over.
 
-use std::borrow::Cow;
-
-use super::json::{Fault, Reader, Token};
+use super::json::{Fault, Object};
 use super::number::{micros_of_millis, thousandths};
 use crate::event::Ticks;
 
 /// Nodes of one plan that are read; more is damage, because a message has room for hardly more.
 const NODES_MAX: usize = 1_000_000;
+
+/// Levels of nodes that are read. PostgreSQL indents a level by four more blanks, so that a message of 32 MiB has room
+/// for some 750; each level reads what is below it once more.
+const LEVELS_MAX: usize = 1000;
+
+/// The keys of [`Blocks`], in their order.
+const BLOCKS: [&[&str]; 5] = [
+    &["Shared Hit Blocks", "Local Hit Blocks"],
+    &["Shared Read Blocks", "Local Read Blocks"],
+    &["Shared Written Blocks", "Local Written Blocks"],
+    &["Temp Read Blocks"],
+    &["Temp Written Blocks"],
+];
+
+/// The keys of [`IoTimes`], in their order: without the kind of block up to 16, with it from 17 on; those of temporary
+/// files from 15 on.
+const IO_TIMES: [&[&str]; 4] = [
+    &["I/O Read Time", "Shared I/O Read Time", "Local I/O Read Time"],
+    &["I/O Write Time", "Shared I/O Write Time", "Local I/O Write Time"],
+    &["Temp I/O Read Time"],
+    &["Temp I/O Write Time"],
+];
 
 /// What one message says: a query and the plan that it was executed by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -102,46 +120,6 @@ impl Blocks {
     pub fn gets(&self) -> i64 {
         self.hit.saturating_add(self.read)
     }
-
-    /// Adds `factor` times the other's counts.
-    pub(super) fn add(&mut self, other: &Blocks, factor: i64) {
-        let sum = |left: i64, right: i64| left.saturating_add(right.saturating_mul(factor));
-        self.hit = sum(self.hit, other.hit);
-        self.read = sum(self.read, other.read);
-        self.written = sum(self.written, other.written);
-        self.temporary_read = sum(self.temporary_read, other.temporary_read);
-        self.temporary_written = sum(self.temporary_written, other.temporary_written);
-    }
-}
-
-impl IoTimes {
-    /// Adds `factor` times the other's times.
-    pub(super) fn add(&mut self, other: &IoTimes, factor: i64) {
-        let sum = |left: Ticks, right: Ticks| Ticks(left.0.saturating_add(right.0.saturating_mul(factor)));
-        self.read = sum(self.read, other.read);
-        self.write = sum(self.write, other.write);
-        self.temporary_read = sum(self.temporary_read, other.temporary_read);
-        self.temporary_write = sum(self.temporary_write, other.temporary_write);
-    }
-}
-
-/// What a node's keys say before the node is finished.
-#[derive(Clone, Debug, Default)]
-struct Draft<'a> {
-    node: Node,
-    node_type: Cow<'a, str>,
-    partial_mode: Cow<'a, str>,
-    is_parallel: bool,
-    provider: Cow<'a, str>,
-    subplan: Cow<'a, str>,
-    schema: Cow<'a, str>,
-    relation: Cow<'a, str>,
-    alias: Cow<'a, str>,
-    index: Cow<'a, str>,
-    command: Cow<'a, str>,
-    /// Rows of a loop in thousandths.
-    loop_rows: u64,
-    index_in_plan: usize,
 }
 
 /// Reads a plan document: an object with a `Plan`, or an array of one such object, as EXPLAIN prints it.
@@ -149,211 +127,109 @@ struct Draft<'a> {
 /// # Errors
 /// Where the text is cut, is no JSON, or has more levels or nodes than are read.
 pub fn read_plan(text: &[u8]) -> Result<PlanDocument, Fault> {
-    let mut reader = Reader::new(text);
-    let mut document = PlanDocument::default();
-    let mut token = reader.read_token()?;
-    if token == Some(Token::ArrayStart) {
-        token = reader.read_token()?;
-    }
-    if token != Some(Token::ObjectStart) {
-        return Err(Fault::Malformed);
-    }
-    let level = reader.depth();
-    while let Some(token) = reader.read_token()? {
-        let Token::Key(key) = token else {
-            if reader.depth() < level {
-                break;
-            }
-            return Err(Fault::Malformed);
-        };
-        match &*key {
-            "Plan" => nodes(&mut reader, &mut document.nodes)?,
-            "Query Text" => document.query = text_value(&mut reader)?.into_owned(),
-            "Query Identifier" => document.query_id = Some(integer(&mut reader)?),
-            "Execution Time" => document.execution_time = Some(time(&mut reader)?),
-            _ => reader.skip_value()?,
-        }
-    }
+    // Logs mix the encodings of their databases.
+    let text = String::from_utf8_lossy(text);
+    let text = text.trim_start();
     // What follows the object in an array is another statement's plan, which EXPLAIN never prints.
-    if document.nodes.is_empty() { Err(Fault::Malformed) } else { Ok(document) }
+    let (keys, _) = Object::read(text.strip_prefix('[').unwrap_or(text))?;
+    Ok(PlanDocument {
+        query: keys.text("Query Text")?,
+        query_id: keys.number("Query Identifier", |text| text.parse().ok())?,
+        execution_time: keys.number("Execution Time", micros_of_millis)?.map(Ticks::from_micros),
+        nodes: nodes(keys.value("Plan").ok_or(Fault::Malformed)?)?,
+    })
 }
 
-/// Reads the tree of nodes that comes next, without recursion: a stack of the nodes that are open.
-fn nodes<'a>(reader: &mut Reader<'a>, found: &mut Vec<Node>) -> Result<(), Fault> {
-    let base = reader.depth();
-    let mut open: Vec<Draft<'a>> = Vec::new();
-    loop {
-        match reader.read_token()?.ok_or(Fault::Cut)? {
-            Token::ObjectStart => {
-                if found.len() >= NODES_MAX {
-                    return Err(Fault::TooDeep);
-                }
-                let parent = open.last().map(|draft| draft.index_in_plan);
-                open.push(Draft { index_in_plan: found.len(), ..Draft::default() });
-                found.push(Node { parent, ..Node::default() });
-            }
-            Token::ObjectEnd => {
-                let draft = open.pop().ok_or(Fault::Malformed)?;
-                let index = draft.index_in_plan;
-                let parent = found[index].parent;
-                found[index] = draft.finish(parent);
-                if reader.depth() == base {
-                    return Ok(());
-                }
-            }
-            Token::Key(key) if key == "Plans" => match reader.read_token()? {
-                Some(Token::ArrayStart) => {}
-                _ => return Err(Fault::Malformed),
-            },
-            Token::Key(key) => open.last_mut().ok_or(Fault::Malformed)?.value(&key, reader)?,
-            Token::ArrayEnd if !open.is_empty() => {}
-            _ => return Err(Fault::Malformed),
+/// The nodes of a tree, without recursion: a stack of those that are still to be read.
+fn nodes(plan: &str) -> Result<Vec<Node>, Fault> {
+    let mut found: Vec<Node> = Vec::new();
+    let mut open: Vec<(Option<usize>, usize, &str)> = vec![(None, 0, plan)];
+    while let Some((parent, level, text)) = open.pop() {
+        if found.len() >= NODES_MAX || level >= LEVELS_MAX {
+            return Err(Fault::TooDeep);
         }
+        let (keys, _) = Object::read(text)?;
+        let children = keys.elements("Plans")?.into_iter().rev();
+        open.extend(children.map(|child| (Some(found.len()), level + 1, child.get())));
+        found.push(node(&keys, parent)?);
     }
+    Ok(found)
 }
 
-impl<'a> Draft<'a> {
-    /// Takes the value of `key`.
-    fn value(&mut self, key: &str, reader: &mut Reader<'a>) -> Result<(), Fault> {
-        match key {
-            "Node Type" => self.node_type = text_value(reader)?,
-            "Partial Mode" => self.partial_mode = text_value(reader)?,
-            "Parallel Aware" => self.is_parallel = reader.read_token()? == Some(Token::Bool(true)),
-            "Custom Plan Provider" => self.provider = text_value(reader)?,
-            "Parent Relationship" => self.relationship(&text_value(reader)?),
-            "Subplan Name" => self.subplan = text_value(reader)?,
-            "CTE Name" => self.node.common_table = text_value(reader)?.into_owned(),
-            "Schema" => self.schema = text_value(reader)?,
-            "Relation Name" | "Function Name" => self.relation = text_value(reader)?,
-            "Alias" => self.alias = text_value(reader)?,
-            "Index Name" => self.index = text_value(reader)?,
-            "Operation" => self.command = text_value(reader)?,
-            "Actual Total Time" => self.node.loop_time = Some(time(reader)?),
-            "Actual Rows" => self.loop_rows = number_value(reader, thousandths)?,
-            "Actual Loops" => {
-                self.node.loops = count(reader)?.unsigned_abs();
-                self.node.is_measured = true;
-            }
-            "Workers Launched" => self.node.workers_launched = Some(count(reader)?.unsigned_abs()),
-            _ if key.ends_with("Blocks") => self.blocks(key, reader)?,
-            _ if key.ends_with("Time") => self.io_time(key, reader)?,
-            _ => reader.skip_value()?,
-        }
-        Ok(())
-    }
-
-    fn relationship(&mut self, word: &str) {
-        let is_subquery = matches!(word, "InitPlan" | "SubPlan");
-        self.node.relationship = if is_subquery { Relationship::Subquery } else { Relationship::Input };
-    }
-
-    fn blocks(&mut self, key: &str, reader: &mut Reader<'a>) -> Result<(), Fault> {
-        let blocks = &mut self.node.blocks;
-        let place = match key {
-            "Shared Hit Blocks" | "Local Hit Blocks" => &mut blocks.hit,
-            "Shared Read Blocks" | "Local Read Blocks" => &mut blocks.read,
-            "Shared Written Blocks" | "Local Written Blocks" => &mut blocks.written,
-            "Temp Read Blocks" => &mut blocks.temporary_read,
-            "Temp Written Blocks" => &mut blocks.temporary_written,
-            _ => return reader.skip_value(),
-        };
-        *place = place.saturating_add(count(reader)?);
-        self.node.has_blocks = true;
-        Ok(())
-    }
-
-    fn io_time(&mut self, key: &str, reader: &mut Reader<'a>) -> Result<(), Fault> {
-        let mut times = self.node.io.unwrap_or_default();
-        let place = match key {
-            "I/O Read Time" | "Shared I/O Read Time" | "Local I/O Read Time" => &mut times.read,
-            "I/O Write Time" | "Shared I/O Write Time" | "Local I/O Write Time" => &mut times.write,
-            "Temp I/O Read Time" => &mut times.temporary_read,
-            "Temp I/O Write Time" => &mut times.temporary_write,
-            _ => return reader.skip_value(),
-        };
-        let more = time(reader)?;
-        *place = Ticks(place.0.saturating_add(more.0));
-        self.node.io = Some(times);
-        Ok(())
-    }
-
-    fn finish(self, parent: Option<usize>) -> Node {
-        let operation = self.operation();
-        let mut node = self.node;
-        node.parent = parent;
-        node.scans_common_table = self.node_type == "CTE Scan";
-        node.operation = operation;
-        let rows = u128::from(self.loop_rows) * u128::from(node.loops) + 500;
-        node.rows = u64::try_from(rows / 1000).unwrap_or(u64::MAX);
-        if let (Relationship::Subquery, Some(name)) = (node.relationship, self.subplan.strip_prefix("CTE ")) {
-            node.relationship = Relationship::CommonTable;
-            node.common_table = name.to_string();
-        }
-        node
-    }
-
-    /// The operation in the words of EXPLAIN's text form.
-    fn operation(&self) -> String {
-        let mut words = String::new();
-        if !self.subplan.is_empty() {
-            words.push_str(&self.subplan);
-            words.push_str(": ");
-        }
-        if matches!(&*self.partial_mode, "Partial" | "Finalize") {
-            words.push_str(&self.partial_mode);
-            words.push(' ');
-        }
-        if self.is_parallel {
-            words.push_str("Parallel ");
-        }
-        let name =
-            if self.node_type == "ModifyTable" && !self.command.is_empty() { &self.command } else { &self.node_type };
-        words.push_str(if name.is_empty() { "unnamed node" } else { name });
-        for (before, text) in [(" using ", &self.index), (" by ", &self.provider)] {
-            if !text.is_empty() {
-                words.push_str(before);
-                words.push_str(text);
-            }
-        }
-        let object = [&self.relation, &self.alias].into_iter().find(|name| !name.is_empty());
-        let object = object.map_or(self.node.common_table.as_str(), |name| name);
-        if !object.is_empty() {
-            words.push_str(" on ");
-            if !self.schema.is_empty() && !self.relation.is_empty() {
-                words.push_str(&self.schema);
-                words.push('.');
-            }
-            words.push_str(object);
-        }
-        words
-    }
+fn node(keys: &Object<'_>, parent: Option<usize>) -> Result<Node, Fault> {
+    let node_type = keys.text("Node Type")?;
+    let subplan = keys.text("Subplan Name")?;
+    let is_subquery = matches!(&*keys.text("Parent Relationship")?, "InitPlan" | "SubPlan");
+    let (relationship, common_table) = match subplan.strip_prefix("CTE ").filter(|_| is_subquery) {
+        Some(name) => (Relationship::CommonTable, name.into()),
+        None if is_subquery => (Relationship::Subquery, keys.text("CTE Name")?),
+        None => (Relationship::Input, keys.text("CTE Name")?),
+    };
+    let loops = keys.number("Actual Loops", count)?;
+    let rows_of_loop = keys.number("Actual Rows", thousandths)?.unwrap_or(0);
+    let rows = u128::from(rows_of_loop) * u128::from(loops.unwrap_or(0).unsigned_abs()) + 500;
+    let blocks = keys.sums(BLOCKS, count)?;
+    let [hit, read, written, temporary_read, temporary_written] = blocks.map(Option::unwrap_or_default);
+    let times = keys.sums(IO_TIMES, micros_of_millis)?;
+    let io = times.map(|micros| Ticks::from_micros(micros.unwrap_or(0)));
+    Ok(Node {
+        parent,
+        relationship,
+        scans_common_table: node_type == "CTE Scan",
+        operation: operation(keys, &node_type, &subplan)?,
+        common_table,
+        is_measured: loops.is_some(),
+        loop_time: keys.number("Actual Total Time", micros_of_millis)?.map(Ticks::from_micros),
+        loops: loops.unwrap_or(0).unsigned_abs(),
+        rows: u64::try_from(rows / 1000).unwrap_or(u64::MAX),
+        workers_launched: keys.number("Workers Launched", count)?.map(i64::unsigned_abs),
+        blocks: Blocks { hit, read, written, temporary_read, temporary_written },
+        has_blocks: blocks.iter().any(Option::is_some),
+        io: times.iter().any(Option::is_some).then_some(IoTimes {
+            read: io[0],
+            write: io[1],
+            temporary_read: io[2],
+            temporary_write: io[3],
+        }),
+    })
 }
 
-fn text_value<'a>(reader: &mut Reader<'a>) -> Result<Cow<'a, str>, Fault> {
-    match reader.read_token()?.ok_or(Fault::Cut)? {
-        Token::Text(text) => Ok(text),
-        Token::Number(text) => Ok(text.into()),
-        _ => Err(Fault::Malformed),
+/// The operation in the words of EXPLAIN's text form.
+fn operation(keys: &Object<'_>, node_type: &str, subplan: &str) -> Result<String, Fault> {
+    let mut words = String::new();
+    if !subplan.is_empty() {
+        words = format!("{subplan}: ");
     }
-}
-
-/// A number as `parse` reads it.
-fn number_value<T>(reader: &mut Reader<'_>, parse: impl Fn(&str) -> Option<T>) -> Result<T, Fault> {
-    match reader.read_token()?.ok_or(Fault::Cut)? {
-        Token::Number(text) => parse(text).ok_or(Fault::OutOfRange),
-        _ => Err(Fault::Malformed),
+    let partial_mode = keys.text("Partial Mode")?;
+    if matches!(&*partial_mode, "Partial" | "Finalize") {
+        words += &format!("{partial_mode} ");
     }
-}
-
-fn integer(reader: &mut Reader<'_>) -> Result<i64, Fault> {
-    number_value(reader, |text| text.parse().ok())
+    if keys.value("Parallel Aware") == Some("true") {
+        words += "Parallel ";
+    }
+    let command = keys.text("Operation")?;
+    words += match node_type {
+        "" => "unnamed node",
+        "ModifyTable" if !command.is_empty() => &command,
+        other => other,
+    };
+    for (before, key) in [(" using ", "Index Name"), (" by ", "Custom Plan Provider")] {
+        let name = keys.text(key)?;
+        if !name.is_empty() {
+            words += &format!("{before}{name}");
+        }
+    }
+    let relation = keys.text("Relation Name")? + &keys.text("Function Name")?;
+    let schema = keys.text("Schema")?;
+    let names = [relation.clone(), keys.text("Alias")?, keys.text("CTE Name")?];
+    if let Some(object) = names.iter().find(|name| !name.is_empty()) {
+        let is_qualified = !schema.is_empty() && !relation.is_empty();
+        words += &if is_qualified { format!(" on {schema}.{object}") } else { format!(" on {object}") };
+    }
+    Ok(words)
 }
 
 /// A count; a number that no counter can have reached is none.
-fn count(reader: &mut Reader<'_>) -> Result<i64, Fault> {
-    number_value(reader, |text| text.parse().ok().filter(|count| (0..=i64::MAX >> 20).contains(count)))
-}
-
-fn time(reader: &mut Reader<'_>) -> Result<Ticks, Fault> {
-    number_value(reader, micros_of_millis).map(Ticks::from_micros)
+fn count(text: &str) -> Option<i64> {
+    text.parse().ok().filter(|count| (0..=i64::MAX >> 20).contains(count))
 }

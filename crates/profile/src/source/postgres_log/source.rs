@@ -9,18 +9,30 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 
-use super::entry::{Entry, Lines, Sink};
+use super::entry::{Entry, Lines};
 use super::figures::{Figures, NodeFigures, figures};
+use super::findings::{LogSummary, findings};
 use super::format::{LogFormat, detect};
 use super::json::Fault;
-use super::message::plan_message;
+use super::message::{PlanMessage, plan_message};
 use super::plan::{Node, PlanDocument, read_plan};
-use super::{csvlog, jsonlog, stderr};
 use crate::event::{
     Accounted, Call, CallKind, Context, Cost, Event, EventIndex, Observer, Placement, PlanLine, PlanLineFigures, Root,
     Scope, ScopeIndex, Segment, Session, SessionIndex, Statement, StatementIndex, Ticks, Unread, Wait,
 };
+use crate::input::Problem;
+use crate::input::bytes::Bytes;
+use crate::observe::Listeners;
+use crate::source::contract::{Finished, Input, Meter, Reading, Source, SourceFile, SourceRow};
 use crate::tables::folding::fold_text;
+
+/// The row of the table of sources.
+pub const ROW: SourceRow = SourceRow {
+    noun: "a server log",
+    name: Some("PostgreSQL server log"),
+    recognises: |_, head| detect(head).is_some(),
+    open: |_| Box::new(LogSource::new()),
+};
 
 /// Bytes of a statement's text that are kept.
 const TEXT_BYTES_MAX: usize = 64 << 10;
@@ -45,54 +57,6 @@ const BEYOND_BELIEF: &str = "plans with figures beyond belief";
 
 /// Greatest sum of any figure over all logs: what is beyond is damage, and would overflow the sums of a profile.
 const SUM_MAX: i64 = 1 << 60;
-
-/// What a log cannot know: the reader of a profile made from one has to know it.
-pub const UNKNOWABLE: &str = "A log of plans knows elapsed time and, with track_io_timing, the time of I/O. CPU, locks \
-    and all other waits are in the time unaccounted within calls; parsing, planning, the client, and statements that \
-    were not logged are in the time between calls.";
-
-/// What was found in logs, and what a reader of their figures has to know.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LogSummary {
-    /// Messages with a plan that was read.
-    pub plans: u64,
-    /// Bytes of their entries.
-    pub plan_bytes: u64,
-    /// Plans without figures: `auto_explain.log_analyze` was off.
-    pub unmeasured: u64,
-    /// Measured plans without blocks: `auto_explain.log_buffers` was off.
-    pub without_blocks: u64,
-    /// Measured plans without times of nodes: `auto_explain.log_timing` was off.
-    pub without_node_times: u64,
-    /// Plans that read blocks and do not say how long it took: `track_io_timing` was off.
-    pub without_io_times: u64,
-    /// Plans with a part that ran in several processes; its node times and waits are means of the processes.
-    pub parallel: u64,
-    /// Nodes whose own time came out below zero by more than rounding explains.
-    pub nodes_below_zero: u64,
-    /// Times of I/O that came out below zero when inner statements were taken off; these waits are left out.
-    pub io_below_zero: u64,
-    /// Entries without a session: calls of several backends are in one.
-    pub without_session: u64,
-    /// Entries without a time.
-    pub without_time: u64,
-    /// Inner statements whose caller was not found.
-    pub orphans: u64,
-    /// Elapsed time without the time of reads, over executions that know both blocks and I/O times.
-    pub time_without_reads: Ticks,
-    /// Blocks got by these executions: the quotient is an upper bound of the cost of a logical I/O, because the time
-    /// holds everything else that the execution did.
-    pub gets_of_timed: i64,
-    /// What was not read, by kind.
-    pub unread: Vec<Unread>,
-}
-
-impl LogSummary {
-    /// Microseconds a block got, at most: elapsed time less the time of reads, over gets; `None` without any.
-    pub fn micros_per_get_at_most(&self) -> Option<f64> {
-        (self.gets_of_timed > 0).then(|| self.time_without_reads.micros() / self.gets_of_timed as f64)
-    }
-}
 
 /// Reads logs, one after the other, and emits their executions to an observer.
 #[derive(Debug, Default)]
@@ -145,14 +109,9 @@ struct Execution<'a> {
 impl LogSource {
     /// A source that has read nothing.
     pub fn new() -> LogSource {
-        let events = EVENTS.map(|name| Event { name: name.into(), parameters: vec!["blocks".into()] });
+        let events = EVENTS.map(|name| Event::new(name, &["blocks".into()]));
         let context = Context { events: events.into(), call_names: vec!["EXEC".into()], ..Context::default() };
         LogSource { context, ..LogSource::default() }
-    }
-
-    /// What calls and waits name by index.
-    pub fn context(&self) -> &Context {
-        &self.context
     }
 
     /// What was found so far.
@@ -165,37 +124,25 @@ impl LogSource {
     ///
     /// # Errors
     /// Where the input cannot be read; what came before has been emitted.
-    pub fn read(&mut self, input: impl Read, observer: &mut dyn Observer) -> io::Result<Option<LogFormat>> {
+    pub fn read_log(&mut self, input: impl Read, observer: &mut dyn Observer) -> io::Result<Option<LogFormat>> {
         let mut lines = Lines::new(input);
         let Some(format) = detect(lines.head()?) else { return Ok(None) };
-        let mut emitter = Emitter { source: self, observer };
-        match format {
-            LogFormat::Stderr => {
-                let mut assembler = stderr::Assembler::default();
-                while let Some(line) = lines.read_line()? {
-                    assembler.line(&line, &mut emitter);
-                }
-                assembler.finish(&mut emitter);
+        let mut sink = |found: Result<&Entry, Unread>| {
+            let read = found.and_then(|entry| self.entry(entry, format, observer).map_err(|kind| entry.unread(kind)));
+            if let Err(unread) = read {
+                Unread::add(&mut self.summary.unread, &unread);
             }
-            LogFormat::Csv => {
-                let mut assembler = csvlog::Assembler::default();
-                while let Some(line) = lines.read_line()? {
-                    assembler.line(&line, &mut emitter);
-                }
-                assembler.finish(&mut emitter);
-            }
-            LogFormat::Json => {
-                while let Some(line) = lines.read_line()? {
-                    jsonlog::line(&line, &mut emitter);
-                }
-            }
-            LogFormat::Plan => emitter.plan(&mut lines)?,
+        };
+        let mut assembler = format.assembler();
+        while let Some(line) = lines.read_line()? {
+            assembler.line(&line, &mut sink);
         }
+        assembler.finish(&mut sink);
         Ok(Some(format))
     }
 
     /// Emits what waited for more to come, and returns what is known of the whole.
-    pub fn finish(mut self, observer: &mut dyn Observer) -> (Accounted, LogSummary) {
+    pub fn end(mut self, observer: &mut dyn Observer) -> (Accounted, LogSummary) {
         for index in 0..self.states.len() {
             let state = std::mem::take(&mut self.states[index]);
             let session = SessionIndex(index as u32);
@@ -213,23 +160,29 @@ impl LogSource {
         (accounted, self.summary)
     }
 
-    fn message(&mut self, entry: &Entry, observer: &mut dyn Observer) {
-        let unread = |kind| unread(entry, kind);
-        let Some(message) = plan_message(&entry.message) else {
-            Unread::add(&mut self.summary.unread, &unread("messages without a plan"));
-            return;
-        };
-        if !message.plan.starts_with(b"{") {
-            Unread::add(&mut self.summary.unread, &unread("plans in another format than JSON"));
-            return;
-        }
-        match read_plan(message.plan) {
-            Ok(document) if self.is_believed(&document, message.duration) => {
-                self.execution(entry, document, message.duration, observer);
+    /// Emits what an entry says; the kind of what is not read.
+    fn entry(&mut self, entry: &Entry, format: LogFormat, observer: &mut dyn Observer) -> Result<(), &'static str> {
+        let (duration, plan) = match plan_message(&entry.message) {
+            _ if format == LogFormat::Plan => (None, entry.message.as_slice()),
+            None => return Err("messages without a plan"),
+            Some(PlanMessage { plan, .. }) if !plan.starts_with(b"{") => {
+                return Err("plans in another format than JSON");
             }
-            Ok(_) => Unread::add(&mut self.summary.unread, &unread(BEYOND_BELIEF)),
-            Err(fault) => Unread::add(&mut self.summary.unread, &unread(kind_of(fault))),
+            Some(PlanMessage { duration, plan }) => (Some(duration), plan),
+        };
+        let document = read_plan(plan).map_err(|fault| match fault {
+            Fault::Cut => "plans that are cut",
+            Fault::Malformed => "plans that are no JSON or have no node",
+            Fault::OutOfRange => BEYOND_BELIEF,
+            Fault::TooDeep => "plans with more levels or nodes than are read",
+        })?;
+        let duration = duration.or(document.execution_time);
+        let duration = duration.unwrap_or_else(|| figures(&document.nodes)[0].inclusive.time);
+        if !self.is_believed(&document, duration) {
+            return Err(BEYOND_BELIEF);
         }
+        self.execution(entry, document, duration, observer);
+        Ok(())
     }
 
     /// Whether the sums of all figures stay far from overflow with this plan's.
@@ -493,64 +446,41 @@ impl Inner {
     }
 }
 
-/// The source and its observer, as entries come.
-struct Emitter<'a> {
-    source: &'a mut LogSource,
-    observer: &'a mut dyn Observer,
-}
-
-impl Sink for Emitter<'_> {
-    fn entry(&mut self, entry: &Entry) {
-        self.source.message(entry, self.observer);
+impl Source for LogSource {
+    fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<SourceFile, Problem> {
+        let (name, head_hash) = (input.given.name(), input.head_hash);
+        let bytes = input.open()?;
+        reading.begin_file(&name);
+        let (plans, before) = (self.summary.plans, std::mem::take(&mut self.summary.unread));
+        let mut metered = Metered { bytes, name: &name, read: 0, meter: &mut reading.meter };
+        let outcome = self.read_log(&mut metered, &mut reading.listeners);
+        let bytes = metered.read;
+        let unread = std::mem::replace(&mut self.summary.unread, before);
+        unread.iter().for_each(|unread| Unread::add(&mut self.summary.unread, unread));
+        let timed_records = self.summary.plans - plans;
+        let cut_short = outcome.err().map(|error| error.to_string());
+        Ok(SourceFile { name, bytes, timed_records, unread, cut_short, head_hash, ..SourceFile::default() })
     }
 
-    fn unread(&mut self, unread: Unread) {
-        Unread::add(&mut self.source.summary.unread, &unread);
-    }
-}
-
-impl Emitter<'_> {
-    /// Reads a file that is one plan.
-    fn plan<R: Read>(&mut self, lines: &mut Lines<R>) -> io::Result<()> {
-        let mut entry = Entry::default();
-        while let Some(line) = lines.read_line()? {
-            entry.lines += 1;
-            entry.bytes += line.bytes;
-            if line.is_too_long || entry.message.len() + line.text.len() > super::entry::MESSAGE_BYTES_MAX {
-                entry.message.clear();
-                continue;
-            }
-            entry.message.extend_from_slice(line.text);
-            entry.message.push(b'\n');
-        }
-        match read_plan(&entry.message) {
-            Ok(document) => {
-                let root_time = figures(&document.nodes)[0].inclusive.time;
-                let duration = document.execution_time.unwrap_or(root_time);
-                if self.source.is_believed(&document, duration) {
-                    self.source.execution(&entry, document, duration, self.observer);
-                } else {
-                    Unread::add(&mut self.source.summary.unread, &unread(&entry, BEYOND_BELIEF));
-                }
-            }
-            Err(fault) => {
-                Unread::add(&mut self.source.summary.unread, &unread(&entry, kind_of(fault)));
-            }
-        }
-        Ok(())
+    fn finish(self: Box<Self>, listeners: &mut Listeners<'_>) -> Finished {
+        let (accounted, summary) = self.end(listeners);
+        Finished { accounted, findings: findings(&summary) }
     }
 }
 
-fn unread(entry: &Entry, kind: &'static str) -> Unread {
-    Unread { kind, lines: entry.lines, bytes: entry.bytes, first_offset: entry.offset }
+/// A reader that reports how far it is, and ends where the caller breaks it off.
+struct Metered<'a, 'p> {
+    bytes: Bytes,
+    name: &'a str,
+    read: u64,
+    meter: &'a mut Meter<'p>,
 }
 
-fn kind_of(fault: Fault) -> &'static str {
-    match fault {
-        Fault::Cut => "plans that are cut",
-        Fault::Malformed => "plans that are no JSON or have no node",
-        Fault::OutOfRange => BEYOND_BELIEF,
-        Fault::TooDeep => "plans with more levels or nodes than are read",
+impl Read for Metered<'_, '_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.bytes.read(buffer)?;
+        self.read += count as u64;
+        Ok(if self.meter.read(self.name, self.read).is_break() { 0 } else { count })
     }
 }
 
@@ -645,8 +575,8 @@ mod tests {
 
     fn read(log: &str) -> (Kept, Context, LogSummary) {
         let (mut kept, mut source) = (Kept::default(), LogSource::new());
-        assert!(source.read(log.as_bytes(), &mut kept).unwrap().is_some());
-        let (accounted, summary) = source.finish(&mut kept);
+        assert!(source.read_log(log.as_bytes(), &mut kept).unwrap().is_some());
+        let (accounted, summary) = source.end(&mut kept);
         (kept, accounted.context, summary)
     }
 

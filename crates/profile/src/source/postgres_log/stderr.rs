@@ -5,8 +5,8 @@
 //! found by their looks, and what is not found is unknown. Continuation lines name no process, so a message that
 //! another process wrote into is cut: what follows is counted as lines without a beginning.
 
-use super::clock::{epoch, timestamp};
-use super::entry::{Entry, Line, MESSAGE_BYTES_MAX, Sink};
+use super::entry::{Assembler, Entry, Line, MESSAGE_BYTES_MAX, Sink};
+use crate::source::clock::{epoch, timestamp};
 
 /// What lines without the beginning of their message are counted as.
 const WITHOUT_BEGINNING: &str = "lines without the beginning of their message";
@@ -35,15 +35,14 @@ enum Part {
 
 /// Puts entries together line by line.
 #[derive(Debug, Default)]
-pub struct Assembler {
+pub struct Messages {
     entry: Option<Entry>,
     part: Part,
     is_too_long: bool,
 }
 
-impl Assembler {
-    /// Takes the next line.
-    pub fn line(&mut self, line: &Line<'_>, sink: &mut dyn Sink) {
+impl Assembler for Messages {
+    fn line(&mut self, line: &Line<'_>, sink: &mut Sink<'_>) {
         let head = if is_continuation(line.text) { None } else { Head::of(line.text) };
         match head {
             Some(head) if head.is_part && self.entry.is_some() => {
@@ -58,22 +57,15 @@ impl Assembler {
         }
     }
 
-    /// Hands out the entry that is open.
-    pub fn finish(&mut self, sink: &mut dyn Sink) {
+    fn finish(&mut self, sink: &mut Sink<'_>) {
         let Some(entry) = self.entry.take() else { return };
-        if std::mem::take(&mut self.is_too_long) {
-            sink.unread(crate::source::oracle::record::Unread {
-                kind: TOO_LONG,
-                lines: entry.lines,
-                bytes: entry.bytes,
-                first_offset: entry.offset,
-            });
-        } else {
-            sink.entry(&entry);
-        }
         self.part = Part::None;
+        let is_too_long = std::mem::take(&mut self.is_too_long);
+        sink(if is_too_long { Err(entry.unread(TOO_LONG)) } else { Ok(&entry) });
     }
+}
 
+impl Messages {
     fn begin(&mut self, line: &Line<'_>, head: &Head<'_>) {
         let mut entry = Entry { offset: line.offset, ..Entry::default() };
         read_prefix(head.prefix, &mut entry);
@@ -82,10 +74,9 @@ impl Assembler {
         self.append(line, head.message);
     }
 
-    fn further(&mut self, line: &Line<'_>, sink: &mut dyn Sink) {
+    fn further(&mut self, line: &Line<'_>, sink: &mut Sink<'_>) {
         if self.entry.is_none() {
-            sink.unread(line.unread(WITHOUT_BEGINNING));
-            return;
+            return sink(Err(line.unread(WITHOUT_BEGINNING)));
         }
         let text = line.text.strip_prefix(b"\t").unwrap_or(line.text);
         self.append(line, text);
@@ -216,22 +207,17 @@ mod tests {
         unread: u64,
     }
 
-    impl Sink for Kept {
-        fn entry(&mut self, entry: &Entry) {
-            self.entries.push(entry.clone());
-        }
-        fn unread(&mut self, unread: Unread) {
-            self.unread += unread.lines;
-        }
-    }
-
     fn entries(log: &str) -> Kept {
         let mut lines = super::super::entry::Lines::new(log.as_bytes());
-        let (mut assembler, mut kept) = (Assembler::default(), Kept::default());
+        let (mut assembler, mut kept) = (Messages::default(), Kept::default());
+        let mut sink = |found: Result<&Entry, Unread>| match found {
+            Ok(entry) => kept.entries.push(entry.clone()),
+            Err(unread) => kept.unread += unread.lines,
+        };
         while let Some(line) = lines.read_line().unwrap() {
-            assembler.line(&line, &mut kept);
+            assembler.line(&line, &mut sink);
         }
-        assembler.finish(&mut kept);
+        assembler.finish(&mut sink);
         kept
     }
 

@@ -8,8 +8,8 @@ use profile::source::postgres_log::source::LogSource;
 pub(crate) fn judge(bytes: &[u8]) -> Option<(LogFormat, u64)> {
     let mut source = LogSource::new();
     let mut sums = Sums::default();
-    let format = source.read(bytes, &mut sums).expect("memory can be read")?;
-    let (accounted, summary) = source.finish(&mut sums);
+    let format = source.read_log(bytes, &mut sums).expect("memory can be read")?;
+    let (accounted, summary) = source.end(&mut sums);
     let unread: u64 = summary.unread.iter().map(|unread| unread.bytes).sum();
     assert_eq!(summary.plan_bytes + unread, bytes.len() as u64, "bytes are read or counted");
     assert_eq!(sums.calls, summary.plans);
