@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::ExportError;
-use crate::schema::TABLES;
+use crate::rows::TABLES;
 
 /// What to do where the place is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ fn check(place: &Path, existing: Existing) -> Result<(), ExportError> {
 
 /// Whether a folder holds nothing but exported files: another one is never removed.
 fn is_ours(place: &Path) -> bool {
-    let is_table = |name: &str| TABLES.iter().any(|table| name.strip_suffix(".parquet") == Some(table.name));
+    let is_table = |name: &str| TABLES.iter().any(|(table, _)| name.strip_suffix(".parquet") == Some(table));
     let is_folder = fs::symlink_metadata(place).is_ok_and(|metadata| metadata.is_dir());
     let entries = || fs::read_dir(place).into_iter().flatten();
     is_folder && entries().all(|entry| entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(is_table)))

@@ -1,14 +1,14 @@
 //! A profile's calls and waits as Parquet, so that other programs can go further, and SQL for its tables over them.
 //!
 //! [`events::EventWriter`] listens like every other observer and writes as it hears, with bounded memory: rows are kept
-//! until a row group is full. The folder appears whole or not at all. The columns stand in [`schema`], and a test holds
+//! until a row group is full. The folder appears whole or not at all. The columns stand in [`rows`], and a test holds
 //! the documentation to them.
 
 pub mod events;
 pub mod folder;
 pub mod queries;
-pub mod schema;
-mod table;
+pub mod rows;
+pub mod table;
 
 use std::io;
 use std::path::PathBuf;

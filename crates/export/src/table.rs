@@ -10,8 +10,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
-
-use crate::schema::{Column, Kind, Table};
+use profile::event::Ticks;
 
 /// Rows of a row group at most: some ten megabytes while they are kept.
 const ROWS_MAX: usize = 1 << 16;
@@ -19,60 +18,153 @@ const ROWS_MAX: usize = 1 << 16;
 /// Bytes of text of a row group at most, as far as texts come one by one.
 const TEXT_BYTES_MAX: usize = 8 << 20;
 
-/// One value of a row.
-#[derive(Clone, Debug)]
-pub(crate) enum Cell {
-    Integer(i64),
-    Optional(Option<i64>),
-    Text(ByteArray),
-    Flag(bool),
+/// A column with the values that wait for their row group.
+#[derive(Debug)]
+pub struct Column {
+    /// Its name; what it means stands in `docs/events.md`.
+    pub name: &'static str,
+    values: Values,
 }
 
-/// The values of a column that wait for their row group.
 #[derive(Debug)]
 enum Values {
+    /// INT64, never null.
     Integer(Vec<i64>),
+    /// INT64, null where the source does not say; with the levels of its definition.
     Optional(Vec<i64>, Vec<i16>),
+    /// UTF-8 text, empty where the source does not say.
     Text(Vec<ByteArray>),
+    /// BOOLEAN.
     Flag(Vec<bool>),
+}
+
+/// A row that is being written: one value a column, in their order. The first row of all makes the columns.
+pub(crate) struct Row<'a> {
+    columns: &'a mut Vec<Column>,
+    at: usize,
+    text_bytes: usize,
+    is_out_of_range: bool,
+}
+
+impl Row<'_> {
+    fn column(&mut self, name: &'static str, new: fn() -> Values) -> &mut Values {
+        if self.at == self.columns.len() {
+            self.columns.push(Column { name, values: new() });
+        }
+        let column = &mut self.columns[self.at];
+        assert_eq!(column.name, name, "all rows of a table have the same columns");
+        self.at += 1;
+        &mut column.values
+    }
+
+    pub(crate) fn integer(&mut self, name: &'static str, value: i64) {
+        if let Values::Integer(values) = self.column(name, || Values::Integer(Vec::new())) {
+            values.push(value);
+        }
+    }
+
+    /// A count; those of a trace are below 2^63, because they are read as such.
+    pub(crate) fn count(&mut self, name: &'static str, count: u64) {
+        self.integer(name, i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
+    pub(crate) fn optional(&mut self, name: &'static str, value: Option<i64>) {
+        if let Values::Optional(values, levels) = self.column(name, || Values::Optional(Vec::new(), Vec::new())) {
+            values.extend(value);
+            levels.push(i16::from(value.is_some()));
+        }
+    }
+
+    /// A time in nanoseconds.
+    pub(crate) fn time(&mut self, name: &'static str, time: Ticks) {
+        self.is_out_of_range |= time.nanos().is_none();
+        self.integer(name, time.nanos().unwrap_or(0));
+    }
+
+    pub(crate) fn optional_time(&mut self, name: &'static str, time: Option<Ticks>) {
+        self.is_out_of_range |= time.is_some_and(|time| time.nanos().is_none());
+        self.optional(name, time.and_then(Ticks::nanos));
+    }
+
+    /// A text that many rows share.
+    pub(crate) fn shared(&mut self, name: &'static str, text: &ByteArray) {
+        if let Values::Text(values) = self.column(name, || Values::Text(Vec::new())) {
+            values.push(text.clone());
+        }
+    }
+
+    /// A text of this row alone.
+    pub(crate) fn text(&mut self, name: &'static str, text: &str) {
+        self.text_bytes += text.len();
+        self.shared(name, &text.into());
+    }
+
+    pub(crate) fn flag(&mut self, name: &'static str, value: bool) {
+        if let Values::Flag(values) = self.column(name, || Values::Flag(Vec::new())) {
+            values.push(value);
+        }
+    }
+}
+
+/// Why a row was not written.
+pub(crate) enum Failed {
+    Writer(ParquetError),
+    /// A time does not fit into 64 bits of nanoseconds.
+    Range,
+}
+
+impl From<ParquetError> for Failed {
+    fn from(error: ParquetError) -> Failed {
+        Failed::Writer(error)
+    }
+}
+
+/// The columns that `sample`, any row, has.
+pub(crate) fn columns(sample: impl FnOnce(&mut Row<'_>)) -> Vec<Column> {
+    let mut columns = Vec::new();
+    sample(&mut Row { columns: &mut columns, at: 0, text_bytes: 0, is_out_of_range: false });
+    columns.iter_mut().for_each(|column| column.values.clear());
+    columns
 }
 
 /// A file that is being written.
 pub(crate) struct TableWriter {
     writer: SerializedFileWriter<BufWriter<File>>,
-    values: Vec<Values>,
+    columns: Vec<Column>,
     rows: usize,
     text_bytes: usize,
+    /// Rows so far, in all row groups.
+    pub(crate) rows_written: u64,
 }
 
 impl TableWriter {
     /// Begins the file of a table.
-    pub(crate) fn new(table: &Table, file: File) -> Result<TableWriter> {
-        let fields: Result<Vec<_>> = table.columns.iter().map(field).collect();
-        let schema = Type::group_type_builder(table.name).with_fields(fields?).build()?;
+    pub(crate) fn new(name: &str, columns: Vec<Column>, file: File) -> Result<TableWriter> {
+        let fields: Result<Vec<_>> = columns.iter().map(field).collect();
+        let schema = Type::group_type_builder(name).with_fields(fields?).build()?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_created_by(concat!("readpath ", env!("CARGO_PKG_VERSION")).into())
             .build();
         let writer = SerializedFileWriter::new(BufWriter::new(file), Arc::new(schema), Arc::new(properties))?;
-        let values = table.columns.iter().map(|column| Values::of(column.1)).collect();
-        Ok(TableWriter { writer, values, rows: 0, text_bytes: 0 })
+        Ok(TableWriter { writer, columns, rows: 0, text_bytes: 0, rows_written: 0 })
     }
 
-    /// Adds a row: one cell a column, in their order and of their kind.
-    pub(crate) fn push<const N: usize>(&mut self, row: [Cell; N]) -> Result<()> {
-        assert_eq!(N, self.values.len(), "a row has one cell a column");
-        for (values, cell) in self.values.iter_mut().zip(row) {
-            values.push(cell);
+    /// Adds the row that `fill` writes.
+    pub(crate) fn push(&mut self, fill: impl FnOnce(&mut Row<'_>)) -> std::result::Result<(), Failed> {
+        let mut row = Row { columns: &mut self.columns, at: 0, text_bytes: self.text_bytes, is_out_of_range: false };
+        fill(&mut row);
+        if row.is_out_of_range {
+            return Err(Failed::Range);
         }
+        self.text_bytes = row.text_bytes;
         self.rows += 1;
-        if self.rows >= ROWS_MAX || self.text_bytes >= TEXT_BYTES_MAX { self.flush() } else { Ok(()) }
-    }
-
-    /// Adds to the bytes of text that are kept, for texts that no other row shares.
-    pub(crate) fn note_text(&mut self, bytes: usize) {
-        self.text_bytes += bytes;
+        self.rows_written += 1;
+        if self.rows >= ROWS_MAX || self.text_bytes >= TEXT_BYTES_MAX {
+            self.flush()?;
+        }
+        Ok(())
     }
 
     /// Ends the row group.
@@ -81,12 +173,13 @@ impl TableWriter {
             return Ok(());
         }
         let mut group = self.writer.next_row_group()?;
-        for values in &mut self.values {
-            let Some(mut column) = group.next_column()? else {
+        for column in &mut self.columns {
+            let Some(mut writer) = group.next_column()? else {
                 return Err(ParquetError::General("the row group has too few columns".into()));
             };
-            values.write(&mut column)?;
-            column.close()?;
+            column.values.write(&mut writer)?;
+            column.values.clear();
+            writer.close()?;
         }
         group.close()?;
         self.rows = 0;
@@ -102,61 +195,49 @@ impl TableWriter {
     }
 }
 
-impl Values {
-    fn of(kind: Kind) -> Values {
-        match kind {
-            Kind::Integer => Values::Integer(Vec::new()),
-            Kind::OptionalInteger => Values::Optional(Vec::new(), Vec::new()),
-            Kind::Text => Values::Text(Vec::new()),
-            Kind::Flag => Values::Flag(Vec::new()),
+impl Column {
+    /// What values it holds, as the documentation names them.
+    pub fn kind(&self) -> &'static str {
+        match self.values {
+            Values::Integer(_) => "INT64",
+            Values::Optional(..) => "INT64, null",
+            Values::Text(_) => "STRING",
+            Values::Flag(_) => "BOOLEAN",
         }
-    }
-
-    fn push(&mut self, cell: Cell) {
-        match (self, cell) {
-            (Values::Integer(values), Cell::Integer(value)) => values.push(value),
-            (Values::Optional(values, levels), Cell::Optional(value)) => {
-                values.extend(value);
-                levels.push(i16::from(value.is_some()));
-            }
-            (Values::Text(values), Cell::Text(value)) => values.push(value),
-            (Values::Flag(values), Cell::Flag(value)) => values.push(value),
-            (values, cell) => panic!("{cell:?} is no value of the column {values:?}"),
-        }
-    }
-
-    fn write(&mut self, column: &mut SerializedColumnWriter<'_>) -> Result<()> {
-        match self {
-            Values::Integer(values) => {
-                column.typed::<Int64Type>().write_batch(values, None, None)?;
-                values.clear();
-            }
-            Values::Optional(values, levels) => {
-                column.typed::<Int64Type>().write_batch(values, Some(levels), None)?;
-                values.clear();
-                levels.clear();
-            }
-            Values::Text(values) => {
-                column.typed::<ByteArrayType>().write_batch(values, None, None)?;
-                values.clear();
-            }
-            Values::Flag(values) => {
-                column.typed::<BoolType>().write_batch(values, None, None)?;
-                values.clear();
-            }
-        }
-        Ok(())
     }
 }
 
-fn field((name, kind): &Column) -> Result<Arc<Type>> {
-    let (physical, logical, repetition) = match kind {
-        Kind::Integer => (PhysicalType::INT64, None, Repetition::REQUIRED),
-        Kind::OptionalInteger => (PhysicalType::INT64, None, Repetition::OPTIONAL),
-        Kind::Text => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED),
-        Kind::Flag => (PhysicalType::BOOLEAN, None, Repetition::REQUIRED),
+impl Values {
+    fn clear(&mut self) {
+        match self {
+            Values::Integer(values) => values.clear(),
+            Values::Optional(values, levels) => {
+                values.clear();
+                levels.clear();
+            }
+            Values::Text(values) => values.clear(),
+            Values::Flag(values) => values.clear(),
+        }
+    }
+
+    fn write(&self, column: &mut SerializedColumnWriter<'_>) -> Result<usize> {
+        match self {
+            Values::Integer(values) => column.typed::<Int64Type>().write_batch(values, None, None),
+            Values::Optional(values, levels) => column.typed::<Int64Type>().write_batch(values, Some(levels), None),
+            Values::Text(values) => column.typed::<ByteArrayType>().write_batch(values, None, None),
+            Values::Flag(values) => column.typed::<BoolType>().write_batch(values, None, None),
+        }
+    }
+}
+
+fn field(column: &Column) -> Result<Arc<Type>> {
+    let (physical, logical, repetition) = match column.values {
+        Values::Integer(_) => (PhysicalType::INT64, None, Repetition::REQUIRED),
+        Values::Optional(..) => (PhysicalType::INT64, None, Repetition::OPTIONAL),
+        Values::Text(_) => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED),
+        Values::Flag(_) => (PhysicalType::BOOLEAN, None, Repetition::REQUIRED),
     };
-    let builder = Type::primitive_type_builder(name, physical).with_logical_type(logical);
+    let builder = Type::primitive_type_builder(column.name, physical).with_logical_type(logical);
     builder.with_repetition(repetition).build().map(Arc::new)
 }
 

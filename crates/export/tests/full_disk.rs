@@ -28,7 +28,7 @@ fn a_disk_that_fills_up_is_said_and_nothing_is_left() {
     let context = Context {
         sessions: vec![Session::default()],
         statements: vec![Statement::default()],
-        events: vec![Event::default()],
+        events: vec![Event::new("", &[])],
         scopes: vec![Scope::default()],
         ..Context::default()
     };
