@@ -13,8 +13,8 @@ use profile::event::{Call, Context, Observer, PlanLine, Segment, Ticks, Wait};
 
 use crate::ExportError;
 use crate::folder::Folder;
-use crate::rows::{SessionTime, TABLES, Texts, call, plan_line, session, statement, wait};
-use crate::table::{Column, Failed, Row, TableWriter};
+use crate::rows::{SessionTime, TABLES, Table, Texts, call, plan_line, session, statement, wait};
+use crate::table::{Failed, Row, TableWriter};
 
 /// Writes calls, waits and plan lines as they come, and sessions and statements at the end.
 pub struct EventWriter {
@@ -55,7 +55,7 @@ impl EventWriter {
     /// # Errors
     /// Where they cannot be made.
     pub fn new(folder: Folder) -> Result<EventWriter, ExportError> {
-        let begin = |(name, columns): &(&str, fn() -> Vec<Column>)| {
+        let begin = |(name, columns): &Table| {
             let file = folder.file(&format!("{name}.parquet"))?;
             TableWriter::new(name, columns(), file).map_err(|error| failure(&folder, error))
         };

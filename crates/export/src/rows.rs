@@ -12,8 +12,11 @@ use profile::event::{
 
 use crate::table::{Column, Row, columns};
 
-/// The files of a folder: their names without `.parquet`, and their columns.
-pub const TABLES: [(&str, fn() -> Vec<Column>); 5] = [
+/// A file of a folder: its name without `.parquet`, and its columns.
+pub type Table = (&'static str, fn() -> Vec<Column>);
+
+/// The files of a folder.
+pub const TABLES: [Table; 5] = [
     ("calls", || columns(|row| call(row, &mut Texts::default(), &sample(), &Call::default()))),
     ("waits", || columns(|row| wait(row, &mut Texts::default(), &sample(), &Wait::default()))),
     ("statements", || columns(|row| statement(row, 0, &Statement::default()))),

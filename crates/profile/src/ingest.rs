@@ -184,11 +184,13 @@ mod tests {
     use std::ops::ControlFlow;
 
     use super::*;
+    use crate::document::Order;
     use crate::event::{Accounted, Cost, Placement, Root, Segment, SessionIndex, Wait};
     use crate::findings::findings;
     use crate::observe::Listeners;
+    use crate::observe::collector::THINK_TIME;
     use crate::observe::instruments::Instruments;
-    use crate::observe::synthetic_wait::{context, fetch, wait};
+    use crate::observe::tests::{context, fetch, wait};
 
     /// A sampler: waits are estimates, and it knows no CPU time and no ends.
     struct Sampler;
@@ -223,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_source_that_estimates_and_knows_no_cpu_closes_and_says_how_sure_it_is() {
-        let (mut collector, mut more) = (Collector::default(), Instruments::default());
+        let (mut collector, mut more) = (Collector::new(THINK_TIME), Instruments::default());
         let progress = &mut |_: &str, _: u64| ControlFlow::Continue(());
         let input = Input { given: Given::File("postgres://server".into()), bytes: None, head_hash: None };
         let read = read_all(Box::new(Sampler), vec![input], Reading::new((&mut collector, &mut more), progress));
@@ -231,9 +233,9 @@ mod tests {
         let profile = collector.finish(read.finished.accounted);
         let whole = &profile.whole;
         assert_eq!(whole.interval, whole.waits + whole.unaccounted_within + whole.unaccounted_between);
-        assert_eq!(whole.think_time.long, Ticks::from_micros(2_000_000));
+        assert_eq!(whole.think_time.total, Ticks::from_micros(2_000_000));
         assert_eq!(profile.estimated.values().copied().collect::<Vec<_>>(), [Ticks::from_micros(100_000)]);
-        let found = findings(&profile, Default::default(), &[]);
+        let found = findings(&profile, Order::ResponseTime, &[]);
         let estimate = found.iter().find(|finding| finding.id == "estimated-times").unwrap();
         let end = "IO:DataFileRead, 1.60 s with a standard error of 100 ms.";
         assert!(estimate.message.ends_with(end), "{}", estimate.message);

@@ -7,8 +7,8 @@ use measure::schema::{Family, Spec};
 use measure::{Case, Metric};
 use serde_json::Value;
 
-use crate::event::{Cost, EventIndex, Ticks};
-use crate::tables::{CallSums, EventSums, Profile};
+use crate::event::{Cost, EventIndex, Merge, Ticks};
+use crate::tables::{BlockSums, CallSums, EventSums, Profile};
 
 /// How the metrics of a trace were obtained.
 pub(crate) const FROM_CALLS: &str = "trace: call lines";
@@ -17,11 +17,6 @@ pub(crate) const FROM_CLOCK: &str = "trace: first to last time";
 pub(crate) const FROM_DIFFERENCE: &str = "difference of the others";
 pub(crate) const FROM_PLANS: &str = "trace: plan lines";
 
-/// The name of an event.
-pub(crate) fn event_name(profile: &Profile, index: EventIndex) -> &str {
-    profile.context.events.get(index.0 as usize).map_or("", |event| event.name.as_str())
-}
-
 /// The sums of events by name.
 pub(crate) fn events_by_name<'a, 'b>(
     profile: &'a Profile,
@@ -29,21 +24,22 @@ pub(crate) fn events_by_name<'a, 'b>(
 ) -> BTreeMap<&'a str, EventSums> {
     let mut named: BTreeMap<&str, EventSums> = BTreeMap::new();
     for (index, sums) in events {
-        named.entry(event_name(profile, *index)).or_default().merge(sums);
+        named.entry(profile.context.event_name(*index)).or_default().merge(sums);
     }
     named
 }
 
 /// The filled buckets of an event: lower edge in microseconds, and what is in them.
 pub(crate) fn histogram(sums: &EventSums) -> impl Iterator<Item = (u64, Vec<Metric>)> {
-    sums.histogram.iter().map(|(bucket, filled)| {
-        let metrics = vec![
-            schema::CALLS.count(FROM_WAITS, filled.count),
-            time(&schema::TOTAL, FROM_WAITS, filled.time),
-            schema::BLOCKS.count(FROM_WAITS, filled.blocks),
-        ];
-        (bucket_edge(bucket), metrics)
-    })
+    sums.histogram.iter().map(|(bucket, filled)| (bucket_edge(bucket), block_metrics(filled)))
+}
+
+pub(crate) fn block_metrics(sums: &BlockSums) -> Vec<Metric> {
+    vec![
+        schema::CALLS.count(FROM_WAITS, sums.count),
+        time(&schema::TOTAL, FROM_WAITS, sums.total),
+        schema::BLOCKS.count(FROM_WAITS, sums.blocks),
+    ]
 }
 
 pub(crate) fn reads(work: &Cost) -> [Metric; 2] {
@@ -99,10 +95,6 @@ fn bucket_edge(bucket: usize) -> u64 {
         0 => 0,
         _ => 1_u64.checked_shl(u32::try_from(bucket - 1).unwrap_or(u32::MAX)).unwrap_or(u64::MAX),
     }
-}
-
-pub(crate) fn call_name(profile: &Profile, name: u16) -> &str {
-    profile.context.call_names.get(usize::from(name)).map_or("", String::as_str)
 }
 
 /// A case, which takes no more room than it needs: there are thousands.

@@ -14,22 +14,22 @@ use measure::{Case, Metric};
 use serde_json::Value;
 
 use crate::document::metrics::{
-    FROM_CALLS, FROM_CLOCK, FROM_DIFFERENCE, FROM_WAITS, call_metrics, call_name, case, event_metrics, event_name,
+    FROM_CALLS, FROM_CLOCK, FROM_DIFFERENCE, FROM_WAITS, block_metrics, call_metrics, case, event_metrics,
     events_by_name, histogram, reads, time,
 };
-use crate::event::{SessionIndex, Ticks};
+use crate::event::{Merge, SessionIndex, Ticks};
 use crate::tables::class_sums::{ClassSums, class_sums, work};
-use crate::tables::{FileSums, Profile, SessionProfile, ThinkTime};
+use crate::tables::{BlockSums, Profile, SessionProfile};
 pub(crate) use statement::OTHERS;
 pub use statement::{Order, STATEMENTS_MAX, Selection, find_statement, ranked};
 
 /// All cases of a profile; details of statements for those that `selection` names.
 pub fn cases(profile: &Profile, selection: &Selection) -> Vec<Case> {
-    let mut cases = set(profile, &profile.whole, &profile.whole.think_time, None);
+    let mut cases = set(profile, &profile.whole, None);
     let names = session_names(profile);
     for session in &profile.sessions {
         let name = session.session.and_then(|index| names.get(&index)).map_or("", String::as_str);
-        cases.extend(set(profile, session, &session.think_time, Some(name)));
+        cases.extend(set(profile, session, Some(name)));
     }
     cases.extend(scopes(profile));
     cases.extend(files(profile));
@@ -52,13 +52,13 @@ pub(crate) fn session_names(profile: &Profile) -> HashMap<SessionIndex, String> 
 }
 
 /// The tables that exist for the whole and for each session.
-fn set(profile: &Profile, of: &SessionProfile, think_time: &ThinkTime, session: Option<&str>) -> Vec<Case> {
+fn set(profile: &Profile, of: &SessionProfile, session: Option<&str>) -> Vec<Case> {
     let case = |table: &str, parameters: Vec<(String, Value)>, metrics: Vec<Metric>| {
         let first = std::iter::once(named::TABLE.of(table)).chain(session.map(|name| named::SESSION.of(name)));
         case(first.chain(parameters), metrics)
     };
     let mut cases = vec![case("summary", Vec::new(), summary(of))];
-    let classes = class_sums(of, think_time, &profile.context);
+    let classes = class_sums(of, &profile.context);
     for (class, sums) in &classes {
         let metrics = vec![schema::CALLS.count(FROM_CALLS, sums.calls), time(&schema::TOTAL, FROM_WAITS, sums.total)];
         cases.push(case("class", vec![named::CLASS.of(class.key())], metrics));
@@ -77,7 +77,7 @@ fn set(profile: &Profile, of: &SessionProfile, think_time: &ThinkTime, session: 
         }
     }
     for ((name, recursive), sums) in &of.calls {
-        let parameters = vec![named::CALL.of(call_name(profile, *name)), named::RECURSIVE.of(*recursive)];
+        let parameters = vec![named::CALL.of(profile.context.call_name(*name)), named::RECURSIVE.of(*recursive)];
         cases.push(case("call", parameters, call_metrics(sums)));
     }
     cases
@@ -87,7 +87,7 @@ fn set(profile: &Profile, of: &SessionProfile, think_time: &ThinkTime, session: 
 fn class_events<'a>(profile: &'a Profile, sums: &ClassSums) -> BTreeMap<&'a str, (u64, Ticks)> {
     let mut named: BTreeMap<&str, (u64, Ticks)> = BTreeMap::new();
     for (index, calls, total) in &sums.events {
-        let entry = named.entry(event_name(profile, *index)).or_default();
+        let entry = named.entry(profile.context.event_name(*index)).or_default();
         entry.0 += calls;
         entry.1 += *total;
     }
@@ -150,21 +150,13 @@ fn scopes(profile: &Profile) -> Vec<Case> {
 
 /// Waits that moved blocks, by event and file.
 fn files(profile: &Profile) -> Vec<Case> {
-    let mut named: BTreeMap<(&str, i64), FileSums> = BTreeMap::new();
+    let mut named: BTreeMap<(&str, i64), BlockSums> = BTreeMap::new();
     for ((event, file), sums) in &profile.files {
-        let entry = named.entry((event_name(profile, *event), *file)).or_default();
-        entry.count += sums.count;
-        entry.total += sums.total;
-        entry.blocks += sums.blocks;
+        named.entry((profile.context.event_name(*event), *file)).or_default().merge(sums);
     }
     let rows = named.into_iter().map(|((event, file), sums)| {
         let parameters = [named::TABLE.of("file"), named::EVENT.of(event), named::FILE.of(file)];
-        let metrics = vec![
-            schema::CALLS.count(FROM_WAITS, sums.count),
-            time(&schema::TOTAL, FROM_WAITS, sums.total),
-            schema::BLOCKS.count(FROM_WAITS, sums.blocks),
-        ];
-        case(parameters, metrics)
+        case(parameters, block_metrics(&sums))
     });
     rows.collect()
 }

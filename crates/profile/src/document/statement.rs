@@ -8,10 +8,10 @@ use measure::schema::profile::{self as schema, parameters as named};
 use measure::{Case, Metric};
 
 use super::metrics::{
-    FROM_CALLS, FROM_PLANS, FROM_WAITS, call_metrics, call_name, case, cost_metrics, event_metrics, events_by_name,
-    histogram, reads, signed, time,
+    FROM_CALLS, FROM_PLANS, FROM_WAITS, call_metrics, case, cost_metrics, event_metrics, events_by_name, histogram,
+    reads, signed, time,
 };
-use crate::event::{Statement, StatementIndex};
+use crate::event::{CallKind, Merge, StatementIndex};
 use crate::tables::{CallSums, Plan, PlanFigures, PlanRow, Profile, StatementProfile};
 
 /// Most statements with a row of their own; the rest are added up in one row, whose id is `OTHERS`. A program that
@@ -24,35 +24,25 @@ pub(crate) const OTHERS: &str = "(others)";
 /// Characters of a text that are kept for a statement that was not asked for by name.
 const TEXT_HEAD: usize = 200;
 
-/// By what statements are ranked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
-    /// Own time of the calls, and the waits after them.
-    #[default]
-    ResponseTime,
-    /// Blocks read from disk.
-    PhysicalReads,
-    /// Consistent and current gets.
-    LogicalReads,
-    /// CPU time.
-    Cpu,
+measure::words! {
+    /// By what statements are ranked.
+    pub enum Order ("order") {
+        /// Own time of a statement's calls, and waits after them, without think time
+        ResponseTime = "response-time",
+        /// Blocks read from disk
+        PhysicalReads = "physical-reads",
+        /// Consistent and current gets
+        LogicalReads = "logical-reads",
+        /// CPU time
+        Cpu = "cpu",
+    }
 }
 
 impl Order {
-    /// Its name in run documents and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Order::ResponseTime => "response-time",
-            Order::PhysicalReads => "physical-reads",
-            Order::LogicalReads => "logical-reads",
-            Order::Cpu => "cpu",
-        }
-    }
-
     /// What a statement is ranked by: ticks, blocks or gets. Waits for the client are no work of the statement.
     pub fn value(self, statement: &StatementProfile) -> i64 {
         match self {
-            Order::ResponseTime => (statement.response_time() - statement.think_time.long).0,
+            Order::ResponseTime => (statement.response_time() - statement.think_time.total).0,
             Order::PhysicalReads => statement.own.physical_reads,
             Order::LogicalReads => statement.logical_reads(),
             Order::Cpu => statement.own.cpu.unwrap_or_default().0,
@@ -61,7 +51,7 @@ impl Order {
 }
 
 /// Which statements have their details in the document.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Selection {
     /// By what they are ranked.
     pub order: Order,
@@ -83,19 +73,14 @@ pub fn ranked(profile: &Profile, order: Order) -> Vec<&StatementProfile> {
 pub fn find_statement(profile: &Profile, reference: &str) -> Vec<StatementIndex> {
     let wanted = reference.to_ascii_lowercase();
     let matching = |test: &dyn Fn(&str) -> bool| -> Vec<StatementIndex> {
-        let found = profile.statements.iter().filter(|one| test(&id(profile, one.statement).to_ascii_lowercase()));
+        let found = profile
+            .statements
+            .iter()
+            .filter(|one| test(&profile.context.statement_id(one.statement).to_ascii_lowercase()));
         found.map(|one| one.statement).collect()
     };
     let exact = matching(&|id| id == wanted);
     if exact.is_empty() { matching(&|id| id.starts_with(&wanted)) } else { exact }
-}
-
-fn statement(profile: &Profile, index: StatementIndex) -> Option<&Statement> {
-    profile.context.statements.get(index.0 as usize)
-}
-
-fn id(profile: &Profile, index: StatementIndex) -> &str {
-    statement(profile, index).map_or("", |statement| statement.id.as_str())
 }
 
 /// The rows of all statements, then the details of the chosen ones.
@@ -103,13 +88,14 @@ pub(super) fn cases(profile: &Profile, selection: &Selection) -> Vec<Case> {
     let ranked = ranked(profile, selection.order);
     let chosen = selection.statement;
     let (first, rest) = ranked.split_at(ranked.len().min(STATEMENTS_MAX));
-    let mut cases: Vec<Case> = first.iter().map(|one| row(profile, id(profile, one.statement), one)).collect();
+    let mut cases: Vec<Case> =
+        first.iter().map(|one| row(profile, profile.context.statement_id(one.statement), one)).collect();
     let (late, others): (Vec<&StatementProfile>, Vec<&StatementProfile>) =
         rest.iter().copied().partition(|one| Some(one.statement) == chosen);
-    cases.extend(late.into_iter().map(|one| row(profile, id(profile, one.statement), one)));
+    cases.extend(late.into_iter().map(|one| row(profile, profile.context.statement_id(one.statement), one)));
     if !others.is_empty() {
         let mut sum = StatementProfile::default();
-        others.into_iter().for_each(|one| add(&mut sum, one));
+        others.into_iter().for_each(|one| sum.merge(one));
         cases.push(row(profile, OTHERS, &sum));
     }
     let mut seen = BTreeSet::new();
@@ -121,28 +107,9 @@ pub(super) fn cases(profile: &Profile, selection: &Selection) -> Vec<Case> {
     cases
 }
 
-/// What the row of several statements together needs.
-fn add(sum: &mut StatementProfile, one: &StatementProfile) {
-    for (name, calls) in &one.calls {
-        let entry = sum.calls.entry_or_default(*name);
-        entry.calls += calls.calls;
-        entry.rows = entry.rows.saturating_add(calls.rows);
-        entry.misses = entry.misses.saturating_add(calls.misses);
-    }
-    sum.own += one.own;
-    sum.inclusive += one.inclusive;
-    sum.inside += one.inside;
-    sum.between += one.between;
-    sum.think_time.merge(&one.think_time);
-}
-
 fn row(profile: &Profile, id: &str, one: &StatementProfile) -> Case {
-    let calls = |name: &str| {
-        let named =
-            |index: &u16| profile.context.call_names.get(usize::from(*index)).is_some_and(|known| known == name);
-        one.calls.iter().find(|(index, _)| named(index)).map_or(CallSums::default(), |(_, sums)| *sums)
-    };
-    let (parse, fetch) = (calls("PARSE"), calls("FETCH"));
+    let calls = |kind: CallKind| one.calls_of(&profile.context, kind);
+    let (parse, fetch) = (calls(CallKind::Parse), calls(CallKind::Fetch));
     let total = |of: fn(&CallSums) -> u64| one.calls.values().map(of).fold(0, u64::saturating_add);
     let mut metrics = vec![
         schema::CALLS.count(FROM_CALLS, total(|sums| sums.calls)),
@@ -152,12 +119,12 @@ fn row(profile: &Profile, id: &str, one: &StatementProfile) -> Case {
     metrics.extend(reads(&one.own));
     metrics.extend([
         schema::ROWS.count(FROM_CALLS, total(|sums| sums.rows)),
-        time(&schema::THINK_TIME, FROM_WAITS, one.think_time.long),
+        time(&schema::THINK_TIME, FROM_WAITS, one.think_time.total),
         time(&schema::OUTSIDE, FROM_WAITS, one.between),
         time(&schema::INCLUSIVE_TIME.of("elapsed"), FROM_CALLS, one.inclusive.elapsed),
         schema::PARSES.count(FROM_CALLS, parse.calls),
         schema::MISSES.count(FROM_CALLS, total(|sums| sums.misses)),
-        schema::EXECUTIONS.count(FROM_CALLS, calls("EXEC").calls),
+        schema::EXECUTIONS.count(FROM_CALLS, calls(CallKind::Exec).calls),
         schema::FETCHES.count(FROM_CALLS, fetch.calls),
         schema::FETCHED_ROWS.count(FROM_CALLS, fetch.rows),
         schema::ERRORS.count(FROM_CALLS, one.errors.values().fold(0, |sum: u64, count| sum.saturating_add(*count))),
@@ -167,11 +134,11 @@ fn row(profile: &Profile, id: &str, one: &StatementProfile) -> Case {
 
 /// Text, calls, waits and plans of one statement.
 fn details(profile: &Profile, one: &StatementProfile, is_asked_for: bool) -> Vec<Case> {
-    let id = id(profile, one.statement);
+    let id = profile.context.statement_id(one.statement);
     let mut cases = vec![text(profile, one, is_asked_for)];
     for (name, sums) in &one.calls {
         let parameters =
-            [named::TABLE.of("statement_call"), named::ID.of(id), named::CALL.of(call_name(profile, *name))];
+            [named::TABLE.of("statement_call"), named::ID.of(id), named::CALL.of(profile.context.call_name(*name))];
         cases.push(case(parameters, call_metrics(sums)));
     }
     for (event, sums) in events_by_name(profile, &one.waits) {
@@ -195,7 +162,7 @@ fn details(profile: &Profile, one: &StatementProfile, is_asked_for: bool) -> Vec
 }
 
 fn text(profile: &Profile, one: &StatementProfile, is_whole: bool) -> Case {
-    let known = statement(profile, one.statement).cloned().unwrap_or_default();
+    let known = profile.context.statement(one.statement).cloned().unwrap_or_default();
     let text = if is_whole { known.text } else { known.text.chars().take(TEXT_HEAD).collect() };
     let parameters = [
         named::TABLE.of("statement_text"),

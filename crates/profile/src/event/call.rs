@@ -1,36 +1,44 @@
 //! Calls, waits and what else a source emits. Each knows its session and its statement.
 
-use std::ops::{AddAssign, SubAssign};
+use std::ops::SubAssign;
 
 use super::context::{EventIndex, ScopeIndex, SessionIndex, StatementIndex};
 use super::ticks::Ticks;
 
-/// The kinds of database calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum CallKind {
-    /// Parsing a statement.
-    Parse,
-    /// Executing it.
-    Exec,
-    /// Fetching rows.
-    Fetch,
-    /// Closing the cursor.
-    Close,
-    /// Giving back the temporary space of a result.
-    Unmap,
-    /// Giving back the temporary space of a sort.
-    SortUnmap,
-    /// An operation on a large object; its name is in the context's call names.
-    Lob,
-    /// A call of client-side PL/SQL.
-    Rpc,
+measure::words! {
+    /// The kinds of database calls.
+    #[repr(u8)]
+    pub enum CallKind ("call") {
+        /// Parsing a statement
+        Parse = "PARSE",
+        /// Executing it
+        Exec = "EXEC",
+        /// Fetching rows
+        Fetch = "FETCH",
+        /// Closing the cursor
+        Close = "CLOSE",
+        /// Giving back the temporary space of a result
+        Unmap = "UNMAP",
+        /// Giving back the temporary space of a sort
+        SortUnmap = "SORT UNMAP",
+        /// An operation on a large object; its name is in the context's call names
+        Lob = "LOB",
+        /// A call of client-side PL/SQL
+        Rpc = "RPC EXEC",
+    }
+}
+
+/// The first kind, for calls of which nothing is known yet.
+impl Default for CallKind {
+    fn default() -> CallKind {
+        CallKind::Parse
+    }
 }
 
 /// Work and time of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// CPU time; `None` where the source does not know it (a log of plans).
+    /// CPU time; `None` where the source does not know it (a log of plans). A sum is unknown where all its parts are.
     pub cpu: Option<Ticks>,
     /// Elapsed time.
     pub elapsed: Ticks,
@@ -40,20 +48,6 @@ pub struct Cost {
     pub consistent_gets: i64,
     /// Blocks got in current mode.
     pub current_gets: i64,
-}
-
-impl AddAssign for Cost {
-    /// CPU stays unknown only where both sides do not know it.
-    fn add_assign(&mut self, other: Cost) {
-        self.cpu = match (self.cpu, other.cpu) {
-            (Some(own), Some(more)) => Some(own + more),
-            (own, more) => own.or(more),
-        };
-        self.elapsed += other.elapsed;
-        self.physical_reads += other.physical_reads;
-        self.consistent_gets += other.consistent_gets;
-        self.current_gets += other.current_gets;
-    }
 }
 
 impl SubAssign for Cost {
@@ -70,7 +64,7 @@ impl SubAssign for Cost {
 }
 
 /// A database call with its children taken off.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Call {
     /// Number of the call in the order of emission, from 0.
     pub number: u64,
@@ -105,16 +99,17 @@ pub struct Call {
 }
 
 /// Where a wait belongs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Placement {
     /// Inside the call of this number, or of this kind where several were merged.
     Inside(CallKind),
     /// Between calls.
+    #[default]
     Between,
 }
 
 /// A wait that knows whose it is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Wait {
     /// Whose.
     pub session: SessionIndex,
@@ -157,7 +152,7 @@ pub struct Root {
 }
 
 /// A line of an executed plan.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct PlanLine {
     /// Of which statement.
     pub statement: StatementIndex,

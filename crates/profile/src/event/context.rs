@@ -1,5 +1,9 @@
 //! What calls and waits name by index: sessions, statements, events, scopes.
 
+use measure::wait_class::{Class, class_of, is_client};
+
+use super::block_layout::{BLOCKS, FILE, Layout, layout, place};
+
 /// Index of a session in [`Context::sessions`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionIndex(pub u32);
@@ -76,12 +80,36 @@ pub struct Scope {
 }
 
 /// An event that is waited for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Such as `db file sequential read`.
     pub name: String,
     /// Names of the parameters.
     pub parameters: Vec<String>,
+    /// The class of its waits; of the client's long ones see [`Event::is_client`].
+    pub class: Class,
+    /// Whether its waits are the client's time, and the long ones of them think time.
+    pub is_client: bool,
+    /// The place of the parameter with the number of a file, by its name.
+    pub(crate) file: Option<u8>,
+    /// The place of the parameter with a number of blocks, by its name.
+    pub(crate) blocks: Option<u8>,
+    pub(crate) layout: Option<Layout>,
+}
+
+impl Event {
+    /// The event of this name, whose waits have parameters of these names.
+    pub fn new(name: &str, parameters: &[String]) -> Event {
+        Event {
+            name: name.into(),
+            class: class_of(name),
+            is_client: is_client(name),
+            file: place(parameters, &FILE),
+            blocks: place(parameters, &BLOCKS),
+            layout: layout(name, parameters),
+            parameters: parameters.into(),
+        }
+    }
 }
 
 /// Everything that calls and waits name by index.
@@ -97,4 +125,32 @@ pub struct Context {
     pub scopes: Vec<Scope>,
     /// Names of calls.
     pub call_names: Vec<String>,
+}
+
+impl Context {
+    /// An event.
+    #[inline]
+    pub fn event(&self, index: EventIndex) -> Option<&Event> {
+        self.events.get(index.0 as usize)
+    }
+
+    /// The name of an event.
+    pub fn event_name(&self, index: EventIndex) -> &str {
+        self.event(index).map_or("", |event| &event.name)
+    }
+
+    /// A statement.
+    pub fn statement(&self, index: StatementIndex) -> Option<&Statement> {
+        self.statements.get(index.0 as usize)
+    }
+
+    /// The identifier of a statement.
+    pub fn statement_id(&self, index: StatementIndex) -> &str {
+        self.statement(index).map_or("", |statement| &statement.id)
+    }
+
+    /// The name of a call.
+    pub fn call_name(&self, name: u16) -> &str {
+        self.call_names.get(usize::from(name)).map_or("", String::as_str)
+    }
 }

@@ -4,8 +4,11 @@
 //! and export of a profile is an [`Observer`].
 
 mod accounted;
+mod block_layout;
+pub mod block_wait;
 mod call;
 mod context;
+mod merge;
 mod observer;
 mod ticks;
 mod time_scale;
@@ -15,6 +18,8 @@ pub use call::{Call, CallKind, Cost, Failure, Placement, PlanLine, PlanLineFigur
 pub use context::{
     Context, Event, EventIndex, Scope, ScopeIndex, Session, SessionIndex, Statement, StatementIndex, StatementKind,
 };
+pub use merge::Merge;
+pub(crate) use merge::{merge_fields, merged};
 pub use observer::Observer;
 pub use ticks::Ticks;
 pub use time_scale::{Evidence, TimeScale, Unit};

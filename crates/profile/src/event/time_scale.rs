@@ -65,10 +65,7 @@ pub enum Evidence {
     /// The version in the preamble is older than 9.
     Version,
     /// The trace's clock counts from 1970, and only in this unit does it agree with a stamp.
-    Epoch {
-        /// The stamp's wall clock less the trace's clock in that unit, in seconds: the time zone.
-        difference_s: f64,
-    },
+    Epoch,
     /// The trace's clock against the wall clock between two stamps.
     Slope {
         /// Wall clock seconds between the stamps.

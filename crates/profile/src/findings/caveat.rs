@@ -7,8 +7,8 @@ use measure::quantity::{counted, format_nanos, grouped, three_digits};
 use measure::wait_class::is_known;
 
 use super::naming::{name, nanos};
-use crate::event::{Problem, ProblemKind, StatementKind, Ticks};
-use crate::tables::{CallSums, Profile, StatementProfile};
+use crate::event::{CallKind, Problem, ProblemKind, StatementKind, Ticks};
+use crate::tables::Profile;
 
 /// Executions from which on parsing at each of them is worth a word.
 const EXECUTIONS_MIN: u64 = 20;
@@ -29,7 +29,7 @@ pub(super) fn findings(profile: &Profile, files: &[String]) -> Vec<Finding> {
     findings.extend(estimated(profile));
     findings.extend(unrecorded(profile));
     findings.extend(negative(profile));
-    findings.extend(profile.problems.iter().map(|one| problem(one, files)));
+    findings.extend(profile.problems.iter().filter_map(|one| problem(one, files)));
     findings.extend(overlapping_sessions(profile));
     findings.extend(orphans(profile));
     findings.extend(parsed_every_time(profile));
@@ -53,7 +53,7 @@ fn waits_not_traced(profile: &Profile) -> Option<Finding> {
 /// Times that the source estimated, the most uncertain event by name.
 fn estimated(profile: &Profile) -> Option<Finding> {
     let (event, error) = profile.estimated.iter().max_by_key(|(_, error)| **error)?;
-    let name = profile.context.events.get(event.0 as usize).map_or("", |event| event.name.as_str());
+    let name = profile.context.event_name(*event);
     let total = profile.whole.events.get(event).map_or(Ticks::ZERO, |sums| sums.total);
     let message = format!(
         "Times of {} are estimates: the most uncertain is {name}, {} with a standard error of {}.",
@@ -100,176 +100,71 @@ fn negative(profile: &Profile) -> Vec<Finding> {
     findings
 }
 
-/// What the accounting had to decide or to leave out.
-fn problem(problem: &Problem, files: &[String]) -> Finding {
-    let file = files.get(problem.first_file as usize).map_or("a file", String::as_str);
-    let at = format!("first in {file}, byte {}", grouped(problem.first_offset));
-    let (id, is_warning, text) = match problem.kind {
-        ProblemKind::TooLarge
-        | ProblemKind::NegativeElapsed
-        | ProblemKind::ClockWentBack
-        | ProblemKind::FoldStraddled
-        | ProblemKind::PlacedByName => wrong_number(problem, &at),
-        ProblemKind::SizeLimit | ProblemKind::Recreated | ProblemKind::TextCut | ProblemKind::UnknownCursor => {
-            cut(problem, &at)
-        }
-        _ => beyond_limit(problem, &at),
+/// The wording of a problem: what makes the finding, its id, one and several of what is counted, and the sentence.
+type Wording = (ProblemKind, fn(&str, String) -> Finding, &'static str, [&'static str; 2], &'static str);
+
+/// Declares the wordings. `{some}` is the count with its noun, `{at}` where the first one stands; the words in other
+/// braces follow the count.
+macro_rules! wordings {
+    ($($kind:ident = $level:ident, $id:literal, $one:literal, $many:literal, $text:literal;)*) => {
+        const WORDINGS: &[Wording] = &[$((ProblemKind::$kind, Finding::$level, $id, [$one, $many], $text)),*];
     };
-    if is_warning { Finding::warning(id, text) } else { Finding::info(id, text) }
+}
+
+wordings! {
+    TooLarge = warning, "number-too-large", "line", "lines", "{some} with numbers too large to be added {was} left \
+        out of every sum ({at}): the file is damaged.";
+    NegativeElapsed = warning, "negative-elapsed", "line", "lines", "{some} with an elapsed time below zero ({at}) \
+        {was} added as written: a clock was set back.";
+    ClockWentBack = warning, "clock-went-back", "time", "times", "The clock went back by over a second, {some} \
+        ({at}): the interval leaves that out.";
+    FoldStraddled = warning, "fold-straddled", "call", "calls", "Children of {some} may be attributed inexactly \
+        ({at}): too many calls awaited a parent.";
+    PlacedByName = warning, "placed-by-name", "wait", "waits", "{some} {was} put inside or between calls by the \
+        event's name and not by time ({at}).";
+    SizeLimit = warning, "size-limit", "", "", "The trace reached its greatest size ({at}): what came after is not in \
+        it. Raise max_dump_file_size and trace again.";
+    Recreated = warning, "file-recreated", "", "", "The trace was removed and begun again ({at}): what stood before \
+        is not in it.";
+    TextCut = warning, "text-cut", "text of a statement ends", "texts of statements end", "{some} early ({at}): the \
+        file was cut there.";
+    UnknownCursor = info, "undeclared-cursors", "cursor is", "cursors are", "{some} not declared in the trace ({at}): \
+        it was switched on later, or its beginning is missing. Calls of {that cursor} are kept under `unknown \
+        cursor`; other profilers drop or double them.";
+    UnknownCursorsShared = warning, "undeclared-cursors-shared", "of them share", "of them share", "Too many cursors \
+        are undeclared: {some} one row ({at}).";
+    StatementsShared = warning, "statements-shared", "declaration of a further one", "declarations of further ones",
+        "There are too many statements for rows of their own: {some} share the row `other statements` ({at}).";
+    CursorsShared = warning, "cursors-shared", "line", "lines", "Too many cursors were named: {some} of further ones \
+        {is} under `other unknown cursors` ({at}).";
+    SessionsShared = warning, "sessions-shared", "time", "times", "There are too many sessions to keep apart: further \
+        ones, entered {some}, share the session `other sessions`.";
+    TextShortened = info, "text-shortened", "text of a statement is", "texts of statements are", "{some} longer than \
+        is kept ({at}).";
+    BlocksRefused = warning, "blocks-refused", "wait names", "waits name", "{some} a number of blocks that no read \
+        has; these blocks are not counted.";
+    PlansLeftOut = info, "plans-left-out", "execution is", "executions are", "{some} missing in the plans: more plans \
+        of a statement were in the trace than are kept.";
+    FilesShared = info, "files-shared", "wait is", "waits are", "{some} missing in the table of data files: there \
+        were more files than are kept apart.";
+}
+
+/// What the accounting had to decide or to leave out.
+fn problem(problem: &Problem, files: &[String]) -> Option<Finding> {
+    let (_, finding, id, [one, many], text) = WORDINGS.iter().find(|(kind, ..)| *kind == problem.kind)?;
+    let file = files.get(problem.first_file as usize).map_or("a file", String::as_str);
+    let filled = |text: String, place: &str, one, many| text.replace(place, by_number(problem.count, one, many));
+    let text = text.replace("{some}", &counted(problem.count, one, many));
+    let text = filled(filled(text, "{was}", "was", "were"), "{is}", "is", "are");
+    let text = filled(text, "{that cursor}", "that cursor", "such cursors");
+    // Last: a file's name may have braces.
+    let at = format!("first in {file}, byte {}", grouped(problem.first_offset));
+    Some(finding(id, text.replace("{at}", &at)))
 }
 
 /// One of two wordings, by a count.
 fn by_number<'a>(count: u64, one: &'a str, many: &'a str) -> &'a str {
     if count == 1 { one } else { many }
-}
-
-/// Numbers that are wrong in the trace, and sums that are not exact for it.
-fn wrong_number(problem: &Problem, at: &str) -> (&'static str, bool, String) {
-    let count = problem.count;
-    let some = counted(count, "line", "lines");
-    let was = by_number(count, "was", "were");
-    match problem.kind {
-        ProblemKind::TooLarge => (
-            "number-too-large",
-            true,
-            format!(
-                "{some} with numbers too large to be added {was} left out of every sum ({at}): the file is damaged."
-            ),
-        ),
-        ProblemKind::NegativeElapsed => (
-            "negative-elapsed",
-            true,
-            format!("{some} with an elapsed time below zero ({at}) {was} added as written: a clock was set back."),
-        ),
-        ProblemKind::ClockWentBack => (
-            "clock-went-back",
-            true,
-            format!(
-                "The clock went back by over a second, {} ({at}): the interval leaves that out.",
-                counted(count, "time", "times")
-            ),
-        ),
-        ProblemKind::FoldStraddled => (
-            "fold-straddled",
-            true,
-            format!(
-                "Children of {} may be attributed inexactly ({at}): too many calls awaited a parent.",
-                counted(count, "call", "calls")
-            ),
-        ),
-        _ => (
-            "placed-by-name",
-            true,
-            format!(
-                "{} {was} put inside or between calls by the event's name and not by time ({at}).",
-                counted(count, "wait", "waits")
-            ),
-        ),
-    }
-}
-
-/// What is missing because the trace was cut, or began too late.
-fn cut(problem: &Problem, at: &str) -> (&'static str, bool, String) {
-    let count = problem.count;
-    match problem.kind {
-        ProblemKind::SizeLimit => (
-            "size-limit",
-            true,
-            format!(
-                "The trace reached its greatest size ({at}): what came after is not in it. Raise max_dump_file_size \
-                 and trace again."
-            ),
-        ),
-        ProblemKind::Recreated => (
-            "file-recreated",
-            true,
-            format!("The trace was removed and begun again ({at}): what stood before is not in it."),
-        ),
-        ProblemKind::TextCut => (
-            "text-cut",
-            true,
-            format!(
-                "{} early ({at}): the file was cut there.",
-                counted(count, "text of a statement ends", "texts of statements end")
-            ),
-        ),
-        _ => (
-            "undeclared-cursors",
-            false,
-            format!(
-                "{} not declared in the trace ({at}): it was switched on later, or its beginning is missing. Calls of \
-                 {} are kept under `unknown cursor`; other profilers drop or double them.",
-                counted(count, "cursor is", "cursors are"),
-                by_number(count, "that cursor", "such cursors")
-            ),
-        ),
-    }
-}
-
-/// What is not kept apart, or not kept, because there is too much of it.
-fn beyond_limit(problem: &Problem, at: &str) -> (&'static str, bool, String) {
-    let count = problem.count;
-    match problem.kind {
-        ProblemKind::UnknownCursorsShared => (
-            "undeclared-cursors-shared",
-            true,
-            format!("Too many cursors are undeclared: {} of them share one row ({at}).", grouped(count)),
-        ),
-        ProblemKind::StatementsShared => (
-            "statements-shared",
-            true,
-            format!(
-                "There are too many statements for rows of their own: {} share the row `other statements` ({at}).",
-                counted(count, "declaration of a further one", "declarations of further ones")
-            ),
-        ),
-        ProblemKind::CursorsShared => (
-            "cursors-shared",
-            true,
-            format!(
-                "Too many cursors were named: {} of further ones {} under `other unknown cursors` ({at}).",
-                counted(count, "line", "lines"),
-                by_number(count, "is", "are")
-            ),
-        ),
-        ProblemKind::SessionsShared => (
-            "sessions-shared",
-            true,
-            format!(
-                "There are too many sessions to keep apart: further ones, entered {}, share the session `other \
-                 sessions`.",
-                counted(count, "time", "times")
-            ),
-        ),
-        ProblemKind::TextShortened => {
-            let some = counted(count, "text of a statement is", "texts of statements are");
-            ("text-shortened", false, format!("{some} longer than is kept ({at})."))
-        }
-        ProblemKind::BlocksRefused => (
-            "blocks-refused",
-            true,
-            format!(
-                "{} a number of blocks that no read has; these blocks are not counted.",
-                counted(count, "wait names", "waits name")
-            ),
-        ),
-        ProblemKind::PlansLeftOut => (
-            "plans-left-out",
-            false,
-            format!(
-                "{} missing in the plans: more plans of a statement were in the trace than are kept.",
-                counted(count, "execution is", "executions are")
-            ),
-        ),
-        _ => (
-            "files-shared",
-            false,
-            format!(
-                "{} missing in the table of data files: there were more files than are kept apart.",
-                counted(count, "wait is", "waits are")
-            ),
-        ),
-    }
 }
 
 fn overlapping_sessions(profile: &Profile) -> Option<Finding> {
@@ -303,15 +198,10 @@ fn orphans(profile: &Profile) -> Option<Finding> {
     })
 }
 
-/// Sums of a statement's calls of one name.
-fn calls(profile: &Profile, statement: &StatementProfile, wanted: &str) -> CallSums {
-    let named = |name: &u16| profile.context.call_names.get(usize::from(*name)).is_some_and(|known| known == wanted);
-    statement.calls.iter().find(|(name, _)| named(name)).map_or(CallSums::default(), |(_, sums)| *sums)
-}
-
 fn parsed_every_time(profile: &Profile) -> Option<Finding> {
     let repeated = profile.statements.iter().filter_map(|statement| {
-        let (parses, executions) = (calls(profile, statement, "PARSE").calls, calls(profile, statement, "EXEC").calls);
+        let calls = |kind| statement.calls_of(&profile.context, kind).calls;
+        let (parses, executions) = (calls(CallKind::Parse), calls(CallKind::Exec));
         (executions >= EXECUTIONS_MIN && parses >= executions - executions / 10)
             .then_some((statement, parses, executions))
     });
@@ -335,13 +225,13 @@ fn parsed_every_time(profile: &Profile) -> Option<Finding> {
 
 fn executed_once(profile: &Profile) -> Option<Finding> {
     let declared = profile.statements.iter().filter(|statement| {
-        let known = profile.context.statements.get(statement.statement.0 as usize);
+        let known = profile.context.statement(statement.statement);
         known.is_some_and(|known| known.kind == StatementKind::Declared)
     });
     let (mut all, mut once) = (0_usize, 0_usize);
     for statement in declared {
         all += 1;
-        once += usize::from(calls(profile, statement, "EXEC").calls == 1);
+        once += usize::from(statement.calls_of(&profile.context, CallKind::Exec).calls == 1);
     }
     (all >= STATEMENTS_MIN && once * 10 >= all * 9).then(|| {
         let message = format!(
@@ -356,10 +246,10 @@ fn executed_once(profile: &Profile) -> Option<Finding> {
 
 fn row_by_row(profile: &Profile) -> Option<Finding> {
     let slow = profile.statements.iter().filter_map(|statement| {
-        let fetch = calls(profile, statement, "FETCH");
+        let fetch = statement.calls_of(&profile.context, CallKind::Fetch);
         let rows = fetch.rows as f64 / fetch.calls.max(1) as f64;
-        let depth = profile.context.statements.get(statement.statement.0 as usize).map_or(0, |known| known.depth);
-        let executions = calls(profile, statement, "EXEC").calls.max(1);
+        let depth = profile.context.statement(statement.statement).map_or(0, |known| known.depth);
+        let executions = statement.calls_of(&profile.context, CallKind::Exec).calls.max(1);
         // A query that returns one row an execution has nothing to fetch in arrays.
         let is_long = fetch.rows / executions >= 20;
         (fetch.calls >= FETCHES_MIN && rows < 2.0 && is_long && depth == 0).then_some((statement, fetch.calls, rows))
@@ -376,7 +266,7 @@ fn row_by_row(profile: &Profile) -> Option<Finding> {
 }
 
 fn unknown_events(profile: &Profile) -> Option<Finding> {
-    let names = profile.whole.events.keys().filter_map(|index| profile.context.events.get(index.0 as usize));
+    let names = profile.whole.events.keys().filter_map(|index| profile.context.event(*index));
     let unknown: BTreeSet<&str> = names.map(|event| event.name.as_str()).filter(|name| !is_known(name)).collect();
     let first = unknown.iter().take(5).copied().collect::<Vec<_>>().join(", ");
     (!unknown.is_empty()).then(|| {

@@ -93,7 +93,7 @@ fn evidence(scale: &TimeScale) -> String {
         Evidence::Assumed => "assumed".into(),
         Evidence::Given => "as given on the command line".into(),
         Evidence::Version => "its release is older than 9".into(),
-        Evidence::Epoch { .. } => "only so does the clock agree with a stamp of the wall clock".into(),
+        Evidence::Epoch => "only so does the clock agree with a stamp of the wall clock".into(),
         Evidence::Slope { seconds, ratio } => {
             format!("against the wall clock a unit lasts {ratio:.4} µs, over {seconds:.0} s")
         }

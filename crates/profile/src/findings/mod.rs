@@ -36,7 +36,7 @@ const GETS_MIN: i64 = 1000;
 /// Everything that the tables of a profile say in sentences. `files` names the files as the profile's problems count
 /// them.
 pub fn findings(profile: &Profile, order: Order, files: &[String]) -> Vec<Finding> {
-    let classes = class_sums(&profile.whole, &profile.whole.think_time, &profile.context);
+    let classes = class_sums(&profile.whole, &profile.context);
     let served: Vec<(Class, &ClassSums)> =
         classes.iter().filter(|(class, _)| !class.is_idle()).map(|(class, sums)| (*class, sums)).collect();
     let total = served.iter().map(|(_, sums)| sums.total).sum::<Ticks>();
@@ -172,7 +172,7 @@ mod tests {
             let own = Cost { cpu: Some(micros(cpu)), elapsed: micros(cpu), consistent_gets: 10, ..Cost::default() };
             CallSums { calls, own, ..CallSums::default() }
         };
-        let event = Event { name: "db file sequential read".into(), parameters: Vec::new() };
+        let event = Event::new("db file sequential read", &[]);
         let statement = Statement { id: "9qf3hs81ntb6d".into(), text: "select 1".into(), ..Statement::default() };
         Profile {
             context: Context {

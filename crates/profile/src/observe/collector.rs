@@ -6,17 +6,16 @@
 use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
-use measure::wait_class::is_client;
 
 use crate::event::{
-    Accounted, Call, Context, Event, EventIndex, Failure, Observer, Placement, PlanLine, Problem, ProblemKind, Root,
-    ScopeIndex, Segment, SessionIndex, StatementIndex, Ticks, Transaction, Wait,
+    Accounted, Call, Context, EventIndex, Failure, Merge, Observer, Placement, PlanLine, Problem, ProblemKind, Root,
+    ScopeIndex, Segment, SessionIndex, StatementIndex, Ticks, Transaction, Wait, merge_fields,
 };
 use crate::observe::plans::{Block, Plans};
-use crate::tables::histogram::{HISTOGRAM_BUCKETS, HistogramBucket};
+use crate::tables::histogram::HISTOGRAM_BUCKETS;
 use crate::tables::sorted_list::SortedList;
 use crate::tables::{
-    CallSums, EventSums, FileSums, Profile, ScopeSums, SessionProfile, StatementProfile, ThinkTime, Transactions,
+    BlockSums, CallSums, EventSums, Profile, ScopeSums, SessionProfile, StatementProfile, ThinkTime, Transactions,
 };
 
 /// A wait for the client this long is think time, unless the user says otherwise: people, not programs.
@@ -27,25 +26,6 @@ const FILES: usize = 1 << 17;
 
 /// Blocks of one wait above this are no count of blocks.
 const BLOCKS_GREATEST: i64 = 1 << 32;
-
-/// What an event's parameters mean.
-#[derive(Clone, Copy, Debug)]
-struct EventShape {
-    file: Option<usize>,
-    blocks: Option<usize>,
-    is_client: bool,
-}
-
-impl EventShape {
-    fn of(event: &Event) -> EventShape {
-        let find = |names: &[&str]| event.parameters.iter().position(|name| names.contains(&name.as_str()));
-        EventShape {
-            file: find(&["file#", "file number"]).filter(|place| *place < 3),
-            blocks: find(&["blocks", "block cnt"]).filter(|place| *place < 3),
-            is_client: is_client(&event.name),
-        }
-    }
-}
 
 /// Sums of a session, by index.
 #[derive(Debug, Default)]
@@ -90,8 +70,8 @@ impl StatementSums {
             ..StatementProfile::default()
         };
         for sums in profile.calls.values() {
-            profile.own += sums.own;
-            profile.inclusive += sums.inclusive;
+            profile.own.merge(&sums.own);
+            profile.inclusive.merge(&sums.inclusive);
         }
         profile.inside = profile.waits.values().map(|sums| sums.inside).sum();
         profile.between = profile.waits.values().map(|sums| sums.between).sum();
@@ -100,17 +80,17 @@ impl StatementSums {
 }
 
 /// Fills the tables of a profile.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Collector {
-    shapes: Vec<EventShape>,
     sessions: Vec<SessionSums>,
     statements: Vec<StatementSums>,
     scopes: Vec<ScopeSums>,
-    files: Vec<((EventIndex, i64), FileSums)>,
+    files: Vec<((EventIndex, i64), BlockSums)>,
     file_places: HashMap<(EventIndex, i64), usize, RandomState>,
     /// Where the last wait for a block was added: files come in runs.
     last_file: usize,
-    think_time: ThinkTime,
+    /// A wait for the client this long is think time.
+    think_time: Ticks,
     transactions: Transactions,
     errors: BTreeMap<i64, u64>,
     /// The lines of a plan that are being read.
@@ -121,31 +101,10 @@ pub struct Collector {
     variances: BTreeMap<EventIndex, f64>,
 }
 
-impl Default for Collector {
-    fn default() -> Collector {
-        Collector::new(THINK_TIME)
-    }
-}
-
 impl Collector {
-    /// Nothing collected yet. Waits for the client from `threshold` on are think time.
-    pub fn new(threshold: Ticks) -> Collector {
-        Collector {
-            shapes: Vec::new(),
-            sessions: Vec::new(),
-            statements: Vec::new(),
-            scopes: Vec::new(),
-            files: Vec::new(),
-            file_places: HashMap::default(),
-            last_file: 0,
-            think_time: ThinkTime { threshold, ..ThinkTime::default() },
-            transactions: Transactions::default(),
-            errors: BTreeMap::new(),
-            block: Block::default(),
-            files_shared: 0,
-            blocks_refused: 0,
-            variances: BTreeMap::new(),
-        }
+    /// Nothing collected yet. Waits for the client from `think_time` on are think time.
+    pub fn new(think_time: Ticks) -> Collector {
+        Collector { think_time, ..Collector::default() }
     }
 
     /// The profile, with what the accounting knows.
@@ -162,6 +121,8 @@ impl Collector {
             // Time that calls and waits took cannot be unrecorded, however the clocks stand.
             session.unrecorded = holes.min(session.unaccounted_between).max(Ticks::ZERO);
         }
+        let mut whole = SessionProfile::default();
+        sessions.iter().for_each(|session| whole.merge(session));
         let mut statements = Vec::with_capacity(self.statements.len());
         let mut plans_left_out = 0;
         for (place, sums) in self.statements.into_iter().enumerate() {
@@ -173,12 +134,11 @@ impl Collector {
         problems.extend((plans_left_out > 0).then(|| unplaced(ProblemKind::PlansLeftOut, plans_left_out)));
         let scopes = self.scopes.into_iter().enumerate().filter(|(_, sums)| *sums != ScopeSums::default());
         Profile {
-            whole: whole(&sessions),
+            whole,
             sessions,
             statements,
             scopes: scopes.map(|(place, sums)| (ScopeIndex(place as u32), sums)).collect(),
             files: self.files.into_iter().collect(),
-            think_time: self.think_time,
             estimated: self
                 .variances
                 .into_iter()
@@ -202,18 +162,9 @@ impl Collector {
         entry(&mut self.statements, index.0 as usize)
     }
 
-    fn shape(&mut self, context: &Context, event: EventIndex) -> EventShape {
-        let known = self.shapes.len();
-        if known <= event.0 as usize {
-            self.shapes.extend(context.events.iter().skip(known).map(EventShape::of));
-        }
-        let nothing = EventShape { file: None, blocks: None, is_client: false };
-        self.shapes.get(event.0 as usize).copied().unwrap_or(nothing)
-    }
-
-    /// Blocks that a wait moved.
-    fn blocks(&mut self, shape: EventShape, wait: &Wait) -> u64 {
-        match shape.blocks.map(|place| wait.parameters[place]) {
+    /// Blocks that a wait moved, by the parameter that has their number.
+    fn blocks(&mut self, place: Option<u8>, wait: &Wait) -> u64 {
+        match place.and_then(|place| wait.parameters.get(usize::from(place))) {
             None => 0,
             Some(blocks @ 0..=BLOCKS_GREATEST) => blocks.unsigned_abs(),
             Some(_) => {
@@ -232,15 +183,12 @@ impl Collector {
                 return;
             }
             if place == self.files.len() {
-                self.files.push((key, FileSums::default()));
+                self.files.push((key, BlockSums::default()));
                 self.file_places.insert(key, place);
             }
             self.last_file = place;
         }
-        let sums = &mut self.files[self.last_file].1;
-        sums.count += 1;
-        sums.total += wait.elapsed;
-        sums.blocks += blocks;
+        self.files[self.last_file].1.merge(&BlockSums { count: 1, total: wait.elapsed, blocks });
     }
 
     /// Adds the block of plan lines that is open to the plans of its statement.
@@ -251,10 +199,9 @@ impl Collector {
     }
 
     fn add_think_time(&mut self, wait: &Wait) {
-        let threshold = self.think_time.threshold;
-        self.think_time.add(wait.elapsed, threshold);
-        self.session(wait.session).think_time.add(wait.elapsed, threshold);
-        self.statement(wait.statement).think_time.get_or_insert_default().add(wait.elapsed, threshold);
+        let one = ThinkTime { count: 1, total: wait.elapsed };
+        self.session(wait.session).think_time.merge(&one);
+        self.statement(wait.statement).think_time.get_or_insert_default().merge(&one);
     }
 }
 
@@ -274,12 +221,12 @@ impl Observer for Collector {
         statement.calls.entry_or_default(call.name).add(call);
         let scope = entry(&mut self.scopes, call.scope.0 as usize);
         scope.calls += 1;
-        scope.own += call.own;
+        scope.own.merge(&call.own);
     }
 
     fn wait(&mut self, context: &Context, wait: &Wait) {
-        let shape = self.shape(context, wait.event);
-        let blocks = self.blocks(shape, wait);
+        let event = context.event(wait.event);
+        let blocks = self.blocks(event.and_then(|event| event.blocks), wait);
         let bucket = bucket_of(wait.elapsed);
         self.session(wait.session).event(wait.event).add_to_bucket(wait, blocks, bucket);
         let statement = self.statement(wait.statement);
@@ -290,10 +237,11 @@ impl Observer for Collector {
             Placement::Inside(_) => scope.inside += wait.elapsed,
             Placement::Between => scope.between += wait.elapsed,
         }
-        if let Some(file) = shape.file {
-            self.add_file(wait, wait.parameters[file], blocks);
+        let file = event.and_then(|event| event.file);
+        if let Some(file) = file.and_then(|place| wait.parameters.get(usize::from(place))) {
+            self.add_file(wait, *file, blocks);
         }
-        if shape.is_client {
+        if event.is_some_and(|event| event.is_client) && wait.elapsed >= self.think_time {
             self.add_think_time(wait);
         }
         if wait.elapsed_error != Ticks::ZERO {
@@ -379,81 +327,18 @@ impl SessionSums {
     }
 }
 
-/// All sessions together.
-fn whole(sessions: &[SessionProfile]) -> SessionProfile {
-    let mut whole = SessionProfile::default();
-    for session in sessions {
-        whole.interval += session.interval;
-        whole.response_time += session.response_time;
-        whole.cpu += session.cpu;
-        whole.waits += session.waits;
-        whole.unaccounted_within += session.unaccounted_within;
-        whole.unaccounted_between += session.unaccounted_between;
-        whole.unrecorded += session.unrecorded;
-        whole.waits_are_traced |= session.waits_are_traced;
-        whole.roots += session.roots;
-        whole.orphans += session.orphans;
-        whole.interruptions += session.interruptions;
-        whole.think_time.merge(&session.think_time);
-        for (key, sums) in &session.calls {
-            whole.calls.entry(*key).or_default().merge(sums);
-        }
-        for (event, sums) in &session.events {
-            whole.events.entry(*event).or_default().merge(sums);
-        }
-    }
-    whole
-}
-
 impl CallSums {
     /// Adds a call.
     pub fn add(&mut self, call: &Call) {
         self.calls += 1;
         self.rows += call.rows;
         self.misses += call.misses;
-        self.own += call.own;
-        self.inclusive += call.inclusive;
-    }
-
-    /// Adds the calls of another sum.
-    pub fn merge(&mut self, other: &CallSums) {
-        self.calls += other.calls;
-        self.rows += other.rows;
-        self.misses += other.misses;
-        self.own += other.own;
-        self.inclusive += other.inclusive;
-    }
-}
-
-impl ThinkTime {
-    /// Adds a wait for the client; from `threshold` on it is think time.
-    pub fn add(&mut self, elapsed: Ticks, threshold: Ticks) {
-        self.threshold = threshold;
-        if elapsed >= threshold {
-            self.long_count += 1;
-            self.long += elapsed;
-        } else {
-            self.short_count += 1;
-            self.short += elapsed;
-        }
-    }
-
-    /// Adds the waits of another split at the same threshold.
-    pub fn merge(&mut self, other: &ThinkTime) {
-        self.threshold = self.threshold.max(other.threshold);
-        self.long_count += other.long_count;
-        self.long += other.long;
-        self.short_count += other.short_count;
-        self.short += other.short;
+        self.own.merge(&call.own);
+        self.inclusive.merge(&call.inclusive);
     }
 }
 
 impl EventSums {
-    /// Adds a wait that moved this many blocks.
-    pub fn add(&mut self, wait: &Wait, blocks: u64) {
-        self.add_to_bucket(wait, blocks, bucket_of(wait.elapsed));
-    }
-
     /// Adds a wait whose bucket of the histogram is known.
     fn add_to_bucket(&mut self, wait: &Wait, blocks: u64, bucket: usize) {
         let elapsed = wait.elapsed;
@@ -472,24 +357,18 @@ impl EventSums {
                 self.between += elapsed;
             }
         }
-        self.histogram.add(bucket, &HistogramBucket { count: 1, time: elapsed, blocks });
+        self.histogram.add(bucket, &BlockSums { count: 1, total: elapsed, blocks });
     }
+}
 
-    /// Adds the waits of another sum.
-    pub fn merge(&mut self, other: &EventSums) {
+impl Merge for EventSums {
+    fn merge(&mut self, other: &EventSums) {
         if other.count == 0 {
             return;
         }
         self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
         self.max = if self.count == 0 { other.max } else { self.max.max(other.max) };
-        self.count += other.count;
-        self.total += other.total;
-        self.blocks += other.blocks;
-        self.inside_count += other.inside_count;
-        self.inside += other.inside;
-        self.between_count += other.between_count;
-        self.between += other.between;
-        other.histogram.iter().for_each(|(bucket, more)| self.histogram.add(bucket, more));
+        merge_fields!(self, other: count, total, blocks, inside_count, inside, between_count, between, histogram);
     }
 }
 
@@ -502,7 +381,7 @@ pub fn bucket_of(elapsed: Ticks) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::synthetic_wait::{context, wait};
+    use crate::observe::tests::{context, wait};
     use crate::tables::class_sums::class_sums;
     use measure::wait_class::Class;
 
@@ -510,13 +389,13 @@ mod tests {
     fn a_client_that_is_silent_is_think_time_whatever_its_database_calls_the_wait() {
         for client in ["SQL*Net message from client", "Client:ClientRead"] {
             let context = context(&[(client, &[])]);
-            let mut collector = Collector::default();
+            let mut collector = Collector::new(THINK_TIME);
             for micros in [2_000_000, 300] {
                 let between = Wait { placement: Placement::Between, ..wait(0, micros, [0; 3]) };
                 collector.wait(&context, &between);
             }
             let profile = collector.finish(Accounted { context, ..Accounted::default() });
-            let classes = class_sums(&profile.whole, &profile.whole.think_time, &profile.context);
+            let classes = class_sums(&profile.whole, &profile.context);
             assert_eq!(classes[&Class::ThinkTime].total, Ticks::from_micros(2_000_000), "{client}");
             assert_eq!(classes[&Class::Network].total, Ticks::from_micros(300), "{client}");
         }

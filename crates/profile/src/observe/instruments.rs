@@ -5,8 +5,8 @@ use measure::schema::profile::{self as schema, parameters as named};
 use measure::{Case, Finding};
 
 use crate::document::metrics::case;
+use crate::event::block_wait::BlockWait;
 use crate::event::{Call, Context, Observer, Wait};
-use crate::observe::block_wait::BlockWaits;
 use crate::observe::miss_curve::MissCurve;
 use crate::observe::readings::{LogicalIo, Readings, logical_io, statement_works};
 use crate::observe::session_statements::SessionStatements;
@@ -16,7 +16,6 @@ use crate::tables::Profile;
 /// Observers that hear every call and every wait.
 #[derive(Clone, Debug, Default)]
 pub struct Instruments {
-    waits: BlockWaits,
     readings: Readings,
     curve: MissCurve,
     skew: Option<Skew>,
@@ -87,7 +86,7 @@ impl Observer for Instruments {
 
     fn wait(&mut self, context: &Context, wait: &Wait) {
         self.sessions.wait(context, wait);
-        if let Some(block_wait) = self.waits.read(context, wait) {
+        if let Some(block_wait) = BlockWait::of(context, wait) {
             self.readings.add(&block_wait, wait.elapsed);
             self.curve.add(&block_wait, wait.elapsed);
         }

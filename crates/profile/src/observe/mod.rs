@@ -1,6 +1,5 @@
 //! Observers: what a profile is made of while calls and waits pass.
 
-pub mod block_wait;
 pub mod collector;
 pub mod instruments;
 mod listeners;
@@ -10,6 +9,6 @@ pub mod readings;
 mod session_statements;
 pub mod skew;
 #[cfg(test)]
-pub(crate) mod synthetic_wait;
+pub(crate) mod tests;
 
 pub use listeners::Listeners;

@@ -12,7 +12,9 @@ use measure::schema::profile::{self as schema, parameters as named};
 
 use crate::document::metrics::{FROM_CALLS, FROM_WAITS, case, reads, time};
 use crate::document::{OTHERS, STATEMENTS_MAX, session_names};
-use crate::event::{Call, Context, Cost, Observer, Placement, SessionIndex, StatementIndex, Ticks, Wait};
+use crate::event::{
+    Call, Context, Cost, Merge, Observer, Placement, SessionIndex, StatementIndex, Ticks, Wait, merged,
+};
 use crate::tables::Profile;
 use crate::tables::folding::fold_text;
 
@@ -32,14 +34,11 @@ struct SessionSums {
     between: Ticks,
 }
 
-impl SessionSums {
-    fn add(&mut self, other: &SessionSums) {
-        self.calls += other.calls;
-        self.rows = self.rows.saturating_add(other.rows);
-        self.own += other.own;
-        self.between += other.between;
-    }
+merged! {
+    SessionSums: calls, rows, own, between;
+}
 
+impl SessionSums {
     fn take_off(&mut self, other: &SessionSums) {
         self.calls = self.calls.saturating_sub(other.calls);
         self.rows = self.rows.saturating_sub(other.rows);
@@ -110,11 +109,11 @@ impl SessionStatements {
             ranked.retain(|(_, sums)| !sums.is_nothing());
             ranked.sort_by_key(|(_, sums)| Reverse(sums.own.elapsed + sums.between));
             let (shown, rest) = ranked.split_at(ranked.len().min(room));
-            let id = |index: StatementIndex| profile.context.statements.get(index.0 as usize).map_or("", |one| &one.id);
+            let id = |index: StatementIndex| profile.context.statement(index).map_or("", |one| &one.id);
             cases.extend(shown.iter().map(|(index, sums)| session_statement(name, id(*index), sums)));
             if !rest.is_empty() {
                 let mut others = SessionSums::default();
-                rest.iter().for_each(|(_, sums)| others.add(sums));
+                rest.iter().for_each(|(_, sums)| others.merge(sums));
                 cases.push(session_statement(name, OTHERS, &others));
             }
         }
@@ -137,11 +136,11 @@ impl SessionStatements {
         let folded = folded(profile);
         let mut sessions: BTreeMap<SessionIndex, BTreeMap<StatementIndex, SessionSums>> = BTreeMap::new();
         for ((session, statement), sums) in &self.others {
-            let text = || profile.context.statements.get(statement.0 as usize).map(|known| fold_text(&known.text));
+            let text = || profile.context.statement(*statement).map(|known| fold_text(&known.text));
             let is_row = of_first.contains_key(statement);
             let row = if is_row { Some(*statement) } else { text().and_then(|text| folded.get(&*text).copied()) };
             let Some(row) = row else { continue };
-            sessions.entry(*session).or_default().entry(row).or_default().add(sums);
+            sessions.entry(*session).or_default().entry(row).or_default().merge(sums);
             of_first.entry(row).or_default().take_off(sums);
         }
         sessions.insert(first, of_first);
@@ -164,7 +163,7 @@ fn session_statement(session: &str, id: &str, sums: &SessionSums) -> Case {
 
 /// The rows that statements were folded into, by their folded text.
 fn folded(profile: &Profile) -> HashMap<&str, StatementIndex> {
-    let text = |index: StatementIndex| profile.context.statements.get(index.0 as usize).map(|known| &*known.text);
+    let text = |index: StatementIndex| profile.context.statement(index).map(|known| &*known.text);
     profile.statements.iter().rev().filter_map(|one| Some((text(one.statement)?, one.statement))).collect()
 }
 
@@ -173,7 +172,7 @@ impl Observer for SessionStatements {
         if let Some(sums) = self.sums(call.session, call.statement) {
             sums.calls += 1;
             sums.rows = sums.rows.saturating_add(call.rows);
-            sums.own += call.own;
+            sums.own.merge(&call.own);
         }
     }
 
@@ -190,8 +189,8 @@ impl Observer for SessionStatements {
 mod tests {
     use super::*;
     use crate::event::{Accounted, Session, Statement};
-    use crate::observe::collector::Collector;
-    use crate::observe::synthetic_wait::{context, fetch, wait};
+    use crate::observe::collector::{Collector, THINK_TIME};
+    use crate::observe::tests::{context, fetch, wait};
     use crate::tables::folding;
 
     /// Two sessions; the second runs both statements, the first one of them.
@@ -201,7 +200,7 @@ mod tests {
         let texts = [("aaaa", "select 1"), ("bbbb", "select 2")];
         context.statements =
             texts.map(|(id, text)| Statement { id: id.into(), text: text.into(), ..Statement::default() }).to_vec();
-        let (mut heard, mut collector) = (SessionStatements::default(), Collector::default());
+        let (mut heard, mut collector) = (SessionStatements::default(), Collector::new(THINK_TIME));
         let both = &mut (&mut heard, &mut collector);
         for (session, statement, cpu) in [(0, 0, 300), (1, 0, 40), (1, 1, 5), (0, 0, 100)] {
             let mut call = fetch(statement, cpu, 10, 2);

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use measure::wait_class::{Class, class_of, is_client};
+use measure::wait_class::Class;
 
-use crate::event::{Context, Cost, EventIndex, Ticks};
-use crate::tables::{SessionProfile, ThinkTime};
+use crate::event::{Context, Cost, EventIndex, Merge, Ticks};
+use crate::tables::SessionProfile;
 
 /// The name of the calls whose CPU time is a class of its own.
 const PARSE: &str = "PARSE";
@@ -23,15 +23,13 @@ pub struct ClassSums {
 
 /// The classes of a session or of the whole. Their totals add up to the session's interval, to the last tick, where
 /// the source knows CPU time.
-///
-/// `think_time` splits the waits for the client; what it holds is taken out of the events' sums and must not be more.
-pub fn class_sums(profile: &SessionProfile, think_time: &ThinkTime, context: &Context) -> BTreeMap<Class, ClassSums> {
+pub fn class_sums(profile: &SessionProfile, context: &Context) -> BTreeMap<Class, ClassSums> {
     let mut classes: BTreeMap<Class, ClassSums> = BTreeMap::new();
     let mut parse = ClassSums::default();
     let mut calls = 0;
     for ((name, _), sums) in &profile.calls {
         calls += sums.calls;
-        if context.call_names.get(usize::from(*name)).is_some_and(|name| name == PARSE) {
+        if context.call_name(*name) == PARSE {
             parse.calls += sums.calls;
             parse.total += sums.own.cpu.unwrap_or_default();
         }
@@ -43,13 +41,14 @@ pub fn class_sums(profile: &SessionProfile, think_time: &ThinkTime, context: &Co
         classes.insert(Class::CpuParse, parse);
     }
     for (index, sums) in &profile.events {
-        let name = context.events.get(index.0 as usize).map_or("", |event| event.name.as_str());
-        if is_client(name) {
-            add(&mut classes, Class::ThinkTime, *index, think_time.long_count, think_time.long);
-            let short = (sums.count.saturating_sub(think_time.long_count), sums.total - think_time.long);
+        let event = context.event(*index);
+        if event.is_some_and(|event| event.is_client) {
+            let long = profile.think_time;
+            add(&mut classes, Class::ThinkTime, *index, long.count, long.total);
+            let short = (sums.count.saturating_sub(long.count), sums.total - long.total);
             add(&mut classes, Class::Network, *index, short.0, short.1);
         } else {
-            add(&mut classes, class_of(name), *index, sums.count, sums.total);
+            add(&mut classes, event.map_or(Class::Other, |event| event.class), *index, sums.count, sums.total);
         }
     }
     classes.insert(Class::UnaccountedWithin, ClassSums { total: profile.unaccounted_within, ..ClassSums::default() });
@@ -74,7 +73,7 @@ fn add(classes: &mut BTreeMap<Class, ClassSums>, class: Class, event: EventIndex
 pub fn work(profile: &SessionProfile) -> Cost {
     let mut work = Cost::default();
     for sums in profile.calls.values() {
-        work += sums.own;
+        work.merge(&sums.own);
     }
     work
 }
@@ -83,7 +82,7 @@ pub fn work(profile: &SessionProfile) -> Cost {
 mod tests {
     use super::*;
     use crate::event::Event;
-    use crate::tables::{CallSums, EventSums};
+    use crate::tables::{CallSums, EventSums, ThinkTime};
 
     fn micros(micros: i64) -> Ticks {
         Ticks::from_micros(micros)
@@ -99,7 +98,7 @@ mod tests {
 
     fn sample() -> (SessionProfile, Context) {
         let names = ["db file sequential read", "SQL*Net message from client", "an unknown event"];
-        let events = names.map(|name| Event { name: name.into(), parameters: Vec::new() }).to_vec();
+        let events = names.map(|name| Event::new(name, &[])).to_vec();
         let context = Context { events, call_names: vec!["PARSE".into(), "FETCH".into()], ..Context::default() };
         let profile = SessionProfile {
             interval: micros(1_000),
@@ -113,6 +112,7 @@ mod tests {
                 (EventIndex(1), waits(5, 240)),
                 (EventIndex(2), waits(1, 10)),
             ]),
+            think_time: ThinkTime { count: 1, total: micros(200) },
             ..SessionProfile::default()
         };
         (profile, context)
@@ -121,8 +121,7 @@ mod tests {
     #[test]
     fn classes_add_up_to_the_interval() {
         let (profile, context) = sample();
-        let think_time = ThinkTime { long_count: 1, long: micros(200), ..ThinkTime::default() };
-        let classes = class_sums(&profile, &think_time, &context);
+        let classes = class_sums(&profile, &context);
         assert_eq!(classes.values().map(|sums| sums.total).sum::<Ticks>(), profile.interval);
         assert_eq!(classes[&Class::CpuParse].total, micros(100));
         assert_eq!((classes[&Class::ThinkTime].calls, classes[&Class::Network].calls), (1, 4));
@@ -135,7 +134,7 @@ mod tests {
         let (mut profile, context) = sample();
         profile.cpu = Ticks::ZERO;
         profile.calls.values_mut().for_each(|sums| sums.own.cpu = None);
-        let classes = class_sums(&profile, &ThinkTime::default(), &context);
+        let classes = class_sums(&profile, &context);
         assert!(!classes.contains_key(&Class::Cpu) && !classes.contains_key(&Class::CpuParse));
     }
 
@@ -144,7 +143,7 @@ mod tests {
         let (mut profile, context) = sample();
         profile.events.clear();
         profile.unaccounted_between = Ticks::ZERO;
-        let classes = class_sums(&profile, &ThinkTime::default(), &context);
+        let classes = class_sums(&profile, &context);
         assert_eq!(
             classes.keys().copied().collect::<Vec<_>>(),
             [Class::Cpu, Class::CpuParse, Class::UnaccountedWithin]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::event::StatementKind;
+use crate::event::{Merge, StatementKind};
 use crate::tables::{Profile, StatementProfile};
 
 /// What stands for a literal.

@@ -1,27 +1,23 @@
 //! The histogram of a wait event: a bucket a power of two, as many as lie between the first and the last filled one.
 
-use crate::event::Ticks;
+use crate::event::{Merge, Ticks, merged};
 
 /// Buckets of a histogram of waits: below 1 µs, then one a power of two up to 2^62 µs.
 pub const HISTOGRAM_BUCKETS: usize = 64;
 
-/// One bucket of a histogram of waits.
+/// Waits with the blocks that they moved: those of one file, or of one bucket of a histogram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HistogramBucket {
+pub struct BlockSums {
     /// How many waits.
     pub count: u64,
     /// Their time.
-    pub time: Ticks,
+    pub total: Ticks,
     /// Blocks they moved, where the event has such a parameter.
     pub blocks: u64,
 }
 
-impl HistogramBucket {
-    fn add(&mut self, more: &HistogramBucket) {
-        self.count += more.count;
-        self.time += more.time;
-        self.blocks += more.blocks;
-    }
+merged! {
+    BlockSums: count, total, blocks;
 }
 
 /// Bucket 0 holds waits below 1 µs, bucket `n` those from 2^(n-1) µs up to, and without, 2^n µs.
@@ -29,41 +25,41 @@ impl HistogramBucket {
 pub struct Histogram {
     /// The bucket that stands first in the list.
     first: u8,
-    buckets: Vec<HistogramBucket>,
+    buckets: Vec<BlockSums>,
 }
 
 impl Histogram {
     /// Adds waits to a bucket.
     #[inline]
-    pub(crate) fn add(&mut self, bucket: usize, more: &HistogramBucket) {
+    pub(crate) fn add(&mut self, bucket: usize, more: &BlockSums) {
         match self.buckets.get_mut(bucket.wrapping_sub(usize::from(self.first))) {
-            Some(known) => known.add(more),
-            None => self.reach(bucket).add(more),
+            Some(known) => known.merge(more),
+            None => self.reach(bucket).merge(more),
         }
     }
 
     /// The filled buckets with their numbers, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = (usize, &HistogramBucket)> {
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &BlockSums)> {
         let first = usize::from(self.first);
         let numbered = self.buckets.iter().enumerate().map(move |(place, bucket)| (first + place, bucket));
         numbered.filter(|(_, bucket)| bucket.count > 0)
     }
 
     /// A bucket; an empty one where nothing is in it.
-    pub fn bucket(&self, bucket: usize) -> HistogramBucket {
+    pub fn bucket(&self, bucket: usize) -> BlockSums {
         self.buckets.get(bucket.wrapping_sub(usize::from(self.first))).copied().unwrap_or_default()
     }
 
     /// Makes the list long enough to hold a bucket, and no longer.
     #[cold]
-    fn reach(&mut self, bucket: usize) -> &mut HistogramBucket {
+    fn reach(&mut self, bucket: usize) -> &mut BlockSums {
         let bucket = bucket % HISTOGRAM_BUCKETS;
         let (first, end) = match self.buckets.len() {
             0 => (bucket, bucket + 1),
             length => (bucket.min(usize::from(self.first)), (bucket + 1).max(usize::from(self.first) + length)),
         };
         let mut buckets = Vec::with_capacity(end - first);
-        buckets.resize(end - first, HistogramBucket::default());
+        buckets.resize(end - first, BlockSums::default());
         let before = usize::from(self.first).saturating_sub(first);
         if !self.buckets.is_empty() {
             buckets[before..before + self.buckets.len()].copy_from_slice(&self.buckets);
@@ -71,6 +67,12 @@ impl Histogram {
         self.buckets = buckets;
         self.first = first as u8;
         &mut self.buckets[bucket - first]
+    }
+}
+
+impl Merge for Histogram {
+    fn merge(&mut self, other: &Histogram) {
+        other.iter().for_each(|(bucket, more)| self.add(bucket, more));
     }
 }
 
@@ -85,7 +87,7 @@ mod tests {
             let mut histogram = Histogram::default();
             let mut plain = [0; HISTOGRAM_BUCKETS];
             for (bucket, count) in waits {
-                histogram.add(bucket, &HistogramBucket { count, ..HistogramBucket::default() });
+                histogram.add(bucket, &BlockSums { count, ..BlockSums::default() });
                 plain[bucket] += count;
             }
             prop_assert!((0..HISTOGRAM_BUCKETS).all(|bucket| histogram.bucket(bucket).count == plain[bucket]));
@@ -97,7 +99,7 @@ mod tests {
     #[test]
     fn one_filled_bucket_takes_the_room_of_one() {
         let mut histogram = Histogram::default();
-        histogram.add(40, &HistogramBucket { count: 1, ..HistogramBucket::default() });
+        histogram.add(40, &BlockSums { count: 1, ..BlockSums::default() });
         assert_eq!(histogram.buckets.capacity(), 1);
     }
 }

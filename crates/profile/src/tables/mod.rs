@@ -12,7 +12,10 @@ pub mod sorted_list;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::event::{Context, Cost, EventIndex, Problem, ScopeIndex, SessionIndex, StatementIndex, Ticks, Unread};
+use crate::event::{
+    CallKind, Context, Cost, EventIndex, Problem, ScopeIndex, SessionIndex, StatementIndex, Ticks, Unread, merged,
+};
+pub use crate::tables::histogram::BlockSums;
 use crate::tables::histogram::Histogram;
 use crate::tables::sorted_list::SortedList;
 
@@ -31,9 +34,7 @@ pub struct Profile {
     /// Sums by module, action, service, client and container.
     pub scopes: BTreeMap<ScopeIndex, ScopeSums>,
     /// Blocks moved by (event, file number), for events whose parameters name a file.
-    pub files: BTreeMap<(EventIndex, i64), FileSums>,
-    /// The split of `SQL*Net message from client`.
-    pub think_time: ThinkTime,
+    pub files: BTreeMap<(EventIndex, i64), BlockSums>,
     /// Standard errors of the total times of events whose waits are estimates.
     pub estimated: BTreeMap<EventIndex, Ticks>,
     /// Transactions that ended.
@@ -81,7 +82,7 @@ pub struct SessionProfile {
     pub calls: BTreeMap<(u16, bool), CallSums>,
     /// Sums by event.
     pub events: BTreeMap<EventIndex, EventSums>,
-    /// The split of its waits for the client.
+    /// Its waits for the client that are think time.
     pub think_time: ThinkTime,
 }
 
@@ -125,17 +126,6 @@ pub struct EventSums {
     pub histogram: Histogram,
 }
 
-/// Waits that moved blocks of one file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FileSums {
-    /// How many.
-    pub count: u64,
-    /// Their time.
-    pub total: Ticks,
-    /// Blocks they moved.
-    pub blocks: u64,
-}
-
 /// Sums of one combination of module, action, service, client and container.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScopeSums {
@@ -151,19 +141,13 @@ pub struct ScopeSums {
     pub between: Ticks,
 }
 
-/// Waits for the client, split by length: short ones are the network and the client program, long ones people.
+/// Waits for the client that are long: people think, while programs and the network take little time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThinkTime {
-    /// A wait this long or longer is think time.
-    pub threshold: Ticks,
-    /// Waits shorter than the threshold.
-    pub short_count: u64,
+    /// How many.
+    pub count: u64,
     /// Their time.
-    pub short: Ticks,
-    /// Waits from the threshold on.
-    pub long_count: u64,
-    /// Their time.
-    pub long: Ticks,
+    pub total: Ticks,
 }
 
 /// Transactions that ended.
@@ -194,7 +178,7 @@ pub struct StatementProfile {
     pub inside: Ticks,
     /// Time of the waits between calls that came after its own. Its response time is `own.elapsed` plus this.
     pub between: Ticks,
-    /// The split of its waits for the client.
+    /// Its waits for the client that are think time.
     pub think_time: ThinkTime,
     /// Calls that failed, by error number.
     pub errors: BTreeMap<i64, u64>,
@@ -202,28 +186,25 @@ pub struct StatementProfile {
     pub plans: Vec<Plan>,
 }
 
-impl StatementProfile {
-    /// Adds another statement's sums; its plans stay where they are.
-    pub fn merge(&mut self, other: &StatementProfile) {
-        for (name, sums) in &other.calls {
-            self.calls.entry_or_default(*name).merge(sums);
-        }
-        for (event, sums) in &other.waits {
-            self.waits.entry_or_default(*event).merge(sums);
-        }
-        for (code, count) in &other.errors {
-            *self.errors.entry(*code).or_default() += count;
-        }
-        self.own += other.own;
-        self.inclusive += other.inclusive;
-        self.inside += other.inside;
-        self.between += other.between;
-        self.think_time.merge(&other.think_time);
-    }
+merged! {
+    CallSums: calls, rows, misses, own, inclusive;
+    ThinkTime: count, total;
+    SessionProfile: interval, response_time, cpu, waits, unaccounted_within, unaccounted_between, unrecorded,
+        waits_are_traced, roots, orphans, interruptions, calls, events, think_time;
+    // The plans stay where they are.
+    StatementProfile: calls, own, inclusive, waits, inside, between, think_time, errors;
+}
 
+impl StatementProfile {
     /// Time that the statement answers for itself: its calls without recursive children, and the waits after them.
     pub fn response_time(&self) -> Ticks {
         self.own.elapsed + self.between
+    }
+
+    /// Its calls of a kind.
+    pub fn calls_of(&self, context: &Context, kind: CallKind) -> CallSums {
+        let found = self.calls.iter().find(|(name, _)| context.call_name(**name) == kind.name());
+        found.map_or(CallSums::default(), |(_, sums)| *sums)
     }
 
     /// Consistent and current gets, without recursive children.

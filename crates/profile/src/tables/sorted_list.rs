@@ -5,6 +5,8 @@
 
 use std::ops::Index;
 
+use crate::event::Merge;
+
 /// Up to this length the list's capacity equals its length, and it is searched from its beginning.
 const SHORT: usize = 8;
 
@@ -76,6 +78,12 @@ impl<K: Ord + Copy, V> SortedList<K, V> {
         }
         self.entries.insert(place, (key, V::default()));
         place
+    }
+}
+
+impl<K: Ord + Copy, V: Merge + Default> Merge for SortedList<K, V> {
+    fn merge(&mut self, other: &SortedList<K, V>) {
+        other.iter().for_each(|(key, more)| self.entry_or_default(*key).merge(more));
     }
 }
 

@@ -9,7 +9,7 @@ mod support;
 use std::fs;
 
 use profile::event::{ProblemKind, TimeScale, Unit};
-use profile::observe::collector::Collector;
+use profile::observe::collector::{Collector, THINK_TIME};
 use profile::source::oracle::account::Accounting;
 use profile::tables::Profile;
 
@@ -28,7 +28,7 @@ fn resident() -> f64 {
 
 /// Reads parts of a trace that are made as they are read; the profile, and the memory after each part.
 fn read(parts: impl Iterator<Item = String>) -> (Profile, Vec<f64>) {
-    let (mut collector, mut accounting) = (Collector::default(), Accounting::new());
+    let (mut collector, mut accounting) = (Collector::new(THINK_TIME), Accounting::new());
     accounting.begin_file(TimeScale::given(Unit::Microsecond));
     let mut memory = Vec::new();
     for part in parts {

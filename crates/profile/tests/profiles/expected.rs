@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use profile::event::{Cost, EventIndex, StatementKind, Ticks, Unit};
+use profile::event::{Cost, EventIndex, Merge, StatementKind, Ticks, Unit};
 use profile::tables::{CallSums, EventSums, Profile, StatementProfile};
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ fn event(sums: &EventSums) -> Value {
     let mut histogram = serde_json::Map::new();
     for (place, bucket) in sums.histogram.iter() {
         let edge = if place == 0 { 0 } else { 1_u64 << (place - 1) };
-        histogram.insert(edge.to_string(), json!([bucket.count, micros(bucket.time), bucket.blocks]));
+        histogram.insert(edge.to_string(), json!([bucket.count, micros(bucket.total), bucket.blocks]));
     }
     json!({
         "n": sums.count,

@@ -434,9 +434,8 @@ fn long_waits_for_the_client_are_told_apart_from_short_ones() {
         &wait(1, "SQL*Net message to client", 5_000_000, 10_000_000),
     ]
     .concat();
-    let think = one(&text).think_time;
-    assert_eq!((think.short_count, think.short), (1, micros(999_999)));
-    assert_eq!((think.long_count, think.long), (1, micros(1_000_000)));
+    let think = one(&text).whole.think_time;
+    assert_eq!((think.count, think.total), (1, micros(1_000_000)));
 }
 
 #[test]
@@ -468,7 +467,7 @@ fn the_unit_is_found_by_slope_and_by_sleeps_where_the_clock_has_no_epoch() {
         .concat()
     };
     let decide = |text: &str| {
-        let mut probe = TimeScaleProbe::new();
+        let mut probe = TimeScaleProbe::default();
         probe.batch(&crate::support::scan(text.as_bytes()));
         probe.decide()
     };
@@ -502,7 +501,7 @@ fn a_file_whose_waits_alone_are_scaled_is_found() {
         &line("EXEC", 1, 0, (1, 10), epoch + 5_100_000),
     ]
     .concat();
-    let mut probe = TimeScaleProbe::new();
+    let mut probe = TimeScaleProbe::default();
     probe.batch(&crate::support::scan(text.as_bytes()));
     let scale = probe.decide();
     assert_eq!((scale.calls, scale.waits), (Unit::Microsecond, Unit::Shifted), "{scale:?}");

@@ -54,7 +54,7 @@ impl Observer for Sums {
         self.calls.push(call.clone());
     }
     fn wait(&mut self, _: &Context, wait: &Wait) {
-        self.waits.push(wait.clone());
+        self.waits.push(*wait);
     }
     fn plan_line(&mut self, _: &Context, line: &PlanLine) {
         self.lines.push(line.clone());

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use profile::event::{Accounted, Observer, Ticks, TimeScale, Unit};
-use profile::observe::block_wait::BlockWaitKind;
+use profile::event::block_wait::{BlockWait, BlockWaitKind};
+use profile::event::{Accounted, Context, Observer, Ticks, TimeScale, Unit, Wait};
 use profile::observe::miss_curve::MissCurve;
 use profile::observe::readings::{Readings, TierLabel, logical_io};
 use profile::observe::skew::{Breakdown, Dimension, Filter, Skew};
@@ -102,12 +102,30 @@ fn everything_by_event_is_the_cpu_and_the_waits_of_the_trace() {
     }
 }
 
+/// Hears waits for blocks.
+struct Blocks<F>(F);
+
+impl<F: FnMut(&BlockWait, Ticks)> Observer for Blocks<F> {
+    fn wait(&mut self, context: &Context, wait: &Wait) {
+        if let Some(block_wait) = BlockWait::of(context, wait) {
+            (self.0)(&block_wait, wait.elapsed);
+        }
+    }
+}
+
+fn observe_blocks(path: &Path, add: impl FnMut(&BlockWait, Ticks)) {
+    observe(path, &mut Blocks(add));
+}
+
 #[test]
 fn random_reads_of_a_cluster_show_a_storage_cache_and_a_disk() {
     let Some(folder) = crate::support::traces() else { return println!("skipped: the real traces are not here") };
     let path = folder.join("12101_rac_random_reads.trc.gz");
-    let (mut readings, mut curve) = (Readings::new(), MissCurve::default());
-    observe(&path, &mut (&mut readings, &mut curve));
+    let (mut readings, mut curve) = (Readings::default(), MissCurve::default());
+    observe_blocks(&path, |wait, time| {
+        readings.add(wait, time);
+        curve.add(wait, time);
+    });
     let reads = readings.accesses(BlockWaitKind::SingleBlock).expect("reads");
     let statistics = reads.latency.statistics().expect("statistics");
     assert_eq!((statistics.n, reads.latency.time().micros()), (29_249, 174_948_112.0));
@@ -125,8 +143,11 @@ fn random_reads_of_a_cluster_show_a_storage_cache_and_a_disk() {
 #[test]
 fn a_scan_reads_as_many_blocks_a_request_as_its_lines_say() {
     let Some(folder) = crate::support::traces() else { return println!("skipped: the real traces are not here") };
-    let (mut readings, mut curve) = (Readings::new(), MissCurve::default());
-    observe(&folder.join("11203_ora_28030.trc.gz"), &mut (&mut readings, &mut curve));
+    let (mut readings, mut curve) = (Readings::default(), MissCurve::default());
+    observe_blocks(&folder.join("11203_ora_28030.trc.gz"), |wait, time| {
+        readings.add(wait, time);
+        curve.add(wait, time);
+    });
     let scattered = readings.accesses(BlockWaitKind::MultiBlock).expect("scattered reads");
     assert_eq!((scattered.sizes.count(), scattered.sizes.blocks()), (530, 38_462));
     assert_eq!(scattered.latency.time().micros(), 2_791_697.0);
@@ -155,7 +176,8 @@ fn the_miss_curve_of_a_real_trace_is_that_of_caches_played_through() {
     for name in ["12101_rac_random_reads.trc.gz", "11203_ora_30282_no_outline.trc.gz"] {
         let mut played = PlayedThrough { blocks: Vec::new() };
         let mut curve = MissCurve::default();
-        observe(&folder.join(name), &mut (&mut curve, &mut played));
+        observe_blocks(&folder.join(name), |wait, time| curve.add(wait, time));
+        observe(&folder.join(name), &mut played);
         assert_eq!(curve.reads(), played.blocks.len() as u64, "{name}");
         for row in curve.rows().iter().filter(|row| row.blocks <= 2048) {
             assert_eq!(row.reads, played.hits(row.blocks as usize) as f64, "{name}, {} blocks", row.blocks);

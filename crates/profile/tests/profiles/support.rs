@@ -9,7 +9,7 @@ use std::process::Command;
 
 use profile::event::{TimeScale, Unit};
 use profile::input::{self, Given};
-use profile::observe::collector::Collector;
+use profile::observe::collector::{Collector, THINK_TIME};
 use profile::source::oracle::account::Accounting;
 use profile::source::oracle::read::{self as reader, ReadOptions};
 use profile::source::oracle::record::Batch;
@@ -44,7 +44,7 @@ pub(crate) fn scan(bytes: &[u8]) -> Batch {
 /// The profile of some files that stand for one another's continuation or not, each in the unit that is found.
 pub(crate) fn profile(files: &[&[u8]]) -> Profile {
     account(files, |batch| {
-        let mut probe = TimeScaleProbe::new();
+        let mut probe = TimeScaleProbe::default();
         probe.batch(batch);
         probe.decide()
     })
@@ -60,7 +60,7 @@ pub(crate) fn profile_in_parts(unit: Unit, bytes: &[u8], chunk_bytes: usize) -> 
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(bytes).expect("room for a small file");
     let source = input::open(&Given::File(file.path().into())).expect("the file is readable");
-    let (mut collector, mut accounting) = (Collector::default(), Accounting::new());
+    let (mut collector, mut accounting) = (Collector::new(THINK_TIME), Accounting::new());
     accounting.begin_file(TimeScale::given(unit));
     let options = ReadOptions { workers: 2, chunk_bytes };
     reader::read(source, options, &mut |batch| accounting.batch(batch, &mut collector)).expect("readable");
@@ -70,7 +70,7 @@ pub(crate) fn profile_in_parts(unit: Unit, bytes: &[u8], chunk_bytes: usize) -> 
 }
 
 fn account(files: &[&[u8]], scale: impl Fn(&Batch) -> TimeScale) -> Profile {
-    let mut collector = Collector::default();
+    let mut collector = Collector::new(THINK_TIME);
     let mut accounting = Accounting::new();
     for bytes in files {
         let batch = scan(bytes);

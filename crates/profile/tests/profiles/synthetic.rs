@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::synthetic_trace::{CallTruth, Dialect, Figures, Recipe, SessionTruth, WaitTruth, synthesize};
-use profile::event::{Cost, Ticks, Unit};
+use profile::event::{Cost, Merge, Ticks, Unit};
 use profile::tables::{CallSums, EventSums, Profile, SessionProfile};
 use proptest::prelude::*;
 

@@ -14,7 +14,7 @@ use ::profile::observe::instruments::Instruments;
 use ::profile::outcome::outcome;
 use ::profile::source::{ReadOptions, SourceSettings};
 use ::profile::tables::Profile;
-use clap::{ArgMatches, Args, Command, ValueEnum};
+use clap::{ArgMatches, Args, Command};
 use experiments::{Journal, Stop};
 
 use super::measure::examine;
@@ -22,6 +22,7 @@ use super::time_scale::TimeScale;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 use crate::run_journal::RunJournal;
+use crate::words::word;
 
 /// The row of the table of commands.
 pub(super) const COMMAND: CommandRow = CommandRow { name: "profile", define, run };
@@ -40,18 +41,6 @@ Examples:
 /// How often the progress line changes.
 const REFRESH: Duration = Duration::from_millis(200);
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Sort {
-    /// Own time of a statement's calls, and waits after them, without think time
-    ResponseTime,
-    /// Blocks read from disk
-    PhysicalReads,
-    /// Consistent and current gets
-    LogicalReads,
-    /// CPU time
-    Cpu,
-}
-
 #[derive(Args)]
 struct Arguments {
     /// Traces (event 10046) or server logs of PostgreSQL, packed or not, folders of them, patterns, or - for standard
@@ -65,8 +54,8 @@ struct Arguments {
     #[arg(long, default_value_t = 10)]
     top: usize,
     /// Rank statements by this
-    #[arg(long, value_enum, default_value = "response-time")]
-    sort: Sort,
+    #[arg(long, value_parser = word::<Order>(), default_value_t = Order::ResponseTime)]
+    sort: Order,
     /// A wait for the client this long is think time, a shorter one a round trip
     #[arg(long, default_value = "1s", value_parser = quantity::parse_time)]
     think_time: ::measure::Nanos,
@@ -131,8 +120,7 @@ fn describe(arguments: &Arguments, selection: &Selection, profile: &Profile, jou
     journal.describe_subject("top", selection.top.into());
     journal.describe_subject("think_time_us", (arguments.think_time.0 as f64 / 1e3).into());
     if let Some(index) = selection.statement {
-        let id = profile.context.statements.get(index.0 as usize).map_or("", |one| one.id.as_str());
-        journal.describe_subject("statement", id.into());
+        journal.describe_subject("statement", profile.context.statement_id(index).into());
     }
     if arguments.explain_unread {
         journal.describe_subject("explain_unread", true.into());
@@ -200,26 +188,18 @@ fn nothing_read(ingested: &Ingested) -> Failure {
 }
 
 fn selection(arguments: &Arguments, profile: &Profile) -> Result<Selection, Failure> {
-    let order = match arguments.sort {
-        Sort::ResponseTime => Order::ResponseTime,
-        Sort::PhysicalReads => Order::PhysicalReads,
-        Sort::LogicalReads => Order::LogicalReads,
-        Sort::Cpu => Order::Cpu,
-    };
     let statement = arguments.statement.as_deref().map(|reference| one_statement(profile, reference)).transpose()?;
-    Ok(Selection { order, top: arguments.top, statement })
+    Ok(Selection { order: arguments.sort, top: arguments.top, statement })
 }
 
 /// The one statement that a reference names.
 fn one_statement(profile: &Profile, reference: &str) -> Result<StatementIndex, Failure> {
     let found = find_statement(profile, reference);
-    let id =
-        |index: &StatementIndex| profile.context.statements.get(index.0 as usize).map_or("", |one| one.id.as_str());
     let sentence = match found.as_slice() {
         [one] => return Ok(*one),
         [] => format!("no statement '{reference}' is in the trace: write an identifier of the profile's tables."),
         several => {
-            let some: Vec<&str> = several.iter().take(5).map(id).collect();
+            let some: Vec<&str> = several.iter().take(5).map(|index| profile.context.statement_id(*index)).collect();
             format!(
                 "'{reference}' is the beginning of {} statements ({}): write more of it.",
                 several.len(),

@@ -8,8 +8,8 @@ mod document;
 mod reuse_stack;
 mod sample;
 
-use crate::event::{Context, Observer, Ticks, Wait};
-use crate::observe::block_wait::{BlockAddress, BlockWait, BlockWaitKind, BlockWaits};
+use crate::event::Ticks;
+use crate::event::block_wait::{BlockAddress, BlockWait, BlockWaitKind};
 use crate::observe::miss_curve::sample::{GROUPS, Reads, Sample};
 
 /// Blocks of which distances are exact, as long as they are read less than half a million times; beyond, a sample
@@ -32,7 +32,6 @@ const ROWS_MAX: u32 = 24;
 /// Listens to reads.
 #[derive(Clone, Debug)]
 pub struct MissCurve {
-    waits: BlockWaits,
     sample: Sample,
     without_address: Reading,
     past_cache: Reading,
@@ -79,7 +78,6 @@ impl MissCurve {
     /// A curve that is exact up to this many blocks (64 at least) and a sample beyond.
     pub fn new(blocks_exact: usize) -> MissCurve {
         MissCurve {
-            waits: BlockWaits::default(),
             sample: Sample::new(blocks_exact),
             without_address: Reading::default(),
             past_cache: Reading::default(),
@@ -183,11 +181,9 @@ impl MissCurve {
         let floor = if blocks < 1.0 / share { unresolved.abs() } else { 0.0 };
         of_blocks.hypot(of_distance).max(floor).min(1.0)
     }
-}
 
-impl MissCurve {
     /// Adds what one line says.
-    pub(crate) fn add(&mut self, block_wait: &BlockWait, elapsed: Ticks) {
+    pub fn add(&mut self, block_wait: &BlockWait, elapsed: Ticks) {
         match block_wait.kind {
             BlockWaitKind::SingleBlock | BlockWaitKind::MultiBlock | BlockWaitKind::ParallelRead => {}
             BlockWaitKind::DirectRead | BlockWaitKind::DirectReadTemporary => return self.past_cache.add(block_wait),
@@ -201,14 +197,6 @@ impl MissCurve {
         for offset in 0..i64::from(blocks) {
             let Some(block) = first.block.checked_add(offset) else { break };
             self.sample.read(BlockAddress { file: first.file, block }, time);
-        }
-    }
-}
-
-impl Observer for MissCurve {
-    fn wait(&mut self, context: &Context, wait: &Wait) {
-        if let Some(block_wait) = self.waits.read(context, wait) {
-            self.add(&block_wait, wait.elapsed);
         }
     }
 }

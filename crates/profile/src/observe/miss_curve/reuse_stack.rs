@@ -10,7 +10,7 @@ use std::collections::hash_map::Entry;
 
 use foldhash::fast::RandomState;
 
-use crate::observe::block_wait::BlockAddress;
+use crate::event::block_wait::BlockAddress;
 
 /// Slots for each block that stands in them: the more, the rarer they move together.
 const SLOTS_PER_BLOCK: usize = 2;

@@ -10,7 +10,7 @@
 
 use measure::random::mix;
 
-use crate::observe::block_wait::BlockAddress;
+use crate::event::block_wait::BlockAddress;
 use crate::observe::miss_curve::reuse_stack::ReuseStack;
 
 /// Groups of blocks, each a sample of its own, from whose differences the error is estimated.

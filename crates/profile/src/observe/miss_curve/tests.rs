@@ -4,7 +4,8 @@ use measure::random::SplitMix64;
 use proptest::prelude::*;
 
 use super::*;
-use crate::observe::synthetic_wait::{context, wait};
+use crate::event::Context;
+use crate::observe::tests::{context, hear, wait};
 
 const FILE: &[&str] = &["file#", "block#", "blocks"];
 
@@ -41,7 +42,7 @@ fn hits(blocks: &[i64], size: usize) -> usize {
 fn curve(blocks: &[i64], blocks_exact: usize) -> MissCurve {
     let context = trace_context();
     let mut curve = MissCurve::new(blocks_exact);
-    blocks.iter().for_each(|block| curve.wait(&context, &wait(0, 100, [1, *block, 1])));
+    blocks.iter().for_each(|block| hear(&context, &wait(0, 100, [1, *block, 1]), |wait, time| curve.add(wait, time)));
     curve
 }
 
@@ -76,7 +77,7 @@ proptest! {
         for (event, micros, parameters) in lines {
             let mut wait = wait(event, 0, parameters);
             wait.elapsed = Ticks(micros);
-            curve.wait(&context, &wait);
+            hear(&context, &wait, |wait, time| curve.add(wait, time));
         }
         let rows = curve.rows();
         prop_assert!(rows.windows(2).all(|pair| pair[0].reads <= pair[1].reads));
@@ -117,11 +118,11 @@ fn a_loop_larger_than_the_cache_gains_nothing_until_all_of_it_fits() {
 fn every_block_of_a_request_counts_and_reads_past_the_cache_do_not() {
     let context = trace_context();
     let mut curve = MissCurve::default();
-    curve.wait(&context, &wait(1, 800, [1, 100, 8]));
-    curve.wait(&context, &wait(0, 50, [1, 103, 1]));
-    curve.wait(&context, &wait(2, 900, [1, 100, 8]));
-    curve.wait(&context, &wait(3, 700, [2, 39, 39]));
-    curve.wait(&context, &wait(4, 700, [201, 39, 31]));
+    hear(&context, &wait(1, 800, [1, 100, 8]), |wait, time| curve.add(wait, time));
+    hear(&context, &wait(0, 50, [1, 103, 1]), |wait, time| curve.add(wait, time));
+    hear(&context, &wait(2, 900, [1, 100, 8]), |wait, time| curve.add(wait, time));
+    hear(&context, &wait(3, 700, [2, 39, 39]), |wait, time| curve.add(wait, time));
+    hear(&context, &wait(4, 700, [201, 39, 31]), |wait, time| curve.add(wait, time));
     assert_eq!((curve.reads(), curve.distinct_blocks()), (9, 8.0));
     assert_eq!(curve.past_cache(), Reading { requests: 1, blocks: 8 });
     assert_eq!(curve.without_address(), Reading { requests: 1, blocks: 39 });

@@ -6,9 +6,10 @@ use measure::{Case, Finding, Metric};
 use serde_json::Value;
 
 use crate::document::metrics::{case, time};
+use crate::event::block_wait::BlockWaitKind;
 use crate::event::{Context, StatementKind, Ticks};
-use crate::observe::block_wait::BlockWaitKind;
 use crate::observe::readings::{Accesses, LogicalIo, Readings, StatementWork, Tier, TierLabel};
+use measure::words::Word;
 
 /// Statements whose cost of a logical I/O is given one by one.
 const STATEMENTS_SHOWN: usize = 20;
@@ -41,7 +42,7 @@ struct Answered {
 impl Readings {
     /// The cases of the requests and of the tiers of reads.
     pub fn cases(&self) -> Vec<Case> {
-        let kinds = BlockWaitKind::ALL.into_iter().filter_map(|kind| Some((kind, self.accesses(kind)?)));
+        let kinds = BlockWaitKind::ALL.iter().filter_map(|(kind, ..)| Some((*kind, self.accesses(*kind)?)));
         let mut cases: Vec<Case> = kinds.filter_map(|(kind, accesses)| access_case(kind, accesses)).collect();
         for answered in self.answered() {
             let tiers = answered.tiers.iter().enumerate();
@@ -83,7 +84,7 @@ impl LogicalIo {
     pub fn cases(&self, context: &Context) -> Vec<Case> {
         let mut metrics = work_metrics(self.micros_per_get(), self.gets, self.cpu, self.rows);
         metrics.extend(self.statements.map(|spread| schema::LIO_OF_STATEMENTS.of_statistics(CALL_LINES, spread)));
-        if let Ok(fit) = self.fit {
+        if let Some(fit) = self.fit {
             metrics.extend([
                 schema::CPU_PER_GET.single(LEAST_SQUARES, fit.per_get.0),
                 schema::CPU_PER_GET_ERROR.single(LEAST_SQUARES, fit.per_get.1),
@@ -99,7 +100,7 @@ impl LogicalIo {
 
     /// How much of the cost is the rows', where that can be separated.
     pub fn findings(&self) -> Vec<Finding> {
-        let Ok(fit) = self.fit else { return Vec::new() };
+        let Some(fit) = self.fit else { return Vec::new() };
         let message = format!(
             "Over {} statements a get takes {} and a row {} of CPU (least squares, R² {:.2}).",
             grouped(fit.statements as u64),
@@ -149,7 +150,7 @@ fn tier_case(kind: BlockWaitKind, index: usize, tier: &Tier, reads: u64) -> Case
 }
 
 fn statement_case(work: &StatementWork, context: &Context) -> Option<Case> {
-    let statement = context.statements.get(work.statement.0 as usize)?;
+    let statement = context.statement(work.statement)?;
     if statement.kind != StatementKind::Declared {
         return None;
     }
@@ -206,13 +207,14 @@ fn memory_behind_reads(answered: &Answered) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Observer;
-    use crate::observe::synthetic_wait::{context, wait};
+    use crate::observe::tests::{context, hear, wait};
 
     fn readings(micros: impl Iterator<Item = i64>) -> Readings {
         let context = context(&[("db file sequential read", &["file#", "block#", "blocks"])]);
-        let mut readings = Readings::new();
-        micros.enumerate().for_each(|(block, micros)| readings.wait(&context, &wait(0, micros, [4, block as i64, 1])));
+        let mut readings = Readings::default();
+        for (block, micros) in micros.enumerate() {
+            hear(&context, &wait(0, micros, [4, block as i64, 1]), |wait, time| readings.add(wait, time));
+        }
         readings
     }
 

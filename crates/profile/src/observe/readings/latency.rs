@@ -92,17 +92,7 @@ impl LatencyDistribution {
         let mean = self.time.micros() / self.count as f64;
         let variance = (self.squares - self.time.micros() * mean) / (self.count.max(2) - 1) as f64;
         let quantile = |fraction| self.quantile(fraction).clamp(min, max);
-        Some(Statistics {
-            n: self.count,
-            min,
-            median: quantile(0.5),
-            mean,
-            stddev: (self.count > 1).then(|| variance.max(0.0).sqrt()),
-            p90: (self.count >= 10).then(|| quantile(0.90)),
-            p99: (self.count >= 100).then(|| quantile(0.99)),
-            p999: (self.count >= 1000).then(|| quantile(0.999)),
-            max,
-        })
+        Some(statistics(self.count, (min, max), mean, variance.max(0.0), quantile))
     }
 
     /// The value in µs that at least `fraction` of the latencies do not exceed.
@@ -116,6 +106,27 @@ impl LatencyDistribution {
             }
         }
         self.max.micros()
+    }
+}
+
+/// Statistics whose parts are known; quantiles as far as there are enough values for them.
+pub(super) fn statistics(
+    n: u64,
+    (min, max): (f64, f64),
+    mean: f64,
+    variance: f64,
+    quantile: impl Fn(f64) -> f64,
+) -> Statistics {
+    Statistics {
+        n,
+        min,
+        median: quantile(0.5),
+        mean,
+        stddev: (n > 1).then(|| variance.sqrt()),
+        p90: (n >= 10).then(|| quantile(0.90)),
+        p99: (n >= 100).then(|| quantile(0.99)),
+        p999: (n >= 1000).then(|| quantile(0.999)),
+        max,
     }
 }
 

@@ -55,8 +55,9 @@ pub struct LogicalIo {
     pub statements: Option<Statistics>,
     /// Those statements, most gets first.
     pub works: Vec<StatementWork>,
-    /// The two costs, or why there are none.
-    pub fit: Result<Fit, NoFit>,
+    /// The two costs; `None` where the statements are too few, have about the same rows a get, or where their CPU goes
+    /// with something else, so that a cost would be below zero.
+    pub fit: Option<Fit>,
 }
 
 impl LogicalIo {
@@ -80,28 +81,6 @@ pub struct Fit {
     pub statements: usize,
 }
 
-/// Why two costs could not be separated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoFit {
-    /// Too few statements with enough CPU and gets.
-    FewStatements,
-    /// Rows go with gets, in all statements alike.
-    Inseparable,
-    /// The fit has a cost below zero: CPU goes with something else.
-    BelowZero,
-}
-
-impl NoFit {
-    /// The reason as a part of a sentence.
-    pub const fn reason(self) -> &'static str {
-        match self {
-            NoFit::FewStatements => "fewer than 8 statements have 10 ms of CPU and 100 gets",
-            NoFit::Inseparable => "the statements have about the same rows a get",
-            NoFit::BelowZero => "their CPU goes with neither gets nor rows",
-        }
-    }
-}
-
 /// The cost of a logical I/O from what statements did; `None` where there are no gets or the CPU is not known.
 pub fn logical_io(works: &[StatementWork]) -> Option<LogicalIo> {
     let cpu = Ticks(works.iter().fold(0, |sum: i64, work| sum.saturating_add(work.cpu.0)));
@@ -117,9 +96,9 @@ pub fn logical_io(works: &[StatementWork]) -> Option<LogicalIo> {
     Some(LogicalIo { cpu, gets, rows, statements, fit: fit(&enough), works: enough })
 }
 
-fn fit(works: &[StatementWork]) -> Result<Fit, NoFit> {
+fn fit(works: &[StatementWork]) -> Option<Fit> {
     if works.len() < STATEMENTS_MIN {
-        return Err(NoFit::FewStatements);
+        return None;
     }
     let points: Vec<Point> = works.iter().map(Point::of_work).collect();
     let sum = |term: fn(&Point) -> f64| points.iter().map(|point| point.weight * term(point)).sum::<f64>();
@@ -130,19 +109,19 @@ fn fit(works: &[StatementWork]) -> Result<Fit, NoFit> {
     let rows_cpu = sum(|point| point.rows * point.cpu);
     let determinant = gets_gets * rows_rows - gets_rows * gets_rows;
     if determinant <= INDEPENDENCE_MIN * gets_gets * rows_rows {
-        return Err(NoFit::Inseparable);
+        return None;
     }
     let per_get = (rows_rows * gets_cpu - gets_rows * rows_cpu) / determinant;
     let per_row = (gets_gets * rows_cpu - gets_rows * gets_cpu) / determinant;
     if per_get < 0.0 || per_row < 0.0 {
-        return Err(NoFit::BelowZero);
+        return None;
     }
     let rest = |point: &Point| (point.cpu - per_get * point.gets - per_row * point.rows).powi(2) * point.weight;
     let unexplained: f64 = points.iter().map(rest).sum();
     let mean = sum(|point| point.cpu) / sum(|_| 1.0);
     let total: f64 = points.iter().map(|point| point.weight * (point.cpu - mean).powi(2)).sum();
     let variance = unexplained / (points.len() - 2) as f64;
-    Ok(Fit {
+    Some(Fit {
         per_get: (per_get, (variance * rows_rows / determinant).sqrt()),
         per_row: (per_row, (variance * gets_gets / determinant).sqrt()),
         r_squared: if total > 0.0 { 1.0 - unexplained / total } else { 0.0 },
@@ -196,13 +175,13 @@ mod tests {
 
     #[test]
     fn a_fit_that_means_nothing_is_refused() {
-        assert_eq!(logical_io(&statements(7)).unwrap().fit, Err(NoFit::FewStatements));
+        assert_eq!(logical_io(&statements(7)).unwrap().fit, None);
         let alike: Vec<_> =
             (1..=20).map(|i| work(i, f64::from(i) * 1e5, i64::from(i) * 1000, u64::from(i) * 3)).collect();
-        assert_eq!(logical_io(&alike).unwrap().fit, Err(NoFit::Inseparable));
+        assert_eq!(logical_io(&alike).unwrap().fit, None);
         let against: Vec<_> =
             (1..=20).map(|i| work(i, 5e6 - f64::from(i) * 2e5, i64::from(i) * 1000, u64::from(i * i) * 100)).collect();
-        assert_eq!(logical_io(&against).unwrap().fit, Err(NoFit::BelowZero));
+        assert_eq!(logical_io(&against).unwrap().fit, None);
     }
 
     #[test]

@@ -8,12 +8,12 @@ mod modes;
 mod request_size;
 mod tiers;
 
-use crate::event::{Context, Cost, Observer, Ticks, Wait};
-use crate::observe::block_wait::{BlockWait, BlockWaitKind, BlockWaits};
+use crate::event::block_wait::{BlockWait, BlockWaitKind};
+use crate::event::{Cost, Merge, Ticks};
 use crate::tables::{Profile, StatementProfile};
 
 pub use latency::{Bucket, LatencyDistribution};
-pub use logical_io::{Fit, LogicalIo, NoFit, StatementWork, logical_io};
+pub use logical_io::{Fit, LogicalIo, StatementWork, logical_io};
 pub use modes::{Modes, Weighted, modes};
 pub use request_size::RequestSizes;
 pub use tiers::{Tier, TierLabel, tiers};
@@ -30,18 +30,12 @@ pub struct Accesses {
 /// Listens to waits for blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Readings {
-    waits: BlockWaits,
-    /// By the place of the kind in [`BlockWaitKind::ALL`].
-    accesses: [Accesses; BlockWaitKind::ALL.len()],
+    /// By kind.
+    accesses: [Accesses; BlockWaitKind::COUNT],
     block_bytes: Option<u64>,
 }
 
 impl Readings {
-    /// Nothing heard yet.
-    pub fn new() -> Readings {
-        Readings::default()
-    }
-
     /// The requests of a kind; `None` where the trace has none.
     pub fn accesses(&self, kind: BlockWaitKind) -> Option<&Accesses> {
         Some(&self.accesses[kind as usize]).filter(|accesses| accesses.latency.count() > 0)
@@ -65,11 +59,9 @@ impl Readings {
             self.block_bytes = wait.bytes.filter(is_block_size);
         }
     }
-}
 
-impl Readings {
     /// Adds what one line says.
-    pub(crate) fn add(&mut self, block_wait: &BlockWait, elapsed: Ticks) {
+    pub fn add(&mut self, block_wait: &BlockWait, elapsed: Ticks) {
         self.learn_block_bytes(block_wait);
         let kind = match block_wait.kind {
             // A sequential read of several blocks exists too; as a latency it belongs to its like.
@@ -86,24 +78,16 @@ impl Readings {
     }
 }
 
-impl Observer for Readings {
-    fn wait(&mut self, context: &Context, wait: &Wait) {
-        if let Some(block_wait) = self.waits.read(context, wait) {
-            self.add(&block_wait, wait.elapsed);
-        }
-    }
-}
-
 /// What the statements of a profile did by themselves, parse calls left out: their CPU goes into finding a plan, and
 /// would make a get look dear where a program parses often. Empty where the source does not know CPU time.
 pub fn statement_works(profile: &Profile) -> Vec<StatementWork> {
-    let is_parse = |name: u16| profile.context.call_names.get(usize::from(name)).is_some_and(|name| name == "PARSE");
+    let is_parse = |name: u16| profile.context.call_name(name) == "PARSE";
     let work = |statement: &StatementProfile| {
         statement.own.cpu?;
         let mut own = Cost::default();
         let mut rows = 0_u64;
         for (_, sums) in statement.calls.iter().filter(|(name, _)| !is_parse(**name)) {
-            own += sums.own;
+            own.merge(&sums.own);
             rows = rows.saturating_add(sums.rows);
         }
         let gets = own.consistent_gets.saturating_add(own.current_gets);
@@ -115,12 +99,7 @@ pub fn statement_works(profile: &Profile) -> Vec<StatementWork> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::synthetic_wait::{context, wait};
-
-    #[test]
-    fn every_kind_stands_in_its_own_place() {
-        assert!(BlockWaitKind::ALL.iter().enumerate().all(|(index, kind)| *kind as usize == index));
-    }
+    use crate::observe::tests::{context, hear, wait};
 
     #[test]
     fn reads_are_kept_apart_by_kind_and_nothing_else_is_counted() {
@@ -130,7 +109,7 @@ mod tests {
             ("db file scattered read", file),
             ("log file sync", &["buffer#"]),
         ]);
-        let mut readings = Readings::new();
+        let mut readings = Readings::default();
         for wait in [
             wait(0, 40, [4, 100, 1]),
             wait(0, 60, [4, 101, 1]),
@@ -138,7 +117,7 @@ mod tests {
             wait(1, 900, [4, 200, 8]),
             wait(2, 9999, [1, 2, 3]),
         ] {
-            readings.wait(&context, &wait);
+            hear(&context, &wait, |wait, time| readings.add(wait, time));
         }
         let single = readings.accesses(BlockWaitKind::SingleBlock).unwrap();
         assert_eq!((single.latency.count(), single.latency.time().micros()), (2, 100.0));
@@ -150,10 +129,10 @@ mod tests {
     #[test]
     fn the_size_of_a_block_is_taken_from_lines_that_have_bytes() {
         let context = context(&[("cell single block physical read", &["cellhash#", "diskhash#", "bytes"])]);
-        let mut readings = Readings::new();
-        readings.wait(&context, &wait(0, 300, [1, 2, 12]));
+        let mut readings = Readings::default();
+        hear(&context, &wait(0, 300, [1, 2, 12]), |wait, time| readings.add(wait, time));
         assert_eq!(readings.block_bytes(), None);
-        readings.wait(&context, &wait(0, 300, [1, 2, 16_384]));
+        hear(&context, &wait(0, 300, [1, 2, 16_384]), |wait, time| readings.add(wait, time));
         assert_eq!(readings.block_bytes(), Some(16_384));
     }
 }

@@ -2,8 +2,9 @@
 
 use measure::Statistics;
 
+use super::latency::statistics;
 use crate::event::Ticks;
-use crate::observe::block_wait::{BLOCKS_PER_REQUEST_MAX, BlockWait};
+use crate::event::block_wait::{BLOCKS_PER_REQUEST_MAX, BlockWait};
 
 /// Blocks a request, exactly: one counter for each possible number.
 #[derive(Clone, Debug, Default)]
@@ -80,24 +81,14 @@ impl RequestSizes {
             });
             reached.map_or(max, |(blocks, _)| blocks as f64)
         };
-        Some(Statistics {
-            n: count,
-            min,
-            median: quantile(0.5),
-            mean,
-            stddev: (count > 1).then(|| (squares / (count - 1) as f64).sqrt()),
-            p90: (count >= 10).then(|| quantile(0.90)),
-            p99: (count >= 100).then(|| quantile(0.99)),
-            p999: (count >= 1000).then(|| quantile(0.999)),
-            max,
-        })
+        Some(statistics(count, (min, max), mean, squares / (count.max(2) - 1) as f64, quantile))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::block_wait::BlockWaitKind;
+    use crate::event::block_wait::BlockWaitKind;
 
     fn line(blocks: Option<u32>, requests: Option<u32>) -> BlockWait {
         BlockWait { kind: BlockWaitKind::ParallelRead, address: None, blocks, requests, bytes: None }

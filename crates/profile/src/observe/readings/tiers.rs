@@ -18,15 +18,16 @@ const STORAGE_CACHE_MICROS_MAX: f64 = 2000.0;
 const FILE_SYSTEM_CACHE_MICROS_PER_BLOCK: f64 = 3.0;
 const STORAGE_CACHE_MICROS_PER_BLOCK: f64 = 8.0;
 
-/// What probably answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TierLabel {
-    /// The memory of the database's own host.
-    FileSystemCache,
-    /// The memory (or flash) of the storage, behind an adapter or a network.
-    StorageCache,
-    /// A disk that had to seek.
-    Disk,
+measure::words! {
+    /// What probably answered.
+    pub enum TierLabel ("tier") {
+        /// The memory of the database's own host
+        FileSystemCache = "file-system-cache",
+        /// The memory (or flash) of the storage, behind an adapter or a network
+        StorageCache = "storage-cache",
+        /// A disk that had to seek
+        Disk = "disk",
+    }
 }
 
 impl TierLabel {
@@ -39,15 +40,6 @@ impl TierLabel {
             TierLabel::StorageCache
         } else {
             TierLabel::Disk
-        }
-    }
-
-    /// The name in run documents.
-    pub const fn name(self) -> &'static str {
-        match self {
-            TierLabel::FileSystemCache => "file-system-cache",
-            TierLabel::StorageCache => "storage-cache",
-            TierLabel::Disk => "disk",
         }
     }
 }

@@ -1,12 +1,11 @@
 //! The dimensions by which time is broken down.
 
-use std::fmt;
-
 use measure::quantity::QuantityError;
 use measure::schema::Parameter;
 use measure::schema::profile::parameters as named;
 use thiserror::Error;
 
+use crate::event::block_wait::BlockAddress;
 use crate::event::{Context, Scope};
 use crate::observe::skew::item::Item;
 
@@ -52,67 +51,60 @@ pub enum SkewError {
 }
 
 fn names() -> String {
-    DIMENSIONS.map(|(parameter, _)| parameter.name).join(", ")
+    DIMENSIONS.iter().map(|row| row.parameter.name).collect::<Vec<_>>().join(", ")
 }
 
 /// A dimension of calls and waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Dimension {
-    /// What was waited for; `CPU` for calls.
-    Event,
-    /// The wait class, or the class of CPU time.
-    Class,
-    /// The file of a wait for a block.
-    File,
-    /// The (first) block of a wait, with its file.
-    Block,
-    /// Blocks of the request.
-    Blocks,
-    /// The object of a wait for a block.
-    Object,
-    /// The statement.
-    Statement,
-    /// The session.
-    Session,
-    /// The module.
-    Module,
-    /// The action.
-    Action,
-    /// The service.
-    Service,
-    /// The client identifier.
-    Client,
-    /// The container.
-    Container,
-    /// The call, or the call that a wait is inside.
-    Call,
-    /// The time itself, in powers of two of µs.
-    Latency,
-    /// Recursion depth.
-    Depth,
-    /// Seconds of the source's clock.
-    Second,
+#[derive(Clone, Copy, Debug)]
+pub struct Dimension(&'static Row);
+
+impl PartialEq for Dimension {
+    fn eq(&self, other: &Dimension) -> bool {
+        self.name() == other.name()
+    }
 }
 
-/// Every dimension with the parameter that has its name, in the order in which they are listed.
-pub const DIMENSIONS: [(Parameter, Dimension); 17] = [
-    (named::EVENT, Dimension::Event),
-    (named::CLASS, Dimension::Class),
-    (named::FILE, Dimension::File),
-    (named::BLOCK, Dimension::Block),
-    (named::BLOCKS, Dimension::Blocks),
-    (named::OBJECT, Dimension::Object),
-    (named::STATEMENT, Dimension::Statement),
-    (named::SESSION, Dimension::Session),
-    (named::MODULE, Dimension::Module),
-    (named::ACTION, Dimension::Action),
-    (named::SERVICE, Dimension::Service),
-    (named::CLIENT, Dimension::Client),
-    (named::CONTAINER, Dimension::Container),
-    (named::CALL, Dimension::Call),
-    (named::LATENCY, Dimension::Latency),
-    (named::DEPTH, Dimension::Depth),
-    (named::SECOND, Dimension::Second),
+/// A row of the table of dimensions.
+#[derive(Debug)]
+struct Row {
+    /// The parameter of cases that has its name and its values.
+    parameter: Parameter,
+    kind: Kind,
+    value: ValueOf,
+}
+
+/// What an item is in a dimension; `None` where it has no value in it.
+type ValueOf = for<'a> fn(&'a Context, &Item<'a>) -> Option<Value<'a>>;
+
+const fn row(parameter: Parameter, kind: Kind, value: ValueOf) -> Row {
+    Row { parameter, kind, value }
+}
+
+/// Every dimension, in the order in which they are listed.
+static DIMENSIONS: [Row; 17] = [
+    row(named::EVENT, Kind::Text, |context, item| {
+        Some(Value::Text(item.event.map_or("CPU", |event| context.event_name(event))))
+    }),
+    row(named::CLASS, Kind::Text, |_, item| Some(Value::Text(item.class.key()))),
+    row(named::FILE, Kind::Number, |_, item| address(item).map(|address| Value::Number(address.file))),
+    row(named::BLOCK, Kind::Block, |_, item| {
+        address(item).map(|BlockAddress { file, block }| Value::Block { file, block })
+    }),
+    row(named::BLOCKS, Kind::Number, |_, item| item.block_wait?.blocks.map(|blocks| Value::Number(blocks.into()))),
+    row(named::OBJECT, Kind::Number, |_, item| item.object.map(Value::Number)),
+    row(named::STATEMENT, Kind::Text, |context, item| Some(Value::Text(&context.statement(item.statement)?.id))),
+    row(named::SESSION, Kind::Text, |context, item| {
+        Some(Value::Text(&context.sessions.get(item.session.0 as usize)?.id))
+    }),
+    row(named::MODULE, Kind::Text, |context, item| scope(context, item, |scope| &scope.module)),
+    row(named::ACTION, Kind::Text, |context, item| scope(context, item, |scope| &scope.action)),
+    row(named::SERVICE, Kind::Text, |context, item| scope(context, item, |scope| &scope.service)),
+    row(named::CLIENT, Kind::Text, |context, item| scope(context, item, |scope| &scope.client)),
+    row(named::CONTAINER, Kind::Text, |context, item| scope(context, item, |scope| &scope.container)),
+    row(named::CALL, Kind::Text, |_, item| Some(Value::Text(item.call))),
+    row(named::LATENCY, Kind::Time, |_, item| Some(Value::Number(latency_bucket(item.time.0.div_euclid(125))))),
+    row(named::DEPTH, Kind::Number, |_, item| item.depth.map(|depth| Value::Number(depth.into()))),
+    row(named::SECOND, Kind::Number, |_, item| item.end.map(|end| Value::Number(end.0.div_euclid(125_000_000)))),
 ];
 
 /// What a dimension's values are.
@@ -120,6 +112,7 @@ pub const DIMENSIONS: [(Parameter, Dimension); 17] = [
 pub(crate) enum Kind {
     Text,
     Number,
+    Block,
     Time,
 }
 
@@ -132,13 +125,18 @@ pub(crate) enum Value<'a> {
 }
 
 impl Dimension {
+    /// What was waited for; `CPU` for calls.
+    pub fn event() -> Dimension {
+        Dimension(&DIMENSIONS[0])
+    }
+
     /// The dimension of this name.
     pub fn parse(name: &str) -> Result<Dimension, SkewError> {
         let name = name.trim();
         // A filter on time reads better as `elapsed > 5ms`.
         let wanted = if name == "elapsed" { "latency" } else { name };
-        let found = DIMENSIONS.iter().find(|(known, _)| known.name.eq_ignore_ascii_case(wanted));
-        found.map(|(_, dimension)| *dimension).ok_or_else(|| SkewError::UnknownDimension(name.into()))
+        let found = DIMENSIONS.iter().find(|row| row.parameter.name.eq_ignore_ascii_case(wanted));
+        found.map(Dimension).ok_or_else(|| SkewError::UnknownDimension(name.into()))
     }
 
     /// Dimensions separated by commas: one to [`DIMENSIONS_MAX`], each once.
@@ -157,64 +155,29 @@ impl Dimension {
 
     /// Its name.
     pub fn name(self) -> &'static str {
-        self.parameter().name
+        self.0.parameter.name
     }
 
     /// The parameter of cases that has its values.
     pub(crate) fn parameter(self) -> Parameter {
-        let of = DIMENSIONS.iter().find(|(_, dimension)| *dimension == self);
-        of.map_or(named::EVENT, |(parameter, _)| *parameter)
+        self.0.parameter
     }
 
     pub(crate) fn kind(self) -> Kind {
-        match self {
-            Dimension::Latency => Kind::Time,
-            Dimension::File | Dimension::Blocks | Dimension::Object | Dimension::Depth | Dimension::Second => {
-                Kind::Number
-            }
-            Dimension::Block => Kind::Number,
-            _ => Kind::Text,
-        }
+        self.0.kind
     }
 
     /// What `item` is in this dimension; `None` where it has no value in it.
     pub(crate) fn value<'a>(self, context: &'a Context, item: &Item<'a>) -> Option<Value<'a>> {
-        let scope = |field: fn(&Scope) -> &String| {
-            let text = context.scopes.get(item.scope.0 as usize).map(field)?;
-            (!text.is_empty()).then_some(Value::Text(text))
-        };
-        let address = item.block_wait.and_then(|wait| wait.address);
-        match self {
-            Dimension::Event => Some(Value::Text(event_name(context, item))),
-            Dimension::Class => Some(Value::Text(item.class.key())),
-            Dimension::File => address.map(|address| Value::Number(address.file)),
-            Dimension::Block => address.map(|address| Value::Block { file: address.file, block: address.block }),
-            Dimension::Blocks => {
-                item.block_wait.and_then(|wait| wait.blocks).map(|blocks| Value::Number(blocks.into()))
-            }
-            Dimension::Object => item.object.map(Value::Number),
-            Dimension::Statement => {
-                context.statements.get(item.statement.0 as usize).map(|statement| Value::Text(&statement.id))
-            }
-            Dimension::Session => context.sessions.get(item.session.0 as usize).map(|session| Value::Text(&session.id)),
-            Dimension::Module => scope(|scope| &scope.module),
-            Dimension::Action => scope(|scope| &scope.action),
-            Dimension::Service => scope(|scope| &scope.service),
-            Dimension::Client => scope(|scope| &scope.client),
-            Dimension::Container => scope(|scope| &scope.container),
-            Dimension::Call => Some(Value::Text(item.call)),
-            Dimension::Latency => Some(Value::Number(latency_bucket(item.time.0.div_euclid(125)))),
-            Dimension::Depth => item.depth.map(|depth| Value::Number(depth.into())),
-            Dimension::Second => item.end.map(|end| Value::Number(end.0.div_euclid(125_000_000))),
-        }
+        (self.0.value)(context, item)
     }
 
     /// A number of this dimension as a table shows it.
     pub(crate) fn number_text(self, number: i64) -> String {
-        match (self, number) {
-            (Dimension::Latency, i64::MIN) => "below 0".into(),
-            (Dimension::Latency, -1) => "below 1 µs".into(),
-            (Dimension::Latency, bits) => {
+        match (self.kind(), number) {
+            (Kind::Time, i64::MIN) => "below 0".into(),
+            (Kind::Time, -1) => "below 1 µs".into(),
+            (Kind::Time, bits) => {
                 let edge = |bits: i64| measure::quantity::format_nanos(1e3 * (bits as f64).exp2());
                 format!("{} to {}", edge(bits), edge(bits + 1))
             }
@@ -223,17 +186,15 @@ impl Dimension {
     }
 }
 
-impl fmt::Display for Dimension {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
+/// The (first) block of a wait for one.
+fn address(item: &Item<'_>) -> Option<BlockAddress> {
+    item.block_wait?.address
 }
 
-fn event_name<'a>(context: &'a Context, item: &Item<'a>) -> &'a str {
-    match item.event {
-        None => "CPU",
-        Some(event) => context.events.get(event.0 as usize).map_or("", |event| &event.name),
-    }
+/// A part of the scope; `None` where it is empty.
+fn scope<'a>(context: &'a Context, item: &Item<'a>, part: fn(&Scope) -> &String) -> Option<Value<'a>> {
+    let text = context.scopes.get(item.scope.0 as usize).map(part)?;
+    (!text.is_empty()).then_some(Value::Text(text))
 }
 
 /// The power of two at or below this number of µs, as an exponent; -1 below one µs.

@@ -110,7 +110,7 @@ impl Term {
         let is_order = !matches!(operator, Operator::Equal | Operator::NotEqual | Operator::Contains);
         let is_wrong = match dimension.kind() {
             Kind::Text => is_order,
-            Kind::Number | Kind::Time => operator == Operator::Contains,
+            Kind::Number | Kind::Block | Kind::Time => operator == Operator::Contains,
         };
         if is_wrong {
             return Err(SkewError::WrongOperator { dimension: dimension.name(), operator: sign });
@@ -168,14 +168,14 @@ fn operand(dimension: Dimension, written: &str) -> Result<Operand, SkewError> {
     let number = |text: &str| {
         text.trim().parse::<i64>().map_err(|_| SkewError::NotANumber { dimension: dimension.name(), text: text.into() })
     };
-    match (dimension, dimension.kind()) {
-        (_, Kind::Text) => Ok(Operand::Text(written.into())),
-        (Dimension::Block, _) => match written.split_once(':') {
+    match dimension.kind() {
+        Kind::Text => Ok(Operand::Text(written.into())),
+        Kind::Block => match written.split_once(':') {
             Some((file, block)) => Ok(Operand::Block { file: Some(number(file)?), block: number(block)? }),
             None => Ok(Operand::Block { file: None, block: number(written)? }),
         },
-        (_, Kind::Number) => number(written).map(Operand::Number),
-        (_, Kind::Time) => parse_time(written).map(|nanos| Operand::Nanos(nanos.0.into())).map_err(SkewError::NotATime),
+        Kind::Number => number(written).map(Operand::Number),
+        Kind::Time => parse_time(written).map(|nanos| Operand::Nanos(nanos.0.into())).map_err(SkewError::NotATime),
     }
 }
 
@@ -188,16 +188,14 @@ fn unquoted(text: &str) -> &str {
 mod tests {
     use super::*;
     use crate::event::Ticks;
-    use crate::observe::skew::item::EventClasses;
-    use crate::observe::synthetic_wait::{context, wait};
+    use crate::observe::tests::{context, wait};
     use proptest::prelude::*;
 
     fn accepts(filter: &str, micros: i64, parameters: [i64; 3]) -> bool {
         let context = context(&[("db file sequential read", &["file#", "block#", "blocks"])]);
         let wait = wait(0, micros, parameters);
-        let class = EventClasses::default().class(&context, &wait, Ticks::from_micros(1_000_000));
-        let block_wait = crate::observe::block_wait::BlockWaits::default().read(&context, &wait);
-        Filter::parse(&[filter]).unwrap().accepts(&context, &Item::of_wait(&wait, class, block_wait))
+        let item = Item::of_wait(&context, &wait, Ticks::from_micros(1_000_000));
+        Filter::parse(&[filter]).unwrap().accepts(&context, &item)
     }
 
     #[test]

@@ -3,12 +3,12 @@
 //! So the sums over everything are the CPU and the waits of the profile, and no time is counted twice: the elapsed
 //! time of a call is its CPU, its waits and what is unaccounted for.
 
-use measure::wait_class::{Class, class_of, is_client};
+use measure::wait_class::Class;
 
+use crate::event::block_wait::BlockWait;
 use crate::event::{
     Call, CallKind, Context, EventIndex, Placement, ScopeIndex, SessionIndex, StatementIndex, Ticks, Wait,
 };
-use crate::observe::block_wait::BlockWait;
 
 /// A call or a wait, in the terms of its dimensions.
 #[derive(Clone, Copy, Debug)]
@@ -43,15 +43,21 @@ impl<'a> Item<'a> {
             depth: Some(call.depth),
             event: None,
             class: if call.kind == CallKind::Parse { Class::CpuParse } else { Class::Cpu },
-            call: context.call_names.get(call.name as usize).map_or("", String::as_str),
+            call: context.call_name(call.name),
             object: None,
             block_wait: None,
         })
     }
 
-    pub(crate) fn of_wait(wait: &Wait, class: Class, block_wait: Option<BlockWait>) -> Item<'a> {
+    /// A wait for the client that is `think_time` long or longer is think time.
+    pub(crate) fn of_wait(context: &'a Context, wait: &Wait, think_time: Ticks) -> Item<'a> {
+        let block_wait = BlockWait::of(context, wait);
+        let class = match context.event(wait.event) {
+            Some(event) if event.is_client && wait.elapsed >= think_time => Class::ThinkTime,
+            event => event.map_or(Class::Other, |event| event.class),
+        };
         let (call, depth) = match wait.placement {
-            Placement::Inside(kind) => (kind_name(kind), Some(wait.depth)),
+            Placement::Inside(kind) => (kind.name(), Some(wait.depth)),
             Placement::Between => ("between calls", None),
         };
         Item {
@@ -67,37 +73,5 @@ impl<'a> Item<'a> {
             object: wait.object.filter(|object| block_wait.is_some() && *object > 0),
             block_wait,
         }
-    }
-}
-
-/// The classes of events, each looked up once.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct EventClasses {
-    known: Vec<(Class, bool)>,
-}
-
-impl EventClasses {
-    /// The class of a wait; one for the client that is `think_time` long or longer is think time.
-    pub(crate) fn class(&mut self, context: &Context, wait: &Wait, think_time: Ticks) -> Class {
-        let unknown = context.events.get(self.known.len()..).unwrap_or_default();
-        self.known.extend(unknown.iter().map(|event| (class_of(&event.name), is_client(&event.name))));
-        match self.known.get(wait.event.0 as usize) {
-            Some((_, true)) if wait.elapsed >= think_time => Class::ThinkTime,
-            Some((class, _)) => *class,
-            None => Class::Other,
-        }
-    }
-}
-
-fn kind_name(kind: CallKind) -> &'static str {
-    match kind {
-        CallKind::Parse => "PARSE",
-        CallKind::Exec => "EXEC",
-        CallKind::Fetch => "FETCH",
-        CallKind::Close => "CLOSE",
-        CallKind::Unmap => "UNMAP",
-        CallKind::SortUnmap => "SORT UNMAP",
-        CallKind::Lob => "LOB",
-        CallKind::Rpc => "RPC",
     }
 }

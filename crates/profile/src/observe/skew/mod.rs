@@ -12,12 +12,11 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use crate::event::{Call, Context, Observer, Ticks, Wait};
-use crate::observe::block_wait::BlockWaits;
 use crate::observe::skew::dimension::Value;
 use crate::observe::skew::groups::Groups;
-use crate::observe::skew::item::{EventClasses, Item};
+use crate::observe::skew::item::Item;
 
-pub use dimension::{DIMENSIONS, DIMENSIONS_MAX, Dimension, SkewError};
+pub use dimension::{DIMENSIONS_MAX, Dimension, SkewError};
 pub use filter::Filter;
 pub use groups::{Merged, Sums};
 
@@ -44,8 +43,6 @@ pub struct Skew {
     dimensions: Vec<Dimension>,
     filter: Filter,
     think_time: Ticks,
-    waits: BlockWaits,
-    classes: EventClasses,
     texts: Texts,
     groups: Groups<Key>,
     all: Sums,
@@ -95,8 +92,6 @@ impl Skew {
             dimensions,
             filter,
             think_time,
-            waits: BlockWaits::default(),
-            classes: EventClasses::default(),
             texts: Texts::default(),
             groups: Groups::new(keys_max),
             all: Sums::NONE,
@@ -155,9 +150,7 @@ impl Observer for Skew {
     }
 
     fn wait(&mut self, context: &Context, wait: &Wait) {
-        let class = self.classes.class(context, wait, self.think_time);
-        let block_wait = self.waits.read(context, wait);
-        self.add(context, &Item::of_wait(wait, class, block_wait));
+        self.add(context, &Item::of_wait(context, wait, self.think_time));
     }
 }
 
@@ -188,7 +181,7 @@ impl Texts {
 mod tests {
     use super::*;
     use crate::event::{Placement, Statement, StatementIndex};
-    use crate::observe::synthetic_wait::{context, fetch, wait};
+    use crate::observe::tests::{context, fetch, wait};
 
     const SECOND: Ticks = Ticks::from_micros(1_000_000);
 

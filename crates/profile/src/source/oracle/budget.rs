@@ -17,12 +17,13 @@ pub(crate) struct Budget {
     interval: i64,
 }
 
-impl Budget {
-    /// Nothing spent yet.
-    pub(crate) fn new() -> Budget {
+impl Default for Budget {
+    fn default() -> Budget {
         Budget { time: GREATEST, count: GREATEST, interval: GREATEST }
     }
+}
 
+impl Budget {
     /// A duration in units of `ticks` ticks; `None` where the sum of all durations could overflow.
     pub(crate) fn time(&mut self, units: i64, ticks: i64) -> Option<Ticks> {
         let value = units.checked_mul(ticks)?;
@@ -76,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_sum_that_would_overflow_is_refused_before_it_is_made() {
-        let mut budget = Budget::new();
+        let mut budget = Budget::default();
         assert_eq!(budget.time(i64::MAX, 125), None);
         assert_eq!(budget.time(i64::MIN, 1), None);
         assert_eq!(budget.time(1 << 59, 1), Some(Ticks(1 << 59)));

@@ -24,25 +24,6 @@ impl From<NumberFault> for Fault {
     }
 }
 
-/// A call without any figure.
-const EMPTY: CallRecord = CallRecord {
-    kind: CallKind::Parse,
-    name: 0,
-    depth: 0,
-    goal: 0,
-    close_type: 0,
-    cursor: 0,
-    cpu: 0,
-    elapsed: 0,
-    end: None,
-    physical_reads: 0,
-    consistent_gets: 0,
-    current_gets: 0,
-    misses: 0,
-    rows: 0,
-    plan_hash: 0,
-};
-
 /// A line of PARSE, EXEC, FETCH, UNMAP or SORT UNMAP with the usual keys, its line end included. `fields` stands behind
 /// the `#`.
 #[inline(always)]
@@ -65,7 +46,7 @@ pub(crate) fn quick(mut fields: Fields<'_>, kind: CallKind) -> Option<(CallRecor
     fields.eat(b",dep=")?;
     let depth = u16::try_from(fields.quick()?).ok()?;
     fields.eat(b",og=")?;
-    let goal = u8::try_from(fields.quick()?).ok()?;
+    fields.quick()?;
     let plan_hash = if fields.eat(b",plh=").is_some() { fields.quick()? } else { 0 };
     fields.eat(b",tim=")?;
     let end = Some(fields.quick_signed()?);
@@ -74,8 +55,6 @@ pub(crate) fn quick(mut fields: Fields<'_>, kind: CallKind) -> Option<(CallRecor
         kind,
         name: 0,
         depth,
-        goal,
-        close_type: 0,
         cursor,
         cpu,
         elapsed,
@@ -101,11 +80,12 @@ pub(crate) fn quick_close(mut fields: Fields<'_>) -> Option<(CallRecord, usize)>
     fields.eat(b",dep=")?;
     let depth = u16::try_from(fields.quick()?).ok()?;
     fields.eat(b",type=")?;
-    let close_type = u8::try_from(fields.quick()?).ok()?;
+    fields.quick()?;
     fields.eat(b",tim=")?;
     let end = Some(fields.quick_signed()?);
     fields.line_end()?;
-    Some((CallRecord { kind: CallKind::Close, depth, close_type, cursor, cpu, elapsed, end, ..EMPTY }, fields.at))
+    let kind = CallKind::Close;
+    Some((CallRecord { kind, depth, cursor, cpu, elapsed, end, ..CallRecord::default() }, fields.at))
 }
 
 /// How a call line begins, up to the `#` of its cursor.
@@ -136,7 +116,7 @@ pub(crate) fn read(line: &[u8]) -> Option<Answer<(CallRecord, &[u8])>> {
 }
 
 fn with_cursor(mut fields: Fields<'_>, kind: CallKind) -> Answer<CallRecord> {
-    let mut call = CallRecord { kind, cursor: fields.checked()?, ..EMPTY };
+    let mut call = CallRecord { kind, cursor: fields.checked()?, ..CallRecord::default() };
     // A look-alike of another maker has a blank here.
     if !matches!(fields.peek(), Some(b':' | b' ')) {
         return Err(Fault::Malformed);
@@ -148,7 +128,7 @@ fn with_cursor(mut fields: Fields<'_>, kind: CallKind) -> Answer<CallRecord> {
 }
 
 fn remote(rest: &[u8]) -> Answer<CallRecord> {
-    let mut call = CallRecord { kind: CallKind::Rpc, ..EMPTY };
+    let mut call = CallRecord { kind: CallKind::Rpc, ..CallRecord::default() };
     let seen = figures(Fields::new(rest, 0), &mut call)?;
     if seen & Seen::CALL == Seen::CALL { Ok(call) } else { Err(Fault::Malformed) }
 }
@@ -163,7 +143,7 @@ fn large_object(line: &[u8]) -> Option<Answer<(CallRecord, &[u8])>> {
     if name.len() < 6 || !name.iter().all(u8::is_ascii_uppercase) {
         return None;
     }
-    let mut call = CallRecord { kind: CallKind::Lob, ..EMPTY };
+    let mut call = CallRecord { kind: CallKind::Lob, ..CallRecord::default() };
     let rest = &line[colon + 1..];
     // The kind of object is text with blanks and stands before the figures.
     let begin = rest.windows(2).position(|pair| pair == b"c=").unwrap_or(rest.len());
@@ -214,9 +194,7 @@ fn figure(key: &[u8], fields: &mut Fields<'_>, call: &mut CallRecord) -> Answer<
         b"mis" => call.misses = fields.checked()?,
         b"r" => call.rows = fields.checked()?,
         b"dep" => call.depth = u16::try_from(fields.checked()?).map_err(|_| Fault::OutOfRange)?,
-        b"og" => call.goal = u8::try_from(fields.checked()?).map_err(|_| Fault::OutOfRange)?,
         b"plh" => call.plan_hash = fields.checked()?,
-        b"type" => call.close_type = u8::try_from(fields.checked()?).map_err(|_| Fault::OutOfRange)?,
         b"tim" => call.end = Some(fields.checked_signed()?),
         _ => drop(fields.checked_signed()?),
     }

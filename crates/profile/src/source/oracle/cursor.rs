@@ -4,20 +4,14 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use crate::event::{EventIndex, ScopeIndex, StatementIndex, Ticks};
+use crate::event::{StatementIndex, Ticks, Wait};
 
 /// A wait that does not know yet whether it lies inside a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PendingWait {
-    pub(crate) event: EventIndex,
-    /// Of the cursor at the time of the wait: a cursor can be declared anew before its next call.
-    pub(crate) statement: StatementIndex,
-    pub(crate) scope: ScopeIndex,
-    pub(crate) elapsed: Ticks,
-    pub(crate) end: Option<Ticks>,
-    pub(crate) parameters: [i64; 3],
-    pub(crate) object: Option<i64>,
-    pub(crate) offset: u64,
+    /// Placed between calls. Its statement is its cursor's at that time: a cursor can be declared anew before its next
+    /// call.
+    pub(crate) wait: Wait,
     /// Whether its event is one that happens between calls, by its name.
     pub(crate) is_between_by_name: bool,
 }

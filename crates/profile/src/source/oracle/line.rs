@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::source::oracle::call::{self, Answer, Fault};
 use crate::source::oracle::fields::Fields;
-use crate::source::oracle::record::{CallRecord, Mark, PlanLineRecord};
+use crate::source::oracle::record::{Attribute, CallRecord, Mark, PlanLineRecord};
 use crate::source::oracle::statement::{self, Header};
 use crate::source::oracle::{mark, plan, wait};
 
@@ -156,7 +156,7 @@ fn capital(line: &[u8]) -> Line<'_> {
         return Line::Binds(0);
     }
     if let Some(version) = mark::version(line) {
-        return Line::Mark(Mark::Version(version), None);
+        return Line::Mark(Mark::Attribute(Attribute::Version, version), None);
     }
     if mark::is_preamble(line) { Line::Quiet } else { unknown(line) }
 }
@@ -263,6 +263,6 @@ mod tests {
         {
             assert_eq!(look(line.as_bytes()), Line::Quiet, "{line}");
         }
-        assert!(matches!(look(b"Version 18.3.0.0.0"), Line::Mark(Mark::Version(_), None)));
+        assert!(matches!(look(b"Version 18.3.0.0.0"), Line::Mark(Mark::Attribute(Attribute::Version, _), None)));
     }
 }

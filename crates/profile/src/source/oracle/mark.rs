@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::source::oracle::clock;
 use crate::source::oracle::fields::Fields;
-use crate::source::oracle::record::Mark;
+use crate::source::oracle::record::{Attribute, Mark};
 
 /// How a mark begins.
 pub(crate) const BEGINNING: &[u8] = b"*** ";
@@ -28,37 +28,34 @@ fn stamp(line: &[u8], at: usize) -> Option<Mark> {
     }
     let name = tail.strip_prefix(b" (")?.strip_suffix(b")")?;
     let length = name.iter().rposition(|byte| *byte == b'(').unwrap_or(name.len());
-    Some(Mark::Container(at + 2..at + 2 + length))
+    Some(Mark::Attribute(Attribute::Container, at + 2..at + 2 + length))
 }
 
-/// Makes a mark of the span of its value.
-type Attribute = fn(Range<usize>) -> Mark;
-
-/// Attributes of a session: the name, and the mark that it gives.
+/// How attributes are named.
 const ATTRIBUTES: [(&[u8], Attribute); 7] = [
-    (b"SESSION ID:(", Mark::Session),
-    (b"CLIENT ID:(", Mark::Client),
-    (b"SERVICE NAME:(", Mark::Service),
-    (b"MODULE NAME:(", Mark::Module),
-    (b"ACTION NAME:(", Mark::Action),
-    (b"CLIENT DRIVER:(", Mark::Driver),
-    (b"CONTAINER ID:(", Mark::Container),
+    (b"SESSION ID:(", Attribute::Session),
+    (b"CLIENT ID:(", Attribute::Client),
+    (b"SERVICE NAME:(", Attribute::Service),
+    (b"MODULE NAME:(", Attribute::Module),
+    (b"ACTION NAME:(", Attribute::Action),
+    (b"CLIENT DRIVER:(", Attribute::Driver),
+    (b"CONTAINER ID:(", Attribute::Container),
 ];
 
 /// `NAME:(value) clock`. The value is free text and may have parentheses: it ends at the last `) ` with a clock behind.
 fn attribute(line: &[u8]) -> Option<(Mark, Option<i64>)> {
     let rest = &line[BEGINNING.len()..];
-    let (name, mark) = ATTRIBUTES.iter().find(|(name, _)| rest.starts_with(name))?;
+    let (name, attribute) = ATTRIBUTES.iter().find(|(name, _)| rest.starts_with(name))?;
     let begin = BEGINNING.len() + name.len();
     let line = line.trim_ascii_end();
     if let Some(length) = memchr::memmem::rfind(&line[begin..], b") ") {
         let mut fields = Fields::new(line, begin + length + 2);
         if let Some(clock) = clock::read(&mut fields).filter(|_| fields.is_at_end()) {
-            return Some((mark(begin..begin + length), Some(clock)));
+            return Some((Mark::Attribute(*attribute, begin..begin + length), Some(clock)));
         }
     }
     let value = line[begin..].strip_suffix(b")")?;
-    Some((mark(begin..begin + value.len()), None))
+    Some((Mark::Attribute(*attribute, begin..begin + value.len()), None))
 }
 
 /// What is said about the file.
@@ -69,7 +66,7 @@ fn notice(rest: &[u8]) -> Option<Mark> {
         if let Some(path) = rest.strip_prefix(beginning) {
             let length = memchr::memmem::rfind(path, b" ***").unwrap_or(path.len());
             let begin = BEGINNING.len() + beginning.len();
-            return Some(Mark::Continued(begin..begin + length));
+            return Some(Mark::Attribute(Attribute::Continued, begin..begin + length));
         }
     }
     if rest.starts_with(b"DUMP FILE SIZE IS LIMITED TO ") {
@@ -158,15 +155,7 @@ mod tests {
         let (mark, clock) = read(line.as_bytes()).unwrap();
         let show = |range: Range<usize>| line[range].to_string();
         let value = match mark.clone() {
-            Mark::Session(range)
-            | Mark::Client(range)
-            | Mark::Service(range)
-            | Mark::Module(range)
-            | Mark::Action(range)
-            | Mark::Driver(range)
-            | Mark::Container(range)
-            | Mark::Continued(range)
-            | Mark::Version(range) => show(range),
+            Mark::Attribute(_, range) => show(range),
             other => format!("{other:?}"),
         };
         format!("{value}{}", if clock.is_some() { " at" } else { "" })

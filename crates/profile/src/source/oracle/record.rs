@@ -9,7 +9,7 @@ use std::ops::Range;
 pub use crate::event::{CallKind, Unread};
 
 /// A database call line. Times are in the file's unit; `elapsed`, `end` and `cpu` share none of their clocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallRecord {
     /// Which call.
     pub kind: CallKind,
@@ -17,10 +17,6 @@ pub struct CallRecord {
     pub name: u16,
     /// Recursion depth, 0 for a call of the client.
     pub depth: u16,
-    /// Optimizer goal; 0 where the line has none.
-    pub goal: u8,
-    /// How a cursor was closed, 0 to 3; 0 otherwise.
-    pub close_type: u8,
     /// The cursor's number; 0 for none.
     pub cursor: u64,
     /// CPU time, children included.
@@ -44,7 +40,7 @@ pub struct CallRecord {
 }
 
 /// A wait line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitRecord {
     /// Index into [`Batch::events`].
     pub event: u16,
@@ -94,8 +90,6 @@ pub struct PlanLineRecord {
     pub id: u32,
     /// The parent's line number, 0 for the root.
     pub parent: u32,
-    /// Position among the parent's children.
-    pub position: u32,
     /// Rows that came out.
     pub rows: u64,
     /// The object; 0 for none.
@@ -119,41 +113,44 @@ pub struct PlanFigures {
     pub starts: Option<u64>,
     /// Time in the file's unit.
     pub time: i64,
-    /// The optimizer's cost; from 11g.
-    pub cost: Option<u64>,
-    /// The optimizer's estimate of rows; from 11g.
-    pub cardinality: Option<u64>,
 }
 
 /// What a `*** ` line or a line of the preamble says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// The session changes: (serial number included) `sid.serial`.
-    Session(Range<usize>),
-    /// The client identifier changes.
-    Client(Range<usize>),
-    /// The service changes.
-    Service(Range<usize>),
-    /// The module changes.
-    Module(Range<usize>),
-    /// The action changes.
-    Action(Range<usize>),
-    /// The client's driver.
-    Driver(Range<usize>),
-    /// The container changes: its name where the line has one, else its number.
-    Container(Range<usize>),
+    /// What is called so has this value from now on.
+    Attribute(Attribute, Range<usize>),
     /// The process changes: a separator of merged files.
     Process(u64),
-    /// The file goes on in another file, or comes from another file.
-    Continued(Range<usize>),
     /// The trace was cut at its greatest size.
     SizeLimit,
     /// A file that was removed was begun again.
     Recreated,
-    /// The version in the preamble, such as `11.2.0.3.0`.
-    Version(Range<usize>),
     /// The wall clock alone.
     Clock,
+}
+
+/// What a mark can give a value to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attribute {
+    /// The session: (serial number included) `sid.serial`.
+    Session,
+    /// The client identifier.
+    Client,
+    /// The service.
+    Service,
+    /// The module.
+    Module,
+    /// The action.
+    Action,
+    /// The client's driver.
+    Driver,
+    /// The container: its name where the line has one, else its number.
+    Container,
+    /// The file in which this one goes on, or from which it comes.
+    Continued,
+    /// The version in the preamble, such as `11.2.0.3.0`.
+    Version,
 }
 
 /// What one construct says.

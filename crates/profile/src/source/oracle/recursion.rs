@@ -3,7 +3,7 @@
 //! A trace writes a call when it has ended, so that children stand before their parent. Calls wait here until a call
 //! of lesser depth takes them as children, or shows that their parent was never traced.
 
-use crate::event::{Cost, Ticks};
+use crate::event::{Cost, Merge, Ticks};
 
 /// How much earlier than its parent a child may seem to start: clocks are read at slightly different places.
 const TOLERANCE: Ticks = Ticks::from_micros(100);
@@ -65,7 +65,7 @@ impl Recursion {
                     claim.straddled += if top.last_start >= earliest { top.calls } else { 0 };
                     orphan(top);
                 }
-                _ => claim.children += top.inclusive,
+                _ => claim.children.merge(&top.inclusive),
             }
         }
         if self.waiting.is_empty() {
@@ -111,7 +111,7 @@ impl Recursion {
                 fold.calls += next.calls;
                 fold.first_start = fold.first_start.min(next.first_start);
                 fold.last_start = fold.last_start.max(next.last_start);
-                fold.inclusive += next.inclusive;
+                fold.inclusive.merge(&next.inclusive);
             }
             is_mergeable
         });

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
+use measure::words::Word;
 
 use crate::event::{
     Context, Event, EventIndex, ProblemKind, Scope, ScopeIndex, Statement, StatementIndex, StatementKind,
@@ -77,28 +78,12 @@ pub(crate) struct Registry {
     client_calls: Option<StatementIndex>,
 }
 
-/// Names of the calls that every trace has, at the index of their kind.
-const FIXED_NAMES: [&str; 8] = ["PARSE", "EXEC", "FETCH", "CLOSE", "UNMAP", "SORT UNMAP", "LOB", "RPC EXEC"];
-
-/// The index of a kind's name.
-pub(crate) fn name_of(kind: CallKind) -> u16 {
-    match kind {
-        CallKind::Parse => 0,
-        CallKind::Exec => 1,
-        CallKind::Fetch => 2,
-        CallKind::Close => 3,
-        CallKind::Unmap => 4,
-        CallKind::SortUnmap => 5,
-        CallKind::Lob => 6,
-        CallKind::Rpc => 7,
-    }
-}
-
 impl Registry {
     /// Knows the names of calls that have no name of their own, and the scope without a name.
     pub(crate) fn new(context: &mut Context) -> Registry {
         let mut registry = Registry::default();
-        for name in FIXED_NAMES {
+        // The name of a kind stands at the kind's own number.
+        for (_, name, _) in CallKind::ALL {
             registry.call_name(context, name);
         }
         registry.scope(context, &Scope::default());
@@ -222,10 +207,10 @@ impl Registry {
         }
         let index = EventIndex(index_of(context.events.len().min(EVENTS)));
         if context.events.len() < EVENTS {
-            context.events.push(Event { name: name.event.clone(), parameters: name.parameters.clone() });
+            context.events.push(Event::new(&name.event, &name.parameters));
             self.events.insert(name.clone(), index);
         } else if context.events.len() == EVENTS {
-            context.events.push(Event { name: "other events".into(), parameters: Vec::new() });
+            context.events.push(Event::new("other events", &[]));
         }
         index
     }
@@ -250,7 +235,7 @@ impl Registry {
         if let Some(&index) = self.call_names.get(name) {
             return index;
         }
-        let lob = name_of(CallKind::Lob);
+        let lob = CallKind::Lob as u16;
         if name.is_empty() || context.call_names.len() >= CALL_NAMES {
             return lob;
         }

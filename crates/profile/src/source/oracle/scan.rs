@@ -11,7 +11,7 @@ use crate::source::oracle::fields::Fields;
 use crate::source::oracle::line::{self, Line, kind};
 use crate::source::oracle::plan;
 use crate::source::oracle::record::{
-    Batch, Body, CallKind, CallRecord, DeclarationRecord, Mark, PlanLineRecord, Record,
+    Attribute, Batch, Body, CallKind, CallRecord, DeclarationRecord, Mark, PlanLineRecord, Record,
 };
 use crate::source::oracle::statement::{self, Header, Rest, TEXT_MAX, TextEnd, TextKind, strip_return};
 use crate::source::oracle::wait::{self, EventDictionary};
@@ -304,9 +304,9 @@ impl Pass<'_> {
             Line::Error { cursor, code, time } => Body::Error { cursor, code, time },
             Line::Mark(mark, clock) => Body::Mark(shifted_mark(mark, at), clock),
             Line::Application(module, action) => {
-                let module = Body::Mark(Mark::Module(shifted(&module, at)), None);
-                self.push(module, at);
-                Body::Mark(Mark::Action(shifted(&action, at)), None)
+                let mark = |attribute, range| Body::Mark(Mark::Attribute(attribute, shifted(range, at)), None);
+                self.push(mark(Attribute::Module, &module), at);
+                mark(Attribute::Action, &action)
             }
             Line::Wait | Line::Header(_) | Line::Binds(_) | Line::Quiet | Line::Unread(_) => return,
         };
@@ -475,16 +475,8 @@ fn shifted(range: &Range<usize>, by: usize) -> Range<usize> {
 
 fn shifted_mark(mark: Mark, by: usize) -> Mark {
     match mark {
-        Mark::Session(range) => Mark::Session(shifted(&range, by)),
-        Mark::Client(range) => Mark::Client(shifted(&range, by)),
-        Mark::Service(range) => Mark::Service(shifted(&range, by)),
-        Mark::Module(range) => Mark::Module(shifted(&range, by)),
-        Mark::Action(range) => Mark::Action(shifted(&range, by)),
-        Mark::Driver(range) => Mark::Driver(shifted(&range, by)),
-        Mark::Container(range) => Mark::Container(shifted(&range, by)),
-        Mark::Continued(range) => Mark::Continued(shifted(&range, by)),
-        Mark::Version(range) => Mark::Version(shifted(&range, by)),
-        Mark::Process(_) | Mark::SizeLimit | Mark::Recreated | Mark::Clock => mark,
+        Mark::Attribute(attribute, range) => Mark::Attribute(attribute, shifted(&range, by)),
+        other => other,
     }
 }
 

@@ -27,16 +27,17 @@ const SHORTER_MAX: u64 = 4;
 const LONGER_MAX: u64 = 2;
 
 /// What follows the header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum TextKind {
     /// A text that a line of its own ends.
+    #[default]
     Statement,
     /// A text that ends by its length alone.
     ParseError,
 }
 
 /// A header of either kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) kind: TextKind,
     pub(crate) cursor: u64,
@@ -120,18 +121,7 @@ pub(crate) fn quick_text(bytes: &[u8], length: u64) -> Option<(usize, usize)> {
 }
 
 fn header_after(mut fields: Fields<'_>, kind: TextKind) -> Answer<Header> {
-    let mut header = Header {
-        kind,
-        cursor: fields.checked()?,
-        length: 0,
-        depth: 0,
-        user: 0,
-        command: 0,
-        time: None,
-        hash: 0,
-        sql_id: 0..0,
-        error: 0,
-    };
+    let mut header = Header { kind, cursor: fields.checked()?, ..Header::default() };
     if kind == TextKind::ParseError {
         fields.eat(b":").ok_or(Fault::Malformed)?;
     }

@@ -5,7 +5,7 @@
 //! with the wall clock of its stamps, and the profile says it with its evidence.
 
 use crate::event::{Evidence, TimeScale, Unit};
-use crate::source::oracle::record::{Batch, Body, CallKind, Mark};
+use crate::source::oracle::record::{Attribute, Batch, Body, CallKind, Mark};
 
 /// Looks at some of a file's records, such as the first and the last megabytes, to find its unit.
 #[derive(Debug, Default)]
@@ -30,20 +30,15 @@ const SLOPE_SECONDS: f64 = 3.0;
 const ZONE_SECONDS: f64 = 14.0 * 3600.0;
 
 impl TimeScaleProbe {
-    /// Nothing seen yet.
-    pub fn new() -> TimeScaleProbe {
-        TimeScaleProbe::default()
-    }
-
     /// Looks at the records of a batch. Batches come in the file's order; parts may be left out in between.
     pub fn batch(&mut self, batch: &Batch) {
         self.stamp = None;
         for record in &batch.records {
             match &record.body {
                 Body::Mark(mark, clock) => self.mark(mark, *clock, &batch.bytes),
-                Body::Call(call) if call.kind != CallKind::Rpc => self.pair(call.end, TimeScaleProbe::calls_mut),
+                Body::Call(call) if call.kind != CallKind::Rpc => self.pair(call.end, |probe| &mut probe.calls),
                 Body::Wait(wait) => {
-                    self.pair(wait.end, TimeScaleProbe::waits_mut);
+                    self.pair(wait.end, |probe| &mut probe.waits);
                     let name = batch.events.get(usize::from(wait.event));
                     if name.is_some_and(|name| name.event == "PL/SQL lock timer" && is_duration(&name.parameters)) {
                         self.sleep(wait.parameters[0], wait.elapsed);
@@ -81,19 +76,11 @@ impl TimeScaleProbe {
 
     fn mark(&mut self, mark: &Mark, clock: Option<i64>, bytes: &[u8]) {
         self.stamp = clock.or(self.stamp);
-        if let Mark::Version(span) = mark {
+        if let Mark::Attribute(Attribute::Version, span) = mark {
             let text = bytes.get(span.clone()).unwrap_or_default();
             let major = text.split(|byte| *byte == b'.').next().unwrap_or_default();
             self.is_old = matches!(major, b"7" | b"8");
         }
-    }
-
-    fn calls_mut(&mut self) -> &mut Vec<(i64, i64)> {
-        &mut self.calls
-    }
-
-    fn waits_mut(&mut self) -> &mut Vec<(i64, i64)> {
-        &mut self.waits
     }
 
     fn pair(&mut self, end: Option<i64>, list: fn(&mut TimeScaleProbe) -> &mut Vec<(i64, i64)>) {
@@ -128,7 +115,7 @@ fn epoch(pairs: &[(i64, i64)]) -> Option<(Unit, Evidence)> {
         let difference_s = (stamp as f64 - clock as f64 * unit.micros()) / 1e6;
         let quarters = difference_s / 900.0;
         let is_zone = difference_s.abs() <= ZONE_SECONDS && (quarters - quarters.round()).abs() * 900.0 <= 30.0;
-        is_zone.then_some((unit, Evidence::Epoch { difference_s }))
+        is_zone.then_some((unit, Evidence::Epoch))
     })
 }
 

@@ -29,15 +29,6 @@ struct TraceFiles {
     accounting: Accounting,
 }
 
-/// What is found of a file before its first batch.
-#[derive(Default)]
-struct Head {
-    /// The first bytes.
-    bytes: Option<Vec<u8>>,
-    /// The unit of time, where it is known.
-    scale: Option<TimeScale>,
-}
-
 impl Source for TraceFiles {
     /// The segments of one trace are read in the order of their times, whatever their names.
     fn in_order(&self, inputs: Vec<Input>) -> Vec<Input> {
@@ -58,20 +49,19 @@ impl Source for TraceFiles {
 
     fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<SourceFile, Problem> {
         let given = input.given.clone();
-        let mut file = SourceFile { name: given.name(), ..SourceFile::default() };
-        let mut head = self.head(&given)?;
-        let mut is_begun = false;
+        let mut file = SourceFile { name: given.name(), head_hash: input.head_hash, ..SourceFile::default() };
+        let scale = self.scale(&given)?;
+        let (mut is_begun, mut head) = (false, Vec::new());
         let outcome = read_while(input.open()?, self.settings.reading, &mut |batch: &Batch| {
             if !is_begun {
-                head.bytes.get_or_insert_with(|| first_bytes(batch));
-                file.scale = head.scale.unwrap_or_else(|| found(batch));
+                head.extend_from_slice(&batch.bytes[..batch.bytes.len().min(foreign::HEAD_BYTES)]);
+                file.scale = scale.unwrap_or_else(|| found([batch]));
                 self.accounting.begin_file(file.scale);
                 reading.begin_file(&file.name);
                 is_begun = true;
             }
             self.batch(&mut file, batch, reading)
         });
-        file.head_hash = head.bytes.as_deref().map(foreign::hash_of_head);
         if is_begun {
             file.version = self.accounting.version().map(str::to_owned);
             self.accounting.end_file(&mut reading.listeners);
@@ -83,7 +73,7 @@ impl Source for TraceFiles {
                 let what = if is_out_of_range {
                     "it has lines of calls and waits, and each has a number beyond 64 bits: the file is damaged"
                 } else {
-                    foreign::describe(&head.bytes.unwrap_or_default())
+                    foreign::describe(&head)
                 };
                 Err(Problem::NotATrace { name: given.name(), what })
             }
@@ -101,21 +91,17 @@ impl Source for TraceFiles {
 }
 
 impl TraceFiles {
-    /// Looks at both ends of a plain file. Anything else can be read once only: there the first batch has to do.
-    fn head(&self, given: &Given) -> Result<Head, Problem> {
-        let mut head = Head { scale: self.settings.unit.map(TimeScale::given), ..Head::default() };
-        if let Given::File(path) = given
-            && path.is_file()
-        {
-            let ends = probe(path)?;
-            let mut clocks = TimeScaleProbe::new();
-            clocks.batch(&ends.head);
-            ends.tail.iter().for_each(|tail| clocks.batch(tail));
-            head.scale = head.scale.or_else(|| Some(clocks.decide()));
-            // Less than a probe is enough to describe a file that is no trace, and it is held until the end.
-            head.bytes = Some(first_bytes(&ends.head));
+    /// The unit of time, where it is given or where both ends of the file can be looked at. Anything but a plain file
+    /// can be read once only: there the first batch has to do.
+    fn scale(&self, given: &Given) -> Result<Option<TimeScale>, Problem> {
+        match (self.settings.unit, given) {
+            (Some(unit), _) => Ok(Some(TimeScale::given(unit))),
+            (None, Given::File(path)) if path.is_file() => {
+                let ends = probe(path)?;
+                Ok(Some(found([&ends.head].into_iter().chain(&ends.tail))))
+            }
+            (None, _) => Ok(None),
         }
-        Ok(head)
     }
 
     fn batch(&mut self, file: &mut SourceFile, batch: &Batch, reading: &mut Reading<'_, '_>) -> ControlFlow<()> {
@@ -127,13 +113,9 @@ impl TraceFiles {
     }
 }
 
-fn first_bytes(batch: &Batch) -> Vec<u8> {
-    batch.bytes[..batch.bytes.len().min(foreign::HEAD_BYTES)].to_vec()
-}
-
-/// The unit that the beginning of a file speaks for.
-fn found(batch: &Batch) -> TimeScale {
-    let mut probe = TimeScaleProbe::new();
-    probe.batch(batch);
+/// The unit that parts of a file speak for.
+fn found<'b>(parts: impl IntoIterator<Item = &'b Batch>) -> TimeScale {
+    let mut probe = TimeScaleProbe::default();
+    parts.into_iter().for_each(|part| probe.batch(part));
     probe.decide()
 }

@@ -156,14 +156,7 @@ impl EventDictionary {
         Some(parts.and_then(|parts| {
             let number = self.number_of(&parts);
             let event = self.index_of(number, &mut batch.events).ok_or(Fault::OutOfRange)?;
-            Ok(WaitRecord {
-                event,
-                cursor: parts.cursor,
-                elapsed: parts.elapsed,
-                parameters: parts.parameters,
-                object: parts.object,
-                end: parts.end,
-            })
+            Ok(WaitRecord { event, ..parts.wait })
         }))
     }
 
@@ -220,14 +213,11 @@ impl Spelling {
 /// What a wait line says.
 #[derive(Debug, Default, PartialEq)]
 struct Parts<'a> {
-    cursor: u64,
+    /// Without the index of its event.
+    wait: WaitRecord,
     event: &'a [u8],
-    elapsed: i64,
     names: [&'a [u8]; 3],
     name_count: usize,
-    parameters: [i64; 3],
-    object: Option<i64>,
-    end: Option<i64>,
 }
 
 /// Whether the line is a wait from its first byte to its last.
@@ -250,7 +240,8 @@ fn parts_after(mut fields: Fields<'_>) -> Answer<Parts<'_>> {
     let event = &fields.rest()[..length];
     fields.at += length + NAME_END.len();
     fields.skip_blanks();
-    let mut parts = Parts { cursor, event, elapsed: fields.checked_signed()?, ..Parts::default() };
+    let mut wait = WaitRecord { cursor, elapsed: fields.checked_signed()?, ..WaitRecord::default() };
+    let (mut names, mut name_count) = ([&[][..]; 3], 0);
     while !fields.is_at_end() {
         if fields.peek() != Some(b' ') {
             return Err(Fault::Malformed);
@@ -261,20 +252,20 @@ fn parts_after(mut fields: Fields<'_>) -> Answer<Parts<'_>> {
         }
         let (name, value) = parameter(&mut fields)?;
         match name {
-            b"obj#" if parts.object.is_none() => parts.object = Some(value),
-            b"tim" if parts.end.is_none() => parts.end = Some(value),
-            _ if parts.name_count < 3 && parts.object.is_none() && parts.end.is_none() => {
-                parts.names[parts.name_count] = name;
-                parts.parameters[parts.name_count] = value;
-                parts.name_count += 1;
+            b"obj#" if wait.object.is_none() => wait.object = Some(value),
+            b"tim" if wait.end.is_none() => wait.end = Some(value),
+            _ if name_count < 3 && wait.object.is_none() && wait.end.is_none() => {
+                names[name_count] = name;
+                wait.parameters[name_count] = value;
+                name_count += 1;
             }
             _ => return Err(Fault::Malformed),
         }
     }
-    if parts.end.is_none() && !may_lack_time(parts.name_count, parts.object) {
+    if wait.end.is_none() && !may_lack_time(name_count, wait.object) {
         return Err(Fault::Malformed);
     }
-    Ok(parts)
+    Ok(Parts { wait, event, names, name_count })
 }
 
 /// Whether a wait without its time may be whole: releases before 10g write three parameters and no more, and a
@@ -311,15 +302,15 @@ mod tests {
     #[test]
     fn names_of_events_and_parameters_are_free_text() {
         let wait = read("WAIT #7: nam='it's a: b*c/d&e' ela= -5 usn<<16 | slot=1 a = b=-2 0=3 obj#=-1 tim=99");
-        assert_eq!((wait.event, wait.elapsed), (&b"it's a: b*c/d&e"[..], -5));
+        assert_eq!((wait.event, wait.wait.elapsed), (&b"it's a: b*c/d&e"[..], -5));
         assert_eq!(wait.names, [&b"usn<<16 | slot"[..], b"a = b", b"0"]);
-        assert_eq!((wait.parameters, wait.object, wait.end), ([1, -2, 3], Some(-1), Some(99)));
+        assert_eq!((wait.wait.parameters, wait.wait.object, wait.wait.end), ([1, -2, 3], Some(-1), Some(99)));
     }
 
     #[test]
     fn a_wait_of_9i_has_neither_object_nor_time() {
         let wait = read("WAIT #1: nam='db file sequential read' ela=4 p1=1 p2=123 p3=1");
-        assert_eq!((wait.name_count, wait.object, wait.end), (3, None, None));
+        assert_eq!((wait.name_count, wait.wait.object, wait.wait.end), (3, None, None));
         assert_eq!(read("WAIT #1: nam='SQL****' ela= 4").name_count, 0);
     }
 

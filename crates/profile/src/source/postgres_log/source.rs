@@ -560,7 +560,7 @@ mod tests {
             self.calls.push(call.clone());
         }
         fn wait(&mut self, _: &Context, wait: &Wait) {
-            self.waits.push(wait.clone());
+            self.waits.push(*wait);
         }
         fn root(&mut self, _: &Context, root: &Root) {
             self.roots.push(*root);

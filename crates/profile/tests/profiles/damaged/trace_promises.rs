@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use profile::event::{TimeScale, Unit};
 use profile::input::bytes::Bytes;
-use profile::observe::collector::Collector;
+use profile::observe::collector::{Collector, THINK_TIME};
 use profile::source::oracle::account::Accounting;
 use profile::source::oracle::read::{ReadOptions, read};
 use profile::source::oracle::record::Batch;
@@ -68,7 +68,7 @@ fn story_of_chunks(bytes: &[u8], chunk_bytes: usize) -> Story {
 }
 
 fn account(batch: &Batch, unit: Unit) -> Profile {
-    let mut collector = Collector::default();
+    let mut collector = Collector::new(THINK_TIME);
     let mut accounting = Accounting::new();
     accounting.begin_file(TimeScale::given(unit));
     accounting.batch(batch, &mut collector);

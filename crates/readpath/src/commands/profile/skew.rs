@@ -48,7 +48,7 @@ impl SkewArguments {
         let by = match &self.by {
             Some(by) => by.0.clone(),
             None if self.conditions.is_empty() => return None,
-            None => vec![Dimension::Event],
+            None => vec![Dimension::event()],
         };
         let filter = Filter::all(self.conditions.iter().map(|condition| condition.filter.clone()));
         Some(Skew::new(by, filter, think_time))

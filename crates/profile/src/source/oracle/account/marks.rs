@@ -3,23 +3,23 @@
 use crate::event::{
     Failure, Observer, PlanLine, PlanLineFigures, ProblemKind, Scope, StatementIndex, StatementKind, Ticks, Transaction,
 };
-use crate::source::oracle::account::state::{Accounting, Attribute, CURSORS, Change, SESSIONS};
+use crate::source::oracle::account::state::{Accounting, CURSORS, Change, SESSIONS};
 use crate::source::oracle::budget::point;
-use crate::source::oracle::record::{Batch, Body, DeclarationRecord, Mark, PlanFigures, PlanLineRecord};
+use crate::source::oracle::record::{Attribute, Batch, Body, DeclarationRecord, Mark, PlanFigures, PlanLineRecord};
 use crate::source::oracle::registry::{show, shown};
 
 /// Most marks that are kept until the next line of another kind; a file of nothing but marks has no use for more.
 const MARKS: usize = 256;
 
-impl Attribute {
-    fn of(self, scope: &mut Scope) -> &mut String {
-        match self {
-            Attribute::Module => &mut scope.module,
-            Attribute::Action => &mut scope.action,
-            Attribute::Service => &mut scope.service,
-            Attribute::Client => &mut scope.client,
-            Attribute::Container => &mut scope.container,
-        }
+/// The part of a scope that an attribute gives; `None` for those that are none.
+fn part(attribute: Attribute, scope: &mut Scope) -> Option<&mut String> {
+    match attribute {
+        Attribute::Module => Some(&mut scope.module),
+        Attribute::Action => Some(&mut scope.action),
+        Attribute::Service => Some(&mut scope.service),
+        Attribute::Client => Some(&mut scope.client),
+        Attribute::Container => Some(&mut scope.container),
+        Attribute::Session | Attribute::Driver | Attribute::Continued | Attribute::Version => None,
     }
 }
 
@@ -30,32 +30,32 @@ impl Accounting {
             let (first, last) = self.clocks.unwrap_or((clock, clock));
             self.clocks = Some((first.min(clock), last.max(clock)));
         }
-        let text = |span: &std::ops::Range<usize>| shown(bytes.get(span.clone()).unwrap_or_default());
         let change = match mark {
-            Mark::Session(span) => Change::Session(text(span)),
-            Mark::Process(number) => Change::Process(*number),
-            Mark::Module(span) => Change::Attribute(Attribute::Module, text(span)),
-            Mark::Action(span) => Change::Attribute(Attribute::Action, text(span)),
-            Mark::Service(span) => Change::Attribute(Attribute::Service, text(span)),
-            Mark::Client(span) => Change::Attribute(Attribute::Client, text(span)),
-            Mark::Container(span) => Change::Attribute(Attribute::Container, text(span)),
-            Mark::Continued(span) => {
-                // Old releases print the mark with no name in every file.
-                if !bytes.get(span.clone()).unwrap_or_default().trim_ascii().is_empty() {
-                    match self.continuation.is_begun {
-                        false => self.continuation.came_from = true,
-                        true => self.continuation.goes_on = true,
+            Mark::Attribute(attribute, span) => {
+                let value = bytes.get(span.clone()).unwrap_or_default();
+                match attribute {
+                    Attribute::Continued => {
+                        // Old releases print the mark with no name in every file.
+                        if !value.trim_ascii().is_empty() {
+                            match self.continuation.is_begun {
+                                false => self.continuation.came_from = true,
+                                true => self.continuation.goes_on = true,
+                            }
+                        }
+                        return;
                     }
+                    Attribute::Version => {
+                        self.version.get_or_insert_with(|| shown(value));
+                        return;
+                    }
+                    Attribute::Driver => return,
+                    other => Change::Attribute(*other, shown(value)),
                 }
-                return;
             }
+            Mark::Process(number) => Change::Process(*number),
             Mark::SizeLimit => return self.problem(ProblemKind::SizeLimit, 1, offset),
             Mark::Recreated => return self.problem(ProblemKind::Recreated, 1, offset),
-            Mark::Version(span) => {
-                self.version.get_or_insert_with(|| text(span));
-                return;
-            }
-            Mark::Driver(_) | Mark::Clock => return,
+            Mark::Clock => return,
         };
         if self.changes.len() >= MARKS {
             self.changes.remove(0);
@@ -68,8 +68,8 @@ impl Accounting {
     #[cold]
     pub(super) fn settle_changes(&mut self) {
         let changes = std::mem::take(&mut self.changes);
-        let first = changes.iter().position(|change| matches!(change, Change::Session(_))).unwrap_or(0);
-        let (before, after) = changes.split_at(first);
+        let is_session = |change: &Change| matches!(change, Change::Attribute(Attribute::Session, _));
+        let (before, after) = changes.split_at(changes.iter().position(is_session).unwrap_or(0));
         let is_attribute = |change: &&Change| matches!(change, Change::Attribute(..));
         before.iter().filter(|change| !is_attribute(change)).for_each(|change| self.apply(change));
         if let Some(session) = after.first() {
@@ -85,7 +85,7 @@ impl Accounting {
 
     fn apply(&mut self, change: &Change) {
         match change {
-            Change::Session(key) => {
+            Change::Attribute(Attribute::Session, key) => {
                 let place = self.enter(key);
                 self.current = Some(place);
                 if let Some(process) = self.process.filter(|_| self.by_process.len() < SESSIONS) {
@@ -109,7 +109,9 @@ impl Accounting {
                 if is_container && is_number(text) && !is_number(&session.scope.container) {
                     return;
                 }
-                attribute.of(&mut session.scope).clone_from(text);
+                if let Some(part) = part(*attribute, &mut session.scope) {
+                    part.clone_from(text);
+                }
                 session.scope_index = self.registry.scope(&mut self.context, &session.scope);
             }
         }

@@ -10,18 +10,16 @@ mod marks;
 mod settle;
 mod state;
 
-use std::collections::{BTreeMap, HashMap};
-
 use crate::event::{
-    Accounted, Call, Context, Cost, Observer, Problem, ProblemKind, Root, Session, SessionIndex, StatementIndex,
-    StatementKind, Ticks, TimeScale,
+    Accounted, Call, Cost, Observer, Problem, ProblemKind, Root, Session, SessionIndex, StatementIndex, StatementKind,
+    Ticks, TimeScale, Wait,
 };
 use crate::source::oracle::account::settle::{Within, root_of};
-use crate::source::oracle::account::state::{BatchEvent, CURSORS, Continuation, SESSIONS};
-use crate::source::oracle::budget::{Budget, point};
+use crate::source::oracle::account::state::{BatchEvent, CURSORS, SESSIONS};
+use crate::source::oracle::budget::point;
 use crate::source::oracle::cursor::PendingWait;
 use crate::source::oracle::record::{Batch, Body, CallKind, CallRecord, Unread, WaitRecord};
-use crate::source::oracle::registry::{Registry, name_of};
+use crate::source::oracle::registry::Registry;
 use crate::source::oracle::session::SessionState;
 
 /// Most waits that may be pending until the next call of their cursor; then all are placed by their event's name.
@@ -52,50 +50,12 @@ struct CallFigures {
     rows: u64,
 }
 
-impl Default for Accounting {
-    fn default() -> Accounting {
-        Accounting::new()
-    }
-}
-
 impl Accounting {
     /// Nothing read yet.
     pub fn new() -> Accounting {
-        let mut context = Context::default();
-        let registry = Registry::new(&mut context);
-        Accounting {
-            context,
-            registry,
-            budget: Budget::new(),
-            scale: TimeScale::default(),
-            problems: BTreeMap::new(),
-            unread: Vec::new(),
-            holes: BTreeMap::new(),
-            clocks: None,
-            files: 0,
-            version: None,
-            timed_records: 0,
-            sessions: Vec::new(),
-            by_key: HashMap::default(),
-            by_process: HashMap::default(),
-            process: None,
-            current: None,
-            previous: None,
-            known: HashMap::default(),
-            changes: Vec::new(),
-            continuation: Continuation::default(),
-            calls: 0,
-            cursors: 0,
-            pending_waits: 0,
-            batch_events: Vec::new(),
-            batch_names: Vec::new(),
-            operation: String::new(),
-        }
-    }
-
-    /// What the indexes mean that were handed out so far.
-    pub fn context(&self) -> &Context {
-        &self.context
+        let mut accounting = Accounting::default();
+        accounting.registry = Registry::new(&mut accounting.context);
+        accounting
     }
 
     /// The release that wrote the current file, as its first mark of that kind says.
@@ -283,11 +243,9 @@ impl Accounting {
             statement,
             scope: session.scope_index,
             kind: record.kind,
-            name: match record.kind {
-                CallKind::Lob => {
-                    self.batch_names.get(usize::from(record.name)).copied().unwrap_or(name_of(record.kind))
-                }
-                kind => name_of(kind),
+            name: match self.batch_names.get(usize::from(record.name)) {
+                Some(name) if record.kind == CallKind::Lob => *name,
+                _ => record.kind as u16,
             },
             depth: record.depth,
             end: figures.end,
@@ -427,17 +385,19 @@ impl Accounting {
             None => self.registry.pseudo(&mut self.context, StatementKind::NoCursor),
         };
         let session = &mut self.sessions[place];
-        let pending = PendingWait {
-            event: event.index,
+        let wait = Wait {
+            session: session.index,
             statement,
             scope: session.scope_index,
+            event: event.index,
             elapsed,
             end,
             parameters: record.parameters,
             object: record.object,
             offset,
-            is_between_by_name: event.is_between_by_name,
+            ..Wait::default()
         };
+        let pending = PendingWait { wait, is_between_by_name: event.is_between_by_name };
         match cursor {
             Some(cursor) => session.cursors.push(cursor, pending),
             None => session.loose.push(pending),

@@ -1,7 +1,7 @@
 //! Settling what waits: waits by the next call of their cursor, calls by their parent, both at the end.
 
 use crate::event::{
-    CallKind, Context, Observer, Placement, ProblemKind, Root, Segment, SessionIndex, StatementIndex, Ticks, Wait,
+    CallKind, Context, Observer, Placement, ProblemKind, Root, Segment, SessionIndex, StatementIndex, Ticks,
 };
 use crate::source::oracle::account::state::Accounting;
 use crate::source::oracle::cursor::PendingWait;
@@ -25,7 +25,7 @@ pub(super) struct Within {
 
 impl Within {
     /// Whether a wait lies within the call's time.
-    fn holds(&self, wait: &PendingWait) -> bool {
+    fn holds(&self, PendingWait { wait, .. }: &PendingWait) -> bool {
         let (Some((start, end)), Some(wait_end)) = (self.span, wait.end) else {
             return false;
         };
@@ -44,22 +44,21 @@ impl Accounting {
     ) -> Ticks {
         let Accounting { context, sessions, pending_waits, .. } = self;
         let session = &mut sessions[place];
-        let index = session.index;
         let is_lob = within.kind == CallKind::Lob;
         let mut inside = Ticks::ZERO;
         *pending_waits -= session.loose.len();
         for wait in session.loose.drain(..) {
             // Of the calls without a cursor only operations on large objects wait inside.
             let call = (is_lob && within.holds(&wait)).then_some(within);
-            inside += hand_on(context, index, &wait, call, observer);
+            inside += hand_on(context, &wait, call, observer);
         }
         if let Some(place) = cursor {
             let cursor = &mut session.cursors.all[place];
             inside += std::mem::take(&mut cursor.placed);
             *pending_waits -= cursor.pending.len();
             for wait in cursor.pending.drain(..) {
-                let is_inside = if wait.end.is_some() { within.holds(&wait) } else { !wait.is_between_by_name };
-                inside += hand_on(context, index, &wait, is_inside.then_some(within), observer);
+                let is_inside = if wait.wait.end.is_some() { within.holds(&wait) } else { !wait.is_between_by_name };
+                inside += hand_on(context, &wait, is_inside.then_some(within), observer);
             }
             session.cursors.give_back(place);
         } else if is_lob && let Some(cursor) = session.cursors.last() {
@@ -68,7 +67,7 @@ impl Accounting {
             cursor.pending.retain(|wait| {
                 let is_inside = within.holds(wait);
                 if is_inside {
-                    inside += hand_on(context, index, wait, Some(within), observer);
+                    inside += hand_on(context, wait, Some(within), observer);
                 }
                 !is_inside
             });
@@ -84,22 +83,22 @@ impl Accounting {
         let mut placed = 0;
         *pending_waits -= session.loose.len();
         for wait in session.loose.drain(..) {
-            hand_on(context, session.index, &wait, None, observer);
+            hand_on(context, &wait, None, observer);
         }
         for cursor in &mut session.cursors.all {
             placed += cursor.pending.len();
             *pending_waits -= cursor.pending.len();
             for wait in std::mem::take(&mut cursor.pending) {
-                let statement = context.statements.get(wait.statement.0 as usize);
+                let statement = context.statement(wait.wait.statement);
                 let is_query = statement.is_some_and(|statement| statement.command == SELECT);
                 let within = Within {
                     kind: if is_query { CallKind::Fetch } else { CallKind::Exec },
                     depth: statement.map_or(0, |statement| statement.depth),
-                    statement: wait.statement,
+                    statement: wait.wait.statement,
                     span: None,
                 };
                 let call = (!wait.is_between_by_name).then_some(&within);
-                cursor.placed += hand_on(context, session.index, &wait, call, observer);
+                cursor.placed += hand_on(context, &wait, call, observer);
             }
         }
         if placed > 0 {
@@ -114,12 +113,12 @@ impl Accounting {
         let index = session.index;
         *pending_waits -= session.loose.len();
         for wait in session.loose.drain(..) {
-            hand_on(context, index, &wait, None, observer);
+            hand_on(context, &wait, None, observer);
         }
         for cursor in &mut session.cursors.all {
             *pending_waits -= cursor.pending.len();
             for wait in cursor.pending.drain(..) {
-                hand_on(context, index, &wait, None, observer);
+                hand_on(context, &wait, None, observer);
             }
         }
         for waiting in session.recursion.drain() {
@@ -157,27 +156,14 @@ pub(super) fn root_of(session: SessionIndex, waiting: &Waiting) -> Root {
 /// Hands a wait on: inside this call, or between calls. Its time if it lies inside.
 fn hand_on<O: Observer + ?Sized>(
     context: &Context,
-    session: SessionIndex,
-    wait: &PendingWait,
+    pending: &PendingWait,
     call: Option<&Within>,
     observer: &mut O,
 ) -> Ticks {
-    observer.wait(
-        context,
-        &Wait {
-            session,
-            statement: call.map_or(wait.statement, |call| call.statement),
-            scope: wait.scope,
-            event: wait.event,
-            elapsed: wait.elapsed,
-            elapsed_error: Ticks::ZERO,
-            end: wait.end,
-            placement: call.map_or(Placement::Between, |call| Placement::Inside(call.kind)),
-            depth: call.map_or(0, |call| call.depth),
-            parameters: wait.parameters,
-            object: wait.object,
-            offset: wait.offset,
-        },
-    );
+    let mut wait = pending.wait;
+    if let Some(call) = call {
+        (wait.statement, wait.placement, wait.depth) = (call.statement, Placement::Inside(call.kind), call.depth);
+    }
+    observer.wait(context, &wait);
     call.map_or(Ticks::ZERO, |_| wait.elapsed)
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::event::{Context, EventIndex, Problem, ProblemKind, SessionIndex, Ticks, TimeScale, Unread};
 use crate::source::oracle::budget::Budget;
+use crate::source::oracle::record::Attribute;
 use crate::source::oracle::registry::Registry;
 use crate::source::oracle::session::SessionState;
 
@@ -15,19 +16,8 @@ pub(super) const SESSIONS: usize = 1 << 14;
 /// What a mark changes.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
-    Session(String),
     Process(u64),
     Attribute(Attribute, String),
-}
-
-/// An attribute of a session.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Attribute {
-    Module,
-    Action,
-    Service,
-    Client,
-    Container,
 }
 
 /// A batch's event, in the terms of the whole.
@@ -38,7 +28,7 @@ pub(super) struct BatchEvent {
 }
 
 /// The accounting of one or more files, one after the other.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Accounting {
     pub(super) context: Context,
     pub(super) registry: Registry,

@@ -22,9 +22,7 @@ fn kinds(batch: &Batch) -> Vec<String> {
         }
         Body::PlanLine(index) => format!("PlanLine {}", batch.text(&batch.plan_line(*index).unwrap().operation)),
         Body::Mark(mark, _) => match mark {
-            Mark::Session(range) => format!("Session {}", batch.text(range)),
-            Mark::Module(range) => format!("Module {}", batch.text(range)),
-            Mark::Version(range) => format!("Version {}", batch.text(range)),
+            Mark::Attribute(attribute, range) => format!("{attribute:?} {}", batch.text(range)),
             other => format!("{other:?}"),
         },
         Body::TransactionEnd { .. } => "TransactionEnd".into(),

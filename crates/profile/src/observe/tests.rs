@@ -1,5 +1,6 @@
 //! Calls and waits made by hand, for tests of observers.
 
+use crate::event::block_wait::BlockWait;
 use crate::event::{
     Call, CallKind, Context, Cost, Event, EventIndex, Placement, ScopeIndex, SessionIndex, Statement, StatementIndex,
     Ticks, Wait,
@@ -7,9 +8,9 @@ use crate::event::{
 
 /// A context with these events and the names of their parameters, one session, one statement and one scope.
 pub(crate) fn context(events: &[(&str, &[&str])]) -> Context {
-    let event = |(name, parameters): &(&str, &[&str])| Event {
-        name: (*name).into(),
-        parameters: parameters.iter().map(|name| (*name).into()).collect(),
+    let event = |(name, parameters): &(&str, &[&str])| {
+        let parameters: Vec<String> = parameters.iter().map(|name| (*name).into()).collect();
+        Event::new(name, &parameters)
     };
     Context {
         sessions: vec![Default::default()],
@@ -63,5 +64,12 @@ pub(crate) fn fetch(statement: u32, cpu_micros: i64, gets: i64, rows: u64) -> Ca
         plan_hash: 0,
         waits: Ticks::ZERO,
         offset: 0,
+    }
+}
+
+/// Hands what a wait says of blocks on.
+pub(crate) fn hear(context: &Context, wait: &Wait, mut add: impl FnMut(&BlockWait, Ticks)) {
+    if let Some(block_wait) = BlockWait::of(context, wait) {
+        add(&block_wait, wait.elapsed);
     }
 }
