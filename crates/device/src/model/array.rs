@@ -8,7 +8,7 @@ use measure::Nanos;
 use measure::random::SplitMix64;
 use serde::{Deserialize, Serialize};
 
-use super::bound::{Bound, Bounds};
+use super::bound::{Bounds, BrokenBounds};
 use super::event_queue::{EventQueue, Server};
 use super::hard_disk::{HardDisk, HardDiskParameters};
 use super::timing::{Request, Timing, micros, transfer};
@@ -63,8 +63,8 @@ impl ArrayParameters {
         self.disk.capacity.saturating_mul(u64::from(self.disks))
     }
 
-    /// Says which field breaks which bound, if one does.
-    pub fn check(&self) -> Result<(), Bound> {
+    /// Says which fields break which bounds.
+    pub fn check(&self) -> Result<(), BrokenBounds> {
         let mut bounds = Bounds::default();
         bounds.within("round_trip_us", self.round_trip_us, 0.0, 1e7);
         bounds.within("link_mb_s", self.link_mb_s, 0.001, 1e6);
@@ -72,8 +72,8 @@ impl ArrayParameters {
         bounds.within("cache_hit_rate", self.cache_hit_rate, 0.0, 1.0);
         bounds.within("stripe_bytes", self.stripe_bytes as f64, 512.0, 1e9);
         bounds.within("disks", f64::from(self.disks), 1.0, 1024.0);
-        bounds.finish()?;
-        self.disk.check().map_err(|bound| Bound { field: format!("disk.{}", bound.field), ..bound })
+        bounds.of_part("disk", self.disk.check());
+        bounds.finish()
     }
 }
 

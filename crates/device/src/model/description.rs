@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::array::ArrayParameters;
 use super::error::ModelError;
+use super::fixed_latency::FixedParameters;
 use super::hard_disk::HardDiskParameters;
 use super::kind::{Model, ModelKind};
 use super::ssd::SsdParameters;
@@ -35,16 +37,38 @@ pub(super) fn read(path: &Path) -> Result<Model, ModelError> {
     let kind = text_of("kind")?.ok_or_else(|| refuse(format!("it gives no kind; known: {}", KINDS.join(", "))))?;
     // One kind after the other, and not serde's own tag: that one forgets which field was wrong.
     let described = match kind.as_str() {
-        "fixed-latency" if table.is_empty() => Ok(ModelKind::FixedLatency),
-        "fixed-latency" => return Err(refuse("a device of fixed latency has no parameters: it takes 100 us".into())),
-        "hard-disk" => HardDiskParameters::deserialize(table).map(ModelKind::HardDisk),
-        "ssd" => SsdParameters::deserialize(table).map(ModelKind::Ssd),
-        "network-array" => ArrayParameters::deserialize(table).map(ModelKind::NetworkArray),
-        _ => return Err(refuse(format!("there is no kind '{kind}'; known: {}", KINDS.join(", ")))),
+        "fixed-latency" => fields(table, &FixedParameters::all_given()).map(ModelKind::FixedLatency),
+        "hard-disk" => fields(table, &HardDiskParameters::deskstar_7k250()).map(ModelKind::HardDisk),
+        "ssd" => fields(table, &SsdParameters::sata_2011()).map(ModelKind::Ssd),
+        "network-array" => fields(table, &ArrayParameters::fibre_channel()).map(ModelKind::NetworkArray),
+        _ => Err(format!("there is no kind '{kind}'; known: {}", KINDS.join(", "))),
     }
-    .map_err(unreadable)?;
-    described.check().map_err(|bound| refuse(bound.to_string()))?;
+    .map_err(refuse)?;
+    described.check().map_err(|broken| refuse(broken.to_string()))?;
     let from_path = || path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let name = name.unwrap_or_else(from_path);
     Ok(Model { name, kind: described, origins: &[] })
+}
+
+/// The parameters that a table gives. Otherwise every field that is wrong, found by putting one after the other into
+/// the table of `sound` parameters.
+fn fields<T: DeserializeOwned + Serialize>(given: toml::Table, sound: &T) -> Result<T, String> {
+    let unreadable = |error: toml::de::Error| error.message().to_string();
+    let parsed = given.clone().try_into::<T>();
+    let Err(first) = parsed else { return parsed.map_err(unreadable) };
+    let sound = toml::Table::try_from(sound).map_err(|error| error.to_string())?;
+    let refusal = |table: toml::Table| table.try_into::<T>().err().map(unreadable);
+    let wrong = given.iter().filter_map(|(field, value)| {
+        let mut table = sound.clone();
+        let is_known = table.insert(field.clone(), value.clone()).is_some();
+        let reason = refusal(table)?;
+        Some(if is_known { format!("{field}: {reason}") } else { format!("there is no field {field}") })
+    });
+    let missing = sound.keys().filter(|field| !given.contains_key(*field)).filter_map(|field| {
+        let mut table = sound.clone();
+        table.remove(field);
+        refusal(table).map(|_| format!("{field} is missing"))
+    });
+    let all: Vec<String> = wrong.chain(missing).collect();
+    Err(if all.is_empty() { unreadable(first) } else { all.join("; ") })
 }

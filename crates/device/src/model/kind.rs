@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::array::{Array, ArrayParameters};
-use super::bound::Bound;
-use super::fixed_latency::FixedLatency;
+use super::bound::BrokenBounds;
+use super::fixed_latency::{FixedLatency, FixedParameters};
 use super::hard_disk::{HardDisk, HardDiskParameters};
 use super::ssd::{Ssd, SsdParameters};
 use super::timing::Timing;
@@ -13,8 +13,8 @@ use super::timing::Timing;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum ModelKind {
-    /// Every read takes as long.
-    FixedLatency,
+    /// Given times, whatever is asked.
+    FixedLatency(FixedParameters),
     /// An arm, platters, a queue, a buffer.
     HardDisk(HardDiskParameters),
     /// Dies, channels, a queue, an interface.
@@ -24,10 +24,10 @@ pub enum ModelKind {
 }
 
 impl ModelKind {
-    /// Says which parameter breaks which bound, if one does.
-    pub fn check(&self) -> Result<(), Bound> {
+    /// Says which parameters break which bounds.
+    pub fn check(&self) -> Result<(), BrokenBounds> {
         match self {
-            ModelKind::FixedLatency => Ok(()),
+            ModelKind::FixedLatency(parameters) => parameters.check(),
             ModelKind::HardDisk(parameters) => parameters.check(),
             ModelKind::Ssd(parameters) => parameters.check(),
             ModelKind::NetworkArray(parameters) => parameters.check(),
@@ -50,7 +50,7 @@ impl Model {
     /// Bytes that it holds.
     pub fn size(&self) -> u64 {
         match &self.kind {
-            ModelKind::FixedLatency => FixedLatency::SIZE,
+            ModelKind::FixedLatency(_) => FixedLatency::SIZE,
             ModelKind::HardDisk(parameters) => parameters.capacity,
             ModelKind::Ssd(parameters) => parameters.capacity,
             ModelKind::NetworkArray(parameters) => parameters.capacity(),
@@ -60,7 +60,7 @@ impl Model {
     /// The device at rest, at the beginning of time.
     pub fn timing(&self) -> Box<dyn Timing> {
         match &self.kind {
-            ModelKind::FixedLatency => Box::new(FixedLatency::new(FixedLatency::LATENCY)),
+            ModelKind::FixedLatency(parameters) => Box::new(FixedLatency::new(parameters.clone())),
             ModelKind::HardDisk(parameters) => Box::new(HardDisk::new(parameters.clone())),
             ModelKind::Ssd(parameters) => Box::new(Ssd::new(parameters.clone())),
             ModelKind::NetworkArray(parameters) => Box::new(Array::new(parameters.clone())),

@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
-use super::bound::{Bound, Bounds};
+use super::bound::{Bounds, BrokenBounds};
 use super::event_queue::{EventQueue, Server};
 use super::timing::{Request, Timing, micros, transfer};
 
@@ -65,8 +65,8 @@ impl SsdParameters {
         ("controller_us", "in no data sheet: left out"),
     ];
 
-    /// Says which field breaks which bound, if one does.
-    pub fn check(&self) -> Result<(), Bound> {
+    /// Says which fields break which bounds.
+    pub fn check(&self) -> Result<(), BrokenBounds> {
         let mut bounds = Bounds::default();
         bounds.within("capacity", self.capacity as f64, 1e6, 1e15);
         bounds.within("channels", f64::from(self.channels), 1.0, 1024.0);

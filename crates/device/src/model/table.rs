@@ -5,6 +5,7 @@ use std::path::Path;
 use super::array::ArrayParameters;
 use super::description;
 use super::error::ModelError;
+use super::fixed_latency::FixedParameters;
 use super::hard_disk::HardDiskParameters;
 use super::kind::{Model, ModelKind};
 use super::ssd::SsdParameters;
@@ -27,7 +28,7 @@ pub const MODELS: &[ModelRow] = &[
     ModelRow {
         name: "fixed-latency",
         summary: "every read takes 100 us",
-        kind: || ModelKind::FixedLatency,
+        kind: || ModelKind::FixedLatency(FixedParameters::default()),
         origins: &[],
     },
     ModelRow {

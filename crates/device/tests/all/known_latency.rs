@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use device::model::clients::{Client, SharedModel};
-use device::model::fixed_latency::FixedLatency;
+use device::model::fixed_latency::{FixedLatency, FixedParameters};
 use device::null::Null;
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
@@ -19,6 +19,7 @@ fn plan(depth: usize, stop_after: StopAfter) -> ReadPlan {
     ReadPlan {
         pattern: Pattern::Random,
         block_size: 8192,
+        pages: sys::memory::Pages::Huge,
         span: Span { offset: 0, length: 1 << 30 },
         seed: 1,
         working_set: None,
@@ -31,7 +32,7 @@ fn plan(depth: usize, stop_after: StopAfter) -> ReadPlan {
 }
 
 fn known(depth: usize) -> (Client, VirtualClock) {
-    let shared = SharedModel::new(Box::new(FixedLatency::new(LATENCY)), 1);
+    let shared = SharedModel::new(Box::new(FixedLatency::new(FixedParameters::default())), 1);
     (shared.client(0, depth, 8192, None), shared.clock().clone())
 }
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use device::model::clients::SharedModel;
-use device::model::fixed_latency::FixedLatency;
+use device::model::fixed_latency::{FixedLatency, FixedParameters};
 use device::model::{self, MODELS, Model, ModelKind};
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
@@ -19,6 +19,7 @@ fn plan(seed: u64, depth: usize, reads: u64) -> ReadPlan {
     ReadPlan {
         pattern: Pattern::Random,
         block_size: 8192,
+        pages: sys::memory::Pages::Huge,
         span: Span { offset: 0, length: 64 << 30 },
         seed,
         working_set: None,
@@ -110,7 +111,7 @@ fn described(text: &str) -> Result<Model, String> {
 /// One thread has an index and a table on the same device: while it waits for one, no thread waits for the other.
 #[test]
 fn a_thread_with_two_accesses_to_a_model_waits_for_the_one_that_it_asked() {
-    let model = SharedModel::solo(Box::new(FixedLatency::new(Nanos::from_micros(100))));
+    let model = SharedModel::solo(Box::new(FixedLatency::new(FixedParameters::default())));
     let twice = |offset: u64, bytes: &mut [u8]| {
         bytes.fill((offset >> 13) as u8);
         Ok(())
@@ -168,6 +169,13 @@ fn nonsense_in_a_file_is_refused_by_the_name_of_the_field() {
         let error = described(&text).unwrap_err();
         assert!(error.contains(expected), "{error}");
     }
+    let five = "kind = 'ssd'\ncapacity = 'much'\nchannels = -1\npage_bytes = 1.5\nrpm = 7200\nqueue_depth = 32\n";
+    let error = described(five).unwrap_err();
+    for field in ["capacity", "channels", "page_bytes", "no field rpm", "dies_per_channel is missing"] {
+        assert!(error.contains(field), "{field}: {error}");
+    }
+    let error = described(&disk.replace("rpm = 7200.0", "rpm = 0.0").replace("heads = 6", "heads = 0")).unwrap_err();
+    assert!(error.contains("rpm is 0") && error.contains("heads is 0"), "{error}");
     assert!(model::named("/nowhere/x.toml").unwrap_err().to_string().contains("/nowhere/x.toml"));
     assert!(model::named("floppy").unwrap_err().to_string().contains("hdd-7200"));
 }

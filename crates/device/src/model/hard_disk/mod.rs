@@ -14,7 +14,7 @@ use self::buffer::Buffer;
 use self::geometry::{Geometry, Place};
 use self::parameters::SECTOR;
 use self::seek::SeekCurve;
-use super::bound::{Bound, Bounds};
+use super::bound::{Bounds, BrokenBounds};
 use super::timing::{Request, Timing, transfer};
 pub use parameters::HardDiskParameters;
 
@@ -22,8 +22,8 @@ pub use parameters::HardDiskParameters;
 const MILLI: f64 = 1e6;
 
 impl HardDiskParameters {
-    /// Says which field breaks which bound, if one does.
-    pub fn check(&self) -> Result<(), Bound> {
+    /// Says which fields break which bounds.
+    pub fn check(&self) -> Result<(), BrokenBounds> {
         let mut bounds = Bounds::default();
         bounds.within("capacity", self.capacity as f64, 1e6, 1e15);
         bounds.within("rpm", self.rpm, 60.0, 1e6);
@@ -47,10 +47,9 @@ impl HardDiskParameters {
         if SeekCurve::new(self, cylinders).rises(cylinders) {
             return Ok(());
         }
-        Err(Bound::new(
-            "average_seek_ms",
-            "does not fit between track_to_track_ms and full_stroke_ms: a longer seek would take less time",
-        ))
+        let sentence = "average_seek_ms does not fit between track_to_track_ms and full_stroke_ms: a longer seek would \
+                        take less time";
+        Err(BrokenBounds(vec![sentence.into()]))
     }
 
     /// What using only the outer part of the disk is worth: `share` is the part of the capacity, from 0 to 1.

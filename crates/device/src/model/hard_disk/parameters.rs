@@ -69,26 +69,26 @@ impl HardDiskParameters {
 
     /// Where the figures of [`deskstar_7k250`](HardDiskParameters::deskstar_7k250) are from, by field.
     pub const ORIGINS: &'static [(&'static str, &'static str)] = &[
-        ("capacity", "data sheet: 488 397 168 sectors"),
-        ("rpm", "data sheet"),
-        ("heads", "data sheet: 3 disks"),
-        ("zones", "data sheet: zones 0 to 29"),
-        ("outer_sectors_per_track", "OEM specification, sectors per track"),
-        ("inner_sectors_per_track", "OEM specification, sectors per track"),
-        ("track_to_track_ms", "data sheet, typical read"),
-        ("average_seek_ms", "data sheet, typical read"),
-        ("full_stroke_ms", "data sheet, typical read"),
+        ("capacity", "data sheet, from memory: 488 397 168 sectors"),
+        ("rpm", "data sheet, from memory"),
+        ("heads", "data sheet, from memory: 3 disks"),
+        ("zones", "data sheet, from memory: zones 0 to 29"),
+        ("outer_sectors_per_track", "OEM specification, from memory, sectors per track"),
+        ("inner_sectors_per_track", "OEM specification, from memory, sectors per track"),
+        ("track_to_track_ms", "data sheet, from memory, typical read"),
+        ("average_seek_ms", "data sheet, from memory, typical read"),
+        ("full_stroke_ms", "data sheet, from memory, typical read"),
         (
             "track_switch_ms",
-            "from the data sheet's sustained 61.4 MB/s and the 71.9 MB/s of 1170 sectors a revolution: what is lost \
+            "from the data sheet's (from memory) sustained 61.4 MB/s and the 71.9 MB/s of 1170 sectors a revolution: what is lost \
              at the end of each track",
         ),
-        ("command_overhead_ms", "OEM specification, read, buffer not hit, typical"),
-        ("buffer_overhead_ms", "OEM specification, read, buffer hit, typical"),
+        ("command_overhead_ms", "OEM specification, from memory, read, buffer not hit, typical"),
+        ("buffer_overhead_ms", "OEM specification, from memory, read, buffer hit, typical"),
         ("queue_depth", "ATA: 32 tagged commands"),
-        ("buffer_bytes", "data sheet"),
+        ("buffer_bytes", "data sheet, from memory"),
         ("buffer_segments", "assumed: no data sheet says it, and random reads do not depend on it"),
-        ("interface_mb_s", "data sheet: Ultra ATA/100"),
+        ("interface_mb_s", "data sheet, from memory: Ultra ATA/100"),
     ];
 
     pub(super) fn revolution_ms(&self) -> f64 {
