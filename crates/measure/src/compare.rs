@@ -9,12 +9,13 @@ mod resample;
 use serde::Serialize;
 
 use crate::case::{Case, Parameters};
+use crate::finding::{Finding, Severity};
 use crate::metric::Metric;
 use crate::run::{Build, Run};
 use crate::unit::Unit;
 pub use matching::Change;
-use matching::{Pairs, pair_cases};
-use resample::{Evidence, ratio_interval};
+use matching::{Pairs, outcomes, pair_cases};
+use resample::{Evidence, ratio_interval, value};
 
 /// What two runs have in common and how it differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,6 +24,10 @@ pub struct Comparison {
     pub before: String,
     /// Identifier of the second run.
     pub after: String,
+    /// What the runs were measured on, as they describe it.
+    pub subjects: (Parameters, Parameters),
+    /// What each run warned of: its figures carry it into the comparison.
+    pub warnings: (Vec<Finding>, Vec<Finding>),
     /// What both runs asked: the names of their experiments. Only runs of one experiment have cases in common.
     pub experiments: (String, String),
     /// Parameters that tell the two runs apart as wholes and were therefore left out when cases were matched.
@@ -40,6 +45,9 @@ pub struct Comparison {
 pub struct CaseComparison {
     /// Parameters of the case in the first run.
     pub parameters: Parameters,
+    /// Parameters that the runs found out for themselves and that differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outcomes: Vec<Change>,
     /// The metrics that both have, in the order of the first.
     pub metrics: Vec<MetricComparison>,
 }
@@ -49,13 +57,13 @@ pub struct CaseComparison {
 pub struct MetricComparison {
     /// Name of the metric.
     pub name: String,
-    /// Unit of both medians.
+    /// Unit of both values.
     pub unit: Unit,
-    /// Median in the first run.
+    /// Median in the first run; of a rate the mean, which is what the run's page shows.
     pub before: f64,
-    /// Median in the second run.
+    /// The same of the second run.
     pub after: f64,
-    /// Second median divided by the first; absent where that has no meaning.
+    /// Second value divided by the first; absent where that has no meaning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
     /// Bootstrap interval of the ratio, 95 %; absent where the samples do not carry one.
@@ -65,7 +73,7 @@ pub struct MetricComparison {
     pub verdict: Verdict,
 }
 
-/// Whether two medians differ by more than the noise of their samples.
+/// Whether two values differ by more than the noise of their samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -77,7 +85,7 @@ pub enum Verdict {
     TooFewSamples,
     /// Each side is one value, so that nothing is known of its noise.
     OneSampleEach,
-    /// A median is zero, negative or not a number: a ratio says nothing.
+    /// A value is zero, negative or not a number: a ratio says nothing.
     NoRatio,
 }
 
@@ -103,6 +111,8 @@ pub fn compare(before: &Run, after: &Run) -> Comparison {
     let mut comparison = Comparison {
         before: before.id.clone(),
         after: after.id.clone(),
+        subjects: (before.subject.clone(), after.subject.clone()),
+        warnings: (warnings(before), warnings(after)),
         experiments: (before.experiment.clone(), after.experiment.clone()),
         changes,
         cases: Vec::new(),
@@ -124,15 +134,19 @@ fn change_of_build(before: &Run, after: &Run) -> Option<Change> {
     (left != right).then(|| Change { parameter: "build".into(), before: text(left), after: text(right) })
 }
 
+fn warnings(run: &Run) -> Vec<Finding> {
+    run.findings.iter().filter(|finding| finding.severity == Severity::Warning).cloned().collect()
+}
+
 fn compare_cases(before: &Case, after: &Case, seed: u64) -> CaseComparison {
     let both = before.metrics.iter().filter_map(|metric| Some((metric, same_metric(after, metric)?)));
     let metrics = both.map(|(left, right)| compare_metrics((before, left), (after, right), seed)).collect();
-    CaseComparison { parameters: before.parameters.clone(), metrics }
+    CaseComparison { parameters: before.parameters.clone(), outcomes: outcomes(before, after), metrics }
 }
 
 fn compare_metrics(before: (&Case, &Metric), after: (&Case, &Metric), seed: u64) -> MetricComparison {
     let (left, right) = (before.1, after.1);
-    let ratio = ratio_of(left.median(), right.median());
+    let ratio = ratio_of(value(left), value(right));
     let evidence = (Evidence::of(before.0, left), Evidence::of(after.0, right));
     let interval = match (&evidence, ratio) {
         ((Some(left), Some(right)), Some(ratio)) => ratio_interval(left, right, ratio, seed),
@@ -141,8 +155,8 @@ fn compare_metrics(before: (&Case, &Metric), after: (&Case, &Metric), seed: u64)
     MetricComparison {
         name: left.name.clone(),
         unit: left.unit,
-        before: left.median(),
-        after: right.median(),
+        before: value(left),
+        after: value(right),
         ratio,
         interval,
         verdict: verdict(left, right, ratio, interval),

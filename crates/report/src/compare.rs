@@ -1,14 +1,15 @@
 //! Two runs side by side: medians, ratio, its interval, and whether the samples support a difference.
 
 use measure::compare::{CaseComparison, Change, Comparison, MetricComparison, Unmatched, Verdict};
-use measure::{Parameters, Unit};
+use measure::{Finding, Parameters, Unit};
 
+use crate::body::subject;
 use crate::page::number::ratio;
 use crate::page::parameters::{phrase, shown};
 use crate::page::{Align, Cell, Page, Section, Table};
 
 /// Metrics that say what a run did and not what a read costs: in JSON and CSV, not on the page.
-const BOOKKEEPING: [&str; 9] = [
+const BOOKKEEPING: [&str; 11] = [
     "reads",
     "warm_up_reads",
     "warm_up_latency",
@@ -18,13 +19,16 @@ const BOOKKEEPING: [&str; 9] = [
     "device_reads",
     "cached_before",
     "nowait_answered",
+    "core_clock",
+    "core_additions",
 ];
 
 /// What the last column means, once for the whole table.
-const LEGEND: &str = "Ratios are second by first, with the interval that 95 % of resamplings of each run's own samples \
+const LEGEND: &str = "Medians, of rates means. Ratios are second by first, with the interval that 95 % of resamplings of each run's own samples \
                       stay in. Differences between runs that no run can see (placement, neighbours, temperature) are \
                       not in it: repeat both runs to be sure. A side with one sample or too few of them has no \
-                      interval: repeat the case.";
+                      interval: repeat the case. What a run did (reads, bytes) and the state of the core (core_clock in \
+                      GHz, core_additions a cycle) are in --format json and csv.";
 
 /// The page of a comparison.
 pub(crate) fn page(comparison: &Comparison) -> Page {
@@ -48,16 +52,38 @@ pub(crate) fn page(comparison: &Comparison) -> Page {
     }
     sections.extend(alone("Only in the first run:", &comparison.only_before, &names));
     sections.extend(alone("Only in the second run:", &comparison.only_after, &names));
+    let (first, second) = &comparison.warnings;
+    if first == second {
+        sections.extend(warnings("Warnings of both runs:", first));
+    } else {
+        sections.extend(warnings("Warnings of the first run:", first));
+        sections.extend(warnings("Warnings of the second run:", second));
+    }
     Page { sections }
 }
 
 fn head(comparison: &Comparison) -> Section {
     let second = format!("{:17}  second {}", "", comparison.after);
+    let (first_place, second_place) = (subject(&comparison.subjects.0), subject(&comparison.subjects.1));
+    let places = match first_place == second_place {
+        true => [first_place.map(|place| format!("both on {place}")), None],
+        false => [
+            first_place.map(|place| format!("first on {place}")),
+            second_place.map(|place| format!("second on {place}")),
+        ],
+    };
+    let places = places.into_iter().flatten();
     Section::Head {
         title: format!("readpath compare   first {}", comparison.before),
         facts: vec![second],
-        settings: comparison.changes.iter().map(change_text).collect(),
+        settings: places.chain(comparison.changes.iter().map(change_text)).collect(),
     }
+}
+
+/// What a run warned of holds for its figures here too.
+fn warnings(title: &str, warnings: &[Finding]) -> Option<Section> {
+    let items: Vec<String> = warnings.iter().map(|warning| warning.message.clone()).collect();
+    (!items.is_empty()).then(|| Section::List { heading: Some(title.into()), items, indent: 2 })
 }
 
 fn change_text(change: &Change) -> String {
@@ -81,8 +107,16 @@ fn table(comparison: &Comparison, names: &[&str]) -> Table {
         })
         .column("95 %", Align::Left, |(_, metric)| interval(metric))
         .column("verdict", Align::Left, |(_, metric)| verdict(metric))
-        .groups(|(case, _)| phrase(&case.parameters, names))
+        .groups(|(case, _)| case_text(case, names))
         .done()
+}
+
+/// What tells a case apart, and what both runs found of it where that differs.
+fn case_text(case: &CaseComparison, names: &[&str]) -> String {
+    let is_outcome = |name: &str| case.outcomes.iter().any(|change| change.parameter == name);
+    let names: Vec<&str> = names.iter().copied().filter(|name| !is_outcome(name)).collect();
+    let texts = [phrase(&case.parameters, &names)].into_iter().chain(case.outcomes.iter().map(change_text));
+    texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 fn shown_metrics(case: &CaseComparison) -> impl Iterator<Item = &MetricComparison> {
@@ -106,7 +140,8 @@ fn alone(title: &str, unmatched: &[Unmatched], names: &[&str]) -> Option<Section
         let text = [case, one.metric.clone()].into_iter().flatten().collect::<Vec<_>>().join(": ");
         if text.is_empty() { "one case".into() } else { text }
     };
-    let items: Vec<String> = unmatched.iter().map(line).collect();
+    let is_shown = |one: &&Unmatched| one.metric.as_deref().is_none_or(|metric| !BOOKKEEPING.contains(&metric));
+    let items: Vec<String> = unmatched.iter().filter(is_shown).map(line).collect();
     (!items.is_empty()).then(|| Section::List { heading: Some(title.into()), items, indent: 2 })
 }
 

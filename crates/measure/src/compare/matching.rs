@@ -72,11 +72,28 @@ fn pair_without<'a>(before: &'a [Case], after: &'a [Case], changes: Vec<Change>)
 
 /// The parameters without those that are set aside, as one text in which their order does not matter.
 fn reduced(parameters: &Parameters, changes: &[Change]) -> String {
-    let kept = parameters.iter().filter(|(name, _)| changes.iter().all(|change| change.parameter != **name));
+    let is_set_aside = |name: &str| changes.iter().any(|change| change.parameter == name);
+    let kept = parameters.iter().filter(|(name, _)| !is_set_aside(name) && !is_outcome(parameters, name));
     let mut kept: Vec<(&String, String)> = kept.map(|(name, value)| (name, value.to_string())).collect();
     kept.sort();
     // As a list of JSON texts no name or value can be mistaken for the border between two.
     Value::from(kept.into_iter().flat_map(|(name, value)| [name.clone(), value]).collect::<Vec<_>>()).to_string()
+}
+
+/// Whether a parameter is what the run found and not what it was asked: the best depth and how it is read, the tier, and
+/// the huge pages that the kernel had.
+fn is_outcome(parameters: &Parameters, name: &str) -> bool {
+    use crate::schema::{ladder::parameters as rung, roundtrip::parameters as pass};
+    let is_best = parameters.get(rung::RUNG.name).is_some_and(|rung| rung == "device-random-best-depth");
+    is_best && [rung::DEPTH.name, rung::IO_METHOD.name].contains(&name)
+        || [rung::HUGE_BYTES.name, pass::TIER.name].contains(&name)
+}
+
+/// The outcomes among the parameters that differ between two cases.
+pub(super) fn outcomes(before: &Case, after: &Case) -> Vec<Change> {
+    let names = before.parameters.keys().filter(|name| is_outcome(&before.parameters, name));
+    let (before, after) = (std::slice::from_ref(before), std::slice::from_ref(after));
+    names.filter_map(|name| change_of(name, before, after)).collect()
 }
 
 fn changes_between(before: &[Case], after: &[Case]) -> Vec<Change> {

@@ -1,4 +1,4 @@
-//! The bootstrap: how far a ratio of two medians moves when both sides draw their samples again from what they saw.
+//! The bootstrap: how far a ratio of two values moves when both sides draw their samples again from what they saw.
 
 use crate::case::Case;
 use crate::metric::Metric;
@@ -15,13 +15,24 @@ const SAMPLES_MIN: usize = 5;
 /// Fewest windows of a timeline that stand for the run as independent pieces.
 const WINDOWS_MIN: usize = 8;
 
-/// What a median may be drawn from again.
+/// What a run's page shows of a metric: the median; of a rate the mean, which is the count over the time.
+pub(super) fn value(metric: &Metric) -> f64 {
+    if is_rate(metric) { metric.statistics.mean } else { metric.median() }
+}
+
+fn is_rate(metric: &Metric) -> bool {
+    matches!(metric.unit, Unit::PerSecond | Unit::MebibytesPerSecond)
+}
+
+/// What a value may be drawn from again.
 pub(super) enum Evidence {
     /// (median, reads) of the windows of a timeline, ascending by median. Latencies of neighbouring reads go together,
     /// so single reads drawn again would give an interval far too narrow; windows keep neighbours together.
     Windows(Vec<(f64, u64)>),
     /// Samples or a histogram, taken as independent.
     Spread(Distribution),
+    /// Rates of windows, whose mean is the rate of the whole.
+    Rates(Vec<f64>),
 }
 
 /// Counts of a distribution, each spread evenly over its bucket. Clocks and histograms give steps: without the spread,
@@ -35,19 +46,26 @@ pub(super) struct Distribution {
 impl Evidence {
     /// The best evidence that the metric carries; `None` where it carries too little or something not finite.
     pub(super) fn of(case: &Case, metric: &Metric) -> Option<Evidence> {
+        if is_rate(metric) {
+            return sound(metric.samples.clone()).map(Evidence::Rates);
+        }
         windows(case, metric).or_else(|| samples(metric)).or_else(|| histogram(metric))
     }
 
-    /// The median of as many draws with replacement as there is evidence.
+    /// The median, of rates the mean, of as many draws with replacement as there is evidence.
     fn draw(&self, random: &mut SplitMix64) -> f64 {
         match self {
             Evidence::Windows(windows) => draw_of_windows(windows, random),
             Evidence::Spread(distribution) => distribution.draw(random),
+            Evidence::Rates(rates) => {
+                let drawn = (0..rates.len()).map(|_| rates[random.below(rates.len() as u64) as usize]);
+                drawn.sum::<f64>() / rates.len() as f64
+            }
         }
     }
 }
 
-/// The bootstrap interval (95 %) of the ratio of medians, stretched where it must be to hold `ratio` itself: the median
+/// The bootstrap interval (95 %) of the ratio, stretched where it must be to hold `ratio` itself: the median
 /// of windows is not exactly that of the reads, nor that of a spread distribution that of its steps.
 ///
 /// `None` when the evidence gives no positive, finite ratio.
@@ -78,10 +96,14 @@ fn windows(case: &Case, metric: &Metric) -> Option<Evidence> {
 }
 
 fn samples(metric: &Metric) -> Option<Evidence> {
-    let mut samples = metric.samples.clone();
+    let mut samples = sound(metric.samples.clone())?;
     samples.sort_by(f64::total_cmp);
-    let sound = samples.len() >= SAMPLES_MIN && samples.iter().all(|sample| sample.is_finite());
-    sound.then(|| Evidence::Spread(Distribution::of_sorted(&samples)))
+    Some(Evidence::Spread(Distribution::of_sorted(&samples)))
+}
+
+/// The samples, if they are finite and not too few.
+fn sound(samples: Vec<f64>) -> Option<Vec<f64>> {
+    (samples.len() >= SAMPLES_MIN && samples.iter().all(|sample| sample.is_finite())).then_some(samples)
 }
 
 fn histogram(metric: &Metric) -> Option<Evidence> {

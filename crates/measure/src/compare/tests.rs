@@ -200,3 +200,41 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn best_depths_are_compared_although_each_run_found_another() {
+    let of = |depth: u64, latency: f64| {
+        let rung = |name: &str, depth: u64| {
+            let parameters = [("rung", json!(name)), ("depth", json!(depth))];
+            case_of(&parameters, vec![reads::READ_LATENCY.single("clock", latency)])
+        };
+        run_of(vec![rung("l1", 1), rung("device-random-best-depth", depth)])
+    };
+    let comparison = compare(&of(64, 10.0), &of(256, 20.0));
+    assert!(comparison.only_before.is_empty() && comparison.only_after.is_empty());
+    let best = &comparison.cases[1];
+    assert_eq!(best.metrics[0].ratio, Some(2.0));
+    let found = [Change { parameter: "depth".into(), before: Some(json!(64)), after: Some(json!(256)) }];
+    assert_eq!(best.outcomes, found);
+    assert!(comparison.cases[0].outcomes.is_empty());
+}
+
+#[test]
+fn a_rate_is_compared_by_the_mean_that_the_page_of_its_run_shows() {
+    let of = |rates: &[f64]| run_of(vec![case_of(&[], vec![reads::IOPS.of_samples("windows", rates).unwrap()])]);
+    let comparison = compare(&of(&[80.0, 80.0, 80.0, 80.0, 0.0, 64.0]), &of(&[128.0; 6]));
+    let iops = &comparison.cases[0].metrics[0];
+    assert_eq!((iops.before, iops.after, iops.ratio), (64.0, 128.0, Some(2.0)));
+    let (low, high) = iops.interval.unwrap();
+    assert!(low < 2.0 && high > 2.0, "{low} to {high}");
+}
+
+#[test]
+fn what_a_run_warned_of_and_what_it_read_go_into_the_comparison() {
+    let mut before = run_of(vec![sampled(&[1.0; 6])]);
+    before.findings = vec![Finding::warning("core-shared", "Too high."), Finding::info("just-written", "New.")];
+    before.subject.insert("folder".into(), json!("/mnt/fast"));
+    let comparison = compare(&before, &run_of(vec![sampled(&[1.0; 6])]));
+    assert_eq!(comparison.warnings, (vec![Finding::warning("core-shared", "Too high.")], Vec::new()));
+    assert_eq!(comparison.subjects.0["folder"], "/mnt/fast");
+}

@@ -1,7 +1,7 @@
 //! The head line: what was measured, on which machine, on what, and what the tool itself costs.
 
-use measure::Run;
 use measure::quantity::counted;
+use measure::{Parameters, Run};
 use serde_json::Value;
 
 use measure::schema::own_cost;
@@ -13,9 +13,12 @@ use crate::page::parameters::{constant, described};
 /// Words of a processor's model that say nothing.
 const MODEL_NOISE: [&str; 6] = ["(R)", "(TM)", "(tm)", " CPU", " Processor", " processor"];
 
+/// The path of a file that a run made for itself.
+const OWN_FILE: &str = "test file made by this run";
+
 /// The head of a run's page.
 pub(super) fn head(run: &Run) -> Section {
-    let facts = [machine(run), subject(run), shared_buffers(run), own_cost(run), build(run)];
+    let facts = [machine(run), subject(&run.subject), shared_buffers(run), own_cost(run), build(run)];
     Section::Head {
         title: format!("readpath {}", run.experiment),
         facts: facts.into_iter().flatten().collect(),
@@ -37,19 +40,29 @@ fn short_model(model: &str) -> String {
     MODEL_NOISE.iter().fold(nominal.to_string(), |text, noise| text.replace(noise, "")).trim().to_string()
 }
 
-/// `ext4 on vda`, with the path where the subject has one.
-fn subject(run: &Run) -> Option<String> {
-    let text = |key: &str| run.subject.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let place = match (text("filesystem"), text("device")) {
+/// `ext4 on vda`, with the path where the subject has one; the model or the server.
+pub(crate) fn subject(subject: &Parameters) -> Option<String> {
+    let text = |key: &str| subject.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    match (text("kind"), text("name")) {
+        (Some("model"), Some(name)) => return Some(format!("model {name}")),
+        (Some("null"), Some(name)) => return Some(name.into()),
+        _ => {}
+    }
+    let beneath = subject
+        .get("beneath")
+        .and_then(Value::as_array)
+        .map(|names| format!(" over {}", names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")));
+    let device = text("device").map(|device| format!("{device}{}", beneath.unwrap_or_default()));
+    let place = match (text("filesystem"), device) {
         (Some(filesystem), Some(device)) => Some(format!("{filesystem} on {device}")),
-        (one, other) => one.or(other).map(String::from),
+        (filesystem, device) => device.or(filesystem.map(String::from)),
     };
     let server = text("server").zip(text("version"));
     if let Some((server, version)) = server {
         return Some(format!("postgres {version} at {}", server));
     }
-    // The ladder makes its own file: its name says nothing.
-    let path = text("path").filter(|_| run.experiment != "ladder");
+    // The ladder makes its own file, whose name says nothing: the folder does.
+    let path = text("folder").or(text("path").filter(|path| *path != OWN_FILE));
     match (path, place) {
         (Some(path), Some(place)) => Some(format!("{} ({place})", path)),
         (path, place) => path.map(String::from).or(place),

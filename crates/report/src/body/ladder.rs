@@ -1,10 +1,9 @@
 //! The ladder: what one read costs at every level, and how many times the level above.
 
-use std::collections::BTreeMap;
-
 use measure::{Case, Run, Unit};
 
 use measure::schema::ladder::{self, parameters};
+use measure::schema::reads;
 
 use crate::page::number::{three_digits, times, unit_for};
 use crate::page::table::Scale;
@@ -16,8 +15,8 @@ const ABSENT_PREFIX: &str = "absent-";
 /// Spread from which on a range stands next to the median: (p90 - min) / median.
 const SPREAD_SHOWN: f64 = 0.2;
 
-/// Which rungs are one read or load and comparable with the one above in the same group.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// Which rungs are one read or load and comparable with the row above in the same group.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Group {
     /// Dependent loads.
     Load,
@@ -46,9 +45,9 @@ const RUNGS: &[Rung] = &[
     rung("dram", "DRAM, 4 KiB pages", Group::Load, ""),
     rung("dram-huge", "DRAM, 2 MiB pages", Group::Alone, ""),
     rung("dram-sequential", "DRAM in sequence", Group::Alone, " / block"),
+    rung("system-call", "system call", Group::Alone, ""),
     rung("pool-get", "buffer pool: get", Group::Read, ""),
     rung("lio", "buffer pool: get + rows", Group::Read, ""),
-    rung("system-call", "system call", Group::Alone, ""),
     rung("page-cache-read", "OS page cache", Group::Read, ""),
     rung("storage-round-trip", "storage's cache", Group::Read, ""),
     rung("device-random-depth-1", "device, one at a time", Group::Read, ""),
@@ -78,18 +77,12 @@ pub(super) fn gives(id: &str) -> bool {
 
 fn lines(run: &Run) -> Vec<Line<'_>> {
     let mut lines: Vec<Line> = Vec::new();
-    let mut last_of_group: BTreeMap<Group, (&str, f64, Option<f64>)> = BTreeMap::new();
     for rung in RUNGS {
         for case in run.cases_where("rung", rung.name) {
             let Some(nanos) = ladder::LATENCY.nanos(case) else { continue };
-            // Two lines of one rung (first and second touch) stand over the same one above.
-            let above = match last_of_group.get(&rung.group) {
-                Some((name, _, above)) if *name == rung.name => *above,
-                Some((_, nanos, _)) => Some(*nanos),
-                None => None,
-            };
-            last_of_group.insert(rung.group, (rung.name, nanos, above));
-            lines.push(Line { rung, case, nanos, above: above.filter(|_| rung.group != Group::Alone) });
+            let comparable = lines.last().filter(|row| row.rung.group == rung.group && rung.group != Group::Alone);
+            let above = comparable.map(|row| row.nanos);
+            lines.push(Line { rung, case, nanos, above });
         }
     }
     lines
@@ -106,17 +99,20 @@ fn table(lines: &[Line]) -> Table {
         .done()
 }
 
-/// The rung's label with what only the case knows: rows of a get, depth, first or second touch.
+/// The rung's label with what only the case knows: rows of a get, depth, first or second touch, segment.
 fn label(line: &Line) -> String {
     let label = match (line.rung.name, parameters::ROWS.in_case(line.case), parameters::DEPTH.in_case(line.case)) {
         ("lio", Some(rows), _) => format!("buffer pool: get + {rows} rows"),
         ("device-random-best-depth", _, Some(depth)) => format!("device, {depth} at a time"),
         _ => line.rung.label.to_string(),
     };
-    match parameters::TOUCH.in_case(line.case) {
+    let label = match parameters::TOUCH.in_case(line.case) {
         Some(touch) => format!("{}, {touch}", label.replace("at a time", "deep").replace("one deep", "1 deep")),
         None => label,
-    }
+    };
+    let segment =
+        reads::parameters::SEGMENT.in_case(line.case).map(|segment| format!(", {}", segment.replace('-', " ")));
+    label + &segment.unwrap_or_default()
 }
 
 /// The median with its unit, and the range of the samples where it is wide.

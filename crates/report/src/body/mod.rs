@@ -15,6 +15,7 @@ mod roundtrip;
 mod scan;
 mod subjects;
 
+pub(crate) use head::subject;
 use measure::{Run, schema};
 
 use crate::page::{Page, Section};
