@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use measure::random::mix;
 use sys::file::Target;
+use sys::memory::Pages;
 use sys::read::{Completion, MethodError, ReadRequest, Setup, Wait, method};
 
 use crate::pattern::{Offsets, Pattern, Span};
@@ -42,7 +43,7 @@ pub enum ContentError {
 /// Reads `count` blocks at random places of `span` and returns what they hold.
 pub fn sample(target: &Target, span: Span, block_size: usize, count: u64, seed: u64) -> Result<Sample, ContentError> {
     let row = method("sync").expect("the plainest method is always in the table");
-    let mut method = (row.open)(Setup { target, depth: 1, slot_bytes: block_size })?;
+    let mut method = (row.open)(Setup { target, depth: 1, slot_bytes: block_size, pages: Pages::Huge })?;
     let mut offsets = Offsets::new(Pattern::Random, span, block_size, seed, None);
     let mut seen = HashSet::new();
     let mut sample = Sample::default();

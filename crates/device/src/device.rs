@@ -4,12 +4,14 @@ use std::fmt;
 use std::path::PathBuf;
 
 use measure::Parameters;
-use sys::file::{Alignment, BlockDevice, Target, TargetError};
+use sys::file::{Alignment, BlockDevice, NoBlockDevice, Target, TargetError};
+use sys::memory::Pages;
 use sys::read::{MethodError, MethodRow, ReadMethod, best_method};
 use thiserror::Error;
 
 use crate::model::error::ModelError;
 use crate::model::hard_disk::HardDiskParameters;
+use crate::tier::Layer;
 use crate::time_source::VirtualClock;
 
 /// Something that blocks can be read from. Each kind has its row in [`DEVICES`](crate::DEVICES).
@@ -44,6 +46,8 @@ pub struct Slots {
     pub depth: usize,
     /// Bytes of a read at most.
     pub bytes: usize,
+    /// The pages that they stand on.
+    pub pages: Pages,
 }
 
 impl Slots {
@@ -82,8 +86,10 @@ pub enum Witnesses<'a> {
     Kernel {
         /// The open file or block device.
         target: &'a Target,
-        /// The block device under it, where there is one.
-        block_device: Option<BlockDevice>,
+        /// The block devices that hold its data, under all layers; or why they cannot be named.
+        storage: Result<Vec<BlockDevice>, NoBlockDevice>,
+        /// The layer under the file or block device, such as a loop device, where it is one.
+        layer: Option<String>,
     },
     /// None: no kernel stands between the reader and the device.
     Absent {
@@ -101,10 +107,21 @@ impl<'a> Witnesses<'a> {
         }
     }
 
-    /// The block device, where its counters can be read.
-    pub fn block_device(&self) -> Option<&BlockDevice> {
+    /// The block devices that hold the data, where they are known.
+    pub fn storage(&self) -> &[BlockDevice] {
         match self {
-            Witnesses::Kernel { block_device, .. } => block_device.as_ref(),
+            Witnesses::Kernel { storage: Ok(storage), .. } => storage,
+            _ => &[],
+        }
+    }
+
+    /// The layer between the target and the devices that hold the data, where there is one.
+    pub fn layer(&self) -> Option<Layer> {
+        match self {
+            Witnesses::Kernel { storage: Err(reason), layer: Some(layer), .. } => {
+                Some(Layer::Hidden(format!("it is not known what {layer} reads: {reason}")))
+            }
+            Witnesses::Kernel { layer, .. } => layer.as_ref().map(|_| Layer::Followed),
             Witnesses::Absent { .. } => None,
         }
     }

@@ -58,6 +58,9 @@ impl Device for Target {
         );
         if let Ok(device) = BlockDevice::under(self) {
             say("device", json!(device.name));
+            if let Some(beneath) = device.bottom().ok().filter(|bottom| !bottom.contains(&device)) {
+                say("beneath", json!(beneath.iter().map(|device| &*device.name).collect::<Vec<_>>()));
+            }
             say("rotational", json!(device.rotational));
             say("scheduler", json!(device.scheduler));
             say("read_ahead_kib", json!(device.read_ahead_kib));
@@ -71,7 +74,8 @@ impl Device for Target {
         let open = |(index, slots): (usize, &Slots)| {
             let own = (index > 0).then(|| self.reopen(self.caching())).transpose()?;
             let target = own.as_ref().unwrap_or(self);
-            Ok((slots.row().open)(Setup { target, depth: slots.depth, slot_bytes: slots.bytes })?)
+            let Slots { depth, bytes: slot_bytes, pages, .. } = *slots;
+            Ok((slots.row().open)(Setup { target, depth, slot_bytes, pages })?)
         };
         let methods = team.iter().enumerate().map(open).collect::<Result<Vec<_>, DeviceError>>()?;
         let method = team.first().map_or("", |slots| slots.row().name);
@@ -79,7 +83,10 @@ impl Device for Target {
     }
 
     fn witnesses(&self) -> Witnesses<'_> {
-        Witnesses::Kernel { target: self, block_device: BlockDevice::under(self).ok() }
+        let top = BlockDevice::under(self);
+        let storage = top.clone().and_then(|top| top.bottom());
+        let layer = top.ok().filter(|top| storage.as_deref() != Ok(std::slice::from_ref(top))).map(|top| top.name);
+        Witnesses::Kernel { target: self, storage, layer }
     }
 }
 

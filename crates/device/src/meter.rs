@@ -5,7 +5,7 @@ use measure::schema::Spec;
 use measure::statistics::ExactSums;
 use measure::{Metric, Nanos, Statistics};
 
-use crate::windows::{LATENCY_MAX, Window, Windows};
+use crate::windows::{CpuClock, LATENCY_MAX, Window, Windows};
 
 /// Latencies of the reads that ended, in flat memory whatever their count.
 #[derive(Clone, Debug)]
@@ -16,9 +16,9 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// An empty meter whose windows begin at `start`.
-    pub fn starting(start: Nanos) -> Meter {
-        Meter { histogram: histogram(), exact: ExactSums::default(), windows: Windows::starting(start) }
+    /// An empty meter whose windows begin at `start` and take the CPU time by `cpu`.
+    pub fn starting(start: Nanos, cpu: CpuClock) -> Meter {
+        Meter { histogram: histogram(), exact: ExactSums::default(), windows: Windows::starting(start, cpu) }
     }
 
     /// Counts one read that ended at `now`.
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn windows_hold_the_same_distribution_as_the_whole() {
-        let mut meter = Meter::starting(Nanos::ZERO);
+        let mut meter = Meter::starting(Nanos::ZERO, None);
         for read in 1..=10_000u64 {
             meter.record(Nanos(read * 100_000), Nanos(read * 100));
         }

@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use measure::Nanos;
+use sys::memory::Pages;
 use sys::time::Clock;
 
 use crate::null::Null;
@@ -19,6 +20,7 @@ pub fn null_device_read_ns(clock: &Clock, depth: usize, samples: usize) -> Vec<f
     let plan = ReadPlan {
         pattern: Pattern::Random,
         block_size: 8192,
+        pages: Pages::Huge,
         span: Span { offset: 0, length: 1 << 40 },
         seed: 1,
         working_set: None,

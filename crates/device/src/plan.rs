@@ -1,6 +1,7 @@
 //! What one worker of a read loop is to do.
 
 use measure::Nanos;
+use sys::memory::Pages;
 
 use crate::pattern::{Pattern, Span};
 
@@ -27,6 +28,8 @@ pub struct ReadPlan {
     pub pattern: Pattern,
     /// Bytes a read.
     pub block_size: usize,
+    /// The pages that the buffers stand on.
+    pub pages: Pages,
     /// Where to read.
     pub span: Span,
     /// Picks the random order.

@@ -6,12 +6,14 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use measure::Nanos;
+use measure::change_point::{self, Segment};
 use sys::read::{Completion, ReadMethod, ReadRequest, Wait};
 
 use crate::meter::Meter;
 use crate::pattern::Offsets;
 use crate::plan::{ReadPlan, StopAfter};
 use crate::time_source::TimeSource;
+use crate::windows::CpuClock;
 
 /// What a loop measured.
 #[derive(Debug)]
@@ -30,6 +32,13 @@ pub struct LoopOutcome {
     pub elapsed: Nanos,
     /// The read that failed, if one did; what ended before it is counted.
     pub failure: Option<ReadFailure>,
+}
+
+impl LoopOutcome {
+    /// The parts between lasting changes of the rate: no experiment draws an average across one.
+    pub fn segments(&self) -> Vec<Segment> {
+        change_point::segments(&self.latency.windows().rates())
+    }
 }
 
 /// A read that failed.
@@ -67,9 +76,9 @@ where
     T: TimeSource,
 {
     let mut reader = Reader::new(method, clock, plan, stop);
-    let mut warm_up = Phase::starting(clock.now(), plan.warm_up, None);
+    let mut warm_up = Phase::starting(clock.now(), plan.warm_up, (None, None));
     let mut result = reader.run(&mut warm_up);
-    let mut measured = Phase::starting(clock.now(), plan.stop_after, plan.rate);
+    let mut measured = Phase::starting(clock.now(), plan.stop_after, (plan.rate, clock.cpu()));
     if result.is_ok() {
         result = reader.run(&mut measured);
     }
@@ -104,13 +113,13 @@ impl OpenLoop {
 }
 
 impl Phase {
-    fn starting(start: Nanos, limit: StopAfter, rate: Option<f64>) -> Phase {
+    fn starting(start: Nanos, limit: StopAfter, (rate, cpu): (Option<f64>, CpuClock)) -> Phase {
         let open = rate.map(|rate| OpenLoop {
             interval: 1e9 / rate,
-            service: Meter::starting(start),
-            lateness: Meter::starting(start),
+            service: Meter::starting(start, None),
+            lateness: Meter::starting(start, None),
         });
-        Phase { start, limit, issued: 0, latency: Meter::starting(start), open, last_end: start, ran_out: false }
+        Phase { start, limit, issued: 0, latency: Meter::starting(start, cpu), open, last_end: start, ran_out: false }
     }
 
     fn deadline(&self) -> Option<Nanos> {
@@ -151,7 +160,8 @@ impl Phase {
             Some(deadline) if failure.is_none() && self.last_end + crate::windows::WINDOW >= deadline => deadline,
             _ => self.last_end,
         };
-        self.latency.finish(end);
+        let all = self.open.iter_mut().flat_map(|open| [&mut open.service, &mut open.lateness]);
+        all.chain([&mut self.latency]).for_each(|meter| meter.finish(end));
         let (service, lateness) = self.open.map(|open| (open.service, open.lateness)).unzip();
         LoopOutcome {
             latency: self.latency,

@@ -37,7 +37,7 @@ impl Tier {
 }
 
 /// What is known about a set of reads.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
     /// How the file was opened.
     pub caching: Caching,
@@ -45,10 +45,19 @@ pub struct Evidence {
     pub issued: u64,
     /// The kernel's counts.
     pub counts: AuditCounts,
-    /// Share of the bytes that was in the page cache before the reads; `None` where that cannot be asked.
-    pub cached_before: Option<f64>,
     /// Share of the region that was never written; 0 where that cannot be asked.
     pub never_written: f64,
+    /// The layer under the file, such as a loop device, where there is one.
+    pub layer: Option<Layer>,
+}
+
+/// A device that takes its blocks from other devices or files, and may keep some in memory.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Layer {
+    /// The devices under it are known.
+    Followed,
+    /// Why what it reads cannot be known.
+    Hidden(String),
 }
 
 /// A verdict and how it was reached.
@@ -58,27 +67,45 @@ pub struct Verdict {
     pub tier: Tier,
     /// The proof, as the end of a sentence: "because ...".
     pub proof: String,
+    /// Whether the kernel sent reads on that the devices under it never saw: a layer in between served them.
+    pub is_by_layer: bool,
 }
 
 /// Share of missing or surplus bytes that still counts as all or nothing: single pages of file-system metadata are
 /// read along with the data.
 const TOLERANCE: f64 = 0.02;
 
+/// What devices under a layer deliver over what was read, from which on it may have been others' reads that they saw.
+const DELIVERED_UNDER_LAYER_MAX: f64 = 1.1;
+
 impl Evidence {
     /// Weighs the witnesses: the process's own count first, because no other process's reads are in it; then the
-    /// device's; then the page cache's state before the reads.
+    /// devices', which must have seen as much: what a loop device fetches may lie in the page cache of its file.
     pub fn verdict(&self) -> Verdict {
-        if let Some(fetched) = self.counts.fetched_by_process {
-            return self.by_bytes(fetched, "the kernel counted {bytes} fetched from storage by this process");
+        let unknown = |proof: &str| Verdict { tier: Tier::Unknown, proof: proof.into(), is_by_layer: false };
+        let (fetched, delivered) = (self.counts.fetched_by_process, self.counts.delivered_by_device);
+        let is_less = |delivered: u64, fetched: u64| {
+            (delivered as f64) < fetched.min(self.issued) as f64 - self.issued as f64 * TOLERANCE
+        };
+        if let Some(Layer::Hidden(reason)) = &self.layer {
+            return unknown(reason);
         }
-        if let Some(delivered) = self.counts.delivered_by_device {
-            return self.by_bytes(delivered, "the device counted {bytes} delivered to all processes");
-        }
-        match self.cached_before {
-            Some(share) => self.by_residency(share),
-            None => {
-                Verdict { tier: Tier::Unknown, proof: "neither the kernel nor the device counts reads here".into() }
+        let too_much = self.issued as f64 * DELIVERED_UNDER_LAYER_MAX;
+        match (fetched, delivered) {
+            (Some(fetched), Some(delivered)) if is_less(delivered, fetched) => {
+                let verdict = self.by_bytes(delivered, "the devices that hold the data delivered {bytes}");
+                Verdict { is_by_layer: true, ..verdict }
             }
+            (Some(1..), Some(delivered)) if self.layer.is_some() && delivered as f64 > too_much => {
+                unknown("other processes read from the devices under the layer that was read")
+            }
+            (Some(fetched), _) => {
+                self.by_bytes(fetched, "the kernel counted {bytes} fetched from storage by this process")
+            }
+            (None, Some(delivered)) => {
+                self.by_bytes(delivered, "the device counted {bytes} delivered to all processes")
+            }
+            (None, None) => unknown("neither the kernel nor the device counts reads here"),
         }
     }
 
@@ -93,25 +120,11 @@ impl Evidence {
         } else {
             Tier::Mixed { from_storage: share }
         };
-        let counted = if bytes == self.issued { "every byte".into() } else { format_mebibytes(bytes) };
-        let witness = witness.replace("{bytes}", &counted);
-        Verdict { tier, proof: format!("{witness}, of {} asked for", format_mebibytes(self.issued)) }
-    }
-
-    fn by_residency(&self, share: f64) -> Verdict {
-        let direct = self.caching == Caching::Direct;
-        let tier = match share {
-            _ if direct => Tier::Storage,
-            share if share >= 1.0 - TOLERANCE => Tier::PageCache,
-            share if share < TOLERANCE => Tier::Storage,
-            share => Tier::Mixed { from_storage: 1.0 - share },
+        let (counted, asked) = match bytes == self.issued {
+            true => ("every byte".into(), format!("of {}", format_mebibytes(self.issued))),
+            false => (format_mebibytes(bytes), format!("where {} were asked for", format_mebibytes(self.issued))),
         };
-        let proof = if direct {
-            "the file was opened past the page cache; no counter could confirm it".into()
-        } else {
-            format!("{:.0} % of the range was in the page cache before", share * 100.0)
-        };
-        Verdict { tier, proof }
+        Verdict { tier, proof: format!("{} {asked}", witness.replace("{bytes}", &counted)), is_by_layer: false }
     }
 }
 
@@ -125,7 +138,7 @@ mod tests {
 
     fn evidence(caching: Caching, fetched: Option<u64>) -> Evidence {
         let counts = AuditCounts { fetched_by_process: fetched, ..AuditCounts::default() };
-        Evidence { caching, issued: 1_000_000, counts, cached_before: None, never_written: 0.0 }
+        Evidence { caching, issued: 1_000_000, counts, never_written: 0.0, layer: None }
     }
 
     #[test]
@@ -148,6 +161,26 @@ mod tests {
     fn holes_are_not_taken_for_a_cache() {
         let holes = Evidence { never_written: 1.0, ..evidence(Caching::Direct, Some(0)) };
         assert_eq!(holes.verdict().tier, Tier::NeverWritten);
+    }
+
+    #[test]
+    fn reads_that_no_device_saw_are_not_called_storage() {
+        let of = |delivered| {
+            let mut evidence = evidence(Caching::Direct, Some(1_000_000));
+            evidence.counts.delivered_by_device = Some(delivered);
+            evidence.verdict()
+        };
+        assert_eq!((of(0).tier, of(0).is_by_layer), (Tier::PageCache, true));
+        assert_eq!(of(400_000).tier, Tier::Mixed { from_storage: 0.4 });
+        assert_eq!((of(990_000).tier, of(990_000).is_by_layer), (Tier::Storage, false));
+        let under = |layer, delivered| {
+            let mut evidence = Evidence { layer: Some(layer), ..evidence(Caching::Direct, Some(1_000_000)) };
+            evidence.counts.delivered_by_device = delivered;
+            evidence.verdict().tier
+        };
+        assert_eq!(under(Layer::Hidden("its file is gone".into()), None), Tier::Unknown);
+        assert_eq!(under(Layer::Followed, Some(1_000_000)), Tier::Storage);
+        assert_eq!(under(Layer::Followed, Some(1_200_000)), Tier::Unknown, "others read meanwhile");
     }
 
     #[test]

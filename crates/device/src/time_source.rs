@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use measure::Nanos;
+use sys::process::process_cpu;
 use sys::time::Clock;
+
+use crate::windows::CpuClock;
 
 /// How close to its end a sleep is trusted to come; the rest is spun. Waking a thread costs this much on a virtual
 /// machine.
@@ -17,6 +20,9 @@ pub trait TimeSource: Clone + Send {
 
     /// Returns when `moment` has come.
     fn wait_until(&self, moment: Nanos);
+
+    /// Where the CPU time of reads is read, if they take any.
+    fn cpu(&self) -> CpuClock;
 }
 
 /// The clock of a device that is known only at run time.
@@ -57,6 +63,10 @@ impl TimeSource for Clock {
             }
         }
     }
+
+    fn cpu(&self) -> CpuClock {
+        Some(process_cpu)
+    }
 }
 
 /// A clock that stands still until a model moves it: no thread sleeps for a modelled read.
@@ -78,5 +88,9 @@ impl TimeSource for VirtualClock {
 
     fn wait_until(&self, moment: Nanos) {
         self.advance_to(moment);
+    }
+
+    fn cpu(&self) -> CpuClock {
+        None
     }
 }

@@ -1,5 +1,7 @@
 //! Latencies over time, in windows of equal width and flat memory.
 
+use std::ops::Range;
+
 use hdrhistogram::Histogram;
 use measure::statistics::ExactSums;
 use measure::{Nanos, Timeline};
@@ -22,7 +24,12 @@ pub struct Window {
     /// Latencies as ascending (nanoseconds, count) pairs, at two significant digits: 24 bits of mantissa hold them
     /// exactly enough, in half the room of 64-bit numbers.
     pub distribution: Vec<(f32, u32)>,
+    /// CPU time of the process meanwhile; `None` where the reads take none of the machine's.
+    pub cpu: Option<Nanos>,
 }
+
+/// Reads the CPU time of the process; `None` where the reads take none of the machine's.
+pub type CpuClock = Option<fn() -> Nanos>;
 
 impl Window {
     /// Reads completed in the window.
@@ -40,6 +47,7 @@ impl Window {
         })
     }
 
+    /// Adds the reads of another window; the CPU time is the caller's to add.
     fn merge(&mut self, other: &Window) {
         self.exact.add(&other.exact);
         self.distribution.extend_from_slice(&other.distribution);
@@ -61,11 +69,13 @@ pub struct Windows {
     current: Histogram<u32>,
     current_exact: ExactSums,
     current_end: Nanos,
+    cpu: CpuClock,
+    cpu_before: Nanos,
 }
 
 impl Windows {
-    /// Windows that begin at `start`.
-    pub fn starting(start: Nanos) -> Windows {
+    /// Windows that begin at `start`, which is now to the CPU's clock.
+    pub fn starting(start: Nanos, cpu: CpuClock) -> Windows {
         let current = Histogram::new_with_bounds(1, LATENCY_MAX, 2).expect("constant bounds are valid");
         Windows {
             start,
@@ -74,6 +84,8 @@ impl Windows {
             current,
             current_exact: ExactSums::default(),
             current_end: start + WINDOW,
+            cpu,
+            cpu_before: cpu.map_or(Nanos::ZERO, |now| now()),
         }
     }
 
@@ -107,7 +119,7 @@ impl Windows {
         self.width
     }
 
-    /// Adds the windows of another worker that started at the same moment.
+    /// Adds the windows of another worker that started at the same moment. Either's CPU time is the whole process's.
     pub fn merge(&mut self, mut other: Windows) {
         while self.width < other.width {
             self.halve();
@@ -128,15 +140,16 @@ impl Windows {
         self.closed.iter().map(|window| window.reads() as f64 / self.width.as_seconds()).collect()
     }
 
-    /// The windows as the run document carries them; `None` when there is none.
-    pub fn timeline(&self) -> Option<Timeline> {
+    /// Some of the windows as the run document carries them; `None` when there is none.
+    pub fn timeline(&self, windows: Range<usize>) -> Option<Timeline> {
         let median_us = |window: &Window| window.median().map_or(0.0, Nanos::as_micros);
         let max_us = |window: &Window| Nanos(window.exact.max).as_micros();
-        (!self.closed.is_empty()).then(|| Timeline {
+        let shown = &self.closed[windows];
+        (!shown.is_empty()).then(|| Timeline {
             window_ms: self.width.as_millis(),
-            reads: self.closed.iter().map(Window::reads).collect(),
-            median_us: self.closed.iter().map(median_us).collect(),
-            max_us: self.closed.iter().map(max_us).collect(),
+            reads: shown.iter().map(Window::reads).collect(),
+            median_us: shown.iter().map(median_us).collect(),
+            max_us: shown.iter().map(max_us).collect(),
         })
     }
 
@@ -150,7 +163,11 @@ impl Windows {
     fn close(&mut self) {
         let distribution =
             self.current.iter_recorded().map(|step| (step.value_iterated_to() as f32, step.count_at_value())).collect();
-        self.closed.push(Window { exact: self.current_exact, distribution });
+        let cpu = self.cpu.map(|now| {
+            let before = std::mem::replace(&mut self.cpu_before, now());
+            self.cpu_before.since(before)
+        });
+        self.closed.push(Window { exact: self.current_exact, distribution, cpu });
         self.current.reset();
         self.current_exact = ExactSums::default();
         if self.closed.len() == WINDOWS_MAX {
@@ -164,6 +181,7 @@ impl Windows {
         let merge_pair = |pair: &[Window]| {
             let mut window = pair[0].clone();
             pair[1..].iter().for_each(|other| window.merge(other));
+            window.cpu = pair.iter().filter_map(|window| window.cpu).reduce(|one, other| one + other);
             window
         };
         self.closed = self.closed.chunks(2).map(merge_pair).collect();
@@ -176,18 +194,18 @@ mod tests {
 
     #[test]
     fn a_pause_shows_as_empty_windows() {
-        let mut windows = Windows::starting(Nanos(5));
+        let mut windows = Windows::starting(Nanos(5), None);
         windows.record(Nanos::from_millis(50), Nanos::from_micros(80));
         windows.record(Nanos::from_millis(350), Nanos::from_micros(120));
         windows.finish(Nanos::from_millis(400));
-        let timeline = windows.timeline().unwrap();
+        let timeline = windows.timeline(0..4).unwrap();
         assert_eq!(timeline.reads, [1, 0, 0, 1]);
         assert_eq!(timeline.median_us, [80.0, 0.0, 0.0, 120.0]);
     }
 
     #[test]
     fn a_long_run_keeps_every_read_in_bounded_windows() {
-        let mut windows = Windows::starting(Nanos::ZERO);
+        let mut windows = Windows::starting(Nanos::ZERO, None);
         for second in 0..4000u64 {
             windows.record(Nanos::from_millis(second * 1000), Nanos(100));
         }
@@ -199,14 +217,14 @@ mod tests {
 
     #[test]
     fn workers_merge_window_by_window() {
-        let mut one = Windows::starting(Nanos::ZERO);
-        let mut two = Windows::starting(Nanos::ZERO);
+        let mut one = Windows::starting(Nanos::ZERO, None);
+        let mut two = Windows::starting(Nanos::ZERO, None);
         one.record(Nanos(1), Nanos(100));
         two.record(Nanos(2), Nanos(100));
         two.record(Nanos::from_millis(120), Nanos(300));
         one.finish(Nanos::from_millis(100));
         two.finish(Nanos::from_millis(200));
         one.merge(two);
-        assert_eq!(one.timeline().unwrap().reads, [2, 1]);
+        assert_eq!(one.timeline(0..2).unwrap().reads, [2, 1]);
     }
 }

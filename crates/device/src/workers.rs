@@ -45,7 +45,8 @@ impl<'a> Team<'a> {
         for plan in plans {
             check_block_size(device, plan.block_size as u64)?;
         }
-        let slots = plans.iter().map(|plan| Slots { method, depth: plan.depth, bytes: plan.block_size });
+        let slots =
+            plans.iter().map(|plan| Slots { method, depth: plan.depth, bytes: plan.block_size, pages: plan.pages });
         let opened = device.open(&slots.collect::<Vec<_>>())?;
         Ok(Team { plans, opened })
     }

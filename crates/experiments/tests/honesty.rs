@@ -9,11 +9,13 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use experiments::disk::{self, DiskParameters, Order, Zone};
 use experiments::journal::KeepError;
+use experiments::ladder::{self, LadderParameters};
 use experiments::roundtrip::{self, RoundtripParameters};
 use experiments::{ExperimentError, Journal, Machine, Stop};
 use measure::random::SplitMix64;
@@ -21,16 +23,22 @@ use measure::{Case, Finding, Metric, Nanos, Size};
 use support::LoopDevice;
 use tempfile::TempDir;
 
+type BeforeStep = Box<dyn FnMut(&str)>;
+
 /// Keeps everything that an experiment says.
 #[derive(Default)]
 struct Notebook {
     cases: Vec<Case>,
     findings: Vec<Finding>,
     own_cost: Vec<Metric>,
+    /// Does something before a step.
+    before_step: Option<BeforeStep>,
 }
 
 impl Journal for Notebook {
-    fn step(&mut self, _what: &str, _expected: Duration) {}
+    fn step(&mut self, what: &str, _expected: Duration) {
+        self.before_step.iter_mut().for_each(|before| before(what));
+    }
 
     fn keep(&mut self, case: Case) -> Result<(), KeepError> {
         self.cases.push(case);
@@ -300,4 +308,261 @@ fn the_file_under_test_is_the_same_afterwards() {
     File::open(&path).unwrap().read_exact_at(&mut after, 0).unwrap();
     assert!(before == after, "the content changed");
     assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), modified);
+}
+
+/// Writes a modelled device of known times into a folder.
+fn model(folder: &TempDir, times: &str) -> PathBuf {
+    let path = folder.path().join("scripted.toml");
+    fs::write(&path, format!("kind = 'fixed-latency'\n{times}\n")).unwrap();
+    format!("model:{}", path.display()).into()
+}
+
+/// A device that answers in 100 us for a second, and in 400 us from then on.
+fn changing(folder: &TempDir) -> PathBuf {
+    model(folder, "change_at_ms = 1000\nchanged_us = 400.0")
+}
+
+/// The segments of cases with their median latency and reads.
+fn segments(cases: &[Case]) -> Vec<(String, f64, f64)> {
+    let of = |case: &Case| {
+        (case.parameter("segment").unwrap_or_default(), value(case, "read_latency"), value(case, "reads"))
+    };
+    cases.iter().map(of).collect()
+}
+
+fn assert_cut(notebook: &Notebook, cases: &[Case]) {
+    let expected = [("before-change".into(), 100.0, 10_000.0), ("after-change".into(), 400.0, 5_000.0)];
+    let close = |(is, wanted): (&(String, f64, f64), &(String, f64, f64))| {
+        is.0 == wanted.0 && (is.1 / wanted.1 - 1.0).abs() < 0.02 && (is.2 / wanted.2 - 1.0).abs() < 0.02
+    };
+    let found = segments(cases);
+    assert!(found.len() == 2 && found.iter().zip(&expected).all(close), "{found:?}");
+    assert!(notebook.found("rate-changed").is_some(), "{:?}", notebook.ids());
+}
+
+#[test]
+fn no_reading_of_any_experiment_is_averaged_across_a_lasting_change() {
+    let folder = folder();
+    let path = changing(&folder);
+    let lasting = DiskParameters { count: None, duration: Some(Nanos::from_millis(3000)), ..parameters(&path) };
+    let whole = DiskParameters { warm_up: Some(Nanos::ZERO), ..lasting.clone() };
+    let (notebook, outcome) = read(&whole);
+    outcome.unwrap();
+    assert_cut(&notebook, &notebook.cases);
+    let (notebook, outcome) = read(&DiskParameters { sweep: Some(2), ..whole.clone() });
+    outcome.unwrap();
+    assert_cut(&notebook, &notebook.cases[..2]);
+    let (notebook, outcome) = read(&DiskParameters { seek_distances: true, ..whole });
+    outcome.unwrap();
+    assert_cut(&notebook, &notebook.cases[..2]);
+    let mut notebook = Notebook::default();
+    let on = RoundtripParameters { paths: vec![path.clone()], blocks: 15_000, ..RoundtripParameters::default() };
+    roundtrip::run(&on, &Machine::observe(Stop::default()), &mut notebook).unwrap();
+    assert_cut(&notebook, &notebook.cases[..2]);
+    assert!(notebook.cases[..2].iter().all(|case| case.parameter("tier").as_deref() == Some("model")));
+}
+
+#[test]
+fn no_rung_is_averaged_across_a_lasting_change() {
+    let folder = folder();
+    let dir = folder.path().to_path_buf();
+    let on = Some(changing(&folder));
+    let parameters = LadderParameters { dir, size: Size(16 << 20), on, seed: Some(7), ..LadderParameters::default() };
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut notebook = Notebook::default();
+    ladder::run(&parameters, &Machine::observe(Stop::default()), &mut notebook).unwrap();
+    let of = |case: &&Case| case.parameter("rung").as_deref() == Some("device-random-depth-1");
+    let rungs: Vec<Case> = notebook.cases.iter().filter(of).cloned().collect();
+    assert_cut(&notebook, &rungs[..2]);
+    assert_eq!(value(&rungs[0], "latency"), 100_000.0);
+    assert_eq!(value(&rungs[1], "latency"), 400_000.0);
+}
+
+#[test]
+fn an_open_loop_that_changes_keeps_what_is_measured_from_submission() {
+    let folder = folder();
+    let lasting =
+        DiskParameters { count: None, duration: Some(Nanos::from_millis(3000)), ..parameters(&changing(&folder)) };
+    // At depth 1 the device holds 5000 reads a second until it changes, and half of that from then on.
+    let (notebook, outcome) = read(&DiskParameters { rate: Some(5000.0), warm_up: Some(Nanos::ZERO), ..lasting });
+    outcome.unwrap();
+    assert_eq!(notebook.cases.len(), 2, "{:?}", segments(&notebook.cases));
+    let service: Vec<f64> = notebook.cases.iter().map(|case| value(case, "service_time")).collect();
+    assert!((service[0] / 100.0 - 1.0).abs() < 0.02 && (service[1] / 400.0 - 1.0).abs() < 0.02, "{service:?}");
+    assert!(
+        value(&notebook.cases[1], "read_latency") > 10_000.0,
+        "the queue grows: latency is from the intended start"
+    );
+    assert!(notebook.cases[1].metric("read_latency").unwrap().source.contains("intended start"));
+}
+
+#[test]
+fn a_volume_whose_first_touch_is_slow_is_called_lazily_loaded() {
+    let folder = folder();
+    let mut notebook = Notebook::default();
+    let paths = vec![model(&folder, "first_touch_us = 5000.0")];
+    let parameters = RoundtripParameters { paths, ..RoundtripParameters::default() };
+    roundtrip::run(&parameters, &Machine::observe(Stop::default()), &mut notebook).unwrap();
+    let message = notebook.found("lazily-loaded").unwrap();
+    assert!(message.contains("50.0 and 50.0 times"), "{message}");
+}
+
+/// A loop device whose file lies in the page cache of this host, as it does unless the loop reads it directly.
+fn cached_loop(folder: &TempDir, mebibytes: u64) -> Result<LoopDevice, String> {
+    let path = file_of_random_data(folder, mebibytes);
+    let device = LoopDevice::new(&path)?;
+    fs::read(&path).map_err(|error| error.to_string())?;
+    Ok(device)
+}
+
+#[test]
+fn the_page_cache_under_a_loop_device_is_not_called_storage() {
+    let folder = folder();
+    let device = match cached_loop(&folder, 64) {
+        Ok(device) => device,
+        Err(reason) => return println!("skipped: a loop device needs root: {reason}"),
+    };
+    // Others read the device under the loop too, which makes the tier unknown, and never storage.
+    let mut found = None;
+    for _ in 0..10 {
+        let (notebook, outcome) = read(&parameters(device.path()));
+        outcome.unwrap();
+        assert!(!notebook.found("answer-read").unwrap().contains("Storage served"));
+        found = found.or(notebook.found("device-saw-fewer-reads").map(String::from));
+    }
+    assert!(found.expect("ten readings that others disturbed").contains("this host's memory"));
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut notebook = Notebook::default();
+    let parameters =
+        RoundtripParameters { paths: vec![device.path().into()], blocks: 64, ..RoundtripParameters::default() };
+    roundtrip::run(&parameters, &Machine::observe(Stop::default()), &mut notebook).unwrap();
+    let tiers: Vec<_> = notebook.cases.iter().map(|case| case.parameter("tier").unwrap()).collect();
+    assert!(tiers.iter().all(|tier| tier != "storage"), "{tiers:?}");
+    assert!(!notebook.found("answer-roundtrip").unwrap().contains("No cache of this host"));
+    assert!(notebook.found("lazily-loaded").is_none() && notebook.found("answer-published").is_none());
+}
+
+#[test]
+fn a_loop_device_that_begins_to_read_its_file_past_the_page_cache_is_cut_there() {
+    let folder = folder();
+    let device = match cached_loop(&folder, 64) {
+        Ok(device) => device,
+        Err(reason) => return println!("skipped: a loop device needs root: {reason}"),
+    };
+    let name = device.device.clone();
+    let toggle = move |what: &str| {
+        if what.contains("reads of") {
+            let name = name.clone();
+            std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(2000));
+                Command::new("losetup").args(["--direct-io=on", &name]).status()
+            });
+        }
+    };
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut notebook = Notebook { before_step: Some(Box::new(toggle)), ..Notebook::default() };
+    let lasting = DiskParameters { count: None, duration: Some(Nanos::from_millis(4000)), ..parameters(device.path()) };
+    disk::run(&lasting, &Machine::observe(Stop::default()), &mut notebook).unwrap();
+    if notebook.found("rate-changed").is_none() {
+        return println!(
+            "skipped: the loop device cannot read its file directly, or as fast as the page cache serves it"
+        );
+    }
+    for case in &notebook.cases {
+        let reads = value(case, "reads");
+        assert_eq!(value(case, "bytes_issued"), reads * 8192.0);
+        let of_rate = value(case, "elapsed") * case.metric("iops").unwrap().statistics.mean;
+        assert!((reads / of_rate - 1.0).abs() < 0.01, "the read count is the segment's own");
+        assert!(case.metric("cpu_per_read").is_some());
+        assert!(case.metric("bytes_fetched").is_none(), "what the kernel counted spans the change");
+    }
+}
+
+/// An overlay over a file system in memory, which takes direct I/O and does none.
+struct Overlay {
+    memory: TempDir,
+    mount: TempDir,
+}
+
+impl Overlay {
+    fn new() -> Result<Overlay, String> {
+        let memory = TempDir::new_in("/dev/shm").map_err(|error| error.to_string())?;
+        let mount = TempDir::new().unwrap();
+        for layer in ["lower", "other"] {
+            fs::create_dir(memory.path().join(layer)).unwrap();
+        }
+        let at = memory.path().display();
+        let layers = format!("lowerdir={at}/lower:{at}/other");
+        let mounted =
+            Command::new("mount").args(["-t", "overlay", "overlay", "-o", &layers]).arg(mount.path()).output();
+        match mounted {
+            Ok(output) if output.status.success() => Ok(Overlay { memory, mount }),
+            Ok(output) => Err(String::from_utf8_lossy(&output.stderr).trim().into()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+impl Drop for Overlay {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.mount.path()).status();
+    }
+}
+
+#[test]
+fn a_file_system_that_takes_direct_io_and_does_none_is_found_out() {
+    let overlay = match Overlay::new() {
+        Ok(overlay) => overlay,
+        Err(reason) => return println!("skipped: an overlay over memory cannot be mounted: {reason}"),
+    };
+    let mut random = SplitMix64::new(3);
+    let words: Vec<u8> = (0..1 << 20).flat_map(|_| random.next_u64().to_le_bytes()).collect();
+    fs::write(overlay.memory.path().join("lower/data"), words).unwrap();
+    let (notebook, outcome) = read(&parameters(&overlay.mount.path().join("data")));
+    outcome.unwrap();
+    let message = notebook.found("direct-io-ignored").unwrap_or_else(|| panic!("{:?}", notebook.ids()));
+    assert!(message.contains("reads of memory"), "{message}");
+}
+
+#[test]
+fn no_headline_of_the_ladder_comes_from_blocks_that_were_never_written() {
+    let folder = folder();
+    let path = folder.path().join("allocated");
+    let file = File::create(&path).unwrap();
+    rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 64 << 20).unwrap();
+    let dir = folder.path().to_path_buf();
+    let parameters =
+        LadderParameters { dir, size: Size(16 << 20), on: Some(path), seed: Some(7), ..LadderParameters::default() };
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut notebook = Notebook::default();
+    ladder::run(&parameters, &Machine::observe(Stop::default()), &mut notebook).unwrap();
+    if notebook.found("no-direct-io").is_some() || notebook.found("absent-device-sequential").is_some() {
+        return println!("skipped: the build's file system does no direct I/O");
+    }
+    let answers: Vec<&str> = notebook.ids().into_iter().filter(|id| id.starts_with("answer-")).collect();
+    assert!(answers.is_empty(), "{answers:?}");
+}
+
+#[test]
+fn two_paths_are_compared_before_each_is_told() {
+    let folder = folder();
+    let slow = model(&folder, "latency_us = 200.0");
+    let (notebook, outcome) =
+        read(&DiskParameters { paths: vec!["model:fixed-latency".into(), slow], ..parameters(Path::new("-")) });
+    outcome.unwrap();
+    let answers: Vec<&str> = notebook.ids().into_iter().filter(|id| id.starts_with("answer-")).collect();
+    assert_eq!(answers, ["answer-paths", "answer-read", "answer-read"]);
+    let message = notebook.found("answer-paths").unwrap();
+    assert!(message.contains("takes 2.00 times as long") && message.contains("gives 0.500 times"), "{message}");
+}
+
+#[test]
+fn options_that_a_view_would_ignore_are_refused() {
+    let of = |parameters: DiskParameters| parameters.check().unwrap_err().to_string();
+    let usual = parameters(Path::new("model:ssd"));
+    let sequential = DiskParameters { pattern: Order::Sequential, ..usual.clone() };
+    assert!(of(DiskParameters { sweep: Some(4), ..sequential.clone() }).contains("leave out --pattern"));
+    assert!(of(DiskParameters { seek_distances: true, ..sequential }).contains("leave out --pattern"));
+    let batched = DiskParameters { depth: 32, reap_batch: Some(8), rate: Some(100.0), ..usual };
+    assert!(of(batched).contains("leave out --reap-batch"));
 }

@@ -24,11 +24,12 @@ const BOOKKEEPING: [&str; 11] = [
 ];
 
 /// What the last column means, once for the whole table.
-const LEGEND: &str = "Medians, of rates means. Ratios are second by first, with the interval that 95 % of resamplings of each run's own samples \
-                      stay in. Differences between runs that no run can see (placement, neighbours, temperature) are \
-                      not in it: repeat both runs to be sure. A side with one sample or too few of them has no \
-                      interval: repeat the case. What a run did (reads, bytes) and the state of the core (core_clock in \
-                      GHz, core_additions a cycle) are in --format json and csv.";
+const LEGEND: &str = "Medians, of rates means. Ratios are second by first, with the interval that 95 % of \
+                      resamplings of each run's own samples stay in. Differences between runs that no run can see \
+                      (placement, neighbours, temperature) are not in it: repeat both runs to be sure. A side with \
+                      one sample or too few of them has no interval: repeat the case. What a run did (reads, bytes) \
+                      and the state of the core (core_clock in GHz, core_additions a cycle) are in --format json and \
+                      csv.";
 
 /// The page of a comparison.
 pub(crate) fn page(comparison: &Comparison) -> Page {

@@ -51,7 +51,7 @@ impl Witnessed {
         left: Option<f64>,
         read: impl FnOnce() -> Result<(T, u64), SubjectError>,
     ) -> Result<T, SubjectError> {
-        let audit = Audit::begin(None);
+        let audit = Audit::begin(&[]);
         let (outcome, asked) = read()?;
         let AuditCounts { fetched_by_process, .. } = audit.end();
         self.asked += asked;
@@ -62,15 +62,15 @@ impl Witnessed {
 
     /// Which level served them.
     pub(crate) fn verdict(&self) -> Verdict {
-        let Witnessed { caching, asked, fetched, left } = *self;
+        let Witnessed { caching, asked, fetched, .. } = *self;
         let counts = AuditCounts { fetched_by_process: fetched, ..AuditCounts::default() };
-        Evidence { caching, issued: asked, counts, cached_before: left, never_written: 0.0 }.verdict()
+        Evidence { caching, issued: asked, counts, never_written: 0.0, layer: None }.verdict()
     }
 
     /// Why the reads were not the storage's; `None` where they were.
     pub(crate) fn not_from_storage(&self) -> Option<String> {
         let left = self.left.filter(|left| *left > LEFT_MAX);
-        let Verdict { tier, proof } = self.verdict();
+        let Verdict { tier, proof, .. } = self.verdict();
         match (left, tier) {
             (Some(left), _) => Some(format!("{:.0} % of the file stayed in the page cache", left * 100.0)),
             (None, Tier::Storage) => None,

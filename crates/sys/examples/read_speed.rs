@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use measure::random::SplitMix64;
 use sys::file::{Caching, Target};
+use sys::memory::Pages;
 use sys::read::{Completion, ReadMethod, ReadRequest, Setup, Wait, method};
 
 struct Load {
@@ -29,7 +30,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let target = Target::open(Path::new(path), caching)?;
     target.check_block_size(block as u64)?;
     let row = method(name).ok_or("no such method")?;
-    let mut reader = (row.open)(Setup { target: &target, depth: depth.parse()?, slot_bytes: block })?;
+    let mut reader =
+        (row.open)(Setup { target: &target, depth: depth.parse()?, slot_bytes: block, pages: Pages::Huge })?;
     let load = Load {
         at_least: at_least.parse()?,
         block,

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use sys::file::{Caching, Target, TestFile};
+use sys::memory::Pages;
 use sys::process::process_io;
 use sys::read::{METHODS, MethodError, ReadMethod, ReadRequest, Setup, Wait};
 
@@ -68,7 +69,7 @@ fn direct_reads_are_booked_by_the_kernel_to_the_byte() {
             if row.depth_max.is_some_and(|depth_max| depth > depth_max) {
                 continue;
             }
-            let open = || (row.open)(Setup { target: &target, depth, slot_bytes: BLOCK });
+            let open = || (row.open)(Setup { target: &target, depth, slot_bytes: BLOCK, pages: Pages::Huge });
             let Some((said, booked)) = audit(open, &target) else { continue };
             assert_eq!(said, READS * BLOCK as u64, "{} depth {depth}", row.name);
             assert_eq!(said, booked, "{} depth {depth}", row.name);

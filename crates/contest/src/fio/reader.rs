@@ -61,23 +61,26 @@ impl Reader<'_> {
 
 /// Takes a reading from the run's cases.
 ///
-/// A turn in which the rate changed for good has a case for each segment, and the last one has what counts for the
-/// whole turn. fio averages over the change, so here it is averaged too: rates by the time they held, and the latency
-/// of the longest segment. The rate is the mean of its windows, reads over time, as fio's is.
+/// A turn in which the rate changed for good has a case for each segment. fio averages over the change, so here it is
+/// averaged too: rates by the time they held, CPU time by the reads, and the latency of the longest segment.
+/// The rate is the mean of its windows, reads over time, as fio's is.
 fn reading(run: &Run) -> Result<Reading, String> {
-    let last = run.cases.last().ok_or("readpath's run has no case")?;
+    if run.cases.is_empty() {
+        return Err("readpath's run has no case".into());
+    }
     let of = |case: &Case, spec: Spec| statistics(&case.metrics, &spec);
-    let cpu_us = of(last, CPU_PER_READ)?.median;
-    let (mut reads, mut seconds, mut longest) = (0.0, 0.0, (0.0, 0.0));
+    let (mut reads, mut seconds, mut cpu_us, mut longest) = (0.0, 0.0, 0.0, (0.0, 0.0));
     for case in &run.cases {
         let elapsed = of(case, ELAPSED)?.median;
-        reads += of(case, IOPS)?.mean * elapsed;
+        let own_reads = of(case, IOPS)?.mean * elapsed;
+        cpu_us += of(case, CPU_PER_READ)?.median * own_reads;
+        reads += own_reads;
         seconds += elapsed;
         if elapsed > longest.0 {
             longest = (elapsed, of(case, READ_LATENCY)?.median);
         }
     }
-    Ok(Reading { iops: reads / seconds, cpu_us, latency_us: longest.1 })
+    Ok(Reading { iops: reads / seconds, cpu_us: cpu_us / reads, latency_us: longest.1 })
 }
 
 #[cfg(test)]
@@ -90,12 +93,12 @@ mod tests {
             IOPS.of_samples("test", iops).unwrap(),
             ELAPSED.single("test", seconds),
             READ_LATENCY.single("test", latency_us),
+            CPU_PER_READ.single("test", 4.5),
         ];
         Case { metrics: metrics.into(), ..Case::default() }
     }
 
-    fn run(mut cases: Vec<Case>) -> Run {
-        cases.last_mut().unwrap().metrics.push(CPU_PER_READ.single("test", 4.5));
+    fn run(cases: Vec<Case>) -> Run {
         Run {
             schema: SCHEMA.into(),
             id: String::new(),

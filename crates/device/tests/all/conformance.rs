@@ -31,7 +31,7 @@ fn devices(file: &NamedTempFile) -> Vec<Box<dyn Device>> {
 }
 
 fn slots(depth: usize) -> Slots {
-    Slots { method: None, depth, bytes: BLOCK }
+    Slots { method: None, depth, bytes: BLOCK, pages: sys::memory::Pages::Huge }
 }
 
 /// Reads `count` random blocks and returns how many ended, each of them whole and once.

@@ -15,6 +15,7 @@ fn plan(offset: u64, seed: u64) -> ReadPlan {
     ReadPlan {
         pattern: Pattern::Random,
         block_size: 8192,
+        pages: sys::memory::Pages::Huge,
         span: Span { offset, length: 2 << 30 },
         seed,
         working_set: None,

@@ -9,7 +9,7 @@ use super::workload::Workload;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
-use crate::reading::{self, Job, Measured, RateChanges};
+use crate::reading::{self, Job, Measured};
 
 /// One case to be measured.
 pub(super) struct Ask {
@@ -31,13 +31,15 @@ pub(super) fn measure(
     journal: &mut dyn Journal,
 ) -> Result<Measured, ExperimentError> {
     journal.step(&ask.what, setting.workload.expected() * ask.cases_left);
-    let mut measured = read(setting, &setting.workload, ask, RateChanges::Split, machine, journal)?;
-    if let Some(case) = measured.cases.last_mut() {
+    let mut measured = read(setting, &setting.workload, ask, machine, journal)?;
+    if let Some(first) = measured.cases.first_mut() {
         let before = "cachestat or mincore over the region, before the reads";
+        first.metrics.extend(setting.cached_before.map(|share| reads::CACHED_BEFORE.single(before, share * 100.0)));
+    }
+    if let Some(last) = measured.cases.last_mut() {
         let after = "preadv2 with RWF_NOWAIT on a sample of blocks, after the reads";
-        let cached = setting.cached_before.map(|share| reads::CACHED_BEFORE.single(before, share * 100.0));
-        let answered = setting.answered_at_once().map(|share| reads::NOWAIT_ANSWERED.single(after, share * 100.0));
-        case.metrics.extend(cached.into_iter().chain(answered));
+        last.metrics
+            .extend(setting.answered_at_once().map(|share| reads::NOWAIT_ANSWERED.single(after, share * 100.0)));
     }
     measured.keep(journal)?;
     Ok(measured)
@@ -48,7 +50,6 @@ pub(super) fn read(
     setting: &Setting<'_>,
     workload: &Workload,
     ask: Ask,
-    rate_changes: RateChanges,
     machine: &Machine,
     journal: &mut dyn Journal,
 ) -> Result<Measured, ExperimentError> {
@@ -59,7 +60,6 @@ pub(super) fn read(
         plans: &ask.plans,
         parameters: ask.case,
         what: ask.what,
-        rate_changes,
     };
     reading::run(machine, job, journal)
 }

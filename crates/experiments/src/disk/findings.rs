@@ -19,8 +19,34 @@ fn micros(value: f64) -> String {
     format_nanos(value * 1e3)
 }
 
+/// What a read takes on each path, and before it how the first two compare.
+pub(super) fn whole(workload: &Workload, measured: &[(String, Measured)], journal: &mut dyn Journal) {
+    let finished: Vec<_> = measured.iter().filter(|(_, one)| !one.interrupted).collect();
+    for other in finished.iter().skip(1) {
+        against_first(finished[0], other, journal);
+    }
+    for (path, one) in &finished {
+        of_path(workload, (measured.len() > 1).then_some(path), one, journal);
+    }
+}
+
+/// Latency and rate of a path as multiples of those of the first.
+fn against_first((first, one): &(String, Measured), (path, other): &(String, Measured), journal: &mut dyn Journal) {
+    let latency = |one: &Measured| one.metric(&reads::READ_LATENCY).map(|metric| metric.median());
+    let rate = |one: &Measured| one.metric(&reads::IOPS).map(|metric| metric.statistics.mean);
+    let ratio = |value: &dyn Fn(&Measured) -> Option<f64>| Some(value(other)? / value(one)?);
+    let (Some(latency), Some(rate)) = (ratio(&latency), ratio(&rate)) else { return };
+    let message = format!(
+        "A read of {path} takes {} times as long as one of {first}, and {path} gives {} times as many reads a second.",
+        three_digits(latency),
+        three_digits(rate)
+    );
+    let finding = Finding::info("answer-paths", message).with("latency", latency, Unit::Ratio);
+    journal.find(finding.with("iops", rate, Unit::Ratio));
+}
+
 /// Two sentences on what a read takes, and which level served it. `path` names it among several.
-pub(super) fn whole(workload: &Workload, path: Option<String>, measured: &Measured, journal: &mut dyn Journal) {
+fn of_path(workload: &Workload, path: Option<&String>, measured: &Measured, journal: &mut dyn Journal) {
     let metrics = measured.metric(&reads::READ_LATENCY).zip(measured.metric(&reads::IOPS));
     let Some((latency, iops)) = metrics else { return };
     let tail =
@@ -77,7 +103,12 @@ pub(super) fn zones(measured: &[(Zone, Measured)], journal: &mut dyn Journal) {
     let slower =
         |zone: Zone| median(zone).zip(median(Zone::Outer)).is_some_and(|(this, outer)| this >= outer * PLACE_MATTERS);
     let matters = ratios.iter().any(|(zone, ratio, _)| *ratio >= PLACE_MATTERS && slower(*zone));
-    let says = if matters { "Place matters on this device" } else { "Place makes no difference on this device" };
+    let is_even = |ratio: f64| (1.0 / PLACE_MATTERS..PLACE_MATTERS).contains(&ratio);
+    let says = match matters {
+        true => "Place matters on this device",
+        false if ratios.iter().all(|(_, ratio, _)| is_even(*ratio)) => "Place makes no difference on this device",
+        false => "The zones differ, but not as place alone makes them",
+    };
     let finding = Finding::info("answer-zones", format!("{says}: a read costs in {clauses}."));
     let with = |finding: Finding, (zone, ratio, _): &(Zone, f64, f64)| finding.with(zone.name(), *ratio, Unit::Ratio);
     journal.find(ratios.iter().fold(finding, with));

@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
-use crate::own_cost;
+use crate::{own_cost, reading};
 pub use parameters::{DiskParameters, IoMethod, Order, Zone};
 use setting::Setting;
 
@@ -28,6 +28,7 @@ pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Jou
     let several = settings.len() > 1;
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
+    let mut measured = Vec::new();
     for mut setting in settings {
         if machine.stop.requested() {
             break;
@@ -39,7 +40,12 @@ pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Jou
             setting.describe(journal);
         }
         setting.prepare(journal)?;
-        views::run(&setting, several, machine, journal)?;
+        measured.extend(views::run(&setting, machine, journal)?.map(|one| (setting.name(), one)));
+    }
+    findings::whole(&parameters.workload(), &measured, journal);
+    let reads_files = parameters.paths.iter().any(|path| !device::has_prefix(path));
+    if reads_files && parameters.reads_in_sequence() {
+        reading::note_huge_pages(parameters.workload().pages, journal);
     }
     machine.report_disturbances(journal);
     Ok(())

@@ -7,6 +7,7 @@ use device::plan::{StopAfter, reap_batch_for};
 use measure::{Nanos, Size, words};
 use serde::{Deserialize, Serialize};
 use sys::file::Caching;
+use sys::memory::Pages;
 use sys::read::{MethodRow, method};
 
 use super::workload::Workload;
@@ -18,6 +19,9 @@ const WORKERS_MAX: usize = 256;
 /// Time of a case, and of one place of a sweep or one distance.
 const DURATION: Nanos = Nanos::from_millis(3000);
 const DURATION_OF_MANY: Nanos = Nanos::from_millis(500);
+
+/// Reads up to this are one request to the device, whatever pages the buffers stand on.
+const LARGE_READ: u64 = 64 << 10;
 
 /// Longest warm-up that is not asked for; a short case warms up for a fifth of its time.
 const WARM_UP_MAX: Nanos = Nanos::from_millis(200);
@@ -120,6 +124,8 @@ pub struct DiskParameters {
     pub rate: Option<f64>,
     /// Drop the region from the page cache first.
     pub evict: bool,
+    /// Put the buffers on huge pages, where the system grants them.
+    pub huge_pages: bool,
 }
 
 impl Default for DiskParameters {
@@ -144,6 +150,7 @@ impl Default for DiskParameters {
             seek_distances: false,
             rate: None,
             evict: false,
+            huge_pages: true,
         }
     }
 }
@@ -162,6 +169,16 @@ impl DiskParameters {
             _ if depth == 0 => refuse("a depth of 0 reads nothing: the smallest --depth is 1".into()),
             _ if self.reap_batch.is_some_and(|batch| batch == 0 || batch > depth) => {
                 refuse("--reap-batch must be between 1 and --depth".into())
+            }
+            // An open loop takes every read as it ends, to begin the next one in time.
+            _ if self.rate.is_some() && self.reap_batch.is_some_and(|batch| batch > 1) => {
+                refuse("--rate collects reads one by one, as they end: leave out --reap-batch".into())
+            }
+            _ if self.sweep.is_some() && self.pattern == Order::Sequential => {
+                refuse("a sweep reads each place at random and then in sequence: leave out --pattern".into())
+            }
+            _ if self.seek_distances && self.pattern == Order::Sequential => {
+                refuse("--seek-distances sets the order of the reads: leave out --pattern".into())
             }
             _ if workers > WORKERS_MAX => {
                 refuse(format!("{workers} workers are too many: the largest --workers is {WORKERS_MAX}"))
@@ -209,6 +226,11 @@ impl DiskParameters {
         }
     }
 
+    /// Whether large reads follow one another, as pages of the buffers decide how many requests they are.
+    pub(super) fn reads_in_sequence(&self) -> bool {
+        self.sweep.is_some() || self.pattern == Order::Sequential && self.block_size.0 > LARGE_READ
+    }
+
     /// Through the page cache or past it.
     pub(super) fn caching(&self) -> Caching {
         if self.buffered { Caching::Buffered } else { Caching::Direct }
@@ -223,6 +245,7 @@ impl DiskParameters {
                 Order::Sequential => Pattern::Sequential,
             },
             block_size: self.block_size.in_memory(),
+            pages: if self.huge_pages { Pages::Huge } else { Pages::Small },
             stop_after,
             warm_up: StopAfter::Time(self.warm_up.unwrap_or(match stop_after {
                 StopAfter::Reads(_) => Nanos::ZERO,
@@ -231,7 +254,7 @@ impl DiskParameters {
             seed: self.seed.unwrap_or_default(),
             workers: self.workers.unwrap_or(if self.zones.is_empty() { 1 } else { 2 }),
             depth: self.depth,
-            reap_batch: self.reap_batch.unwrap_or_else(|| reap_batch_for(self.depth)),
+            reap_batch: self.reap_batch.unwrap_or(if self.rate.is_some() { 1 } else { reap_batch_for(self.depth) }),
             method: self.io_method.row(),
             rate: self.rate,
         }

@@ -7,8 +7,10 @@ use device::pattern::{Offsets, Pattern, Span};
 use measure::Parameters;
 use measure::quantity::size_in_words;
 use measure::schema::disk::parameters;
+use measure::schema::reads;
 use serde_json::json;
 use sys::file::{Caching, witness};
+use sys::memory::Pages;
 
 use super::parameters::{DiskParameters, View};
 use super::workload::Workload;
@@ -119,7 +121,7 @@ impl<'a> Setting<'a> {
     pub(super) fn case(&self, workload: &Workload, span: Span) -> Parameters {
         use device::plan::StopAfter;
         let witnesses = self.device.witnesses();
-        let is_direct = witnesses.target().is_none_or(|target| target.caching() == Caching::Direct);
+        let is_direct = witnesses.target().map(|target| target.caching() == Caching::Direct);
         let length = match workload.stop_after {
             StopAfter::Reads(count) => parameters::COUNT.of(count),
             StopAfter::Time(time) => parameters::DURATION.of(time.as_seconds()),
@@ -136,9 +138,13 @@ impl<'a> Setting<'a> {
             parameters::DEPTH.of(workload.depth),
             parameters::REAP_BATCH.of(workload.reap_batch),
             parameters::IO_METHOD.of(witnesses.method_name(workload.slots())),
-            parameters::DIRECT.of(is_direct),
         ];
-        always.into_iter().chain(workload.rate.map(|rate| parameters::RATE.of(json!(rate)))).collect()
+        let rate = workload.rate.map(|rate| parameters::RATE.of(json!(rate)));
+        let kernel = is_direct.map(|is_direct| {
+            let are_huge = workload.pages == Pages::Huge;
+            [parameters::DIRECT.of(is_direct), reads::parameters::HUGE_PAGES.of(are_huge)]
+        });
+        always.into_iter().chain(kernel.into_iter().flatten()).chain(rate).collect()
     }
 }
 

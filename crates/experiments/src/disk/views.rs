@@ -15,7 +15,7 @@ use super::workload::Workload;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
-use crate::reading::{Measured, RateChanges};
+use crate::reading::Measured;
 
 /// Bytes of a sequential read in a sweep: what a database's multi-block read asks for.
 const SEQUENTIAL_BLOCK: usize = 1 << 20;
@@ -27,36 +27,28 @@ const PLACE: u64 = 256 << 20;
 const DISTANCE_MIN: u64 = 64 << 10;
 const DISTANCE_FACTOR: u64 = 4;
 
-/// Measures the cases of a path. ^C ends it after the case under way, which is not kept.
+/// Measures the cases of a path. ^C ends it after the case under way, which is not kept. Gives the reading of the
+/// whole, where that was asked for.
 pub(super) fn run(
     setting: &Setting<'_>,
-    several: bool,
     machine: &Machine,
     journal: &mut dyn Journal,
-) -> Result<(), ExperimentError> {
+) -> Result<Option<Measured>, ExperimentError> {
     match &setting.view {
-        View::Whole => whole(setting, several, machine, journal),
-        View::Zones(named) => zones(named, setting, machine, journal),
-        View::Sweep(count) => sweep(*count, setting, machine, journal),
-        View::SeekDistances => seek_distances(setting, machine, journal),
+        View::Whole => return whole(setting, machine, journal).map(Some),
+        View::Zones(named) => zones(named, setting, machine, journal)?,
+        View::Sweep(count) => sweep(*count, setting, machine, journal)?,
+        View::SeekDistances => seek_distances(setting, machine, journal)?,
     }
+    Ok(None)
 }
 
-fn whole(
-    setting: &Setting<'_>,
-    several: bool,
-    machine: &Machine,
-    journal: &mut dyn Journal,
-) -> Result<(), ExperimentError> {
+fn whole(setting: &Setting<'_>, machine: &Machine, journal: &mut dyn Journal) -> Result<Measured, ExperimentError> {
     let workload = &setting.workload;
     let what = format!("the {} reads of {}", workload.pattern.name(), setting.name());
     let case = setting.case(workload, setting.span);
     let ask = Ask { case, what, plans: workload.plans(setting.span), cases_left: 1 };
-    let measured = measure(setting, ask, machine, journal)?;
-    if !measured.interrupted {
-        findings::whole(workload, several.then(|| setting.name()), &measured, journal);
-    }
-    Ok(())
+    measure(setting, ask, machine, journal)
 }
 
 /// One case a zone: the first span, the last span, and half the workers in each.
@@ -115,7 +107,7 @@ fn sweep(
         let mut case = setting.case(&random, span);
         case.extend([parameters::POSITION.of(f64::from(index) / f64::from(count - 1))]);
         let ask = Ask { case, what, plans: random.plans(span), cases_left: count - index };
-        let mut place = read(setting, &random, ask, RateChanges::Keep, machine, journal)?;
+        let mut place = read(setting, &random, ask, machine, journal)?;
         if place.interrupted {
             return Ok(());
         }
@@ -144,11 +136,13 @@ fn add_bandwidth(
     let workload = Workload { pattern, block_size, stop_after, workers: 1, rate: None, ..setting.workload };
     let what = format!("the sequential reads at the same place of {}", setting.name());
     let ask = Ask { case: setting.case(&workload, span), what, plans: workload.plans(span), cases_left: 1 };
-    let in_sequence = read(setting, &workload, ask, RateChanges::Keep, machine, journal)?;
+    let in_sequence = read(setting, &workload, ask, machine, journal)?;
     place.interrupted |= in_sequence.interrupted;
-    if let (Some(case), Some(bandwidth)) = (place.cases.last_mut(), in_sequence.metric(&reads::BANDWIDTH)) {
-        case.metrics.retain(|metric| metric.name != bandwidth.name);
-        case.metrics.push(bandwidth.clone());
+    for case in &mut place.cases {
+        case.metrics.retain(|metric| metric.name != reads::BANDWIDTH.name);
+    }
+    if let Some(last) = place.cases.last_mut() {
+        last.metrics.extend(in_sequence.metric(&reads::BANDWIDTH).cloned());
     }
     Ok(())
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 use device::Slots;
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
-use measure::quantity::size_in_words;
+use measure::quantity::{counted, size_in_words};
+use sys::memory::Pages;
 use sys::read::MethodRow;
 
 use crate::error::ExperimentError;
@@ -18,6 +19,7 @@ const BUFFERS_SHARE: u64 = 4;
 pub(super) struct Workload {
     pub(super) pattern: Pattern,
     pub(super) block_size: usize,
+    pub(super) pages: Pages,
     /// Length of the case, a worker.
     pub(super) stop_after: StopAfter,
     /// Reads before it, kept apart.
@@ -47,6 +49,7 @@ impl Workload {
         ReadPlan {
             pattern: self.pattern,
             block_size: self.block_size,
+            pages: self.pages,
             span,
             seed: self.seed.wrapping_add(index as u64),
             working_set: None,
@@ -60,7 +63,7 @@ impl Workload {
 
     /// The buffers of a worker.
     pub(super) fn slots(&self) -> Slots {
-        Slots { method: self.method, depth: self.depth, bytes: self.block_size }
+        Slots { method: self.method, depth: self.depth, bytes: self.block_size, pages: self.pages }
     }
 
     /// About how long a case takes; a count of reads is taken at 100 us each.
@@ -78,10 +81,10 @@ impl Workload {
         let wanted = slot.saturating_mul(self.depth as u64).saturating_mul(self.workers as u64);
         match sys::host::available_memory() {
             Some(free) if wanted > free / BUFFERS_SHARE => Err(ExperimentError::Parameters(format!(
-                "{} workers with {} reads of {} in flight each need {} MiB of buffers, more than a quarter of the free \
-                 memory: give smaller --workers, --depth or --block-size",
-                self.workers,
-                self.depth,
+                "{} with {} of {} in flight each would need {} MiB of buffers, more than a quarter of the free memory: \
+                 give smaller --workers, --depth or --block-size",
+                counted(self.workers as u64, "worker", "workers"),
+                counted(self.depth as u64, "read", "reads"),
                 size_in_words(self.block_size as u64),
                 wanted >> 20
             ))),

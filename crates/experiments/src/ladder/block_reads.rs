@@ -9,13 +9,14 @@ use device::workers::Team;
 use measure::schema::{ladder, reads};
 use measure::{Case, Metric, Parameters, Statistics};
 use sys::file::Caching;
+use sys::memory::Pages;
 use sys::read::best_method;
 
 use super::steps::{Steps, rung};
 use super::storage::BLOCK;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
-use crate::reading::{self, Job, Measured, RateChanges, WithoutPageCacheWarning};
+use crate::reading::{self, Job, Measured, WithoutPageCacheWarning};
 
 /// What a rung reads.
 #[derive(Clone, Copy)]
@@ -30,6 +31,7 @@ pub(super) fn plan(steps: &Steps<'_>, depth: usize, stop_after: StopAfter) -> Re
     ReadPlan {
         pattern: Pattern::Random,
         block_size: BLOCK,
+        pages: steps.parameters.pages(),
         span: Span { offset: 0, length: steps.storage.device.size() },
         seed: steps.parameters.seed(),
         working_set: None,
@@ -74,47 +76,58 @@ pub(super) fn measure(
         plans: &[plan],
         parameters: Parameters::new(),
         what,
-        rate_changes: RateChanges::Keep,
     };
     let mut sieve = WithoutPageCacheWarning::when(is_buffered, journal);
     reading::run(steps.machine, job, &mut sieve)
 }
 
 /// The parameters of a rung that reads.
-pub(super) fn read_rung(name: &str, depth: usize, blocks_per_read: u64) -> Parameters {
+pub(super) fn read_rung(name: &str, depth: usize, blocks_per_read: u64, pages: Pages) -> Parameters {
     use ladder::parameters::{BLOCKS_PER_READ, DEPTH, IO_METHOD};
     let mut parameters = rung(name);
     parameters.extend([DEPTH.of(depth), BLOCKS_PER_READ.of(blocks_per_read), IO_METHOD.of(best_method(depth).name)]);
+    // Only where they differ from what earlier versions measured: runs are compared by their parameters.
+    parameters.extend((pages == Pages::Small).then(|| reads::parameters::HUGE_PAGES.of(false)));
     parameters
 }
 
-/// Turns a reading into a rung: its own metrics, and the cost of one block in nanoseconds as `latency`.
+/// Turns a reading into a rung, or into one for each segment: its own metrics, and the cost of one block in nanoseconds
+/// as `latency`.
 pub(super) fn keep(
     measured: &Measured,
     parameters: Parameters,
     blocks_per_read: u64,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
-    let Some(read) = measured.cases.last().filter(|_| !measured.interrupted) else { return Ok(()) };
     let depth = parameters.get("depth").and_then(serde_json::Value::as_u64).unwrap_or(1);
-    let mut case = Case::new(parameters);
-    case.parameters.extend(read.parameters.clone());
-    case.metrics.extend(block_cost(measured, blocks_per_read, depth as usize));
-    case.metrics.extend(read.metrics.iter().cloned());
-    case.timeline = read.timeline.clone();
-    Ok(journal.keep(case)?)
+    for read in measured.cases.iter().filter(|_| !measured.interrupted) {
+        let mut case = Case::new(parameters.clone());
+        case.parameters.extend(read.parameters.clone());
+        case.metrics.extend(block_cost(read, blocks_per_read, depth as usize));
+        case.metrics.extend(read.metrics.iter().cloned());
+        case.timeline = read.timeline.clone();
+        journal.keep(case)?;
+    }
+    Ok(())
+}
+
+/// What a block of a reading costs in nanoseconds, by the median of what held at its end; `None` where storage did not
+/// serve it: a ratio to memory would pass for one to the device.
+pub(super) fn cost_from_storage(measured: &Measured, blocks_per_read: u64, depth: usize) -> Option<f64> {
+    let last = measured.cases.last().filter(|_| measured.is_of_device())?;
+    block_cost(last, blocks_per_read, depth).map(|metric| metric.median())
 }
 
 /// The cost of one block in nanoseconds: the latency of a read over its blocks at depth 1, and the time between two
 /// completions where many are in flight.
-pub(super) fn block_cost(measured: &Measured, blocks_per_read: u64, depth: usize) -> Option<Metric> {
+fn block_cost(case: &Case, blocks_per_read: u64, depth: usize) -> Option<Metric> {
     if depth > 1 {
-        let iops = measured.metric(&reads::IOPS)?;
+        let iops = reads::IOPS.in_case(case)?;
         let samples: Vec<f64> = iops.samples.iter().filter(|rate| **rate > 0.0).map(|rate| 1e9 / rate).collect();
         let source = "time between two completions, in windows of 100 ms or more";
         return ladder::LATENCY.of_samples(source, &samples);
     }
-    let latency = measured.metric(&reads::READ_LATENCY)?;
+    let latency = reads::READ_LATENCY.in_case(case)?;
     let statistics = scaled(latency.statistics, 1e3 / blocks_per_read as f64);
     Some(ladder::LATENCY.of_statistics(&latency.source, statistics))
 }

@@ -5,13 +5,13 @@ use device::plan::{ReadPlan, StopAfter};
 use measure::schema::{ladder, reads};
 use measure::{Finding, Nanos};
 
-use super::block_reads::{Source, block_cost, keep, measure, plan, read_rung};
+use super::block_reads::{Source, cost_from_storage, keep, measure, plan, read_rung};
 use super::findings::{self, Found};
 use super::steps::Steps;
 use super::storage::{BLOCK, SEQUENTIAL_BLOCKS, Storage};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
-use crate::region;
+use crate::{reading, region};
 
 /// Blocks of the storage-round-trip rung: 2 MiB, small for any storage's cache.
 const HOT_BLOCKS: u64 = 256;
@@ -55,6 +55,9 @@ pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), 
     found.sequential = touches(steps, source, sequential, ("device-sequential", SEQUENTIAL_BLOCKS), journal)?;
     if !steps.machine.stop.requested() {
         findings::report(&found, storage.foreign, journal);
+        if found.sequential.is_some() && storage.device.witnesses().target().is_some() {
+            reading::note_huge_pages(sequential.pages, journal);
+        }
     }
     Ok(())
 }
@@ -92,7 +95,7 @@ fn round_trip(steps: &Steps<'_>, source: Source<'_>, journal: &mut dyn Journal) 
     plan.working_set = Some(HOT_BLOCKS.min(plan.span.blocks(BLOCK)));
     plan.warm_up = StopAfter::Reads(HOT_BLOCKS * 3);
     let measured = measure(steps, source, plan, "storage-round-trip", journal)?;
-    keep(&measured, read_rung("storage-round-trip", 1, 1), 1, journal)
+    keep(&measured, read_rung("storage-round-trip", 1, 1, plan.pages), 1, journal)
 }
 
 /// Measures a rung; on a device that the run did not make, the first and the second touch of the same blocks apart.
@@ -109,14 +112,14 @@ fn touches(
         return Ok(None);
     }
     let foreign = steps.storage.foreign;
-    let mut parameters = read_rung(name, plan.depth, blocks_per_read);
+    let mut parameters = read_rung(name, plan.depth, blocks_per_read, plan.pages);
     if foreign {
         parameters.extend([TOUCH.of("first")]);
     }
     let first = measure(steps, source, plan, name, journal)?;
     keep(&first, parameters.clone(), blocks_per_read, journal)?;
     if !foreign || first.interrupted {
-        return Ok(block_cost(&first, blocks_per_read, plan.depth).map(|metric| metric.median()));
+        return Ok(cost_from_storage(&first, blocks_per_read, plan.depth));
     }
     let latencies = first.cases.iter().filter_map(|case| reads::READ_LATENCY.in_case(case));
     let count: u64 = latencies.map(|metric| metric.statistics.n).sum();
@@ -125,7 +128,7 @@ fn touches(
     parameters.extend([TOUCH.of("second")]);
     keep(&second, parameters, blocks_per_read, journal)?;
     findings::first_touch(name, &first, &second, journal);
-    Ok(block_cost(&second, blocks_per_read, plan.depth).map(|metric| metric.median()))
+    Ok(cost_from_storage(&second, blocks_per_read, plan.depth))
 }
 
 /// The smallest depth that comes near the best rate of those tried.

@@ -64,15 +64,21 @@ fn physical_against_logical(found: &Found, journal: &mut dyn Journal) {
     let (Some(single), Some(logical)) = (found.single, found.logical) else { return };
     let ranged = found.sequential.map_or(String::new(), |sequential| {
         format!(
-            "; in {SEQUENTIAL_BLOCKS}-block reads {} (published: about {})",
+            " A block of {SEQUENTIAL_BLOCKS}-block reads costs {} of a scan ({} over {} in block order; published: \
+             about {}).",
             three_digits(sequential / logical.in_order),
+            format_nanos(sequential),
+            format_nanos(logical.in_order),
             RANGED.value
         )
     });
     let ratio = single / logical.random;
     let message = format!(
-        "A single-block physical I/O costs {} logical I/Os here (Millsap: {}, the folklore: {}){ranged}.",
+        "A single-block physical I/O costs {} logical I/Os here ({} over {}, a get with its rows in random order; \
+         Millsap: {}, the folklore: {}).{ranged}",
         three_digits(ratio),
+        format_nanos(single),
+        format_nanos(logical.random),
         MILLSAP.value,
         grouped(FOLKLORE.value as u64)
     );
@@ -82,7 +88,7 @@ fn physical_against_logical(found: &Found, journal: &mut dyn Journal) {
 /// Warns where the first touch of a block costs far more than the second.
 pub(super) fn first_touch(name: &str, first: &Measured, second: &Measured, journal: &mut dyn Journal) {
     let mean = |measured: &Measured| measured.metric(&reads::READ_LATENCY).map(|metric| metric.statistics.mean);
-    let (Some(first), Some(second)) = (mean(first), mean(second)) else { return };
+    let (Some(first), Some(second), true) = (mean(first), mean(second), second.is_of_device()) else { return };
     if first >= second * LAZY {
         journal.find(Finding::warning(
             "lazily-loaded",

@@ -33,7 +33,7 @@ type Rungs = fn(&Steps<'_>, &mut dyn Journal) -> Result<(), ExperimentError>;
 /// The test file has no name, so nothing is left of it however the run ends.
 pub fn run(parameters: &LadderParameters, machine: &Machine, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     let storage = Storage::open(parameters, machine, journal)?;
-    storage.describe(journal);
+    storage.describe(&parameters.dir, journal);
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
     let rungs: [Rungs; 4] = [memory::rungs, pool::rungs, system::rungs, device_rungs::rungs];

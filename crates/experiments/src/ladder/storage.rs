@@ -62,12 +62,13 @@ impl Storage {
     }
 
     /// Describes in the run what the storage rungs are measured on.
-    pub(super) fn describe(&self, journal: &mut dyn Journal) {
+    pub(super) fn describe(&self, dir: &Path, journal: &mut dyn Journal) {
         for (key, value) in self.device.describe().subject {
             journal.describe_subject(&key, value);
         }
         if !self.foreign {
             journal.describe_subject("path", json!("test file made by this run"));
+            journal.describe_subject("folder", json!(dir.display().to_string()));
         }
     }
 

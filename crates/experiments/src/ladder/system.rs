@@ -30,6 +30,7 @@ fn page_cache(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), Experi
     let warming = ReadPlan {
         pattern: Pattern::Sequential,
         block_size: 1 << 20,
+        pages: steps.parameters.pages(),
         span: Span { offset: 0, length: CACHED_PART.min(file.size()) },
         seed: steps.parameters.seed(),
         working_set: None,
@@ -62,5 +63,5 @@ fn page_cache(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), Experi
             ),
         ));
     }
-    keep(&measured, read_rung("page-cache-read", 1, 1), 1, journal)
+    keep(&measured, read_rung("page-cache-read", 1, 1, plan.pages), 1, journal)
 }

@@ -1,20 +1,24 @@
 //! The cases of a reading: one, or one for each segment between lasting changes of the rate.
 
+use std::ops::Range;
+
 use device::audit::AuditCounts;
 use device::meter::Meter;
 use device::read_loop::LoopOutcome;
-use device::windows::{Window, Windows};
+use device::windows::Window;
 use device::workers::{Reading, Team};
-use measure::change_point::{self, Segment};
-use measure::schema::disk::parameters;
+use measure::change_point::Segment;
+use measure::schema::reads::parameters;
 use measure::schema::{Spec, reads};
 use measure::{Case, Metric, Nanos};
 
-use super::job::{Job, RateChanges};
+use super::job::Job;
 use crate::machine::{Change, Machine};
 
 /// Fewest windows from which the rate's spread is given.
 const WINDOWS_FOR_SPREAD: usize = 5;
+
+const BY_LOOP: &str = "counted by the read loop";
 
 /// How latencies were obtained.
 pub(super) struct Source {
@@ -33,52 +37,109 @@ impl Source {
     }
 }
 
-/// The cases, without what is known of the run as a whole.
-pub(super) fn of(outcome: &LoopOutcome, job: &Job<'_>, source: &Source) -> Vec<Case> {
-    let windows = outcome.latency.windows();
-    let segments = change_point::segments(&windows.rates());
-    if segments.len() > 1 && job.rate_changes == RateChanges::Split {
-        let of = segments.len();
-        let case = |(index, segment)| of_segment(windows, segment, (index, of), job, source);
-        return segments.iter().enumerate().map(case).collect();
+/// The cases of a reading that was cut into `segments`; of one segment the case has what is known of the whole.
+pub(super) fn of(
+    reading: &Reading,
+    segments: &[Segment],
+    (job, source): (&Job<'_>, &Source),
+    counted: Option<(AuditCounts, &Change)>,
+) -> Vec<Case> {
+    let mut cases: Vec<Case> = match segments {
+        [] | [_] => vec![whole(reading, (job, source), counted)],
+        several => {
+            let of_segment = |(index, segment): (usize, &Segment)| {
+                let name = match (index, several.len()) {
+                    (0, 2) => "before-change".to_string(),
+                    (1, 2) => "after-change".to_string(),
+                    (_, of) => format!("{} of {of}", index + 1),
+                };
+                let mut case = of_segment(&reading.outcome, segment.windows.clone(), (job, source));
+                case.parameters.extend([parameters::SEGMENT.of(name)]);
+                case
+            };
+            several.iter().enumerate().map(of_segment).collect()
+        }
+    };
+    if let Some(first) = cases.first_mut().filter(|_| counted.is_some()) {
+        let warm_up = &reading.outcome.warm_up;
+        first.metrics.push(reads::WARM_UP_READS.count(BY_LOOP, warm_up.reads()));
+        first.metrics.extend(warm_up.metric(&reads::WARM_UP_LATENCY, "as read_latency, before the measurement"));
     }
-    let mut case = Case::new(job.parameters.clone());
-    let start = if outcome.service.is_some() { "intended start" } else { "submission" };
-    case.metrics.extend(outcome.latency.metric(&reads::READ_LATENCY, &source.from(start)));
-    let service = |meter: &Meter| meter.metric(&reads::SERVICE_TIME, &source.from("submission"));
-    let lateness = |meter: &Meter| meter.metric(&reads::SUBMISSION_LATENESS, &source.clock);
-    case.metrics.extend(outcome.service.as_ref().and_then(service));
-    case.metrics.extend(outcome.lateness.as_ref().and_then(lateness));
-    case.metrics.extend(rates(&windows.rates(), outcome.latency.reads(), outcome.elapsed, job));
-    case.metrics.push(reads::ELAPSED.single(&source.clock, outcome.elapsed.as_seconds()));
-    case.timeline = windows.timeline();
-    vec![case]
+    cases
 }
 
-/// The case of one segment between lasting changes: no average is drawn across a change.
-fn of_segment(
-    windows: &Windows,
-    segment: &Segment,
-    (index, of): (usize, usize),
-    job: &Job<'_>,
-    source: &Source,
-) -> Case {
-    let name = match (index, of) {
-        (0, 2) => "before-change".to_string(),
-        (1, 2) => "after-change".to_string(),
-        _ => format!("{} of {of}", index + 1),
+/// The case of a reading at one rate.
+fn whole(reading: &Reading, (job, source): (&Job<'_>, &Source), counted: Option<(AuditCounts, &Change)>) -> Case {
+    let outcome = &reading.outcome;
+    let windows = outcome.latency.windows();
+    let latencies = latencies(outcome, source, |meter, spec, source| meter.metric(spec, source));
+    let mut case = case((job, source), latencies, &windows.rates(), (outcome.latency.reads(), outcome.elapsed));
+    case.timeline = windows.timeline(0..windows.closed().len());
+    let per_read = |cpu: Nanos| {
+        let source = "process CPU clock, user and system, over all reads issued";
+        reads::CPU_PER_READ.single(source, cpu.as_micros() / outcome.issued.max(1) as f64)
     };
-    let mut case = Case::new(job.parameters.clone());
-    case.parameters.extend([parameters::SEGMENT.of(name)]);
-    let part = &windows.closed()[segment.windows.clone()];
-    case.metrics.extend(Meter::metric_of_windows(part, &reads::READ_LATENCY, &source.from("submission")));
-    let elapsed = Nanos(windows.width().0 * part.len() as u64);
-    let count = part.iter().map(Window::reads).sum();
-    case.metrics.extend(rates(&windows.rates()[segment.windows.clone()], count, elapsed, job));
-    case.metrics.push(reads::ELAPSED.single(&source.clock, elapsed.as_seconds()));
-    if index == 0 {
-        case.timeline = windows.timeline();
+    case.metrics.extend(reading.cpu.map(per_read));
+    let elapsed: Vec<f64> = reading.worker_elapsed.iter().map(|elapsed| elapsed.as_seconds()).collect();
+    let several = || reads::WORKER_ELAPSED.of_samples("one value a worker", &elapsed);
+    case.metrics.extend((elapsed.len() > 1).then(several).flatten());
+    if let Some((counts, change)) = counted {
+        let issued = outcome.issued * job.plans[0].block_size as u64;
+        case.metrics.push(reads::BYTES_ISSUED.count(BY_LOOP, issued));
+        case.metrics.extend(audited(counts));
+        case.metrics.extend(change.metrics());
     }
+    case
+}
+
+/// The case of one segment between lasting changes, from its own windows: no average is drawn across a change. What
+/// the kernel counted spans the changes and is left out.
+fn of_segment(outcome: &LoopOutcome, part: Range<usize>, (job, source): (&Job<'_>, &Source)) -> Case {
+    let windows = outcome.latency.windows();
+    let own = &windows.closed()[part.clone()];
+    let latencies = latencies(outcome, source, |meter, spec, source| {
+        Meter::metric_of_windows(meter.windows().closed().get(part.clone())?, spec, source)
+    });
+    let count: u64 = own.iter().map(Window::reads).sum();
+    let elapsed = Nanos(windows.width().0 * own.len() as u64);
+    let mut case = case((job, source), latencies, &windows.rates()[part.clone()], (count, elapsed));
+    case.timeline = windows.timeline(part);
+    if let Some(cpu) = own.iter().filter_map(|window| window.cpu).reduce(|one, other| one + other) {
+        let source = "process CPU clock, user and system, over the reads of the segment";
+        case.metrics.push(reads::CPU_PER_READ.single(source, cpu.as_micros() / count.max(1) as f64));
+        case.metrics.push(reads::BYTES_ISSUED.count(BY_LOOP, count * job.plans[0].block_size as u64));
+    }
+    case
+}
+
+/// The latencies as metrics: from the intended start and apart from submission in an open loop.
+fn latencies(
+    outcome: &LoopOutcome,
+    source: &Source,
+    metric: impl Fn(&Meter, &Spec, &str) -> Option<Metric>,
+) -> Vec<Metric> {
+    let start = if outcome.service.is_some() { "intended start" } else { "submission" };
+    let of = |meter: Option<&Meter>, spec, source: &str| meter.and_then(|meter| metric(meter, spec, source));
+    let all = [
+        of(Some(&outcome.latency), &reads::READ_LATENCY, &source.from(start)),
+        of(outcome.service.as_ref(), &reads::SERVICE_TIME, &source.from("submission")),
+        of(outcome.lateness.as_ref(), &reads::SUBMISSION_LATENESS, &source.clock),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// What the whole and a segment have in common.
+fn case(
+    (job, source): (&Job<'_>, &Source),
+    latencies: Vec<Metric>,
+    window_rates: &[f64],
+    (count, elapsed): (u64, Nanos),
+) -> Case {
+    let mut case = Case::new(job.parameters.clone());
+    case.metrics = latencies;
+    case.metrics.extend(rates(window_rates, count, elapsed, job));
+    case.metrics.push(reads::ELAPSED.single(&source.clock, elapsed.as_seconds()));
+    case.metrics.push(reads::READS.count(BY_LOOP, count));
     case
 }
 
@@ -98,38 +159,14 @@ fn rates(rates: &[f64], reads: u64, elapsed: Nanos, job: &Job<'_>) -> Vec<Metric
     vec![of(&reads::IOPS, 1.0), of(&reads::BANDWIDTH, block_mib)]
 }
 
-/// What is known of the run as a whole. Without counts of this machine (in virtual time) there is little.
-pub(super) fn of_whole_run(reading: &Reading, job: &Job<'_>, counted: Option<(AuditCounts, &Change)>) -> Vec<Metric> {
-    const BY_LOOP: &str = "counted by the read loop";
+/// What the kernel counted.
+fn audited(counts: AuditCounts) -> impl Iterator<Item = Metric> {
     const BY_DEVICE: &str = "the block device's stat, all processes";
-    let outcome = &reading.outcome;
-    let mut metrics = vec![reads::READS.count(BY_LOOP, outcome.latency.reads())];
-    let Some((counts, change)) = counted else {
-        metrics.extend(worker_elapsed(reading));
-        return metrics;
-    };
-    let per_read = |cpu: Nanos| {
-        let source = "process CPU clock, user and system, over all reads issued";
-        reads::CPU_PER_READ.single(source, cpu.as_micros() / outcome.issued.max(1) as f64)
-    };
-    metrics.splice(0..0, reading.cpu.map(per_read));
-    metrics.push(reads::WARM_UP_READS.count(BY_LOOP, outcome.warm_up.reads()));
-    let before = "as read_latency, before the measurement";
-    metrics.extend(outcome.warm_up.metric(&reads::WARM_UP_LATENCY, before));
-    metrics.extend(worker_elapsed(reading));
-    let issued = outcome.issued * job.plans[0].block_size as u64;
-    metrics.push(reads::BYTES_ISSUED.count(BY_LOOP, issued));
     let fetched = |bytes| reads::BYTES_FETCHED.count("read_bytes of /proc/self/io", bytes);
-    metrics.extend(counts.fetched_by_process.map(fetched));
-    metrics.extend(counts.delivered_by_device.map(|bytes| reads::BYTES_DELIVERED.count(BY_DEVICE, bytes)));
-    metrics.extend(counts.device_reads.map(|reads| reads::DEVICE_READS.count(BY_DEVICE, reads)));
-    metrics.extend(change.metrics());
-    metrics
-}
-
-/// How long each worker took, where there are several.
-fn worker_elapsed(reading: &Reading) -> Option<Metric> {
-    let elapsed: Vec<f64> = reading.worker_elapsed.iter().map(|elapsed| elapsed.as_seconds()).collect();
-    let several = || reads::WORKER_ELAPSED.of_samples("one value a worker", &elapsed);
-    (elapsed.len() > 1).then(several).flatten()
+    let all = [
+        counts.fetched_by_process.map(fetched),
+        counts.delivered_by_device.map(|bytes| reads::BYTES_DELIVERED.count(BY_DEVICE, bytes)),
+        counts.device_reads.map(|reads| reads::DEVICE_READS.count(BY_DEVICE, reads)),
+    ];
+    all.into_iter().flatten()
 }

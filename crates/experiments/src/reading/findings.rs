@@ -1,27 +1,27 @@
 //! What spoils a reading: a rate that was not held, memory in place of the device, other readers, a change under way.
 
-use device::meter::Meter;
 use device::tier::{Evidence, Tier, Verdict};
 use device::workers::Reading;
+use measure::change_point::Segment;
 use measure::quantity::three_digits;
-use measure::{Finding, Nanos, Unit, change_point};
+use measure::{Finding, Nanos, Unit};
 use sys::file::Caching;
+use sys::memory::Pages;
 
-use super::job::{Job, RateChanges};
+use super::job::Job;
 use crate::journal::Journal;
 use crate::machine::Machine;
 
 /// Share of the rate asked for that counts as reached.
 const RATE_REACHED: f64 = 0.95;
 
-/// Bounds of what a device delivers over what was read: below the first a layer in between served reads, above
-/// the second others were reading.
-const DELIVERED: (f64, f64) = (0.98, 1.1);
+/// What a device delivers over what was read, from which on others were reading.
+const DELIVERED_MAX: f64 = 1.1;
 
 /// Adds the findings about a reading that was not cut short.
 pub(super) fn report(
     machine: &Machine,
-    reading: &Reading,
+    (reading, segments): (&Reading, &[Segment]),
     job: &Job<'_>,
     tier: Option<(&Evidence, &Verdict)>,
     journal: &mut dyn Journal,
@@ -33,9 +33,7 @@ pub(super) fn report(
         report_tier(machine, evidence, verdict, &job.what, journal);
     }
     report_rate(reading, job, journal);
-    if job.rate_changes == RateChanges::Split {
-        report_segments(&reading.outcome.latency, &job.what, journal);
-    }
+    report_segments(reading.outcome.latency.windows().width(), segments, &job.what, journal);
 }
 
 /// An open loop that could not be held at its rate: its latencies are a queue that grows with the run then.
@@ -59,6 +57,14 @@ fn report_rate(reading: &Reading, job: &Job<'_>, journal: &mut dyn Journal) {
 fn report_tier(machine: &Machine, evidence: &Evidence, verdict: &Verdict, what: &str, journal: &mut dyn Journal) {
     let proof = &verdict.proof;
     journal.find(match (evidence.caching, verdict.tier) {
+        (_, Tier::PageCache | Tier::Mixed { .. }) if verdict.is_by_layer => Finding::warning(
+            "device-saw-fewer-reads",
+            format!(
+                "Not all of {what} reached a device, although the kernel sent them on: {proof}. A layer in between, \
+                 such as the page cache of a loop device's file, served the rest from this host's memory, and the \
+                 latencies are that layer's. Measure what lies under it."
+            ),
+        ),
         (Caching::Direct, Tier::PageCache) => Finding::warning(
             "direct-io-ignored",
             format!(
@@ -96,7 +102,7 @@ fn report_tier(machine: &Machine, evidence: &Evidence, verdict: &Verdict, what: 
     });
 }
 
-/// The block device's own count against the process's: a layer in between, or other readers.
+/// The block device's own count against the process's: other readers.
 fn report_device_counts(machine: &Machine, evidence: &Evidence, what: &str, journal: &mut dyn Journal) {
     let Some(delivered) = evidence.counts.delivered_by_device else {
         journal.find(Finding::info(
@@ -107,26 +113,14 @@ fn report_device_counts(machine: &Machine, evidence: &Evidence, what: &str, jour
         return;
     };
     let ratio = delivered as f64 / evidence.issued.max(1) as f64;
-    let (fewer, more) = DELIVERED;
-    if evidence.caching == Caching::Direct && ratio < fewer {
-        let message = format!(
-            "The device delivered {} % of the bytes of {what}: a layer between the file system and the device \
-             served the rest. The latencies are that layer's.",
-            three_digits(ratio * 100.0)
-        );
-        let finding = Finding::warning("device-saw-fewer-reads", message);
-        journal.find(finding.with("delivered", ratio * 100.0, Unit::Percent));
-    }
-    if evidence.caching == Caching::Direct && ratio > more {
+    if evidence.caching == Caching::Direct && ratio > DELIVERED_MAX {
         machine.note_shared_device(what, ratio);
     }
 }
 
-fn report_segments(latency: &Meter, what: &str, journal: &mut dyn Journal) {
-    let windows = latency.windows();
-    let segments = change_point::segments(&windows.rates());
+fn report_segments(width: Nanos, segments: &[Segment], what: &str, journal: &mut dyn Journal) {
     for pair in segments.windows(2) {
-        let at = Nanos(windows.width().0 * pair[1].windows.start as u64).as_seconds();
+        let at = Nanos(width.0 * pair[1].windows.start as u64).as_seconds();
         let (before, after) = (pair[0].rate, pair[1].rate);
         let cause = match after < before {
             true => "a spent burst credit, a throttle, or a cache that no longer helps",
@@ -134,12 +128,25 @@ fn report_segments(latency: &Meter, what: &str, journal: &mut dyn Journal) {
         };
         let message = format!(
             "{} s into {what} the rate went from {} to {} reads a second and stayed there: {cause}. The segments are \
-             separate cases, and no average spans the change. Run longer to see the lasting rate.",
+             separate cases, and no average spans the change; what the kernel counted does, and is left out. Run \
+             longer to see the lasting rate.",
             three_digits(at),
             three_digits(before),
             three_digits(after)
         );
         let finding = Finding::warning("rate-changed", message).with("at", at, Unit::Seconds);
         journal.find(finding.with("before", before, Unit::PerSecond).with("after", after, Unit::PerSecond));
+    }
+}
+
+/// Says once in a run what buffers on huge pages do for large reads in sequence.
+pub fn note_huge_pages(pages: Pages, journal: &mut dyn Journal) {
+    if pages == Pages::Huge {
+        journal.find(Finding::info(
+            "huge-page-buffers",
+            "Reads in sequence go into buffers on huge pages: 1 MiB is one request to the device. Programs with \
+             ordinary buffers (fio, dd, most databases) send several smaller ones and may get half as much: \
+             --huge-pages off measures that.",
+        ));
     }
 }

@@ -2,7 +2,7 @@
 
 use device::Device;
 use device::plan::ReadPlan;
-use device::tier::Verdict;
+use device::tier::{Tier, Verdict};
 use measure::schema::Spec;
 use measure::{Case, Metric, Parameters};
 use sys::read::MethodRow;
@@ -25,17 +25,6 @@ pub struct Job<'a> {
     pub parameters: Parameters,
     /// The reading in words, for findings: "random reads of the outer zone".
     pub what: String,
-    /// What becomes of a lasting change of the rate.
-    pub rate_changes: RateChanges,
-}
-
-/// What becomes of a lasting change of the rate during a reading.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RateChanges {
-    /// The rate is the result: each segment is a case of its own.
-    Split,
-    /// The latencies of a given set of blocks are the result: they stay together.
-    Keep,
 }
 
 /// A reading that was done.
@@ -55,6 +44,14 @@ impl Measured {
     /// A metric of the last case: what held at the end.
     pub fn metric(&self, spec: &Spec) -> Option<&Metric> {
         self.cases.last().and_then(|case| spec.in_case(case))
+    }
+
+    /// Whether the device served the reads: storage, by its witnesses, or a model.
+    pub fn is_of_device(&self) -> bool {
+        match &self.verdict {
+            Some(verdict) => verdict.tier == Tier::Storage,
+            None => self.device_tier == Some("model"),
+        }
     }
 
     /// The tier that served the reads, as run documents name it.

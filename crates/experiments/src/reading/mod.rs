@@ -16,7 +16,8 @@ use crate::journal::Journal;
 use crate::machine::{Change, Conditions, Machine, Sensitivity};
 use cases::Source;
 pub use filter::WithoutPageCacheWarning;
-pub use job::{Job, Measured, RateChanges};
+pub use findings::note_huge_pages;
+pub use job::{Job, Measured};
 
 /// What was observed around a reading that took time of this machine.
 struct Around {
@@ -30,7 +31,7 @@ pub fn run(machine: &Machine, job: Job<'_>, journal: &mut dyn Journal) -> Result
     let is_virtual = job.device.describe().is_virtual;
     let team = Team::open(job.device, job.method, job.plans)?;
     let source = Source::of(machine, &team, is_virtual);
-    let before = (!is_virtual).then(|| (Conditions::now(machine), Audit::begin(witnesses.block_device())));
+    let before = (!is_virtual).then(|| (Conditions::now(machine), Audit::begin(witnesses.storage())));
     let mut reading = team.read(&machine.clock, machine.stop.flag());
     let around = before.map(|(conditions, audit)| Around { counts: audit.end(), change: conditions.changed(machine) });
     if let Some(failure) = reading.outcome.failure.take() {
@@ -42,14 +43,12 @@ pub fn run(machine: &Machine, job: Job<'_>, journal: &mut dyn Journal) -> Result
     }
     let evidence = evidence(&witnesses, &job, &reading.outcome, around.as_ref());
     let verdict = evidence.as_ref().map(Evidence::verdict);
-    let mut cases = cases::of(&reading.outcome, &job, &source);
-    if let Some(case) = cases.last_mut() {
-        let counted = around.as_ref().map(|around| (around.counts, &around.change));
-        case.metrics.extend(cases::of_whole_run(&reading, &job, counted));
-    }
-    if let (Some(around), false) = (&around, interrupted) {
-        machine.note(&job.what, &around.change, Sensitivity::Storage);
-        findings::report(machine, &reading, &job, evidence.as_ref().zip(verdict.as_ref()), journal);
+    let segments = reading.outcome.segments();
+    let counted = around.as_ref().map(|around| (around.counts, &around.change));
+    let cases = cases::of(&reading, &segments, (&job, &source), counted);
+    if !interrupted {
+        around.iter().for_each(|around| machine.note(&job.what, &around.change, Sensitivity::Storage));
+        findings::report(machine, (&reading, &segments), &job, evidence.as_ref().zip(verdict.as_ref()), journal);
     }
     let device_tier = match witnesses {
         Witnesses::Absent { tier } => Some(tier),
@@ -69,7 +68,7 @@ fn evidence(
         caching: witnesses.target()?.caching(),
         issued: outcome.issued * job.plans[0].block_size as u64,
         counts: around?.counts,
-        cached_before: None,
         never_written: job.never_written,
+        layer: witnesses.layer(),
     })
 }

@@ -24,8 +24,8 @@ pub(super) fn report(path: &str, measured: &[(Pass, u64, Measured)], journal: &m
     if let (Some(again), Some(hot)) = (of(Pass::StorageCached), latency(Pass::StorageCached)) {
         tier(path, again, hot, journal);
         published(hot, latency(Pass::PageCached), again, journal);
-        // A model is no volume that can be read once beforehand.
-        if let (Some(first), Some(_)) = (latency(Pass::FirstTouch), &again.verdict) {
+        // Where a cache of this host answered the second time, the first says nothing of the storage.
+        if let (Some(first), true) = (latency(Pass::FirstTouch), again.is_of_device()) {
             first_touch(first, hot, journal);
         }
     } else if let Some(cached) = latency(Pass::PageCached) {

@@ -8,6 +8,7 @@ use measure::Parameters;
 use measure::quantity::size_in_words;
 use measure::schema::roundtrip::parameters;
 use subjects::round_trip::Pass;
+use sys::memory::Pages;
 
 use super::parameters::RoundtripParameters;
 use crate::error::ExperimentError;
@@ -71,6 +72,7 @@ impl Layout<'_> {
         ReadPlan {
             pattern: Pattern::Random,
             block_size: requests.bytes,
+            pages: Pages::Huge,
             span: requests.span,
             seed: self.seed(),
             working_set: Some(requests.count),

@@ -80,8 +80,8 @@ fn reduced(parameters: &Parameters, changes: &[Change]) -> String {
     Value::from(kept.into_iter().flat_map(|(name, value)| [name.clone(), value]).collect::<Vec<_>>()).to_string()
 }
 
-/// Whether a parameter is what the run found and not what it was asked: the best depth and how it is read, the tier, and
-/// the huge pages that the kernel had.
+/// Whether a parameter is what the run found and not what it was asked: the best depth and how it is read, the tier,
+/// and the huge pages that the kernel had.
 fn is_outcome(parameters: &Parameters, name: &str) -> bool {
     use crate::schema::{ladder::parameters as rung, roundtrip::parameters as pass};
     let is_best = parameters.get(rung::RUNG.name).is_some_and(|rung| rung == "device-random-best-depth");

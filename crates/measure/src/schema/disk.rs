@@ -22,7 +22,6 @@ parameters! {
     ZONE = "zone", "with `--zones`: `outer`, `inner`, `both`";
     POSITION = "position", "with `--positions`: from 0, the beginning, to 1, the end";
     DISTANCE = "distance", "with `--distances`: bytes between two reads";
-    SEGMENT = "segment", "part of a run whose rate changed: `before-change`, `after-change`, `2 of 3`";
 }
 
 const SOURCE: &str = "2000 reads of 8 KiB on a Maxtor disk of 200 GB, 2005";
@@ -51,7 +50,7 @@ pub const BOTH_RATIO: Published = ratio("elapsed time by turns in both zones ove
 /// The experiment.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "disk",
-    parameters: &[parameters::ALL],
+    parameters: &[parameters::ALL, reads::parameters::ALL],
     metrics: &[reads::METRICS, conditions::METRICS],
     families: &[],
     published: &[OUTER, INNER, BOTH, INNER_RATIO, BOTH_RATIO],

@@ -34,7 +34,7 @@ families! {
 /// The experiment.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "ladder",
-    parameters: &[parameters::ALL],
+    parameters: &[parameters::ALL, reads::parameters::ALL],
     metrics: &[METRICS, reads::METRICS, conditions::METRICS],
     families: &[FAMILIES],
     published: &[],

@@ -1,6 +1,11 @@
 //! What the read loop measures: the metrics that `disk`, `roundtrip` and the reads of `ladder` have in common.
 
-use super::spec::metrics;
+use super::spec::{metrics, parameters};
+
+parameters! {
+    HUGE_PAGES = "huge_pages", "whether the buffers were to stand on huge pages; in `ladder` where they were not";
+    SEGMENT = "segment", "part of a reading whose rate changed: `before-change`, `after-change`, `2 of 3`";
+}
 
 metrics! {
     READ_LATENCY = "read_latency", Microseconds, "from submission of a read to its completion; \

@@ -41,7 +41,7 @@ pub const NFS: Published = latency("one block over a troubled NFS", &[("tier", "
 /// The experiment.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "roundtrip",
-    parameters: &[parameters::ALL],
+    parameters: &[parameters::ALL, reads::parameters::ALL],
     metrics: &[reads::METRICS, METRICS, conditions::METRICS],
     families: &[],
     published: &[PAGE_CACHE, SAN, NFS],

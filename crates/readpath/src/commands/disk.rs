@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use ::measure::{Nanos, Size};
+use clap::ArgAction::Set;
+use clap::builder::BoolishValueParser;
 use clap::{ArgGroup, ArgMatches, Args, Command};
 use experiments::disk::{self, DiskParameters, IoMethod, Order, Zone};
 
@@ -90,6 +92,9 @@ struct Arguments {
     /// Drop the region from the page cache first; for files of your own
     #[arg(long)]
     evict: bool,
+    /// Buffers on huge pages; large reads are fewer requests then than fio, dd and most databases send
+    #[arg(long, value_name = "on|off", default_value = "on", value_parser = BoolishValueParser::new(), action = Set)]
+    huge_pages: bool,
 }
 
 fn define(command: Command) -> Command {
@@ -125,6 +130,7 @@ impl Arguments {
             seek_distances: self.seek_distances,
             rate: self.rate,
             evict: self.evict,
+            huge_pages: self.huge_pages,
         };
         parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
         Ok(parameters)
@@ -144,10 +150,10 @@ mod tests {
         assert_eq!(of_file::<DiskParameters>(paths), usual);
         let line = "/data/old.dbf model:ssd --seed 7 --pattern sequential --block-size 1MiB --span 8GiB --offset 64KiB \
                     --duration 5s --warm-up 100ms --workers 4 --depth 32 --reap-batch 8 --io-method io_uring \
-                    --buffered --zones outer,both --rate 2000 --evict";
+                    --buffered --zones outer,both --evict --huge-pages off";
         let file = "pattern = 'sequential'\nblock_size = '1MiB'\nspan = '8GiB'\noffset = '64KiB'\nduration = '5s'\n\
                     warm_up = '100ms'\nworkers = 4\ndepth = 32\nreap_batch = 8\nio_method = 'io_uring'\n\
-                    buffered = true\nzones = ['outer', 'both']\nrate = 2000.0\nevict = true\n";
+                    buffered = true\nzones = ['outer', 'both']\nevict = true\nhuge_pages = false\n";
         assert_eq!(of_file::<DiskParameters>(&format!("{paths}{file}")), of_line(line));
         assert_eq!(of_file::<DiskParameters>(&toml::to_string(&of_line(line)).unwrap()), of_line(line));
     }

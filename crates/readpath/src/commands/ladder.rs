@@ -4,6 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use ::measure::Size;
+use clap::ArgAction::Set;
+use clap::builder::BoolishValueParser;
 use clap::{ArgMatches, Args, Command};
 use experiments::ladder::{self, LadderParameters};
 
@@ -34,6 +36,9 @@ struct Arguments {
     /// Measure the device rungs on this file or block device, first and second touch apart
     #[arg(long, value_name = "PATH")]
     on: Option<PathBuf>,
+    /// Buffers of device reads on huge pages; large reads are fewer requests then than most databases send
+    #[arg(long, value_name = "on|off", default_value = "on", value_parser = BoolishValueParser::new(), action = Set)]
+    huge_pages: bool,
     /// Order of the random accesses [default: another one each run]
     #[arg(long)]
     seed: Option<u64>,
@@ -55,8 +60,9 @@ impl Arguments {
         self,
         directory: impl Fn(Option<PathBuf>) -> Result<PathBuf, Failure>,
     ) -> Result<LadderParameters, Failure> {
-        let Arguments { dir, size, on, seed } = self;
-        Ok(LadderParameters { dir: directory(dir)?, size, on, seed: Some(seed.unwrap_or_else(fresh_seed)) })
+        let Arguments { dir, size, on, huge_pages, seed } = self;
+        let seed = Some(seed.unwrap_or_else(fresh_seed));
+        Ok(LadderParameters { dir: directory(dir)?, size, on, huge_pages, seed })
     }
 }
 
@@ -90,7 +96,8 @@ mod tests {
             arguments.parameters(|given| Ok(given.unwrap_or_default())).unwrap()
         };
         assert_eq!(of_file::<LadderParameters>("seed = 7"), of_line("--seed 7"));
-        let file = "dir = '/mnt/fast'\nsize = '2GiB'\non = '/dev/sdb'\nseed = 7";
-        assert_eq!(of_file::<LadderParameters>(file), of_line("--dir /mnt/fast --size 2GiB --on /dev/sdb --seed 7"));
+        let file = "dir = '/mnt/fast'\nsize = '2GiB'\non = '/dev/sdb'\nhuge_pages = false\nseed = 7";
+        let line = "--dir /mnt/fast --size 2GiB --on /dev/sdb --huge-pages off --seed 7";
+        assert_eq!(of_file::<LadderParameters>(file), of_line(line));
     }
 }

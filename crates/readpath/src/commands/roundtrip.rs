@@ -32,9 +32,9 @@ struct Arguments {
     /// Blocks read singly; the passes of 8 and 128 blocks a request read as many, in at least 16 requests
     #[arg(long, default_value_t = RoundtripParameters::default().blocks)]
     blocks: u64,
-    /// Bytes a block
-    #[arg(long, default_value_t = RoundtripParameters::default().block_size)]
-    block_size: Size,
+    /// Bytes a block [default: 8KiB]; a server reads blocks of its own size
+    #[arg(long, conflicts_with = "on")]
+    block_size: Option<Size>,
     /// Which blocks [default: others each run; the same ones again were touched before]
     #[arg(long)]
     seed: Option<u64>,
@@ -63,6 +63,7 @@ impl Arguments {
     fn parameters(self) -> (RoundtripParameters, SubjectArguments) {
         let Arguments { paths, blocks, block_size, seed, evict, subjects } = self;
         let seed = Some(seed.unwrap_or_else(fresh_seed));
+        let block_size = block_size.unwrap_or(RoundtripParameters::default().block_size);
         (RoundtripParameters { paths, blocks, block_size, seed, evict }, subjects)
     }
 }

@@ -57,6 +57,8 @@ pub(crate) fn described(name: &str, value: &Value) -> String {
     match (name, text.as_str()) {
         ("direct", "true") => "direct".into(),
         ("direct", "false") => "buffered".into(),
+        ("huge_pages", "true") => "huge-page buffers".into(),
+        ("huge_pages", "false") => "buffers on small pages".into(),
         ("block_size", size) => format!("{size} blocks"),
         ("pattern", "apart") => "one distance apart".into(),
         ("pattern" | "io_method" | "pass" | "zone" | "rung" | "segment", word) => word.into(),

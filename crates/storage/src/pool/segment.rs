@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use device::{Device, Slots, check_block_size};
+use sys::memory::Pages;
 use sys::read::{MethodRow, ReadMethod};
 
 use super::frames::PageBytes;
@@ -108,7 +109,7 @@ impl DataFile {
         slot_bytes: usize,
     ) -> Result<Box<dyn ReadMethod>, StorageError> {
         let depth = depth.min(row.depth_max.unwrap_or(depth));
-        let slots = Slots { method: Some(row), depth, bytes: slot_bytes };
+        let slots = Slots { method: Some(row), depth, bytes: slot_bytes, pages: Pages::Huge };
         let opened = self.device.open(&[slots]).map_err(|error| StorageError::Parameters(error.to_string()))?;
         Ok(opened.methods.into_iter().next().expect("a team of one has one method"))
     }

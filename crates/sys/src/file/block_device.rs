@@ -3,13 +3,15 @@
 //! The reports are passed on unchecked: virtual disks often call themselves rotational.
 
 use std::fs;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use measure::Nanos;
-use rustix::fs::FileType;
+use rustix::fs::{FileType, Mode, OFlags};
 use thiserror::Error;
 
 use super::device_number::DeviceNumber;
+use super::mount::Mount;
 use super::target::Target;
 
 /// Bytes of a sector in `/sys/dev/block/*/stat`, whatever the device's own sectors are
@@ -77,6 +79,12 @@ pub enum NoBlockDevice {
     /// The mount of the file is not visible from here.
     #[error("the mount that the file is reached through is not listed in /proc/self/mountinfo")]
     UnknownMount,
+    /// The file of a loop device cannot be found at its path: it was removed, or lies in another mount namespace.
+    #[error("the file {path} of a loop device cannot be found from here", path = path.display())]
+    HiddenFile {
+        /// Its path, as the kernel gives it.
+        path: PathBuf,
+    },
     /// The device has a number and no entry under `/sys/dev/block`.
     #[error("device {0} is not listed under /sys/dev/block")]
     NotListed(DeviceNumber),
@@ -85,19 +93,42 @@ pub enum NoBlockDevice {
 impl BlockDevice {
     /// The device that a target is, or that the file system of a target stands on.
     ///
-    /// Below a device mapper or a RAID stand further devices, which are not followed.
+    /// It may be a layer itself: [`bottom`](BlockDevice::bottom) follows it.
     pub fn under(target: &Target) -> Result<BlockDevice, NoBlockDevice> {
         let number = match target.represents() {
             Some(number) => number,
-            None => number_under_file(target)?,
+            None => number_under_file(target.as_fd(), target.device())?,
         };
-        BlockDevice::read(number, &entry_of(number)).ok_or(NoBlockDevice::NotListed(number))
+        BlockDevice::listed(number)
+    }
+
+    /// The devices that hold the data: those under a device mapper, a RAID or the file of a loop device, and the device
+    /// itself where nothing stands under it. What a layer in between keeps in memory never reaches their counters.
+    pub fn bottom(&self) -> Result<Vec<BlockDevice>, NoBlockDevice> {
+        let entry = entry_of(self.number);
+        let disk = if entry.join("partition").exists() { entry.join("..") } else { entry };
+        let beneath = match fs::read_to_string(disk.join("loop/backing_file")) {
+            Ok(path) => vec![under_backing_file(Path::new(path.trim_end_matches('\n')))?],
+            Err(_) => slaves(&disk)?,
+        };
+        if beneath.is_empty() {
+            return Ok(vec![self.clone()]);
+        }
+        let mut bottom = Vec::new();
+        for device in beneath {
+            bottom.extend(device.bottom()?.into_iter().filter(|device| !bottom.contains(device)).collect::<Vec<_>>());
+        }
+        Ok(bottom)
     }
 
     /// The present counts; `None` if the kernel does not count (`queue/iostats` is 0) or report.
     pub fn counters(&self) -> Option<DeviceCounters> {
         let stat = self.counts.then(|| fs::read_to_string(entry_of(self.number).join("stat")).ok())??;
         parse_stat(&stat)
+    }
+
+    fn listed(number: DeviceNumber) -> Result<BlockDevice, NoBlockDevice> {
+        BlockDevice::read(number, &entry_of(number)).ok_or(NoBlockDevice::NotListed(number))
     }
 
     fn read(number: DeviceNumber, entry: &Path) -> Option<BlockDevice> {
@@ -126,12 +157,32 @@ fn entry_of(number: DeviceNumber) -> PathBuf {
 
 /// The device under a file. Major 0 marks file systems with a number of their own making: btrfs stands on a device
 /// that its mount names, overlay and network file systems do not.
-fn number_under_file(target: &Target) -> Result<DeviceNumber, NoBlockDevice> {
-    if target.device().major != 0 {
-        return Ok(target.device());
+fn number_under_file(file: BorrowedFd<'_>, device: DeviceNumber) -> Result<DeviceNumber, NoBlockDevice> {
+    if device.major != 0 {
+        return Ok(device);
     }
-    let mount = target.mount().ok_or(NoBlockDevice::UnknownMount)?;
+    let mount = Mount::of(file, device).ok_or(NoBlockDevice::UnknownMount)?;
     number_of_node(Path::new(&mount.source)).ok_or(NoBlockDevice::FileSystem { filesystem: mount.filesystem })
+}
+
+/// The device that holds the file of a loop device, which may be a device itself. The file is not opened for reading,
+/// which the user may not be allowed to.
+fn under_backing_file(path: &Path) -> Result<BlockDevice, NoBlockDevice> {
+    let hidden = |_| NoBlockDevice::HiddenFile { path: path.into() };
+    let file = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(hidden)?;
+    let stat = rustix::fs::fstat(&file).map_err(hidden)?;
+    let number = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::BlockDevice => DeviceNumber::of(stat.st_rdev),
+        _ => number_under_file(file.as_fd(), DeviceNumber::of(stat.st_dev))?,
+    };
+    BlockDevice::listed(number)
+}
+
+/// The devices that a device mapper or a RAID puts together; none for any other.
+fn slaves(disk: &Path) -> Result<Vec<BlockDevice>, NoBlockDevice> {
+    let links = fs::read_dir(disk.join("slaves")).into_iter().flatten().flatten();
+    let numbers = links.filter_map(|link| DeviceNumber::parse(&fs::read_to_string(link.path().join("dev")).ok()?));
+    numbers.map(BlockDevice::listed).collect()
 }
 
 /// The device that a node stands for; `None` when it is not a block device's.

@@ -15,6 +15,12 @@ impl DeviceNumber {
     pub(crate) fn of(device: u64) -> DeviceNumber {
         DeviceNumber { major: rustix::fs::major(device), minor: rustix::fs::minor(device) }
     }
+
+    /// A number as the kernel writes it: `8:1`.
+    pub(crate) fn parse(text: &str) -> Option<DeviceNumber> {
+        let (major, minor) = text.trim().split_once(':')?;
+        Some(DeviceNumber { major: major.parse().ok()?, minor: minor.parse().ok()? })
+    }
 }
 
 impl fmt::Display for DeviceNumber {

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use measure::quantity::rounded_size;
+use measure::quantity::whole_mebibytes;
 use measure::random::mix;
 use rustix::fs::{Advice, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
@@ -55,7 +55,7 @@ pub enum TestFileError {
     /// Too little space is free.
     #[error("a test file of {needed} and a reserve of {reserve} do not fit into the {free} that are free in \
         {directory}; name another directory, free some space, or ask for a smaller file where the reserve alone fits",
-        needed = rounded_size(*needed), reserve = rounded_size(*reserve), free = rounded_size(*free),
+        needed = whole_mebibytes(*needed), reserve = whole_mebibytes(*reserve), free = whole_mebibytes(*free),
         directory = directory.display())]
     NoSpace {
         /// Where.

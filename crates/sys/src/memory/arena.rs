@@ -10,7 +10,8 @@ pub const SLOT_ALIGNMENT: usize = 4096;
 
 /// A number of buffers of one size.
 ///
-/// Huge pages keep the page tables, and the kernel's list of pages for a registered buffer, short.
+/// Huge pages keep the page tables, the kernel's list of pages for a registered buffer, and the device's list of places
+/// to write to, short: a large read becomes one request.
 #[derive(Debug)]
 pub struct Arena {
     region: Region,
@@ -24,11 +25,16 @@ impl Arena {
     ///
     /// Errors when the kernel has no room, or when the size exceeds the address space.
     pub fn new(slots: usize, slot_bytes: usize) -> io::Result<Arena> {
+        Arena::on(Pages::Huge, slots, slot_bytes)
+    }
+
+    /// As [`new`](Arena::new), on pages of this size.
+    pub fn on(pages: Pages, slots: usize, slot_bytes: usize) -> io::Result<Arena> {
         let too_large = || io::Error::from(io::ErrorKind::OutOfMemory);
         let stride = slot_bytes.max(1).checked_next_multiple_of(SLOT_ALIGNMENT).ok_or_else(too_large)?;
         // Half the address space is far beyond any memory, and keeps the region's own rounding from overflowing.
         let length = stride.checked_mul(slots).filter(|length| *length < usize::MAX / 2).ok_or_else(too_large)?;
-        let region = Region::new(length, Pages::Huge)?;
+        let region = Region::new(length, pages)?;
         Ok(Arena { region, slots, slot_bytes, stride })
     }
 

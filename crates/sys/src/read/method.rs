@@ -10,7 +10,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::file::Target;
-use crate::memory::Region;
+use crate::memory::{Pages, Region};
 
 /// One read to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +113,8 @@ pub struct Setup<'a> {
     pub depth: usize,
     /// Bytes a slot holds.
     pub slot_bytes: usize,
+    /// The pages that the slots stand on.
+    pub pages: Pages,
 }
 
 /// A row of the table of methods.

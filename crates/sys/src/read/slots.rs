@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::method::{Completion, MethodError, ReadRequest};
+use super::method::{Completion, MethodError, ReadRequest, Setup};
 use crate::memory::Arena;
 
 /// The buffers of a method with the state of each.
@@ -22,9 +22,10 @@ enum State {
 
 impl Slots {
     /// Makes and touches the buffers. Panics when `depth` is 0: nothing could ever be read.
-    pub(super) fn new(depth: usize, slot_bytes: usize) -> Result<Slots, MethodError> {
+    pub(super) fn new(setup: &Setup<'_>) -> Result<Slots, MethodError> {
+        let Setup { depth, slot_bytes, pages, .. } = *setup;
         assert!(depth > 0, "a method needs at least one slot");
-        let arena = Arena::new(depth, slot_bytes)
+        let arena = Arena::on(pages, depth, slot_bytes)
             .map_err(|reason| MethodError::Memory { bytes: depth.saturating_mul(slot_bytes), reason })?;
         let states = vec![State::Holds { bytes: 0 }; depth];
         Ok(Slots { arena: Arc::new(arena), states, in_flight: 0 })

@@ -26,7 +26,7 @@ fn open(setup: Setup<'_>) -> Result<Box<dyn ReadMethod>, MethodError> {
     if setup.depth > 1 {
         return Err(MethodError::Depth { method: ROW.name, depth: setup.depth, depth_max: 1 });
     }
-    let slots = Slots::new(setup.depth, setup.slot_bytes)?;
+    let slots = Slots::new(&setup)?;
     Ok(Box::new(Sync { descriptor: setup.target.descriptor(), slots, queued: None }))
 }
 

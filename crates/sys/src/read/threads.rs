@@ -51,7 +51,7 @@ struct Results {
 }
 
 fn open(setup: Setup<'_>) -> Result<Box<dyn ReadMethod>, MethodError> {
-    let slots = Slots::new(setup.depth, setup.slot_bytes)?;
+    let slots = Slots::new(&setup)?;
     let shared = Arc::new(Shared::new(&setup, Arc::clone(slots.arena())));
     let workers = Vec::with_capacity(setup.depth);
     // The pool is built before its threads: if one of them cannot start, dropping the pool ends those that run.

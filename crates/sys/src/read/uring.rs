@@ -67,7 +67,7 @@ fn open(setup: Setup<'_>) -> Result<Box<dyn ReadMethod>, MethodError> {
         return Err(MethodError::Depth { method: ROW.name, depth: setup.depth, depth_max: ENTRIES_MAX });
     }
     let unavailable = |reason| MethodError::Unavailable { method: ROW.name, reason, instead: "threads" };
-    let slots = Slots::new(setup.depth, setup.slot_bytes)?;
+    let slots = Slots::new(&setup)?;
     let ring = ring_of(setup.depth as u32).map_err(unavailable)?;
     let descriptor = setup.target.descriptor();
     ring.submitter().register_files(&[descriptor.as_raw_fd()]).map_err(unavailable)?;

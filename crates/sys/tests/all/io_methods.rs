@@ -36,7 +36,7 @@ struct Combination<'a> {
 impl Combination<'_> {
     /// The method opened; `None`, said aloud, where this system does not offer it.
     fn open(&self, slot_bytes: usize) -> Option<Box<dyn ReadMethod>> {
-        match (self.row.open)(Setup { target: self.target, depth: self.depth, slot_bytes }) {
+        match (self.row.open)(Setup { target: self.target, depth: self.depth, slot_bytes, pages: Pages::Huge }) {
             Err(error @ MethodError::Unavailable { .. }) => {
                 println!("skipped: {error}");
                 None
@@ -262,12 +262,16 @@ fn misuse_by_the_loop_above_is_a_panic_and_not_a_corrupted_buffer() {
 fn a_depth_that_a_method_cannot_hold_is_refused_with_a_sentence() {
     let file = test_file(MIB as u64);
     let target = file.target(Caching::Buffered).unwrap();
-    let Err(error) = (method("sync").unwrap().open)(Setup { target: &target, depth: 2, slot_bytes: BLOCK }) else {
+    let Err(error) =
+        (method("sync").unwrap().open)(Setup { target: &target, depth: 2, slot_bytes: BLOCK, pages: Pages::Huge })
+    else {
         panic!("sync holds one read");
     };
     assert_eq!(error.to_string(), "I/O method sync holds at most 1 reads in flight, 2 were asked for");
     for row in METHODS {
-        let Err(error) = (row.open)(Setup { target: &target, depth: 1, slot_bytes: usize::MAX / 2 }) else {
+        let Err(error) =
+            (row.open)(Setup { target: &target, depth: 1, slot_bytes: usize::MAX / 2, pages: Pages::Huge })
+        else {
             panic!("no machine has that much memory");
         };
         assert!(matches!(error, MethodError::Memory { .. }), "{error}");

@@ -80,8 +80,8 @@ impl HardDiskParameters {
         ("full_stroke_ms", "data sheet, from memory, typical read"),
         (
             "track_switch_ms",
-            "from the data sheet's (from memory) sustained 61.4 MB/s and the 71.9 MB/s of 1170 sectors a revolution: what is lost \
-             at the end of each track",
+            "from the data sheet's (from memory) sustained 61.4 MB/s and the 71.9 MB/s of 1170 sectors a revolution: \
+             what is lost at the end of each track",
         ),
         ("command_overhead_ms", "OEM specification, from memory, read, buffer not hit, typical"),
         ("buffer_overhead_ms", "OEM specification, from memory, read, buffer hit, typical"),

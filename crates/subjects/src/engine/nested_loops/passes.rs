@@ -24,6 +24,7 @@ use storage::page::number;
 use storage::pool::{Pinned, Pool, PoolSettings, Session};
 use storage::{PageId, SegmentId, StorageError};
 use sys::file::{Caching, Target};
+use sys::memory::Pages;
 use sys::process::process_cpu;
 use sys::read::{MethodRow, best_method};
 use sys::time::Clock;
@@ -129,7 +130,7 @@ impl JoinEngine {
         let caching = if asked.buffered { Caching::Buffered } else { Caching::Direct };
         let mut engine = JoinEngine { asked, caching, clock, method, method_name: method.name, prepared: None };
         if let Some(device) = engine.open_device()? {
-            let slots = Slots { method: Some(method), depth: engine.asked.depth, bytes: PAGE_SIZE };
+            let slots = Slots { method: Some(method), depth: engine.asked.depth, bytes: PAGE_SIZE, pages: Pages::Huge };
             engine.method_name = device.witnesses().method_name(slots);
         }
         let refused = |error| SubjectError::Parameters(format!("--pool {}: {error}", engine.asked.pool));
