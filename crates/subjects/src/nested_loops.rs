@@ -7,6 +7,7 @@ use std::time::Duration;
 use dataset::keyed::{KeyedRows, KeyedShape};
 use measure::quantity::Size;
 use measure::{Nanos, Parameters};
+use serde::{Deserialize, Serialize};
 
 use crate::error::SubjectError;
 use crate::opening::Progress;
@@ -46,7 +47,8 @@ measure::words! {
 }
 
 /// What is asked for. A subject takes what it has a use for.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Asked {
     /// Rows of the inner table.
     pub rows: u64,

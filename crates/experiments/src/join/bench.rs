@@ -31,7 +31,7 @@ impl<'a> Bench<'a> {
     }
 
     pub(super) fn table(&self, rand: u8) -> InnerTable {
-        self.parameters.asked().table(rand)
+        self.parameters.asked.table(rand)
     }
 
     /// The keys of the next join. What a join has read may still be in a cache of the storage, so that each takes keys
@@ -39,8 +39,8 @@ impl<'a> Bench<'a> {
     pub(super) fn keys(&mut self, facts: &InnerFacts, round: usize) -> Keys {
         let number = if facts.is_virtual { round as u64 } else { self.turn };
         self.turn += 1;
-        let JoinParameters { outer_rows, rows, .. } = *self.parameters;
-        Keys::of_turn(number, outer_rows, rows, facts.keys_may_repeat)
+        let JoinParameters { outer_rows, asked, .. } = self.parameters;
+        Keys::of_turn(number, *outer_rows, asked.rows, facts.keys_may_repeat)
     }
 
     /// The parameters that all cases of a table have.

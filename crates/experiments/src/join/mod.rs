@@ -33,8 +33,7 @@ pub fn run(
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
     parameters.check_values()?;
-    let asked = parameters.asked();
-    let openers = subject_run::openers(&parameters.on, |place| place.nested_loops(&asked), journal)?;
+    let openers = subject_run::openers(&parameters.on, |place| place.nested_loops(&parameters.asked), journal)?;
     match measure(parameters, openers, environment, machine, journal) {
         Err(ExperimentError::Stopped) => Ok(()),
         outcome => outcome.map_err(ExperimentError::advised),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ::measure::{Case, Finding, Metric, Nanos, Parameters};
 use subjects::nested_loops::{
-    BlockCost, DeviceReads, Explained, Group, InnerFacts, InnerTable, JoinCost, JoinPass, NestedLoops, ScanCost,
+    Asked, BlockCost, DeviceReads, Explained, Group, InnerFacts, InnerTable, JoinCost, JoinPass, NestedLoops, ScanCost,
     Sources, Way,
 };
 use subjects::{Absence, Closing, Environment, Opener, Progress, Subject, SubjectError};
@@ -174,7 +174,8 @@ impl Kept {
 }
 
 fn run(parameters: JoinParameters, subjects: Vec<Fake>, stop: Stop) -> (Result<(), ExperimentError>, Kept) {
-    let parameters = JoinParameters { rows: ROWS, outer_rows: 300, repeat: Some(2), ..parameters };
+    let asked = Asked { rows: ROWS, ..Asked::default() };
+    let parameters = JoinParameters { outer_rows: 300, repeat: Some(2), asked, ..parameters };
     let openers = subjects.into_iter().map(|fake| -> Opener<'_, dyn NestedLoops> { Box::new(|_| Ok(Box::new(fake))) });
     let (environment, machine) = (Environment::new("/nowhere"), Machine::observe(stop));
     let mut kept = Kept::default();

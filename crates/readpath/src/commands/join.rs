@@ -7,7 +7,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
 use experiments::join::{self, JoinParameters};
 use experiments::journal::NullJournal;
-use subjects::nested_loops::{Io, JoinMethod};
+use subjects::nested_loops::{Asked, Io, JoinMethod};
 use subjects::{Place, Places};
 use sys::file::Caching;
 
@@ -36,14 +36,14 @@ Examples:
 #[derive(Args)]
 struct Arguments {
     /// Rows of the inner table; seven to a block with the usual --pad
-    #[arg(long, visible_alias = "inner-rows", default_value_t = JoinParameters::default().rows)]
+    #[arg(long, visible_alias = "inner-rows", default_value_t = Asked::default().rows)]
     rows: u64,
     /// Per cent of the rows that lie out of the order of the index
     #[arg(long, value_delimiter = ',', value_name = "PERCENT,...", default_values_t = JoinParameters::default().rands,
           value_parser = parse_percent)]
     rand: Vec<u8>,
     /// Bytes of filler of a row
-    #[arg(long, default_value_t = JoinParameters::default().pad)]
+    #[arg(long, default_value_t = Asked::default().pad)]
     pad: u32,
     /// Rows that are joined
     #[arg(long, default_value_t = JoinParameters::default().outer_rows)]
@@ -55,13 +55,13 @@ struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "ROWS,...")]
     batch_size: Vec<usize>,
     /// Rows that prefetch looks ahead at most
-    #[arg(long, value_name = "ROWS", default_value_t = JoinParameters::default().look_ahead)]
+    #[arg(long, value_name = "ROWS", default_value_t = Asked::default().look_ahead)]
     look_ahead: usize,
     /// Look ahead so far always, whatever is cached
     #[arg(long)]
     fixed_look_ahead: bool,
     /// How reads are handed over
-    #[arg(long, default_value_t = JoinParameters::default().io, value_parser = word::<Io>())]
+    #[arg(long, default_value_t = Asked::default().io, value_parser = word::<Io>())]
     io: Io,
     /// Read past the page cache, which is what it does by itself
     #[arg(long, conflicts_with = "buffered")]
@@ -70,10 +70,10 @@ struct Arguments {
     #[arg(long)]
     buffered: bool,
     /// Bytes of the buffer pool
-    #[arg(long, value_name = "SIZE", default_value_t = JoinParameters::default().pool)]
+    #[arg(long, value_name = "SIZE", default_value_t = Asked::default().pool)]
     pool: Size,
     /// Reads in flight at most
-    #[arg(long, default_value_t = JoinParameters::default().depth)]
+    #[arg(long, default_value_t = Asked::default().depth)]
     depth: usize,
     /// Joins of each case; 100 is the published number [default: 20, with a server 3]
     #[arg(long)]
@@ -90,7 +90,7 @@ struct Arguments {
     on: Option<String>,
     /// Values of effective_io_concurrency for bitmap scans on a server
     #[arg(long, value_delimiter = ',', value_name = "COUNT,...", requires = "on",
-          default_values_t = JoinParameters::default().concurrencies)]
+          default_values_t = Asked::default().concurrencies)]
     concurrency: Vec<u32>,
     #[command(flatten)]
     subjects: SubjectOptions,
@@ -125,7 +125,6 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
 
 impl Arguments {
     fn parameters(self, cache: Option<&Path>) -> Result<JoinParameters, Failure> {
-        let usual = JoinParameters::default();
         let On { places, device, directory } = self.on.as_deref().map_or_else(|| Ok(On::default()), on)?;
         let places = self.subjects.places(places)?;
         if let Some((on, dir)) = directory.as_ref().zip(self.dir.as_ref()) {
@@ -140,23 +139,25 @@ impl Arguments {
         let directory = directory.ok_or_else(|| Failure::new(Exit::Failed, nowhere))?;
         Ok(JoinParameters {
             on: if self.subjects.is_dry_run() { places } else { places.engine_first() },
-            directory,
-            device: device.unwrap_or(usual.device),
-            rows: self.rows,
             rands: self.rand,
-            pad: self.pad,
             outer_rows: self.outer_rows,
-            methods: self.method,
-            batch_sizes: self.batch_size,
-            look_ahead: self.look_ahead,
-            fixed_look_ahead: self.fixed_look_ahead,
-            io: self.io,
-            buffered: self.buffered,
-            pool: self.pool,
-            depth: self.depth,
-            concurrencies: self.concurrency,
             repeat: self.repeat,
-            reload: self.reload,
+            asked: Asked {
+                directory,
+                device: device.unwrap_or_default(),
+                rows: self.rows,
+                pad: self.pad,
+                methods: self.method,
+                batch_sizes: self.batch_size,
+                look_ahead: self.look_ahead,
+                fixed_look_ahead: self.fixed_look_ahead,
+                io: self.io,
+                buffered: self.buffered,
+                pool: self.pool,
+                depth: self.depth,
+                concurrencies: self.concurrency,
+                reload: self.reload,
+            },
         })
     }
 }
@@ -169,7 +170,8 @@ fn wrong(reason: String) -> Failure {
 fn refuse_unused(matches: &ArgMatches, parameters: &JoinParameters) -> Result<(), Failure> {
     let has_server = parameters.on.named().any(Place::takes_statements);
     let has = |methods: &[JoinMethod]| {
-        parameters.methods.is_empty() || methods.iter().any(|method| parameters.methods.contains(method))
+        let named = &parameters.asked.methods;
+        named.is_empty() || methods.iter().any(|method| named.contains(method))
     };
     let gathers = has(&[JoinMethod::AwaitedBatch, JoinMethod::Batch, JoinMethod::BatchedRowid]);
     let looks_ahead = has(&[JoinMethod::Prefetch]);
