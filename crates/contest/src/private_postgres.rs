@@ -54,8 +54,7 @@ impl PrivatePostgres {
 
     /// The files of a relation.
     pub(crate) fn relation_files(&self, relation: &str) -> Result<Vec<PathBuf>, String> {
-        let mut client = self.server.connect().map_err(|error| error.to_string())?;
-        self.server.relation_files(&mut client, relation).map_err(|error| error.to_string())
+        self.server.relation_files(relation, &self.interruption.flag()).map_err(|error| error.to_string())
     }
 }
 

@@ -37,7 +37,7 @@ Exit codes:
   2    the command line is wrong, or names a run that is not there
   3    the run was measured but could not be kept, or the store that --store names cannot be used
   130  interrupted by ^C; the cases finished so far are kept
-  143  ended by SIGTERM; the cases finished so far are kept
+  143  ended by SIGTERM, 129 by SIGHUP, 131 by SIGQUIT, 128+N by signal N; the cases finished so far are kept
 `readpath counters -- COMMAND` ends with the command's own code, 127 if there is no such command, and 126 if it cannot
 be run.";
 

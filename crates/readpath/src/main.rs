@@ -30,11 +30,10 @@ fn main() -> ExitCode {
     };
     let context = Context::new(&matches, settings, &command_line, cli::definition);
     let outcome = context.and_then(|context| commands::run(&matches, &context));
-    match outcome {
-        Ok(exit) => exit.code(),
-        Err(failure) => {
-            output::complain(&failure.message);
-            failure.exit.code()
-        }
-    }
+    let exit = outcome.unwrap_or_else(|failure| {
+        output::complain(&failure.message);
+        failure.exit
+    });
+    output::complain_of_leftovers();
+    exit.code()
 }

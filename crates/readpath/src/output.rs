@@ -42,10 +42,23 @@ fn reached(outcome: io::Result<()>) -> Result<(), Failure> {
     }
 }
 
-/// Says on standard error what went wrong.
+/// Says on standard error what went wrong. A server, a file name or a document may have had a part in the words: no
+/// control character of theirs reaches the terminal.
 pub(crate) fn complain(message: &str) {
     // There is nowhere to report that this could not be printed.
-    let _ = writeln!(io::stderr(), "readpath: {message}");
+    let _ = writeln!(io::stderr(), "readpath: {}", printable(message));
+}
+
+/// Says which servers have something of ours left.
+pub(crate) fn complain_of_leftovers() {
+    for server in server::schema::standing() {
+        complain(&format!("the schema readpath may still be on the server; remove it: readpath clean --on {server}"));
+    }
+}
+
+/// A text without control characters, but for the ends of its lines.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() && letter != '\n' { '?' } else { letter }).collect()
 }
 
 /// A result that did not reach its reader.

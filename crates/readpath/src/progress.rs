@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
+use crate::output::printable;
+
 /// How often the time left is drawn anew. A draw takes some 50 µs on a thread of its own, so that once a second
 /// disturbs a measurement by less than a ten-thousandth of one core's time.
 const REDRAW: Duration = Duration::from_secs(1);
@@ -32,8 +34,7 @@ impl Progress {
     /// Shows the next step and counts its time down from `expected`.
     pub(crate) fn step(&self, what: &str, expected: Duration) {
         let Some(line) = &self.line else { return };
-        let printable = |character: char| if character.is_control() { '?' } else { character };
-        line.set_message(what.chars().map(printable).collect::<String>());
+        line.set_message(printable(what));
         line.set_length(u64::try_from(expected.as_millis()).unwrap_or(u64::MAX));
         line.reset_elapsed();
         line.tick();

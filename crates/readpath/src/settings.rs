@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use report::Style;
+use server::Defaults;
 
 /// Width of a page where no terminal says otherwise, and the bounds of what a terminal may say: under the least a table
 /// is unreadable, over the most a sentence is.
@@ -24,9 +25,9 @@ pub(crate) struct Settings {
     pub(crate) style: Style,
     /// Whether a progress line on standard error would be seen.
     pub(crate) stderr_is_terminal: bool,
-    /// The password for a server whose address has none, as PostgreSQL's own programs take it: on a command line
-    /// every user of the machine could read it.
-    pub(crate) password: Option<String>,
+    /// What PostgreSQL's own programs take from the environment for a server. A password on a command line could be
+    /// read by every user of the machine.
+    pub(crate) servers: Defaults,
     /// The proxy by way of which programs of PostgreSQL are fetched.
     pub(crate) proxy: Option<String>,
 }
@@ -69,7 +70,7 @@ impl Settings {
             cache_dir: cache.map(|path| path.join("readpath")),
             style,
             stderr_is_terminal: terminal.stderr_is_terminal && !is_dumb,
-            password: text("PGPASSWORD"),
+            servers: Defaults::new(text, home),
             proxy: ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].into_iter().find_map(text),
         }
     }

@@ -1,5 +1,7 @@
-//! ^C and SIGTERM as a flag that experiments look at; a second one ends the process at once.
+//! ^C, SIGTERM and the other signals that would end the process, as a flag that experiments look at: what was made is
+//! removed first. A second one ends the process at once.
 
+use std::fs;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -7,14 +9,28 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use experiments::journal::Stop;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::flag;
 use signal_hook::iterator::Signals as Arrivals;
 
 use crate::output;
 
-/// The signals that ask a run to stop, with their numbers as the exit code counts them.
-const SIGNALS: [(i32, u8); 2] = [(SIGINT, 2), (SIGTERM, 15)];
+/// The signals that ask a run to stop, with their numbers as the exit code counts them: all that people send to end a
+/// process, and that can be caught. SIGHUP comes when a connection drops.
+const SIGNALS: [(i32, u8, &str); 7] = [
+    (SIGINT, 2, "^C"),
+    (SIGTERM, 15, "SIGTERM"),
+    (SIGHUP, 1, "SIGHUP"),
+    (SIGQUIT, 3, "SIGQUIT"),
+    (SIGALRM, 14, "SIGALRM"),
+    (SIGUSR1, 10, "SIGUSR1"),
+    (SIGUSR2, 12, "SIGUSR2"),
+];
+
+/// A signal's name.
+pub(crate) fn name(number: u8) -> &'static str {
+    SIGNALS.iter().find(|(_, known, _)| *known == number).map_or("a signal", |(_, _, name)| name)
+}
 
 /// Signals that arrive together are one wish: a shell and `timeout` both signal a process and its group.
 const TOGETHER: Duration = Duration::from_secs(1);
@@ -26,15 +42,16 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Takes over ^C and SIGTERM.
+    /// Takes over the signals, but SIGHUP where `nohup` has it ignored.
     pub(crate) fn install() -> io::Result<Signals> {
         let signals = Signals { requested: Arc::default(), last: Arc::default() };
-        for (signal, number) in SIGNALS {
+        let taken: Vec<_> = SIGNALS.into_iter().filter(|(_, number, _)| *number != 1 || !is_ignored(*number)).collect();
+        for (signal, number, _) in taken.clone() {
             // Actions run in the order of their registration: the number is there when the flag is up.
             flag::register_usize(signal, Arc::clone(&signals.last), usize::from(number))?;
             flag::register(signal, Arc::clone(&signals.requested))?;
         }
-        let arrivals = Arrivals::new(SIGNALS.map(|(signal, _)| signal))?;
+        let arrivals = Arrivals::new(taken.iter().map(|(signal, ..)| signal))?;
         // It sleeps in a read until a signal comes, so that it disturbs no measurement.
         thread::Builder::new().name("signals".into()).spawn(move || watch(arrivals))?;
         Ok(signals)
@@ -52,11 +69,19 @@ impl Signals {
     }
 }
 
+/// Whether the process was started with this signal ignored.
+fn is_ignored(number: u8) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (number - 1) & 1 == 1)
+}
+
 /// Ends the process at a signal that comes a while after the first.
 fn watch(mut arrivals: Arrivals) {
     let mut first: Option<Instant> = None;
     for signal in arrivals.forever() {
-        let number = SIGNALS.iter().find(|(known, _)| *known == signal).map_or(2, |(_, number)| *number);
+        let number = SIGNALS.iter().find(|(known, ..)| *known == signal).map_or(2, |(_, number, _)| *number);
         match first {
             None => first = Some(Instant::now()),
             Some(first) if first.elapsed() < TOGETHER => {}
@@ -69,5 +94,6 @@ fn watch(mut arrivals: Arrivals) {
 #[allow(clippy::exit, reason = "the user wants out, and a store is never half-written")]
 fn end_at_once(signal: u8) -> ! {
     output::complain("stopped at once; what was kept before is whole.");
+    output::complain_of_leftovers();
     std::process::exit(128 + i32::from(signal))
 }

@@ -16,6 +16,8 @@ use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootC
 use rustls_platform_verifier::Verifier;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::parameters::Parameters;
+
 /// What a server has to prove.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Proof {
@@ -37,33 +39,19 @@ pub(crate) struct Encryption {
 }
 
 impl Encryption {
-    /// Takes the parameters that the driver does not know from an address, and returns the address without them.
-    pub(crate) fn split_off(url: &str) -> (String, Encryption) {
-        let Some((place, query)) = url.split_once('?') else { return (url.into(), Encryption::default()) };
-        let mut asked = Encryption::default();
-        let mut rest = Vec::new();
-        for pair in query.split('&') {
-            match pair.split_once('=') {
-                Some(("sslmode", "verify-full")) => {
-                    asked.proof = Proof::Name;
-                    rest.push("sslmode=require");
-                }
-                Some(("sslmode", "verify-ca")) => {
-                    asked.proof = Proof::Authority;
-                    rest.push("sslmode=require");
-                }
-                Some(("sslmode", "allow")) => rest.push("sslmode=prefer"),
-                Some(("sslrootcert", file)) if file != "system" => asked.authorities = Some(path(file)),
-                Some(("sslrootcert", _)) => {}
-                _ => rest.push(pair),
-            }
-        }
-        // To libpq a file of authorities makes `require` the same as `verify-ca`.
-        if asked.authorities.is_some() && asked.proof == Proof::None && rest.contains(&"sslmode=require") {
-            asked.proof = Proof::Authority;
-        }
-        let rest = rest.join("&");
-        (if rest.is_empty() { place.into() } else { format!("{place}?{rest}") }, asked)
+    /// Takes what the driver does not know from the parameters, and leaves it what it knows.
+    pub(crate) fn taken_from(parameters: &mut Parameters) -> Encryption {
+        let authorities = parameters.take("sslrootcert").filter(|file| file != "system").map(PathBuf::from);
+        let (proof, known) = match parameters.get("sslmode") {
+            Some("verify-full") => (Proof::Name, "require"),
+            Some("verify-ca") => (Proof::Authority, "require"),
+            // To libpq a file of authorities makes `require` the same as `verify-ca`.
+            Some("require") if authorities.is_some() => (Proof::Authority, "require"),
+            Some("allow") => (Proof::None, "prefer"),
+            _ => return Encryption { proof: Proof::None, authorities },
+        };
+        parameters.set("sslmode", known);
+        Encryption { proof, authorities }
     }
 
     /// The connector that encrypts a connection. Errors where the authorities cannot be read.
@@ -117,28 +105,6 @@ fn read(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
 
 fn unreadable(file: &Path, reason: &str) -> String {
     format!("the authorities in {} cannot be read ({reason})", file.display())
-}
-
-/// A path as it stands in an address, where `%2F` may stand for a slash.
-fn path(written: &str) -> PathBuf {
-    use std::ffi::OsString;
-    use std::os::unix::ffi::OsStringExt;
-    let mut bytes = Vec::with_capacity(written.len());
-    let mut rest = written.as_bytes();
-    while let Some((first, behind)) = rest.split_first() {
-        let digits = behind.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.filter(|_| *first == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &behind[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = behind;
-            }
-        }
-    }
-    OsString::from_vec(bytes).into()
 }
 
 /// Accepts the certificates that prove what is asked, and no signature that the certificate did not make.
@@ -204,26 +170,28 @@ impl ServerCertVerifier for AsAsked {
 mod tests {
     use super::*;
 
-    fn split(url: &str) -> (String, Proof, Option<String>) {
-        let (rest, asked) = Encryption::split_off(url);
-        (rest, asked.proof, asked.authorities.map(|file| file.display().to_string()))
+    fn asked(query: &str) -> (Option<String>, Proof, Option<String>) {
+        let mut parameters = Parameters::of_url(&format!("postgres://h/d?{query}")).unwrap();
+        let asked = Encryption::taken_from(&mut parameters);
+        assert!(parameters.get("sslrootcert").is_none());
+        let mode = parameters.get("sslmode").map(String::from);
+        (mode, asked.proof, asked.authorities.map(|file| file.display().to_string()))
     }
 
     #[test]
     fn the_words_mean_what_they_mean_to_libpq() {
-        assert_eq!(split("postgres://h/d"), ("postgres://h/d".into(), Proof::None, None));
-        let require = "postgres://h/d?sslmode=require";
-        assert_eq!(split(require), (require.into(), Proof::None, None));
-        assert_eq!(split("postgres://h/d?sslmode=verify-full"), (require.into(), Proof::Name, None));
-        let file = "postgres://h/d?sslrootcert=%2Fetc%2Fmy%20ca.pem&sslmode=require";
-        assert_eq!(split(file), (require.into(), Proof::Authority, Some("/etc/my ca.pem".into())));
-        let system = "postgres://h/d?sslmode=verify-ca&sslrootcert=system&options=-c";
-        assert_eq!(split(system), (format!("{require}&options=-c"), Proof::Authority, None));
-        assert_eq!(split("postgres://h?sslmode=allow").0, "postgres://h?sslmode=prefer");
+        let require = Some("require".to_string());
+        assert_eq!(asked(""), (None, Proof::None, None));
+        assert_eq!(asked("sslmode=require"), (require.clone(), Proof::None, None));
+        assert_eq!(asked("sslmode=verify-full"), (require.clone(), Proof::Name, None));
+        let file = Some("/etc/my ca.pem".into());
         assert_eq!(
-            split("postgres://h?sslrootcert=100%zz%"),
-            ("postgres://h".into(), Proof::None, Some("100%zz%".into()))
+            asked("sslrootcert=%2Fetc%2Fmy%20ca.pem&sslmode=require"),
+            (require.clone(), Proof::Authority, file)
         );
+        assert_eq!(asked("sslmode=verify-ca&sslrootcert=system"), (require, Proof::Authority, None));
+        assert_eq!(asked("sslmode=allow").0.as_deref(), Some("prefer"));
+        assert_eq!(asked("sslrootcert=100%zz%").2.as_deref(), Some("100%zz%"));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use postgres::error::SqlState;
 use thiserror::Error;
+use tokio_postgres::error::SqlState;
 
 use crate::one_line::one_line;
 
@@ -32,7 +32,7 @@ pub enum ServerError {
         /// The server's message.
         reason: String,
         /// What to do, with its punctuation before it.
-        advice: &'static str,
+        advice: String,
     },
     /// No connection is encrypted as the server or the user asks for.
     #[error(
@@ -53,10 +53,10 @@ pub enum ServerError {
         /// Its version.
         version: String,
     },
-    /// A pooler stands between and hands out another session for each transaction.
+    /// A pooler stands between and hands out another session for each transaction or statement.
     #[error(
-        "{server} is a pooler in transaction mode: each statement may meet another session, and settings would stay \
-         behind in sessions of others; give the address of the server itself, or a pool in session mode"
+        "{server} is a pooler in transaction or statement mode: each statement may meet another session, and settings \
+         would stay behind in sessions of others; give the address of the server itself, or a pool in session mode"
     )]
     Pooler {
         /// The pooler's address, without its password.
@@ -70,10 +70,23 @@ pub enum ServerError {
         /// What ended it.
         reason: String,
     },
+    /// The server holds the connection and sends nothing.
+    #[error(
+        "{server} has not answered for {:.0} s {doing}: see whether a PostgreSQL server listens there, and whether it \
+         is stopped or overloaded", waited.as_secs_f64()
+    )]
+    Silent {
+        /// The server's address, without its password.
+        server: String,
+        /// What it was to answer.
+        doing: String,
+        /// How long it was waited for.
+        waited: Duration,
+    },
     /// A statement took too long.
     #[error(
         "`{statement}` took longer than {} s and was ended: ask for a smaller --payload or fewer --rows, or for more \
-         time with --statement-timeout", limit.as_secs_f64()
+         time with --statement-timeout, unless the limit is the role's own", limit.as_secs_f64()
     )]
     TooLong {
         /// The statement, shortened.
@@ -180,7 +193,17 @@ impl ServerError {
 
     /// Whether the connection has ended; the server may still run.
     pub fn is_gone(&self) -> bool {
-        matches!(self, ServerError::Gone { .. })
+        matches!(self, ServerError::Gone { .. } | ServerError::Silent { .. })
+    }
+
+    /// The connection had ended before the statement.
+    pub(crate) fn closed(statement: &str) -> ServerError {
+        ServerError::Gone { statement: shortened(statement), reason: "it was closed before".into() }
+    }
+
+    /// A statement as what a server was to answer.
+    pub(crate) fn during(statement: &str) -> String {
+        format!("during `{}`", shortened(statement))
     }
 
     /// A statement returned something else than it must.
@@ -189,14 +212,18 @@ impl ServerError {
     }
 
     /// Why connecting failed.
-    pub(crate) fn connecting(server: String, error: &postgres::Error) -> ServerError {
+    /// `file_refused` says why a password file was not read.
+    pub(crate) fn connecting(server: String, file_refused: Option<&str>, error: &tokio_postgres::Error) -> ServerError {
         let Some(answer) = error.as_db_error() else {
             let reason = innermost(error);
             return match reason.as_str() {
                 "password missing" => ServerError::Refused {
                     server,
                     reason: "it asks for a password".into(),
-                    advice: "; write it into the address, or set PGPASSWORD",
+                    advice: match file_refused {
+                        Some(refused) => format!("; {refused}"),
+                        None => "; write it into ~/.pgpass or into the address, or set PGPASSWORD".into(),
+                    },
                 },
                 _ if error.to_string().starts_with("error performing TLS handshake") => {
                     let reason = match reason.contains("UnknownIssuer") {
@@ -209,7 +236,7 @@ impl ServerError {
             };
         };
         let code = answer.code();
-        let reason = answer.message().to_string();
+        let reason = one_line(answer.message());
         let advice = match *code {
             SqlState::INVALID_PASSWORD => "; check the user and the password of the address",
             SqlState::INVALID_CATALOG_NAME => "; name a database at the end of the address",
@@ -221,24 +248,17 @@ impl ServerError {
         if *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION && reason.contains("no encryption") {
             return ServerError::Encryption { server, reason };
         }
-        ServerError::Refused { server, reason, advice }
+        ServerError::Refused { server, reason, advice: advice.into() }
     }
 
-    /// Why a statement failed. `elapsed` distinguishes a time-out of ours from a cancellation by others: the server
-    /// has one code for both, and its message is in its own language.
-    pub(crate) fn of_statement(
-        statement: &str,
-        error: &postgres::Error,
-        elapsed: Duration,
-        limit: Duration,
-    ) -> ServerError {
+    /// Why a statement failed.
+    pub(crate) fn of_statement(statement: &str, error: &tokio_postgres::Error) -> ServerError {
         let statement = shortened(statement);
         let Some(answer) = error.as_db_error() else {
             return ServerError::Gone { statement, reason: innermost(error) };
         };
-        let reason = answer.message().to_string();
+        let reason = one_line(answer.message());
         match *answer.code() {
-            SqlState::QUERY_CANCELED if elapsed >= limit => ServerError::TooLong { statement, limit },
             SqlState::QUERY_CANCELED => ServerError::Cancelled { statement },
             SqlState::LOCK_NOT_AVAILABLE => ServerError::Locked { statement },
             SqlState::ADMIN_SHUTDOWN | SqlState::CRASH_SHUTDOWN | SqlState::CANNOT_CONNECT_NOW => {
@@ -259,7 +279,7 @@ fn shortened(statement: &str) -> String {
 }
 
 /// The innermost reason of an error: the outer ones only report that there was one.
-fn innermost(error: &postgres::Error) -> String {
+fn innermost(error: &tokio_postgres::Error) -> String {
     let mut reason: &dyn std::error::Error = error;
     while let Some(inner) = reason.source() {
         reason = inner;

@@ -1,6 +1,6 @@
 //! What a server is: its version, its buffers, what we may do there, and whether its processes can be seen from here.
 
-use crate::link::Row;
+use crate::wire::Row;
 
 /// The oldest version that is known.
 pub(crate) const OLDEST: u32 = 130_000;

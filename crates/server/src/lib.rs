@@ -6,7 +6,6 @@
 
 pub mod activity;
 pub mod backend;
-mod cancel;
 mod encryption;
 pub mod error;
 pub mod explain;
@@ -14,6 +13,7 @@ pub mod facts;
 mod link;
 mod live;
 mod one_line;
+mod parameters;
 pub mod place;
 mod pooler;
 pub mod private;
@@ -21,13 +21,15 @@ pub mod schema;
 pub mod session;
 pub mod space;
 pub mod statements;
+mod wire;
 
 pub use backend::BackendAccount;
 pub use error::ServerError;
 pub use explain::{Buffers, Plan};
 pub use facts::ServerFacts;
-pub use link::Row;
+pub use parameters::Defaults;
 pub use place::{Address, Place};
 pub use schema::Schema;
 pub use session::{Limits, Session};
 pub use statements::Statements;
+pub use wire::Row;

@@ -4,25 +4,21 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use postgres::config::{Host, SslMode};
-use postgres::{Client, Config};
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::encryption::Encryption;
 use crate::error::ServerError;
+use crate::parameters::{Defaults, Parameters, SCHEMES, SOCKET_FOLDER};
 
-/// Where a server's socket lies when the address names no host, as PostgreSQL's own programs have it on Debian and
-/// Fedora.
-const SOCKET_FOLDER: &str = "/var/run/postgresql";
-
-/// How long a connection may take to come about, where the address does not say.
+/// How long a connection to one host may take to come about, where the address does not say.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+const CONNECT_TIMEOUT_MAX: Duration = Duration::from_secs(86_400);
 
 /// The name that the server's administrator sees.
 const APPLICATION: &str = "readpath";
-
-/// The beginnings of a server's address.
-const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
 /// What `--on` names.
 #[derive(Clone, Debug)]
@@ -49,6 +45,9 @@ impl FromStr for Place {
             return Address::parse(word).map(Place::Given);
         }
         let own = word.strip_prefix("postgres:");
+        if own == Some("") {
+            return Address::parse(SCHEMES[0]).map(Place::Given);
+        }
         if let Some(directory) = own.filter(|rest| rest.starts_with(['/', '.'])) {
             return Ok(Place::Installed { directory: directory.into() });
         }
@@ -69,23 +68,52 @@ impl FromStr for Place {
 pub struct Address {
     config: Box<Config>,
     encryption: Encryption,
+    /// What an address consists of; `None` for a private server.
+    parameters: Option<Parameters>,
+    /// Why the user's password file was not read.
+    file_refused: Option<String>,
 }
 
 impl Address {
     /// An address from `postgres://…`. Errors say what is wrong with it and never repeat its password.
     pub fn parse(url: &str) -> Result<Address, ServerError> {
-        let (known, encryption) = Encryption::split_off(url);
-        let config = Config::from_str(&known).map_err(|error| {
-            let reason = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+        Parameters::of_url(url).and_then(Address::of_parameters).map_err(|reason| {
             ServerError::Place(format!(
                 "'{}' cannot be read ({reason}): write postgres://USER:PASSWORD@HOST:PORT/DATABASE",
                 without_password(url)
             ))
-        })?;
-        Ok(Address { encryption, ..Address::of(config) })
+        })
     }
 
-    /// An address from a configuration that is known to work.
+    /// The address, completed by what the user's environment says, as libpq does. Errors where a service that is named
+    /// is not defined.
+    pub fn completed(&self, defaults: &Defaults) -> Result<Address, ServerError> {
+        let unusable = |reason| ServerError::Place(format!("{} cannot be completed: {reason}", self.shown()));
+        let parameters = self.parameters.clone().unwrap_or_default().completed(defaults).map_err(unusable)?;
+        let mut address = Address::of_parameters(parameters.clone()).map_err(unusable)?;
+        if address.config.get_password().is_none() {
+            match parameters.password_of_file(defaults) {
+                Ok(Some(password)) => drop(address.config.password(password)),
+                Ok(None) => {}
+                Err(reason) => address.file_refused = Some(reason),
+            }
+        }
+        Ok(address)
+    }
+
+    fn of_parameters(written: Parameters) -> Result<Address, String> {
+        let mut known = written.clone();
+        let encryption = Encryption::taken_from(&mut known);
+        for ours in ["service", "servicefile", "passfile"] {
+            known.take(ours);
+        }
+        let config = Config::from_str(&known.written()).map_err(|error| {
+            std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string)
+        })?;
+        Ok(Address { encryption, parameters: Some(written), ..Address::of(config) })
+    }
+
+    /// The address of a private server, from a configuration that is known to work.
     pub fn of(mut config: Config) -> Address {
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             match Path::new(SOCKET_FOLDER).is_dir() {
@@ -101,21 +129,29 @@ impl Address {
         if config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_))) && config.get_hostaddrs().is_empty() {
             config.ssl_mode(SslMode::Disable);
         }
-        Address { config: Box::new(config), encryption: Encryption::default() }
+        Address { config: Box::new(config), encryption: Encryption::default(), parameters: None, file_refused: None }
     }
 
-    /// The address with this password, where it has none itself.
-    pub fn or_password(mut self, password: Option<&str>) -> Address {
-        if let (None, Some(password)) = (self.config.get_password(), password) {
-            self.config.password(password);
-        }
-        self
+    /// Whether it is a server that others have too.
+    pub fn is_given(&self) -> bool {
+        self.parameters.is_some()
     }
 
-    /// A new connection, with nothing set.
-    pub(crate) fn connect(&self) -> Result<Client, ServerError> {
-        let connector = self.connector()?;
-        self.config.connect(connector).map_err(|error| ServerError::connecting(self.shown(), &error))
+    /// How to connect.
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Why a password may be missing although the user's password file has one.
+    pub(crate) fn file_refused(&self) -> Option<&str> {
+        self.file_refused.as_deref()
+    }
+
+    /// How long all hosts together may take until a session is there: TCP, TLS, authentication and the first facts.
+    pub fn connect_timeout(&self) -> Duration {
+        let hosts = self.config.get_hosts().len().max(self.config.get_hostaddrs().len()).max(1);
+        let each = self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);
+        each.saturating_mul(u32::try_from(hosts).unwrap_or(u32::MAX)).min(CONNECT_TIMEOUT_MAX)
     }
 
     /// What encrypts connections to it. Errors where the authorities that the address names cannot be read.
@@ -133,20 +169,28 @@ impl Address {
             && self.config.get_hostaddrs().iter().all(|address| address.is_loopback())
     }
 
-    /// The address for people and documents: without the password.
+    /// The address for people and documents, as `--on` takes it: without the password.
     pub fn shown(&self) -> String {
-        let user = self.config.get_user().map_or(String::new(), |user| format!("{user}@"));
+        let user = self.config.get_user().map_or(String::new(), |user| format!("{}@", encoded(user.as_bytes())));
         let host = match self.config.get_hosts().first() {
-            // For the driver an `@` that a password contains, not written as %40, ends the password; what follows is
-            // still no host name.
-            Some(Host::Tcp(name)) => name.rsplit('@').next().unwrap_or_default().into(),
-            Some(Host::Unix(folder)) => folder.display().to_string(),
+            Some(Host::Tcp(name)) if name.contains(':') => format!("[{name}]"),
+            Some(Host::Tcp(name)) => name.clone(),
+            Some(Host::Unix(folder)) => encoded(folder.as_os_str().as_encoded_bytes()),
             None => self.config.get_hostaddrs().first().map_or(String::new(), ToString::to_string),
         };
         let port = self.config.get_ports().first().map_or(String::new(), |port| format!(":{port}"));
-        let database = self.config.get_dbname().map_or(String::new(), |name| format!("/{name}"));
+        let database = self.config.get_dbname().map_or(String::new(), |name| format!("/{}", encoded(name.as_bytes())));
         format!("postgres://{user}{host}{port}{database}")
     }
+}
+
+/// A text as it stands in an address, with everything escaped that would end it.
+pub(crate) fn encoded(text: &[u8]) -> String {
+    let letter = |byte: &u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => char::from(*byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.iter().map(letter).collect()
 }
 
 /// A word of a command line as it may be kept and shown: the passwords of servers' addresses are left out, whether they
@@ -219,7 +263,7 @@ mod tests {
     #[test]
     fn what_names_no_server_says_what_does() {
         assert!(refusal("oracle:19").contains("postgres:18"));
-        assert!(refusal("postgres:").contains("postgres://USER@HOST"));
+        assert!(refusal("postgres:x").contains("postgres://USER@HOST"));
         assert!(refusal("postgres://host:port/").contains("cannot be read"), "{}", refusal("postgres://host:port/"));
         assert!(refusal("postgres://h/?sslmode=always").contains("sslmode"));
     }
@@ -229,7 +273,9 @@ mod tests {
         assert!(matches!("postgres:18".parse(), Ok(Place::Private { major: 18 })));
         let installed = "postgres:/usr/lib/postgresql/15".parse();
         assert!(matches!(installed, Ok(Place::Installed { directory }) if directory.ends_with("15")));
-        assert!(matches!("postgres:///db".parse(), Ok(Place::Given(_))));
+        for given in ["postgres:///db", "postgres:", "postgres://"] {
+            assert!(matches!(given.parse(), Ok(Place::Given(_))), "{given}");
+        }
     }
 
     #[test]

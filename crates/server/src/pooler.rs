@@ -1,17 +1,15 @@
-//! Poolers in transaction mode: they assign a session of the server to each transaction.
+//! Poolers that assign a session of the server to each transaction or to each statement.
 //!
 //! Behind one, settings of the session would reach others, and the process that is watched would not be the one that
-//! works. Such a pooler is recognised when one process serves two open connections, or two processes serve
-//! one connection.
+//! works. Such a pooler is recognised when one process serves two open connections, when two processes serve one
+//! connection, or when it refuses a transaction. A pool in session mode does none of this: what is set there is reset
+//! before the session is given back.
 
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread;
 use std::time::Duration;
-
-use postgres::{Client, SimpleQueryMessage};
 
 use crate::error::ServerError;
 use crate::place::Address;
+use crate::wire::{Deadline, Wire};
 
 /// How long the second connection may take. A pool of one session keeps it waiting: then sessions do not change hands.
 const SECOND_TIMEOUT: Duration = Duration::from_secs(3);
@@ -20,47 +18,34 @@ const SECOND_TIMEOUT: Duration = Duration::from_secs(3);
 const PROCESS: &str = "SELECT pg_catalog.pg_backend_pid()";
 const BEGIN_AND_PROCESS: &str = "BEGIN; SELECT pg_catalog.pg_backend_pid()";
 
-/// What [`refuse`] sends: on the first connection, on a second one, and on the first again while the second is open.
-pub(crate) const STATEMENTS: [&str; 3] = [PROCESS, BEGIN_AND_PROCESS, PROCESS];
+/// What [`refuse`] sends: on the first connection, on a second one, and on the first again, while the second is open
+/// and after its end.
+pub(crate) const STATEMENTS: [&str; 4] = [PROCESS, BEGIN_AND_PROCESS, PROCESS, PROCESS];
 
-/// An error where a pooler in transaction mode stands between `first` and the server. Nothing is set for this.
-pub(crate) fn refuse(first: &mut Client, address: &Address) -> Result<(), ServerError> {
-    let before = process(first, address)?;
-    let (report, reported) = mpsc::channel();
-    let (release, released) = mpsc::channel::<()>();
-    let second = address.clone();
-    let spawned = thread::Builder::new().name("second session".into()).spawn(move || hold(&second, &report, &released));
-    spawned.map_err(|error| ServerError::Machine(format!("no second session: {error}")))?;
-    // A full server grants no second connection, and none is needed.
-    let Ok(Some(other)) = reported.recv_timeout(SECOND_TIMEOUT) else { return Ok(()) };
-    let after = process(first, address)?;
-    drop(release);
-    if other == before || after != before {
-        return Err(ServerError::Pooler { server: address.shown() });
+/// An error where a pooler switches sessions between `first` and the server. Nothing is set for this. `left` is how
+/// long an answer may take by now.
+pub(crate) fn refuse<'a>(
+    first: &mut Wire,
+    address: &Address,
+    left: impl Fn() -> Deadline<'a>,
+) -> Result<(), ServerError> {
+    let mut process = || first.query(PROCESS, &left());
+    let before = process()?;
+    let second_left = Deadline { limit: SECOND_TIMEOUT.min(left().limit / 2), ..left() };
+    let mut second = match Wire::connect(address, &second_left) {
+        Err(error) if error.is_stop() => return Err(error),
+        // A full server grants no second connection, and none is needed.
+        Err(_) => return Ok(()),
+        Ok(second) => second,
+    };
+    let other = second.query(BEGIN_AND_PROCESS, &second_left);
+    let during = process()?;
+    drop(second);
+    let after = process()?;
+    match other {
+        Err(error) if error.is_stop() => Err(error),
+        Err(ServerError::Silent { .. }) => Ok(()),
+        Ok(other) if other != before && during == before && after == before => Ok(()),
+        _ => Err(ServerError::Pooler { server: address.shown() }),
     }
-    Ok(())
-}
-
-/// Holds a transaction on a second connection, reports its process, and ends when it is released.
-fn hold(address: &Address, report: &Sender<Option<String>>, released: &Receiver<()>) {
-    let held = address.connect().ok().and_then(|mut client| {
-        let process = value(&client.simple_query(BEGIN_AND_PROCESS).ok()?)?;
-        Some((client, process))
-    });
-    // The receiver is gone where this took too long.
-    let _ = report.send(held.as_ref().map(|(_, process)| process.clone()));
-    let _ = released.recv();
-}
-
-fn process(client: &mut Client, address: &Address) -> Result<String, ServerError> {
-    let answer = client.simple_query(PROCESS).map_err(|error| ServerError::connecting(address.shown(), &error))?;
-    value(&answer).ok_or_else(|| ServerError::answer(PROCESS, "no row", "a process"))
-}
-
-fn value(answer: &[SimpleQueryMessage]) -> Option<String> {
-    let row = answer.iter().find_map(|message| match message {
-        SimpleQueryMessage::Row(row) => Some(row),
-        _ => None,
-    });
-    row?.get(0).map(String::from)
 }

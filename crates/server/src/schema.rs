@@ -3,15 +3,17 @@
 //! Nothing is removed that does not carry our mark, and nothing with CASCADE: what others made in the schema, or
 //! outside it upon our tables, makes the removal fail rather than disappear.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::ServerError;
-use crate::link::Row;
 use crate::place::Address;
 use crate::session::{Limits, Session, identifier, literal};
 use crate::statements::Statements;
+use crate::wire::{OnStop, Row};
 
 /// The schema's name.
 pub const SCHEMA: &str = "readpath";
@@ -22,8 +24,9 @@ const MARK: &str = "made by readpath for a measurement; `readpath clean --on ...
 /// The key of the lock that a run holds as long as its session lives: the first letters of our name, and 1.
 const LOCK: &str = "1919246692, 1";
 
-/// How long the removal waits for a server that went away.
+/// How long the removal waits for a server that went away, and how long after ^C.
 const RETURN_TIMEOUT: Duration = Duration::from_secs(10);
+const STOPPED_TIMEOUT: Duration = Duration::from_secs(5);
 const ASKED_EVERY: Duration = Duration::from_millis(200);
 
 /// How long a run waits for the lock.
@@ -36,6 +39,15 @@ const QUESTION: &str = "SELECT coalesce(obj_description(n.oid, 'pg_namespace'), 
 /// The tables of the schema, each with its comment.
 const TABLES: &str = "SELECT c.relname, coalesce(obj_description(c.oid, 'pg_class'), '') FROM pg_class c \
     JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'readpath' AND c.relkind = 'r' ORDER BY 1";
+
+/// The addresses of given servers on which a schema stands that this process made. A process has one list, whichever
+/// way its schemas go: its last words name what is left.
+static STANDING: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+/// The given servers on which a schema stands that this process made, as `--on` takes them.
+pub fn standing() -> Vec<String> {
+    STANDING.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+}
 
 /// The schema with the session that made it. Dropping it removes it from the server.
 pub struct Schema {
@@ -61,11 +73,13 @@ impl Schema {
         }
         // The schema is ours as soon as the server may have made it: its reply can be lost.
         let mut schema = Schema { session, tables: Vec::new(), is_there: true, leftovers };
+        schema.note(true);
         let made = schema.session.run(&format!("CREATE SCHEMA {SCHEMA}; COMMENT ON SCHEMA {SCHEMA} IS {}", mark()));
         match made {
             Ok(()) => Ok(schema),
             Err(error) => {
                 schema.is_there = error.is_gone() || error.is_stop();
+                schema.note(schema.is_there);
                 Err(error)
             }
         }
@@ -124,6 +138,18 @@ impl Schema {
         self.remove_now()
     }
 
+    /// Writes down whether the schema stands on a given server.
+    fn note(&self, stands: bool) {
+        let address = self.session.address();
+        if address.is_given() && !self.session.is_rehearsal() {
+            let mut standing = STANDING.lock().unwrap_or_else(PoisonError::into_inner);
+            match stands {
+                true => standing.insert(address.shown()),
+                false => standing.remove(&address.shown()),
+            };
+        }
+    }
+
     fn remove_now(&mut self) -> Result<(), ServerError> {
         if !std::mem::take(&mut self.is_there) {
             return Ok(());
@@ -136,9 +162,11 @@ impl Schema {
             outcome => outcome,
         };
         match outcome {
-            Err(error) if error.is_gone() => remove_afresh(self.session.address()),
-            outcome => outcome.map(drop),
+            Err(error) if error.is_gone() => remove_afresh(&self.session)?,
+            outcome => drop(outcome?),
         }
+        self.note(false);
+        Ok(())
     }
 }
 
@@ -214,13 +242,15 @@ fn text(row: &Row, at: usize) -> &str {
 }
 
 /// Removes the schema by a new connection, once there is one again: a server that lost a process restarts all others.
-fn remove_afresh(address: &Address) -> Result<(), ServerError> {
-    let started = Instant::now();
+fn remove_afresh(lost: &Session) -> Result<(), ServerError> {
+    let (started, stop) = (Instant::now(), lost.stop_flag());
     loop {
-        let outcome = Session::open(address, Limits::default(), Arc::default()).and_then(clean);
+        let session = Session::open_for(lost.address(), Limits::default(), lost.stop_flag(), OnStop::Finish);
+        let outcome = session.and_then(clean);
+        let limit = if stop.load(Ordering::Relaxed) { STOPPED_TIMEOUT } else { RETURN_TIMEOUT };
         match outcome {
             // The old session may hold its locks for a moment.
-            Err(error) if started.elapsed() < RETURN_TIMEOUT && !matches!(error, ServerError::ForeignSchema { .. }) => {
+            Err(error) if started.elapsed() < limit && !matches!(error, ServerError::ForeignSchema { .. }) => {
                 thread::sleep(ASKED_EVERY);
             }
             outcome => return outcome.map(drop),

@@ -5,15 +5,26 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::error::ServerError;
 use crate::explain::{self, Plan};
 use crate::facts::{self, ServerFacts};
-use crate::link::{Link, Row};
+use crate::link::Link;
 use crate::live::Live;
 use crate::place::Address;
 use crate::statements::{Recording, Statements};
+use crate::wire::{OnStop, Row};
+
+/// How long an answer may take beyond the server's own limit for the statement: then the server is not working.
+const SLACK: Duration = Duration::from_secs(5);
+
+/// Milliseconds that the role and the database allow for a lock and for a statement; 0 is no limit.
+const OWN_LIMITS: &str =
+    "SELECT setting FROM pg_settings WHERE name IN ('lock_timeout', 'statement_timeout') ORDER BY name";
+
+/// Leaves the session as it was found: locks, settings and all, for the next client of a pool in session mode.
+const RESET: &str = "DISCARD ALL";
 
 /// How long things may take on a given server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,23 +41,48 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// The smaller ones of these and of what the role has itself.
+    fn within(self, own: &Limits) -> Limits {
+        let smaller = |ours: Duration, own: Duration| if own.is_zero() { ours } else { ours.min(own) };
+        Limits { statement: smaller(self.statement, own.statement), lock: smaller(self.lock, own.lock) }
+    }
+}
+
 /// A session. Its settings end with it.
 pub struct Session {
     link: Box<dyn Link>,
     address: Address,
     limits: Limits,
+    /// The role's own, zero where it has none.
+    own_limits: Limits,
     facts: ServerFacts,
     stop: Arc<AtomicBool>,
+    on_stop: OnStop,
+    /// When the session has to be there, until it is.
+    opening: Option<Instant>,
     in_transaction: bool,
 }
 
 impl Session {
-    /// Connects, makes sure that no pooler switches sessions, and asks what the server is.
+    /// Connects, makes sure that no pooler switches sessions, and asks what the server is; all within the address's
+    /// time for connecting.
     ///
     /// `stop` ends the statement under way: [`ServerError::Stopped`].
     pub fn open(address: &Address, limits: Limits, stop: Arc<AtomicBool>) -> Result<Session, ServerError> {
-        let link = Live::open(address, limits.statement, Arc::clone(&stop))?;
-        Session::begin(Box::new(link), address, limits, stop)
+        Session::open_for(address, limits, stop, OnStop::Leave)
+    }
+
+    /// The same with what ^C means to connecting.
+    pub(crate) fn open_for(
+        address: &Address,
+        limits: Limits,
+        stop: Arc<AtomicBool>,
+        on_stop: OnStop,
+    ) -> Result<Session, ServerError> {
+        let end = Instant::now() + address.connect_timeout();
+        let link = Box::new(Live::open(address, end, Arc::clone(&stop), on_stop)?);
+        Session::new(link, address, limits, stop).begin(end, on_stop)
     }
 
     /// A session that sends nothing and records what it would send.
@@ -56,28 +92,65 @@ impl Session {
         stop: Arc<AtomicBool>,
         statements: Statements,
     ) -> Result<Session, ServerError> {
-        Session::begin(Box::new(Recording::open(statements)), address, limits, stop)
+        let link = Box::new(Recording::open(statements));
+        Session::new(link, address, limits, stop).begin(Instant::now(), OnStop::Leave)
     }
 
     /// Another session of the same kind to the same server.
     pub fn another(&self) -> Result<Session, ServerError> {
-        Session::begin(self.link.another()?, &self.address, self.limits, Arc::clone(&self.stop))
+        let end = Instant::now() + self.address.connect_timeout();
+        let (link, stop) = (self.link.another(end)?, Arc::clone(&self.stop));
+        Session::new(link, &self.address, self.limits, stop).begin(end, OnStop::Leave)
     }
 
-    fn begin(
-        link: Box<dyn Link>,
-        address: &Address,
-        limits: Limits,
-        stop: Arc<AtomicBool>,
-    ) -> Result<Session, ServerError> {
-        let (address, facts) = (address.clone(), ServerFacts::assumed());
-        let mut session = Session { link, address, limits, facts, stop, in_transaction: false };
+    fn new(link: Box<dyn Link>, address: &Address, limits: Limits, stop: Arc<AtomicBool>) -> Session {
+        Session {
+            link,
+            address: address.clone(),
+            limits,
+            own_limits: Limits { statement: Duration::ZERO, lock: Duration::ZERO },
+            facts: ServerFacts::assumed(),
+            stop,
+            on_stop: OnStop::Leave,
+            opening: None,
+            in_transaction: false,
+        }
+    }
+
+    /// Makes the session ours until `end` at the latest.
+    fn begin(mut self, end: Instant, on_stop: OnStop) -> Result<Session, ServerError> {
+        self.opening = Some(end);
+        self.set_on_stop(on_stop);
         // Our own names are qualified, and no function of a user hides one of the server's.
-        session.set("search_path", "pg_catalog")?;
-        session.set("statement_timeout", &limits.statement.as_millis().max(1).to_string())?;
-        session.set("lock_timeout", &limits.lock.as_millis().max(1).to_string())?;
-        session.facts = session.ask_facts()?;
-        Ok(session)
+        self.set("search_path", "pg_catalog")?;
+        self.own_limits = self.ask_own_limits()?;
+        self.set_limits(self.limits)?;
+        self.facts = self.ask_facts()?;
+        self.opening = None;
+        if on_stop == OnStop::Leave {
+            self.set_on_stop(OnStop::Cancel);
+        }
+        Ok(self)
+    }
+
+    fn ask_own_limits(&mut self) -> Result<Limits, ServerError> {
+        let rows = self.rows(OWN_LIMITS)?;
+        let milliseconds = |at: usize| rows.get(at)?.first()?.as_deref()?.parse().ok();
+        let limit = |at: usize| Duration::from_millis(milliseconds(at).unwrap_or(0));
+        Ok(Limits { lock: limit(0), statement: limit(1) })
+    }
+
+    /// Sets these limits, or the role's own where those are smaller.
+    fn set_limits(&mut self, limits: Limits) -> Result<(), ServerError> {
+        self.limits = limits.within(&self.own_limits);
+        let Limits { statement, lock } = self.limits;
+        self.set("statement_timeout", &statement.as_millis().max(1).to_string())?;
+        self.set("lock_timeout", &lock.as_millis().max(1).to_string())
+    }
+
+    fn set_on_stop(&mut self, on_stop: OnStop) {
+        self.on_stop = on_stop;
+        self.link.set_on_stop(on_stop);
     }
 
     /// Asks what the server is. Errors when it is older than what is known.
@@ -129,15 +202,14 @@ impl Session {
     }
 
     /// Stops ^C from ending statements of this session and closes an open transaction, before the removal of what was
-    /// made.
+    /// made. After ^C each statement has a few seconds more.
     pub fn abandon(&mut self) -> Result<(), ServerError> {
-        self.stop = Arc::default();
-        self.link.ignore_stop();
+        self.set_on_stop(OnStop::Finish);
         if std::mem::take(&mut self.in_transaction) {
             self.run("ROLLBACK")?;
         }
         // The removal may take longer than the user's limit.
-        self.set("statement_timeout", &Limits::default().statement.as_millis().to_string())
+        self.set_limits(Limits { lock: self.limits.lock, ..Limits::default() })
     }
 
     /// Sets a setting for this session only.
@@ -152,8 +224,24 @@ impl Session {
 
     /// The rows that a statement gives; none in a dry run.
     pub fn rows(&mut self, statement: &str) -> Result<Vec<Row>, ServerError> {
+        self.bounded(|link, limit| link.send(statement, limit))
+    }
+
+    /// Sends something that the server ends at the limit for statements, and waits no longer than that and a little.
+    fn bounded<T>(
+        &mut self,
+        send: impl FnOnce(&mut dyn Link, Duration) -> Result<T, ServerError>,
+    ) -> Result<T, ServerError> {
         self.check_stop()?;
-        self.link.send(statement)
+        let (started, limit) = (Instant::now(), self.limits.statement);
+        let wait = self.opening.map_or(limit + SLACK, |end| end.saturating_duration_since(started));
+        match send(&mut *self.link, wait) {
+            // The server has one code for its limit and for a cancellation by others, and says which in its language.
+            Err(ServerError::Cancelled { statement }) if started.elapsed() >= limit => {
+                Err(ServerError::TooLong { statement, limit })
+            }
+            outcome => outcome,
+        }
     }
 
     /// The single value that a statement gives as text, `None` where it is null; in a dry run `assumed`.
@@ -201,13 +289,24 @@ impl Session {
 
     /// Runs a `COPY … FROM STDIN`, feeds it the chunks, and returns the number of rows; in a dry run 0.
     pub fn copy(&mut self, statement: &str, chunks: &mut dyn Iterator<Item = Vec<u8>>) -> Result<u64, ServerError> {
-        self.check_stop()?;
-        self.link.copy(statement, chunks)
+        self.bounded(|link, limit| link.copy(statement, chunks, limit))
     }
 
     /// Whether the user asked to stop, as an error.
     pub fn check_stop(&self) -> Result<(), ServerError> {
-        if self.stop.load(Ordering::Relaxed) { Err(ServerError::Stopped) } else { Ok(()) }
+        let is_stopped = self.on_stop != OnStop::Finish && self.stop.load(Ordering::Relaxed);
+        if is_stopped { Err(ServerError::Stopped) } else { Ok(()) }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.link.set_on_stop(OnStop::Finish);
+        // In a transaction nothing can be discarded. Where this fails, the session ends, and all that was set with it.
+        if self.in_transaction {
+            let _ = self.link.send("ROLLBACK", SLACK);
+        }
+        let _ = self.link.send(RESET, SLACK);
     }
 }
 

@@ -4,11 +4,13 @@
 //! returns what its caller expects.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::error::ServerError;
-use crate::link::{Link, Row};
+use crate::link::Link;
 use crate::one_line::one_line;
 use crate::pooler;
+use crate::wire::{OnStop, Row};
 
 /// A list of statements that several sessions write to.
 #[derive(Clone, Debug, Default)]
@@ -43,30 +45,36 @@ pub(crate) struct Recording(Statements);
 impl Recording {
     /// Records what opening a connection sends, and all that follows.
     pub(crate) fn open(statements: Statements) -> Recording {
-        let [first, second, again] = pooler::STATEMENTS;
+        let [first, second, during, after] = pooler::STATEMENTS;
         statements.note(first);
         statements.remark("on a second connection:");
         statements.note(second);
-        statements.remark("on the first one, before the second is closed:");
-        statements.note(again);
+        statements.remark("on the first one, before and after the second is closed:");
+        statements.note(during);
+        statements.note(after);
         Recording(statements)
     }
 }
 
 impl Link for Recording {
-    fn send(&mut self, statement: &str) -> Result<Vec<Row>, ServerError> {
+    fn send(&mut self, statement: &str, _limit: Duration) -> Result<Vec<Row>, ServerError> {
         self.0.note(statement);
         Ok(Vec::new())
     }
 
-    fn copy(&mut self, statement: &str, _chunks: &mut dyn Iterator<Item = Vec<u8>>) -> Result<u64, ServerError> {
+    fn copy(
+        &mut self,
+        statement: &str,
+        _chunks: &mut dyn Iterator<Item = Vec<u8>>,
+        _limit: Duration,
+    ) -> Result<u64, ServerError> {
         self.0.note(statement);
         Ok(0)
     }
 
-    fn ignore_stop(&mut self) {}
+    fn set_on_stop(&mut self, _on_stop: OnStop) {}
 
-    fn another(&self) -> Result<Box<dyn Link>, ServerError> {
+    fn another(&self, _end: Instant) -> Result<Box<dyn Link>, ServerError> {
         Ok(Box::new(Recording::open(self.0.clone())))
     }
 

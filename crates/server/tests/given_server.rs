@@ -10,7 +10,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use server::activity::Activity;
-use server::{Address, BackendAccount, Limits, Plan, Schema, ServerError, Session, Statements, schema, space};
+use server::{
+    Address, BackendAccount, Defaults, Limits, Plan, Schema, ServerError, Session, Statements, schema, space,
+};
 use trial::Trial;
 
 fn open(url: &str) -> Result<Session, ServerError> {
@@ -244,10 +246,12 @@ fn a_rehearsal_sends_nothing_and_notes_what_a_run_sends() {
     for part in ["SET statement_timeout = '300000';", "CREATE SCHEMA readpath;", "CREATE UNLOGGED TABLE", "EXPLAIN ("] {
         assert!(script.contains(part), "{script}");
     }
-    assert!(script.trim_end().ends_with("DROP TABLE readpath.\"rows\";\nDROP SCHEMA readpath;"), "{script}");
+    let end = "DROP TABLE readpath.\"rows\";\nDROP SCHEMA readpath;\nDISCARD ALL;";
+    assert!(script.trim_end().ends_with(end), "{script}");
     let Some(trial) = Trial::start(&[]) else { return };
-    // Every statement of the rehearsal is one that the server takes; the transaction is that of a second connection.
-    trial.run(&script.replace("BEGIN; SELECT pg_catalog.pg_backend_pid()", "SELECT 1"));
+    // Every statement of the rehearsal is one that the server takes; the transaction is that of a second connection,
+    // and the session is discarded by a statement of its own.
+    trial.run(&script.replace("BEGIN; SELECT pg_catalog.pg_backend_pid()", "SELECT 1").replace("DISCARD ALL", ""));
     assert_eq!(trial.value(SCHEMAS), "");
 }
 
@@ -292,11 +296,121 @@ fn a_pooler_that_changes_sessions_is_refused_before_anything_is_set() {
         return;
     }
     let Some(trial) = Trial::start(&[]) else { return };
-    let transactions = trial.pooler(POOLER, "transaction");
-    let refused = refusal(&transactions.url());
-    assert!(refused.contains("pooler in transaction mode"), "{refused}");
+    for mode in ["transaction", "statement"] {
+        let pooler = trial.pooler(POOLER, mode);
+        let refused = refusal(&pooler.url());
+        assert!(refused.contains("pooler in transaction or statement mode"), "{mode}: {refused}");
+        assert_eq!(pooled(&pooler), UNTOUCHED, "{mode}");
+    }
+    // In session mode the next client gets the session that we had.
     let sessions = trial.pooler(POOLER, "session");
-    assert!(open(&sessions.url()).is_ok());
+    let mut made = Schema::create(open(&sessions.url()).unwrap()).unwrap();
+    made.session().set("work_mem", "64MB").unwrap();
+    let process = made.session().facts().process;
+    made.finish().unwrap();
+    assert_eq!(pooled(&sessions), UNTOUCHED);
+    let next = value(&sessions, "SELECT pg_backend_pid()");
+    assert_eq!(next, process.to_string(), "the session went to no other client: nothing is shown");
+}
+
+/// Settings and locks of a session that nothing was set in.
+const UNTOUCHED: &str = "\"$user\", public 0 0 4MB 0";
+
+fn pooled(pooler: &trial::Pooler) -> String {
+    value(
+        pooler,
+        "SELECT concat_ws(' ', current_setting('search_path'), current_setting('statement_timeout'), \
+         current_setting('lock_timeout'), current_setting('work_mem'), \
+         (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'))",
+    )
+}
+
+fn value(pooler: &trial::Pooler, statement: &str) -> String {
+    let mut client = postgres::Client::connect(&pooler.url(), postgres::NoTls).unwrap();
+    let answer = client.simple_query(statement).unwrap();
+    let row = answer.iter().find_map(|message| match message {
+        postgres::SimpleQueryMessage::Row(row) => row.get(0).map(String::from),
+        _ => None,
+    });
+    row.unwrap()
+}
+
+#[test]
+fn limits_of_the_role_hold_where_they_are_smaller() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    trial.run(
+        "CREATE USER slow; ALTER ROLE slow SET statement_timeout = '400ms'; ALTER ROLE slow SET lock_timeout = '1h'",
+    );
+    trial.run("GRANT CREATE ON DATABASE postgres TO slow");
+    let mut made = Schema::create(open(&trial.url_of("slow")).unwrap()).unwrap();
+    let shown = |session: &mut Session, name: &str| session.text(&format!("SHOW {name}"), None).unwrap().unwrap();
+    assert_eq!(shown(made.session(), "statement_timeout"), "400ms");
+    assert_eq!(shown(made.session(), "lock_timeout"), "5s");
+    let error = made.session().run("SELECT pg_sleep(60)").unwrap_err().to_string();
+    assert!(error.contains("longer than 0.4 s") && error.contains("the role's own"), "{error}");
+    // The removal keeps to it too.
+    made.session().abandon().unwrap();
+    assert_eq!(shown(made.session(), "statement_timeout"), "400ms");
+    made.finish().unwrap();
+}
+
+#[test]
+fn a_schema_on_a_server_that_stays_away_is_named_with_its_address() {
+    let Some(mut trial) = Trial::start(&[]) else { return };
+    let mut made = Schema::create(open(&trial.url()).unwrap()).unwrap();
+    let address = made.session().address().shown();
+    assert!(schema::standing().contains(&address));
+    trial.kill();
+    assert!(made.finish().is_err());
+    assert!(schema::standing().contains(&address), "{:?}", schema::standing());
+    trial.start_again();
+    // The address is one that `--on` takes.
+    assert_eq!(schema::clean(open(&address).unwrap()).unwrap(), Some(0));
+    // What is removed is not named.
+    Schema::create(open(&address).unwrap()).unwrap().finish().unwrap();
+    assert!(!schema::standing().contains(&address));
+}
+
+#[test]
+fn an_address_is_completed_as_psql_completes_it() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    trial.run("CREATE USER shop PASSWORD 'ri:g\\ht'");
+    let by_password = trial.url_by_password("shop", "x");
+    let port = by_password.rsplit(':').next().unwrap().split('/').next().unwrap().to_string();
+    let home = tempfile::tempdir().unwrap();
+    let file = |name: &str, mode: u32, text: &str| {
+        let path = home.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    };
+    let open = |url: &str, variables: &[(&str, &str)]| {
+        let variable =
+            |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).into());
+        let defaults = Defaults::new(variable, Some(home.path().into()));
+        let address = Address::parse(url).and_then(|address| address.completed(&defaults))?;
+        Session::open(&address, Limits::default(), Arc::default())
+    };
+    let user = |session: Result<Session, ServerError>| session.unwrap().facts().user.clone();
+    let place = [("PGHOST", "127.0.0.1"), ("PGPORT", port.as_str()), ("PGDATABASE", "postgres"), ("PGUSER", "shop")];
+    assert!(open("postgres://", &place).err().unwrap().to_string().contains("~/.pgpass"));
+    assert_eq!(user(open("postgres://", &[&place[..], &[("PGPASSWORD", "ri:g\\ht")]].concat())), "shop");
+    // What the address says comes first.
+    let url = trial.url();
+    assert_eq!(user(open(&url, &place)), "postgres");
+    file(".pgpass", 0o644, &format!("127.0.0.1:{port}:*:shop:ri\\:g\\\\ht\n"));
+    let open_to_all = open("postgres://", &place).err().unwrap().to_string();
+    assert!(open_to_all.contains(".pgpass is not read") && open_to_all.contains("0600"), "{open_to_all}");
+    file(".pgpass", 0o600, &format!("# shop\n127.0.0.1:{port}:*:shop:ri\\:g\\\\ht\n"));
+    assert_eq!(user(open("postgres://", &place)), "shop");
+    file(
+        ".pg_service.conf",
+        0o644,
+        &format!("[other]\nhost=nowhere\n[till]\nhost=127.0.0.1\nport={port}\nuser=shop\n"),
+    );
+    assert_eq!(user(open("postgres:///postgres?service=till", &[])), "shop");
+    assert_eq!(user(open("postgres:///postgres", &[("PGSERVICE", "till"), ("PGHOST", "nowhere")])), "shop");
+    let none = open("postgres://", &[("PGSERVICE", "none")]).err().unwrap().to_string();
+    assert!(none.contains("no service file defines the service none"), "{none}");
 }
 
 #[test]

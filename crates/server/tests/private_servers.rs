@@ -57,8 +57,12 @@ fn small() -> ServerSettings {
     ServerSettings::new(16 << 20)
 }
 
+fn connect(server: &PrivateServer) -> postgres::Client {
+    postgres::Config::from(server.config()).connect(postgres::NoTls).unwrap()
+}
+
 fn shown(server: &PrivateServer, name: &str) -> String {
-    server.connect().unwrap().query_one(&format!("SHOW {name}"), &[]).unwrap().get(0)
+    connect(server).query_one(&format!("SHOW {name}"), &[]).unwrap().get(0)
 }
 
 /// Starts a server, asks it, restarts it with other settings, and looks for what is left behind it.
@@ -70,10 +74,10 @@ fn lives_and_dies(installation: &Installation) {
     assert_eq!(number.unsigned_abs() / 10_000, major);
     assert_eq!((shown(&server, "listen_addresses"), shown(&server, "jit")), (String::new(), "off".into()));
     assert_eq!(shown(&server, "shared_buffers"), "16MB");
-    server.connect().unwrap().batch_execute("CREATE TABLE kept AS SELECT generate_series(1, 1000) AS i").unwrap();
+    connect(&server).batch_execute("CREATE TABLE kept AS SELECT generate_series(1, 1000) AS i").unwrap();
     server.restart(ServerSettings::new(32 << 20).with("jit", "on"), &GO_ON).unwrap();
     assert_eq!((shown(&server, "shared_buffers"), shown(&server, "jit")), ("32MB".into(), "on".into()));
-    let rows: i64 = server.connect().unwrap().query_one("SELECT count(*) FROM kept", &[]).unwrap().get(0);
+    let rows: i64 = connect(&server).query_one("SELECT count(*) FROM kept", &[]).unwrap().get(0);
     assert_eq!(rows, 1000);
     let (process, data) = (server.process().unwrap(), server.data_directory());
     assert!(data.is_dir() && server.is_running());
@@ -264,19 +268,19 @@ fn the_files_of_a_table_leave_the_page_cache() {
     let Some(installation) = debian() else { return };
     let parent = folder();
     let server = PrivateServer::start(&installation, parent.path(), small(), &GO_ON).unwrap();
-    let mut client = server.connect().unwrap();
+    let mut client = connect(&server);
     client.batch_execute("CREATE TABLE wide AS SELECT repeat('x', 2000) FROM generate_series(1, 4000)").unwrap();
     let blocks: i64 = client.query_one("SELECT pg_relation_size('wide') / 8192", &[]).unwrap().get(0);
-    let files = server.relation_files(&mut client, "wide").unwrap();
+    let files = server.relation_files("wide", &GO_ON).unwrap();
     assert_eq!(files.len(), 1);
     client.batch_execute("CHECKPOINT").unwrap();
     assert_eq!(fs::metadata(&files[0]).unwrap().len() as i64, blocks * 8192);
-    assert!(server.relation_files(&mut client, "no_such_table").is_err());
+    assert!(server.relation_files("no_such_table", &GO_ON).is_err());
     let target = sys::file::Target::open(&files[0], sys::file::Caching::Buffered).unwrap();
     if target.filesystem().is_some_and(|kind| kind == "tmpfs") {
         return println!("skipped: files on tmpfs cannot leave memory");
     }
-    let left = server.drop_page_cache().unwrap();
+    let left = server.drop_page_cache(&GO_ON).unwrap();
     assert!(left.of > blocks.unsigned_abs() && left.pages == 0, "{left:?}");
 }
 
@@ -300,7 +304,7 @@ fn instructions_of_a_scan_grow_with_its_rows_and_with_nothing_else() {
     }
     let parent = folder();
     let mut server = PrivateServer::start(&installation, parent.path(), small(), &GO_ON).unwrap();
-    let mut client = server.connect().unwrap();
+    let mut client = connect(&server);
     for (table, rows) in [("one", 10_000), ("two", 20_000), ("three", 30_000)] {
         let rows = format!("SELECT i AS id, 'Y'::varchar(1) AS valid FROM generate_series(1, {rows}) i");
         client.batch_execute(&format!("CREATE TABLE {table} AS {rows}")).unwrap();

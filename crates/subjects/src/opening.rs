@@ -8,6 +8,7 @@ use std::time::Duration;
 use measure::Nanos;
 use sys::time::Clock;
 
+use server::Defaults;
 pub use server::Statements as Recorder;
 
 /// How long a statement on a server may take by default.
@@ -16,8 +17,8 @@ pub const STATEMENT_TIMEOUT: Nanos = Nanos::from_millis(300_000);
 /// What the command layer read from the environment and the command line for all subjects of a run.
 #[derive(Clone, Debug)]
 pub struct Environment {
-    /// Password for a server whose address has none.
-    pub password: Option<String>,
+    /// What completes the address of a server.
+    pub defaults: Defaults,
     /// Folder for what may be fetched again; [`Environment::scratch`] where there is none.
     pub cache: Option<PathBuf>,
     /// Proxy for fetching a server's programs.
@@ -34,7 +35,7 @@ impl Environment {
     /// Nothing but a folder for temporary files.
     pub fn new(scratch: impl Into<PathBuf>) -> Environment {
         Environment {
-            password: None,
+            defaults: Defaults::default(),
             cache: None,
             proxy: None,
             scratch: scratch.into(),

@@ -26,8 +26,8 @@ const ON_IN_FULL: &str = "\
 Measure on this PostgreSQL server: postgres://USER@HOST:PORT/DATABASE, or postgres:18
 
 Everything that is made lies in a schema readpath of its own, which is removed at the end, after ^C and after errors. \
-PGPASSWORD gives the password that the address does not; sslmode= and sslrootcert= after it mean what they mean to \
-PostgreSQL's own programs.
+What the address leaves out comes from PGHOST, PGPASSWORD and the like, the password file and the service file; these, \
+and sslmode=, sslrootcert= and connect_timeout= after the address, mean what they mean to PostgreSQL's own programs.
 
 postgres:VERSION (15 to 18) fetches that version once, starts a private server of it in the folder for temporary \
 files, and removes the server at the end; postgres:DIRECTORY takes the programs of an installed one.";

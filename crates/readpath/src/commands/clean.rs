@@ -1,15 +1,16 @@
 //! `readpath clean`: removes what a run that was killed left on a server.
 
 use std::env;
+use std::time::Duration;
 
 use clap::{ArgMatches, Args, Command};
 use server::private::sweep;
-use server::{Limits, Place, Session, Statements, schema};
+use server::{Limits, Place, ServerError, Session, Statements, schema};
 
+use super::measure::{progress, signals};
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 use crate::output;
-use crate::signals::Signals;
 
 /// The row of the table of commands.
 pub(super) const COMMAND: CommandRow = CommandRow { name: "clean", define, run };
@@ -37,18 +38,27 @@ fn define(command: Command) -> Command {
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
     let Place::Given(address) = arguments.on else { return clean_private(arguments.dry_run) };
-    let address = address.or_password(context.settings.password.as_deref());
-    let failed = |error: server::ServerError| Failure::new(Exit::Failed, error);
+    let failed = |error: ServerError| Failure::new(Exit::Failed, error);
+    let address = address.completed(&context.settings.servers).map_err(failed)?;
     if arguments.dry_run {
         let statements = Statements::default();
         schema::rehearse_clean(&address, Limits::default(), statements.clone()).map_err(failed)?;
         output::print(&statements.script())?;
         return Ok(Exit::Done);
     }
-    let signals =
-        Signals::install().map_err(|error| Failure::new(Exit::Failed, format!("^C cannot be watched for: {error}")))?;
-    let session = Session::open(&address, Limits::default(), signals.stop().share()).map_err(failed)?;
-    let sentence = match schema::clean(session).map_err(failed)? {
+    let (signals, progress) = (signals()?, progress(context));
+    let limit = address.connect_timeout().as_secs();
+    progress.step(&format!("waiting for the server, at most {limit} s"), Duration::from_secs(1));
+    let session = Session::open(&address, Limits::default(), signals.stop().share());
+    let cleaned = session.and_then(schema::clean);
+    progress.clear();
+    let cleaned = cleaned.map_err(|error| match signals.received() {
+        Some(signal) => {
+            Failure::new(Exit::Interrupted { signal }, format!("the schema readpath was not removed: {error}."))
+        }
+        None => failed(error),
+    })?;
+    let sentence = match cleaned {
         None => "There was no schema readpath.".to_string(),
         Some(1) => "The schema readpath was removed with its one table.".into(),
         Some(tables) => format!("The schema readpath was removed with its {tables} tables."),

@@ -84,8 +84,8 @@ struct Arguments {
     /// SQLite, in a database that is made for the run in the folder for temporary files: sqlite, sqlite?page_size=8192.
     ///
     /// All that is made on a PostgreSQL server lies in a schema readpath of its own, which is removed at the end, after
-    /// ^C and after errors. PGPASSWORD gives the password that the address does not. postgres:VERSION (15 to 18) starts
-    /// a private server for the run.
+    /// ^C and after errors. PGPASSWORD or the password file gives the password that the address does not.
+    /// postgres:VERSION (15 to 18) starts a private server for the run.
     #[arg(long, value_name = "WHERE")]
     on: Option<String>,
     /// Values of effective_io_concurrency for bitmap scans on a server

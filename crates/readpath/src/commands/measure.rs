@@ -16,7 +16,7 @@ use crate::options::Context;
 use crate::output;
 use crate::progress::Progress;
 use crate::run_journal::RunJournal;
-use crate::signals::Signals;
+use crate::signals::{self, Signals};
 use crate::version;
 
 /// Runs an experiment: makes the run, keeps it, prints it and gives the exit code.
@@ -77,7 +77,7 @@ fn finish(
     Ok(complain(&journal, if kept { exit } else { Exit::NotKept }))
 }
 
-fn signals() -> Result<Signals, Failure> {
+pub(super) fn signals() -> Result<Signals, Failure> {
     Signals::install().map_err(|error| Failure::new(Exit::Failed, format!("^C cannot be watched for: {error}")))
 }
 
@@ -100,7 +100,7 @@ fn store(context: &Context) -> Result<(Option<Store>, Option<Finding>), Failure>
     }
 }
 
-fn progress(context: &Context) -> Progress {
+pub(super) fn progress(context: &Context) -> Progress {
     let is_seen = context.settings.stderr_is_terminal && !context.globals.quiet;
     if is_seen { Progress::on_terminal() } else { Progress::none() }
 }
@@ -128,12 +128,7 @@ fn conclude(journal: &mut RunJournal, outcome: Result<(), String>, signal: Optio
     match (outcome, signal) {
         _ if journal.not_kept().is_some() => Exit::NotKept,
         (_, Some(signal)) => {
-            let name = match signal {
-                2 => "^C".into(),
-                15 => "SIGTERM".into(),
-                other => format!("signal {other}"),
-            };
-            let message = format!("The run was interrupted by {name}; {kept}");
+            let message = format!("The run was interrupted by {}; {kept}", signals::name(signal));
             journal.find(Finding::warning("interrupted", message));
             Exit::Interrupted { signal }
         }

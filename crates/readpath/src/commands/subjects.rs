@@ -19,8 +19,9 @@ pub(super) struct SubjectArguments {
     /// Measure on these, in this order: engine, postgres://USER@HOST:PORT/DATABASE, postgres:18, sqlite, sqlite:FILE
     ///
     /// The engine is measured too, whatever else is named. All that is made on a server lies in a schema readpath of
-    /// its own, which is removed at the end, after ^C and after errors. PGPASSWORD gives the password that an address
-    /// does not; sslmode= and sslrootcert= behind it mean what they mean to PostgreSQL's own programs.
+    /// its own, which is removed at the end, after ^C and after errors. What an address leaves
+    /// out comes from PGHOST, PGPASSWORD and the like, the password file and the service file; these, and sslmode=,
+    /// sslrootcert= and connect_timeout= behind an address, mean what they mean to PostgreSQL's own programs.
     ///
     /// postgres:VERSION (15 to 18) fetches that version once, starts a private server of it in the folder for temporary
     /// files, and removes the server at the end; postgres:DIRECTORY takes the programs of an installed one.
@@ -45,7 +46,7 @@ pub(super) struct SubjectOptions {
     #[arg(long, requires = "on")]
     dry_run: bool,
     /// End a statement on a server that takes longer
-    #[arg(long, value_name = "TIME", default_value_t = STATEMENT_TIMEOUT, requires = "on")]
+    #[arg(long, value_name = "TIME", default_value_t = STATEMENT_TIMEOUT, requires = "on", value_parser = limit)]
     statement_timeout: Nanos,
 }
 
@@ -95,12 +96,22 @@ impl SubjectOptions {
     /// What subjects are opened with.
     pub(super) fn environment(&self, context: &Context) -> Environment {
         Environment {
-            password: context.settings.password.clone(),
+            defaults: context.settings.servers.clone(),
             cache: context.settings.cache_dir.clone(),
             proxy: context.settings.proxy.clone(),
             statement_timeout: self.statement_timeout,
             ..Environment::new(env::temp_dir())
         }
+    }
+}
+
+/// A time that PostgreSQL takes as a limit. To PostgreSQL 0 is no limit, and on a given server every statement has one.
+fn limit(word: &str) -> Result<Nanos, String> {
+    let limits = Nanos::from_millis(1)..=Nanos::from_millis(i32::MAX.unsigned_abs().into());
+    let time: Nanos = word.parse().map_err(|error| format!("{error}"))?;
+    match limits.contains(&time) {
+        true => Ok(time),
+        false => Err("a statement on a server always has a limit, from 1ms to 24 days; such as 1h".into()),
     }
 }
 

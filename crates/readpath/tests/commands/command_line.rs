@@ -324,7 +324,15 @@ fn start_and_wait_for_a_case(user: &User) -> Child {
 
 #[test]
 fn an_interrupted_run_keeps_its_cases_and_says_so() {
-    for (request, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+    for (request, code) in [
+        (Signal::INT, 130),
+        (Signal::TERM, 143),
+        (Signal::HUP, 129),
+        (Signal::QUIT, 131),
+        (Signal::ALARM, 142),
+        (Signal::USR1, 138),
+        (Signal::USR2, 140),
+    ] {
         let user = User::new();
         let child = start_and_wait_for_a_case(&user);
         signal(&child, request);
@@ -336,6 +344,16 @@ fn an_interrupted_run_keeps_its_cases_and_says_so() {
         assert!(!run["cases"].as_array().unwrap().is_empty() && run["finished"].is_null());
         assert!(user.ok("runs").contains("unfinished"));
     }
+}
+
+#[test]
+fn a_run_under_nohup_outlives_its_terminal() {
+    let run = format!("trap '' HUP; exec {} null --cases 20 --pause 50ms --no-store", env!("CARGO_BIN_EXE_readpath"));
+    let mut shell = Command::new("/bin/sh");
+    let mut child = shell.args(["-c", &run]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    thread::sleep(Duration::from_millis(500));
+    signal(&child, Signal::HUP);
+    assert_eq!(end_of(&mut child), Some(0));
 }
 
 #[test]

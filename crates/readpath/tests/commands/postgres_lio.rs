@@ -1,6 +1,7 @@
 //! `readpath lio --on` and `readpath clean --on` as a user calls them, on a given server: what is
 //! counted is what is there, nothing stays and nothing else changes, whatever goes wrong.
 
+use std::net::TcpListener;
 use std::process::{Child, Command};
 use std::thread;
 use std::time::Duration;
@@ -77,7 +78,8 @@ fn a_rehearsal_needs_no_server_and_prints_what_would_be_sent() {
     let made = script.lines().filter(|line| line.starts_with("CREATE UNLOGGED TABLE")).count();
     assert_eq!(made, script.lines().filter(|line| line.starts_with("DROP TABLE")).count());
     let script = User::new().run(&format!("clean {words}")).stdout;
-    assert!(String::from_utf8(script).unwrap().trim_end().ends_with("DROP SCHEMA readpath;"));
+    let script = String::from_utf8(script).unwrap();
+    assert!(script.trim_end().ends_with("DROP SCHEMA readpath;\nDISCARD ALL;"), "{script}");
     let Some(trial) = Trial::start(&["log_statement=all"]) else { return };
     let before = trial.log().len();
     assert!(User::new().run(&format!("lio --on {} --dry-run", trial.url())).status.success());
@@ -149,6 +151,47 @@ fn an_interrupted_run_keeps_its_cases_and_leaves_no_schema() {
 }
 
 #[test]
+fn no_signal_that_ends_a_run_leaves_a_schema() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let user = User::new();
+    for (name, code) in [("-HUP", 129), ("-QUIT", 131), ("-TERM", 143), ("-USR1", 138)] {
+        let child = user.command(&format!("lio --on {} {LONG}", trial.url())).spawn().unwrap();
+        trial.wait_for(SCHEMAS, "1");
+        signal(&child, name);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{name}: {}", complaint(&output));
+        assert_eq!(trial.value(SCHEMAS), "0", "{name}");
+    }
+}
+
+#[test]
+fn the_first_signal_ends_a_command_that_waits_for_a_server() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("postgres://dba:pw@127.0.0.1:{}/shop?connect_timeout=600", listener.local_addr().unwrap().port());
+    let user = User::new();
+    let lio = format!("lio {SMALL}");
+    let scan = "scan --rows 10000 --no-valgrind";
+    for words in ["clean", lio.as_str(), "calibrate", "roundtrip", "join --rows 1000 --repeat 2", scan] {
+        let child = user.command(&format!("{words} --no-store --on {url}")).spawn().unwrap();
+        // The server accepts, and never answers.
+        let held = listener.accept().unwrap();
+        signal(&child, "-TERM");
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(143), "{words}: {}", complaint(&output));
+        drop(held);
+    }
+}
+
+#[test]
+fn a_servers_words_steer_no_terminal() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let url = trial.url().replace("/postgres", "/%1b%5b31mred%0a");
+    let output = User::new().run(&format!("clean --on {url}"));
+    let said = complaint(&output);
+    assert!(said.contains("?[31mred") && !said.contains('\u{1b}'), "{said}");
+}
+
+#[test]
 fn a_killed_run_is_cleaned_up_by_name() {
     let Some(trial) = Trial::start(&[]) else { return };
     let user = User::new();
@@ -182,6 +225,9 @@ fn whatever_cannot_be_is_one_sentence_and_leaves_nothing() {
     assert!(refused(&format!("--on {}", trial.url_of("shop")), 1).contains("GRANT CREATE ON DATABASE"));
     assert!(refused("--on postgres://me@127.0.0.1:1/db", 1).contains("does not respond"));
     assert!(refused(&format!("--on {url} --statement-timeout 1ms"), 1).contains("--statement-timeout"));
+    for time in ["0s", "900us", "30d"] {
+        assert!(refused(&format!("--on {url} --statement-timeout {time}"), 2).contains("--statement-timeout"));
+    }
     assert!(refused(&format!("--on {url} --payload 1TiB"), 1).contains("smaller --payload"));
     assert!(refused("--on mysql://me@host/db", 2).contains("postgres:18"));
     assert!(refused(&format!("--on {url} --threads 2"), 2).contains("--threads"));
@@ -202,6 +248,7 @@ fn a_server_that_dies_in_the_middle_is_told_and_the_cases_are_kept() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", complaint(&output));
     assert!(complaint(&output).contains("the server is gone"), "{}", complaint(&output));
+    assert!(complaint(&output).contains("remove it: readpath clean --on postgres://"), "{}", complaint(&output));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(cases(&document).next().is_some() && ids(&document).contains(&"schema-left"), "{document}");
     trial.start_again();

@@ -8,6 +8,7 @@ use sys::valgrind::ValgrindError;
 use thiserror::Error;
 
 use super::versions;
+use crate::error::ServerError;
 
 /// Why a private server could not be started, or failed.
 #[derive(Debug, Error)]
@@ -113,7 +114,7 @@ pub enum PrivateServerError {
     Stopped,
     /// A statement failed.
     #[error("the private server failed: {0}")]
-    Statement(#[from] postgres::Error),
+    Statement(Box<ServerError>),
     /// A statement in single-user mode failed.
     #[error("PostgreSQL in single-user mode failed: {0}")]
     SingleUser(String),
@@ -135,5 +136,14 @@ impl PrivateServerError {
     /// The same where what failed is about one path.
     pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> PrivateServerError {
         PrivateServerError::io(path.display().to_string())
+    }
+}
+
+impl From<ServerError> for PrivateServerError {
+    fn from(error: ServerError) -> PrivateServerError {
+        match error {
+            ServerError::Stopped => PrivateServerError::Stopped,
+            other => PrivateServerError::Statement(Box::new(other)),
+        }
     }
 }

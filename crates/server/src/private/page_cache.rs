@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
-use postgres::Client;
 use sys::file::witness::{Cached, WitnessError, cached, evict};
 use sys::file::{Caching, Target};
 
 use super::error::PrivateServerError;
 use super::running::PrivateServer;
+use crate::session::literal;
 
 /// The first version that empties all its buffers on request.
 const EVICTS_ALL_SINCE: u32 = 18;
@@ -20,9 +21,10 @@ impl PrivateServer {
     /// The files of a relation's main fork, a file for each GiB, in order.
     ///
     /// Errors where there is no such relation.
-    pub fn relation_files(&self, client: &mut Client, relation: &str) -> Result<Vec<PathBuf>, PrivateServerError> {
-        let row = client.query_one("SELECT pg_relation_filepath($1::text::regclass)", &[&relation])?;
-        let first = self.data_directory().join(row.try_get::<_, &str>(0)?);
+    pub fn relation_files(&self, relation: &str, stop: &AtomicBool) -> Result<Vec<PathBuf>, PrivateServerError> {
+        let rows = self.ask(&format!("SELECT pg_relation_filepath({}::regclass)", literal(relation)), stop)?;
+        let file = rows.into_iter().flatten().next().flatten().unwrap_or_default();
+        let first = self.data_directory().join(file);
         let segment = |number: u32| match number {
             0 => first.clone(),
             number => PathBuf::from(format!("{}.{number}", first.display())),
@@ -31,9 +33,9 @@ impl PrivateServer {
     }
 
     /// What the page cache holds of a relation's files.
-    pub fn cached(&self, relation: &str) -> Result<Cached, PrivateServerError> {
+    pub fn cached(&self, relation: &str, stop: &AtomicBool) -> Result<Cached, PrivateServerError> {
         let mut all = Cached { pages: 0, of: 0, source: "an empty range" };
-        for path in self.relation_files(&mut self.connect()?, relation)? {
+        for path in self.relation_files(relation, stop)? {
             let target = Target::open(&path, Caching::Buffered).map_err(WitnessError::from)?;
             let found = cached(&target, 0, target.size())?;
             all = Cached { pages: all.pages + found.pages, of: all.of + found.of, source: found.source };
@@ -43,16 +45,16 @@ impl PrivateServer {
 
     /// Empties the shared buffers without a restart; false where the version or its extensions cannot, and nothing
     /// was done.
-    pub fn empty_buffers(&self) -> Result<bool, PrivateServerError> {
+    pub fn empty_buffers(&self, stop: &AtomicBool) -> Result<bool, PrivateServerError> {
         if self.version().major < EVICTS_ALL_SINCE {
             return Ok(false);
         }
-        let mut client = self.connect()?;
         // A build without the extension is no failure: there is always a restart.
-        if client.batch_execute("CREATE EXTENSION IF NOT EXISTS pg_buffercache").is_err() {
-            return Ok(false);
-        }
-        client.batch_execute("CHECKPOINT; SELECT pg_buffercache_evict_all()")?;
+        match self.ask("CREATE EXTENSION IF NOT EXISTS pg_buffercache", stop) {
+            Err(PrivateServerError::Stopped) => return Err(PrivateServerError::Stopped),
+            Err(_) => return Ok(false),
+            Ok(_) => self.ask("CHECKPOINT; SELECT pg_buffercache_evict_all()", stop)?,
+        };
         Ok(true)
     }
 
@@ -60,9 +62,9 @@ impl PrivateServer {
     /// the kernel counts with. All of it should be gone.
     ///
     /// What the server has changed is written first. Its own buffers stay: [`PrivateServer::restart`] empties them.
-    pub fn drop_page_cache(&self) -> Result<Cached, PrivateServerError> {
+    pub fn drop_page_cache(&self, stop: &AtomicBool) -> Result<Cached, PrivateServerError> {
         if self.is_running() {
-            self.connect()?.batch_execute("CHECKPOINT")?;
+            self.ask("CHECKPOINT", stop)?;
         }
         let mut left = Cached { pages: 0, of: 0, source: "an empty range" };
         for path in self.files()? {

@@ -8,15 +8,17 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use postgres::{Client, Config, NoTls};
 use rustix::process::Signal;
 use sys::process::{BoundChild, Credentials};
+use tokio_postgres::Config;
 
 use super::account::account_of_server;
 use super::error::PrivateServerError;
 use super::installation::{Installation, Version};
 use super::room::{Room, sweep};
 use super::settings::ServerSettings;
+use crate::place::{Address, encoded};
+use crate::wire::{Deadline, OnStop, Row, Wire};
 
 /// How long initdb may take, and starting.
 const INITIALISE_TIMEOUT: Duration = Duration::from_secs(120);
@@ -104,14 +106,15 @@ impl PrivateServer {
 
     /// The same as a URL, for other programs of this user.
     pub fn url(&self) -> String {
-        let path = self.room.path().as_os_str().as_encoded_bytes();
-        let escaped: String = path.iter().map(|byte| percent(*byte)).collect();
-        format!("postgresql://{USER}@{escaped}/{DATABASE}")
+        let path = encoded(self.room.path().as_os_str().as_encoded_bytes());
+        format!("postgresql://{USER}@{path}/{DATABASE}")
     }
 
-    /// A new session; its backend is a new process.
-    pub fn connect(&self) -> Result<Client, PrivateServerError> {
-        Ok(self.config().connect(NoTls)?)
+    /// What a statement gives in a session of its own.
+    pub fn ask(&self, statement: &str, stop: &AtomicBool) -> Result<Vec<Row>, PrivateServerError> {
+        let deadline = Deadline { limit: STOP_TIMEOUT, stop, on_stop: OnStop::Leave };
+        let mut wire = Wire::connect(&Address::of(self.config()), &deadline)?;
+        Ok(wire.query(statement, &deadline)?)
     }
 
     /// The directory of its files.
@@ -183,7 +186,7 @@ impl PrivateServer {
 
     fn wait_until_ready(&mut self, stop: &AtomicBool) -> Result<(), PrivateServerError> {
         let start = Instant::now();
-        while self.connect().is_err() {
+        while self.ask("SELECT", stop).is_err() {
             let child = self.child.as_ref();
             let error = match child.and_then(|child| child.wait(ASKED_EVERY)) {
                 Some(_) => Some(self.not_started()),
@@ -287,14 +290,6 @@ fn last_lines(log: &[u8]) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = &lines[lines.len().saturating_sub(LOG_LINES)..];
     if last.is_empty() { "the log is empty".into() } else { last.join("; ") }
-}
-
-/// A byte of a path, escaped for a URL.
-fn percent(byte: u8) -> String {
-    match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => char::from(byte).to_string(),
-        _ => format!("%{byte:02X}"),
-    }
 }
 
 #[cfg(test)]

@@ -122,6 +122,17 @@ impl Trial {
         }
     }
 
+    /// Sends a signal to the server and to all its sessions.
+    pub fn signal_all(&self, signal: rustix::process::Signal) {
+        let children = format!("/proc/{0}/task/{0}/children", self.child.id());
+        let children = fs::read_to_string(children).unwrap();
+        for process in children.split_whitespace().map(|number| number.parse().unwrap()).chain([self.child.id()]) {
+            let process = rustix::process::Pid::from_raw(process.cast_signed()).unwrap();
+            // A session may have ended just now.
+            let _ = rustix::process::kill_process(process, signal);
+        }
+    }
+
     /// Ends the server at once, as a power failure would.
     pub fn kill(&mut self) {
         // The other processes notice that their parent is gone, and end.
@@ -194,13 +205,13 @@ impl Trial {
         data.join("server.crt")
     }
 
-    /// Starts a pooler of this mode before the server.
+    /// Starts a pooler of this mode before the server. It resets nothing in the sessions that it hands out.
     pub fn pooler(&self, program: &str, mode: &str) -> Pooler {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let settings = self.folder.path().join(format!("pooler-{mode}.ini"));
         let text = format!(
             "[databases]\npostgres = host={} port={} user=postgres\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
-             listen_port = {port}\nunix_socket_dir =\nauth_type = any\npool_mode = {mode}\n",
+             listen_port = {port}\nunix_socket_dir =\nauth_type = any\npool_mode = {mode}\nserver_reset_query =\n",
             self.folder.path().display(),
             self.port
         );

@@ -440,7 +440,7 @@ impl Calibration {
         let stop = self.session().stop_flag();
         let Some(private) = &mut self.reached.private else { return Ok(0.0) };
         private.stop(&stop)?;
-        let left = private.drop_page_cache()?;
+        let left = private.drop_page_cache(&stop)?;
         let settings = private.settings().clone();
         private.restart(settings, &stop)?;
         self.schema.reopen()?;

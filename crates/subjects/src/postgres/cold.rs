@@ -90,7 +90,10 @@ impl Cold {
 
     /// What the page cache holds of a relation; `None` where the server is not one of this program's own.
     pub(super) fn cached(&self, relation: &str) -> Result<Option<Cached>, SubjectError> {
-        self.private.as_ref().map(|private| private.cached(relation).map_err(SubjectError::from)).transpose()
+        self.private
+            .as_ref()
+            .map(|private| private.cached(relation, &self.stop).map_err(SubjectError::from))
+            .transpose()
     }
 
     /// Whether the server is one of this program's own, and does not run.
@@ -141,7 +144,7 @@ impl Cold {
     pub(super) fn empty(&mut self, schema: &mut Schema, relations: &[String]) -> Result<bool, SubjectError> {
         let renewed = self.empty_buffers(schema, relations)?;
         if let Some(private) = &self.private {
-            let left = private.drop_page_cache().map_err(SubjectError::from)?;
+            let left = private.drop_page_cache(&self.stop).map_err(SubjectError::from)?;
             if self.kept.is_none_or(|kept| kept.pages <= left.pages) {
                 self.kept = Some(left);
             }
@@ -178,7 +181,7 @@ impl Cold {
 
     fn empty_private(&mut self, schema: &mut Schema) -> Result<bool, SubjectError> {
         let Some(private) = &self.private else { return Ok(false) };
-        let renewed = !private.empty_buffers().map_err(SubjectError::from)?;
+        let renewed = !private.empty_buffers(&self.stop).map_err(SubjectError::from)?;
         if renewed {
             self.restart(&self.running.clone()).map_err(SubjectError::from)?;
             schema.reopen()?;

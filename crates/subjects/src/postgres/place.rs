@@ -57,7 +57,7 @@ impl PostgresPlace {
         let statement = Duration::from_nanos(environment.statement_timeout.0);
         let limits = Limits { statement, ..Limits::default() };
         let (address, private) = match &self.place {
-            server::Place::Given(address) => (address.clone().or_password(environment.password.as_deref()), None),
+            server::Place::Given(address) => (address.completed(&environment.defaults)?, None),
             _ if environment.is_dry_run() => (Address::parse(NOWHERE)?, None),
             place => {
                 let private = start(place, buffers, opening)?;

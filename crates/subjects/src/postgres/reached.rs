@@ -28,7 +28,8 @@ pub struct Reached {
 impl Reached {
     /// Connects, and says so.
     pub fn connect(&self, opening: &mut Opening<'_>) -> Result<Session, SubjectError> {
-        (opening.progress)("connecting to the server", Duration::from_secs(1));
+        let limit = self.address.connect_timeout().as_secs();
+        (opening.progress)(&format!("waiting for the server, at most {limit} s"), Duration::from_secs(1));
         self.session()
     }
 

@@ -1,0 +1,168 @@
+//! A server that holds the connection and does not answer is left: after the time for connecting, after the limit of a
+//! statement, and at the first wish to stop. Hostile listeners, and Debian's PostgreSQL with all its processes stopped.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use server::{Address, Limits, Schema, ServerError, Session, schema};
+use trial::Trial;
+
+/// Far more than any wait here may take, and far less than for ever.
+const LONG: Duration = Duration::from_secs(40);
+
+/// Plays one server, to every connection; the address.
+fn listen(play: fn(TcpStream) -> std::io::Result<()>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            thread::spawn(move || play(stream));
+        }
+    });
+    format!("postgres://dba:pw@127.0.0.1:{port}/shop")
+}
+
+fn hold(_stream: TcpStream) -> std::io::Result<()> {
+    thread::sleep(LONG);
+    Ok(())
+}
+
+fn silent(stream: TcpStream) -> std::io::Result<()> {
+    hold(stream)
+}
+
+fn http(mut stream: TcpStream) -> std::io::Result<()> {
+    stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")?;
+    hold(stream)
+}
+
+/// Refuses encryption as a server does, and sends a message that is none.
+fn broken(mut stream: TcpStream) -> std::io::Result<()> {
+    begin(&mut stream)?;
+    stream.write_all(b"R\x00\x00\x00\x01\xff\xff")?;
+    hold(stream)
+}
+
+/// Lets the user in, and reports a parameter for ever.
+fn dripping(mut stream: TcpStream) -> std::io::Result<()> {
+    begin(&mut stream)?;
+    stream.write_all(b"R\x00\x00\x00\x08\x00\x00\x00\x00")?;
+    loop {
+        stream.write_all(b"S\x00\x00\x00\x08a\x00b\x00")?;
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Lets the user in, and answers no statement.
+fn mute(mut stream: TcpStream) -> std::io::Result<()> {
+    begin(&mut stream)?;
+    stream.write_all(b"R\x00\x00\x00\x08\x00\x00\x00\x00Z\x00\x00\x00\x05I")?;
+    hold(stream)
+}
+
+/// Answers the wish for encryption with no, and takes the first message.
+fn begin(stream: &mut TcpStream) -> std::io::Result<()> {
+    stream.read_exact(&mut [0; 8])?;
+    stream.write_all(b"N")?;
+    let mut length = [0; 4];
+    stream.read_exact(&mut length)?;
+    stream.read_exact(&mut vec![0; u32::from_be_bytes(length) as usize - 4])
+}
+
+const SERVERS: [(&str, fn(TcpStream) -> std::io::Result<()>); 5] =
+    [("silent", silent), ("http", http), ("broken", broken), ("dripping", dripping), ("mute", mute)];
+
+fn open(url: &str, stop: &Arc<AtomicBool>) -> ServerError {
+    let address = Address::parse(url).unwrap();
+    Session::open(&address, Limits::default(), Arc::clone(stop)).err().unwrap()
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_left_after_the_time_for_connecting() {
+    for (name, play) in SERVERS {
+        let started = Instant::now();
+        let error = open(&format!("{}?connect_timeout=1", listen(play)), &Arc::default()).to_string();
+        assert!(started.elapsed() < LONG / 2, "{name}: {:?}", started.elapsed());
+        assert!(error.contains("127.0.0.1") && !error.contains("pw@"), "{name}: {error}");
+        if name != "broken" && name != "http" {
+            assert!(error.contains("has not answered for 1 s"), "{name}: {error}");
+        }
+    }
+}
+
+#[test]
+fn the_first_wish_to_stop_ends_a_wait_for_a_server() {
+    for (name, play) in SERVERS.into_iter().filter(|(name, _)| *name != "broken" && *name != "http") {
+        let stop = Arc::new(AtomicBool::new(false));
+        let user = Arc::clone(&stop);
+        thread::spawn(move || {
+            thread::sleep(Duration::from_millis(300));
+            user.store(true, Ordering::Relaxed);
+        });
+        let started = Instant::now();
+        let error = open(&format!("{}?connect_timeout=600", listen(play)), &stop);
+        assert!(error.is_stop(), "{name}: {error}");
+        assert!(started.elapsed() < LONG / 2, "{name}: {:?}", started.elapsed());
+    }
+}
+
+#[test]
+fn a_stopped_server_is_left_after_the_limit_of_a_statement_and_named() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let limits = Limits { statement: Duration::from_millis(500), ..Limits::default() };
+    let address = Address::parse(&format!("{}?connect_timeout=2", trial.url())).unwrap();
+    let mut made = Schema::create(Session::open(&address, limits, Arc::default()).unwrap()).unwrap();
+    trial.signal_all(Signal::STOP);
+    let started = Instant::now();
+    let error = made.session().run("SELECT 1").unwrap_err();
+    assert!(error.is_gone() && error.to_string().contains("has not answered for"), "{error}");
+    assert!(made.finish().is_err());
+    assert!(started.elapsed() < LONG, "{:?}", started.elapsed());
+    assert!(schema::standing().contains(&address.shown()));
+    trial.signal_all(Signal::CONT);
+    let session = Session::open(&address, Limits::default(), Arc::default()).unwrap();
+    assert_eq!(schema::clean(session).unwrap(), Some(0));
+}
+
+#[test]
+fn a_wish_to_stop_leaves_a_stopped_server_after_a_few_seconds_and_names_it() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let stop = Arc::new(AtomicBool::new(false));
+    let address = Address::parse(&trial.url()).unwrap();
+    let mut made = Schema::create(Session::open(&address, Limits::default(), Arc::clone(&stop)).unwrap()).unwrap();
+    trial.signal_all(Signal::STOP);
+    let user = Arc::clone(&stop);
+    thread::spawn(move || {
+        thread::sleep(Duration::from_millis(300));
+        user.store(true, Ordering::Relaxed);
+    });
+    let started = Instant::now();
+    assert!(made.session().run("SELECT 1").unwrap_err().is_stop());
+    assert!(made.finish().is_err());
+    assert!(started.elapsed() < LONG, "{:?}", started.elapsed());
+    assert!(schema::standing().contains(&address.shown()));
+    trial.signal_all(Signal::CONT);
+}
+
+#[test]
+fn a_wish_to_stop_during_the_removal_does_not_wait_for_a_stopped_server() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let stop = Arc::new(AtomicBool::new(false));
+    let address = Address::parse(&trial.url()).unwrap();
+    let made = Schema::create(Session::open(&address, Limits::default(), Arc::clone(&stop)).unwrap()).unwrap();
+    trial.signal_all(Signal::STOP);
+    let started = Instant::now();
+    let removal = thread::spawn(move || made.finish());
+    thread::sleep(Duration::from_millis(300));
+    stop.store(true, Ordering::Relaxed);
+    assert!(removal.join().unwrap().is_err());
+    assert!(started.elapsed() < LONG, "{:?}", started.elapsed());
+    trial.signal_all(Signal::CONT);
+}
