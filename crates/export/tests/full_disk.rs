@@ -9,8 +9,8 @@ use export::ExportError;
 use export::events::EventWriter;
 use export::folder::{Existing, Folder};
 use profile::event::{
-    Context, Event, EventIndex, Observer, Placement, Scope, ScopeIndex, Session, SessionIndex, Statement,
-    StatementIndex, Ticks, Wait,
+    Context, Event, EventIndex, Observer, Scope, ScopeIndex, Session, SessionIndex, Statement, StatementIndex, Ticks,
+    Wait,
 };
 
 #[test]
@@ -42,14 +42,10 @@ fn a_disk_that_fills_up_is_said_and_nothing_is_left() {
             statement: StatementIndex(0),
             scope: ScopeIndex(0),
             event: EventIndex(0),
-            elapsed_error: profile::event::Ticks::ZERO,
             elapsed: Ticks(noise >> 20),
-            end: None,
-            placement: Placement::Between,
-            depth: 0,
             parameters: [noise, noise / 3, noise / 7],
-            object: None,
             offset,
+            ..Wait::default()
         };
         writer.wait(&context, &wait);
         if writer.failed().load(std::sync::atomic::Ordering::Relaxed) {

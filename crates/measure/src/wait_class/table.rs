@@ -112,6 +112,7 @@ wait_classes! {
             "db file scattered read", "direct path read", "cell multiblock physical read*",
             "cell multiblock read request", "cell smart table scan*", "cell smart index scan*",
             "cell external table smart scan", "db flash cache multiblock physical read", "IO:DataFilePrefetch",
+            "IO:DataFileRead (sequential scan)",
         ],
     }
     /// Sorts, hash joins and temporary tables that do not fit into memory.

@@ -52,18 +52,20 @@ pub(crate) fn reads(work: &Cost) -> [Metric; 2] {
 
 pub(crate) fn event_metrics(sums: &EventSums) -> Vec<Metric> {
     let mean = sums.total.micros() / sums.count.max(1) as f64;
-    vec![
-        schema::CALLS.count(FROM_WAITS, sums.count),
-        time(&schema::TOTAL, FROM_WAITS, sums.total),
-        time(&schema::MIN, FROM_WAITS, sums.min),
-        time(&schema::MAX, FROM_WAITS, sums.max),
+    let mut metrics = vec![schema::CALLS.count(FROM_WAITS, sums.count), time(&schema::TOTAL, FROM_WAITS, sums.total)];
+    if sums.histogram.iter().next().is_some() {
+        metrics.push(time(&schema::MIN, FROM_WAITS, sums.min));
+        metrics.push(time(&schema::MAX, FROM_WAITS, sums.max));
+    }
+    metrics.extend([
         schema::MEAN.single(FROM_WAITS, mean),
         time(&schema::INSIDE, FROM_WAITS, sums.inside),
         time(&schema::OUTSIDE, FROM_WAITS, sums.between),
         schema::INSIDE_CALLS.count(FROM_WAITS, sums.inside_count),
         schema::OUTSIDE_CALLS.count(FROM_WAITS, sums.between_count),
         schema::BLOCKS.count(FROM_WAITS, sums.blocks),
-    ]
+    ]);
+    metrics
 }
 
 pub(crate) fn call_metrics(sums: &CallSums) -> Vec<Metric> {

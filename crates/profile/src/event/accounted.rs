@@ -93,6 +93,8 @@ pub enum ProblemKind {
     Recreated,
     /// Waits for blocks of files beyond those that are kept apart: they are missing in that table alone.
     FilesShared,
+    /// Texts of bind values that do not end before the next record: it may be a line of the text.
+    RecordInValue,
     /// Waits whose number of blocks can be none: their blocks are missing, their time is not.
     BlocksRefused,
     /// Executions whose plan is one of too many shapes of its statement: they are missing in the plans alone.

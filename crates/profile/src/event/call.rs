@@ -124,6 +124,8 @@ pub struct Wait {
     /// Standard error of `elapsed`: zero where the source measured it, above zero where it estimated it, such as from
     /// samples.
     pub elapsed_error: Ticks,
+    /// How many waits it is the sum of, where the source has sums alone; `None` for a single wait.
+    pub sum_of: Option<u64>,
     /// When it ended; `None` where the source does not say.
     pub end: Option<Ticks>,
     /// Inside a call or between calls.
@@ -136,6 +138,13 @@ pub struct Wait {
     pub object: Option<i64>,
     /// Where its line stands in the file.
     pub offset: u64,
+}
+
+impl Wait {
+    /// How many waits it stands for.
+    pub fn count(&self) -> u64 {
+        self.sum_of.unwrap_or(1)
+    }
 }
 
 /// A root: a call without a traced parent. The sum of roots and of waits between calls is the response time.

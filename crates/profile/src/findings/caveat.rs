@@ -141,6 +141,8 @@ wordings! {
         ones, entered {some}, share the session `other sessions`.";
     TextShortened = info, "text-shortened", "text of a statement is", "texts of statements are", "{some} longer than \
         is kept ({at}).";
+    RecordInValue = warning, "records-in-bind-values", "bind value has", "bind values have", "{some} a text that does \
+        not end before the next record ({at}): lines of the text that look like calls and waits were counted as such.";
     BlocksRefused = warning, "blocks-refused", "wait names", "waits name", "{some} a number of blocks that no read \
         has; these blocks are not counted.";
     PlansLeftOut = info, "plans-left-out", "execution is", "executions are", "{some} missing in the plans: more plans \

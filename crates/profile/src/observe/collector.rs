@@ -232,7 +232,7 @@ impl Observer for Collector {
         let statement = self.statement(wait.statement);
         statement.waits.entry_or_default(wait.event).add_to_bucket(wait, blocks, bucket);
         let scope = entry(&mut self.scopes, wait.scope.0 as usize);
-        scope.waits += 1;
+        scope.waits += wait.count();
         match wait.placement {
             Placement::Inside(_) => scope.inside += wait.elapsed,
             Placement::Between => scope.between += wait.elapsed,
@@ -342,22 +342,25 @@ impl EventSums {
     /// Adds a wait whose bucket of the histogram is known.
     fn add_to_bucket(&mut self, wait: &Wait, blocks: u64, bucket: usize) {
         let elapsed = wait.elapsed;
-        self.min = if self.count == 0 { elapsed } else { self.min.min(elapsed) };
-        self.max = if self.count == 0 { elapsed } else { self.max.max(elapsed) };
-        self.count += 1;
+        // How long each wait of a sum was is not known.
+        if wait.sum_of.is_none() {
+            self.min = if self.count == 0 { elapsed } else { self.min.min(elapsed) };
+            self.max = if self.count == 0 { elapsed } else { self.max.max(elapsed) };
+            self.histogram.add(bucket, &BlockSums { count: 1, total: elapsed, blocks });
+        }
+        self.count += wait.count();
         self.total += elapsed;
         self.blocks += blocks;
         match wait.placement {
             Placement::Inside(_) => {
-                self.inside_count += 1;
+                self.inside_count += wait.count();
                 self.inside += elapsed;
             }
             Placement::Between => {
-                self.between_count += 1;
+                self.between_count += wait.count();
                 self.between += elapsed;
             }
         }
-        self.histogram.add(bucket, &BlockSums { count: 1, total: elapsed, blocks });
     }
 }
 

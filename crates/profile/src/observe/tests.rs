@@ -30,6 +30,7 @@ pub(crate) fn wait(event: u32, micros: i64, parameters: [i64; 3]) -> Wait {
         event: EventIndex(event),
         elapsed: Ticks::from_micros(micros),
         elapsed_error: Ticks::ZERO,
+        sum_of: None,
         end: None,
         placement: Placement::Inside(CallKind::Fetch),
         depth: 0,

@@ -60,7 +60,7 @@ impl ReadOptions {
 /// waits, and a wait's elapsed time has an error ([`Wait::elapsed_error`](crate::event::Wait::elapsed_error)).
 pub trait Source: Send {
     /// The order in which inputs are read.
-    fn in_order(&self, inputs: Vec<Input>) -> Vec<Input> {
+    fn in_order(&mut self, inputs: Vec<Input>) -> Vec<Input> {
         inputs
     }
 

@@ -4,6 +4,7 @@ mod clock;
 mod contract;
 pub mod oracle;
 pub mod postgres_log;
+mod session_clock;
 
 pub use contract::{
     Finished, Input, Meter, Progress, ReadOptions, Reading, Source, SourceFile, SourceRow, SourceSettings,

@@ -108,9 +108,9 @@ pub struct EventSums {
     pub count: u64,
     /// Their time.
     pub total: Ticks,
-    /// The shortest.
+    /// The shortest; zero where the source has sums alone.
     pub min: Ticks,
-    /// The longest.
+    /// The longest; zero where the source has sums alone.
     pub max: Ticks,
     /// Waits inside calls.
     pub inside_count: u64,
@@ -122,7 +122,7 @@ pub struct EventSums {
     pub between: Ticks,
     /// Blocks moved, where the event has such a parameter.
     pub blocks: u64,
-    /// Them by length.
+    /// Them by length, as far as they are no sums.
     pub histogram: Histogram,
 }
 

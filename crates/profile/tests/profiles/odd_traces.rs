@@ -427,6 +427,31 @@ fn marks_of_a_file_that_was_limited_or_removed_are_said() {
 }
 
 #[test]
+fn a_clock_that_steps_back_and_returns_makes_the_interval_no_longer() {
+    let read = |tim| wait(1, "db file sequential read", 1_000, tim);
+    let whole = |text: &[String]| one(&text.concat()).whole;
+    let (begin, end) = (1_000_000_000, 1_012_660_000);
+    let plain = whole(&[read(begin), read(end)]).interval;
+    for stray in [400_000_000, 1_605_000_000] {
+        let stepped = whole(&[read(begin), read(begin + 5_000_000), read(stray), read(begin + 5_010_000), read(end)]);
+        assert_eq!((stepped.interval, plain), (plain, micros(12_661_000)), "{stray}");
+        assert_eq!(stepped.waits, micros(5_000), "{stray}");
+    }
+}
+
+#[test]
+fn lines_within_a_bind_value_are_said_to_have_been_counted() {
+    let bind = |value: &str| format!("BINDS #1:\n Bind#0\n  oacdty=01 mxl=32\n  value=\"{value}\"\n");
+    let call = line("EXEC", 1, 0, (10, 20), 5_000_000);
+    let declared = declare(1, 0, 7, "select :1 from dual");
+    let clean = one(&[&*declared, &bind("a\nb"), &call].concat());
+    assert!(problem(&clean, ProblemKind::RecordInValue).is_none());
+    let read = wait(1, "db file sequential read", 61, 4_000_000);
+    let taken = one(&[&*declared, &bind(&format!("a\n{read}b")), &call].concat());
+    assert_eq!(problem(&taken, ProblemKind::RecordInValue).expect("known").count, 1);
+}
+
+#[test]
 fn long_waits_for_the_client_are_told_apart_from_short_ones() {
     let text = [
         &*wait(1, "SQL*Net message from client", 999_999, 2_000_000),

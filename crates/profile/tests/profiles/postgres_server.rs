@@ -4,15 +4,20 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use profile::event::{Call, Context, Observer, PlanLine, Root, Ticks, Wait};
+use profile::ingest::{IngestSettings, ingest};
+use profile::observe::collector::THINK_TIME;
+use profile::observe::instruments::Instruments;
 use profile::source::postgres_log::findings::LogSummary;
 use profile::source::postgres_log::format::LogFormat;
 use profile::source::postgres_log::source::LogSource;
+use profile::source::{ReadOptions, SourceSettings};
 
 const SETTINGS: [&str; 17] = [
     "listen_addresses=",
@@ -227,6 +232,15 @@ fn a_real_server_s_three_logs_say_the_same_and_what_the_server_counted() {
         assert_eq!(context.statements.len(), self::ids(context).len());
         assert_eq!(ids(context), ids(&csv_context));
     }
+    // A folder holds the same entries in three formats: each is counted once, and one finding says so.
+    let source = SourceSettings { unit: None, reading: ReadOptions::of_this_machine() };
+    let settings = IngestSettings { think_time: THINK_TIME, source };
+    let all = ingest(&[server.folder.path().join("data/log")], &settings, &mut Instruments::default(), &mut |_, _| {
+        ControlFlow::Continue(())
+    });
+    assert_eq!(all.files.len(), 3, "{:?}", all.problems);
+    assert_eq!(all.profile.whole.calls.values().map(|sums| sums.calls).sum::<u64>(), summary.plans);
+    assert_eq!(all.findings.iter().filter(|finding| finding.id == "repeated-entries").count(), 1);
     assert_eq!(text.elapsed, text.roots, "own times add up to those of the outer statements");
     // Five inner counts are one statement inside the function, and the two literals are one statement.
     let inner: Vec<&Call> = text.calls.iter().filter(|call| call.depth > 0).collect();

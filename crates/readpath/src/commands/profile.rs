@@ -48,11 +48,11 @@ struct Arguments {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Show all details of one statement, by its identifier or the beginning of it
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     statement: Option<String>,
-    /// How many statements to show
-    #[arg(long, default_value_t = 10)]
-    top: usize,
+    /// How many statements to show, or rows of a breakdown [default: 10 statements, 20 rows]
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
     /// Rank statements by this
     #[arg(long, value_parser = word::<Order>(), default_value_t = Order::ResponseTime)]
     sort: Order,
@@ -189,7 +189,8 @@ fn nothing_read(ingested: &Ingested) -> Failure {
 
 fn selection(arguments: &Arguments, profile: &Profile) -> Result<Selection, Failure> {
     let statement = arguments.statement.as_deref().map(|reference| one_statement(profile, reference)).transpose()?;
-    Ok(Selection { order: arguments.sort, top: arguments.top, statement })
+    let top = arguments.top.unwrap_or(if arguments.skew.is_asked_for() { 20 } else { 10 });
+    Ok(Selection { order: arguments.sort, top, statement })
 }
 
 /// The one statement that a reference names.

@@ -92,8 +92,23 @@ fn a_condition_alone_breaks_down_by_event_and_stands_on_the_page() {
     let page = user.ok(&["--where", "file=4 and latency<40us", "--where", "block>1100"]);
     assert!(page.contains("where file=4 and latency<40us and block>1100"), "{page}");
     assert!(page.contains("by event"), "{page}");
+    assert!(!page.contains("where the time went"), "a breakdown stands alone: {page}");
     let empty = user.ok(&["--by", "block", "--where", "file=99"]);
-    assert!(empty.contains("No call and no wait passes the filter"), "{empty}");
+    let place = empty.find("No call and no wait passes the filter").expect("said");
+    assert!(empty[..place].lines().count() <= 5, "said first: {empty}");
+    assert_eq!(empty.matches("passes the filter").count(), 1, "{empty}");
+}
+
+#[test]
+fn a_histogram_stands_in_the_order_of_its_values_and_top_says_how_many_rows() {
+    let user = User::new();
+    let rows = user.table("skew", &["--by", "latency"]);
+    let means: Vec<f64> = rows.iter().map(|row| value(row, "mean")).collect();
+    assert!(means.is_sorted() && means.len() > 1, "{means:?}");
+    let page = user.ok(&["--by", "block", "--top", "3"]);
+    assert!(page.contains(" others"), "{page}");
+    let rows = page.lines().skip_while(|line| !line.starts_with("by block")).skip(1);
+    assert_eq!(rows.take_while(|line| !line.contains(" others")).count(), 3, "{page}");
 }
 
 #[test]

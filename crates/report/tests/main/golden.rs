@@ -118,6 +118,7 @@ fn a_profile_says_where_the_time_went() {
 #[test]
 fn a_profile_shows_what_a_person_would_measure_by_hand() {
     check_run("profile-readings", &documents::profile_readings());
+    check_run("profile-breakdown", &documents::profile_breakdown());
 }
 
 #[test]

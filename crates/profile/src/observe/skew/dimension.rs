@@ -167,6 +167,11 @@ impl Dimension {
         self.0.kind
     }
 
+    /// Whether a person reads its values in their own order, as a histogram's: times and points in time.
+    pub(crate) fn is_ordered(self) -> bool {
+        self.kind() == Kind::Time || self.parameter() == named::SECOND
+    }
+
     /// What `item` is in this dimension; `None` where it has no value in it.
     pub(crate) fn value<'a>(self, context: &'a Context, item: &Item<'a>) -> Option<Value<'a>> {
         (self.0.value)(context, item)

@@ -5,7 +5,7 @@ use measure::schema::profile::{self as schema, parameters as named};
 use measure::{Case, Finding, Metric};
 
 use crate::document::metrics::{case, time};
-use crate::observe::skew::{Breakdown, Sums};
+use crate::observe::skew::{Breakdown, BreakdownRow, Sums};
 
 /// Rows that become cases; the rest is one case.
 pub(crate) const ROWS_MAX: usize = 1000;
@@ -17,9 +17,12 @@ const TABLE: &str = "skew";
 const SOURCE: &str = "own CPU of calls, elapsed time of waits";
 
 impl Breakdown {
-    /// One case a row, the longest first, each with a parameter by the name of every dimension, and one for the rest.
+    /// One case a row, in the order of the first dimension's values where they have one, else the longest first; each
+    /// with a parameter by the name of every dimension. Then one for the rest.
     pub fn cases(&self) -> Vec<Case> {
-        let shown = self.rows.iter().take(ROWS_MAX).map(|row| self.case(&row.values, &row.sums));
+        let mut shown: Vec<&BreakdownRow> = self.rows.iter().take(ROWS_MAX).collect();
+        shown.sort_by_key(|row| row.place);
+        let shown = shown.into_iter().map(|row| self.case(&row.values, &row.sums));
         let rest = self.rest().map(|(sums, keys)| {
             let mut metrics = self.metrics(&sums);
             metrics.push(schema::VALUES.count(SOURCE, keys));
@@ -72,13 +75,15 @@ impl Breakdown {
     }
 
     fn metrics(&self, sums: &Sums) -> Vec<Metric> {
-        vec![
+        let mut metrics = vec![
             schema::CALLS.count(SOURCE, sums.count),
             time(&schema::TOTAL, SOURCE, sums.total),
             schema::SHARE.single(SOURCE, 100.0 * self.share(sums)),
             schema::MEAN.single(SOURCE, sums.mean_micros()),
-            time(&schema::MIN, SOURCE, sums.min),
-            time(&schema::MAX, SOURCE, sums.max),
-        ]
+        ];
+        if sums.min <= sums.max {
+            metrics.extend([time(&schema::MIN, SOURCE, sums.min), time(&schema::MAX, SOURCE, sums.max)]);
+        }
+        metrics
     }
 }

@@ -28,9 +28,12 @@ impl Sums {
     /// Of nothing yet.
     pub(crate) const NONE: Sums = Sums { count: 0, total: Ticks::ZERO, min: Ticks(i64::MAX), max: Ticks(i64::MIN) };
 
-    /// Of one.
-    pub(crate) const fn of(time: Ticks) -> Sums {
-        Sums { count: 1, total: time, min: time, max: time }
+    /// Of one, or of as many as the time is the sum of: then no shortest and no longest is known.
+    pub(crate) fn of(time: Ticks, sum_of: Option<u64>) -> Sums {
+        match sum_of {
+            None => Sums { count: 1, total: time, min: time, max: time },
+            Some(count) => Sums { count, total: time, ..Sums::NONE },
+        }
     }
 
     /// Adds `other`.
@@ -73,9 +76,9 @@ impl<K: Copy + Eq + Hash> Groups<K> {
         Groups { keys_max: keys_max.max(2), sums: HashMap::default(), merged }
     }
 
-    /// Adds one of this key.
-    pub(crate) fn add(&mut self, key: K, time: Ticks) {
-        self.sums.entry(key).or_insert(Sums::NONE).add(Sums::of(time));
+    /// Adds to the sums of this key.
+    pub(crate) fn add(&mut self, key: K, sums: Sums) {
+        self.sums.entry(key).or_insert(Sums::NONE).add(sums);
         if self.sums.len() > self.keys_max {
             self.merge_smaller_half();
         }
@@ -130,8 +133,8 @@ mod tests {
             // Ten keys have half the time, twenty thousand the rest.
             let key = if random.below(2) == 0 { random.below(10) } else { 10 + random.below(20_000) };
             let time = Ticks(1 + random.below(1000) as i64);
-            groups.add(key, time);
-            exact.entry(key).or_insert(Sums::NONE).add(Sums::of(time));
+            groups.add(key, Sums::of(time, None));
+            exact.entry(key).or_insert(Sums::NONE).add(Sums::of(time, None));
             assert!(groups.sums.len() <= 200);
         }
         let merged = groups.merged().unwrap();
@@ -149,7 +152,7 @@ mod tests {
     #[test]
     fn keys_of_equal_totals_are_merged_half_by_half() {
         let mut groups = Groups::new(100);
-        (0..1000).for_each(|key| groups.add(key, Ticks(5)));
+        (0..1000).for_each(|key| groups.add(key, Sums::of(Ticks(5), None)));
         assert!((50..=100).contains(&groups.sums.len()), "{}", groups.sums.len());
         assert_eq!(groups.merged().unwrap().sums.count + groups.sums.len() as u64, 1000);
     }

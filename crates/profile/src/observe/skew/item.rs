@@ -15,6 +15,8 @@ use crate::event::{
 pub(crate) struct Item<'a> {
     /// The time that is broken down.
     pub(crate) time: Ticks,
+    /// How many waits the time is the sum of; none for a call or a single wait.
+    pub(crate) sum_of: Option<u64>,
     pub(crate) end: Option<Ticks>,
     pub(crate) session: SessionIndex,
     pub(crate) statement: StatementIndex,
@@ -36,6 +38,7 @@ impl<'a> Item<'a> {
     pub(crate) fn of_call(context: &'a Context, call: &Call) -> Option<Item<'a>> {
         Some(Item {
             time: call.own.cpu?,
+            sum_of: None,
             end: call.end,
             session: call.session,
             statement: call.statement,
@@ -62,6 +65,7 @@ impl<'a> Item<'a> {
         };
         Item {
             time: wait.elapsed,
+            sum_of: wait.sum_of,
             end: wait.end,
             session: wait.session,
             statement: wait.statement,

@@ -69,6 +69,8 @@ pub struct Breakdown {
 pub struct BreakdownRow {
     /// One a dimension.
     pub values: Vec<String>,
+    /// Its place where the values of the first dimension have an order of their own, as seconds have; 0 elsewhere.
+    pub place: i64,
     /// Its calls and waits.
     pub sums: Sums,
 }
@@ -101,7 +103,11 @@ impl Skew {
 
     /// What was summed so far.
     pub fn breakdown(&self) -> Breakdown {
-        let row = |(key, sums): (&Key, &Sums)| BreakdownRow { values: self.values(key), sums: *sums };
+        let is_ordered = self.dimensions.first().is_some_and(|dimension| dimension.is_ordered());
+        let row = |(key, sums): (&Key, &Sums)| {
+            let place = if let (Part::Number(number), true) = (key[0], is_ordered) { number } else { 0 };
+            BreakdownRow { values: self.values(key), place, sums: *sums }
+        };
         let mut rows: Vec<BreakdownRow> = self.groups.iter().map(row).collect();
         rows.sort_by(|left, right| (right.sums.total, &left.values).cmp(&(left.sums.total, &right.values)));
         Breakdown {
@@ -136,8 +142,9 @@ impl Skew {
                 Some(Value::Block { file, block }) => Part::Block { file, block },
             };
         }
-        self.groups.add(key, item.time);
-        self.all.add(Sums::of(item.time));
+        let sums = Sums::of(item.time, item.sum_of);
+        self.groups.add(key, sums);
+        self.all.add(sums);
     }
 }
 

@@ -203,6 +203,8 @@ pub enum Body {
         cursor: u64,
         /// How many.
         count: u32,
+        /// Whether the text of a value has not ended where the next record begins.
+        is_open: bool,
     },
 }
 

@@ -61,6 +61,8 @@ pub struct BindBlock {
     count: u32,
     /// A mark came in between: from now on only indented lines belong to the block.
     is_interrupted: bool,
+    /// The text of the last value has no end yet.
+    is_open: bool,
 }
 
 /// How far a scan came.
@@ -275,7 +277,13 @@ impl Pass<'_> {
             Line::Binds(cursor) => {
                 let offset = self.batch.offset + self.at as u64;
                 self.pass_over(extent.next);
-                return Some(State::Binds(BindBlock { offset, cursor, count: 0, is_interrupted: false }));
+                return Some(State::Binds(BindBlock {
+                    offset,
+                    cursor,
+                    count: 0,
+                    is_interrupted: false,
+                    is_open: false,
+                }));
             }
             Line::Quiet => self.pass_over(extent.next),
             Line::Unread(kind) => self.leave_unread(kind, extent),
@@ -429,6 +437,7 @@ impl Pass<'_> {
             return State::Binds(block);
         }
         block.count = block.count.saturating_add(u32::from(is_bind(content)));
+        block.is_open = is_open(content, block.is_open);
         self.pass_over_line(extent);
         State::Binds(block)
     }
@@ -445,7 +454,7 @@ impl Pass<'_> {
     }
 
     fn end_binds(&mut self, block: &BindBlock) {
-        let body = Body::Binds { cursor: block.cursor, count: block.count };
+        let body = Body::Binds { cursor: block.cursor, count: block.count, is_open: block.is_open };
         self.batch.records.push(Record { offset: block.offset, body });
     }
 }
@@ -461,6 +470,14 @@ fn is_bind(line: &[u8]) -> bool {
     }
     line.starts_with(b" ")
         && text.strip_prefix(b"value=").is_some_and(|value| value.trim_ascii_start().starts_with(b"Bind#"))
+}
+
+/// Whether the text of a bind value goes on behind this line: `value="` begins one, and the next quote ends it.
+fn is_open(line: &[u8], was_open: bool) -> bool {
+    match memchr::memmem::rfind(line, b"value=\"") {
+        Some(begin) => !line[begin + b"value=\"".len()..].contains(&b'"'),
+        None => was_open && !line.contains(&b'"'),
+    }
 }
 
 /// The length of a text without its last line end; that of a cut text is its own.

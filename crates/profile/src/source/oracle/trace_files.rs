@@ -31,7 +31,7 @@ struct TraceFiles {
 
 impl Source for TraceFiles {
     /// The segments of one trace are read in the order of their times, whatever their names.
-    fn in_order(&self, inputs: Vec<Input>) -> Vec<Input> {
+    fn in_order(&mut self, inputs: Vec<Input>) -> Vec<Input> {
         // A pipe keeps its place: what has been read of it is not there again.
         let path = |input: &Input| match (&input.given, &input.bytes) {
             (Given::File(path), None) => Some(path.clone()),

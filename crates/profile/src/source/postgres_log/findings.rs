@@ -8,7 +8,8 @@ use crate::event::{Ticks, Unread};
 /// What a log cannot know: the reader of a profile made from one has to know it.
 pub const UNKNOWABLE: &str = "A log of plans knows elapsed time and, with track_io_timing, the time of I/O. CPU, locks \
     and all other waits are in the time unaccounted within calls; parsing, planning, the client, and statements that \
-    were not logged are in the time between calls.";
+    were not logged are in the time between calls. The waits of an execution come as one sum a kind of I/O: a count is \
+    that of blocks, a mean that of a block.";
 
 /// What was found in logs, and what a reader of their figures has to know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub struct LogSummary {
     pub without_session: u64,
     /// Entries without a time.
     pub without_time: u64,
+    /// Executions that a log of another format held too; they are counted once.
+    pub repeated: u64,
     /// Inner statements whose caller was not found.
     pub orphans: u64,
     /// Elapsed time without the time of reads, over executions that know both blocks and I/O times.
@@ -87,6 +90,12 @@ pub fn findings(logs: &LogSummary) -> Vec<Finding> {
             "ran in several processes: below a Gather, times of nodes and of reads are means of the processes",
         ),
         (logs.orphans, "inner-statements", "ran inside a function or procedure whose own call is not in the log"),
+        (
+            logs.repeated,
+            "repeated-entries",
+            "stand in logs of several formats, as a server writes them side by side (stderr, csvlog, jsonlog): counted \
+             once",
+        ),
     ];
     for (count, id, what) in notes {
         if count > 0 {

@@ -67,6 +67,8 @@ pub struct Node {
     pub common_table: String,
     /// Whether it is a scan of that one.
     pub scans_common_table: bool,
+    /// Whether it reads a table from one end to the other.
+    pub reads_in_order: bool,
     /// What it does, with the objects, such as `Index Scan using orders_pkey on orders`.
     pub operation: String,
     /// Whether it was executed with its figures taken; else it has no figures at all.
@@ -176,6 +178,7 @@ fn node(keys: &Object<'_>, parent: Option<usize>) -> Result<Node, Fault> {
         parent,
         relationship,
         scans_common_table: node_type == "CTE Scan",
+        reads_in_order: matches!(&*node_type, "Seq Scan" | "Sample Scan" | "Tid Range Scan"),
         operation: operation(keys, &node_type, &subplan)?,
         common_table,
         is_measured: loops.is_some(),

@@ -7,7 +7,10 @@
 //! a context waits for the entry of its session that it ran inside, and is taken off it.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasher;
 use std::io::{self, Read};
+
+use foldhash::fast::RandomState;
 
 use super::entry::{Entry, Lines};
 use super::figures::{Figures, NodeFigures, figures};
@@ -15,7 +18,7 @@ use super::findings::{LogSummary, findings};
 use super::format::{LogFormat, detect};
 use super::json::Fault;
 use super::message::{PlanMessage, plan_message};
-use super::plan::{Node, PlanDocument, read_plan};
+use super::plan::{Blocks, IoTimes, Node, PlanDocument, read_plan};
 use crate::event::{
     Accounted, Call, CallKind, Context, Cost, Event, EventIndex, Observer, Placement, PlanLine, PlanLineFigures, Root,
     Scope, ScopeIndex, Segment, Session, SessionIndex, Statement, StatementIndex, Ticks, Unread, Wait,
@@ -24,6 +27,7 @@ use crate::input::Problem;
 use crate::input::bytes::Bytes;
 use crate::observe::Listeners;
 use crate::source::contract::{Finished, Input, Meter, Reading, Source, SourceFile, SourceRow};
+use crate::source::session_clock::SessionClock;
 use crate::tables::folding::fold_text;
 
 /// The row of the table of sources.
@@ -43,14 +47,16 @@ const NESTING_TOLERANCE: Ticks = Ticks::from_micros(10_000);
 /// The same where a prefix has whole seconds.
 const NESTING_TOLERANCE_SECONDS: Ticks = Ticks::from_micros(1_010_000);
 
-/// A clock that goes back by more than this begins another segment of time.
-const CLOCK_TOLERANCE: Ticks = Ticks::from_micros(1_100_000);
+/// Executions that are known by their plans; the logs of a server that repeat later ones count them again.
+const KNOWN_MAX: usize = 1_000_000;
 
 /// Inner statements of one depth that wait for their caller; more are given up as calls without a parent.
 const WAITING_MAX: usize = 1_000_000;
 
-/// Kinds of I/O that a plan knows, by the names of PostgreSQL's own wait events.
-const EVENTS: [&str; 4] = ["IO:DataFileRead", "IO:DataFileWrite", "IO:BuffileRead", "IO:BuffileWrite"];
+/// Kinds of I/O that a plan knows, by the names of PostgreSQL's own wait events. Reads of a scan from one end of a
+/// table to the other are apart: the kernel or the server reads ahead of it, so that other practices make them fewer.
+const EVENTS: [&str; 5] =
+    ["IO:DataFileRead", "IO:DataFileWrite", "IO:BuffileRead", "IO:BuffileWrite", "IO:DataFileRead (sequential scan)"];
 
 /// What plans are counted as whose figures cannot be true.
 const BEYOND_BELIEF: &str = "plans with figures beyond belief";
@@ -68,17 +74,28 @@ pub struct LogSource {
     states: Vec<SessionState>,
     summary: LogSummary,
     calls: u64,
+    /// The executions of several logs, where there are several.
+    known: Option<HashMap<u64, Known>>,
     /// Wall clock of the first and the last entry with a plan.
     clocks: Option<(i64, i64)>,
+    hasher: RandomState,
     /// Amounts of all figures so far, to refuse a log that would overflow the sums of observers.
     amounts: Figures,
+}
+
+/// How often an execution is in the logs of one format, and in the log of another one that is being read: a server
+/// writes the same entries in all formats of its `log_destination`.
+#[derive(Debug)]
+struct Known {
+    format: LogFormat,
+    counted: u32,
+    here: u32,
 }
 
 /// What is known of a session so far.
 #[derive(Debug, Default)]
 struct SessionState {
-    /// Time without an interruption.
-    segment: Option<(Ticks, Ticks)>,
+    clock: SessionClock,
     /// Inner statements whose caller has not come, by depth.
     waiting: BTreeMap<u16, Vec<Inner>>,
 }
@@ -89,8 +106,9 @@ struct Inner {
     depth: u16,
     start: Option<Ticks>,
     cost: Cost,
-    io: [Ticks; 4],
-    io_blocks: [i64; 4],
+    /// By kind of I/O.
+    io: [Ticks; 5],
+    io_blocks: [i64; 5],
 }
 
 /// An execution before its inner statements are taken off.
@@ -144,10 +162,10 @@ impl LogSource {
     /// Emits what waited for more to come, and returns what is known of the whole.
     pub fn end(mut self, observer: &mut dyn Observer) -> (Accounted, LogSummary) {
         for index in 0..self.states.len() {
-            let state = std::mem::take(&mut self.states[index]);
+            let mut state = std::mem::take(&mut self.states[index]);
             let session = SessionIndex(index as u32);
             state.waiting.values().flatten().for_each(|inner| self.root(session, inner, observer));
-            if let Some((first, last)) = state.segment {
+            if let Some((first, last)) = state.clock.end() {
                 observer.segment(&self.context, &Segment { session, first, last });
             }
         }
@@ -170,6 +188,10 @@ impl LogSource {
             }
             Some(PlanMessage { duration, plan }) => (Some(duration), plan),
         };
+        if self.is_repeated(entry, (duration, plan), format) {
+            self.summary.repeated += 1;
+            return Err("plans that a log of another format holds too");
+        }
         let document = read_plan(plan).map_err(|fault| match fault {
             Fault::Cut => "plans that are cut",
             Fault::Malformed => "plans that are no JSON or have no node",
@@ -183,6 +205,24 @@ impl LogSource {
         }
         self.execution(entry, document, duration, observer);
         Ok(())
+    }
+
+    /// Whether a log of another format held this execution: the same plan, to its last figure, in the same second. A
+    /// server may well run a statement twice in a second: it is repeated as often as the other log has it.
+    fn is_repeated(&mut self, entry: &Entry, plan: (Option<Ticks>, &[u8]), format: LogFormat) -> bool {
+        let (Some(known), Some(time)) = (&mut self.known, entry.time) else { return false };
+        let key = self.hasher.hash_one((time.div_euclid(1_000_000), plan));
+        if known.len() >= KNOWN_MAX && !known.contains_key(&key) {
+            return false;
+        }
+        let one = known.entry(key).or_insert(Known { format, counted: 0, here: 0 });
+        if one.format != format {
+            (one.format, one.here) = (format, 0);
+        }
+        one.here += 1;
+        let is_repeated = one.here <= one.counted;
+        one.counted = one.counted.max(one.here);
+        is_repeated
     }
 
     /// Whether the sums of all figures stay far from overflow with this plan's.
@@ -210,7 +250,7 @@ impl LogSource {
         }
         let end = entry.time.map(Ticks::from_micros);
         let total = figures.first().map(|node| node.inclusive).unwrap_or_default();
-        let io = io_of(&figures);
+        let (io, scanned) = io_of(&document.nodes, &figures);
         let cost = Cost {
             cpu: None,
             elapsed: duration,
@@ -219,8 +259,8 @@ impl LogSource {
             current_gets: 0,
         };
         let depth = depth(&entry.context);
-        let io_blocks =
-            [total.blocks.read, total.blocks.written, total.blocks.temporary_read, total.blocks.temporary_written];
+        let Blocks { read, written, temporary_read, temporary_written, .. } = total.blocks;
+        let io_blocks = [read.saturating_sub(scanned), written, temporary_read, temporary_written, scanned];
         let inner = Inner { depth, start: end.map(|end| end - duration), cost, io, io_blocks };
         self.judge(entry, &document.nodes, &figures, &inner);
         let plan_hash = plan_hash(&document.nodes);
@@ -263,7 +303,7 @@ impl LogSource {
         if nodes.iter().any(|node| node.io.is_some()) {
             // Inner statements are in their caller's figures too, so only outer ones count.
             if inner.depth == 0 {
-                let time = inner.cost.elapsed.0.saturating_sub(inner.io[0].0);
+                let time = inner.cost.elapsed.0.saturating_sub(inner.io[0].0).saturating_sub(inner.io[4].0);
                 summary.time_without_reads = Ticks(summary.time_without_reads.0.saturating_add(time));
                 summary.gets_of_timed = summary.gets_of_timed.saturating_add(inner.cost.consistent_gets);
             }
@@ -337,16 +377,12 @@ impl LogSource {
     /// Lengthens the session's segment; a clock that goes back begins another.
     fn extend_segment(&mut self, execution: &Execution<'_>, observer: &mut dyn Observer) {
         let (Some(start), Some(end)) = (execution.inner.start, execution.end) else { return };
-        let segment = &mut self.states[execution.session.0 as usize].segment;
-        *segment = match *segment {
-            Some((first, last)) if end < last - CLOCK_TOLERANCE => {
-                let ended = Segment { session: execution.session, first, last };
-                observer.segment(&self.context, &ended);
-                Some((start, end))
-            }
-            Some((first, last)) => Some((first.min(start), last.max(end))),
-            None => Some((start, end)),
-        };
+        let (session, clock) = (execution.session, &mut self.states[execution.session.0 as usize].clock);
+        let ended = if clock.moves_back(end) { clock.move_back(end) } else { None };
+        clock.extend(start, end);
+        if let Some((first, last)) = ended {
+            observer.segment(&self.context, &Segment { session, first, last });
+        }
     }
 
     fn root(&mut self, session: SessionIndex, inner: &Inner, observer: &mut dyn Observer) {
@@ -403,7 +439,9 @@ impl LogSource {
 
     /// Statements are one by the identifier that the server computed, else by their text with its literals folded.
     fn statement(&mut self, entry: &Entry, document: &PlanDocument, depth: u16) -> StatementIndex {
-        let id = match document.query_id.filter(|id| *id != 0).or(entry.query_id) {
+        // A log's own field has the identifier of the client's statement, whatever ran inside it.
+        let of_entry = entry.query_id.filter(|_| depth == 0);
+        let id = match document.query_id.filter(|id| *id != 0).or(of_entry) {
             Some(id) => id.to_string(),
             None => format!("text-{:016x}", hash(fold_text(&document.query).as_bytes())),
         };
@@ -447,6 +485,11 @@ impl Inner {
 }
 
 impl Source for LogSource {
+    fn in_order(&mut self, inputs: Vec<Input>) -> Vec<Input> {
+        self.known = (inputs.len() > 1).then(HashMap::new);
+        inputs
+    }
+
     fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<SourceFile, Problem> {
         let (name, head_hash) = (input.given.name(), input.head_hash);
         let bytes = input.open()?;
@@ -484,16 +527,19 @@ impl Read for Metered<'_, '_> {
     }
 }
 
-/// Times of I/O of an execution, each as the mean of the processes that waited side by side.
-fn io_of(figures: &[NodeFigures]) -> [Ticks; 4] {
-    let mut sums = [0_i64; 4];
-    for node in figures {
-        let io = node.own.io;
-        for (sum, time) in sums.iter_mut().zip([io.read, io.write, io.temporary_read, io.temporary_write]) {
-            *sum = sum.saturating_add(time.0 / i64::try_from(node.processes.max(1)).unwrap_or(i64::MAX));
+/// Times of I/O of an execution, each as the mean of the processes that waited side by side, and the blocks that scans
+/// of whole tables read.
+fn io_of(nodes: &[Node], figures: &[NodeFigures]) -> ([Ticks; 5], i64) {
+    let (mut sums, mut scanned) = ([0_i64; 5], 0_i64);
+    for (node, figures) in nodes.iter().zip(figures) {
+        let IoTimes { read, write, temporary_read, temporary_write } = figures.own.io;
+        let (scan, other) = if node.reads_in_order { (read, Ticks::ZERO) } else { (Ticks::ZERO, read) };
+        for (sum, time) in sums.iter_mut().zip([other, write, temporary_read, temporary_write, scan]) {
+            *sum = sum.saturating_add(time.0 / i64::try_from(figures.processes.max(1)).unwrap_or(i64::MAX));
         }
+        scanned = scanned.saturating_add(if node.reads_in_order { figures.own.blocks.read } else { 0 });
     }
-    sums.map(Ticks)
+    (sums.map(Ticks), scanned)
 }
 
 /// In how many functions an entry was written: 0 for a statement of the client.
@@ -509,6 +555,8 @@ fn root(session: SessionIndex, inner: &Inner) -> Root {
     Root { session, inclusive: inner.cost, depth: inner.depth, calls: 1 }
 }
 
+/// The waits of an execution for one kind of I/O: their sum, because a plan has no single one. Somewhere within the
+/// execution; a log does not say when.
 fn wait(execution: &Execution<'_>, event: EventIndex, elapsed: Ticks, blocks: i64) -> Wait {
     Wait {
         session: execution.session,
@@ -516,14 +564,12 @@ fn wait(execution: &Execution<'_>, event: EventIndex, elapsed: Ticks, blocks: i6
         scope: execution.scope,
         event,
         elapsed,
-        elapsed_error: Ticks::ZERO,
-        // Somewhere within the execution; a log does not say when.
-        end: None,
+        sum_of: Some(u64::try_from(blocks).unwrap_or(0).max(1)),
         placement: Placement::Inside(CallKind::Exec),
         depth: execution.inner.depth,
         parameters: [blocks, 0, 0],
-        object: None,
         offset: execution.entry.offset,
+        ..Wait::default()
     }
 }
 
@@ -545,6 +591,7 @@ fn hash(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::collector::{Collector, THINK_TIME};
 
     #[derive(Default)]
     struct Kept {
@@ -601,12 +648,28 @@ mod tests {
         assert_eq!(call.own.elapsed, Ticks::from_micros(4250));
         assert_eq!((call.own.cpu, call.own.consistent_gets, call.own.physical_reads, call.rows), (None, 100, 10, 10));
         assert_eq!(kept.waits.len(), 1);
-        assert_eq!(context.events[kept.waits[0].event.0 as usize].name, "IO:DataFileRead");
+        assert_eq!(context.event_name(kept.waits[0].event), "IO:DataFileRead (sequential scan)");
         assert_eq!((kept.waits[0].elapsed, kept.waits[0].parameters[0]), (Ticks::from_micros(3500), 10));
         assert_eq!(kept.lines[0].operation, "Seq Scan on orders");
         assert_eq!(kept.segments[0].last - kept.segments[0].first, Ticks::from_micros(4250));
         assert_eq!((context.sessions[0].id.as_str(), context.scopes[0].container.as_str()), ("7", "shop"));
         assert_eq!(summary.micros_per_get_at_most(), Some(7.5));
+    }
+
+    #[test]
+    fn the_reads_of_an_execution_are_a_sum_of_its_blocks_by_kind_of_node() {
+        let (kept, context, _) = read(&entry(500, 7, "4.250", "select 1", FIGURES));
+        assert_eq!(context.event_name(kept.waits[0].event), "IO:DataFileRead (sequential scan)");
+        assert_eq!(context.event(kept.waits[0].event).unwrap().class.key(), "multi-block-reads");
+        assert_eq!(kept.waits[0].sum_of, Some(10));
+        let indexed = entry(500, 7, "4.250", "select 1", FIGURES).replace("Seq Scan", "Index Scan");
+        let (kept, context, _) = read(&indexed);
+        assert_eq!(context.event_name(kept.waits[0].event), "IO:DataFileRead");
+        let mut collector = Collector::new(THINK_TIME);
+        kept.waits.iter().for_each(|wait| collector.wait(&context, wait));
+        let accounted = Accounted { context, ..Accounted::default() };
+        let sums = &collector.finish(accounted).whole.events[&kept.waits[0].event];
+        assert_eq!((sums.count, sums.histogram.iter().count()), (10, 0), "blocks, and no length of any");
     }
 
     #[test]
@@ -657,6 +720,47 @@ mod tests {
         );
         let unread: u64 = summary.unread.iter().map(|unread| unread.bytes).sum();
         assert_eq!(unread + summary.plan_bytes, log.len() as u64);
+    }
+
+    /// The same entries as a CSV log.
+    fn csv(millis: u32, duration: &str, context: &str) -> String {
+        format!(
+            "2026-11-21 10:45:{:02}.{:03} UTC,\"me\",\"shop\",7,\"[local]\",69.7,3,\"SELECT\",2026-11-21 10:00:00 UTC,\
+             3/4,0,LOG,00000,\"duration: {duration} ms  plan:\n{{\n  \"\"Query Text\"\": \"\"select {}\"\",\n  \
+             \"\"Plan\"\": {{\"\"Node Type\"\": \"\"Result\"\"}}\n}}\",,,,,\"{context}\",,,,\"psql\",\"client \
+             backend\",,-42\n",
+            millis / 1000,
+            millis % 1000,
+            if context.is_empty() { "outer" } else { "inner" },
+        )
+    }
+
+    #[test]
+    fn entries_that_two_formats_hold_are_counted_once_and_as_often_as_they_happened() {
+        let stderr = |millis| {
+            format!(
+                "2026-11-21 10:45:{:02}.{:03} UTC [7] me@shop LOG:  duration: 1.0 ms  plan:\n\t{{\n\t  \"Query Text\": \
+                 \"select outer\",\n\t  \"Plan\": {{\"Node Type\": \"Result\"}}\n\t}}\n",
+                millis / 1000,
+                millis % 1000
+            )
+        };
+        let (mut kept, mut source) = (Kept::default(), LogSource::new());
+        source.known = Some(HashMap::new());
+        let text: String = [1001, 1002, 2000].map(stderr).concat();
+        let table: String = [1001, 1002, 2000, 3000].map(|millis| csv(millis, "1.0", "")).concat();
+        source.read_log(text.as_bytes(), &mut kept).unwrap();
+        source.read_log(table.as_bytes(), &mut kept).unwrap();
+        assert_eq!((kept.calls.len(), source.summary().repeated), (4, 3));
+    }
+
+    #[test]
+    fn a_nested_statement_does_not_vanish_into_the_one_that_called_it() {
+        let log = csv(1000, "1.0", "PL/pgSQL function f() line 3 at PERFORM") + &csv(1001, "9.0", "");
+        let (_, context, _) = read(&log);
+        let ids: Vec<&str> = context.statements.iter().map(|statement| statement.id.as_str()).collect();
+        assert_eq!(ids.len(), 2, "{ids:?}");
+        assert_eq!((ids[0].starts_with("text-"), ids[1]), (true, "-42"));
     }
 
     #[test]

@@ -9,8 +9,8 @@ use crate::run_journal::RunJournal;
 
 #[derive(Args)]
 pub(super) struct SkewArguments {
-    /// Break the time down by up to three of event, class, file, block, blocks, object, statement, session, module,
-    /// action, service, client, container, call, latency, depth, second
+    /// Show the time broken down, and nothing else, by up to three of event, class, file, block, blocks, object,
+    /// statement, session, module, action, service, client, container, call, latency, depth, second
     #[arg(long, value_name = "DIM[,DIM]", value_parser = Dimensions::parse)]
     by: Option<Dimensions>,
     /// Only of calls and waits for which this holds, such as 'event=db file sequential read and latency>5ms'; with =,
@@ -43,6 +43,11 @@ impl Condition {
 }
 
 impl SkewArguments {
+    /// Whether a breakdown was asked for.
+    pub(super) fn is_asked_for(&self) -> bool {
+        self.by.is_some() || !self.conditions.is_empty()
+    }
+
     /// The breakdown that was asked for, if any.
     pub(super) fn skew(&self, think_time: Ticks) -> Option<Skew> {
         let by = match &self.by {

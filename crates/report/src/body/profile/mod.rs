@@ -29,21 +29,20 @@ const PRACTICE_PREFIX: &str = "practice-";
 
 /// Whether the page itself gives this finding.
 pub(super) fn gives(id: &str) -> bool {
-    id.starts_with(ANSWER_PREFIX) || id.starts_with(PRACTICE_PREFIX)
+    id.starts_with(ANSWER_PREFIX) || id.starts_with(PRACTICE_PREFIX) || id == skew::EMPTY
 }
 
-/// The page of a profile, or of one statement of it where the run was asked for one.
+/// The page of a profile; of a breakdown, or of one statement, where the run was asked for one.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some(summary) = summary(run) else {
         return vec![Section::Text("No call and no wait was read.".into())];
     };
     let mut sections = vec![overview(run, &summary)];
+    sections.extend(skew::section(run));
     if let Some(id) = run.subject.get("statement").and_then(Value::as_str) {
-        sections.extend(skew::table(run).map(Section::Table));
         sections.extend(story::sections(run, id, &summary));
-    } else {
+    } else if sections.len() == 1 {
         sections.push(answers(run));
-        sections.extend(skew::table(run).map(Section::Table));
         sections.push(Section::Table(time::table(run, &summary)));
         sections.extend(practices(run, &summary));
         let calls: Vec<Row> = rows(run, "call").collect();

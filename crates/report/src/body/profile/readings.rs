@@ -46,6 +46,8 @@ fn accesses(run: &Run) -> Option<Table> {
         .column("waits", Align::Right, |(_, _, latency)| Cell::count(latency.statistics.n as f64))
         .column("median", Align::Decimal, |(_, _, latency)| of_micros(latency.median()).with_spread(latency))
         .column("mean", Align::Decimal, |(_, _, latency)| of_micros(latency.statistics.mean))
+        .column("p90", Align::Decimal, |(_, _, latency)| shown(latency.statistics.p90))
+        .optional()
         .column("p99", Align::Decimal, |(_, _, latency)| shown(latency.statistics.p99))
         .optional()
         .column("blocks each", Align::Decimal, |(row, ..)| {
@@ -53,8 +55,6 @@ fn accesses(run: &Run) -> Option<Table> {
         })
         .optional()
         .column("a block", Align::Decimal, |(row, ..)| sizes(row).map(|_| shown(row.value("time_per_block"))))
-        .optional()
-        .column("p90", Align::Decimal, |(_, _, latency)| shown(latency.statistics.p90))
         .optional()
         .column("max", Align::Decimal, |(_, _, latency)| of_micros(latency.statistics.max))
         .optional()

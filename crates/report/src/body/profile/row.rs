@@ -23,6 +23,11 @@ impl<'a> Row<'a> {
         self.0.parameters.get(name).and_then(Value::as_f64)
     }
 
+    /// A parameter that is a whole number, to its last digit.
+    pub(super) fn integer(&self, name: &str) -> Option<u64> {
+        self.0.parameters.get(name).and_then(Value::as_u64)
+    }
+
     /// A metric with all its statistics.
     pub(super) fn metric(&self, name: &str) -> Option<&'a Metric> {
         self.0.metric(name)

@@ -6,10 +6,13 @@ use serde_json::Value;
 use super::amount::{count, scale, share};
 use super::row::is_of;
 use crate::page::number::grouped;
-use crate::page::{Align, Table};
+use crate::page::{Align, Section, Table};
 
-/// Most lines; the others are added up in the last one.
-const LINES_MAX: usize = 20;
+/// The id of the finding that nothing passes the filter.
+pub(super) const EMPTY: &str = "skew-empty";
+
+/// Lines that are shown where the run does not say how many; the others are added up in the last one.
+const LINES: usize = 20;
 
 /// Parameters that are no dimension.
 const OTHER_PARAMETERS: [&str; 2] = ["table", "rest"];
@@ -23,12 +26,18 @@ struct Line<'a> {
     is_sum: bool,
 }
 
-/// The breakdown; none where none was asked for.
-pub(super) fn table(run: &Run) -> Option<Table> {
+/// The breakdown, or that nothing passes its filter; none where none was asked for.
+pub(super) fn section(run: &Run) -> Option<Section> {
+    let empty = run.findings.iter().find(|finding| finding.id == EMPTY);
+    empty.map(|finding| Section::Text(finding.message.clone())).or_else(|| table(run).map(Section::Table))
+}
+
+fn table(run: &Run) -> Option<Table> {
     let cases: Vec<&Case> = run.cases.iter().filter(|case| is_of(case, "skew")).collect();
     let is_dimension = |name: &&String| !OTHER_PARAMETERS.contains(&name.as_str());
     let dimensions: Vec<&String> = cases.first()?.parameters.keys().filter(is_dimension).collect();
-    let lines = lines(&cases, &dimensions);
+    let most = run.subject.get("top").and_then(Value::as_u64).map_or(LINES, |top| top as usize);
+    let lines = lines(&cases, &dimensions, most);
     let total: f64 = cases.iter().map(|case| value(case, "total")).sum();
     let scale = scale(total);
     let condition = run.subject.get("where").and_then(Value::as_str).filter(|condition| !condition.is_empty());
@@ -54,9 +63,15 @@ pub(super) fn table(run: &Run) -> Option<Table> {
     Some(Table { title: condition.map(|condition| format!("where {condition}")), ..table })
 }
 
-fn lines<'a>(cases: &[&'a Case], dimensions: &[&String]) -> Vec<Line<'a>> {
+/// The rows with most time, at most `most`, in the order of the run; then all others, and the sum.
+fn lines<'a>(cases: &[&'a Case], dimensions: &[&String], most: usize) -> Vec<Line<'a>> {
     let (rows, rest): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| !case.parameters.contains_key("rest"));
-    let (shown, hidden) = rows.split_at(rows.len().min(LINES_MAX));
+    let mut ranked: Vec<usize> = (0..rows.len()).collect();
+    ranked.sort_by(|one, other| value(rows[*other], "total").total_cmp(&value(rows[*one], "total")));
+    let (top, below) = ranked.split_at_mut(rows.len().min(most));
+    top.sort_unstable();
+    let of = |places: &[usize]| places.iter().map(|place| rows[*place]).collect::<Vec<&Case>>();
+    let (shown, hidden) = (of(top), of(below));
     let names = |case: &Case| dimensions.iter().map(|name| case.parameter(name).unwrap_or_default()).collect();
     let (total, calls) = (|case: &Case| value(case, "total"), |case: &Case| value(case, "calls"));
     let line = |case: &&'a Case| Line {

@@ -95,7 +95,7 @@ fn plans(lines: &[Row]) -> Vec<Table> {
 fn plan(lines: &[Row]) -> Table {
     let total: f64 = lines.iter().filter_map(|row| row.value("time")).map(|time| time.max(0.0)).sum();
     let scale = scale(total);
-    let hash = lines.first().and_then(|row| row.number("plan_hash")).filter(|hash| *hash > 0.0);
+    let hash = lines.first().and_then(|row| row.integer("plan_hash")).filter(|hash| *hash > 0);
     let level = |line: &Row| line.number("level").unwrap_or(0.0).clamp(0.0, 20.0) as usize;
     Table::over(lines)
         .column(hash.map_or("plan".into(), |hash| format!("plan {hash}")), Align::Left, |line| {

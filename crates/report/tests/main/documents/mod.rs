@@ -16,7 +16,7 @@ pub(crate) use calibrate::calibrate;
 pub(crate) use counters::{counters, counters_under_valgrind};
 pub(crate) use join::{join_methods, join_sweep};
 pub(crate) use profile::{profile, profile_sessions, profile_statement};
-pub(crate) use profile_readings::profile_readings;
+pub(crate) use profile_readings::{profile_breakdown, profile_readings};
 pub(crate) use scan::{scan, scan_counted, scan_counted_in_turns};
 
 /// All documents but the one of an experiment that does not exist.
@@ -43,6 +43,7 @@ pub(crate) fn all() -> Vec<Run> {
         profile_sessions(),
         profile_statement(),
         profile_readings(),
+        profile_breakdown(),
     ]
 }
 

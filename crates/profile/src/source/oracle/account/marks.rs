@@ -153,6 +153,7 @@ impl Accounting {
                 self.give_up(entry.given_up, offset);
                 self.fail(place, entry.index, (*code, *time), offset, observer);
             }
+            Body::Binds { is_open: true, .. } => self.problem(ProblemKind::RecordInValue, 1, offset),
             Body::Binds { .. } | Body::Call(_) | Body::Wait(_) | Body::Mark(..) => {}
         }
     }

@@ -229,7 +229,7 @@ impl Accounting {
             session.cursors.all[cursor].depth = record.depth;
         }
         // A call of the client's side has no time; it ended after the last timed line.
-        let start = span.map(|(start, _)| start).or(session.segment.map(|(_, last)| last - elapsed));
+        let start = span.map(|(start, _)| start).or(session.clock.last().map(|last| last - elapsed));
         let context = &self.context;
         let index = session.index;
         let claim = session.recursion.claim(record.depth, start, |orphan| {
@@ -350,10 +350,12 @@ impl Accounting {
         offset: u64,
         observer: &mut O,
     ) {
-        if self.sessions[place].is_interrupted(end) {
+        if self.sessions[place].clock.moves_back(end) {
             self.problem(ProblemKind::ClockWentBack, 1, offset);
-            self.settle_by_name(place, offset, observer);
-            self.settle_session(place, observer);
+            if let Some(segment) = self.sessions[place].clock.move_back(end) {
+                self.settle_by_name(place, offset, observer);
+                self.settle_session(place, Some(segment), observer);
+            }
         }
         self.sessions[place].extend(start, end, self.files);
     }

@@ -106,8 +106,14 @@ impl Accounting {
         }
     }
 
-    /// Settles everything of a session up to here: no later call can be the parent, or hold the waits.
-    pub(super) fn settle_session<O: Observer + ?Sized>(&mut self, place: usize, observer: &mut O) {
+    /// Settles everything of a session up to the end of this segment of its time: no later call can be the parent, or
+    /// hold the waits.
+    pub(super) fn settle_session<O: Observer + ?Sized>(
+        &mut self,
+        place: usize,
+        segment: Option<(Ticks, Ticks)>,
+        observer: &mut O,
+    ) {
         let Accounting { context, sessions, pending_waits, budget, holes, .. } = self;
         let session = &mut sessions[place];
         let index = session.index;
@@ -124,7 +130,8 @@ impl Accounting {
         for waiting in session.recursion.drain() {
             observer.root(context, &root_of(index, &waiting));
         }
-        if let Some((first, last, unrecorded)) = session.end_segment() {
+        let unrecorded = session.take_holes();
+        if let Some((first, last)) = segment {
             if budget.interval(last - first) {
                 if unrecorded > Ticks::ZERO {
                     *holes.entry(index).or_default() += unrecorded;
@@ -138,7 +145,10 @@ impl Accounting {
 
     /// Settles all sessions, and forgets them.
     pub(super) fn settle_sessions<O: Observer + ?Sized>(&mut self, observer: &mut O) {
-        (0..self.sessions.len()).for_each(|place| self.settle_session(place, observer));
+        for place in 0..self.sessions.len() {
+            let segment = self.sessions[place].clock.end();
+            self.settle_session(place, segment, observer);
+        }
         self.sessions.clear();
         self.cursors = 0;
         self.by_key.clear();

@@ -1,0 +1,107 @@
+//! The time of a session from its first line to its last one, by a clock that may be set.
+//!
+//! A line of another clock's time, or a damaged one, leaps out of the session's time and the next line leaps back. What
+//! such lines say lies within the time of their neighbours, so that it adds nothing.
+
+use crate::event::Ticks;
+
+/// A clock that moves back by more than this was set; less is the usual disorder of lines, and of stamps that are
+/// written a while after what they tell of. A leap ahead is longer too.
+const TOLERANCE: Ticks = Ticks::from_micros(1_100_000);
+
+/// The clock of one session.
+#[derive(Debug, Default)]
+pub(crate) struct SessionClock {
+    /// From the first start to the last end since the clock was last set.
+    segment: Option<(Ticks, Ticks)>,
+    /// The last end before the clock moved ahead and no line covers the time in between.
+    before_leap: Option<Ticks>,
+    /// The last end before the clock moved back.
+    before_return: Option<Ticks>,
+}
+
+impl SessionClock {
+    /// The last end.
+    pub(crate) fn last(&self) -> Option<Ticks> {
+        self.segment.map(|(_, last)| last)
+    }
+
+    /// Whether a line that ends at `end` shows that the clock moved back.
+    pub(crate) fn moves_back(&self, end: Ticks) -> bool {
+        self.last().is_some_and(|last| end < last - TOLERANCE)
+    }
+
+    /// Moves back to `end`. Gives the segment that ends; `None` where the clock only leaves a leap ahead, and the
+    /// segment goes on as if the leap had not been.
+    pub(crate) fn move_back(&mut self, end: Ticks) -> Option<(Ticks, Ticks)> {
+        let (first, last) = self.segment?;
+        if let Some(before) = self.before_leap.take().filter(|before| end >= *before - TOLERANCE) {
+            self.segment = Some((first, before));
+            return None;
+        }
+        self.before_return = self.before_return.max(Some(last));
+        self.segment.take()
+    }
+
+    /// Extends the segment by a line from `start` to `end`.
+    pub(crate) fn extend(&mut self, start: Ticks, end: Ticks) {
+        let (first, last) = self.segment.unwrap_or((start, end));
+        let is_leap = start > last + TOLERANCE;
+        let returned = self.before_return.filter(|left| is_leap && end >= *left - TOLERANCE);
+        if let Some(left) = returned {
+            // The clock that was left goes on: the lines since then are part of the time that it shows.
+            self.segment = Some((left, end.max(left)));
+            (self.before_return, self.before_leap) = (None, None);
+            return;
+        }
+        if is_leap {
+            self.before_leap = Some(last);
+        }
+        self.segment = Some((first.min(start), last.max(end)));
+    }
+
+    /// Ends the segment: its first and last time.
+    pub(crate) fn end(&mut self) -> Option<(Ticks, Ticks)> {
+        std::mem::take(self).segment
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sum of the segments of lines of 100 ms that end at these seconds.
+    fn seconds(ends: &[i64]) -> f64 {
+        let (mut clock, mut sum) = (SessionClock::default(), Ticks::ZERO);
+        let mut add =
+            |segment: Option<(Ticks, Ticks)>| sum += segment.map_or(Ticks::ZERO, |(first, last)| last - first);
+        for end in ends {
+            let end = Ticks::from_micros(end * 1_000_000);
+            if clock.moves_back(end) {
+                add(clock.move_back(end));
+            }
+            clock.extend(end - Ticks::from_micros(100_000), end);
+        }
+        add(clock.end());
+        sum.micros() / 1e6
+    }
+
+    #[test]
+    fn a_clock_that_moves_back_and_returns_adds_no_more_than_passed() {
+        assert_eq!(seconds(&[1000, 1005, 400, 1006, 1012]), 12.1);
+        assert_eq!(seconds(&[1000, 1005, 400, 401, 402, 1012]), 12.1, "for a while");
+        assert_eq!(seconds(&[1000, 1005, 400, 200, 1012]), 12.2, "twice: the first one's own time");
+    }
+
+    #[test]
+    fn a_clock_that_moves_ahead_and_returns_adds_nothing() {
+        assert_eq!(seconds(&[1000, 1005, 9000, 1006, 1012]), 12.1);
+        assert_eq!(seconds(&[1000, 9000, 1001]), 1.1);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_for_good_begins_another_segment() {
+        assert_eq!(seconds(&[1000, 1005, 400, 410]), 5.1 + 10.1);
+        assert_eq!(seconds(&[1000, 1005, 1030]), 30.1, "and a pause is a part of the time");
+    }
+}
