@@ -1,10 +1,9 @@
 //! The protocol of the translation word, in every interleaving that the memory model of Rust allows.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p storage --release --test pool_loom`; without the flag this file is empty. The
-//! word is compiled into this test unchanged, over loom's atomics; a cell that loom watches stands beside the frame's
-//! bytes, so that two threads that touch them without an order between them are a failure and not luck.
+//! The word is compiled into this test unchanged, over loom's atomics, so nothing else is built for it. A cell that loom
+//! watches stands beside the frame's bytes, so that two threads that touch them without an order between them are a
+//! failure and not luck.
 
-#![cfg(loom)]
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod atomic {

@@ -503,9 +503,15 @@ mod tests {
             }
             if !model.is_empty() {
                 let slot = change.index(model.len());
-                // The last byte of a row is data or a length; turning it into itself keeps every row well formed.
-                let same = model[slot].clone();
-                page.row_mut(slot as u16).unwrap().copy_from_slice(&same);
+                // Other values of the same lengths keep the row well formed.
+                let before = RowView::new(&model[slot]);
+                let values: Vec<Option<Vec<u8>>> =
+                    before.columns().map(|value| value.map(|bytes| bytes.iter().map(|byte| !byte).collect())).collect();
+                let columns: Vec<Value<'_>> = values.iter().map(Option::as_deref).collect();
+                let changed = encoded(&columns);
+                page.row_mut(slot as u16).unwrap().copy_from_slice(&changed);
+                prop_assert!(changed != model[slot] || values.iter().flatten().all(Vec::is_empty));
+                model[slot] = changed;
             }
             page.seal();
             let view = PageView::verify(&bytes, ID).unwrap();

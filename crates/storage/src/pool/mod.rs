@@ -38,6 +38,8 @@ mod replacement;
 mod segment;
 mod session;
 mod settings;
+#[cfg(test)]
+mod tests;
 mod wait;
 mod word;
 mod words;

@@ -55,7 +55,6 @@ const LAPS_MAX: u32 = 1 << 17;
 pub struct AccessEngine {
     settings: AccessSettings,
     spec: TableSpec,
-    builders: usize,
     clock: Clock,
     /// Raised by ^C.
     stop: Arc<AtomicBool>,
@@ -88,7 +87,6 @@ impl AccessEngine {
             ("row_blocks", json!(blocks)),
         ];
         Ok(AccessEngine {
-            builders: settings.builders.unwrap_or_else(|| builders(settings.rows)),
             settings,
             spec,
             clock,
@@ -120,27 +118,38 @@ impl AccessEngine {
         }
     }
 
+    /// Threads that make a structure. A part of less than a unit would have a dictionary of its own for nothing.
+    fn builders(&self, structure: Structure) -> usize {
+        let unit_rows = match structure {
+            Structure::Units => self.settings.level.rows_per_unit().into(),
+            Structure::Rows | Structure::Columns => UNIT_ROWS as u64,
+        };
+        let units = usize::try_from(self.settings.rows.div_ceil(unit_rows)).unwrap_or(usize::MAX);
+        let usual = || host::allowed_cpus().len().clamp(1, BUILDERS_MAX).min(units.max(1));
+        self.settings.builders.unwrap_or_else(usual)
+    }
+
     fn plans(&self, wanted: impl Fn(AccessPath) -> bool) -> bool {
         self.planned.iter().any(|path| wanted(*path))
     }
 
     fn build(&self, structure: Structure) -> Result<Store, SubjectError> {
-        let stop = &self.stop;
+        let (stop, builders) = (&self.stop, self.builders(structure));
         Ok(match structure {
             Structure::Rows => {
                 let has_index = self.plans(AccessPath::is_index);
-                Store::Rows(RowStore::build(&self.spec, has_index, self.builders, stop)?)
+                Store::Rows(RowStore::build(&self.spec, has_index, builders, stop)?)
             }
-            Structure::Units => Store::Units(UnitStore::build(&self.spec, self.settings.level, self.builders, stop)?),
+            Structure::Units => Store::Units(UnitStore::build(&self.spec, self.settings.level, builders, stop)?),
             Structure::Columns => {
                 let limit = self.settings.memory.unwrap_or(u64::MAX);
-                Store::Columns(ColumnStore::build(&self.spec, self.builders, limit, stop)?)
+                Store::Columns(ColumnStore::build(&self.spec, builders, limit, stop)?)
             }
         })
     }
 
     fn bytes_of(&self, structure: Structure) -> Result<u64, SubjectError> {
-        let rows = self.spec.rows();
+        let (rows, builders) = (self.spec.rows(), self.builders(structure));
         Ok(match structure {
             Structure::Rows => {
                 let is_sorted = self.plans(|path| path == AccessPath::IndexBadClustering);
@@ -149,9 +158,9 @@ impl AccessEngine {
                 structure::pool_bytes(self.row_blocks()? + index) + sorted * row_store::SORTED_ENTRY_BYTES
             }
             Structure::Units => structure::pool_bytes(
-                unit_store::forecast(&self.spec, self.settings.level, self.builders, &self.stop)?.blocks(),
+                unit_store::forecast(&self.spec, self.settings.level, builders, &self.stop)?.blocks(),
             ),
-            Structure::Columns => column_store::forecast(&self.spec, self.builders, &self.stop)?,
+            Structure::Columns => column_store::forecast(&self.spec, builders, &self.stop)?,
         })
     }
 
@@ -198,12 +207,6 @@ impl AccessEngine {
         let kernel = self.kernel().map(|kernel| named::KERNEL.of(kernel));
         zone_maps.into_iter().chain(level).chain(kernel).collect()
     }
-}
-
-/// Threads that make the structures. A part of less than a unit of columns would have its own dictionaries for nothing.
-fn builders(rows: u64) -> usize {
-    let units = usize::try_from(rows.div_ceil(UNIT_ROWS as u64)).unwrap_or(usize::MAX);
-    host::allowed_cpus().len().clamp(1, BUILDERS_MAX).min(units.max(1))
 }
 
 fn sources(path: AccessPath) -> Sources {
@@ -272,7 +275,8 @@ impl AccessPaths for AccessEngine {
         self.prepared = None;
         if let Some(structure) = Structure::of(path) {
             let what = format!("making {} for {}", structure.name(), path.name());
-            progress(&what, structure.making_time(self.settings.rows));
+            let (rows, level) = (self.settings.rows, self.settings.level);
+            progress(&what, structure.making_time(rows, level, self.builders(structure)));
         }
         let start = self.clock.now();
         let mut metrics = self.turn_to(path)?;

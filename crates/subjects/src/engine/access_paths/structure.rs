@@ -5,7 +5,7 @@ use std::time::Duration;
 use measure::words::Word;
 use storage::page::id::PAGE_SIZE;
 
-use crate::access_paths::{AccessPath, Asked, PathOffer};
+use crate::access_paths::{AccessPath, Asked, Level, PathOffer};
 
 /// Frames of a pool beyond what is known to be needed.
 pub(super) const SPARE_PAGES: u64 = 1024;
@@ -49,10 +49,16 @@ impl Structure {
         }
     }
 
-    /// About how long making it takes, as measured on one core of an EPYC.
-    pub(super) fn making_time(self, rows: u64) -> Duration {
-        let nanos_a_row = if self == Structure::Rows { 500 } else { 1500 };
-        Duration::from_nanos(rows.saturating_mul(nanos_a_row))
+    /// About how long `builders` threads take to make it, as measured on cores of an EPYC.
+    pub(super) fn making_time(self, rows: u64, level: Level, builders: usize) -> Duration {
+        let nanos_a_row = match (self, level) {
+            (Structure::Rows, _) => 500,
+            (Structure::Columns, _) | (Structure::Units, Level::QueryLow) => 1500,
+            (Structure::Units, Level::QueryHigh) => 2500,
+            (Structure::Units, Level::ArchiveLow) => 5000,
+            (Structure::Units, Level::ArchiveHigh) => 35_000,
+        };
+        Duration::from_nanos(rows.saturating_mul(nanos_a_row) / builders.max(1) as u64)
     }
 }
 
@@ -65,8 +71,7 @@ pub(super) fn pool_bytes(blocks: u64) -> u64 {
 pub(super) fn offers(asked: Asked) -> Vec<PathOffer> {
     let offer = |path: AccessPath| {
         Structure::of(path)?;
-        let is_shared_by_threads =
-            matches!(path, AccessPath::FullScan | AccessPath::FullScanCompressed | AccessPath::ColumnScan);
+        let is_shared_by_threads = path.is_shared_by_threads();
         Some(PathOffer { path, is_shared_by_threads, absence: absence(path, asked) })
     };
     AccessPath::all().filter_map(offer).collect()

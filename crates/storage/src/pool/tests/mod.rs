@@ -1,0 +1,3 @@
+//! Tests of the pool that do not stand beside what they test.
+
+mod word;
