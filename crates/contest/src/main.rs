@@ -21,6 +21,7 @@ mod program;
 mod progress;
 mod results;
 mod scan;
+mod size;
 mod turn_order;
 
 use std::io::{self, Write};
@@ -39,6 +40,7 @@ enum Contest {
     Profile(profile::command::Arguments),
     Pool(postgres::pool::Arguments),
     Columns(scan::columns::Arguments),
+    Size(size::command::Arguments),
 }
 
 impl Contest {
@@ -53,6 +55,7 @@ impl Contest {
             Contest::Profile(arguments) => profile::command::run(arguments, out),
             Contest::Pool(arguments) => postgres::pool::run(arguments, out),
             Contest::Columns(arguments) => scan::columns::run(arguments, out),
+            Contest::Size(arguments) => size::command::run(arguments, out),
         }
     }
 }

@@ -1,16 +1,23 @@
 //! The cells of the comparison: which rows there are, and what of them is touched.
 
+use std::collections::HashSet;
 use std::fmt;
+use std::ops::Range;
 
 use dataset::DataSet;
 use dataset::uniform::RowShape;
 use storage::catalog::TableSpec;
+use storage::page::row::encoded_value_bytes;
+use storage::page::{SLOT_BYTES, field};
 
 /// The engine's default seed; the rows' text depends on it, their lengths do not.
 const SEED: u64 = 1;
 
 /// Bytes of a block on both sides.
 pub(crate) const BLOCK_BYTES: u64 = 8192;
+
+/// Bytes of a cache line.
+const LINE_BYTES: usize = 64;
 
 /// The head of a PostgreSQL page, and the pointer to a row in it.
 const PAGE_HEAD_BYTES: u64 = 24;
@@ -60,6 +67,22 @@ impl Cell {
     /// The table's name in PostgreSQL.
     pub(crate) fn table(self) -> String {
         format!("rows_{}_{}", self.row_length, self.columns)
+    }
+
+    /// The share of a block's lines that the engine has to read for it.
+    pub(crate) fn lines_touched(self, touch: Touch) -> f64 {
+        let spec = self.spec(0);
+        let (shape, rows) = (spec.data.shape(), spec.rows_per_page() as usize);
+        let head = |place: Range<usize>| place.start - (encoded_value_bytes(place.len()) - place.len());
+        let walked: Vec<usize> = match touch {
+            Touch::Rows => vec![0],
+            Touch::LastColumn => std::iter::once(0).chain(shape.places().map(head)).collect(),
+        };
+        let directory = 0..field::DIRECTORY + SLOT_BYTES * rows;
+        let row_starts = (1..=rows).map(|row| BLOCK_BYTES as usize - row * shape.encoded_bytes());
+        let in_rows = row_starts.flat_map(|start| walked.iter().map(move |at| start + at));
+        let lines: HashSet<usize> = directory.chain(in_rows).map(|at| at / LINE_BYTES).collect();
+        lines.len() as f64 / (BLOCK_BYTES as usize / LINE_BYTES) as f64
     }
 
     /// Blocks that PostgreSQL needs for `rows` rows, from its page layout.
@@ -116,6 +139,16 @@ mod tests {
         // 24 + 25 * 2 bytes rounded to 80, a pointer: 97 to a page.
         assert_eq!(Cell::new(25, 25).postgres_blocks(98), 2);
         assert_eq!(Cell::new(25, 25).postgres_blocks(97), 1);
+    }
+
+    #[test]
+    fn a_walk_to_the_last_of_short_columns_touches_every_line_and_a_look_at_long_rows_few() {
+        let touched = |row_length, columns, touch| Cell::new(row_length, columns).lines_touched(touch);
+        assert_eq!(touched(25, 25, Touch::Rows), 1.0);
+        assert_eq!(touched(250, 25, Touch::LastColumn), 1.0);
+        // The header with the directory, and a line a row.
+        assert_eq!(touched(2500, 1, Touch::Rows), 4.0 / 128.0);
+        assert!(touched(250, 1, Touch::LastColumn) < 0.5);
     }
 
     #[test]

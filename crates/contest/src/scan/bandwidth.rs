@@ -13,7 +13,7 @@ use crate::conductor::Conductor;
 use crate::ledger::Ledger;
 use crate::progress::progress;
 use crate::scan::engine::{COLUMN_SCAN, SAMPLE_TIME, access_engine, sample, turn_to};
-use crate::scan::judgement::TWO_THREADS;
+use crate::scan::judgement::{TWO_THREADS, TWO_THREADS_JUDGED};
 use crate::scan::question::in_words;
 use crate::turn_order::order;
 
@@ -108,8 +108,7 @@ fn bar(setting: Setting, rows: u64, ledger: &Ledger) -> Bar {
         let limit = format!("{rate} GB/s; two threads are {gain} times one, and the memory is the limit");
         return of_shares(format!("{place}: two threads in the memory's bandwidth")).from(limit);
     }
-    let judged = Judged::ratio(Wanted::AtLeast(TWO_THREADS), "slower");
-    Bar::of_samples(format!("{place}: two threads in one, by the clock"), judged, &gains, "no pair")
+    Bar::of_samples(format!("{place}: two threads in one, by the clock"), TWO_THREADS_JUDGED, &gains, "no pair")
 }
 
 #[cfg(test)]

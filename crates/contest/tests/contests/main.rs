@@ -6,3 +6,4 @@ mod postgres;
 mod profile;
 mod program;
 mod scan;
+mod size;

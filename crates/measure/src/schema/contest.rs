@@ -20,6 +20,7 @@ metrics! {
     ROWS_PER_BLOCK = "rows_per_block", Count, "rows of a full block";
     GET_TIME = "get_time", Nanoseconds, "one get of the buffer pool, or one dependent load";
     ROW_TIME = "row_time", Nanoseconds, "time over rows";
+    LOADED = "loaded", MebibytesPerSecond, "bytes of a table that were loaded";
     BUILT = "built", MebibytesPerSecond, "bytes of rows that became columns";
     COLUMN_BYTES = "column_bytes", Bytes, "memory of a column";
     COMPRESSION_RATIO = "compression_ratio", Ratio, "size of a column in rows over its size here";
