@@ -12,6 +12,7 @@ mod events;
 pub mod join;
 pub mod journal;
 pub mod ladder;
+mod last_cache;
 pub mod lio;
 pub mod machine;
 pub mod own_cost;

@@ -1,6 +1,6 @@
 //! The machine that an experiment runs on, and whether it stayed the same while something was measured.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 
 use measure::quantity::three_digits;
 use measure::schema::{Spec, conditions};
@@ -9,6 +9,7 @@ use sys::host;
 use sys::time::{Clock, core_clock};
 
 use crate::journal::{Journal, Stop};
+use crate::last_cache::LastCache;
 
 /// Relative change of the core's frequency within one block of measurements that is worth a finding.
 const CORE_CLOCK_DRIFT: f64 = 0.02;
@@ -29,6 +30,7 @@ pub struct Machine {
     /// Raised by ^C.
     pub stop: Stop,
     disturbances: RefCell<Disturbances>,
+    last_cache: OnceCell<Option<LastCache>>,
 }
 
 impl Machine {
@@ -38,7 +40,12 @@ impl Machine {
         let mut host = host::describe();
         host.core_ghz = core_clock::core_ghz(&clock);
         host.clock = Some(clock.name());
-        Machine { clock, host, stop, disturbances: RefCell::default() }
+        Machine { clock, host, stop, disturbances: RefCell::default(), last_cache: OnceCell::new() }
+    }
+
+    /// The last cache of the processor, measured when it is first asked for.
+    pub(crate) fn last_cache(&self) -> Option<LastCache> {
+        *self.last_cache.get_or_init(|| LastCache::measure(&self.host.caches, &self.clock, &self.stop))
     }
 
     /// Notes what changed while `what` was measured.

@@ -37,6 +37,11 @@ measure::words! {
 }
 
 impl AccessPath {
+    /// Whether several threads can share the engine's work.
+    pub fn is_shared_by_threads(self) -> bool {
+        matches!(self, AccessPath::FullScan | AccessPath::FullScanCompressed | AccessPath::ColumnScan)
+    }
+
     /// Whether it compares the key of an index, and therefore no other column.
     pub fn is_index(self) -> bool {
         use AccessPath::{BitmapScan, IndexBadClustering, IndexGoodClustering, IndexOnlyScan};

@@ -3,10 +3,10 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use measure::quantity::{format_nanos, size_in_words};
+use measure::quantity::size_in_words;
 use measure::schema::ladder;
 use measure::schema::ladder::parameters::{BLOCK_SIZE, FOOTPRINT, HUGE_BYTES, PAGES};
-use measure::{Case, Finding, Nanos};
+use measure::{Case, Nanos};
 use subjects::huge_pages;
 use sys::host;
 use sys::memory::{Chase, Pages, Stream};
@@ -15,6 +15,7 @@ use super::steps::{Steps, rung};
 use super::storage::BLOCK;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
+use crate::last_cache::footprint_beyond;
 use crate::machine::{Conditions, Sensitivity};
 
 /// Samples of a rung.
@@ -31,35 +32,27 @@ const FOOTPRINT_MAX: u64 = 2 << 30;
 /// Share of the free memory that a probe may take.
 const MEMORY_SHARE: u64 = 4;
 
-/// If a load half-way into the third level costs this many times one at its start, the level is smaller than it
-/// claims.
-const L3_SHRUNK: f64 = 2.5;
-
 /// Time for each number of streaming threads.
 const STREAM_TIME: Nanos = Nanos::from_millis(600);
 
 /// Measures l1, l2, l3, dram, dram-huge and dram-sequential.
 pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     for (name, footprint) in cache_footprints(steps) {
-        let latency = chase_rung(steps, name, footprint, Pages::Huge, journal)?;
-        if name == "l3"
-            && let Some(latency) = latency
-        {
-            check_third_level(steps, footprint, latency, journal)?;
-        }
+        chase_rung(steps, name, footprint, Pages::Huge, journal)?;
     }
+    let smaller = steps.machine.last_cache().and_then(|cache| cache.finding());
+    smaller.into_iter().for_each(|finding| journal.find(finding));
     let footprint = memory_footprint();
     chase_rung(steps, "dram", footprint, Pages::Small, journal)?;
     chase_rung(steps, "dram-huge", footprint, Pages::Huge, journal)?;
     if steps.machine.stop.requested() { Ok(()) } else { sequential(steps, footprint, journal) }
 }
 
-/// A footprint inside each cache: half of the first level, and for each further one the geometric mean with the
-/// level above, at most four times that level, because the far part of a shared level is often used by others.
+/// A footprint inside each cache: half of the first level, and of each further one as [`footprint_beyond`] says.
 fn cache_footprints(steps: &Steps<'_>) -> Vec<(&'static str, usize)> {
     let caches = &steps.machine.host.caches;
     let size = |level: u8| caches.iter().find(|cache| cache.level == level).map(|cache| cache.bytes);
-    let between = |above: u64, own: u64| ((above as f64 * own as f64).sqrt() as u64).min(above * 4) as usize;
+    let between = |above, own| footprint_beyond(above, own) as usize;
     let first = size(1).map(|own| ("l1", own as usize / 2));
     let second = size(1).zip(size(2)).map(|(above, own)| ("l2", between(above, own)));
     let third = size(2).zip(size(3)).map(|(above, own)| ("l3", between(above, own)));
@@ -121,40 +114,6 @@ pub(super) fn report_huge(name: &str, footprint: usize, huge: Option<u64>, journ
         let finding = huge_pages::not_granted(&format!("Rung {name}"), footprint as u64, huge, "its latency");
         finding.into_iter().for_each(|finding| journal.find(finding));
     }
-}
-
-/// A virtual machine sees the size of the whole third level, which it shares.
-fn check_third_level(
-    steps: &Steps<'_>,
-    footprint: usize,
-    latency: f64,
-    journal: &mut dyn Journal,
-) -> Result<(), ExperimentError> {
-    let Some(level) = steps.machine.host.caches.iter().find(|cache| cache.level == 3) else { return Ok(()) };
-    let half = level.bytes as usize / 2;
-    if half <= footprint * 2 {
-        return Ok(());
-    }
-    let Some(mut chase) = chase(steps, half, Pages::Huge)? else { return Ok(()) };
-    let clock = &steps.machine.clock;
-    chase.latency_ns(clock, half as u64 / 64);
-    let deep = chase.latency_ns(clock, LOADS_CACHED);
-    if deep > latency * L3_SHRUNK {
-        journal.find(Finding::info(
-            "l3-smaller-than-said",
-            format!(
-                "The third-level cache claims {}, but a load within {} costs {}, against {} within {}: other guests or \
-                 cores use the rest. Count on {} of it.",
-                size_in_words(level.bytes),
-                size_in_words(half as u64),
-                format_nanos(deep),
-                format_nanos(latency),
-                size_in_words(footprint as u64),
-                size_in_words(footprint as u64)
-            ),
-        ));
-    }
-    Ok(())
 }
 
 /// Streams over memory on one thread up to all processors; the rung is one thread's time for a block.

@@ -19,6 +19,8 @@ const RANGED_BLOCKS: u32 = 200 * RANGE_BLOCKS;
 
 /// Does the checks on a subject that is alone, and reports what they show.
 pub(super) fn run(bench: &mut Bench<'_>, found: &[Measured], journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+    // The flame graph shows the passes that were asked for, and no others.
+    bench.sampler = None;
     let tables = bench.subject.tables()?;
     let Some(table) = tables.iter().find(|table| is_preferred(table)).or(tables.first()) else { return Ok(()) };
     let facts = bench.subject.prepare(table, &mut |what, expected| journal.step(what, expected))?;

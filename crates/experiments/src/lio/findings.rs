@@ -36,7 +36,8 @@ pub(super) fn physical_against_logical(lio: &Measured, physical: Physical, journ
             "answer-ratio",
             format!(
                 "A physical I/O of one block costs {} logical I/Os of {} ({} against {}; Millsap: {}, the folklore: \
-                 {}){ranged}.",
+                 {}){ranged}. The logical I/O is one of a full scan in the order of the table; `readpath ladder` \
+                 divides by a get of a random block, which costs more.",
                 three_digits(physical.single / lio.lio),
                 lio.table,
                 format_nanos(physical.single),

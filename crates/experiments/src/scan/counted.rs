@@ -165,7 +165,7 @@ impl Child<'_> {
             stop: self.stop.share(),
             progress: &mut |_, _| {},
         })?;
-        let offers = subject.paths(self.parameters.question).into_iter();
+        let offers = subject.paths(self.parameters.question()).into_iter();
         let offers =
             offers.filter(|offer| offer.absence.is_none() && (paths.is_empty() || paths.contains(&offer.path)));
         let paths: Vec<AccessPath> = offers.map(|offer| offer.path).collect();
@@ -180,7 +180,7 @@ impl Child<'_> {
         path: AccessPath,
         behind: &str,
     ) -> Result<(CountedPass, u64), ExperimentError> {
-        let facts = subject.prepare(path, self.parameters.question, &mut |_, _| {})?;
+        let facts = subject.prepare(path, self.parameters.question(), &mut |_, _| {})?;
         let cost = subject.scan(&ScanPass { threads: 1, laps: 1, kernel: None })?;
         let name = format!("{}{behind}", path.name());
         let part = CString::new(name.as_str()).map_err(|error| ExperimentError::Process(error.to_string()))?;

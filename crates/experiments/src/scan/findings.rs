@@ -100,9 +100,9 @@ fn by_threads(one: &Measured) -> String {
     if one.threads > 1 { format!(" by {} threads", one.threads) } else { String::new() }
 }
 
-/// The largest cache, in bytes.
+/// Bytes of the last cache that can be counted on.
 fn last_cache(machine: &Machine) -> f64 {
-    machine.host.caches.iter().map(|cache| cache.bytes).max().unwrap_or(0) as f64
+    machine.last_cache().map_or(0.0, |cache| cache.usable as f64)
 }
 
 /// The findings of one subject.

@@ -92,7 +92,7 @@ pub(super) fn case(
 }
 
 fn parameters(bench: &Bench<'_>, path: AccessPath, threads: usize) -> Parameters {
-    let asked = if path == AccessPath::ColumnCount { Asked::NoPredicate } else { bench.parameters.question };
+    let asked = if path == AccessPath::ColumnCount { Asked::NoPredicate } else { bench.parameters.question() };
     let subject = (!bench.is_alone).then(|| named::SUBJECT.of(bench.name.as_str()));
     let others = [
         named::PATH.of(path.name()),

@@ -69,6 +69,8 @@ fn measure(
 ) -> Result<(), ExperimentError> {
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
+    let smaller = machine.last_cache().and_then(|cache| cache.finding());
+    smaller.into_iter().for_each(|finding| journal.find(finding));
     let is_alone = openers.len() == 1;
     let mut descriptions = Descriptions::default();
     let (mut found, mut expected) = (Vec::new(), None);
@@ -92,11 +94,12 @@ fn measure_subject(
     descriptions: &mut Descriptions,
     journal: &mut dyn Journal,
 ) -> Result<Vec<Measured>, ExperimentError> {
-    let offers = bench.subject.paths(bench.parameters.question);
+    let offers = bench.subject.paths(bench.parameters.question());
     report_absences(bench, &offers, journal);
     let is_chosen = |offer: &PathOffer| offer.absence.is_none() && bench.parameters.wants(offer.path);
     let offers: Vec<PathOffer> = offers.into_iter().filter(is_chosen).collect();
     let paths: Vec<AccessPath> = offers.iter().map(|offer| offer.path).collect();
+    report_unshared(bench, &offers, journal);
     plan(bench, &paths, journal)?;
     if let (Some(child), Some(_)) = (bench.child, machine_counters::hardware_absence()) {
         bench.counted = count(bench, &paths, child, journal)?;
@@ -104,7 +107,7 @@ fn measure_subject(
     let mut found = Vec::new();
     for offer in offers {
         let mut progress = |what: &str, expected| journal.step(what, expected);
-        let facts = bench.subject.prepare(offer.path, bench.parameters.question, &mut progress)?;
+        let facts = bench.subject.prepare(offer.path, bench.parameters.question(), &mut progress)?;
         subject_run::keep_findings(bench.subject, journal);
         bench.machine.stop.check()?;
         let threads = if offer.is_shared_by_threads { bench.parameters.threads.clone() } else { vec![1] };
@@ -121,7 +124,7 @@ fn measure_subject(
 
 /// Says of each path that is not measured why.
 fn report_absences(bench: &Bench<'_>, offers: &[PathOffer], journal: &mut dyn Journal) {
-    let asked = bench.parameters.question;
+    let asked = bench.parameters.question();
     let on = if bench.is_alone { String::new() } else { format!(" on {}", bench.name) };
     for path in AccessPath::all().filter(|path| bench.parameters.wants(*path)) {
         let message = match offers.iter().find(|offer| offer.path == path) {
@@ -132,6 +135,17 @@ fn report_absences(bench: &Bench<'_>, offers: &[PathOffer], journal: &mut dyn Jo
             _ => continue,
         };
         journal.find(Finding::info(&format!("absent-{path}"), message));
+    }
+}
+
+/// Says which paths one thread takes although more are asked for.
+fn report_unshared(bench: &Bench<'_>, offers: &[PathOffer], journal: &mut dyn Journal) {
+    let names: Vec<&str> =
+        offers.iter().filter(|offer| !offer.is_shared_by_threads).map(|offer| offer.path.name()).collect();
+    if bench.parameters.has_several_threads() && !names.is_empty() {
+        let on = if bench.is_alone { String::new() } else { format!(" on {}", bench.name) };
+        let message = format!("One thread took {}{on}: threads cannot share that work.", names.join(", "));
+        journal.find(Finding::info("absent-threads", message));
     }
 }
 
@@ -179,7 +193,7 @@ fn count(
     child: &CountedChild,
     journal: &mut dyn Journal,
 ) -> Result<CountedPaths, ExperimentError> {
-    let (asked, limit) = (bench.parameters.question, child.valgrind.limit);
+    let (asked, limit) = (bench.parameters.question(), child.valgrind.limit);
     let steps = &mut |what: &str, expected| journal.step(what, expected);
     let counting = bench.subject.count_instructions(asked, limit, steps)?;
     subject_run::keep_findings(bench.subject, journal);

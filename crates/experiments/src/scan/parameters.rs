@@ -2,6 +2,7 @@
 
 use measure::quantity::Size;
 use measure::schema::scan;
+use measure::words::Word;
 use serde::{Deserialize, Serialize};
 use subjects::Places;
 use subjects::access_paths::{AccessPath, AccessSettings, Asked, Level, Watch};
@@ -30,8 +31,8 @@ pub struct ScanParameters {
     pub rows: Option<u64>,
     /// Access paths; empty: all that can answer the question.
     pub path: Vec<AccessPath>,
-    /// What is asked.
-    pub question: Asked,
+    /// What is asked; `None`: [`Asked::AllPass`].
+    pub question: Option<Asked>,
     /// Numbers of threads, for the paths that threads can share.
     pub threads: Vec<usize>,
     /// Whether units of columns may be answered from their least and greatest value.
@@ -52,7 +53,7 @@ impl Default for ScanParameters {
             on: Places::default(),
             rows: None,
             path: Vec::new(),
-            question: Asked::AllPass,
+            question: None,
             threads: vec![1],
             zone_maps: true,
             level: Level::QueryLow,
@@ -69,6 +70,11 @@ impl ScanParameters {
         self.rows.unwrap_or(if self.on.is_engine_alone() { ROWS } else { ROWS_BESIDE })
     }
 
+    /// What is asked.
+    pub fn question(&self) -> Asked {
+        self.question.unwrap_or(Asked::AllPass)
+    }
+
     /// Refuses what cannot be, with a sentence that says what can.
     pub fn check(&self) -> Result<(), ExperimentError> {
         let refuse = |sentence: String| Err(ExperimentError::Parameters(sentence));
@@ -81,9 +87,24 @@ impl ScanParameters {
         if self.threads.is_empty() {
             return refuse("--threads needs a number: give 1, or a list such as 1,2".into());
         }
-        match self.threads.iter().find(|threads| !(1..=THREADS_MAX).contains(*threads)) {
-            Some(threads) => refuse(format!("--threads {threads} is out of range: give 1 to {THREADS_MAX}")),
-            None => Ok(()),
+        if let Some(threads) = self.threads.iter().find(|threads| !(1..=THREADS_MAX).contains(*threads)) {
+            return refuse(format!("--threads {threads} is out of range: give 1 to {THREADS_MAX}"));
+        }
+        if self.has_several_threads() && !AccessPath::all().any(|path| self.wants(path) && path.is_shared_by_threads())
+        {
+            return refuse(
+                "threads can share full-scan, full-scan-compressed and column-scan, and --path names none of them: add \
+                 one, or leave --threads out"
+                    .into(),
+            );
+        }
+        match (&self.path[..], self.question) {
+            ([AccessPath::ColumnCount], Some(Asked::AllPass)) => refuse(
+                "--path column-count counts without a predicate, and --question all-pass has one: leave --question \
+                 out, or name column-scan"
+                    .into(),
+            ),
+            _ => Ok(()),
         }
     }
 
@@ -92,7 +113,7 @@ impl ScanParameters {
         AccessSettings {
             rows: self.rows(),
             seed: self.seed,
-            asked: self.question,
+            asked: self.question(),
             paths: self.path.clone(),
             level: self.level,
             zone_maps: self.zone_maps,
@@ -100,6 +121,11 @@ impl ScanParameters {
             memory,
             watch: Watch::Counters,
         }
+    }
+
+    /// Whether more than one thread is asked for.
+    pub(super) fn has_several_threads(&self) -> bool {
+        self.threads.iter().any(|threads| *threads > 1)
     }
 
     /// Whether a path is to be measured where it can be.
@@ -117,7 +143,7 @@ mod tests {
         let text = r#"{ "rows": 10, "path": ["full-scan"], "question": "no-predicate", "memory": "2GiB" }"#;
         let parameters: ScanParameters = serde_json::from_str(text).unwrap();
         assert_eq!((parameters.rows(), parameters.repeat, parameters.zone_maps), (10, 7, true));
-        assert_eq!((parameters.path, parameters.question), (vec![AccessPath::FullScan], Asked::NoPredicate));
+        assert_eq!((parameters.path, parameters.question), (vec![AccessPath::FullScan], Some(Asked::NoPredicate)));
         assert!(serde_json::from_str::<ScanParameters>(r#"{ "row": 10 }"#).is_err(), "a slip is not a default");
     }
 }

@@ -46,6 +46,7 @@ metrics! {
 
 const LOGICAL_IO: &str = "\"Logical I/O\"";
 const ON_A_PC: &str = "\"Logical I/O\", on a PC";
+const ON_A_SERVER: &str = "\"Logical I/O\", on a Solaris M-8000 server";
 
 const fn ratio(what: &'static str, bound: Bound, value: f64, source: &'static str) -> Published {
     Published { metric: None, what, case: &[], bound, value, unit: Unit::Ratio, source }
@@ -67,10 +68,10 @@ pub const BY_COLUMNS: Published =
     ratio("a block of rows of 25 columns over one of 1 column, geometric mean", Bound::Exactly, 1.16, ON_A_PC);
 
 /// A full scan that counts rows.
-const fn scan(case: &'static [(&'static str, &'static str)], value: f64) -> Published {
+const fn scan(case: &'static [(&'static str, &'static str)], value: f64, source: &'static str) -> Published {
     let what = "a full scan that counts rows";
     let (bound, unit) = (Bound::Exactly, Unit::Microseconds);
-    Published { metric: Some("lio"), what, case, bound, value, unit, source: ON_A_PC }
+    Published { metric: Some("lio"), what, case, bound, value, unit, source }
 }
 
 /// The parameters of a full scan that counts rows of a length and a number of columns.
@@ -94,15 +95,24 @@ pub const EXPERIMENT: Experiment = Experiment {
     metrics: &[METRICS, conditions::METRICS],
     families: &[],
     published: &[
-        scan(shape!("2500", "1"), 1.44),
-        scan(shape!("2500", "5"), 1.34),
-        scan(shape!("2500", "25"), 1.43),
-        scan(shape!("250", "1"), 2.06),
-        scan(shape!("250", "5"), 4.41),
-        scan(shape!("250", "25"), 2.50),
-        scan(shape!("25", "1"), 5.32),
-        scan(shape!("25", "5"), 5.52),
-        scan(shape!("25", "25"), 6.85),
+        scan(shape!("2500", "1"), 1.44, ON_A_PC),
+        scan(shape!("2500", "5"), 1.34, ON_A_PC),
+        scan(shape!("2500", "25"), 1.43, ON_A_PC),
+        scan(shape!("250", "1"), 2.06, ON_A_PC),
+        scan(shape!("250", "5"), 4.41, ON_A_PC),
+        scan(shape!("250", "25"), 2.50, ON_A_PC),
+        scan(shape!("25", "1"), 5.32, ON_A_PC),
+        scan(shape!("25", "5"), 5.52, ON_A_PC),
+        scan(shape!("25", "25"), 6.85, ON_A_PC),
+        scan(shape!("2500", "1"), 5.04, ON_A_SERVER),
+        scan(shape!("2500", "5"), 5.44, ON_A_SERVER),
+        scan(shape!("2500", "25"), 5.39, ON_A_SERVER),
+        scan(shape!("250", "1"), 8.87, ON_A_SERVER),
+        scan(shape!("250", "5"), 8.97, ON_A_SERVER),
+        scan(shape!("250", "25"), 8.64, ON_A_SERVER),
+        scan(shape!("25", "1"), 8.56, ON_A_SERVER),
+        scan(shape!("25", "5"), 8.29, ON_A_SERVER),
+        scan(shape!("25", "25"), 8.94, ON_A_SERVER),
         MILLSAP,
         FOLKLORE,
         RANGED,

@@ -44,6 +44,8 @@ metrics! {
     UNITS_UNREAD = "units_unread", Count, "units counted from their zone map or nulls alone";
     IPC = "ipc", Ratio, "instructions over cycles";
     PAGE_FAULTS = "page_faults", Count, "page faults";
+    MAJOR_FAULTS = "major_faults", Count, "page faults that read";
+    CPU_MIGRATIONS = "cpu_migrations", Count, "moves to another processor";
     CONTEXT_SWITCHES = "context_switches", Count, "times that a processor was taken or given away";
     CORRELATION = "correlation", Ratio, "of a server: how the order of rows follows the index's key, -1 to 1";
     INDEX_BLOCKS = "index_blocks", Count, "of a server: blocks of the index";

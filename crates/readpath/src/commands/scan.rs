@@ -49,9 +49,9 @@ pub(super) struct Arguments {
     /// Access paths [default: all that can answer the question]
     #[arg(long, value_parser = word::<AccessPath>(), value_delimiter = ',', value_name = "PATH,...")]
     path: Vec<AccessPath>,
-    /// What is asked
-    #[arg(long, value_parser = word::<Asked>(), default_value_t = defaults().question)]
-    question: Asked,
+    /// What is asked [default: all-pass]
+    #[arg(long, value_parser = word::<Asked>())]
+    question: Option<Asked>,
     /// Numbers of threads, for full-scan, full-scan-compressed and column-scan
     #[arg(long, value_delimiter = ',', value_name = "COUNT,...", default_values_t = defaults().threads)]
     threads: Vec<usize>,
@@ -118,7 +118,7 @@ fn child(parameters: &ScanParameters, limit: Nanos) -> Result<CountedChild, Fail
 fn words_of(parameters: &ScanParameters) -> Vec<String> {
     let options = [
         ("--rows", parameters.rows().to_string()),
-        ("--question", parameters.question.to_string()),
+        ("--question", parameters.question().to_string()),
         ("--level", parameters.level.to_string()),
         ("--seed", parameters.seed.to_string()),
     ];
@@ -175,7 +175,7 @@ mod tests {
         let counted = parsed(line.split(' ')).counted();
         let words = words_of(&counted);
         let child = parsed(words.iter().map(String::as_str).chain(["--on", "engine", "--path", "full-scan"]));
-        assert_eq!((child.rows, child.question, child.zone_maps), (counted.rows, Asked::HalfPass, false));
+        assert_eq!((child.rows, child.question, child.zone_maps), (counted.rows, Some(Asked::HalfPass), false));
         assert_eq!((child.level, child.seed, child.threads), (Level::ArchiveLow, 7, vec![1]));
         assert_eq!((child.path, child.on.is_engine_alone()), (vec![AccessPath::FullScan], true));
         assert!(child.rows < Some(9_000_000));

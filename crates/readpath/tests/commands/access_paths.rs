@@ -160,6 +160,16 @@ fn only_what_is_asked_for_is_measured() {
 }
 
 #[test]
+fn a_path_that_threads_cannot_share_says_that_one_took_it() {
+    let document = document("--rows 1000 --path index-good-clustering,full-scan --threads 2");
+    let threads: Vec<_> = cases(&document).iter().map(|case| case["parameters"]["threads"].as_u64()).collect();
+    assert_eq!(threads, [Some(1), Some(2)]);
+    let findings = document["findings"].as_array().unwrap();
+    let unshared = findings.iter().find(|found| found["id"] == "absent-threads").unwrap();
+    assert_eq!(unshared["message"], "One thread took index-good-clustering: threads cannot share that work.");
+}
+
+#[test]
 fn parameters_that_cannot_be_are_refused_with_what_can() {
     for (words, expected) in [
         ("--rows 0", "give 1 or more"),
@@ -169,6 +179,8 @@ fn parameters_that_cannot_be_are_refused_with_what_can() {
         ("--rows 10 --path sideways", "column-scan"),
         ("--rows 10 --question half-pass --path index-good-clustering", "compares its key"),
         ("--rows 10 --question no-predicate --path column-scan", "column-count"),
+        ("--rows 10 --path index-bad-clustering,column-count --threads 1,2", "and --path names none of them"),
+        ("--rows 10 --path column-count --question all-pass", "leave --question out"),
         ("--rows 18446744073709551615", "--rows 18446744073709551615 is not possible"),
         ("--rows 200000000000", "is not possible"),
     ] {

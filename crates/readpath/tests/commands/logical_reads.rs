@@ -1,7 +1,6 @@
 //! `readpath lio` as a user calls it: every axis on small tables, parameters that cannot be, ^C, damaged files.
 
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -199,16 +198,26 @@ fn a_table_is_reused_and_a_damaged_one_is_an_error_until_it_is_loaded_again() {
     user.document(one);
     let again: Vec<_> = user.tables().iter().map(|path| fs::metadata(path).unwrap().modified().unwrap()).collect();
     assert_eq!(times, again);
-    for path in &tables {
-        let file = File::options().write(true).open(path).unwrap();
-        (1..file.metadata().unwrap().len() / 8192 - 1)
-            .for_each(|page| file.write_all_at(b"?", page * 8192 + 4000).unwrap());
+    let (path, error) = (&tables[0], "load the table again; --reload does");
+    let whole = fs::read(path).unwrap();
+    let last = whole.len() - 8192;
+    let damaged = |at: usize| {
+        let mut bytes = whole.clone();
+        bytes[at + 4000] ^= 1;
+        bytes
+    };
+    let spoilt = [
+        (whole[..whole.len() / 2].to_vec(), "bytes long and should be"),
+        (damaged(0), "page 0 is damaged"),
+        (damaged(8192), "page 1 is damaged"),
+        (damaged(last), "is damaged"),
+    ];
+    for (bytes, reason) in spoilt {
+        fs::write(path, &bytes).unwrap();
+        let complaint = user.refused(&format!("{one} --payload 4MiB"), 1);
+        assert!(complaint.contains(reason) && complaint.contains(error), "{complaint}");
+        assert_eq!(fs::read(path).unwrap(), bytes, "it was replaced without a word");
     }
-    let complaint = user.refused(&format!("{one} --payload 4MiB"), 1);
-    assert!(
-        complaint.contains("page 1 is damaged") && complaint.contains("load the table again; --reload does"),
-        "{complaint}"
-    );
     user.document(&format!("{one} --reload"));
     user.document(one);
 }
@@ -250,6 +259,7 @@ fn a_flame_graph_is_written_whole_or_not_at_all() {
     user.document(&words);
     let svg = fs::read_to_string(&path).unwrap();
     assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && svg.contains("samples, "), "{svg}");
+    assert!(svg.contains("heap::scan::scan") && !svg.contains("fetch_by_rowid"), "a cross-check is in it: {svg}");
     fs::remove_file(&path).unwrap();
     user.refused(&format!("{words} --dir /dev/null/nowhere --payload 4MiB"), 1);
     let left: Vec<_> = fs::read_dir(user.home.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();

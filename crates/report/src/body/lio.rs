@@ -58,8 +58,10 @@ fn grid(access: &[String; 5], cases: &[&Case]) -> Option<Table> {
     }
     // A server's blocks of which each row is visible to all are read as the published ones were.
     let is_published = access[4].is_empty();
-    let published = |case: &Case| lio::EXPERIMENT.published("lio", case).next().filter(|_| is_published);
-    let has_published = here.iter().any(|case| published(case).is_some());
+    let published = |case: &Case| -> Vec<f64> {
+        lio::EXPERIMENT.published("lio", case).filter(|_| is_published).map(|published| published.value).collect()
+    };
+    let has_published = here.iter().any(|case| !published(case).is_empty());
     let cost = |length: &String, count: &String| {
         let shape: Vec<&Case> = here
             .iter()
@@ -70,12 +72,13 @@ fn grid(access: &[String; 5], cases: &[&Case]) -> Option<Table> {
             let found = shape.iter().find(|case| self::subject(case) == *subject).and_then(|case| lio::LIO.nanos(case));
             found.map_or(ABSENT.into(), |nanos| three_digits(nanos / 1e3))
         };
-        let published =
-            shape.iter().find_map(|case| published(case)).map(|published| format!("{:.2}", published.value));
+        let published = shape.first().map_or(Vec::new(), |case| published(case));
+        let published = published.into_iter().map(|value| format!("{value:.2}"));
         subjects.iter().map(own).chain(published).collect::<Vec<_>>().join(" | ")
     };
-    let published = has_published.then(|| "published, PC".to_string());
-    let beside: Vec<String> = subjects.iter().map(|subject| subjects::name(subject)).chain(published).collect();
+    let published = has_published.then_some(["published, PC".to_string(), "M-8000".to_string()]);
+    let beside: Vec<String> =
+        subjects.iter().map(|subject| subjects::name(subject)).chain(published.into_iter().flatten()).collect();
     let beside = if beside.len() > 1 || is_named { format!(" ({})", beside.join(" | ")) } else { String::new() };
     let noun = |count: &str| if count == "1" { "column" } else { "columns" };
     let table = Table::over(&lengths)

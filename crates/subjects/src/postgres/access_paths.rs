@@ -95,6 +95,18 @@ pub(super) fn check_rows(rows: u64) -> Result<(), SubjectError> {
     )))
 }
 
+/// What makes a table stay in shared buffers of this size.
+fn staying(buffer_bytes: u64) -> String {
+    match buffer_bytes / BUFFERS_PART / Customers::table_bytes(1) {
+        rows @ ROWS_MIN.. => format!("--rows {rows} would stay."),
+        _ => {
+            let bytes = Customers::table_bytes(ROWS_MIN) * BUFFERS_PART;
+            let wanted = size_in_words(bytes.next_multiple_of(1 << 20));
+            format!("No table stays that can be measured: set shared_buffers to at least {wanted}.")
+        }
+    }
+}
+
 impl PostgresPaths {
     /// Connects and sees what the server is; makes nothing.
     pub(super) fn open(
@@ -152,17 +164,17 @@ impl PostgresPaths {
 
     /// Warns where the table does not stay in the shared buffers.
     fn check_buffers(&mut self, buffer_bytes: u64) {
-        let (rows, table) = (self.table.rows(), Customers::table_bytes(self.table.rows()));
+        let table = Customers::table_bytes(self.table.rows());
         if table > buffer_bytes / BUFFERS_PART {
-            let fitting = buffer_bytes / BUFFERS_PART / (table / rows.max(1)).max(1);
             self.notes.find(Finding::warning(
                 "table-exceeds-buffers",
                 format!(
                     "The table takes {} and the server's shared buffers {}: a scan of more than a quarter of them \
                      passes through a ring and leaves nothing there, so that blocks come from the operating system \
-                     again and again. --rows {fitting} would stay.",
+                     again and again. {}",
                     whole_mebibytes(table),
-                    size_in_words(buffer_bytes)
+                    size_in_words(buffer_bytes),
+                    staying(buffer_bytes)
                 ),
             ));
         }
@@ -417,6 +429,24 @@ fn work_memory(blocks: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_that_are_advised_are_taken_and_stay() {
+        for buffers in [128 << 10, 8 << 20, 9 << 20, 10 << 20, 16 << 20, 128 << 20, 1 << 40_u64] {
+            let advice = staying(buffers);
+            match advice.strip_prefix("--rows ").and_then(|advice| advice.strip_suffix(" would stay.")) {
+                Some(rows) => {
+                    let rows = rows.parse().unwrap();
+                    assert!(check_rows(rows).is_ok(), "{buffers}: {advice}");
+                    assert!(Customers::table_bytes(rows) <= buffers / BUFFERS_PART, "{buffers}: {advice}");
+                }
+                None => assert!(
+                    buffers < 10 << 20 && advice.ends_with("set shared_buffers to at least 10 MiB."),
+                    "{buffers}: {advice}"
+                ),
+            }
+        }
+    }
 
     #[test]
     fn a_bitmap_is_given_room_for_every_row_up_to_a_limit() {

@@ -5,6 +5,7 @@ mod processor;
 
 use measure::schema::scan;
 use measure::{Case, Metric, Run, Unit};
+use serde_json::Value;
 
 use super::subjects::{self, comparison, subject};
 use crate::page::number::grouped;
@@ -18,7 +19,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let mut tables = if subjects::are_named(&cases) { side_by_side(&cases) } else { Vec::new() };
     tables.push(paths(&cases));
     tables.extend(processor::tables(&cases));
-    tables.extend([indexes(&cases), sizes(&cases), published_table(&cases)].into_iter().flatten());
+    tables.extend([indexes(&cases), sizes(&cases), encodings(run), published_table(&cases)].into_iter().flatten());
     tables.into_iter().map(Section::Table).collect()
 }
 
@@ -76,7 +77,9 @@ fn indexes(cases: &[&Case]) -> Option<Table> {
         .column("index blocks", Align::Right, |case| count(case, "index_blocks"))
         .optional()
         .column("visits/block", Align::Decimal, |case| digits(case, "visits_per_block"))
-        .column("pinned revisits", Align::Right, |case| count(case, "pinned_revisits"))
+        .times("one pass", |case| scan::ELAPSED.nanos(case))
+        .optional()
+        .column("revisits", Align::Right, |case| count(case, "pinned_revisits"))
         .optional()
         .groups(|case| subject(case))
         .unless_empty()
@@ -89,6 +92,11 @@ fn sizes(cases: &[&Case]) -> Option<Table> {
     Table::over(&scans)
         .column("what was read", Align::Left, |case| label(case))
         .column("blocks", Align::Right, |case| count(case, "blocks"))
+        // Of the columns that may be left out the first ones stay longest.
+        .column("× smaller", Align::Decimal, |case| digits(case, "compression_ratio"))
+        .optional()
+        .times("one pass", |case| scan::ELAPSED.nanos(case))
+        .optional()
         .column("not cached", Align::Right, |case| count(case, "physical_reads").filter(|cell| cell.value > Some(0.0)))
         .optional()
         .column("bytes read", Align::Right, |case| scan::BYTES_TOUCHED.median(case).map(Cell::bytes))
@@ -97,9 +105,25 @@ fn sizes(cases: &[&Case]) -> Option<Table> {
         .optional()
         .column("% of sequential", Align::Decimal, |case| digits(case, "bandwidth_share"))
         .optional()
-        .column("× smaller", Align::Decimal, |case| digits(case, "compression_ratio"))
-        .optional()
         .groups(|case| subject(case))
+        .unless_empty()
+}
+
+/// How the columns in memory came out: each with the encodings that its units have chosen.
+fn encodings(run: &Run) -> Option<Table> {
+    let engine = run.subject.get("columns").or_else(|| run.subject.get("beside")?.get("engine")?.get("columns"));
+    let columns = engine?.as_array()?;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+    let encodings = |column: &Value| {
+        let all = column["encodings"].as_array().map_or(&[][..], Vec::as_slice);
+        all.iter().map(text).collect::<Vec<_>>().join(", ")
+    };
+    Table::over(columns)
+        .column("column in memory", Align::Left, |column| text(&column["name"]))
+        .column("× smaller", Align::Decimal, |column| {
+            column["compression_ratio"].as_f64().map(|ratio| Cell::digits(ratio, Unit::Ratio))
+        })
+        .column("units by encoding", Align::Left, encodings)
         .unless_empty()
 }
 

@@ -18,6 +18,14 @@ const COUNTS: [(&str, &str); 4] = [
     ("memory", "cache_misses"),
 ];
 
+/// Events of the kernel: heading and metric.
+const KERNEL: [(&str, &str); 4] = [
+    ("page faults", "page_faults"),
+    ("of them read", "major_faults"),
+    ("switches", "context_switches"),
+    ("migrations", "cpu_migrations"),
+];
+
 /// The tables and the chart.
 pub(super) fn tables(cases: &[&Case]) -> Vec<Table> {
     // Several threads do the same work as one, and each path has one row.
@@ -28,11 +36,30 @@ pub(super) fn tables(cases: &[&Case]) -> Vec<Table> {
         }
     }
     if counted.is_empty() {
-        return Vec::new();
+        return kernel(cases).into_iter().collect();
     }
-    let tables =
-        [Some(beside(&counted)), Some(chart(&counted)), Some(a_row(&counted)), a_get(&counted), stalls(&counted)];
+    let tables = [
+        Some(beside(&counted)),
+        Some(chart(&counted)),
+        Some(a_row(&counted)),
+        a_get(&counted),
+        stalls(&counted),
+        kernel(cases),
+    ];
     tables.into_iter().flatten().collect()
+}
+
+/// What the kernel counted, where it counted something in each pass: that is in the cost too.
+fn kernel(cases: &[&Case]) -> Option<Table> {
+    let disturbed = |case: &&Case| KERNEL.iter().any(|(_, name)| median(case, name) >= Some(1.0));
+    let disturbed: Vec<&Case> = cases.iter().copied().filter(disturbed).collect();
+    Table::over(&disturbed)
+        .column("the kernel, a pass", Align::Left, |case| label(case))
+        .each(&KERNEL, |table, (heading, name)| {
+            table.column(*heading, Align::Decimal, |case| number(case, name)).optional()
+        })
+        .groups(|case| subject(case))
+        .unless_empty()
 }
 
 /// Instructions, cycles and instructions a cycle, and the published ones.

@@ -1,0 +1,108 @@
+//! How much of the last-level cache there really is: a virtual machine sees the size of the whole cache, of which other
+//! guests use their parts.
+
+use measure::Finding;
+use measure::quantity::{format_nanos, size_in_words};
+use measure::run::CacheLevel;
+use sys::memory::{Chase, Pages};
+use sys::time::Clock;
+
+use crate::journal::Stop;
+
+/// If a load half-way into the cache costs this many times one at its start, the cache is smaller than it claims.
+const SHRUNK: f64 = 2.5;
+
+/// Loads of a measurement: some milliseconds.
+const LOADS: u64 = 1 << 18;
+
+/// Loads before it, at least: they bring the lines into the cache.
+const WARMING_LOADS: u64 = 1024;
+
+/// The order of the loads.
+const SEED: u64 = 1;
+
+/// The last cache of the processor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LastCache {
+    /// Bytes that it claims.
+    claimed: u64,
+    /// Bytes that can be counted on.
+    pub(crate) usable: u64,
+    /// Nanoseconds of a load within the usable bytes, and within half of the claimed ones, where the two differ.
+    latencies: Option<[f64; 2]>,
+}
+
+impl LastCache {
+    /// Measures the cache beyond the one above it; some 0.1 s. What cannot be measured is taken as it is claimed.
+    /// `None` where no cache is known.
+    pub(crate) fn measure(caches: &[CacheLevel], clock: &Clock, stop: &Stop) -> Option<LastCache> {
+        let last = caches.iter().max_by_key(|cache| cache.level)?;
+        let as_claimed = LastCache { claimed: last.bytes, usable: last.bytes, latencies: None };
+        let above = caches.iter().filter(|cache| cache.level < last.level).max_by_key(|cache| cache.level);
+        let start = above.map_or(last.bytes, |above| footprint_beyond(above.bytes, last.bytes));
+        let half = last.bytes / 2;
+        if half <= 2 * start {
+            return Some(as_claimed);
+        }
+        let latency = |footprint: u64| {
+            let mut chase = Chase::new_unless_stopped(footprint as usize, Pages::Huge, SEED, stop.flag()).ok()?;
+            chase.latency_ns(clock, (footprint / 64).max(WARMING_LOADS));
+            Some(chase.latency_ns(clock, LOADS))
+        };
+        let latencies = latency(start).zip(latency(half));
+        Some(latencies.map_or(as_claimed, |(near, deep)| as_claimed.judged(start, [near, deep])))
+    }
+
+    /// What loads within `start` bytes and within half of the cache say of it, in nanoseconds.
+    fn judged(self, start: u64, [near, deep]: [f64; 2]) -> LastCache {
+        match deep > near * SHRUNK {
+            true => LastCache { usable: start, latencies: Some([near, deep]), ..self },
+            false => self,
+        }
+    }
+
+    /// That it is smaller than it claims, where it is.
+    pub(crate) fn finding(&self) -> Option<Finding> {
+        let [near, deep] = self.latencies?;
+        let message = format!(
+            "The last-level cache claims {}, but a load within {} costs {}, against {} within {usable}: other guests or \
+             cores use the rest. Count on {usable} of it.",
+            size_in_words(self.claimed),
+            size_in_words(self.claimed / 2),
+            format_nanos(deep),
+            format_nanos(near),
+            usable = size_in_words(self.usable)
+        );
+        Some(Finding::info("l3-smaller-than-said", message))
+    }
+}
+
+/// A footprint inside a cache and beyond the one above it: the geometric mean, at most four times the one above, because
+/// the far part of a shared cache is often used by others.
+pub(crate) fn footprint_beyond(above: u64, own: u64) -> u64 {
+    ((above as f64 * own as f64).sqrt() as u64).min(above * 4) / 64 * 64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_other_guests_use_of_a_cache_is_not_counted_on() {
+        let claimed = LastCache { claimed: 32 << 20, usable: 32 << 20, latencies: None };
+        let smaller = claimed.judged(4 << 20, [34.4, 196.0]);
+        assert_eq!(smaller.usable, 4 << 20);
+        let message = smaller.finding().unwrap().message;
+        assert!(message.contains("claims 32 MiB, but a load within 16 MiB costs 196 ns"), "{message}");
+        assert!(message.ends_with("Count on 4 MiB of it."), "{message}");
+        let whole = claimed.judged(4 << 20, [34.4, 80.0]);
+        assert!(whole.usable == 32 << 20 && whole.finding().is_none());
+    }
+
+    #[test]
+    fn a_cache_without_another_above_it_is_taken_as_it_is_claimed() {
+        let measured = |caches: &[CacheLevel]| LastCache::measure(caches, &Clock::calibrate(), &Stop::default());
+        assert!(measured(&[]).is_none());
+        assert_eq!(measured(&[CacheLevel { level: 1, bytes: 32 << 10 }]).map(|cache| cache.usable), Some(32 << 10));
+    }
+}
