@@ -65,8 +65,8 @@ impl LastCache {
     pub(crate) fn finding(&self) -> Option<Finding> {
         let [near, deep] = self.latencies?;
         let message = format!(
-            "The last-level cache claims {}, but a load within {} costs {}, against {} within {usable}: other guests or \
-             cores use the rest. Count on {usable} of it.",
+            "The last-level cache claims {}, but a load within {} costs {}, against {} within {usable}: other guests \
+             or cores use the rest. Count on {usable} of it.",
             size_in_words(self.claimed),
             size_in_words(self.claimed / 2),
             format_nanos(deep),
@@ -77,8 +77,8 @@ impl LastCache {
     }
 }
 
-/// A footprint inside a cache and beyond the one above it: the geometric mean, at most four times the one above, because
-/// the far part of a shared cache is often used by others.
+/// A footprint inside a cache and beyond the one above it: the geometric mean, at most four times the one above,
+/// because the far part of a shared cache is often used by others.
 pub(crate) fn footprint_beyond(above: u64, own: u64) -> u64 {
     ((above as f64 * own as f64).sqrt() as u64).min(above * 4) / 64 * 64
 }

@@ -1,8 +1,8 @@
 //! The protocol of the translation word, in every interleaving that the memory model of Rust allows.
 //!
-//! The word is compiled into this test unchanged, over loom's atomics, so nothing else is built for it. A cell that loom
-//! watches stands beside the frame's bytes, so that two threads that touch them without an order between them are a
-//! failure and not luck.
+//! The word is compiled into this test unchanged, over loom's atomics, so nothing else is built for it. A cell that
+//! loom watches stands beside the frame's bytes, so that two threads that touch them without an order between them are
+//! a failure and not luck.
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 

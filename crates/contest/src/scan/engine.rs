@@ -99,8 +99,8 @@ impl Engine {
         Ok(readings)
     }
 
-    /// One thread and two in turn, by the clock: the middle reading of each. The least of many gave two threads more than
-    /// twice the speed of one.
+    /// One thread and two in turn, by the clock: the middle reading of each. The least of many gave two threads more
+    /// than twice the speed of one.
     fn by_clock(&mut self, asked: Asked) -> Result<[Reading; 2], String> {
         let mut readings = [Vec::new(), Vec::new()];
         for _ in 0..SHORT_SAMPLES {

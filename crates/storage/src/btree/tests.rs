@@ -153,8 +153,8 @@ proptest! {
     }
 }
 
-/// Texts of nearly 1000 bytes, three at a time alike but for their ends: a few thousand make a tree of several levels. A leaf holds eight, so it often ends between two that are alike,
-/// and what separates two leaves is as long too.
+/// Texts of nearly 1000 bytes, three at a time alike but for their ends: a few thousand make a tree of several levels.
+/// A leaf holds eight, so it often ends between two that are alike, and what separates two leaves is as long too.
 fn family_text(number: u64) -> Held {
     let family = (number / 3).to_be_bytes();
     Held::Text([family.to_vec(), vec![family[7]; 970], number.to_be_bytes().to_vec()].concat())

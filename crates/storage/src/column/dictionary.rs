@@ -73,9 +73,9 @@ pub(super) fn codes_of_integers(values: &[i64], entries: &[i64]) -> Vec<u32> {
     values.iter().map(|value| numbers.get(value).copied().unwrap_or(0)).collect()
 }
 
-/// The distinct texts of the rows that have one, in the order in which they come, and the code of each row; `None` where
-/// they are more than `entries_max`. A null row gets the code of the row before it: an entry of its own could cost a bit
-/// a row.
+/// The distinct texts of the rows that have one, in the order in which they come, and the code of each row; `None`
+/// where they are more than `entries_max`. A null row gets the code of the row before it: an entry of its own could
+/// cost a bit a row.
 pub(super) fn dictionary_of_texts(
     texts: &Texts,
     validity: &BitmapBuilder,
