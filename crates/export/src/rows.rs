@@ -6,8 +6,8 @@
 use parquet::data_type::ByteArray;
 use profile::event::block_wait::BlockWait;
 use profile::event::{
-    Call, Context, Event, Placement, PlanLine, PlanLineFigures, Scope, ScopeIndex, Session, SessionIndex, Statement,
-    StatementIndex, Ticks, Wait,
+    Call, Context, Event, Placement, PlanLine, Scope, ScopeIndex, Session, SessionIndex, Statement, StatementIndex,
+    Ticks, Wait,
 };
 
 use crate::table::{Column, Row, columns};
@@ -183,9 +183,6 @@ pub(crate) fn session(row: &mut Row<'_>, context: &Context, number: u32, time: &
 
 /// Every line of an executed plan, as often as the source has it.
 pub(crate) fn plan_line(row: &mut Row<'_>, texts: &mut Texts, context: &Context, line: &PlanLine) {
-    let figure = |of: fn(&PlanLineFigures) -> Option<u64>| {
-        line.figures.as_ref().and_then(of).map(|count| i64::try_from(count).unwrap_or(i64::MAX))
-    };
     row.shared("file", texts.file.get_or_insert_with(|| "".into()));
     row.integer("statement", line.statement.0.into());
     row.shared("statement_id", statement_id(texts, context, line.statement));
@@ -195,10 +192,10 @@ pub(crate) fn plan_line(row: &mut Row<'_>, texts: &mut Texts, context: &Context,
     row.text("operation", &line.operation);
     row.integer("object", line.object);
     row.count("rows", line.rows);
-    row.optional("starts", figure(|figures| figures.starts));
-    row.optional("gets", figure(|figures| Some(figures.gets)));
-    row.optional("physical_reads", figure(|figures| Some(figures.physical_reads)));
-    row.optional("physical_writes", figure(|figures| Some(figures.physical_writes)));
+    row.optional("starts", line.starts.map(|starts| i64::try_from(starts).unwrap_or(i64::MAX)));
+    row.optional("gets", line.figures.map(|figures| figures.gets));
+    row.optional("physical_reads", line.figures.map(|figures| figures.physical_reads));
+    row.optional("physical_writes", line.figures.map(|figures| figures.physical_writes));
     row.optional_time("time_ns", line.figures.map(|figures| figures.time));
     row.optional_time("read_time_ns", line.figures.and_then(|figures| figures.read_time));
 }

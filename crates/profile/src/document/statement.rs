@@ -11,8 +11,8 @@ use super::metrics::{
     FROM_CALLS, FROM_PLANS, FROM_WAITS, call_metrics, case, cost_metrics, event_metrics, events_by_name, histogram,
     reads, signed, time,
 };
-use crate::event::{CallKind, Merge, StatementIndex};
-use crate::tables::{CallSums, Plan, PlanFigures, PlanRow, Profile, StatementProfile};
+use crate::event::{CallKind, Merge, PlanFigures, StatementIndex};
+use crate::tables::{CallSums, Plan, PlanRow, Profile, StatementProfile};
 
 /// Most statements with a row of their own; the rest are added up in one row, whose id is `OTHERS`. A program that
 /// writes literals into its texts can have millions.

@@ -177,21 +177,21 @@ pub struct PlanLine {
     pub object: i64,
     /// Rows that came out.
     pub rows: u64,
-    /// Children included: gets, reads, writes, starts, time; `None` before 10g.
-    pub figures: Option<PlanLineFigures>,
+    /// How often it was started, where the source knows it.
+    pub starts: Option<u64>,
+    /// Children included; `None` before 10g.
+    pub figures: Option<PlanFigures>,
 }
 
-/// Figures of a plan line, children included.
+/// Figures of a plan line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PlanLineFigures {
+pub struct PlanFigures {
     /// Gets.
-    pub gets: u64,
+    pub gets: i64,
     /// Blocks read.
-    pub physical_reads: u64,
+    pub physical_reads: i64,
     /// Blocks written.
-    pub physical_writes: u64,
-    /// How often it was started.
-    pub starts: Option<u64>,
+    pub physical_writes: i64,
     /// Elapsed time.
     pub time: Ticks,
     /// Time in reads, where the source knows it.

@@ -14,7 +14,7 @@ mod ticks;
 mod time_scale;
 
 pub use accounted::{Accounted, Problem, ProblemKind, Unread};
-pub use call::{Call, CallKind, Cost, Failure, Placement, PlanLine, PlanLineFigures, Root, Segment, Transaction, Wait};
+pub use call::{Call, CallKind, Cost, Failure, Placement, PlanFigures, PlanLine, Root, Segment, Transaction, Wait};
 pub use context::{
     Context, Event, EventIndex, Scope, ScopeIndex, Session, SessionIndex, Statement, StatementIndex, StatementKind,
 };

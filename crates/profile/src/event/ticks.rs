@@ -39,36 +39,33 @@ impl Ticks {
     }
 }
 
-impl Add for Ticks {
-    type Output = Ticks;
-    fn add(self, other: Ticks) -> Ticks {
-        Ticks(self.0 + other.0)
-    }
+/// Declares operators of ticks by those of their number.
+macro_rules! operators {
+    ($($operator:ident $name:ident, $assign:ident $assign_name:ident, $sign:tt;)*) => {$(
+        impl $operator for Ticks {
+            type Output = Ticks;
+            fn $name(self, other: Ticks) -> Ticks {
+                Ticks(self.0 $sign other.0)
+            }
+        }
+
+        impl $assign for Ticks {
+            fn $assign_name(&mut self, other: Ticks) {
+                *self = *self $sign other;
+            }
+        }
+    )*};
 }
 
-impl Sub for Ticks {
-    type Output = Ticks;
-    fn sub(self, other: Ticks) -> Ticks {
-        Ticks(self.0 - other.0)
-    }
+operators! {
+    Add add, AddAssign add_assign, +;
+    Sub sub, SubAssign sub_assign, -;
 }
 
 impl Neg for Ticks {
     type Output = Ticks;
     fn neg(self) -> Ticks {
         Ticks(-self.0)
-    }
-}
-
-impl AddAssign for Ticks {
-    fn add_assign(&mut self, other: Ticks) {
-        self.0 += other.0;
-    }
-}
-
-impl SubAssign for Ticks {
-    fn sub_assign(&mut self, other: Ticks) {
-        self.0 -= other.0;
     }
 }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use crate::event::{PlanLine, StatementIndex, Ticks};
-use crate::tables::{Plan, PlanFigures, PlanRow};
+use crate::event::{PlanFigures, PlanLine, StatementIndex, Ticks};
+use crate::tables::{Plan, PlanRow};
 
 /// Most shapes of one statement that are kept apart; a damaged source could have one a block. What comes later is
 /// added to none, and counted.
@@ -56,14 +56,8 @@ impl Block {
         row.parent = line.parent;
         row.object = line.object;
         row.rows = line.rows;
-        row.starts = line.figures.and_then(|figures| figures.starts);
-        row.inclusive = line.figures.map(|figures| PlanFigures {
-            gets: i64::try_from(figures.gets).unwrap_or(i64::MAX),
-            physical_reads: i64::try_from(figures.physical_reads).unwrap_or(i64::MAX),
-            physical_writes: i64::try_from(figures.physical_writes).unwrap_or(i64::MAX),
-            time: figures.time,
-            read_time: figures.read_time,
-        });
+        row.starts = line.starts;
+        row.inclusive = line.figures;
     }
 
     /// Whose lines it holds; `None` where it holds none.
@@ -184,9 +178,8 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::PlanLineFigures;
 
-    fn line(id: u32, parent: u32, micros: i64, gets: u64) -> PlanLine {
+    fn line(id: u32, parent: u32, micros: i64, gets: i64) -> PlanLine {
         PlanLine {
             statement: StatementIndex(0),
             plan_hash: 9,
@@ -195,7 +188,8 @@ mod tests {
             operation: format!("STEP {id}"),
             object: 0,
             rows: 10,
-            figures: Some(PlanLineFigures { gets, time: Ticks::from_micros(micros), ..PlanLineFigures::default() }),
+            starts: None,
+            figures: Some(PlanFigures { gets, time: Ticks::from_micros(micros), ..PlanFigures::default() }),
         }
     }
 

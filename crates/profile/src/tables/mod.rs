@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::event::{
-    CallKind, Context, Cost, EventIndex, Problem, ScopeIndex, SessionIndex, StatementIndex, Ticks, Unread, merged,
+    CallKind, Context, Cost, EventIndex, PlanFigures, Problem, ScopeIndex, SessionIndex, StatementIndex, Ticks, Unread,
+    merged,
 };
 pub use crate::tables::histogram::BlockSums;
 use crate::tables::histogram::Histogram;
@@ -243,19 +244,4 @@ pub struct PlanRow {
     pub starts: Option<u64>,
     /// Figures with children included, see [`Plan::own`]; `None` where the source has none.
     pub inclusive: Option<PlanFigures>,
-}
-
-/// Figures of a plan line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PlanFigures {
-    /// Gets.
-    pub gets: i64,
-    /// Blocks read.
-    pub physical_reads: i64,
-    /// Blocks written.
-    pub physical_writes: i64,
-    /// Elapsed time.
-    pub time: Ticks,
-    /// Time in reads, where the source knows it.
-    pub read_time: Option<Ticks>,
 }

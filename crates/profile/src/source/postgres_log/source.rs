@@ -6,8 +6,9 @@
 //! A function's statements are logged before the statement that called it, whose figures include theirs: an entry with
 //! a context waits for the entry of its session that it ran inside, and is taken off it.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashMap};
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash};
 use std::io::{self, Read};
 
 use foldhash::fast::RandomState;
@@ -20,7 +21,7 @@ use super::json::Fault;
 use super::message::{PlanMessage, plan_message};
 use super::plan::{Blocks, IoTimes, Node, PlanDocument, read_plan};
 use crate::event::{
-    Accounted, Call, CallKind, Context, Cost, Event, EventIndex, Observer, Placement, PlanLine, PlanLineFigures, Root,
+    Accounted, Call, CallKind, Context, Cost, Event, EventIndex, Observer, Placement, PlanFigures, PlanLine, Root,
     Scope, ScopeIndex, Segment, Session, SessionIndex, Statement, StatementIndex, Ticks, Unread, Wait,
 };
 use crate::input::Problem;
@@ -68,9 +69,9 @@ const SUM_MAX: i64 = 1 << 60;
 #[derive(Debug, Default)]
 pub struct LogSource {
     context: Context,
-    sessions: HashMap<String, SessionIndex>,
-    statements: HashMap<String, StatementIndex>,
-    scopes: HashMap<Scope, ScopeIndex>,
+    sessions: HashMap<String, u32>,
+    statements: HashMap<String, u32>,
+    scopes: HashMap<Scope, u32>,
     states: Vec<SessionState>,
     summary: LogSummary,
     calls: u64,
@@ -393,12 +394,11 @@ impl LogSource {
     fn plan_lines(&self, execution: &Execution<'_>, observer: &mut dyn Observer) {
         for (index, (node, figures)) in execution.document.nodes.iter().zip(&execution.figures).enumerate() {
             let Figures { time, blocks, .. } = figures.inclusive;
-            let count = |value: i64| u64::try_from(value).unwrap_or(0);
-            let figures = PlanLineFigures {
-                gets: count(blocks.gets()),
-                physical_reads: count(blocks.read),
-                physical_writes: count(blocks.written),
-                starts: Some(node.loops),
+            // Below zero only in a damaged plan.
+            let figures = PlanFigures {
+                gets: blocks.gets().max(0),
+                physical_reads: blocks.read.max(0),
+                physical_writes: blocks.written.max(0),
                 time,
                 read_time: node.io.map(|_| figures.inclusive.io.read),
             };
@@ -410,6 +410,7 @@ impl LogSource {
                 operation: node.operation.clone(),
                 object: 0,
                 rows: node.rows,
+                starts: Some(node.loops),
                 figures: Some(figures),
             };
             observer.plan_line(&self.context, &line);
@@ -417,24 +418,15 @@ impl LogSource {
     }
 
     fn session(&mut self, id: &str) -> SessionIndex {
-        if let Some(index) = self.sessions.get(id) {
-            return *index;
-        }
-        let index = SessionIndex(self.context.sessions.len() as u32);
-        self.context.sessions.push(Session { id: id.into() });
-        self.states.push(SessionState::default());
-        self.sessions.insert(id.into(), index);
-        index
+        let LogSource { context, sessions, states, .. } = self;
+        SessionIndex(place(sessions, id, || {
+            states.push(SessionState::default());
+            push(&mut context.sessions, Session { id: id.into() })
+        }))
     }
 
     fn scope(&mut self, scope: &Scope) -> ScopeIndex {
-        if let Some(index) = self.scopes.get(scope) {
-            return *index;
-        }
-        let index = ScopeIndex(self.context.scopes.len() as u32);
-        self.context.scopes.push(scope.clone());
-        self.scopes.insert(scope.clone(), index);
-        index
+        ScopeIndex(place(&mut self.scopes, scope, || push(&mut self.context.scopes, scope.clone())))
     }
 
     /// Statements are one by the identifier that the server computed, else by their text with its literals folded.
@@ -445,18 +437,31 @@ impl LogSource {
             Some(id) => id.to_string(),
             None => format!("text-{:016x}", hash(fold_text(&document.query).as_bytes())),
         };
-        if let Some(index) = self.statements.get(&id) {
-            return *index;
-        }
-        let index = StatementIndex(self.context.statements.len() as u32);
-        let text_bytes = document.query.len();
-        let text = document.query[..document.query.floor_char_boundary(TEXT_BYTES_MAX)].to_string();
-        let statement =
-            Statement { id: id.clone(), text, text_bytes: text_bytes as u64, depth, ..Statement::default() };
-        self.context.statements.push(statement);
-        self.statements.insert(id, index);
-        index
+        StatementIndex(place(&mut self.statements, &*id, || {
+            let text = document.query[..document.query.floor_char_boundary(TEXT_BYTES_MAX)].to_string();
+            let text_bytes = document.query.len() as u64;
+            let statement = Statement { id: id.clone(), text, text_bytes, depth, ..Statement::default() };
+            push(&mut self.context.statements, statement)
+        }))
     }
+}
+
+/// The number that something known by `key` has, which `add` gives where it is new.
+fn place<K, Q>(known: &mut HashMap<K, u32>, key: &Q, add: impl FnOnce() -> u32) -> u32
+where
+    K: Borrow<Q> + Eq + Hash,
+    Q: ToOwned<Owned = K> + Eq + Hash + ?Sized,
+{
+    match known.get(key) {
+        Some(place) => *place,
+        None => *known.entry(key.to_owned()).or_insert_with(add),
+    }
+}
+
+/// Adds to a list; the place there.
+fn push<T>(list: &mut Vec<T>, element: T) -> u32 {
+    list.push(element);
+    list.len() as u32 - 1
 }
 
 impl Inner {

@@ -1,11 +1,11 @@
 //! The seldom lines: marks, declarations, plan lines, errors, ends of transactions.
 
 use crate::event::{
-    Failure, Observer, PlanLine, PlanLineFigures, ProblemKind, Scope, StatementIndex, StatementKind, Ticks, Transaction,
+    Failure, Observer, PlanFigures, PlanLine, ProblemKind, Scope, StatementIndex, StatementKind, Transaction,
 };
 use crate::source::oracle::account::state::{Accounting, CURSORS, Change, SESSIONS};
 use crate::source::oracle::budget::point;
-use crate::source::oracle::record::{Attribute, Batch, Body, DeclarationRecord, Mark, PlanFigures, PlanLineRecord};
+use crate::source::oracle::record::{self, Attribute, Batch, Body, DeclarationRecord, Mark, PlanLineRecord};
 use crate::source::oracle::registry::{show, shown};
 
 /// Most marks that are kept until the next line of another kind; a file of nothing but marks has no use for more.
@@ -218,6 +218,7 @@ impl Accounting {
             operation,
             object: record.object,
             rows: record.rows,
+            starts: record.figures.and_then(|figures| figures.starts),
             figures: figures.flatten(),
         };
         observer.plan_line(&self.context, &line);
@@ -225,19 +226,14 @@ impl Accounting {
     }
 
     /// The figures of a plan line; `None` where one is too large.
-    fn plan_figures(&mut self, figures: &PlanFigures) -> Option<PlanLineFigures> {
+    fn plan_figures(&mut self, record: &record::PlanFigures) -> Option<PlanFigures> {
         let budget = &mut self.budget;
-        budget.count(figures.consistent_gets)?;
-        budget.count(figures.physical_reads)?;
-        budget.count(figures.physical_writes)?;
-        budget.count(figures.starts.unwrap_or(0))?;
-        let time: Ticks = budget.time(figures.time, self.scale.calls.ticks())?;
-        Some(PlanLineFigures {
-            gets: figures.consistent_gets,
-            physical_reads: figures.physical_reads,
-            physical_writes: figures.physical_writes,
-            starts: figures.starts,
-            time,
+        budget.count(record.starts.unwrap_or(0))?;
+        Some(PlanFigures {
+            gets: budget.count(record.consistent_gets)?,
+            physical_reads: budget.count(record.physical_reads)?,
+            physical_writes: budget.count(record.physical_writes)?,
+            time: budget.time(record.time, self.scale.calls.ticks())?,
             read_time: None,
         })
     }
