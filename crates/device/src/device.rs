@@ -7,6 +7,7 @@ use measure::Parameters;
 use sys::file::{Alignment, BlockDevice, NoBlockDevice, Target, TargetError};
 use sys::memory::Pages;
 use sys::read::{MethodError, MethodRow, ReadMethod, best_method};
+use sys::threads::NotStarted;
 use thiserror::Error;
 
 use crate::model::error::ModelError;
@@ -157,6 +158,9 @@ pub enum DeviceError {
     /// The I/O method is not available.
     #[error(transparent)]
     Method(#[from] MethodError),
+    /// A worker could not be started.
+    #[error(transparent)]
+    NotStarted(#[from] NotStarted),
     /// There is no such model.
     #[error(transparent)]
     Model(#[from] ModelError),

@@ -1,12 +1,11 @@
 //! Several workers on one device: each its own I/O method and its own seed, all begun together.
 
-use std::sync::Barrier;
 use std::sync::atomic::AtomicBool;
-use std::thread::ScopedJoinHandle;
 
 use measure::Nanos;
 use sys::process::process_cpu;
 use sys::read::{MethodRow, ReadMethod};
+use sys::threads::{NotStarted, run_together};
 use sys::time::{Clock, precise_timers};
 
 use crate::device::{Device, DeviceError, Opened, Slots, check_block_size};
@@ -56,40 +55,33 @@ impl<'a> Team<'a> {
         &self.opened.method
     }
 
-    /// Reads. `clock` is the machine's; a model has its own. A read that fails is in the outcome.
-    pub fn read(self, clock: &Clock, stop: &AtomicBool) -> Reading {
+    /// Reads. `clock` is the machine's; a model has its own. A read that fails is in the outcome. Errors where the
+    /// workers cannot all be started; then none reads.
+    pub fn read(self, clock: &Clock, stop: &AtomicBool) -> Result<Reading, DeviceError> {
         let Opened { methods, clock: own, .. } = self.opened;
-        match own {
-            Some(own) => Reading { cpu: None, ..run(self.plans, methods, &own, stop) },
-            None => run(self.plans, methods, clock, stop),
-        }
+        Ok(match own {
+            Some(own) => Reading { cpu: None, ..run(self.plans, methods, &own, stop)? },
+            None => run(self.plans, methods, clock, stop)?,
+        })
     }
 }
 
-fn run<T: TimeSource>(plans: &[ReadPlan], methods: Vec<Box<dyn ReadMethod>>, clock: &T, stop: &AtomicBool) -> Reading {
+fn run<T: TimeSource>(
+    plans: &[ReadPlan],
+    methods: Vec<Box<dyn ReadMethod>>,
+    clock: &T,
+    stop: &AtomicBool,
+) -> Result<Reading, NotStarted> {
     let fallbacks = methods.first().map_or(Vec::new(), |method| method.fallbacks().to_vec());
-    let barrier = Barrier::new(plans.len() + 1);
-    let (outcomes, cpu) = std::thread::scope(|scope| {
-        let start_worker = |(plan, mut method): (&ReadPlan, Box<dyn ReadMethod>)| {
-            let (barrier, clock, plan) = (&barrier, clock.clone(), *plan);
-            scope.spawn(move || {
-                precise_timers();
-                barrier.wait();
-                read_loop::run(method.as_mut(), &clock, &plan, stop)
-            })
-        };
-        let workers: Vec<_> = plans.iter().zip(methods).map(start_worker).collect();
-        let cpu_before = process_cpu();
-        barrier.wait();
-        let outcomes: Vec<LoopOutcome> = workers.into_iter().map(joined).collect();
-        (outcomes, process_cpu().since(cpu_before))
-    });
-    Reading { fallbacks, cpu: Some(cpu), ..merge(outcomes) }
-}
-
-/// What a worker measured; its panic goes on to the caller.
-fn joined(worker: ScopedJoinHandle<'_, LoopOutcome>) -> LoopOutcome {
-    worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    let jobs = plans.iter().zip(methods).map(|(plan, method)| (plan, method, clock.clone()));
+    let began = run_together(jobs, |(plan, mut method, clock)| {
+        precise_timers();
+        move || (process_cpu(), read_loop::run(method.as_mut(), &clock, plan, stop))
+    })?;
+    let cpu_after = process_cpu();
+    let cpu_before = began.iter().map(|(before, _)| *before).min().unwrap_or(cpu_after);
+    let outcomes = began.into_iter().map(|(_, outcome)| outcome).collect();
+    Ok(Reading { fallbacks, cpu: Some(cpu_after.since(cpu_before)), ..merge(outcomes) })
 }
 
 fn merge(outcomes: Vec<LoopOutcome>) -> Reading {

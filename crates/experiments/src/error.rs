@@ -8,6 +8,7 @@ use device::read_loop::ReadFailure;
 use storage::StorageError;
 use subjects::SubjectError;
 use sys::file::{TargetError, TestFileError};
+use sys::threads::NotStarted;
 use thiserror::Error;
 
 use crate::journal::{KeepError, Stopped};
@@ -54,6 +55,9 @@ pub enum ExperimentError {
         /// The kernel's answer.
         reason: std::io::Error,
     },
+    /// Threads could not be started.
+    #[error(transparent)]
+    NotStarted(#[from] NotStarted),
     /// A process could not be waited for.
     #[error("the command could not be waited for: {0}")]
     Process(String),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use dataset::Refused;
 use measure::quantity::rounded_size;
+use sys::threads::NotStarted;
 use thiserror::Error;
 
 use crate::page::id::PageId;
@@ -38,6 +39,14 @@ pub enum StorageError {
         /// The file.
         file: PathBuf,
         /// What is wrong, and what to do.
+        reason: String,
+    },
+    /// A manifest that must not be used.
+    #[error("{file} is damaged ({reason}); load the tables again", file = file.display())]
+    BadManifest {
+        /// The manifest.
+        file: PathBuf,
+        /// What is wrong with it.
         reason: String,
     },
     /// The kernel refused.
@@ -114,6 +123,9 @@ pub enum StorageError {
         /// The kernel's answer.
         error: io::Error,
     },
+    /// Threads could not be started.
+    #[error(transparent)]
+    NotStarted(#[from] NotStarted),
     /// Parameters that cannot be.
     #[error("{0}")]
     Parameters(String),

@@ -55,7 +55,7 @@ fn print_bandwidth(clock: &Clock) -> std::io::Result<()> {
     for pages in [Pages::Small, Pages::Huge] {
         let stream = Stream::new(1 << 30, pages)?;
         for threads in 1..=host::allowed_cpus().len() {
-            let result = stream.measure(clock, threads, Nanos::from_millis(500));
+            let result = stream.measure(clock, threads, Nanos::from_millis(500))?;
             let rate = median(&result.bytes_per_second).unwrap_or(f64::NAN) / 1e9;
             let block = median(&result.ns_per_block(8192)).unwrap_or(f64::NAN);
             let rounds = result.bytes_per_second.len();

@@ -10,5 +10,6 @@ pub mod host;
 pub mod memory;
 pub mod process;
 pub mod read;
+pub mod threads;
 pub mod time;
 pub mod valgrind;

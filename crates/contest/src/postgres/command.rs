@@ -164,8 +164,9 @@ fn take_turns(
             questions().zip(readings).for_each(|(question, us)| ledger.add(&question, READPATH, &LIO, us));
         }
         if !turn.is_last {
-            let streamed = stream.measure(&clock, 1, STREAM_TIME).ns_per_block(BLOCK_BYTES as usize);
-            let us = median(&streamed).ok_or("the memory was not streamed")? / 1000.0;
+            let streamed = stream.measure(&clock, 1, STREAM_TIME).map_err(|error| error.to_string())?;
+            let us =
+                median(&streamed.ns_per_block(BLOCK_BYTES as usize)).ok_or("the memory was not streamed")? / 1000.0;
             questions().for_each(|question| ledger.add(&question, MEMORY, &STREAM_BLOCK, us));
         }
         Ok(())

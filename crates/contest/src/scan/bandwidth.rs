@@ -72,6 +72,7 @@ pub(crate) fn compare(rows: u64, conductor: &mut Conductor) -> Result<(), String
                     ledger.add(&setting.question(), COLUMN_SCAN, &SCANNED, rate);
                 } else {
                     let streamed = stream.measure(&clock, setting.threads, STREAM_TIME);
+                    let streamed = streamed.map_err(|error| error.to_string())?;
                     let rate = median(&streamed.bytes_per_second).ok_or("the memory was not read")? / MEBIBYTE;
                     ledger.add(&setting.question(), MEMORY, &STREAMED, rate);
                 }

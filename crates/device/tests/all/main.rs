@@ -17,5 +17,5 @@ use sys::time::Clock;
 /// Reads a device, one worker for each plan.
 fn reading(device: &dyn Device, plans: &[ReadPlan]) -> Reading {
     let team = Team::open(device, None, plans).unwrap();
-    team.read(&Clock::calibrate(), &AtomicBool::new(false))
+    team.read(&Clock::calibrate(), &AtomicBool::new(false)).unwrap()
 }

@@ -47,7 +47,7 @@ pub(super) fn plan(steps: &Steps<'_>, depth: usize, stop_after: StopAfter) -> Re
 pub(super) fn read_unmeasured(steps: &Steps<'_>, device: &dyn Device, plan: ReadPlan) -> Result<(), ExperimentError> {
     let plans = [plan];
     let team = Team::open(device, None, &plans)?;
-    match team.read(&steps.machine.clock, steps.machine.stop.flag()).outcome.failure {
+    match team.read(&steps.machine.clock, steps.machine.stop.flag())?.outcome.failure {
         Some(failure) => Err(ExperimentError::ReadFailed { path: device.name().into(), failure }),
         None => Ok(()),
     }

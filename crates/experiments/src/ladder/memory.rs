@@ -126,7 +126,7 @@ fn sequential(steps: &Steps<'_>, footprint: usize, journal: &mut dyn Journal) ->
     parameters.extend([FOOTPRINT.of(footprint), BLOCK_SIZE.of(BLOCK)]);
     let mut case = Case::new(parameters);
     for threads in thread_counts(steps.machine.host.cores.unwrap_or(1) as usize) {
-        let result = stream.measure(&steps.machine.clock, threads, STREAM_TIME);
+        let result = stream.measure(&steps.machine.clock, threads, STREAM_TIME)?;
         if threads == 1 {
             let source = "sum over memory in order, one thread, huge pages where granted";
             case.metrics.extend(ladder::LATENCY.of_samples(source, &result.ns_per_block(BLOCK)));

@@ -32,7 +32,7 @@ pub fn run(machine: &Machine, job: Job<'_>, journal: &mut dyn Journal) -> Result
     let team = Team::open(job.device, job.method, job.plans)?;
     let source = Source::of(machine, &team, is_virtual);
     let before = (!is_virtual).then(|| (Conditions::now(machine), Audit::begin(witnesses.storage())));
-    let mut reading = team.read(&machine.clock, machine.stop.flag());
+    let mut reading = team.read(&machine.clock, machine.stop.flag())?;
     let around = before.map(|(conditions, audit)| Around { counts: audit.end(), change: conditions.changed(machine) });
     if let Some(failure) = reading.outcome.failure.take() {
         return Err(ExperimentError::ReadFailed { path: job.device.name().into(), failure });

@@ -163,7 +163,7 @@ impl<'a> Trip<'a> {
     fn warm(&self, device: &dyn Device, requests: Requests) -> Result<(), ExperimentError> {
         let plans = [self.layout.plan(requests, 0, requests.count * WARMING_ROUNDS)];
         let team = Team::open(device, Some(self.method), &plans)?;
-        match team.read(&self.machine.clock, self.machine.stop.flag()).outcome.failure {
+        match team.read(&self.machine.clock, self.machine.stop.flag())?.outcome.failure {
             Some(failure) => Err(ExperimentError::ReadFailed { path: self.layout.path.into(), failure }),
             None => Ok(()),
         }

@@ -41,12 +41,12 @@ impl Bench<'_> {
         }
     }
 
-    /// Bytes a second that this many threads read in sequence; none where there is no memory for it.
+    /// Bytes a second that this many threads read in sequence; none where there is no memory for it or no thread.
     pub(super) fn bandwidth(&mut self, threads: usize) -> Vec<f64> {
         if self.stream.is_none() {
             self.stream = Stream::new(STREAM_BYTES as usize, Pages::Huge).ok();
         }
-        let measure = |stream: &Stream| stream.measure(&self.machine.clock, threads, Nanos::ZERO).bytes_per_second;
-        self.stream.as_ref().map(measure).unwrap_or_default()
+        let measure = |stream: &Stream| stream.measure(&self.machine.clock, threads, Nanos::ZERO).ok();
+        self.stream.as_ref().and_then(measure).map(|result| result.bytes_per_second).unwrap_or_default()
     }
 }

@@ -119,6 +119,16 @@ fn unsafe_code_stands_only_in_its_homes() {
 }
 
 #[test]
+fn a_thread_that_cannot_be_started_is_an_error_and_no_panic() {
+    let sample = |path, line: &str| text::threads_that_may_panic(&SourceFile::sample(path, line)).len();
+    for call in ["    scope.spawn(|| work());", "std::thread::spawn(work);"] {
+        let of_a_test = format!("#[cfg(test)]\n{call}");
+        assert_eq!((sample("crates/a/src/a.rs", call), sample("crates/a/src/a.rs", &of_a_test)), (1, 0));
+    }
+    assert_none(&complaints_of_repository(text::threads_that_may_panic));
+}
+
+#[test]
 fn crates_import_only_what_stands_below_them() {
     let refused = [
         ("crates/measure/Cargo.toml", "[dependencies]\nsys.workspace = true\n"),

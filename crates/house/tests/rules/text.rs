@@ -108,6 +108,19 @@ pub(crate) fn unsafe_outside_its_homes(file: &SourceFile) -> Vec<String> {
         .collect()
 }
 
+/// Threads of the product that are started where a refusal of the kernel is a panic.
+pub(crate) fn threads_that_may_panic(file: &SourceFile) -> Vec<String> {
+    let is_product = file.is(".rs") && file.path.contains("/src/") && !file.path.starts_with("crates/contest/");
+    if !is_product || file.is("/tests.rs") {
+        return Vec::new();
+    }
+    let product = file.text.lines().enumerate().take_while(|(_, line)| line.trim() != "#[cfg(test)]");
+    product
+        .filter(|(_, line)| ["thread::spawn(", "scope.spawn("].iter().any(|call| code_of(line).contains(call)))
+        .map(|(index, _)| format!("{}:{}: start threads with sys::threads or a Builder", file.path, index + 1))
+        .collect()
+}
+
 /// A line without its comment and without what stands in quotes.
 fn code_of(line: &str) -> String {
     let before_comment = line.split("//").next().unwrap_or(line);

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::thread;
+
+use sys::threads::run_together;
 
 use super::budget::Budget;
 use super::builder::TableBuilder;
@@ -25,15 +26,10 @@ impl ColumnTable {
         threads: usize,
         budget: &Arc<Budget>,
     ) -> Result<ColumnTable, StorageError> {
-        let part = |pages: Range<u32>| part_of_heap(access, table, pages, specs, budget);
-        let lost = |_| StorageError::Parameters("a thread that made columns ended before its time".into());
-        let parts = thread::scope(|scope| {
-            let ranges = page_ranges(table.pages(), threads);
-            let makers: Vec<_> = ranges.map(|pages| scope.spawn(move || part(pages))).collect();
-            let parts = makers.into_iter().map(|maker| maker.join().map_err(lost)?);
-            parts.collect::<Result<Vec<_>, StorageError>>()
+        let parts = run_together(page_ranges(table.pages(), threads), |pages| {
+            move || part_of_heap(access, table, pages, specs, budget)
         })?;
-        ColumnTable::join(parts)
+        ColumnTable::join(parts.into_iter().collect::<Result<Vec<_>, _>>()?)
     }
 }
 
@@ -55,7 +51,7 @@ fn part_of_heap<A: PageAccess>(
 }
 
 /// The pages of each thread: equally many, and what does not divide is spread.
-fn page_ranges(pages: u32, threads: usize) -> impl Iterator<Item = Range<u32>> {
+fn page_ranges(pages: u32, threads: usize) -> impl ExactSizeIterator<Item = Range<u32>> {
     assert!(threads > 0, "someone has to make the columns");
     let start = move |thread: usize| (u64::from(pages) * thread as u64 / threads as u64) as u32;
     (0..threads).map(move |thread| start(thread)..start(thread + 1))

@@ -12,6 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use sys::process::affinity::{beside_this_thread, pin};
+use sys::threads::start;
 
 use super::scan::{Plan, Question, Scan, Scanned};
 use super::table::ColumnTable;
@@ -58,22 +59,26 @@ impl ColumnTable {
     /// Starts `threads - 1` threads that scan together with the caller, for as long as `work` runs, which begins when
     /// all of them are there.
     ///
-    /// With one thread, or none, nothing is started.
-    pub fn with_workers<R>(&self, threads: usize, work: impl FnOnce(&WorkerPool<'_>) -> R) -> R {
+    /// With one thread, or none, nothing is started. Errors as `work`, and where a thread cannot be started.
+    pub fn with_workers<R>(
+        &self,
+        threads: usize,
+        work: impl FnOnce(&WorkerPool<'_>) -> Result<R, StorageError>,
+    ) -> Result<R, StorageError> {
         let workers = WorkerPool { table: self, threads, board: Board::default() };
         let cpus = if threads > 1 { beside_this_thread() } else { Vec::new() };
         thread::scope(|scope| {
             let (workers, cpus) = (&workers, &cpus);
+            // The threads are sent home even where one cannot be started or `work` panics: the scope waits for them.
+            let _home = SendHome(&workers.board);
             for index in 1..threads {
-                scope.spawn(move || {
+                start(scope, move || {
                     if !cpus.is_empty() {
                         pin(cpus[(index - 1) % cpus.len()]);
                     }
                     workers.serve();
-                });
+                })?;
             }
-            // The threads are sent home even where `work` panics: the scope would wait for them for ever.
-            let _home = SendHome(&workers.board);
             workers.gather();
             work(workers)
         })

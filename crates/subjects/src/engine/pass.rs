@@ -1,9 +1,7 @@
 //! One pass over a table that is in the pool: the part of each thread, and what it took.
 
-use std::hint::{black_box, spin_loop};
+use std::hint::black_box;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use measure::Nanos;
 use storage::heap::{Fetch, HeapTable, Scan, ScanResult, fetch_by_rowid, scan};
@@ -15,6 +13,7 @@ use sys::counters::CycleCounter;
 use sys::host::allowed_cpus;
 use sys::process::affinity::pin;
 use sys::process::thread_cpu;
+use sys::threads::run_together;
 use sys::time::Clock;
 
 use crate::logical_reads::{Access, Cost, Counts, Pass, Touch, VersionCounts};
@@ -22,10 +21,6 @@ use crate::logical_reads::{Access, Cost, Counts, Pass, Touch, VersionCounts};
 /// Most rows of a pass by rowid: 6 MiB of addresses, which a pass goes through from front to back, and more random
 /// blocks than any cache of a processor holds.
 const ROWIDS_MAX: u64 = 1 << 19;
-
-/// How often a waiting thread looks for the others before it yields its processor: about 0.2 ms, ten times what the
-/// start of a thread takes.
-const LOOKS_AWAKE: u32 = 1 << 14;
 
 /// What one thread reads in one lap.
 enum Part {
@@ -50,24 +45,15 @@ struct Taken {
 pub(super) fn run(pool: &Pool, table: &HeapTable, pass: &Pass, clock: &Clock, seed: u64) -> Result<Cost, StorageError> {
     let parts = parts(table, pass, seed);
     let cpus = allowed_cpus();
-    let waiting = AtomicUsize::new(parts.len());
     let before = pool.counts();
-    let taken = thread::scope(|scope| {
-        let (cpus, waiting) = (&cpus, &waiting);
-        let begin = |(index, part): (usize, Part)| {
-            scope.spawn(move || {
-                if pass.threads > 1 && !cpus.is_empty() {
-                    pin(cpus[index % cpus.len()]);
-                }
-                work(pool, table, pass, &part, clock, waiting)
-            })
-        };
-        let threads: Vec<_> = parts.into_iter().enumerate().map(begin).collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().expect("a reader returns its error"))
-            .collect::<Result<Vec<_>, _>>()
+    let taken = run_together(parts.into_iter().enumerate(), |(index, part)| {
+        if pass.threads > 1 && !cpus.is_empty() {
+            pin(cpus[index % cpus.len()]);
+        }
+        let (session, counter) = (pool.session(), CycleCounter::of_this_thread().ok());
+        move || laps(&session, counter.as_ref(), table, pass, &part, clock)
     })?;
+    let taken = taken.into_iter().collect::<Result<Vec<_>, _>>()?;
     let counts = pool.counts().since(before);
     let result = taken.iter().fold(ScanResult::default(), |mut sum, one| {
         sum += one.result;
@@ -117,29 +103,20 @@ fn parts(table: &HeapTable, pass: &Pass, seed: u64) -> Vec<Part> {
     (0..threads).map(part).collect()
 }
 
-/// The life of one thread: waits, awake, until all are there, and times its laps.
-fn work(
-    pool: &Pool,
+/// Times the laps of one thread.
+fn laps(
+    session: &Session<'_>,
+    counter: Option<&CycleCounter>,
     table: &HeapTable,
     pass: &Pass,
     part: &Part,
     clock: &Clock,
-    waiting: &AtomicUsize,
 ) -> Result<Taken, StorageError> {
-    let session = pool.session();
-    let counter = CycleCounter::of_this_thread().ok();
-    let cycles = || counter.as_ref().and_then(CycleCounter::read);
-    waiting.fetch_sub(1, Ordering::SeqCst);
-    let mut looks = 0;
-    while waiting.load(Ordering::SeqCst) > 0 {
-        looks += 1;
-        // Where the others have no processor, waiting awake keeps them from getting this one.
-        if looks < LOOKS_AWAKE { spin_loop() } else { thread::yield_now() }
-    }
+    let cycles = || counter.and_then(CycleCounter::read);
     let (start, cpu, cycles_before) = (clock.now(), thread_cpu(), cycles());
     let mut result = ScanResult::default();
     for _ in 0..pass.laps {
-        result += lap(&session, table, pass, part)?;
+        result += lap(session, table, pass, part)?;
     }
     let (cycles_after, cpu_after, end) = (cycles(), thread_cpu(), clock.now());
     let cycles = cycles_after.zip(cycles_before).map(|(after, before)| after - before);

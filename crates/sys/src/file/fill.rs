@@ -14,6 +14,7 @@ use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
 use crate::memory::{Arena, SLOT_ALIGNMENT};
+use crate::threads::start;
 
 /// Bytes of one write: large enough that a disk's rate counts and not its latency.
 pub const SEGMENT_BYTES: u64 = 4 << 20;
@@ -57,9 +58,14 @@ impl<'a, M: Fn(u64, &mut [u8]) + Sync> Filling<'a, M> {
     pub fn run(&self, progress: &mut dyn FnMut(u64)) -> io::Result<()> {
         thread::scope(|scope| {
             let (sender, receiver) = channel();
-            for _ in 0..WRITERS {
+            for number in 0..WRITERS {
                 let sender = sender.clone();
-                scope.spawn(move || self.write_segments(&sender));
+                match start(scope, move || self.write_segments(&sender)) {
+                    Err(refused) if number == 0 => return Err(refused.into()),
+                    // Fewer writers fill the file too.
+                    Err(_) => break,
+                    Ok(_) => {}
+                }
             }
             // The receiver ends when the last writer has dropped its sender.
             drop(sender);

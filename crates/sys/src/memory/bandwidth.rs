@@ -6,8 +6,6 @@
 use std::hint::black_box;
 use std::io;
 use std::ops::Range;
-use std::sync::Barrier;
-use std::thread;
 
 use measure::Nanos;
 use measure::random::mix;
@@ -15,6 +13,7 @@ use measure::random::mix;
 use super::region::{Pages, Region};
 use crate::host::allowed_cpus;
 use crate::process::affinity::pin;
+use crate::threads::{NotStarted, run_together};
 use crate::time::Clock;
 
 /// Parts of the region begin at whole multiples of this: two cache lines, which the widest vectors do not straddle.
@@ -72,18 +71,19 @@ impl Stream {
     ///
     /// The region is divided among the threads. In each round they start together, each sums its part once or several
     /// times, and the round lasts from the first start to the last end, as STREAM counts it (McCalpin, 1995). Where
-    /// allowed, each thread is bound to a processor of the affinity mask. Panics when `threads` is 0.
-    pub fn measure(&self, clock: &Clock, threads: usize, duration: Nanos) -> StreamResult {
+    /// allowed, each thread is bound to a processor of the affinity mask. Errors where the threads cannot all be
+    /// started. Panics when `threads` is 0.
+    pub fn measure(&self, clock: &Clock, threads: usize, duration: Nanos) -> Result<StreamResult, NotStarted> {
         assert!(threads > 0, "someone has to read");
         let parts = self.parts(threads);
         let end = clock.now() + duration;
         let mut result = self.empty_result(threads);
         while result.bytes_per_second.len() < SAMPLES_MIN || clock.now() < end {
-            let turns = round(&parts, clock);
+            let turns = round(&parts, clock)?;
             result.bytes_per_second.push(rate(&turns));
             result.pinned = turns.iter().filter(|turn| turn.pinned).count();
         }
-        result
+        Ok(result)
     }
 
     /// Bytes of the region.
@@ -120,30 +120,20 @@ struct Turn {
     pinned: bool,
 }
 
-/// One round of all threads: everything but reading happens before the barrier.
-fn round(parts: &[&[u8]], clock: &Clock) -> Vec<Turn> {
+/// One round of all threads: everything but reading happens before they begin.
+fn round(parts: &[&[u8]], clock: &Clock) -> Result<Vec<Turn>, NotStarted> {
     let cpus = allowed_cpus();
-    let barrier = Barrier::new(parts.len());
-    thread::scope(|scope| {
-        let reader = |(index, part)| {
-            let cpu = cpus.get(index).copied();
-            let barrier = &barrier;
-            scope.spawn(move || turn(part, cpu, barrier, clock))
-        };
-        let readers: Vec<_> = parts.iter().copied().enumerate().map(reader).collect();
-        readers.into_iter().filter_map(|reader| reader.join().ok()).collect()
+    run_together(parts.iter().enumerate(), |(index, part)| {
+        let pinned = cpus.get(index).copied().is_some_and(pin);
+        let passes = BYTES_PER_SAMPLE.div_ceil(part.len().max(1));
+        move || {
+            let start = clock.now();
+            for _ in 0..passes {
+                black_box(sum(black_box(part)));
+            }
+            Turn { start, end: clock.now(), bytes: passes * part.len(), pinned }
+        }
     })
-}
-
-fn turn(part: &[u8], cpu: Option<usize>, barrier: &Barrier, clock: &Clock) -> Turn {
-    let pinned = cpu.is_some_and(pin);
-    let passes = BYTES_PER_SAMPLE.div_ceil(part.len().max(1));
-    barrier.wait();
-    let start = clock.now();
-    for _ in 0..passes {
-        black_box(sum(black_box(part)));
-    }
-    Turn { start, end: clock.now(), bytes: passes * part.len(), pinned }
 }
 
 /// Bytes a second from the first start to the last end.
@@ -218,7 +208,7 @@ mod tests {
         let stream = Stream::new(4 << 20, Pages::Small).unwrap();
         let clock = Clock::calibrate();
         for threads in [1, 2, 3] {
-            let result = stream.measure(&clock, threads, Nanos::ZERO);
+            let result = stream.measure(&clock, threads, Nanos::ZERO).unwrap();
             assert_eq!((result.threads, result.bytes_per_second.len()), (threads, SAMPLES_MIN));
             assert!(result.bytes_per_second.iter().all(|rate| rate.is_finite() && *rate > 1e6));
             assert!(result.pinned <= threads);

@@ -59,7 +59,7 @@ fn ranges(value: i64) -> [ValueRange; 5] {
 /// Asks in every way, and compares with `expected`.
 fn assert_answers(table: &ColumnTable, question: &Question, expected: usize) {
     for threads in [1, 3] {
-        table.with_workers(threads, |workers| {
+        let answered = table.with_workers(threads, |workers| {
             for scan in scans() {
                 let found = workers.scan(question, scan).unwrap();
                 assert_eq!(found.count, expected as u64, "{question:?} {scan:?} by {threads} threads");
@@ -67,7 +67,9 @@ fn assert_answers(table: &ColumnTable, question: &Question, expected: usize) {
                 assert_eq!(found.units_read + found.units_skipped + found.units_counted, table.units() as u64);
                 assert!(scan.zone_maps == ZoneMaps::On || found.units_skipped == 0);
             }
+            Ok(())
         });
+        answered.unwrap();
     }
 }
 
@@ -311,7 +313,7 @@ fn threads_that_stay_answer_every_question_and_go_home_when_the_work_panics() {
     let table = customers(rows, &budget()).unwrap();
     let ask = |value| Question { counted: 2, predicate: Some((1, ValueRange::above(value))) };
     let alone: Vec<Scanned> = (1940..1950).map(|year| scanned(&table, &ask(year), plainest()).unwrap()).collect();
-    table.with_workers(3, |workers| {
+    let answered = table.with_workers(3, |workers| {
         for _ in 0..20 {
             for (year, expected) in (1940..1950).zip(&alone) {
                 assert_eq!(workers.scan(&ask(year), plainest()).unwrap(), *expected);
@@ -323,8 +325,10 @@ fn threads_that_stay_answer_every_question_and_go_home_when_the_work_panics() {
         let wrong = Question { counted: 0, predicate: Some((2, ValueRange::above(0))) };
         assert!(workers.scan(&wrong, plainest()).is_err());
         assert_eq!(workers.scan(&ask(1940), plainest()).unwrap(), alone[0]);
+        Ok(())
     });
-    let panicking = std::panic::AssertUnwindSafe(|| table.with_workers(3, |_| panic!("on purpose")));
+    answered.unwrap();
+    let panicking = std::panic::AssertUnwindSafe(|| table.with_workers::<()>(3, |_| panic!("on purpose")));
     assert!(std::panic::catch_unwind(panicking).is_err());
 }
 

@@ -1,8 +1,6 @@
 //! One pass over blocks by several threads: which thread takes which part, and what it cost.
 
 use std::ops::Range;
-use std::sync::Barrier;
-use std::thread;
 
 use measure::Nanos;
 use storage::StorageError;
@@ -11,6 +9,7 @@ use storage::pool::{Pool, Session};
 use sys::counters::Tally;
 use sys::host::allowed_cpus;
 use sys::process::affinity::pin;
+use sys::threads::run_together;
 use sys::time::Clock;
 
 use super::meter::{Meter, Scope, Taken};
@@ -30,21 +29,17 @@ pub(super) fn run(
     work: &Work<'_>,
 ) -> Result<ScanCost, StorageError> {
     let threads = pass.threads.max(1);
-    let (cpus, ready) = (allowed_cpus(), Barrier::new(threads));
+    let cpus = allowed_cpus();
     let before = pool.counts();
-    let taken = thread::scope(|scope| {
-        let (cpus, ready) = (&cpus, &ready);
-        let begin = |index: usize| {
-            scope.spawn(move || {
-                if threads > 1 && !cpus.is_empty() {
-                    pin(cpus[index % cpus.len()]);
-                }
-                laps(pool, clock, pass, part(count, index, threads), work, ready)
-            })
-        };
-        let begun: Vec<_> = (0..threads).map(begin).collect();
-        begun.into_iter().map(|thread| thread.join().map_err(|_| lost())?).collect::<Result<Vec<_>, _>>()
+    let taken = run_together(0..threads, |index| {
+        if threads > 1 && !cpus.is_empty() {
+            pin(cpus[index % cpus.len()]);
+        }
+        let session = pool.session();
+        let meter = Meter::new(clock, Scope::Thread, pass.watch);
+        move || laps(&session, meter, pass.laps, part(count, index, threads), work)
     })?;
+    let taken = taken.into_iter().collect::<Result<Vec<_>, _>>()?;
     let counts = pool.counts().since(before);
     let start = taken.iter().map(|(_, one)| one.start).min().unwrap_or_default();
     let end = taken.iter().map(|(_, one)| one.end).max().unwrap_or_default();
@@ -72,11 +67,7 @@ pub(super) fn make_parts<T: Send>(
     threads: usize,
     make: &(dyn Fn(usize, Range<u32>) -> Result<T, StorageError> + Sync),
 ) -> Result<Vec<T>, StorageError> {
-    thread::scope(|scope| {
-        let begin = |index: usize| scope.spawn(move || make(index, part(count, index, threads)));
-        let begun: Vec<_> = (0..threads).map(begin).collect();
-        begun.into_iter().map(|thread| thread.join().map_err(|_| lost())?).collect()
-    })
+    run_together(0..threads, |index| move || make(index, part(count, index, threads)))?.into_iter().collect()
 }
 
 /// The part of a thread; all together are the whole.
@@ -85,23 +76,15 @@ fn part(count: u32, index: usize, threads: usize) -> Range<u32> {
     start(index)..start(index + 1)
 }
 
-fn lost() -> StorageError {
-    StorageError::Parameters("a thread ended before its time".into())
-}
-
+/// Works on a part as often as there are laps.
 fn laps(
-    pool: &Pool,
-    clock: &Clock,
-    pass: &StorePass,
+    session: &Session<'_>,
+    meter: Meter<'_>,
+    laps: u32,
     part: Range<u32>,
     work: &Work<'_>,
-    ready: &Barrier,
 ) -> Result<(Answer, Taken), StorageError> {
-    let session = pool.session();
-    let meter = Meter::new(clock, Scope::Thread, pass.watch);
-    ready.wait();
-    let all_laps =
-        || (0..pass.laps).try_fold(Answer::default(), |_, _| std::hint::black_box(work(&session, part.clone())));
+    let all_laps = || (0..laps).try_fold(Answer::default(), |_, _| std::hint::black_box(work(session, part.clone())));
     let (answer, taken) = meter.watch(all_laps);
     Ok((answer?, taken))
 }

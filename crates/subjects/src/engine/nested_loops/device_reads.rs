@@ -61,7 +61,7 @@ fn read_pass(
         rate: None,
     }];
     let read = || {
-        let outcome = Team::open(device, None, &plans)?.read(clock, stop).outcome;
+        let outcome = Team::open(device, None, &plans)?.read(clock, stop)?.outcome;
         match outcome.failure {
             Some(failure) => Err(SubjectError::Failed(format!(
                 "{}: {failure}; the cases that were finished before are kept",

@@ -12,6 +12,8 @@ use std::mem;
 use std::ops::ControlFlow;
 use std::thread;
 
+use sys::threads::start;
+
 use crate::input::bytes::Bytes;
 use crate::source::oracle::chunk::{Chunk, Chunks};
 use crate::source::oracle::read::queue::{Queue, Scanned, Task};
@@ -52,7 +54,11 @@ pub fn read_while(source: Bytes, options: ReadOptions, consumer: &mut Consumer<'
     thread::scope(|scope| {
         for number in 1..workers {
             let queue = &queue;
-            scope.spawn(move || Worker::default().work(number, queue));
+            if start(scope, move || Worker::default().work(number, queue)).is_err() {
+                // What comes out does not depend on how many there are.
+                queue.make_do_with(number);
+                break;
+            }
         }
         worker.work(0, &queue);
     });

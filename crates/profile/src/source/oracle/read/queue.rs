@@ -97,6 +97,14 @@ impl<'a> Queue<'a> {
         Queue { places: Mutex::new(places), changed: Condvar::new(), changes: AtomicU64::new(0) }
     }
 
+    /// Leaves everything to the first `workers`, where no more could be started.
+    pub(super) fn make_do_with(&self, workers: usize) {
+        let mut places = self.lock();
+        // The reader was to be the last of all, so that nothing has been read yet.
+        places.reader = places.reader.and((workers > 1).then_some(workers - 1));
+        self.tell(places);
+    }
+
     /// The next task of a worker: waits until there is one.
     pub(super) fn task(&self, worker: usize) -> Task<'a> {
         let mut places = self.lock();
