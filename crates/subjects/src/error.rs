@@ -53,7 +53,7 @@ impl From<StorageError> for SubjectError {
         match error {
             StorageError::Stopped => SubjectError::Stopped,
             StorageError::Parameters(sentence) => SubjectError::Parameters(sentence),
-            StorageError::BadPage { .. } => SubjectError::Damaged(error.to_string()),
+            StorageError::BadPage { .. } | StorageError::BadManifest { .. } => SubjectError::Damaged(error.to_string()),
             StorageError::Io { doing: "creating" | "opening", .. } => SubjectError::Directory(error.to_string()),
             other => SubjectError::Failed(other.to_string()),
         }

@@ -93,17 +93,18 @@ pub fn load(
     source: impl FnOnce(&mut KeySorter<'_>) -> Result<(), StorageError>,
     watch: Watch<'_>,
 ) -> Result<IndexInfo, StorageError> {
+    // An index that is there is only read, as others may do at the same time.
+    if let Some(index) = found(&Manifest::read(directory)?, directory, spec)? {
+        return Ok(index);
+    }
     let _lock = DirectoryLock::take(directory)?;
     let mut manifest = Manifest::read(directory)?;
     let Some(table) = manifest.table(&spec.table).cloned() else {
         let reason = format!("it holds no table {} to build index {} on; load it first", spec.table, spec.name);
         return Err(StorageError::BadFile { file: directory.into(), reason });
     };
-    if let Some(index) = manifest.index(&spec.name)
-        && index.spec == *spec
-        && is_there(directory, index)?
-    {
-        return Ok(index.clone());
+    if let Some(index) = found(&manifest, directory, spec)? {
+        return Ok(index);
     }
     manifest.remove_index(directory, &spec.name)?;
     manifest.remove_leftovers(directory)?;
@@ -135,6 +136,14 @@ pub fn verifier(segment: SegmentId) -> impl Fn(&PageBytes, u32) -> Result<(), St
     move |bytes, number| {
         let verified = NodeView::verify(bytes, PageId { segment, number });
         verified.map(drop).map_err(|damage| damage.to_string())
+    }
+}
+
+/// The index of `spec`, where the directory holds it.
+fn found(manifest: &Manifest, directory: &Path, spec: &IndexSpec) -> Result<Option<IndexInfo>, StorageError> {
+    match manifest.index(&spec.name).filter(|index| index.spec == *spec) {
+        Some(index) if is_there(directory, index)? => Ok(Some(index.clone())),
+        _ => Ok(None),
     }
 }
 

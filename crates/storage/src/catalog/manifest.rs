@@ -50,7 +50,8 @@ struct FormatOnly {
 impl Manifest {
     /// Reads the manifest of a directory; an absent one is an empty one.
     ///
-    /// Errors with [`StorageError::BadFile`] for a manifest of another version, and for one that is none.
+    /// Errors with [`StorageError::BadFile`] for a manifest of another version, and with [`StorageError::BadManifest`]
+    /// for a damaged one.
     pub fn read(directory: &Path) -> Result<Manifest, StorageError> {
         let file = directory.join(MANIFEST_FILE);
         let text = match fs::read(&file) {
@@ -58,25 +59,37 @@ impl Manifest {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Manifest::default()),
             Err(error) => return Err(StorageError::Io { file, doing: "reading", error }),
         };
-        Manifest::parse(&text).map_err(|reason| StorageError::BadFile { file, reason })
+        if let Ok(FormatOnly { format }) = serde_json::from_slice(&text)
+            && format != MANIFEST_FORMAT
+        {
+            let reason = format!(
+                "its format is {format} and this program reads {MANIFEST_FORMAT}; use the program that wrote it or \
+                 name another directory"
+            );
+            return Err(StorageError::BadFile { file, reason });
+        }
+        Manifest::parse(&text).map_err(|reason| StorageError::BadManifest { file, reason })
     }
 
     fn parse(text: &[u8]) -> Result<Manifest, String> {
-        let broken = |error: serde_json::Error| {
-            format!("it is no manifest of this program ({error}); name another directory or remove this one")
-        };
-        let FormatOnly { format } = serde_json::from_slice(text).map_err(broken)?;
-        if format != MANIFEST_FORMAT {
-            return Err(format!(
-                "its format is {format} and this program reads {MANIFEST_FORMAT}; use the program that wrote it or \
-                 name another directory"
-            ));
-        }
-        let manifest: Manifest = serde_json::from_slice(text).map_err(broken)?;
+        let manifest: Manifest =
+            serde_json::from_slice(text).map_err(|error| format!("it is no manifest of this program: {error}"))?;
         let of_tables = manifest.tables.iter().find_map(TableInfo::contradiction);
         match of_tables.or_else(|| manifest.contradiction_of_indexes()) {
             Some(reason) => Err(reason),
             None => Ok(manifest),
+        }
+    }
+
+    /// Removes a damaged manifest and the data files that it named; a readable one stays.
+    pub(crate) fn discard_damaged(directory: &Path) -> Result<(), StorageError> {
+        match Manifest::read(directory) {
+            Err(StorageError::BadManifest { .. }) => {
+                let empty = Manifest::default();
+                empty.write(directory)?;
+                empty.remove_leftovers(directory)
+            }
+            other => other.map(drop),
         }
     }
 
@@ -113,7 +126,7 @@ impl Manifest {
             let table = self.table(&index.spec.table).filter(|table| table.segment == index.table_segment);
             match table {
                 Some(table) => index.contradiction(table.rows),
-                None => Some(format!("index {} belongs to no table of it; remove this directory", index.spec.name)),
+                None => Some(format!("index {} belongs to no table of it", index.spec.name)),
             }
         })
     }

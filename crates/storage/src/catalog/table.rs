@@ -118,7 +118,7 @@ impl TableInfo {
         }
         match TableInfo::planned(&self.spec, SegmentId(self.segment)) {
             Ok(planned) if planned == *self => None,
-            Ok(_) => Some(format!("what it says of table {name} does not fit its parameters; remove this directory")),
+            Ok(_) => Some(format!("what it says of table {name} does not fit its parameters")),
             Err(error) => Some(format!("table {name} cannot be: {error}")),
         }
     }

@@ -36,13 +36,14 @@ pub fn load(
 ) -> Result<TableInfo, StorageError> {
     spec.pages()?;
     fs::create_dir_all(directory).map_err(io_error(directory, "creating"))?;
+    // A table that is there is only read, as others may do at the same time.
+    if let Some(table) = found(&Manifest::read(directory)?, directory, spec)? {
+        return Ok(table);
+    }
     let _lock = DirectoryLock::take(directory)?;
     let mut manifest = Manifest::read(directory)?;
-    if let Some(table) = manifest.table(&spec.name)
-        && table.spec == *spec
-        && is_there(directory, table)?
-    {
-        return Ok(table.clone());
+    if let Some(table) = found(&manifest, directory, spec)? {
+        return Ok(table);
     }
     manifest.remove_table(directory, &spec.name)?;
     manifest.remove_leftovers(directory)?;
@@ -67,10 +68,27 @@ pub fn forget(directory: &Path, name: &str) -> Result<(), StorageError> {
     Manifest::read(directory)?.remove_table(directory, name)
 }
 
+/// Removes all tables and indexes of a directory whose manifest is damaged; a readable one stays as it is.
+pub fn discard_damaged(directory: &Path) -> Result<(), StorageError> {
+    if !directory.exists() {
+        return Ok(());
+    }
+    let _lock = DirectoryLock::take(directory)?;
+    Manifest::discard_damaged(directory)
+}
+
 /// Verifies the pages of one data file, as a buffer pool wants it: the page's number counts, and the segment is the one
 /// that the file was written as, whatever number the pool gives it.
 pub fn verifier(segment: SegmentId) -> impl Fn(&PageBytes, u32) -> Result<(), String> + Send + Sync + 'static {
     move |bytes, number| verify_page(bytes, PageId { segment, number }).map_err(|damage| damage.to_string())
+}
+
+/// The table of `spec`, where the directory holds it.
+fn found(manifest: &Manifest, directory: &Path, spec: &TableSpec) -> Result<Option<TableInfo>, StorageError> {
+    match manifest.table(&spec.name).filter(|table| table.spec == *spec) {
+        Some(table) if is_there(directory, table)? => Ok(Some(table.clone())),
+        _ => Ok(None),
+    }
 }
 
 fn verify_page(bytes: &PageBytes, page: PageId) -> Result<(), Damage> {
@@ -273,8 +291,36 @@ mod tests {
     #[test]
     fn a_load_beside_another_one_is_refused() {
         let directory = tempfile::tempdir().unwrap();
-        let _held = DirectoryLock::take(directory.path()).unwrap();
+        let held = DirectoryLock::take(directory.path()).unwrap();
         assert!(matches!(loaded(directory.path(), &spec(250, 5)), Err(StorageError::Locked { .. })));
+        drop(held);
+        loaded(directory.path(), &spec(250, 5)).unwrap();
+    }
+
+    #[test]
+    fn a_table_that_is_only_read_is_not_refused_beside_a_load() {
+        let directory = tempfile::tempdir().unwrap();
+        let table = loaded(directory.path(), &spec(250, 5)).unwrap();
+        let _held = DirectoryLock::take(directory.path()).unwrap();
+        assert_eq!(loaded(directory.path(), &table.spec).unwrap(), table);
+    }
+
+    #[test]
+    fn a_damaged_manifest_can_be_discarded_and_a_readable_one_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let table = loaded(directory.path(), &spec(250, 5)).unwrap();
+        discard_damaged(directory.path()).unwrap();
+        assert!(table.path(directory.path()).exists());
+        let manifest = directory.path().join(MANIFEST_FILE);
+        fs::write(&manifest, "{ torn").unwrap();
+        assert!(matches!(loaded(directory.path(), &table.spec), Err(StorageError::BadManifest { .. })));
+        discard_damaged(directory.path()).unwrap();
+        assert!(!table.path(directory.path()).exists());
+        loaded(directory.path(), &table.spec).unwrap();
+        let newer = fs::read_to_string(&manifest).unwrap().replace("data/1", "data/2");
+        fs::write(&manifest, &newer).unwrap();
+        assert!(discard_damaged(directory.path()).is_err());
+        assert_eq!(fs::read_to_string(&manifest).unwrap(), newer);
     }
 
     #[test]

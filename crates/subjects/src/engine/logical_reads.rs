@@ -159,6 +159,9 @@ impl Engine {
         let directory = &self.asked.directory;
         let failed = |doing| move |error| StorageError::Io { file: directory.clone(), doing, error };
         fs::create_dir_all(directory).map_err(failed("creating"))?;
+        if self.asked.reload {
+            loader::discard_damaged(directory)?;
+        }
         let manifest = Manifest::read(directory)?;
         let mut needed = 0;
         for spec in self.asked.cells.iter().map(spec) {

@@ -269,6 +269,7 @@ impl JoinEngine {
         let InnerTable { rows, pad, rand } = table;
         let spec = TableSpec::new(&format!("join-{pad}-{rand}"), DataSet::keyed(table.shape(), rows, TABLE_SEED));
         if self.asked.reload {
+            loader::discard_damaged(directory)?;
             loader::forget(directory, &spec.name)?;
         }
         let bytes = u64::from(spec.pages()?) * PAGE_SIZE as u64;
