@@ -1,13 +1,18 @@
-//! A folder that appears whole or not at all: it is filled under another name next to its place, and then renamed.
+//! A folder that appears whole or not at all: it is filled under another name next to its place, and then renamed. The
+//! next export to that place removes what a killed one left.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use sys::file::OwnFolder;
 
 use crate::ExportError;
 use crate::rows::TABLES;
+
+/// Prefix of the working names of folders.
+const PREFIX: &str = ".readpath-export-";
 
 /// What to do where the place is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +27,7 @@ pub enum Existing {
 #[derive(Debug)]
 pub struct Folder {
     place: PathBuf,
-    draft: PathBuf,
+    draft: OwnFolder,
     existing: Existing,
 }
 
@@ -33,14 +38,9 @@ impl Folder {
     /// Where the place is taken, or its parent cannot be written.
     pub fn begin(place: &Path, existing: Existing) -> Result<Folder, ExportError> {
         check(place, existing)?;
-        let mut name = std::ffi::OsString::from(".");
-        name.push(place.file_name().unwrap_or_else(|| "events".as_ref()));
-        name.push(format!(".{}.part", std::process::id()));
-        let parent = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let draft = parent.join(name);
-        // A folder of that name is what a killed process of the same number has left.
-        let _ = fs::remove_dir_all(&draft);
-        fs::create_dir(&draft).map_err(|source| ExportError::NotWritten { path: place.into(), source })?;
+        // It is published with the permissions that the umask leaves.
+        let draft = OwnFolder::create_with_mode(parent_of(place), PREFIX, 0o777)
+            .map_err(|source| ExportError::NotWritten { path: place.into(), source })?;
         Ok(Folder { place: place.into(), draft, existing })
     }
 
@@ -54,7 +54,7 @@ impl Folder {
     /// # Errors
     /// Where it cannot be made.
     pub fn file(&self, name: &str) -> Result<File, ExportError> {
-        File::create(self.draft.join(name)).map_err(|source| self.failure(source))
+        File::create(self.draft.path().join(name)).map_err(|source| self.failure(source))
     }
 
     /// Gives the folder its name. What is in it must have been brought to the disk.
@@ -69,16 +69,16 @@ impl Folder {
     }
 
     fn rename(&self) -> io::Result<()> {
-        File::open(&self.draft)?.sync_all()?;
-        match renameat_with(CWD, &self.draft, CWD, &self.place, RenameFlags::NOREPLACE) {
+        let draft = self.draft.path();
+        File::open(draft)?.sync_all()?;
+        match renameat_with(CWD, draft, CWD, &self.place, RenameFlags::NOREPLACE) {
             // The two folders change places, and dropping the draft removes the old one.
             Err(rustix::io::Errno::EXIST) if self.existing == Existing::Replace && is_ours(&self.place) => {
-                renameat_with(CWD, &self.draft, CWD, &self.place, RenameFlags::EXCHANGE)?;
+                renameat_with(CWD, draft, CWD, &self.place, RenameFlags::EXCHANGE)?;
             }
             other => other?,
         }
-        let parent = self.draft.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        File::open(parent)?.sync_all()
+        File::open(parent_of(&self.place))?.sync_all()
     }
 
     /// A failure of the operating system as a sentence.
@@ -92,11 +92,8 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // Gone after a plain rename; otherwise what did not come to an end, or what was replaced.
-        let _ = fs::remove_dir_all(&self.draft);
-    }
+fn parent_of(place: &Path) -> &Path {
+    place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn check(place: &Path, existing: Existing) -> Result<(), ExportError> {
@@ -126,6 +123,16 @@ mod tests {
         let folder = Folder::begin(&parent.path().join("events"), Existing::Refuse).unwrap();
         folder.file("calls.parquet").unwrap();
         drop(folder);
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_a_killed_export_left_is_gone_after_the_next() {
+        let parent = tempfile::tempdir().unwrap();
+        let left = parent.path().join(format!("{PREFIX}1-0"));
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join("calls.parquet"), "half").unwrap();
+        drop(Folder::begin(&parent.path().join("events"), Existing::Refuse).unwrap());
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
     }
 

@@ -7,6 +7,7 @@ pub mod access_paths;
 pub mod engine;
 pub mod error;
 pub mod huge_pages;
+mod leftovers;
 pub mod logical_reads;
 pub mod nested_loops;
 pub mod opening;
@@ -21,6 +22,7 @@ pub mod subject;
 
 pub use access_paths::AccessPaths;
 pub use error::SubjectError;
+pub use leftovers::sweep;
 pub use logical_reads::LogicalReads;
 pub use nested_loops::NestedLoops;
 pub use opening::{Environment, Opening, Progress, Recorder};

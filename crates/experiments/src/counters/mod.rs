@@ -185,6 +185,8 @@ fn keep(
 fn program(words: &[PathBuf], output: CommandOutput) -> Command {
     let mut program = Command::new(&words[0]);
     program.args(&words[1..]).stdout(stdio(output));
+    // This thread waits for it.
+    process::end_with_this_thread(&mut program, process::Signal::TERM);
     program
 }
 

@@ -4,7 +4,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicBool;
+
+use sys::file::OwnFolder;
 
 use super::archive::Archive;
 use super::error::PrivateServerError;
@@ -12,9 +14,6 @@ use super::unpacked::unpack;
 
 /// Prefix of the names of folders in which an archive is being unpacked; the process number and a count follow.
 const UNFINISHED: &str = "unfinished-";
-
-/// Distinguishes the folders of one process.
-static FOLDERS: AtomicU64 = AtomicU64::new(0);
 
 /// Where programs that are not in the cache come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,37 +96,17 @@ impl Installation {
 /// Unpacks an archive next to `folder` and gives it that name when it is complete.
 fn keep(archive: &[u8], cache: &Path, folder: &Path, stop: &AtomicBool) -> Result<(), PrivateServerError> {
     fs::create_dir_all(cache).map_err(PrivateServerError::at(cache))?;
-    remove_unfinished(cache);
-    let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
-    let unfinished = cache.join(format!("{UNFINISHED}{}-{number}", std::process::id()));
-    let kept = fs::create_dir(&unfinished).map_err(PrivateServerError::at(&unfinished)).and_then(|()| {
-        unpack(archive, &unfinished, stop)?;
-        finish(&unfinished, folder).map_err(PrivateServerError::at(folder))
-    });
-    if kept.is_err() {
-        // The next run removes what cannot be removed now.
-        let _ = fs::remove_dir_all(&unfinished);
-    }
-    kept
+    let unfinished = OwnFolder::create_with_mode(cache, UNFINISHED, 0o777).map_err(PrivateServerError::at(cache))?;
+    unpack(archive, unfinished.path(), stop)?;
+    finish(unfinished.path(), folder).map_err(PrivateServerError::at(folder))
 }
 
 /// Writes everything to the disk, then gives the folder its name. Where another process was faster, its work stays.
 fn finish(unfinished: &Path, folder: &Path) -> io::Result<()> {
     rustix::fs::syncfs(fs::File::open(unfinished)?)?;
     match fs::rename(unfinished, folder) {
-        Err(_) if folder.is_dir() => fs::remove_dir_all(unfinished),
+        Err(_) if folder.is_dir() => Ok(()),
         renamed => renamed,
-    }
-}
-
-/// Removes what killed processes left unpacked in part.
-fn remove_unfinished(cache: &Path) {
-    for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let pid = name.to_str().and_then(|name| name.strip_prefix(UNFINISHED)?.split('-').next()?.parse().ok());
-        if pid.is_some_and(|pid| !sys::process::is_there(pid)) {
-            let _ = fs::remove_dir_all(entry.path());
-        }
     }
 }
 

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use measure::Nanos;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use sys::counters::CycleCounter;
+use sys::file::OwnFolder;
 use sys::host;
 use sys::process::thread_cpu;
 use sys::time::Clock;
 
 use super::given_file::GivenFile;
-use super::own_folder::OwnFolder;
 use super::page_gets::{self, PageGets};
 use crate::error::SubjectError;
 
@@ -32,6 +32,9 @@ const SETTINGS: &str = "PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY;";
 
 /// Settings of a file of our own: nothing of it has to survive a crash.
 const OWN_SETTINGS: &str = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;";
+
+/// Prefix of the names of folders for a database of our own.
+pub(crate) const FOLDER_PREFIX: &str = "readpath-sqlite-";
 
 /// An open database.
 pub(super) struct Database {
@@ -82,7 +85,13 @@ impl Database {
         stop: &Arc<AtomicBool>,
     ) -> Result<Database, SubjectError> {
         check_memory(need.cache)?;
-        let folder = OwnFolder::create(scratch)?;
+        let folder = OwnFolder::create(scratch, FOLDER_PREFIX).map_err(|error| {
+            SubjectError::Directory(format!(
+                "no folder for the tables of SQLite can be made in {}: {error}; name another folder for temporary \
+                 files in TMPDIR",
+                scratch.display()
+            ))
+        })?;
         check_disk(folder.path(), need.file)?;
         let path = folder.path().join("tables.db");
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
@@ -233,7 +242,12 @@ impl Database {
         let Database { connection, owner, .. } = self;
         drop(connection);
         match owner {
-            Owner::Own(folder) => folder.remove(),
+            Owner::Own(folder) => {
+                let path = folder.path().to_path_buf();
+                folder.remove().map_err(|error| {
+                    SubjectError::Failed(format!("{} could not be removed ({error}): remove it.", path.display()))
+                })
+            }
             Owner::Given(_) => Ok(()),
         }
     }

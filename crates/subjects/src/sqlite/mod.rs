@@ -7,6 +7,7 @@ mod given_file;
 mod load;
 pub mod logical_reads;
 pub mod nested_loops;
-mod own_folder;
 mod page_gets;
 pub mod place;
+
+pub(crate) use database::FOLDER_PREFIX;

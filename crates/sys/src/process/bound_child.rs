@@ -46,8 +46,14 @@ pub fn bind(command: &mut Command, credentials: Option<Credentials>, signal: Sig
     if let Some(Credentials { user, group }) = credentials {
         command.uid(user).gid(group);
     }
-    let parent = rustix::process::getpid();
     command.process_group(0);
+    end_with_this_thread(command, signal);
+}
+
+/// Makes the command's child receive `signal` when the thread that starts it ends, `kill -9` included: for a thread
+/// that waits for the child. What the child itself starts gets no signal.
+pub fn end_with_this_thread(command: &mut Command, signal: Signal) {
+    let parent = rustix::process::getpid();
     // SAFETY: between fork and exec only two system calls are made, which take and give numbers; nothing is allocated
     // or locked. The user is changed before this runs; changing it later would clear the signal.
     unsafe {

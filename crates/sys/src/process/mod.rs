@@ -8,7 +8,9 @@ mod snapshot;
 mod usage;
 mod watch;
 
-pub use bound_child::{BoundChild, Credentials, bind};
+pub use rustix::process::Signal;
+
+pub use bound_child::{BoundChild, Credentials, bind, end_with_this_thread};
 pub use child::{Ended, Ending, Usage, wait};
 pub use snapshot::{UsageDelta, UsageSnapshot};
 pub use usage::{

@@ -7,21 +7,23 @@
 mod output;
 mod request;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use rustix::process::Signal;
 use thiserror::Error;
 
 pub use output::{OutputError, Simulated};
 pub use request::{counted, is_running_on_valgrind, start_instrumentation, stop_instrumentation, toggle_collect};
 pub use request::{dump_stats, dump_stats_as, zero_stats};
 
-use crate::process::{self, Ended, Ending};
+use crate::file::OwnFolder;
+use crate::process::{self, Ended, Ending, end_with_this_thread};
 
 /// The source that metrics name.
 pub const SOURCE: &str = "valgrind (callgrind)";
@@ -38,8 +40,8 @@ const LAST_CACHE_WAYS: u64 = 16;
 /// Least bytes of the simulated last cache: a multiple of what first caches have.
 const LAST_CACHE_MIN: u64 = 256 << 10;
 
-/// Names of folders of one process differ by this.
-static FOLDERS: AtomicU64 = AtomicU64::new(0);
+/// Prefix of the names of folders for valgrind's files.
+pub const FOLDER_PREFIX: &str = "readpath-valgrind-";
 
 /// Why valgrind gave no counts.
 #[derive(Debug, Error)]
@@ -119,9 +121,15 @@ impl Callgrind<'_> {
         stop: &AtomicBool,
         prepare: impl FnOnce(&mut Command, &Path) -> io::Result<()>,
     ) -> Result<Counted, ValgrindError> {
-        let folder = Folder::new(self.scratch)?;
-        let mut command = self.command(&folder.0);
-        prepare(&mut command, &folder.0)?;
+        // Valgrind puts its own fields in the place of a % in the name.
+        if self.scratch.as_os_str().as_encoded_bytes().contains(&b'%') {
+            return Err(io::Error::other("the folder for temporary files has a % in its name").into());
+        }
+        let folder = OwnFolder::create(self.scratch, FOLDER_PREFIX)?;
+        let mut command = self.command(folder.path());
+        prepare(&mut command, folder.path())?;
+        // This thread waits for the child's end, so that it cannot end before.
+        end_with_this_thread(&mut command, Signal::KILL);
         let spawned = command.stdout(stdout).spawn();
         let mut child = spawned.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => ValgrindError::NotInstalled,
@@ -137,7 +145,7 @@ impl Callgrind<'_> {
         if let Some(pipe) = child.stdout.take() {
             pipe.take(PIPE_BYTES).read_to_end(&mut output)?;
         }
-        let counts = counts(&folder.0)?;
+        let counts = counts(folder.path())?;
         let sum = counts.iter().cloned().reduce(|sum, one| sum.plus(&one));
         match sum {
             // A zero here is not a count: no program that was counted ran no instruction.
@@ -146,7 +154,7 @@ impl Callgrind<'_> {
                 let parts = counts.into_iter().filter(|part| part.name().is_some()).collect();
                 Ok(Counted { simulated, parts, output, ended })
             }
-            None => Err(ValgrindError::GaveUp(last_words(&folder.0))),
+            None => Err(ValgrindError::GaveUp(last_words(folder.path()))),
         }
     }
 
@@ -204,33 +212,4 @@ fn last_words(folder: &Path) -> String {
 
 fn lossy(text: &[u8]) -> String {
     String::from_utf8_lossy(text).into_owned()
-}
-
-/// A folder of this process alone, removed when it is dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(parent: &Path) -> io::Result<Folder> {
-        // Valgrind puts its own fields in the place of a % in the name.
-        if OsStr::as_encoded_bytes(parent.as_os_str()).contains(&b'%') {
-            return Err(io::Error::other("the folder for temporary files has a % in its name"));
-        }
-        loop {
-            let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
-            let path = parent.join(format!("readpath-valgrind-{}-{number}", std::process::id()));
-            match std::os::unix::fs::DirBuilderExt::mode(&mut fs::DirBuilder::new(), 0o700).create(&path) {
-                Ok(()) => return Ok(Folder(path)),
-                // Left by a process of the same number that was killed: another name is free.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What cannot be removed now is in the folder for temporary files, and the system clears that.
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
