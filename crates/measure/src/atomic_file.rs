@@ -4,7 +4,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,8 @@ const TEMPORARY_PREFIX: &str = ".readpath-writing-";
 /// Bytes that [`probe`] writes: about a run document with its timelines.
 const PROBE_BYTES: usize = 64 << 10;
 
-/// Puts `bytes` at `path`, whole or not at all, and durable on return.
+/// Puts `bytes` at `path`, whole or not at all, and durable on return. Those may read the file who may read its
+/// directory, as far as the umask leaves that.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Draft::beside(path)?.publish(path, bytes)
 }
@@ -64,7 +65,8 @@ impl Draft {
     fn in_directory(dir: &Path) -> io::Result<Draft> {
         loop {
             let path = dir.join(unused_name());
-            let file = match OpenOptions::new().write(true).create_new(true).open(&path) {
+            let mode = fs::metadata(dir)?.mode() & 0o666;
+            let file = match OpenOptions::new().write(true).create_new(true).mode(mode | 0o600).open(&path) {
                 Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(error),

@@ -7,8 +7,11 @@
 mod document;
 mod error;
 
-use std::fs;
+use std::collections::BTreeSet;
+use std::fs::{self, DirBuilder, Permissions};
 use std::io;
+use std::iter::Sum;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -43,6 +46,21 @@ pub struct Listing {
     pub unreadable: Vec<Unreadable>,
 }
 
+/// What was removed from a store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// Number of runs.
+    pub runs: u64,
+    /// Bytes of their documents.
+    pub bytes: u64,
+}
+
+impl Sum for Removed {
+    fn sum<I: Iterator<Item = Removed>>(all: I) -> Removed {
+        all.fold(Removed::default(), |sum, one| Removed { runs: sum.runs + one.runs, bytes: sum.bytes + one.bytes })
+    }
+}
+
 /// A directory of run documents.
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -53,13 +71,41 @@ impl Store {
     /// Opens a store for writing: makes the directory, proves by writing that runs can be kept there, and removes what
     /// killed writers left.
     ///
-    /// The proof comes now so that a run does not measure for a minute and then fail.
+    /// The proof comes now so that a run does not measure for a minute and then fail. A directory that it makes is for
+    /// its owner alone, because a profile holds the text of statements.
     pub fn open(dir: &Path) -> Result<Store, StoreError> {
         let unwritable = |source| StoreError::Unwritable { dir: dir.into(), source };
-        fs::create_dir_all(dir).map_err(unwritable)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(unwritable)?;
         atomic_file::sweep(dir).map_err(unwritable)?;
         atomic_file::probe(dir).map_err(unwritable)?;
         Ok(Store { dir: dir.into() })
+    }
+
+    /// Closes the directory to other users: a store of an earlier version was open to them.
+    pub fn make_private(&self) -> Result<(), StoreError> {
+        let refused = |source| StoreError::Unwritable { dir: self.dir.clone(), source };
+        match fs::metadata(&self.dir).map_err(refused)?.mode() & 0o077 {
+            0 => Ok(()),
+            _ => fs::set_permissions(&self.dir, Permissions::from_mode(0o700)).map_err(refused),
+        }
+    }
+
+    /// Removes the runs that are named as [`Store::load`] finds them, even those whose documents cannot be read.
+    /// Removes none where one of them is not there.
+    pub fn remove(&self, references: &[String]) -> Result<Removed, StoreError> {
+        let ids: BTreeSet<String> = references.iter().map(|one| self.resolve(one)).collect::<Result<_, _>>()?;
+        ids.iter().map(|id| remove_file(&self.file_of(id))).sum()
+    }
+
+    /// Removes the runs that began before `moment`, RFC 3339 in UTC; all runs and all that looks like one where none is
+    /// given. Files that are no runs have no beginning.
+    pub fn remove_before(&self, moment: Option<&str>) -> Result<Removed, StoreError> {
+        let listing = self.list()?;
+        let is_before = |run: &&Summary| moment.is_none_or(|moment| run.started.as_str() < moment);
+        let runs = listing.runs.iter().filter(is_before).map(|run| self.file_of(&run.id));
+        let unreadable = listing.unreadable.iter().filter(|file| moment.is_none() && file.path.is_file());
+        let files = runs.chain(unreadable.map(|file| file.path.clone()));
+        files.map(|path| remove_file(&path)).sum()
     }
 
     /// Opens a store for reading only; a directory that does not exist is an empty store.
@@ -100,16 +146,24 @@ impl Store {
 
     /// The run named by `reference`: an identifier, its unique beginning, `last`, or `last~N` for the N-th before it.
     pub fn load(&self, reference: &str) -> Result<Run, StoreError> {
-        let id = match steps_before_last(reference) {
-            Some(steps) => self.nth_newest(steps, reference)?,
-            None => self.complete(reference)?,
-        };
-        read_run(&self.dir.join(format!("{id}.{EXTENSION}")))
+        read_run(&self.file_of(&self.resolve(reference)?))
+    }
+
+    /// The identifier that a reference means.
+    fn resolve(&self, reference: &str) -> Result<String, StoreError> {
+        match steps_before_last(reference) {
+            Some(steps) => self.nth_newest(steps, reference),
+            None => self.complete(reference),
+        }
     }
 
     /// The file of a run; `None` for an identifier that could name a file elsewhere.
     fn path_of(&self, id: &str) -> Option<PathBuf> {
-        is_plain_id(id).then(|| self.dir.join(format!("{id}.{EXTENSION}")))
+        is_plain_id(id).then(|| self.file_of(id))
+    }
+
+    fn file_of(&self, id: &str) -> PathBuf {
+        self.dir.join(format!("{id}.{EXTENSION}"))
     }
 
     fn nth_newest(&self, steps: usize, reference: &str) -> Result<String, StoreError> {
@@ -155,6 +209,13 @@ impl Store {
         paths.sort();
         Ok(paths)
     }
+}
+
+fn remove_file(path: &Path) -> Result<Removed, StoreError> {
+    let refused = |source| StoreError::NotRemoved { path: path.into(), source };
+    let bytes = fs::symlink_metadata(path).map_err(refused)?.len();
+    fs::remove_file(path).map_err(refused)?;
+    Ok(Removed { runs: 1, bytes })
 }
 
 /// Whether `id` is made of letters, digits and hyphens only, so that it can lead to no other directory.
@@ -221,6 +282,42 @@ mod tests {
         assert!(matches!(store.load("last~3"), Err(StoreError::Unknown { .. })));
         assert!(matches!(store.load("aa"), Err(StoreError::Ambiguous { ids, .. }) if ids == ["aa-2", "aa-1"]));
         assert!(matches!(store.load("cc"), Err(StoreError::Unknown { .. })));
+    }
+
+    #[test]
+    fn kept_runs_are_for_their_owner_alone_and_an_older_store_can_be_closed() {
+        let (_dir, store) = store_with(&["aa-1"]);
+        let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+        let document = store.dir().join("aa-1.json");
+        assert_eq!((mode(store.dir()), mode(&document)), (0o700, 0o600));
+        fs::set_permissions(store.dir(), Permissions::from_mode(0o755)).unwrap();
+        store.make_private().unwrap();
+        assert_eq!(mode(store.dir()), 0o700);
+    }
+
+    #[test]
+    fn what_is_removed_is_gone_and_nothing_else() {
+        let (dir, store) = store_with(&["aa-1", "aa-2", "bb-1"]);
+        fs::write(store.dir().join("notes.txt"), "not a run").unwrap();
+        fs::write(store.dir().join("torn.json"), "{").unwrap();
+        fs::write(dir.path().join("outside.json"), "{}").unwrap();
+        let ids = || store.list().unwrap().runs.into_iter().map(|run| run.id).collect::<Vec<_>>();
+        let remove = |words: &[&str]| store.remove(&words.iter().map(|word| word.to_string()).collect::<Vec<_>>());
+        assert!(remove(&["bb", "aa"]).is_err() && remove(&["../../../outside"]).is_err());
+        assert_eq!(ids().len(), 3);
+        let bytes = fs::metadata(store.dir().join("bb-1.json")).unwrap().len();
+        assert_eq!(remove(&["last", "bb-1"]).unwrap(), Removed { runs: 1, bytes });
+        assert_eq!(ids(), ["aa-2", "aa-1"]);
+        remove(&["torn"]).unwrap();
+        let mut old = run("aa-1");
+        old.started = "2025-06-01T00:00:00Z".into();
+        store.save(&old).unwrap();
+        assert_eq!(store.remove_before(Some("2025-12-31T00:00:00Z")).unwrap().runs, 1);
+        assert_eq!(ids(), ["aa-2"]);
+        fs::write(store.dir().join("torn.json"), "{").unwrap();
+        assert_eq!(store.remove_before(None).unwrap().runs, 2);
+        assert_eq!(fs::read_dir(store.dir()).unwrap().count(), 1);
+        assert!(dir.path().join("outside.json").exists());
     }
 
     #[test]

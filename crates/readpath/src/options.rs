@@ -45,7 +45,7 @@ pub(crate) struct Globals {
     /// Keep no run
     #[arg(long, global = true, conflicts_with = "store")]
     pub(crate) no_store: bool,
-    /// No progress line
+    /// No progress on standard error
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
 }
@@ -70,7 +70,10 @@ impl Context {
         line: &[OsString],
         definition: fn() -> Command,
     ) -> Result<Context, Failure> {
-        let innermost = matches.subcommand().map_or(matches, |(_, matches)| matches);
+        let mut innermost = matches;
+        while let Some((_, below)) = innermost.subcommand() {
+            innermost = below;
+        }
         // The command line is kept and shown: no password of a server's address goes there.
         let command_line = line.iter().map(|word| without_password(&word.to_string_lossy())).collect();
         Ok(Context { globals: arguments(innermost)?, settings, command_line, definition })

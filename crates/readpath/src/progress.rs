@@ -1,43 +1,74 @@
-//! The progress line: what is being measured now and how long it still takes. On standard error, gone when done.
+//! Progress on standard error: what is being measured now and how long it still takes. On a terminal it is one line,
+//! gone when done; elsewhere a line now and then, for logs.
 
 use std::fmt::Write;
-use std::time::Duration;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-use crate::output::printable;
+use crate::output::{complain, printable};
 
 /// How often the time left is drawn anew. A draw takes some 50 µs on a thread of its own, so that once a second
 /// disturbs a measurement by less than a ten-thousandth of one core's time.
 const REDRAW: Duration = Duration::from_secs(1);
 
-/// One line on a terminal, or nothing.
+/// How often a line is written where there is no terminal.
+const LINE_EVERY: Duration = Duration::from_secs(15);
+
+/// A step of the work and when it will be done.
+struct Step {
+    what: String,
+    end: Instant,
+}
+
+/// One line on a terminal, lines elsewhere, or nothing.
 pub(crate) struct Progress {
     line: Option<ProgressBar>,
+    /// To the thread that tells of the steps, which ends with this.
+    steps: Option<Sender<Step>>,
 }
 
 impl Progress {
-    /// A line on standard error.
+    /// A line on a terminal.
     pub(crate) fn on_terminal() -> Progress {
         let template = ProgressStyle::with_template("{wide_msg}  {left}");
         let style = template.unwrap_or_else(|_| ProgressStyle::default_spinner()).with_key("left", write_time_left);
-        let line = ProgressBar::new(0).with_style(style);
-        line.enable_steady_tick(REDRAW);
-        Progress { line: Some(line) }
+        let line = ProgressBar::new(0).with_style(style).with_message("getting ready");
+        line.tick();
+        let ticking = line.clone();
+        Progress { line: Some(line), steps: every(REDRAW, move |_| ticking.tick()) }
     }
 
-    /// No line at all.
+    /// A line now and then.
+    pub(crate) fn in_lines() -> Progress {
+        let start = Instant::now();
+        let tell = move |step: &Step| {
+            let left = time_left(step.end.saturating_duration_since(Instant::now()));
+            complain(&format!("{} s so far, now {}, {left}", start.elapsed().as_secs(), step.what));
+        };
+        Progress { line: None, steps: every(LINE_EVERY, tell) }
+    }
+
+    /// Nothing at all.
     pub(crate) fn none() -> Progress {
-        Progress { line: None }
+        Progress { line: None, steps: None }
     }
 
     /// Shows the next step and counts its time down from `expected`.
     pub(crate) fn step(&self, what: &str, expected: Duration) {
-        let Some(line) = &self.line else { return };
-        line.set_message(printable(what));
-        line.set_length(u64::try_from(expected.as_millis()).unwrap_or(u64::MAX));
-        line.reset_elapsed();
-        line.tick();
+        let what = printable(what);
+        if let Some(line) = &self.line {
+            line.set_message(what);
+            line.set_length(u64::try_from(expected.as_millis()).unwrap_or(u64::MAX));
+            line.reset_elapsed();
+            line.tick();
+        } else if let Some(steps) = &self.steps {
+            let now = Instant::now();
+            // Without the thread there is nothing to tell.
+            let _ = steps.send(Step { what, end: now.checked_add(expected).unwrap_or(now) });
+        }
     }
 
     /// Takes the line away.
@@ -48,10 +79,62 @@ impl Progress {
     }
 }
 
-/// Writes how much of the expected time, kept as the length in ms, is left.
+/// Calls `tell` with the step under way after each `pause`, on a thread of its own, until the sender is dropped. `None`
+/// if there cannot be such a thread: then progress is not told.
+fn every(pause: Duration, tell: impl Fn(&Step) + Send + 'static) -> Option<Sender<Step>> {
+    let (sender, steps) = mpsc::channel();
+    let ticking = move || {
+        let mut current = Step { what: "getting ready".into(), end: Instant::now() };
+        let mut due = Instant::now() + pause;
+        loop {
+            match steps.recv_timeout(due.saturating_duration_since(Instant::now())) {
+                Ok(step) => current = step,
+                Err(RecvTimeoutError::Timeout) => {
+                    tell(&current);
+                    due += pause;
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    };
+    Builder::new().name("progress".into()).spawn(ticking).ok().map(|_| sender)
+}
+
+/// Writes how much of the expected time, kept as the length in ms, is left; nothing before the first step.
 fn write_time_left(state: &ProgressState, out: &mut dyn Write) {
-    let expected = Duration::from_millis(state.len().unwrap_or(0));
-    let left = expected.saturating_sub(state.elapsed()).as_millis().div_ceil(1000);
+    let Some(expected) = state.len().filter(|length| *length > 0) else { return };
     // Writing into a text in memory does not fail.
-    let _ = if left > 0 { write!(out, "about {left} s left") } else { write!(out, "a moment left") };
+    let _ = out.write_str(&time_left(Duration::from_millis(expected).saturating_sub(state.elapsed())));
+}
+
+fn time_left(left: Duration) -> String {
+    match left.as_millis().div_ceil(1000) {
+        0 => "a moment left".into(),
+        seconds => format!("about {seconds} s left"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn the_step_under_way_is_told_again_and_again_until_the_end() {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&told);
+        let steps = every(Duration::from_millis(5), move |step| heard.lock().unwrap().push(step.what.clone())).unwrap();
+        steps.send(Step { what: "reading".into(), end: Instant::now() }).unwrap();
+        while told.lock().unwrap().iter().filter(|what| *what == "reading").count() < 2 {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    #[test]
+    fn the_time_left_is_rounded_up_to_seconds() {
+        let words = [0, 1, 1500].map(|millis| time_left(Duration::from_millis(millis)));
+        assert_eq!(words, ["a moment left", "about 1 s left", "about 2 s left"]);
+    }
 }

@@ -38,6 +38,14 @@ pub enum StoreError {
         /// What the operating system reported.
         source: io::Error,
     },
+    /// A run could not be removed.
+    #[error("{} could not be removed: {source}.", path.display())]
+    NotRemoved {
+        /// The run's file.
+        path: PathBuf,
+        /// What the operating system reported.
+        source: io::Error,
+    },
     /// The run holds something that its document cannot carry.
     #[error("the run {id} cannot be kept: {reason}.")]
     NotADocument {

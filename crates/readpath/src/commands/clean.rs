@@ -1,11 +1,14 @@
-//! `readpath clean`: removes what a run that was killed left on a server.
+//! `readpath clean`: removes what is kept for the next run, and what a killed run left behind.
 
-use std::env;
+use std::path::Path;
 use std::time::Duration;
+use std::{env, fs, io};
 
+use ::measure::quantity::size_in_words;
 use clap::{ArgMatches, Args, Command};
 use server::private::sweep;
 use server::{Limits, Place, ServerError, Session, Statements, schema};
+use storage::catalog::DirectoryLock;
 
 use super::measure::{progress, signals};
 use crate::exit::{Exit, Failure};
@@ -17,27 +20,44 @@ pub(super) const COMMAND: CommandRow = CommandRow { name: "clean", define, run }
 
 const EXAMPLES: &str = "\
 Examples:
+  readpath clean --dry-run                                      what lies in the cache, with its size
+  readpath clean
   readpath clean --on postgres://me@db.example/shop
   readpath clean --on postgres://me@db.example/shop --dry-run";
+
+const ABOUT: &str = "\
+Removes the tables and programs that are kept for the next run, and what killed runs left
+
+Without --on these are the tables of `readpath lio` and `readpath join` and the fetched programs of PostgreSQL, which \
+the next run that needs them makes or fetches again, and folders that killed runs left in the folder for temporary \
+files. With --on it is the schema readpath on a server. `readpath runs rm` removes runs.";
+
+/// Folders of the cache, with what lies in them.
+const TABLES: (&str, &str) = ("tables", "tables");
+const PROGRAMS: (&str, &str) = ("postgres", "programs of PostgreSQL");
 
 #[derive(Args)]
 struct Arguments {
     /// The PostgreSQL server: postgres://USER@HOST:PORT/DATABASE, or postgres:18 for private servers of any version
     #[arg(long, value_name = "URL")]
-    on: Place,
-    /// Print every statement that would be sent to the server, and send none
+    on: Option<Place>,
+    /// Print what would be removed, or every statement that would be sent to the server, and remove and send nothing
     #[arg(long)]
     dry_run: bool,
 }
 
 fn define(command: Command) -> Command {
-    let about = "Removes the schema readpath that a killed run left on a server";
-    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
+    let (short, _) = ABOUT.split_once('\n').unwrap_or((ABOUT, ""));
+    Arguments::augment_args(command).about(short).long_about(ABOUT).after_help(EXAMPLES)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
-    let Place::Given(address) = arguments.on else { return clean_private(arguments.dry_run) };
+    let address = match arguments.on {
+        None => return clean_machine(context, arguments.dry_run),
+        Some(Place::Given(address)) => address,
+        Some(_) => return clean_private(arguments.dry_run),
+    };
     let failed = |error: ServerError| Failure::new(Exit::Failed, error);
     let address = address.completed(&context.settings.servers).map_err(failed)?;
     if arguments.dry_run {
@@ -65,6 +85,71 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     };
     output::print(&format!("{sentence}\n"))?;
     Ok(Exit::Done)
+}
+
+/// Removes what lies in the cache, and what killed runs left in the folder for temporary files.
+fn clean_machine(context: &Context, is_rehearsal: bool) -> Result<Exit, Failure> {
+    for (name, what) in [TABLES, PROGRAMS] {
+        let Some(folder) = context.settings.cache_dir.as_ref().map(|cache| cache.join(name)) else { continue };
+        let place = folder.display();
+        let failed = |error: io::Error| Failure::new(Exit::Failed, format!("{place} could not be cleaned: {error}."));
+        let bytes = if folder.is_dir() { bytes_in(&folder).map_err(failed)? } else { 0 };
+        let sentence = match (bytes, is_rehearsal) {
+            (0, _) => format!("There are no {what} in {place}."),
+            (_, true) => format!("{} of {what} in {place} would be removed.", size(bytes)),
+            (_, false) => {
+                let _lock = claim(&folder)?;
+                empty(&folder).map_err(failed)?;
+                format!("{} of {what} in {place} were removed.", size(bytes))
+            }
+        };
+        output::print(&format!("{sentence}\n"))?;
+    }
+    if !is_rehearsal {
+        for folder in ::subjects::sweep(&env::temp_dir()) {
+            output::print(&format!("{}, left by a killed run, was removed.\n", folder.display()))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// The right to empty the folder. Fails where another run loads tables into it, or runs programs in it.
+fn claim(folder: &Path) -> Result<DirectoryLock, Failure> {
+    let lock = DirectoryLock::take(folder).map_err(|error| Failure::new(Exit::Failed, error))?;
+    let program = |entry: fs::DirEntry| fs::read_link(entry.path().join("exe")).ok();
+    let mut programs = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(program);
+    match programs.any(|program| program.starts_with(folder)) {
+        true => {
+            let sentence = format!("another run has a server whose programs are in {}: wait for it.", folder.display());
+            Err(Failure::new(Exit::Failed, sentence))
+        }
+        false => Ok(lock),
+    }
+}
+
+/// Bytes of all files in a folder and below.
+fn bytes_in(folder: &Path) -> io::Result<u64> {
+    let bytes = |entry: io::Result<fs::DirEntry>| {
+        let entry = entry?;
+        let found = entry.metadata()?;
+        if found.is_dir() { bytes_in(&entry.path()) } else { Ok(found.len()) }
+    };
+    fs::read_dir(folder)?.map(bytes).sum()
+}
+
+/// Removes all that is in a folder. The folder stays: it may be a link to a larger disk.
+fn empty(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() { fs::remove_dir_all(entry.path())? } else { fs::remove_file(entry.path())? }
+    }
+    Ok(())
+}
+
+/// Bytes in a sentence, rounded up to KiB or MiB.
+pub(super) fn size(bytes: u64) -> String {
+    let unit = if bytes < 10 << 20 { 1 << 10 } else { 1 << 20 };
+    size_in_words(bytes.next_multiple_of(unit))
 }
 
 /// Removes private servers that killed runs left in the folder for temporary files, with what they had.

@@ -91,6 +91,14 @@ fn store(context: &Context) -> Result<(Option<Store>, Option<Finding>), Failure>
     }
     let opened = context.store_dir().and_then(|dir| Ok(Store::open(&dir)?));
     match opened {
+        // Who names a directory may mean to share it.
+        Ok(store) if context.globals.store.is_none() => {
+            let open = store
+                .make_private()
+                .err()
+                .map(|error| Finding::warning("store-open", format!("Other users may read kept runs: {error}")));
+            Ok((Some(store), open))
+        }
         Ok(store) => Ok((Some(store), None)),
         Err(failure) if context.globals.store.is_none() => {
             let message = format!("This run is shown here and not kept: {}", failure.message);
@@ -101,8 +109,11 @@ fn store(context: &Context) -> Result<(Option<Store>, Option<Finding>), Failure>
 }
 
 pub(super) fn progress(context: &Context) -> Progress {
-    let is_seen = context.settings.stderr_is_terminal && !context.globals.quiet;
-    if is_seen { Progress::on_terminal() } else { Progress::none() }
+    match context.settings.stderr_is_terminal {
+        _ if context.globals.quiet => Progress::none(),
+        true => Progress::on_terminal(),
+        false => Progress::in_lines(),
+    }
 }
 
 fn new_run(context: &Context, experiment: &str, host: Host) -> Run {

@@ -1,30 +1,92 @@
-//! `readpath runs`: the runs that are kept.
+//! `readpath runs`: the runs that are kept, and their removal.
 
-use clap::{ArgMatches, Command};
+use ::measure::store::Removed;
+use clap::{ArgMatches, Args, Command};
+use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp};
 
+use super::clean::size;
 use crate::exit::{Exit, Failure};
-use crate::options::{CommandRow, Context, Format};
+use crate::options::{CommandRow, Context, Format, arguments};
 use crate::output;
 
 /// The row of the table of commands.
 pub(super) const COMMAND: CommandRow = CommandRow { name: "runs", define, run };
 
+/// The command below it that removes runs.
+const REMOVE: &str = "rm";
+
 const EXAMPLES: &str = "\
 Examples:
   readpath runs
   readpath runs --format csv > runs.csv
-  readpath runs --store /srv/readpath";
+  readpath runs --store /srv/readpath
+  readpath runs rm last
+  readpath runs rm --older-than 30d";
 
-fn define(command: Command) -> Command {
-    command.about("Lists the runs that are kept, newest first").after_help(EXAMPLES)
+const EXAMPLES_OF_REMOVAL: &str = "\
+Examples:
+  readpath runs rm last
+  readpath runs rm 0197c0de 0197c0df
+  readpath runs rm --older-than 30d
+  readpath runs rm --all";
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct Removal {
+    /// Identifiers or their beginnings, `last`, `last~1` for the one before
+    #[arg(value_name = "RUN")]
+    runs: Vec<String>,
+    /// Runs that began longer ago than this, such as 12h, 30d, 2w
+    #[arg(long, value_name = "AGE", value_parser = began_before)]
+    older_than: Option<Timestamp>,
+    /// All runs of the store
+    #[arg(long)]
+    all: bool,
 }
 
-fn run(_matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
+fn define(command: Command) -> Command {
+    let removal = Removal::augment_args(Command::new(REMOVE))
+        .about("Removes kept runs, without asking, and says how much that was")
+        .after_help(EXAMPLES_OF_REMOVAL);
+    command
+        .about("Lists the runs that are kept, newest first, or removes some")
+        .after_help(EXAMPLES)
+        .subcommand(removal)
+}
+
+/// The moment that lies a span of time before now.
+fn began_before(age: &str) -> Result<Timestamp, String> {
+    let before = |span: Span| Timestamp::now().to_zoned(TimeZone::UTC).checked_sub(span).ok();
+    let moment = age.parse::<Span>().ok().filter(|span| !span.is_negative()).and_then(before);
+    moment.map(|moment| moment.timestamp()).ok_or_else(|| format!("'{age}' is no span of time: write 12h, 30d or 2w"))
+}
+
+fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
+    if let Some((REMOVE, matches)) = matches.subcommand() {
+        return remove(&arguments(matches)?, context);
+    }
     let listing = context.store_to_read()?.list()?;
     match context.globals.format {
         Format::Table => output::print(&report::render_runs(&listing, &context.settings.style))?,
         Format::Json => output::print_json(&listing)?,
         Format::Csv => output::print_csv(report::csv::runs(&listing))?,
     }
+    Ok(Exit::Done)
+}
+
+fn remove(removal: &Removal, context: &Context) -> Result<Exit, Failure> {
+    let store = context.store_to_read()?;
+    let Removed { runs, bytes } = match (&removal.older_than, removal.all) {
+        (Some(moment), _) => store.remove_before(Some(&moment.to_string()))?,
+        (None, true) => store.remove_before(None)?,
+        (None, false) => store.remove(&removal.runs)?,
+    };
+    let dir = store.dir().display();
+    output::print(&match runs {
+        0 => format!("No run was removed from {dir}.\n"),
+        1 => format!("1 run was removed from {dir}: {}.\n", size(bytes)),
+        _ => format!("{runs} runs were removed from {dir}: {}.\n", size(bytes)),
+    })?;
     Ok(Exit::Done)
 }

@@ -1,0 +1,100 @@
+//! Signals and kills at random moments: the store can be read after each, nothing is left, and the first signal ends a
+//! run soon.
+//!
+//! `READPATH_KILLS=1000 cargo test --release -p readpath --test commands random_moments -- --nocapture` does it a
+//! thousand times; the tests do it fifty times.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use measure::random::SplitMix64;
+use serde_json::Value;
+
+use crate::user::{DEBIAN, User, complaint};
+
+/// How soon a run must end after the first signal, on a machine that does other things too.
+const END_LIMIT: Duration = Duration::from_secs(30);
+
+/// The latest moment of a kill after the start, in milliseconds.
+const LATEST_MS: u64 = 600;
+
+/// What is killed; `HOME` stands for the user's.
+const COMMANDS: [&str; 8] = [
+    "disk HOME/a.dat --duration 10s -q",
+    "lio --payload 4MiB --row-length 250 --columns 5 --threads 1,2 -q",
+    "lio --payload 4MiB --row-length 250 --columns 5 --reload -q",
+    "lio --on sqlite --payload 2MiB --row-length 250 --columns 5 -q",
+    "scan --rows 200000 --path full-scan,column-scan -q",
+    "join --rows 20000 -q",
+    "profile HOME/shop_ora_4711.trc -q",
+    "export --events HOME/shop_ora_4711.trc --output HOME/events --force",
+];
+
+fn names(folder: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+fn send(child: &Child, signal: &str) {
+    // A child that has ended by itself is a zombie until it is waited for: its number is still its own.
+    let _ = Command::new("kill").args([signal, &child.id().to_string()]).status();
+}
+
+/// Waits for the end of a command after its first signal.
+fn assert_ends(child: &mut Child, words: &str, signal: &str) {
+    let start = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if start.elapsed() > END_LIMIT {
+            let _ = child.kill();
+            panic!("{words} goes on after {signal}");
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Every run that was kept can be read.
+fn assert_readable(user: &User, words: &str, signal: &str) {
+    let output = user.run("runs --format json");
+    assert!(output.status.success(), "{words} {signal}: {}", complaint(&output));
+    let listing: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(listing["unreadable"], serde_json::json!([]), "{words} {signal}");
+}
+
+#[test]
+fn signals_and_kills_at_random_moments_leave_a_readable_store_and_nothing_else() {
+    let times: u64 = env::var("READPATH_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(50);
+    let seed = u64::from(std::process::id());
+    println!("seed {seed}");
+    let mut random = SplitMix64::new(seed);
+    let user = User::new();
+    let home = user.home.path();
+    fs::write(home.join("a.dat"), vec![7; 8 << 20]).unwrap();
+    fs::write(home.join("shop_ora_4711.trc"), include_str!("../traces/shop_ora_4711.trc")).unwrap();
+    let mut commands: Vec<String> =
+        COMMANDS.iter().map(|words| words.replace("HOME", home.to_str().unwrap())).collect();
+    if Path::new(DEBIAN).is_dir() {
+        commands.push(format!("lio --on postgres:{DEBIAN} --payload 1MiB --row-length 250 --columns 5 -q"));
+    }
+    for _ in 0..times {
+        let words = &commands[(random.next_u64() % commands.len() as u64) as usize];
+        let signal = ["-INT", "-TERM", "-KILL"][(random.next_u64() % 3) as usize];
+        let before = names(user.temporary.path());
+        let mut child = user.command(words).spawn().unwrap();
+        thread::sleep(Duration::from_millis(random.next_u64() % LATEST_MS));
+        send(&child, signal);
+        assert_ends(&mut child, words, signal);
+        let left: Vec<String> = names(user.temporary.path()).difference(&before).cloned().collect();
+        assert!(signal == "-KILL" || left.is_empty(), "{words} {signal} left {left:?}");
+        assert_readable(&user, words, signal);
+    }
+    assert!(user.run("clean").status.success());
+    drop(user.run(&commands[7]));
+    assert_eq!(names(user.temporary.path()), BTreeSet::new());
+    let hidden: Vec<String> = names(home).into_iter().filter(|name| name.starts_with(".readpath")).collect();
+    assert!(hidden.is_empty(), "{hidden:?}");
+}

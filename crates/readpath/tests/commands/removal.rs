@@ -1,0 +1,138 @@
+//! What is kept can be removed, and what a killed run left is removed by the next one.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::children::is_running;
+use crate::user::{User, complaint};
+
+/// A run that takes no time.
+const PROFILE: &str = concat!("profile ", env!("CARGO_MANIFEST_DIR"), "/tests/traces/shop_ora_4711.trc -q");
+
+/// Tables of a mebibyte.
+const LIO: &str = "lio --payload 1MiB --row-length 250 --columns 5 --repeat 1 -q --no-store";
+
+/// What a command that succeeds prints.
+fn said(user: &User, words: &str) -> String {
+    let output = user.run(words);
+    assert!(output.status.success(), "{words}: {}", complaint(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+fn tables(user: &User) -> PathBuf {
+    user.home.path().join(".cache/readpath/tables")
+}
+
+#[test]
+fn kept_runs_are_the_owners_alone_and_are_removed_when_asked_and_no_others() {
+    let user = User::new();
+    let store = user.home.path().join(".local/share/readpath/runs");
+    (0..4).for_each(|_| drop(said(&user, PROFILE)));
+    let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+    assert_eq!(mode(&store), 0o700);
+    assert!(names(&store).iter().all(|name| mode(&store.join(name)) == 0o600));
+    assert!(said(&user, "runs rm last last~1").starts_with("2 runs were removed from"));
+    assert_eq!(names(&store).len(), 2);
+    assert!(said(&user, "runs rm --older-than 1d").starts_with("No run was removed"));
+    for (words, code) in [("runs rm", 2), ("runs rm last --all", 2), ("runs rm --older-than soon", 2), ("runs rm 7", 2)]
+    {
+        user.refused(words, code);
+    }
+    assert!(said(&user, "runs rm --all").contains("2 runs were removed"));
+    assert!(names(&store).is_empty());
+}
+
+#[test]
+fn a_shared_store_stays_as_open_as_its_owner_made_it_and_the_usual_one_is_closed() {
+    let user = User::new();
+    let (shared, usual) = (user.home.path().join("shared"), user.home.path().join(".local/share/readpath/runs"));
+    for folder in [&shared, &usual] {
+        fs::create_dir_all(folder).unwrap();
+        fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    said(&user, &format!("{PROFILE} --store {}", shared.display()));
+    said(&user, PROFILE);
+    let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+    assert_eq!((mode(&shared), mode(&usual)), (0o755, 0o700));
+    assert_eq!(mode(&shared.join(&names(&shared)[0])) & 0o444, 0o444);
+}
+
+#[test]
+fn tables_and_leftovers_are_removed_when_asked_and_a_dry_run_removes_nothing() {
+    let user = User::new();
+    said(&user, LIO);
+    let left = user.temporary.path().join("readpath-valgrind-1-0");
+    fs::create_dir(&left).unwrap();
+    fs::write(left.join("counts.1"), "left").unwrap();
+    let before = names(&tables(&user));
+    assert!(said(&user, "clean --dry-run").contains("KiB of tables in"));
+    assert!(before.len() > 1 && names(&tables(&user)) == before && left.is_dir());
+    let text = said(&user, "clean");
+    assert!(text.contains("of tables in") && text.contains("readpath-valgrind-1-0, left by a killed run"), "{text}");
+    assert!(names(&tables(&user)).is_empty() && !left.exists());
+    assert!(said(&user, "clean").contains("There are no tables in"));
+    said(&user, LIO);
+}
+
+#[test]
+fn a_damaged_list_of_tables_is_mended_by_loading_them_again() {
+    let user = User::new();
+    said(&user, LIO);
+    fs::write(tables(&user).join("manifest.json"), "{ torn").unwrap();
+    let refusal = user.refused(LIO, 1);
+    assert!(refusal.contains("manifest.json is damaged") && refusal.contains("--reload does"), "{refusal}");
+    said(&user, &format!("{LIO} --reload"));
+    said(&user, LIO);
+}
+
+/// The first child of a process, waited for.
+fn child_of(parent: u32) -> u32 {
+    let start = Instant::now();
+    loop {
+        let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap();
+        if let Some(child) = children.split_whitespace().next() {
+            return child.parse().unwrap();
+        }
+        assert!(start.elapsed() < Duration::from_secs(100), "no child");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Kills readpath, and waits until its child is gone.
+fn assert_child_ends_with(user: &User, words: &str) {
+    let mut readpath = user.command(words).spawn().unwrap();
+    let child = child_of(readpath.id());
+    readpath.kill().unwrap();
+    readpath.wait().unwrap();
+    let start = Instant::now();
+    while is_running(child) {
+        assert!(start.elapsed() < Duration::from_secs(5), "{words}: the child goes on");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_counted_command_ends_with_a_killed_readpath() {
+    assert_child_ends_with(&User::new(), "counters -q --no-store -- sleep 300");
+}
+
+#[test]
+fn valgrind_ends_with_a_killed_readpath_and_its_folder_is_removed_by_the_next() {
+    if !Path::new("/usr/bin/valgrind").exists() {
+        println!("skipped: valgrind is not installed");
+        return;
+    }
+    let user = User::new();
+    assert_child_ends_with(&user, "scan --rows 300000 --path full-scan -q --no-store");
+    assert_eq!(names(user.temporary.path()).len(), 1);
+    said(&user, "counters --valgrind -q --no-store -- true");
+    assert!(names(user.temporary.path()).is_empty());
+}
