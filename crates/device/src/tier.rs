@@ -79,8 +79,9 @@ const TOLERANCE: f64 = 0.02;
 const DELIVERED_UNDER_LAYER_MAX: f64 = 1.1;
 
 impl Evidence {
-    /// Weighs the witnesses: the process's own count first, because no other process's reads are in it; then the
-    /// devices', which must have seen as much: what a loop device fetches may lie in the page cache of its file.
+    /// Weighs the witnesses: the process's own count first, because no other process's reads are in it; then that of the
+    /// devices under a layer, which must have seen as much: what a loop device fetches may lie in the page cache of its
+    /// file. Without a layer fewer prove nothing: a file system may lie on further devices.
     pub fn verdict(&self) -> Verdict {
         let unknown = |proof: &str| Verdict { tier: Tier::Unknown, proof: proof.into(), is_by_layer: false };
         let (fetched, delivered) = (self.counts.fetched_by_process, self.counts.delivered_by_device);
@@ -92,7 +93,7 @@ impl Evidence {
         }
         let too_much = self.issued as f64 * DELIVERED_UNDER_LAYER_MAX;
         match (fetched, delivered) {
-            (Some(fetched), Some(delivered)) if is_less(delivered, fetched) => {
+            (Some(fetched), Some(delivered)) if self.layer.is_some() && is_less(delivered, fetched) => {
                 let verdict = self.by_bytes(delivered, "the devices that hold the data delivered {bytes}");
                 Verdict { is_by_layer: true, ..verdict }
             }
@@ -168,6 +169,7 @@ mod tests {
         let of = |delivered| {
             let mut evidence = evidence(Caching::Direct, Some(1_000_000));
             evidence.counts.delivered_by_device = Some(delivered);
+            evidence.layer = Some(Layer::Followed);
             evidence.verdict()
         };
         assert_eq!((of(0).tier, of(0).is_by_layer), (Tier::PageCache, true));
