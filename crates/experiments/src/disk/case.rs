@@ -60,6 +60,7 @@ pub(super) fn read(
         plans: &ask.plans,
         parameters: ask.case,
         what: ask.what,
+        is_meant_cached: false,
     };
     reading::run(machine, job, journal)
 }

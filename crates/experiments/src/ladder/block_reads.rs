@@ -16,7 +16,7 @@ use super::steps::{Steps, rung};
 use super::storage::BLOCK;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
-use crate::reading::{self, Job, Measured, WithoutPageCacheWarning};
+use crate::reading::{self, Job, Measured};
 
 /// What a rung reads.
 #[derive(Clone, Copy)]
@@ -76,9 +76,9 @@ pub(super) fn measure(
         plans: &[plan],
         parameters: Parameters::new(),
         what,
+        is_meant_cached: is_buffered,
     };
-    let mut sieve = WithoutPageCacheWarning::when(is_buffered, journal);
-    reading::run(steps.machine, job, &mut sieve)
+    reading::run(steps.machine, job, journal)
 }
 
 /// The parameters of a rung that reads.

@@ -30,7 +30,7 @@ pub(super) fn report(
         journal.find(Finding::info("method-fallback", format!("{fallback}.")));
     }
     if let Some((evidence, verdict)) = tier {
-        report_tier(machine, evidence, verdict, &job.what, journal);
+        report_tier(machine, (evidence, verdict), job, journal);
     }
     report_rate(reading, job, journal);
     report_segments(reading.outcome.latency.windows().width(), segments, &job.what, journal);
@@ -54,8 +54,13 @@ fn report_rate(reading: &Reading, job: &Job<'_>, journal: &mut dyn Journal) {
     }
 }
 
-fn report_tier(machine: &Machine, evidence: &Evidence, verdict: &Verdict, what: &str, journal: &mut dyn Journal) {
-    let proof = &verdict.proof;
+fn report_tier(
+    machine: &Machine,
+    (evidence, verdict): (&Evidence, &Verdict),
+    job: &Job<'_>,
+    journal: &mut dyn Journal,
+) {
+    let (what, proof) = (&job.what, &verdict.proof);
     journal.find(match (evidence.caching, verdict.tier) {
         (_, Tier::PageCache | Tier::Mixed { .. }) if verdict.is_by_layer => Finding::warning(
             "device-saw-fewer-reads",
@@ -77,6 +82,7 @@ fn report_tier(machine: &Machine, evidence: &Evidence, verdict: &Verdict, what: 
             format!("Only part of {what} reached storage: {proof}. The latencies mix memory and storage."),
         )
         .with("from_storage", from_storage * 100.0, Unit::Percent),
+        (Caching::Buffered, Tier::PageCache) if job.is_meant_cached => return,
         (Caching::Buffered, Tier::PageCache) => Finding::warning(
             "served-from-page-cache",
             format!(

@@ -25,6 +25,8 @@ pub struct Job<'a> {
     pub parameters: Parameters,
     /// The reading in words, for findings: "random reads of the outer zone".
     pub what: String,
+    /// Whether the page cache is meant to serve the reads: that it does is no warning then.
+    pub is_meant_cached: bool,
 }
 
 /// A reading that was done.

@@ -1,7 +1,6 @@
 //! One reading of a device: run the workers under watch, turn what they measured into cases, say what spoils it.
 
 mod cases;
-mod filter;
 mod findings;
 mod job;
 
@@ -15,7 +14,6 @@ use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::{Change, Conditions, Machine, Sensitivity};
 use cases::Source;
-pub use filter::WithoutPageCacheWarning;
 pub use findings::note_huge_pages;
 pub use job::{Job, Measured};
 
