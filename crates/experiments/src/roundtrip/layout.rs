@@ -5,7 +5,7 @@ use std::path::Path;
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
 use measure::Parameters;
-use measure::quantity::size_in_words;
+use measure::quantity::{counted, size_in_words};
 use measure::schema::roundtrip::parameters;
 use subjects::round_trip::Pass;
 use sys::memory::Pages;
@@ -86,7 +86,8 @@ impl Layout<'_> {
 
     /// A pass in words.
     pub(super) fn what(&self, pass: Pass, requests: Requests) -> String {
-        format!("the {pass} reads of {} blocks of {}", requests.blocks_per_read, self.path.display())
+        let blocks = counted(requests.blocks_per_read, "block", "blocks");
+        format!("the {pass} reads of {blocks} of {}", self.path.display())
     }
 
     /// The parameters of a case.
