@@ -111,7 +111,7 @@ fn label(line: &Line) -> String {
         None => label,
     };
     let segment =
-        reads::parameters::SEGMENT.in_case(line.case).map(|segment| format!(", {}", segment.replace('-', " ")));
+        reads::parameters::SEGMENT.in_case(line.case).map(|segment| format!(", {}", segment.trim_end_matches("-change")));
     label + &segment.unwrap_or_default()
 }
 
