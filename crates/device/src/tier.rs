@@ -122,10 +122,10 @@ impl Evidence {
             Tier::Mixed { from_storage: share }
         };
         let (counted, asked) = match bytes == self.issued {
-            true => ("every byte".into(), format!("of {}", format_mebibytes(self.issued))),
-            false => (format_mebibytes(bytes), format!("where {} were asked for", format_mebibytes(self.issued))),
+            true => (format!("all {}", format_mebibytes(bytes)), String::new()),
+            false => (format_mebibytes(bytes), format!(", where {} were asked for", format_mebibytes(self.issued))),
         };
-        Verdict { tier, proof: format!("{} {asked}", witness.replace("{bytes}", &counted)), is_by_layer: false }
+        Verdict { tier, proof: format!("{}{asked}", witness.replace("{bytes}", &counted)), is_by_layer: false }
     }
 }
 

@@ -110,8 +110,9 @@ fn label(line: &Line) -> String {
         Some(touch) => format!("{}, {touch}", label.replace("at a time", "deep").replace("one deep", "1 deep")),
         None => label,
     };
-    let segment =
-        reads::parameters::SEGMENT.in_case(line.case).map(|segment| format!(", {}", segment.trim_end_matches("-change")));
+    let segment = reads::parameters::SEGMENT
+        .in_case(line.case)
+        .map(|segment| format!(", {}", segment.trim_end_matches("-change")));
     label + &segment.unwrap_or_default()
 }
 
