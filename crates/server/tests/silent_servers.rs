@@ -17,8 +17,11 @@ use trial::Trial;
 /// Far more than any wait here may take, and far less than for ever.
 const LONG: Duration = Duration::from_secs(40);
 
+/// What a server does with a connection.
+type Play = fn(TcpStream) -> std::io::Result<()>;
+
 /// Plays one server, to every connection; the address.
-fn listen(play: fn(TcpStream) -> std::io::Result<()>) -> String {
+fn listen(play: Play) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || {
@@ -76,7 +79,7 @@ fn begin(stream: &mut TcpStream) -> std::io::Result<()> {
     stream.read_exact(&mut vec![0; u32::from_be_bytes(length) as usize - 4])
 }
 
-const SERVERS: [(&str, fn(TcpStream) -> std::io::Result<()>); 5] =
+const SERVERS: [(&str, Play); 5] =
     [("silent", silent), ("http", http), ("broken", broken), ("dripping", dripping), ("mute", mute)];
 
 fn open(url: &str, stop: &Arc<AtomicBool>) -> ServerError {
