@@ -5,10 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use measure::{Case, Finding, Metric};
+use subjects::Forecast;
 use thiserror::Error;
 
 /// Takes finished cases, findings and progress while an experiment runs.
 pub trait Journal {
+    /// Says what the run takes of a server that is in use, before anything is made there.
+    fn announce(&mut self, _forecast: &Forecast) {}
+
     /// Says what is being measured now and about how long it takes.
     fn step(&mut self, what: &str, expected: Duration);
 

@@ -29,6 +29,8 @@ pub struct Machine {
     pub host: Host,
     /// Raised by ^C.
     pub stop: Stop,
+    /// Whether nothing of it is measured, because nothing runs on it.
+    is_rehearsal: bool,
     disturbances: RefCell<Disturbances>,
     last_cache: OnceCell<Option<LastCache>>,
 }
@@ -40,12 +42,29 @@ impl Machine {
         let mut host = host::describe();
         host.core_ghz = core_clock::core_ghz(&clock);
         host.clock = Some(clock.name());
-        Machine { clock, host, stop, disturbances: RefCell::default(), last_cache: OnceCell::new() }
+        Machine {
+            clock,
+            host,
+            stop,
+            is_rehearsal: false,
+            disturbances: RefCell::default(),
+            last_cache: OnceCell::new(),
+        }
     }
 
     /// The last cache of the processor, measured when it is first asked for.
     pub(crate) fn last_cache(&self) -> Option<LastCache> {
         *self.last_cache.get_or_init(|| LastCache::measure(&self.host.caches, &self.clock, &self.stop))
+    }
+
+    /// The machine of a dry run: the same, of which nothing is measured any more.
+    pub fn rehearsal(&self) -> Machine {
+        Machine { is_rehearsal: true, disturbances: RefCell::default(), ..self.clone() }
+    }
+
+    /// Whether nothing of it is measured.
+    pub(crate) fn is_rehearsal(&self) -> bool {
+        self.is_rehearsal
     }
 
     /// Notes what changed while `what` was measured.
@@ -109,6 +128,9 @@ pub struct Change {
 impl Conditions {
     /// Looks at the machine; about 3 ms.
     pub fn now(machine: &Machine) -> Conditions {
+        if machine.is_rehearsal {
+            return Conditions { at: machine.clock.now(), core_ghz: None, additions: None, stolen: None };
+        }
         let core_ghz = core_clock::core_ghz(&machine.clock);
         let additions = core_ghz.and_then(|ghz| core_clock::additions_per_cycle(&machine.clock, ghz));
         Conditions { at: machine.clock.now(), core_ghz, additions, stolen: host::stolen() }

@@ -2,7 +2,7 @@
 
 use measure::Parameters;
 use serde_json::Value;
-use subjects::{Closing, Environment, Offer, Opener, Opening, Place, Places, Subject};
+use subjects::{Closing, Environment, Offer, Opener, Opening, Place, Places, Subject, SubjectError};
 
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -28,6 +28,32 @@ pub(crate) fn openers<'a, T: ?Sized>(
     Ok(openers)
 }
 
+/// Checks of each subject that is in use whether the run may do there what it does, and announces what it takes: before
+/// the work on any of them begins.
+pub(crate) fn announce<T: ?Sized>(
+    openers: &[Opener<'_, T>],
+    environment: &Environment,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    for opener in openers {
+        let forecast = with_opening(environment, machine, journal, |opening| opener.forecast(opening))?;
+        forecast.iter().for_each(|forecast| journal.announce(forecast));
+    }
+    Ok(())
+}
+
+fn with_opening<R>(
+    environment: &Environment,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+    work: impl FnOnce(&mut Opening<'_>) -> Result<R, SubjectError>,
+) -> Result<R, ExperimentError> {
+    let mut progress = |what: &str, expected| journal.step(what, expected);
+    let stop = machine.stop.share();
+    Ok(work(&mut Opening { environment, clock: machine.clock, stop, progress: &mut progress })?)
+}
+
 /// Opens a subject, measures on it, and has it remove what it made, also after ^C and after errors.
 pub(crate) fn run_on<T: Subject + ?Sized, R>(
     opener: Opener<'_, T>,
@@ -46,10 +72,7 @@ pub(crate) fn open<T: Subject + ?Sized>(
     machine: &Machine,
     journal: &mut dyn Journal,
 ) -> Result<Box<T>, ExperimentError> {
-    let mut progress = |what: &str, expected| journal.step(what, expected);
-    let stop = machine.stop.share();
-    let mut opening = Opening { environment, clock: machine.clock, stop, progress: &mut progress };
-    let mut subject = opener(&mut opening)?;
+    let mut subject = with_opening(environment, machine, journal, |opening| opener.open(opening))?;
     keep_findings(&mut *subject, journal);
     Ok(subject)
 }

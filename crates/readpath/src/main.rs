@@ -1,5 +1,6 @@
 //! The command `readpath`: reads the command line, runs one command, says what went wrong.
 
+mod announcement;
 mod cli;
 mod commands;
 mod exit;

@@ -45,7 +45,7 @@ pub(crate) struct Globals {
     /// Keep no run
     #[arg(long, global = true, conflicts_with = "store")]
     pub(crate) no_store: bool,
-    /// No progress on standard error
+    /// No progress on standard error, and no announcement of what a run takes of a server
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
 }

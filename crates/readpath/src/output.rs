@@ -61,6 +61,12 @@ pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() && letter != '\n' { '?' } else { letter }).collect()
 }
 
+/// Says on standard error what a run is about to do.
+pub(crate) fn announce(text: &str) {
+    // There is nowhere else to say it.
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
 /// A result that did not reach its reader.
 pub(crate) fn not_printed(error: impl std::fmt::Display) -> Failure {
     Failure::new(Exit::Failed, format!("the result could not be written to standard output: {error}"))

@@ -71,6 +71,14 @@ impl Progress {
         }
     }
 
+    /// Does something that writes to standard error, with the line out of its way.
+    pub(crate) fn above(&self, write: impl FnOnce()) {
+        match &self.line {
+            Some(line) => line.suspend(write),
+            None => write(),
+        }
+    }
+
     /// Takes the line away.
     pub(crate) fn clear(&self) {
         if let Some(line) = &self.line {

@@ -6,7 +6,10 @@ use experiments::journal::{Journal, KeepError};
 use measure::store::Store;
 use measure::{Case, Finding, Metric, Run};
 use serde_json::Value;
+use subjects::Forecast;
 
+use crate::announcement::{Rehearsed, screen};
+use crate::output;
 use crate::progress::Progress;
 
 /// A run under way.
@@ -15,12 +18,19 @@ pub(crate) struct RunJournal {
     store: Option<Store>,
     progress: Progress,
     not_kept: Option<String>,
+    /// What the run takes of servers that are in use, as far as that is to be announced.
+    expected: Vec<Rehearsed>,
 }
 
 impl RunJournal {
     /// A journal over `run`, which is saved to `store` after each case.
     pub(crate) fn new(run: Run, store: Option<Store>, progress: Progress) -> RunJournal {
-        RunJournal { run, store, progress, not_kept: None }
+        RunJournal { run, store, progress, not_kept: None, expected: Vec::new() }
+    }
+
+    /// Takes what the run is expected to take of servers that are in use, to be announced before it begins there.
+    pub(crate) fn rehearsed(&mut self, rehearsed: impl IntoIterator<Item = Rehearsed>) {
+        self.expected.extend(rehearsed);
     }
 
     /// The run as it stands.
@@ -77,6 +87,12 @@ impl RunJournal {
 }
 
 impl Journal for RunJournal {
+    fn announce(&mut self, forecast: &Forecast) {
+        if let Some(rehearsed) = self.expected.iter().find(|rehearsed| rehearsed.server == forecast.server) {
+            self.progress.above(|| output::announce(&screen(forecast, rehearsed, "")));
+        }
+    }
+
     fn step(&mut self, what: &str, expected: Duration) {
         self.progress.step(what, expected);
     }

@@ -20,7 +20,7 @@ use measure::compare::Comparison;
 use measure::store::Listing;
 
 use page::Page;
-pub use text::Style;
+pub use text::{Style, wrap};
 
 /// What is shown of a run, for any renderer.
 pub fn page(run: &Run) -> Page {

@@ -140,6 +140,17 @@ pub enum ServerError {
         /// To which database.
         database: String,
     },
+    /// The role writes nothing.
+    #[error(
+        "transactions of {user} in the database {database} are read-only (default_transaction_read_only), and all that \
+         is measured has to be made first: give the address of a role that may write"
+    )]
+    ReadOnly {
+        /// Who is connected.
+        user: String,
+        /// To which database.
+        database: String,
+    },
     /// A standby takes no writes.
     #[error(
         "{server} is a standby, on which no table can be created: give the address of its primary; what a standby has \

@@ -5,8 +5,8 @@ use crate::wire::Row;
 /// The oldest version that is known.
 pub(crate) const OLDEST: u32 = 130_000;
 
-/// The version that a dry run assumes.
-const ASSUMED_VERSION: u32 = 180_000;
+/// The major version that a dry run assumes where none is known.
+pub const ASSUMED_MAJOR: u32 = 18;
 
 /// One row with what every version since 13 shows to all users.
 pub(crate) const QUESTION: &str = "SELECT current_setting('server_version_num'), current_setting('server_version'), \
@@ -16,7 +16,8 @@ pub(crate) const QUESTION: &str = "SELECT current_setting('server_version_num'),
     (SELECT rolsuper FROM pg_roles WHERE rolname = current_user), \
     CASE WHEN pg_has_role('pg_read_all_settings', 'USAGE') THEN current_setting('data_directory') END, \
     (SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid()), \
-    (SELECT string_agg(extname || ' ' || extversion, ',') FROM pg_extension)";
+    (SELECT string_agg(extname || ' ' || extversion, ',') FROM pg_extension), \
+    current_setting('default_transaction_read_only'), current_setting('log_statement')";
 
 /// What a server reports about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +40,10 @@ pub struct ServerFacts {
     pub is_standby: bool,
     /// Whether we may make a schema in the database.
     pub may_create: bool,
+    /// Whether our transactions write nothing unless they ask to.
+    pub is_read_only: bool,
+    /// Which statements the server writes to its log: `none`, `ddl`, `mod` or `all`.
+    pub log_statement: String,
     /// Whether we see the statistics of other users' sessions.
     pub reads_all_stats: bool,
     /// Whether we may do everything.
@@ -52,11 +57,11 @@ pub struct ServerFacts {
 }
 
 impl ServerFacts {
-    /// What a dry run assumes.
-    pub(crate) fn assumed() -> ServerFacts {
+    /// What a dry run assumes of a server of this major version.
+    pub(crate) fn assumed(major: u32) -> ServerFacts {
         ServerFacts {
-            version_number: ASSUMED_VERSION,
-            version: (ASSUMED_VERSION / 10_000).to_string(),
+            version_number: major * 10_000,
+            version: major.to_string(),
             database: "database".into(),
             user: "user".into(),
             process: 0,
@@ -64,6 +69,8 @@ impl ServerFacts {
             buffer_bytes: 128 << 20,
             is_standby: false,
             may_create: true,
+            is_read_only: false,
+            log_statement: "none".into(),
             reads_all_stats: true,
             is_superuser: false,
             data_directory: None,
@@ -103,6 +110,8 @@ pub(crate) fn of_row(row: &Row) -> Option<ServerFacts> {
         buffer_bytes: number(6)?,
         is_standby: truth(7)?,
         may_create: truth(8)?,
+        is_read_only: text(14)? == "on",
+        log_statement: text(15)?,
         reads_all_stats: truth(9)?,
         is_superuser: truth(10).unwrap_or(false),
         data_directory: text(11),
@@ -125,10 +134,12 @@ mod tests {
         let words = ["150018", "15.18 (Debian 15.18-0+deb12u1)", "d", "u", "7", "8192", "134217728", "f", "t", "f"];
         let mut row: Row = words.iter().map(|word| Some((*word).to_string())).collect();
         row.extend([Some("f".into()), None, None, Some("plpgsql 1.0,pg_buffercache 1.3".into())]);
+        row.extend(["on", "ddl"].map(|setting| Some(setting.into())));
         let facts = of_row(&row).unwrap();
         assert_eq!((facts.name().as_str(), facts.major()), ("postgres 15.18", 15));
         assert_eq!((facts.may_create, facts.data_directory.as_deref()), (true, None));
         assert_eq!(facts.extension("pg_buffercache"), Some("1.3"));
+        assert!(facts.is_read_only && facts.log_statement == "ddl", "{facts:?}");
         assert_eq!(of_row(&row[..5].to_vec()), None);
     }
 }

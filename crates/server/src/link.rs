@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::error::ServerError;
+use crate::statements::Statements;
 use crate::wire::{OnStop, Row};
 
 /// What carries the statements of a session.
@@ -24,6 +25,8 @@ pub(crate) trait Link: Send {
     /// Another link of the same kind to the same server, which is there at `end` at the latest.
     fn another(&self, end: Instant) -> Result<Box<dyn Link>, ServerError>;
 
-    /// Whether nothing is sent, so that callers assume the results.
-    fn is_recording(&self) -> bool;
+    /// Where statements are recorded, and for which major version, when nothing is sent and callers assume the results.
+    fn rehearsal(&self) -> Option<(&Statements, u32)> {
+        None
+    }
 }

@@ -57,8 +57,4 @@ impl Link for Live {
     fn another(&self, end: Instant) -> Result<Box<dyn Link>, ServerError> {
         Ok(Box::new(Live::open(&self.address, end, Arc::clone(&self.stop), OnStop::Leave)?))
     }
-
-    fn is_recording(&self) -> bool {
-        false
-    }
 }

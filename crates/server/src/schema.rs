@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::ServerError;
+use crate::facts::{ASSUMED_MAJOR, ServerFacts};
 use crate::place::Address;
 use crate::session::{Limits, Session, identifier, literal};
 use crate::statements::Statements;
@@ -31,6 +32,9 @@ const ASKED_EVERY: Duration = Duration::from_millis(200);
 
 /// How long a run waits for the lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// In a dry run of [`clean`], the name that stands for the table of a killed run.
+const EACH_TABLE: &str = "EACH_TABLE";
 
 /// The comment on the schema, and whether we may do what its owner may.
 const QUESTION: &str = "SELECT coalesce(obj_description(n.oid, 'pg_namespace'), ''), \
@@ -62,15 +66,9 @@ impl Schema {
     /// Makes the schema. Errors where that cannot be or would touch what belongs to others; a schema that a killed run
     /// left is removed first.
     pub fn create(mut session: Session) -> Result<Schema, ServerError> {
-        let facts = session.facts().clone();
-        if facts.is_standby {
-            return Err(ServerError::Standby { server: session.address().shown() });
-        }
+        check_rights(&session)?;
         lock(&mut session)?;
         let leftovers = remove(&mut session, None)?.map_or(0, |tables| tables.len());
-        if !facts.may_create {
-            return Err(ServerError::NoRight { user: facts.user, database: facts.database });
-        }
         // The schema is ours as soon as the server may have made it: its reply can be lost.
         let mut schema = Schema { session, tables: Vec::new(), is_there: true, leftovers };
         schema.note(true);
@@ -177,11 +175,28 @@ impl Drop for Schema {
     }
 }
 
+/// Errors where a run could not make the schema, or would touch what belongs to others. Makes and removes nothing.
+pub fn check(session: &mut Session) -> Result<(), ServerError> {
+    check_rights(session)?;
+    own_tables(session).map(drop)
+}
+
+fn check_rights(session: &Session) -> Result<(), ServerError> {
+    let ServerFacts { is_standby, may_create, is_read_only, .. } = *session.facts();
+    let (user, database) = (session.facts().user.clone(), session.facts().database.clone());
+    match (is_standby, may_create, is_read_only) {
+        (true, ..) => Err(ServerError::Standby { server: session.address().shown() }),
+        (_, false, _) => Err(ServerError::NoRight { user, database }),
+        (.., true) => Err(ServerError::ReadOnly { user, database }),
+        _ => Ok(()),
+    }
+}
+
 /// Removes what a killed run left: the number of tables, `None` where there was no schema.
 pub fn clean(mut session: Session) -> Result<Option<usize>, ServerError> {
     lock(&mut session)?;
     session.abandon()?;
-    Ok(remove(&mut session, Some(&[]))?.map(|tables| tables.len()))
+    Ok(remove(&mut session, Some(&[EACH_TABLE.to_string()]))?.map(|tables| tables.len()))
 }
 
 /// The full name of a table in the schema.
@@ -208,11 +223,18 @@ fn lock(session: &mut Session) -> Result<(), ServerError> {
 /// Removes the schema where it exists and is ours, and returns the tables that it held. A dry run assumes that it holds
 /// the tables that are `known`, or that it does not exist.
 fn remove(session: &mut Session, known: Option<&[String]>) -> Result<Option<Vec<String>>, ServerError> {
+    let tables = match own_tables(session)? {
+        tables if !session.is_rehearsal() => tables,
+        _ => known.map(<[String]>::to_vec),
+    };
+    tables.map(|tables| remove_tables(session, tables)).transpose()
+}
+
+/// The tables of the schema; `None` where it does not exist. Errors where it, or one of them, is not ours.
+fn own_tables(session: &mut Session) -> Result<Option<Vec<String>>, ServerError> {
     let found = session.rows(QUESTION)?;
     if session.is_rehearsal() {
-        let Some(known) = known else { return Ok(None) };
         session.rows(TABLES)?;
-        return remove_tables(session, known.to_vec()).map(Some);
     }
     let Some(schema) = found.first() else { return Ok(None) };
     let refuse = |reason: &str| Err(ServerError::ForeignSchema { reason: reason.into() });
@@ -226,7 +248,7 @@ fn remove(session: &mut Session, known: Option<&[String]>) -> Result<Option<Vec<
     if let Some(table) = tables.iter().find(|table| text(table, 1) != MARK) {
         return refuse(&format!("its table {} does not carry this program's comment", text(table, 0)));
     }
-    remove_tables(session, tables.iter().map(|table| text(table, 0).to_string()).collect()).map(Some)
+    Ok(Some(tables.iter().map(|table| text(table, 0).to_string()).collect()))
 }
 
 fn remove_tables(session: &mut Session, tables: Vec<String>) -> Result<Vec<String>, ServerError> {
@@ -260,6 +282,6 @@ fn remove_afresh(lost: &Session) -> Result<(), ServerError> {
 
 /// Records what [`clean`] would send.
 pub fn rehearse_clean(address: &Address, limits: Limits, statements: Statements) -> Result<(), ServerError> {
-    statements.remark("each table that carries the comment is removed as well, with DROP TABLE");
-    clean(Session::rehearsal(address, limits, Arc::default(), statements)?).map(drop)
+    statements.remark(&format!("{EACH_TABLE} stands for the name of each table that carries the comment"));
+    clean(Session::rehearsal(address, limits, Arc::default(), (statements, ASSUMED_MAJOR))?).map(drop)
 }

@@ -26,6 +26,9 @@ const OWN_LIMITS: &str =
 /// Leaves the session as it was found: locks, settings and all, for the next client of a pool in session mode.
 const RESET: &str = "DISCARD ALL";
 
+/// What a dry run assumes that reading a row takes.
+pub const ROW_TIME: Duration = Duration::from_nanos(100);
+
 /// How long things may take on a given server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -85,14 +88,14 @@ impl Session {
         Session::new(link, address, limits, stop).begin(end, on_stop)
     }
 
-    /// A session that sends nothing and records what it would send.
+    /// A session that sends nothing and records what it would send to a server of this major version.
     pub fn rehearsal(
         address: &Address,
         limits: Limits,
         stop: Arc<AtomicBool>,
-        statements: Statements,
+        (statements, major): (Statements, u32),
     ) -> Result<Session, ServerError> {
-        let link = Box::new(Recording::open(statements));
+        let link = Box::new(Recording::open(statements, major));
         Session::new(link, address, limits, stop).begin(Instant::now(), OnStop::Leave)
     }
 
@@ -104,12 +107,13 @@ impl Session {
     }
 
     fn new(link: Box<dyn Link>, address: &Address, limits: Limits, stop: Arc<AtomicBool>) -> Session {
+        let assumed = link.rehearsal().map_or(facts::ASSUMED_MAJOR, |(_, major)| major);
         Session {
             link,
             address: address.clone(),
             limits,
             own_limits: Limits { statement: Duration::ZERO, lock: Duration::ZERO },
-            facts: ServerFacts::assumed(),
+            facts: ServerFacts::assumed(assumed),
             stop,
             on_stop: OnStop::Leave,
             opening: None,
@@ -157,7 +161,7 @@ impl Session {
     fn ask_facts(&mut self) -> Result<ServerFacts, ServerError> {
         let rows = self.rows(facts::QUESTION)?;
         if self.is_rehearsal() {
-            return Ok(ServerFacts::assumed());
+            return Ok(self.facts.clone());
         }
         let found = rows.first().and_then(facts::of_row);
         let none = || ServerError::answer(facts::QUESTION, &format!("{:?}", rows.first()), "what it is");
@@ -185,7 +189,19 @@ impl Session {
 
     /// Whether nothing is sent, and results are what the caller expects.
     pub fn is_rehearsal(&self) -> bool {
-        self.link.is_recording()
+        self.link.rehearsal().is_some()
+    }
+
+    /// In a dry run, adds to the time that the statements would take.
+    pub fn assume(&self, time: Duration) {
+        if let Some((statements, _)) = self.link.rehearsal() {
+            statements.take(time);
+        }
+    }
+
+    /// In a dry run, the time that the statements so far would take.
+    pub fn assumed_time(&self) -> Option<Duration> {
+        self.link.rehearsal().map(|(statements, _)| statements.time())
     }
 
     /// Begins a transaction; [`Session::abandon`] ends it where [`Session::commit`] is not reached.
@@ -254,8 +270,9 @@ impl Session {
         value.ok_or_else(|| ServerError::answer(statement, "no row", "one value"))
     }
 
-    /// The single whole number that a statement gives; in a dry run `assumed`.
+    /// The single whole number that a statement gives; in a dry run `assumed`, as if it had counted rows up to it.
     pub fn number(&mut self, statement: &str, assumed: u64) -> Result<u64, ServerError> {
+        self.assume(ROW_TIME.saturating_mul(u32::try_from(assumed).unwrap_or(u32::MAX)));
         let value = self.text(statement, Some(&assumed.to_string()))?.unwrap_or_else(|| "null".into());
         value.parse().map_err(|_| ServerError::answer(statement, &value, "a whole number"))
     }

@@ -12,53 +12,126 @@ use crate::one_line::one_line;
 use crate::pooler;
 use crate::wire::{OnStop, Row};
 
-/// A list of statements that several sessions write to.
+/// What sending a statement and its answer take, apart from its own work.
+const ROUND_TRIP: Duration = Duration::from_micros(200);
+
+/// How a line that is no statement begins.
+const REMARK: &str = "-- ";
+
+/// Longest block of statements that is looked for when repeated blocks are folded.
+const BLOCK_MAX: usize = 1024;
+
+/// A list of statements that several sessions write to, and how long they would take.
 #[derive(Clone, Debug, Default)]
-pub struct Statements(Arc<Mutex<Vec<String>>>);
+pub struct Statements(Arc<Mutex<Noted>>);
+
+#[derive(Debug, Default)]
+struct Noted {
+    lines: Vec<String>,
+    time: Duration,
+}
 
 impl Statements {
     /// Adds a statement.
     pub(crate) fn note(&self, statement: &str) {
-        // A list of texts is whole whatever happened to the thread that held it.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(one_line(statement));
+        self.with(|noted| {
+            noted.lines.push(one_line(statement));
+            noted.time += ROUND_TRIP;
+        });
     }
 
     /// Adds a line that is no statement.
     pub fn remark(&self, remark: &str) {
-        self.note(&format!("-- {remark}"));
+        self.with(|noted| noted.lines.push(format!("{REMARK}{remark}")));
     }
 
-    /// The statements as a script: one a line, each with its semicolon.
+    /// Adds to the time that the statements would take.
+    pub(crate) fn take(&self, time: Duration) {
+        self.with(|noted| noted.time += time);
+    }
+
+    /// How long the statements would take, as far as that was estimated.
+    pub fn time(&self) -> Duration {
+        self.with(|noted| noted.time)
+    }
+
+    /// The number of statements, and their bytes.
+    pub fn size(&self) -> (u64, u64) {
+        self.with(|noted| {
+            let statements = noted.lines.iter().filter(|line| !line.starts_with(REMARK));
+            statements.fold((0, 0), |(count, bytes), line| (count + 1, bytes + line.len() as u64))
+        })
+    }
+
+    /// The statements as a script: one a line, each with its semicolon. A block that is repeated stands there once,
+    /// indented under the number of times.
     pub fn script(&self) -> String {
-        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let line = |line: &String| match line.starts_with("-- ") || line.ends_with(';') {
-            true => format!("{line}\n"),
-            false => format!("{line};\n"),
-        };
-        lines.iter().map(line).collect()
+        self.with(|noted| {
+            let mut script = String::new();
+            write_folded(&noted.lines, 0, &mut script);
+            script
+        })
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Noted) -> T) -> T {
+        // A list of texts is whole whatever happened to the thread that held it.
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// A link that records statements.
-pub(crate) struct Recording(Statements);
+/// Writes lines, each run of equal blocks once, with the blocks that repeat within it folded in turn.
+fn write_folded(lines: &[String], depth: usize, script: &mut String) {
+    let margin = "  ".repeat(depth);
+    let mut at = 0;
+    while at < lines.len() {
+        let (length, times) = longest_repetition(&lines[at..]);
+        if times > 1 {
+            *script += &format!("{margin}{REMARK}{times} times:\n");
+            write_folded(&lines[at..at + length], depth + 1, script);
+        } else {
+            let end = if lines[at].starts_with(REMARK) || lines[at].ends_with(';') { "" } else { ";" };
+            *script += &format!("{margin}{}{end}\n", lines[at]);
+        }
+        at += length * times;
+    }
+}
+
+/// The block at the beginning whose repetitions reach furthest: its lines, and how often it stands there. The shortest
+/// of several; one line once where none is repeated.
+fn longest_repetition(lines: &[String]) -> (usize, usize) {
+    let times = |length: usize| {
+        let (block, rest) = lines.split_at(length);
+        1 + rest.chunks_exact(length).take_while(|next| *next == block).count()
+    };
+    let lengths = 1..=(lines.len() / 2).min(BLOCK_MAX);
+    let repeated = lengths.map(|length| (length, times(length))).filter(|(_, times)| *times > 1);
+    repeated.rev().max_by_key(|(length, times)| length * times).unwrap_or((1, 1))
+}
+
+/// A link that records statements, as a server of a major version would be sent them.
+pub(crate) struct Recording {
+    statements: Statements,
+    major: u32,
+}
 
 impl Recording {
     /// Records what opening a connection sends, and all that follows.
-    pub(crate) fn open(statements: Statements) -> Recording {
+    pub(crate) fn open(statements: Statements, major: u32) -> Recording {
         let [first, second, during, after] = pooler::STATEMENTS;
+        statements.remark(&format!("on a new connection, to PostgreSQL {major}:"));
         statements.note(first);
         statements.remark("on a second connection:");
         statements.note(second);
         statements.remark("on the first one, before and after the second is closed:");
         statements.note(during);
         statements.note(after);
-        Recording(statements)
+        Recording { statements, major }
     }
 }
 
 impl Link for Recording {
     fn send(&mut self, statement: &str, _limit: Duration) -> Result<Vec<Row>, ServerError> {
-        self.0.note(statement);
+        self.statements.note(statement);
         Ok(Vec::new())
     }
 
@@ -68,18 +141,18 @@ impl Link for Recording {
         _chunks: &mut dyn Iterator<Item = Vec<u8>>,
         _limit: Duration,
     ) -> Result<u64, ServerError> {
-        self.0.note(statement);
+        self.statements.note(statement);
         Ok(0)
     }
 
     fn set_on_stop(&mut self, _on_stop: OnStop) {}
 
     fn another(&self, _end: Instant) -> Result<Box<dyn Link>, ServerError> {
-        Ok(Box::new(Recording::open(self.0.clone())))
+        Ok(Box::new(Recording::open(self.statements.clone(), self.major)))
     }
 
-    fn is_recording(&self) -> bool {
-        true
+    fn rehearsal(&self) -> Option<(&Statements, u32)> {
+        Some((&self.statements, self.major))
     }
 }
 
@@ -94,5 +167,18 @@ mod tests {
         statements.note("SELECT 1\n      + 1");
         statements.note("BEGIN;");
         assert_eq!(statements.script(), "-- nothing was sent\nSELECT 1 + 1;\nBEGIN;\n");
+    }
+
+    #[test]
+    fn repeated_blocks_stand_once_with_their_number_and_nothing_is_lost() {
+        let statements = Statements::default();
+        statements.note("BEGIN");
+        for round in 0..3 {
+            (0..2).for_each(|_| statements.note("SELECT 1"));
+            statements.note("SELECT 2");
+            assert_eq!(statements.size(), (4 + 3 * round, 5 + 24 * (round + 1)));
+        }
+        let folded = "BEGIN;\n-- 3 times:\n  -- 2 times:\n    SELECT 1;\n  SELECT 2;\n";
+        assert_eq!(statements.script(), folded);
     }
 }

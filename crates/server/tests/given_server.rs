@@ -236,7 +236,7 @@ fn what_a_killed_run_left_is_removed_by_the_next_one() {
 fn a_rehearsal_sends_nothing_and_notes_what_a_run_sends() {
     let address = Address::parse("postgres://me:secret@127.0.0.1:1/db").unwrap();
     let statements = Statements::default();
-    let session = Session::rehearsal(&address, Limits::default(), Arc::default(), statements.clone()).unwrap();
+    let session = Session::rehearsal(&address, Limits::default(), Arc::default(), (statements.clone(), 18)).unwrap();
     let mut made = Schema::create(session).unwrap();
     let table = made.create_table("rows", "id integer", "").unwrap();
     let explained = made.session().explain(&format!("SELECT * FROM {table}"), Plan::default()).unwrap();

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use measure::schema::Spec;
+use measure::schema::{Spec, scan};
 use measure::{Metric, Nanos, Parameters};
 use sys::counters::Tally;
 use sys::valgrind::Simulated;
@@ -199,6 +199,34 @@ pub struct PathFacts {
     pub sampling: Sampling,
     /// How the figures of its passes are obtained.
     pub sources: Sources,
+}
+
+/// Blocks of a planner's path, and the gets of one pass over its rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PathBlocks {
+    pub(crate) table: u64,
+    /// Those of the index that the path goes by.
+    pub(crate) index: Option<u64>,
+    pub(crate) gets: u64,
+    pub(crate) rows: u64,
+}
+
+impl PathBlocks {
+    /// What they are as metrics; `counted` is how blocks were counted.
+    pub(crate) fn metrics(&self, path: AccessPath, counted: &str) -> Vec<Metric> {
+        let PathBlocks { table, index, gets, rows } = *self;
+        let mut metrics = vec![
+            scan::BLOCKS.count(&format!("blocks of the table ({counted})"), table),
+            scan::GETS_PER_ROW.single("gets over rows", gets as f64 / rows as f64),
+        ];
+        let Some(index) = index else { return metrics };
+        metrics.push(scan::INDEX_BLOCKS.count(&format!("blocks of the index ({counted})"), index));
+        if path != AccessPath::IndexOnlyScan && table > 0 {
+            let source = "gets less the blocks of the index, over the blocks of the table";
+            metrics.push(scan::VISITS_PER_BLOCK.single(source, gets.saturating_sub(index) as f64 / table as f64));
+        }
+        metrics
+    }
 }
 
 /// Whether a subject with these paths can answer the question by one of those that are wanted; else the reason.

@@ -6,6 +6,7 @@
 pub mod access_paths;
 pub mod engine;
 pub mod error;
+pub mod forecast;
 pub mod huge_pages;
 mod leftovers;
 pub mod logical_reads;
@@ -22,6 +23,7 @@ pub mod subject;
 
 pub use access_paths::AccessPaths;
 pub use error::SubjectError;
+pub use forecast::Forecast;
 pub use leftovers::sweep;
 pub use logical_reads::LogicalReads;
 pub use nested_loops::NestedLoops;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::access_paths::{AccessPaths, AccessSettings};
 use crate::error::SubjectError;
+use crate::forecast::Forecast;
 use crate::logical_reads::{self, LogicalReads};
 use crate::nested_loops::{self, NestedLoops};
 use crate::opening::Opening;
@@ -11,8 +12,40 @@ use crate::postgres::calibration::{Calibration, CalibrationAsked};
 use crate::round_trip::{self, RoundTrip};
 use crate::subject::Absence;
 
-/// Opens a subject. Everything that can fail or take time happens here, nothing before.
-pub type Opener<'a, T> = Box<dyn FnOnce(&mut Opening<'_>) -> Result<Box<T>, SubjectError> + 'a>;
+/// Opens a subject. Everything that can fail or take time happens there, nothing before.
+pub type Open<'a, T> = Box<dyn FnOnce(&mut Opening<'_>) -> Result<Box<T>, SubjectError> + 'a>;
+
+/// Checks what a run may do on a subject that is in use, and gives what it takes there.
+type Foresee<'a> = Box<dyn Fn(&mut Opening<'_>) -> Result<Forecast, SubjectError> + 'a>;
+
+/// How a subject is opened.
+pub struct Opener<'a, T: ?Sized> {
+    forecast: Option<Foresee<'a>>,
+    open: Open<'a, T>,
+}
+
+impl<'a, T: ?Sized> Opener<'a, T> {
+    /// A subject that is opened like this.
+    pub fn new(open: Open<'a, T>) -> Opener<'a, T> {
+        Opener { forecast: None, open }
+    }
+
+    /// The same for a subject that is in use: `forecast` checks that the run may do there what it does, and gives what
+    /// it takes. It makes nothing.
+    pub fn in_use(self, forecast: impl Fn(&mut Opening<'_>) -> Result<Forecast, SubjectError> + 'a) -> Opener<'a, T> {
+        Opener { forecast: Some(Box::new(forecast)), ..self }
+    }
+
+    /// What the run takes of a subject that is in use; `None` for others.
+    pub fn forecast(&self, opening: &mut Opening<'_>) -> Result<Option<Forecast>, SubjectError> {
+        self.forecast.as_ref().map(|forecast| forecast(opening)).transpose()
+    }
+
+    /// Opens it.
+    pub fn open(self, opening: &mut Opening<'_>) -> Result<Box<T>, SubjectError> {
+        (self.open)(opening)
+    }
+}
 
 /// What a place answers an experiment before anything is opened: how to open the subject, or why it has none that can
 /// do what is asked.
@@ -27,6 +60,11 @@ pub trait Place: fmt::Debug + Send + Sync {
 
     /// Whether it takes statements, which a dry run can record.
     fn takes_statements(&self) -> bool;
+
+    /// Whether it is a server that is in use by others, as a given one may be.
+    fn is_in_use(&self) -> bool {
+        false
+    }
 
     /// The experiment on logical I/O.
     fn logical_reads(&self, _asked: &logical_reads::Asked) -> Offer<'_, dyn LogicalReads> {

@@ -115,6 +115,12 @@ impl Places {
         self
     }
 
+    /// Each server of these that is in use, by itself.
+    pub fn in_use(&self) -> impl Iterator<Item = Places> {
+        let places = self.places.iter().filter(|place| place.is_in_use());
+        places.map(|place| Places { places: vec![Arc::clone(place)], named: 1 })
+    }
+
     /// Those whose statements a dry run can record.
     pub fn taking_statements(self) -> Places {
         let places: Vec<_> = self.places.into_iter().filter(|place| place.takes_statements()).collect();

@@ -40,7 +40,9 @@ pub struct PassOffer {
 pub struct Sources {
     /// Waiting for a read.
     pub wait: &'static str,
-    /// The same of all readers of the subject.
+    /// What waiting for a read takes at most.
+    pub at_most: &'static str,
+    /// Waiting of all readers of the subject.
     pub wait_of_all: &'static str,
     /// Blocks that were read or found.
     pub blocks: &'static str,
@@ -57,7 +59,9 @@ pub struct SingleReads {
     pub hits: u64,
     /// Microseconds of waiting for one; `None` where the subject does not time reads, or nothing was read.
     pub wait: Option<f64>,
-    /// The same of all readers of the subject; `None` where it does not tell.
+    /// Microseconds of all that was done for one, which waiting for it cannot exceed; `None` where nothing was read.
+    pub at_most: Option<f64>,
+    /// Waiting of all readers of the subject; `None` where it does not tell.
     pub wait_of_all: Option<f64>,
     /// Share of the table that the page cache held before; `None` where that cannot be known.
     pub cached: Option<f64>,

@@ -38,14 +38,14 @@ fn open(word: &str, asked: Asked) -> Box<dyn AccessPaths> {
         watch: Watch::Counters,
     };
     let places: Places = word.parse().unwrap();
-    let open = places.iter().next().unwrap().access_paths(&settings).unwrap();
-    let mut subject = open(&mut Opening {
+    let opener = places.iter().next().unwrap().access_paths(&settings).unwrap();
+    let mut opening = Opening {
         environment: &Environment::new(std::env::temp_dir()),
         clock: Clock::calibrate(),
         stop: Arc::default(),
         progress: &mut |_, _| {},
-    })
-    .unwrap();
+    };
+    let mut subject = opener.open(&mut opening).unwrap();
     let paths = subject.paths(asked).into_iter().filter(|offer| offer.absence.is_none()).map(|offer| offer.path);
     subject.plan(&paths.collect::<Vec<_>>()).unwrap();
     subject

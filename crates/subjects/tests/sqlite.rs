@@ -63,20 +63,20 @@ impl Bench {
     fn reads(&self, word: &str, asked: &Asked) -> Result<Box<dyn LogicalReads>, SubjectError> {
         let places: Places = word.parse()?;
         let place = places.iter().next().unwrap();
-        self.with(|opening| place.logical_reads(asked).unwrap()(opening))
+        self.with(|opening| place.logical_reads(asked).unwrap().open(opening))
     }
 
     fn paths(&self, word: &str, settings: &AccessSettings) -> Box<dyn AccessPaths> {
         let places: Places = word.parse().unwrap();
         let place = places.iter().next().unwrap();
-        self.with(|opening| place.access_paths(settings).unwrap()(opening)).unwrap()
+        self.with(|opening| place.access_paths(settings).unwrap().open(opening)).unwrap()
     }
 
     fn loops(&self, word: &str) -> Box<dyn NestedLoops> {
         let places: Places = word.parse().unwrap();
         let place = places.iter().next().unwrap();
         let asked = nested_loops::Asked { directory: self.folder.path().into(), ..inner_rows() };
-        self.with(|opening| place.nested_loops(&asked).unwrap()(opening)).unwrap()
+        self.with(|opening| place.nested_loops(&asked).unwrap().open(opening)).unwrap()
     }
 
     /// A file with two tables, one of them with long rows and one without row numbers.

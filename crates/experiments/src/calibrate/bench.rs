@@ -10,6 +10,7 @@ use super::parameters::CalibrateParameters;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
+use crate::subject_run;
 
 /// Share of pages that may stay in the page cache after it was emptied.
 const WARM_SHARE_MAX: f64 = 0.01;
@@ -72,9 +73,14 @@ impl Bench<'_> {
     /// Runs of each plan in a state.
     pub(super) fn rounds(&self, state: State) -> usize {
         match state {
-            State::Cold => self.parameters.cold_rounds,
+            State::Cold => self.parameters.cold_rounds(),
             State::Cached => self.parameters.repeat,
         }
+    }
+
+    /// Looks for what disturbs, such as other sessions at work; between measurements.
+    pub(super) fn look(&mut self, journal: &mut dyn Journal) {
+        subject_run::keep_findings(self.tables, journal);
     }
 
     /// Empties all caches of a private server.

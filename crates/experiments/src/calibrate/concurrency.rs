@@ -35,8 +35,8 @@ pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Resul
     let probe = Probe::Fetch { clustering: Clustering::Random, rows };
     let ways = Ways::Only(ChosenPlan::Bitmap);
     let mut sweep: Sweep = VALUES.map(|value| (value, Vec::new())).into();
-    for round in 0..bench.parameters.cold_samples {
-        let left = (bench.parameters.cold_samples - round) * VALUES.len();
+    for round in 0..bench.parameters.cold_samples() {
+        let left = (bench.parameters.cold_samples() - round) * VALUES.len();
         journal.step(SETTING, Duration::from_secs(left as u64));
         for (value, micros) in &mut sweep {
             bench.cool(journal)?;

@@ -10,7 +10,7 @@ use sys::host::available_memory;
 use super::bench::Bench;
 use super::concurrency::{self, Sweep};
 use super::cost::{Constant, Cost, SEQ_PAGE};
-use super::estimate::mixed;
+use super::estimate::{Estimate, mixed};
 use super::pages::{self, PageRead};
 use super::{parallel, processor};
 use crate::error::ExperimentError;
@@ -104,6 +104,9 @@ fn share(
     for cost in &of_share {
         let now = bench.tables.setting(cost.name)?;
         let mut constant = Constant::of(cost, &unit, cached, now);
+        if bench.tables.is_rehearsal() {
+            constant.measured = Some(Estimate { value: now, low: now, high: now });
+        }
         let ends = (costs.iter().find(|other| other.name == cost.name), before.of(cost.name, 0));
         if let ((Some(all), Some(none)), 1..100) = (ends, cached) {
             let is_page = PageRead::ALL.iter().any(|read| read.constant() == cost.name);
@@ -154,8 +157,11 @@ fn keep_concurrency(bench: &mut Bench<'_>, sweep: &Sweep, journal: &mut dyn Jour
 fn report_absent(constants: &Constants, journal: &mut dyn Journal) {
     for cached in SHARES {
         let of_share = constants.all.iter().filter(|one| one.cached == cached);
-        let absent: Vec<&str> = of_share.filter(|one| one.measured.is_none()).map(|one| one.name).collect();
-        if absent.is_empty() {
+        // What has no sample has a finding of its own.
+        let has_samples = |one: &&Constant| !one.cost.micros.is_empty();
+        let is_absent = |one: &&Constant| one.measured.is_none() && has_samples(one);
+        let absent: Vec<&str> = of_share.clone().filter(is_absent).map(|one| one.name).collect();
+        if absent.is_empty() || of_share.clone().any(|one| one.name == SEQ_PAGE && !has_samples(&one)) {
             continue;
         }
         let what = match absent.contains(&SEQ_PAGE) {

@@ -16,10 +16,9 @@ mod processor;
 mod scores;
 mod verification;
 
-use std::time::Duration;
-
 use serde_json::json;
 use subjects::Environment;
+use subjects::postgres::calibration::LOAD_TIME_A_ROW;
 
 pub use parameters::CalibrateParameters;
 
@@ -30,9 +29,6 @@ use crate::subject_run::{self, Descriptions};
 use bench::{Bench, State};
 use verification::Verified;
 
-/// About what making and sorting a row takes.
-const LOAD_TIME_A_ROW: Duration = Duration::from_micros(6);
-
 /// Runs the experiment, and leaves nothing on the server. ^C ends it; what was kept is kept.
 pub fn run(
     parameters: &CalibrateParameters,
@@ -41,8 +37,13 @@ pub fn run(
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
     let opener = parameters.opener()?;
+    subject_run::announce(std::slice::from_ref(&opener), environment, machine, journal)?;
     if let Some(recorder) = &environment.recorder {
         recorder.remark("where the planner changes plans is searched for by halving: those numbers of rows differ");
+        recorder.remark("constants are set to what is measured, here to 1");
+        if parameters.on.in_use().next().is_none() {
+            recorder.remark("left out: a private server is restarted with empty caches before each cold sample");
+        }
     }
     let outcome = subject_run::run_on(opener, environment, machine, journal, |tables, journal| {
         Descriptions::default().add(tables, journal);
@@ -64,14 +65,14 @@ fn measure_all(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<(), E
     let expected = LOAD_TIME_A_ROW.saturating_mul(u32::try_from(rows).unwrap_or(u32::MAX));
     journal.step(&format!("loading {rows} rows and their indexes on {}", bench.name()), expected);
     bench.tables.load()?;
-    bench.tables.look()?;
+    bench.look(journal);
     let conditions = Conditions::now(bench.machine);
     let constants = constants::measure(bench, journal)?;
-    bench.tables.look()?;
+    bench.look(journal);
     let mut verified = Vec::new();
     for state in states(bench) {
         verified.push(verify(bench, state, &constants.for_planner(state.cached_percent()), journal)?);
-        bench.tables.look()?;
+        bench.look(journal);
     }
     bench.machine.note("the whole run", &conditions.changed(bench.machine), Sensitivity::Core);
     findings::report(&constants, &verified, bench.name(), journal);
@@ -80,7 +81,7 @@ fn measure_all(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<(), E
 
 /// States in which choices are verified.
 fn states(bench: &Bench<'_>) -> Vec<State> {
-    match bench.tables.is_private() && bench.parameters.cold_rounds > 0 {
+    match bench.tables.is_private() && bench.parameters.cold_rounds() > 0 {
         true => vec![State::Cold, State::Cached],
         false => vec![State::Cached],
     }

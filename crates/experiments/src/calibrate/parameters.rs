@@ -25,10 +25,10 @@ pub struct CalibrateParameters {
     pub payload: Option<Size>,
     /// Samples of what is cached.
     pub repeat: usize,
-    /// Samples of what is not, each after a restart.
-    pub cold_samples: usize,
-    /// Times that each plan of each query is run cold; 0: not at all.
-    pub cold_rounds: usize,
+    /// Samples of what is not, each after a restart of a private server.
+    pub cold_samples: Option<usize>,
+    /// Times that each plan of each query is run cold on a private server; 0: not at all.
+    pub cold_rounds: Option<usize>,
     /// Picks the order of the rows.
     pub seed: u64,
     /// Whether the page ends with the constants as SQL.
@@ -37,12 +37,29 @@ pub struct CalibrateParameters {
 
 impl Default for CalibrateParameters {
     fn default() -> CalibrateParameters {
-        let on = Places::default();
-        CalibrateParameters { on, payload: None, repeat: 9, cold_samples: 3, cold_rounds: 1, seed: 1, sql: false }
+        CalibrateParameters {
+            on: Places::default(),
+            payload: None,
+            repeat: 9,
+            cold_samples: None,
+            cold_rounds: None,
+            seed: 1,
+            sql: false,
+        }
     }
 }
 
 impl CalibrateParameters {
+    /// Samples of what is not cached.
+    pub(super) fn cold_samples(&self) -> usize {
+        self.cold_samples.unwrap_or(3)
+    }
+
+    /// Times that each plan of each query is run cold.
+    pub(super) fn cold_rounds(&self) -> usize {
+        self.cold_rounds.unwrap_or(1)
+    }
+
     /// Refuses what cannot be, with a sentence that says what can.
     pub fn check(&self) -> Result<(), ExperimentError> {
         self.opener().map(drop)
@@ -54,8 +71,14 @@ impl CalibrateParameters {
         if self.payload.is_some_and(|payload| !(PAYLOAD_MIN..=PAYLOAD_MAX).contains(&payload.0)) {
             return refuse("--payload takes 1MiB to 128GiB");
         }
-        if self.repeat == 0 || self.cold_samples == 0 {
+        if self.repeat == 0 || self.cold_samples == Some(0) {
             return refuse("--repeat and --cold-samples count from 1");
+        }
+        if (self.cold_samples.is_some() || self.cold_rounds.is_some()) && self.on.in_use().next().is_some() {
+            return refuse(
+                "--cold-samples and --cold-rounds are for a private server, such as --on postgres:18: the caches of a \
+                 given one are not emptied, because its other users would pay for it",
+            );
         }
         let asked = CalibrationAsked { payload: self.payload.map(|payload| payload.0), seed: self.seed };
         let mut openers = subject_run::openers(&self.on, |place| place.calibration(asked), &mut NullJournal)?;

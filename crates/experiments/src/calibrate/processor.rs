@@ -47,6 +47,7 @@ pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Resul
     for _ in 0..bench.parameters.repeat {
         let round = round(bench)?;
         solved.extend(solve(bench, &round));
+        bench.look(journal);
     }
     let meter = bench.tables.meter_source();
     let of = |name, how: &str, value: fn(&Solved) -> f64| {

@@ -72,6 +72,7 @@ pub(super) fn time(
                 query.millis[at].push(taken);
             }
         }
+        bench.look(journal);
     }
     Ok(queries)
 }

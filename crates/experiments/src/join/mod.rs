@@ -34,6 +34,7 @@ pub fn run(
 ) -> Result<(), ExperimentError> {
     parameters.check_values()?;
     let openers = subject_run::openers(&parameters.on, |place| place.nested_loops(&parameters.asked), journal)?;
+    subject_run::announce(&openers, environment, machine, journal)?;
     match measure(parameters, openers, environment, machine, journal) {
         Err(ExperimentError::Stopped) => Ok(()),
         outcome => outcome.map_err(ExperimentError::advised),

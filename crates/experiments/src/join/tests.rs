@@ -176,7 +176,9 @@ impl Kept {
 fn run(parameters: JoinParameters, subjects: Vec<Fake>, stop: Stop) -> (Result<(), ExperimentError>, Kept) {
     let asked = Asked { rows: ROWS, ..Asked::default() };
     let parameters = JoinParameters { outer_rows: 300, repeat: Some(2), asked, ..parameters };
-    let openers = subjects.into_iter().map(|fake| -> Opener<'_, dyn NestedLoops> { Box::new(|_| Ok(Box::new(fake))) });
+    let openers = subjects
+        .into_iter()
+        .map(|fake| -> Opener<'_, dyn NestedLoops> { Opener::new(Box::new(|_| Ok(Box::new(fake)))) });
     let (environment, machine) = (Environment::new("/nowhere"), Machine::observe(stop));
     let mut kept = Kept::default();
     let outcome = measure(&parameters, openers.collect(), &environment, &machine, &mut kept);

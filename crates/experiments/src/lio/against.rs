@@ -17,8 +17,8 @@ const SPREAD: f64 = 0.1;
 pub(super) fn report(subjects: &[Found], journal: &mut dyn Journal) {
     let engine = subjects.iter().find(|found| found.name == ENGINE);
     for found in subjects {
+        random(found, journal);
         first_scans(&found.cases, journal);
-        random(&found.cases, journal);
         found_tables(found, journal);
         // A difference of two costs has the spread of both.
         if found.is_difference {
@@ -58,7 +58,7 @@ fn first_scans(found: &[Measured], journal: &mut dyn Journal) {
 }
 
 /// What a get costs by address and through an index.
-fn random(found: &[Measured], journal: &mut dyn Journal) {
+fn random(Found { name, cases: found, .. }: &Found, journal: &mut dyn Journal) {
     let by_index = found.iter().filter(|one| one.plan == Plan { access: Access::Index, ..Plan::SCAN });
     let all = by_index.filter_map(|index| {
         let by_rowid = case(found, &index.table, Access::Rowid)?;
@@ -68,8 +68,8 @@ fn random(found: &[Measured], journal: &mut dyn Journal) {
     journal.find(Finding::info(
         "answer-random-access",
         format!(
-            "A get costs {} by row address in random order, {} through an index (its own blocks counted), and {} in a \
-             full scan, which walks all rows of the block ({}).",
+            "A get on {name} costs {} by row address in random order, {} through an index (its own blocks counted), \
+             and {} in a full scan, which walks all rows of the block ({}).",
             format_nanos(by_rowid.lio),
             format_nanos(index.lio),
             format_nanos(scan.lio),

@@ -69,6 +69,7 @@ fn measure_all(
 ) -> Result<(), ExperimentError> {
     let asked = parameters.asked();
     let openers = subject_run::openers(&parameters.on, |place| place.logical_reads(&asked), journal)?;
+    subject_run::announce(&openers, environment, machine, journal)?;
     report_small_tables(parameters, machine, journal);
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
@@ -117,6 +118,7 @@ fn measure_subject(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<F
             let setting = Setting { changed_rows: *changed_rows, as_of, ..setting };
             for plan in plans(bench.parameters, &table) {
                 cases.extend(measuring::case(bench, setting, plan, Parameters::new(), journal)?);
+                subject_run::keep_findings(bench.subject, journal);
             }
         }
     }

@@ -76,6 +76,7 @@ pub fn run_on(
 ) -> Result<(), ExperimentError> {
     let asked = parameters.asked();
     let openers = subject_run::openers(&parameters.on, |place| place.round_trip(&asked), journal)?;
+    subject_run::announce(&openers, environment, machine, journal)?;
     match measure(parameters, openers, environment, machine, journal) {
         Err(ExperimentError::Stopped) => Ok(()),
         outcome => outcome,
@@ -141,6 +142,7 @@ fn pass(
     let of = |value: fn(&SingleReads) -> Option<f64>| reads.iter().filter_map(value).collect::<Vec<f64>>();
     let all = [
         reads::READ_LATENCY.of_samples(sources.wait, &of(|read| read.wait)),
+        roundtrip::READ_LATENCY_AT_MOST.of_samples(sources.at_most, &of(|read| read.at_most)),
         roundtrip::READ_LATENCY_OF_SERVER.of_samples(sources.wait_of_all, &of(|read| read.wait_of_all)),
         roundtrip::BLOCKS_READ.of_samples(sources.blocks, &of(|read| Some(read.read as f64))),
         roundtrip::BLOCKS_HIT.of_samples(sources.blocks, &of(|read| Some(read.hits as f64))),
@@ -150,6 +152,11 @@ fn pass(
         let tier = tier(&reads, is_direct, wait);
         case.parameters.extend([parameters::TIER.of(tier)]);
         journal.find(finding(offer, wait, tier));
+    } else if let Some(most) = roundtrip::READ_LATENCY_AT_MOST.median(&case) {
+        // What is faster than any device is known; what may have been waiting for one is not.
+        let tier = tier(&reads, is_direct, most);
+        case.parameters.extend([parameters::TIER.of(tier)]);
+        journal.find(bound(offer, most, tier));
     }
     Ok(journal.keep(case)?)
 }
@@ -186,6 +193,20 @@ fn finding(PassOffer { pass, is_direct }: PassOffer, wait: f64, tier: &str) -> F
         ),
     };
     Finding::info(&format!("answer-roundtrip-{pass}{id}"), message).with("read_latency", wait, Unit::Microseconds)
+}
+
+/// What a read takes at most, where the subject does not time reads.
+fn bound(PassOffer { pass, .. }: PassOffer, most: f64, tier: &str) -> Finding {
+    let served = match tier {
+        "page-cache" => "A device takes longer: the operating system's page cache answered and not the storage.",
+        _ => "Which tier answered cannot be known from it.",
+    };
+    let message = format!(
+        "A block takes at most {} ({pass}): the statement's whole time over the blocks that it read, because the \
+         server did not time its reads. {served}",
+        format_nanos(most * 1e3)
+    );
+    Finding::info(&format!("answer-roundtrip-{pass}"), message).with("read_latency_at_most", most, Unit::Microseconds)
 }
 
 #[cfg(test)]

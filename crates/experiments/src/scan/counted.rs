@@ -158,8 +158,8 @@ impl Child<'_> {
             ..self.parameters.settings(None)
         };
         let offer = self.place.access_paths(&settings);
-        let open = offer.map_err(|absence| ExperimentError::Parameters(absence.reason))?;
-        let mut subject = open(&mut Opening {
+        let opener = offer.map_err(|absence| ExperimentError::Parameters(absence.reason))?;
+        let mut subject = opener.open(&mut Opening {
             environment: self.environment,
             clock: Clock::calibrate(),
             stop: self.stop.share(),

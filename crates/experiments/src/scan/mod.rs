@@ -52,6 +52,7 @@ pub fn run(
     parameters.check()?;
     let settings = parameters.settings(memory_limit(parameters));
     let openers = subject_run::openers(&parameters.on, |place| place.access_paths(&settings), journal)?;
+    subject_run::announce(&openers, environment, machine, journal)?;
     match measure(parameters, openers, environment, child, machine, journal) {
         Err(ExperimentError::Stopped) => Ok(()),
         outcome => outcome,

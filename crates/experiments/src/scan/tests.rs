@@ -157,7 +157,9 @@ impl Kept {
 
 fn run(parameters: ScanParameters, subjects: Vec<Fake>, stop: Stop) -> (Result<(), ExperimentError>, Kept) {
     let parameters = ScanParameters { rows: Some(ROWS), repeat: 2, ..parameters };
-    let openers = subjects.into_iter().map(|fake| -> Opener<'_, dyn AccessPaths> { Box::new(|_| Ok(Box::new(fake))) });
+    let openers = subjects
+        .into_iter()
+        .map(|fake| -> Opener<'_, dyn AccessPaths> { Opener::new(Box::new(|_| Ok(Box::new(fake)))) });
     let (environment, machine) = (Environment::new("/nowhere"), Machine::observe(stop));
     let mut kept = Kept::default();
     let outcome = measure(&parameters, openers.collect(), &environment, None, &machine, &mut kept);

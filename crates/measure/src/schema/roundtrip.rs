@@ -17,6 +17,8 @@ parameters! {
 }
 
 metrics! {
+    READ_LATENCY_AT_MOST = "read_latency_at_most", Microseconds,
+        "of a server: all that a statement did for a block that it read, an upper bound of `read_latency`";
     READ_LATENCY_OF_SERVER = "read_latency_of_server", Microseconds,
         "of a server: a read of any client, by its statistics of I/O";
     BLOCKS_READ = "blocks_read", Count, "of a server: blocks that a statement read";

@@ -3,10 +3,8 @@
 use ::measure::Size;
 use clap::{ArgMatches, Args, Command};
 use experiments::calibrate::{self, CalibrateParameters};
-use experiments::journal::NullJournal;
 
-use super::measure::measure;
-use super::subjects::{SubjectArguments, dry_run};
+use super::subjects::{SubjectArguments, measure_on};
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 
@@ -40,12 +38,12 @@ struct Arguments {
     /// Samples of what is cached
     #[arg(long, default_value_t = CalibrateParameters::default().repeat)]
     repeat: usize,
-    /// Samples of what is not cached, each after a restart; on a private server
-    #[arg(long, default_value_t = CalibrateParameters::default().cold_samples)]
-    cold_samples: usize,
-    /// How often each plan of each query is run cold; 0 leaves that out; on a private server
-    #[arg(long, default_value_t = CalibrateParameters::default().cold_rounds)]
-    cold_rounds: usize,
+    /// Samples of what is not cached, each after a restart; on a private server [default: 3]
+    #[arg(long)]
+    cold_samples: Option<usize>,
+    /// How often each plan of each query is run cold; 0 leaves that out; on a private server [default: 1]
+    #[arg(long)]
+    cold_rounds: Option<usize>,
     /// End with the constants as SET statements for one session, each set with what it was verified by
     #[arg(long)]
     sql: bool,
@@ -64,15 +62,13 @@ fn define(command: Command) -> Command {
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
-    let (is_dry_run, environment) = (arguments.subjects.is_dry_run(), arguments.subjects.environment(context));
+    let subjects = arguments.subjects.options().clone();
     let parameters = arguments.parameters()?;
     parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
-    if is_dry_run {
-        return dry_run(environment, |environment, machine| {
-            calibrate::run(&parameters, environment, machine, &mut NullJournal)
-        });
-    }
-    measure(context, COMMAND.name, |journal, machine| calibrate::run(&parameters, &environment, machine, journal))
+    measure_on(context, COMMAND.name, (&parameters.on, &subjects), |on, environment, machine, journal| {
+        let parameters = CalibrateParameters { on: on.clone(), ..parameters.clone() };
+        calibrate::run(&parameters, environment, machine, journal)
+    })
 }
 
 impl Arguments {
@@ -112,6 +108,7 @@ mod tests {
         };
         assert_eq!(refusal("--on postgres:18"), None);
         assert!(refusal("").unwrap().contains("--on postgres:18"));
+        assert!(refusal("--on postgres://me@host/db --cold-rounds 0").unwrap().contains("private server"));
         assert!(refusal("--on engine").unwrap().contains("--on postgres:18"));
         assert!(refusal("--on postgres:17,postgres:18").unwrap().contains("one server"));
     }

@@ -6,13 +6,11 @@ use ::measure::Size;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
 use experiments::join::{self, JoinParameters};
-use experiments::journal::NullJournal;
 use subjects::nested_loops::{Asked, Io, JoinMethod};
 use subjects::{Place, Places};
 use sys::file::Caching;
 
-use super::measure::measure;
-use super::subjects::{SubjectOptions, dry_run};
+use super::subjects::{SubjectOptions, measure_on};
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 use crate::words::word;
@@ -110,17 +108,15 @@ fn define(command: Command) -> Command {
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
-    let (is_dry_run, environment) = (arguments.subjects.is_dry_run(), arguments.subjects.environment(context));
+    let subjects = arguments.subjects.clone();
     let cache = context.settings.cache_dir.as_deref();
     let parameters = arguments.parameters(cache)?;
     refuse_unused(matches, &parameters)?;
     parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
-    if is_dry_run {
-        return dry_run(environment, |environment, machine| {
-            join::run(&parameters, environment, machine, &mut NullJournal)
-        });
-    }
-    measure(context, COMMAND.name, |journal, machine| join::run(&parameters, &environment, machine, journal))
+    measure_on(context, COMMAND.name, (&parameters.on, &subjects), |on, environment, machine, journal| {
+        let parameters = JoinParameters { on: on.clone(), ..parameters.clone() };
+        join::run(&parameters, environment, machine, journal)
+    })
 }
 
 impl Arguments {

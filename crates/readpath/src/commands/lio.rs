@@ -6,13 +6,10 @@ use std::path::{Path, PathBuf};
 use ::measure::atomic_file::Draft;
 use ::measure::quantity::Size;
 use clap::{ArgMatches, Args, Command};
-use experiments::ExperimentError;
-use experiments::journal::NullJournal;
 use experiments::lio::{self, LioParameters};
 use subjects::logical_reads::{Access, TouchAxis};
 
-use super::measure::measure;
-use super::subjects::{SubjectArguments, dry_run};
+use super::subjects::{SubjectArguments, measure_on};
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 use crate::words::word;
@@ -88,17 +85,14 @@ fn define(command: Command) -> Command {
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
     let picture = arguments.flamegraph.as_deref().map(Picture::begin).transpose()?;
-    let (is_dry_run, environment) = (arguments.subjects.is_dry_run(), arguments.subjects.environment(context));
+    let subjects = arguments.subjects.options().clone();
     let parameters = arguments.parameters(context)?;
-    if is_dry_run {
-        return dry_run(environment, |environment, machine| {
-            lio::run(&parameters, environment, machine, &mut NullJournal).map(drop)
-        });
-    }
     let mut stacks = Vec::new();
-    let exit = measure(context, COMMAND.name, |journal, machine| {
-        stacks = lio::run(&parameters, &environment, machine, journal)?;
-        Ok::<(), ExperimentError>(())
+    let exit = measure_on(context, COMMAND.name, (&parameters.on, &subjects), |on, environment, machine, journal| {
+        let sampled = parameters.sampled && !environment.is_dry_run();
+        let parameters = LioParameters { on: on.clone(), sampled, ..parameters.clone() };
+        stacks = lio::run(&parameters, environment, machine, journal)?;
+        Ok(())
     })?;
     match picture.filter(|_| exit == Exit::Done) {
         Some(picture) => {
@@ -144,7 +138,7 @@ impl Arguments {
                        with --dir DIR.";
         let cached = || context.settings.cache_dir.as_ref().map(|dir| dir.join("tables"));
         let directory = self.dir.clone().or_else(cached).ok_or_else(|| Failure::new(Exit::Failed, nowhere))?;
-        let (places, is_dry_run) = (self.subjects.places()?, self.subjects.is_dry_run());
+        let (places, is_dry_run) = (self.subjects.places()?, self.subjects.options().is_dry_run());
         let usual = LioParameters::default();
         let parameters = LioParameters {
             on: if is_dry_run { places } else { places.then_engine() },

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use ::measure::Size;
 use clap::{ArgMatches, Args, Command};
-use experiments::journal::NullJournal;
 use experiments::roundtrip::{self, RoundtripParameters, SubjectTripParameters};
 
 use super::measure::measure;
-use super::subjects::{SubjectArguments, dry_run};
+use super::subjects::{SubjectArguments, measure_on};
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments, fresh_seed};
 
@@ -72,13 +71,10 @@ fn run_on(parameters: &RoundtripParameters, subjects: &SubjectArguments, context
     let RoundtripParameters { blocks, seed, .. } = *parameters;
     let parameters = SubjectTripParameters { on: subjects.places()?, blocks, seed: seed.unwrap_or_default() };
     parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
-    let environment = subjects.environment(context);
-    if subjects.is_dry_run() {
-        return dry_run(environment, |environment, machine| {
-            roundtrip::run_on(&parameters, environment, machine, &mut NullJournal)
-        });
-    }
-    measure(context, COMMAND.name, |journal, machine| roundtrip::run_on(&parameters, &environment, machine, journal))
+    measure_on(context, COMMAND.name, (&parameters.on, subjects.options()), |on, environment, machine, journal| {
+        let parameters = SubjectTripParameters { on: on.clone(), ..parameters.clone() };
+        roundtrip::run_on(&parameters, environment, machine, journal)
+    })
 }
 
 #[cfg(test)]

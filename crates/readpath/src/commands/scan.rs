@@ -6,13 +6,11 @@ use std::ffi::OsString;
 use ::measure::{Nanos, Size};
 use clap::{ArgAction, ArgMatches, Args, Command};
 use experiments::counters::ValgrindRun;
-use experiments::journal::NullJournal;
 use experiments::scan::{self, CountedChild, ScanParameters};
 use subjects::Environment;
 use subjects::access_paths::{AccessPath, Asked, Level};
 
-use super::measure::measure;
-use super::subjects::{SubjectArguments, dry_run};
+use super::subjects::{SubjectArguments, measure_on};
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 use crate::words::word;
@@ -92,16 +90,13 @@ fn define(command: Command) -> Command {
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
     let (is_counted, limit) = (!arguments.no_valgrind, arguments.valgrind_limit);
-    let (is_dry_run, environment) = (arguments.subjects.is_dry_run(), arguments.subjects.environment(context));
+    let subjects = arguments.subjects.options().clone();
     let parameters = arguments.parameters()?;
-    if is_dry_run {
-        return dry_run(environment, |environment, machine| {
-            scan::run(&parameters, environment, None, machine, &mut NullJournal)
-        });
-    }
     let child = if is_counted { Some(child(&parameters, limit)?) } else { None };
-    measure(context, COMMAND.name, |journal, machine| {
-        scan::run(&parameters, &environment, child.as_ref(), machine, journal)
+    measure_on(context, COMMAND.name, (&parameters.on, &subjects), |on, environment, machine, journal| {
+        let child = child.as_ref().filter(|_| !environment.is_dry_run());
+        let parameters = ScanParameters { on: on.clone(), ..parameters.clone() };
+        scan::run(&parameters, environment, child, machine, journal)
     })
 }
 
@@ -129,11 +124,11 @@ fn words_of(parameters: &ScanParameters) -> Vec<String> {
 
 impl Arguments {
     pub(super) fn environment(&self, context: &Context) -> Environment {
-        self.subjects.environment(context)
+        self.subjects.options().environment(context)
     }
 
     pub(super) fn parameters(self) -> Result<ScanParameters, Failure> {
-        let (places, is_dry_run) = (self.subjects.places()?, self.subjects.is_dry_run());
+        let (places, is_dry_run) = (self.subjects.places()?, self.subjects.options().is_dry_run());
         let parameters = ScanParameters {
             on: if is_dry_run { places } else { places.then_engine() },
             rows: self.rows,

@@ -1,16 +1,33 @@
 //! What commands have in common that measure on subjects: `--on`, how long things may take there, and dry runs.
 
 use std::env;
+use std::time::Duration;
 
-use ::measure::Nanos;
+use ::measure::{Case, Finding, Metric, Nanos};
 use clap::Args;
-use experiments::{ExperimentError, Machine, Stop};
+use experiments::journal::KeepError;
+use experiments::{ExperimentError, Journal, Machine, Stop};
+use serde_json::Value;
 use subjects::opening::STATEMENT_TIMEOUT;
-use subjects::{Environment, Places, Recorder};
+use subjects::{Environment, Forecast, Places, Recorder};
 
+use super::measure::measure;
+use crate::announcement::{Rehearsed, paragraph, screen};
 use crate::exit::{Exit, Failure};
 use crate::options::Context;
 use crate::output;
+
+/// How a line of a script begins that is no statement.
+const MARK: &str = "-- ";
+
+/// What a reader of a dry run has to know.
+const REMARKS: [&str; 3] = [
+    "What follows would be sent if every answer is as expected; nothing was sent. How often a statement is repeated \
+     depends on how long it takes.",
+    "The version of a given server is not asked, and is taken to be 18: --on postgres:15 --dry-run prints what is sent \
+     to 15.",
+    "What names pg_buffercache is sent only where the database has that extension and the role may use it.",
+];
 
 /// The options of subjects.
 #[derive(Args, Clone)]
@@ -61,14 +78,9 @@ impl SubjectArguments {
         !self.on.is_empty()
     }
 
-    /// Whether only the statements are wanted.
-    pub(super) fn is_dry_run(&self) -> bool {
-        self.options.dry_run
-    }
-
-    /// What subjects are opened with.
-    pub(super) fn environment(&self, context: &Context) -> Environment {
-        self.options.environment(context)
+    /// The options besides the places.
+    pub(super) fn options(&self) -> &SubjectOptions {
+        &self.options
     }
 }
 
@@ -115,16 +127,75 @@ fn limit(word: &str) -> Result<Nanos, String> {
     }
 }
 
-/// Prints the statements that a procedure would send.
-pub(super) fn dry_run(
-    environment: Environment,
-    procedure: impl FnOnce(&Environment, &Machine) -> Result<(), ExperimentError>,
+/// Measures on places, or prints the statements where only those are wanted.
+///
+/// `procedure` measures on the places that it is given. For each server that is in use it is first carried out with
+/// nothing sent, so that the run can announce what it takes there.
+pub(super) fn measure_on(
+    context: &Context,
+    experiment: &str,
+    (places, subjects): (&Places, &SubjectOptions),
+    mut procedure: impl FnMut(&Places, &Environment, &Machine, &mut dyn Journal) -> Result<(), ExperimentError>,
 ) -> Result<Exit, Failure> {
-    let recorder = Recorder::default();
-    recorder.remark("what would be sent to PostgreSQL 18, if every answer is as expected; nothing was sent");
-    let environment = Environment { recorder: Some(recorder.clone()), ..environment };
-    procedure(&environment, &Machine::observe(Stop::default()))
-        .map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
-    output::print(&recorder.script())?;
-    Ok(Exit::Done)
+    let environment = subjects.environment(context);
+    if subjects.dry_run {
+        let rehearsed = rehearse(&mut procedure, places, &environment, &Machine::observe(Stop::default()));
+        output::print(&script(rehearsed.map_err(|error| Failure::new(Exit::WrongCommandLine, error))?))?;
+        return Ok(Exit::Done);
+    }
+    measure(context, experiment, |journal, machine| {
+        for place in places.in_use().filter(|_| !context.globals.quiet) {
+            let (recorder, forecasts) = rehearse(&mut procedure, &place, &environment, machine)?;
+            journal.rehearsed(forecasts.iter().map(|forecast| Rehearsed::of(&forecast.server, &recorder)));
+        }
+        procedure(places, &environment, machine, journal)
+    })
+}
+
+/// Measures on the places that it is given.
+type Procedure<'a> = dyn FnMut(&Places, &Environment, &Machine, &mut dyn Journal) -> Result<(), ExperimentError> + 'a;
+
+/// Carries a procedure out with nothing sent: its statements, and what it takes of servers that are in use.
+fn rehearse(
+    procedure: &mut Procedure<'_>,
+    places: &Places,
+    environment: &Environment,
+    machine: &Machine,
+) -> Result<(Recorder, Vec<Forecast>), ExperimentError> {
+    let (recorder, mut forecasts) = (Recorder::default(), Forecasts::default());
+    let environment = Environment { recorder: Some(recorder.clone()), ..environment.clone() };
+    procedure(places, &environment, &machine.rehearsal(), &mut forecasts)?;
+    Ok((recorder, forecasts.0))
+}
+
+/// The statements of a dry run, after what the run takes of servers that are in use.
+fn script((recorder, forecasts): (Recorder, Vec<Forecast>)) -> String {
+    let screens = forecasts.iter().map(|forecast| screen(forecast, &Rehearsed::of(&forecast.server, &recorder), MARK));
+    let mut script: String = screens.collect();
+    for remark in REMARKS {
+        script += &paragraph(remark, MARK);
+    }
+    script + &recorder.script()
+}
+
+/// Keeps the forecasts of a dry run, and nothing else.
+#[derive(Default)]
+struct Forecasts(Vec<Forecast>);
+
+impl Journal for Forecasts {
+    fn announce(&mut self, forecast: &Forecast) {
+        self.0.push(forecast.clone());
+    }
+
+    fn step(&mut self, _what: &str, _expected: Duration) {}
+
+    fn keep(&mut self, _case: Case) -> Result<(), KeepError> {
+        Ok(())
+    }
+
+    fn find(&mut self, _finding: Finding) {}
+
+    fn own_cost(&mut self, _metric: Metric) {}
+
+    fn describe_subject(&mut self, _key: &str, _value: Value) {}
 }

@@ -105,8 +105,12 @@ fn a_private_server_is_made_cold_and_its_page_ends_with_statements() {
     check_verification(&document, "cold");
     check_verification(&document, "cached");
     let at_random = part(&document, "constant").filter(|case| case["parameters"]["constant"] == "random_page_cost");
-    let times: Vec<f64> = at_random.map(|case| median(case, "time").unwrap()).collect();
-    assert!(times[0] > times[4], "a cold block costs no more than a cached one: {times:?}");
+    // A share in between that was not proved has no time.
+    let times: Vec<f64> = at_random.filter_map(|case| median(case, "time")).collect();
+    assert!(
+        times.len() > 1 && times[0] > times[times.len() - 1],
+        "a cold block costs no more than a cached one: {times:?}"
+    );
     assert_eq!(part(&document, "concurrency").count(), 7);
 }
 

@@ -14,6 +14,7 @@ mod limited;
 mod logical_reads;
 mod measuring;
 mod nested_loops;
+mod postgres_announced;
 mod postgres_join;
 mod postgres_lio;
 mod postgres_scan;

@@ -87,28 +87,6 @@ fn a_rehearsal_needs_no_server_and_prints_what_would_be_sent() {
 }
 
 #[test]
-fn a_run_sends_what_its_rehearsal_prints_and_nothing_else() {
-    let Some(trial) = Trial::start(&["log_statement=all", "log_line_prefix="]) else { return };
-    let user = User::new();
-    let words = format!("lio --on {} {SMALL} --access full-scan,index", trial.url());
-    let script = String::from_utf8(user.run(&format!("{words} --dry-run")).stdout).unwrap();
-    let rehearsed: Vec<&str> = script.lines().map(|line| line.trim_end_matches(';')).collect();
-    let before = trial.log().len();
-    user.document(&words);
-    let log = trial.log();
-    let sent = log[before..].lines().filter_map(|line| {
-        line.split_once("statement: ").or(line.split_once("execute <unnamed>: ")).map(|(_, statement)| statement)
-    });
-    let mut count = 0;
-    for statement in sent.filter(|statement| !statement.starts_with("SET enable_memoize")) {
-        // Only the table of the test's own name and the counts of the tables that were there differ.
-        assert!(rehearsed.contains(&statement.trim_end_matches(';')), "not in the rehearsal: {statement}\n{script}");
-        count += 1;
-    }
-    assert!(count > 50, "{log}");
-}
-
-#[test]
 fn on_a_standby_what_is_there_is_measured_and_the_rest_is_refused_in_one_sentence() {
     let Some(mut trial) = Trial::start(&[]) else { return };
     trial.kill();

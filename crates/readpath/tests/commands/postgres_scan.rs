@@ -150,7 +150,7 @@ fn what_cannot_be_is_one_sentence() {
     let user = User::new();
     assert!(user.refused("scan --path bitmap-scan --rows 1000", 2).contains("--on"));
     assert!(user.refused("scan --on postgres:18 --path column-scan", 2).contains("no path of postgres:18"));
-    assert!(user.refused("scan --on postgres:12 --rows 10000", 1).contains("only of 15, 16, 17 and 18"));
+    assert!(user.refused("scan --on postgres:12 --rows 10000", 2).contains("only of 15, 16, 17 and 18"));
     assert!(user.refused("scan --on postgres:/nonexistent --rows 10000", 1).contains("no PostgreSQL server"));
     assert!(user.refused("scan --on postgres://me@127.0.0.1:1/db --rows 10000", 1).contains("does not respond"));
     assert!(user.refused("scan --on postgres://me@127.0.0.1:1/db --rows 9999", 2).contains("at least 10000"));

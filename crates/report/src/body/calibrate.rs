@@ -28,7 +28,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
         costs(&constants),
         intervals(&constants),
         settings(&constants),
-        crossovers(&part(run, "crossover")),
+        crossovers(&part(run, "crossover"), &part(run, "query")),
         queries(&part(run, "query")),
         scores(&part(run, "verification")),
     ];
@@ -132,18 +132,43 @@ fn quantity(case: &Case, name: &str) -> Cell {
 }
 
 /// From which part of the rows on the whole table is read.
-fn crossovers(cases: &[&Case]) -> Option<Table> {
+fn crossovers(cases: &[&Case], queries: &[&Case]) -> Option<Table> {
+    let clocked = |case: &Case| match calibrate::CLOCKED.in_case(case) {
+        Some(metric) => Cell::median(metric),
+        None => untried(case, queries).into(),
+    };
     let percent = |case: &Case, name: &str| case.metric(name).map_or("never".into(), Cell::median);
     Table::over(cases)
         .column("state", Align::Left, |case| cell(case, "state"))
         .column("clustering", Align::Left, |case| cell(case, "clustering"))
         .each(SETS, |table, set| table.column(set, Align::Right, |case| percent(case, &format!("predicted_{set}"))))
-        .column("by the clock", Align::Right, |case| percent(case, "clocked"))
+        .column("by the clock", Align::Right, |case| clocked(case))
         .titled(
             "The whole table is read from this % of its rows on, by the planner with the constants that it has now, \
              the measured and the recommended ones, and by the clock:",
         )
         .unless_empty()
+}
+
+/// Why plans did not change places by the clock: up to which part of the rows, or from which on, one was faster.
+fn untried(crossover: &Case, queries: &[&Case]) -> String {
+    let is_beside =
+        |query: &&&Case| ["state", "clustering"].iter().all(|name| cell(query, name) == cell(crossover, name));
+    let mut beside: Vec<&Case> = queries.iter().filter(is_beside).copied().collect();
+    beside.sort_by(|one, other| share(one).total_cmp(&share(other)));
+    let is_full_faster = |query: &Case| {
+        let [full, index, bitmap] = PLANS.map(|(metric, _)| median(query, metric).unwrap_or(f64::INFINITY));
+        full < index.min(bitmap)
+    };
+    match (beside.first(), beside.last()) {
+        (_, Some(last)) if !is_full_faster(last) => format!("not up to {} %", three_digits(share(last))),
+        (Some(first), _) => format!("before {} %", three_digits(share(first))),
+        _ => ABSENT.into(),
+    }
+}
+
+fn share(query: &Case) -> f64 {
+    calibrate::SELECTIVITY.median(query).unwrap_or(0.0)
 }
 
 /// Every query with the times of its plans, and which were picked.

@@ -7,15 +7,27 @@ use crate::page::{Findings, Section};
 /// Prefix of the ids of findings that answer what the experiment asked.
 const ANSWER_PREFIX: &str = "answer-";
 
-/// The findings but for those that the page `gives` already.
-pub(super) fn findings(run: &Run, gives: fn(&str) -> bool) -> Section {
+/// The subject that is measured beside a server, and what an answer about the server names.
+const ENGINE: &str = "engine";
+const SERVER: [&str; 2] = ["server", "postgres"];
+
+/// The answer that stands before the tables of a run on a server, and the findings behind them, but for those that the
+/// page `gives` already.
+pub(super) fn findings(run: &Run, gives: fn(&str) -> bool) -> (Option<Section>, Section) {
     let shown = run.findings.iter().filter(|finding| !gives(&finding.id)).cloned();
-    let (answers, others): (Vec<Finding>, Vec<Finding>) = shown.partition(is_answer);
+    let (mut answers, others): (Vec<Finding>, Vec<Finding>) = shown.partition(is_answer);
+    // The question was about the server: what it says comes before what the engine does beside it.
+    let is_on_server = run.subject.get("kind").is_some_and(|kind| kind == "postgres");
+    if is_on_server && run.cases.iter().any(|case| case.parameter("subject").is_some_and(|name| name == ENGINE)) {
+        answers.sort_by_key(|answer| !SERVER.iter().any(|word| answer.message.contains(word)));
+    }
+    let first: Vec<Finding> = answers.drain(..usize::from(is_on_server && !answers.is_empty())).collect();
+    let first = (!first.is_empty()).then(|| Section::Findings(Findings { answers: first, ..Findings::default() }));
     let others: Vec<Finding> = unfinished(run).into_iter().chain(others).collect();
     // On the page of one statement a reader would take them for that statement's.
     let is_of_one_statement = run.experiment == "profile" && run.subject.contains_key("statement");
     let heading = is_of_one_statement.then(|| "Of the whole trace:".into());
-    Section::Findings(Findings { answers, others, heading })
+    (first, Section::Findings(Findings { answers, others, heading }))
 }
 
 /// A word about a run that ended without saying so, as one that was killed does.

@@ -55,12 +55,13 @@ const NO_CASE: &str = "No case was finished.";
 pub(crate) fn page(run: &Run) -> Page {
     let name = schema::experiment(&run.experiment).map_or("", |experiment| experiment.name);
     let body = BODIES.iter().find(|body| body.experiment == name).unwrap_or(&OTHER);
-    let mut sections = vec![head::head(run)];
+    let (first, last) = findings::findings(run, body.gives);
+    let mut sections: Vec<Section> = [head::head(run)].into_iter().chain(first).collect();
     if run.cases.is_empty() {
         sections.push(Section::Text(NO_CASE.into()));
     } else {
         sections.extend((body.sections)(run));
     }
-    sections.push(findings::findings(run, body.gives));
+    sections.push(last);
     Page { sections }
 }

@@ -39,6 +39,8 @@ fn passes(cases: &[&Case]) -> Table {
         .optional()
         .times("per read", |case| latency(case, |metric| Some(metric.median())))
         .optional()
+        .times("at most", |case| bound(case))
+        .optional()
         .times("p90", |case| latency(case, |metric| metric.statistics.p90))
         .optional()
         .times("p99", |case| latency(case, |metric| metric.statistics.p99))
@@ -46,6 +48,12 @@ fn passes(cases: &[&Case]) -> Table {
         .times("min", |case| latency(case, |metric| Some(metric.statistics.min)))
         .optional()
         .done()
+}
+
+/// The upper bound, where the latency itself is not known.
+fn bound(case: &Case) -> Option<f64> {
+    let is_known = reads::READ_LATENCY.in_case(case).is_some();
+    roundtrip::READ_LATENCY_AT_MOST.nanos(case).filter(|_| !is_known)
 }
 
 /// On a server a sample is the mean of a statement's reads, which are counted apart.

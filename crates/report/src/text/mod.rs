@@ -10,7 +10,8 @@ use measure::{Finding, Severity};
 use crate::page::{Findings, Page, Section, Table};
 pub use style::Style;
 pub(crate) use wrap::clean;
-use wrap::{shorten, width, wrap};
+pub use wrap::wrap;
+use wrap::{shorten, width};
 
 /// Columns by which the lines of a sentence after its first stand in.
 const HANGING: usize = 2;

@@ -20,7 +20,7 @@ fn is_harmless(character: char) -> bool {
 
 /// `text` in lines of at most `columns`; lines after the first begin with `indent` spaces. A word longer than a line is
 /// broken where it must be.
-pub(super) fn wrap(text: &str, columns: usize, indent: usize) -> String {
+pub fn wrap(text: &str, columns: usize, indent: usize) -> String {
     let columns = columns.max(indent + 8);
     let mut lines = vec![String::new()];
     for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {

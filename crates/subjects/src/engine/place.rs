@@ -10,7 +10,7 @@ use super::nested_loops::EngineLoops;
 use crate::access_paths::{self, AccessPaths, AccessSettings};
 use crate::logical_reads::{Access, Asked, LogicalReads};
 use crate::nested_loops::{self, NestedLoops};
-use crate::place::{Offer, Place};
+use crate::place::{Offer, Opener, Place};
 use crate::subject::{Absence, ENGINE};
 
 /// The embedded engine, which needs no address.
@@ -37,22 +37,26 @@ impl Place for EnginePlace {
                 .map_err(|error| Absence::new("absent-engine", error.to_string()))?;
         }
         let asked = asked.clone();
-        Ok(Box::new(move |opening| {
+        Ok(Opener::new(Box::new(move |opening| {
             (opening.progress)("preparing the buffer pool", Duration::from_secs(1));
             Ok(Box::new(Engine::new(asked, opening.clock, opening.stop.clone())?))
-        }))
+        })))
     }
 
     fn access_paths(&self, settings: &AccessSettings) -> Offer<'_, dyn AccessPaths> {
         access_paths::check_wanted(ENGINE, &AccessEngine::offers(settings.asked), settings)?;
         let settings = settings.clone();
-        Ok(Box::new(move |opening| Ok(Box::new(AccessEngine::new(settings, opening.clock, opening.stop.clone())?))))
+        Ok(Opener::new(Box::new(move |opening| {
+            Ok(Box::new(AccessEngine::new(settings, opening.clock, opening.stop.clone())?))
+        })))
     }
 
     fn nested_loops(&self, asked: &nested_loops::Asked) -> Offer<'_, dyn NestedLoops> {
         check_page_cache(asked)?;
         let asked = asked.clone();
-        Ok(Box::new(move |opening| Ok(Box::new(EngineLoops::new(asked, opening.clock, opening.stop.clone())?))))
+        Ok(Opener::new(Box::new(move |opening| {
+            Ok(Box::new(EngineLoops::new(asked, opening.clock, opening.stop.clone())?))
+        })))
     }
 }
 

@@ -9,22 +9,25 @@ use measure::quantity::{counted, size_in_words, whole_mebibytes};
 use measure::schema::scan as schema;
 use measure::{Finding, Metric, Nanos, Parameters};
 use serde_json::json;
+use server::session::ROW_TIME;
 use server::{Buffers, Plan, Schema, ServerError, Session};
 use sys::counters::{Counters, Rings, Tally};
 
 use super::customers::{Customers, CustomersIndex};
+use super::fetched::blocks_of;
 use super::instructions::{self, Count};
 use super::notes::Notes;
+use super::place::Needs;
 use super::planner_paths::{PlannerPath, SETTINGS, offers};
 use super::reached::Reached;
 use super::statement::Meter;
 use crate::access_paths::{
-    AccessPath, AccessPaths, AccessSettings, Asked, Counting, MemoryNeed, PathFacts, PathOffer, Sampling, ScanCost,
-    ScanPass, Sources,
+    AccessPath, AccessPaths, AccessSettings, Asked, Counting, MemoryNeed, PathBlocks, PathFacts, PathOffer, Sampling,
+    ScanCost, ScanPass, Sources,
 };
 use crate::error::SubjectError;
 use crate::opening::{Opening, Progress};
-use crate::subject::{Closing, Subject};
+use crate::subject::{Absence, Closing, Subject};
 
 /// Shared buffers of a private server: a scan of more than a quarter of them leaves nothing in them.
 const TABLES_IN_BUFFERS: u64 = 5;
@@ -85,14 +88,20 @@ pub(super) fn buffers_needed(rows: u64) -> u64 {
 }
 
 /// Refuses a table through which the planner takes other ways.
-pub(super) fn check_rows(rows: u64) -> Result<(), SubjectError> {
+pub(super) fn check_rows(rows: u64) -> Result<(), Absence> {
     if rows >= ROWS_MIN {
         return Ok(());
     }
-    Err(SubjectError::Parameters(format!(
+    let reason = format!(
         "--rows {rows} is too few for a server, whose planner takes another way than the one to be measured through so \
          small a table: give at least {ROWS_MIN}"
-    )))
+    );
+    Err(Absence::new("absent-rows", reason))
+}
+
+/// What is made for a table of this many rows.
+pub(super) fn needs(rows: u64) -> Needs {
+    Needs { made: Customers::bytes_needed(rows), temporary: Customers::index_bytes_max(rows), or_standby: false }
 }
 
 /// What makes a table stay in shared buffers of this size.
@@ -114,11 +123,8 @@ impl PostgresPaths {
         settings: &AccessSettings,
         opening: &mut Opening<'_>,
     ) -> Result<PostgresPaths, SubjectError> {
-        // A wrong address and a standby are better known at once; the session is not kept idle until its turn.
+        // A wrong address is better known at once; the session is not kept idle until its turn.
         let session = reached.connect(opening)?;
-        if session.facts().is_standby {
-            return Err(ServerError::Standby { server: session.address().shown() }.into());
-        }
         let notes = Notes::of(&session, opening.clock);
         Ok(PostgresPaths {
             schema: None,
@@ -143,6 +149,7 @@ impl PostgresPaths {
         let rows = self.table.rows();
         let time = LOAD_TIME_A_ROW.saturating_mul(u32::try_from(rows).unwrap_or(u32::MAX));
         let schema = self.schema.insert(Schema::create(session)?);
+        self.notes.begin(schema, self.reached.private.is_some())?;
         let session = schema.session();
         for (setting, value) in SETTINGS {
             session.set(setting, value)?;
@@ -154,6 +161,7 @@ impl PostgresPaths {
         progress(&format!("loading {rows} rows and their indexes on {}", self.notes.name()), time);
         schema.create_table(self.table.name(), &Customers::columns(), "")?;
         self.table.fill(schema.session(), &mut |_, _| {})?;
+        schema.session().assume(time);
         let mut nothing = |_| Ok(meter.measure(schema.session(), "SELECT 0", 0, 1)?.cost);
         let mut costs = (0..EMPTY_STATEMENTS).map(&mut nothing).collect::<Result<Vec<Nanos>, SubjectError>>()?;
         costs.sort_unstable();
@@ -186,34 +194,28 @@ impl PostgresPaths {
         let (table, statement) = (&self.table, of.statement(asked, &self.table));
         let session = self.schema.as_mut().ok_or(SubjectError::NotPrepared)?.session();
         of.turn_to(session)?;
-        let mut prepared = Prepared { count: session.number(&statement, 0)?, statement, buffers: Buffers::default() };
+        let count = session.number(&statement, table.rows())?;
+        let mut prepared = Prepared { count, statement, buffers: Buffers::default() };
         let mut of_plan = Vec::new();
         for _ in 0..WARMING_RUNS {
             let plan = of.explained(session, asked, table)?;
+            session.assume(ROW_TIME.saturating_mul(u32::try_from(table.rows()).unwrap_or(u32::MAX)));
             prepared.buffers = plan.buffers()?;
             of_plan = metrics_of_plan(&plan);
             if prepared.buffers.reads == 0 {
                 break;
             }
         }
-        let (blocks, gets) = (blocks_of(session, &table.full_name())?, prepared.buffers.gets());
-        let mut metrics = vec![
-            schema::BLOCKS.count("blocks of the table (pg_relation_size)", blocks),
-            schema::GETS_PER_ROW.single("gets over rows", gets as f64 / table.rows() as f64),
-        ];
-        metrics.extend(of_plan);
+        let (rows, gets) = (table.rows(), prepared.buffers.gets());
+        let mut blocks = PathBlocks { table: blocks_of(session, &table.full_name(), 0)?, index: None, gets, rows };
+        let mut more = Vec::new();
         if let Some(index) = of.index {
             let name = format!("{}.{}", server::schema::SCHEMA, table.index_name(index));
-            let index_blocks = blocks_of(session, &name)?;
-            metrics.push(schema::INDEX_BLOCKS.count("blocks of the index (pg_relation_size)", index_blocks));
+            blocks.index = Some(blocks_of(session, &name, 0)?);
             let source = "pg_stats: how the order of rows follows that of the index's key, -1 to 1";
-            metrics.extend(correlation(session, table, index)?.map(|value| schema::CORRELATION.single(source, value)));
-            if of.path != AccessPath::IndexOnlyScan && blocks > 0 {
-                let visits = gets.saturating_sub(index_blocks) as f64 / blocks as f64;
-                let source = "gets less the blocks of the index, over the blocks of the table";
-                metrics.push(schema::VISITS_PER_BLOCK.single(source, visits));
-            }
+            more.extend(correlation(session, table, index)?.map(|value| schema::CORRELATION.single(source, value)));
         }
+        let metrics = [blocks.metrics(of.path, "pg_relation_size"), of_plan, more].concat();
         Ok((prepared, metrics))
     }
 
@@ -258,14 +260,18 @@ impl Subject for PostgresPaths {
     }
 
     fn findings(&mut self) -> Vec<Finding> {
-        self.notes.take()
+        match &mut self.schema {
+            Some(schema) => self.notes.look(schema.session()),
+            None => self.notes.take(),
+        }
     }
 
     fn finish(self: Box<Self>) -> Closing {
         let PostgresPaths { schema, session, reached, notes, .. } = *self;
-        let removed = schema.map_or(Ok(()), |schema| schema.finish().map_err(SubjectError::from));
-        drop((session, reached));
-        notes.close(removed)
+        drop(session);
+        let closing = notes.close(schema);
+        drop(reached);
+        closing
     }
 }
 
@@ -331,20 +337,16 @@ impl AccessPaths for PostgresPaths {
         if self.schema.is_none() {
             self.load(progress)?;
         }
-        let schema = self.schema.as_mut().ok_or(SubjectError::NotPrepared)?;
-        self.notes.look(schema.session())?;
         progress(&format!("{} by {}", self.notes.name(), path.name()), Duration::from_secs(2));
         self.prepared = None;
         let (prepared, metrics) = self.turn_to(PlannerPath::of(path)?, asked)?;
         self.report_misses(path, prepared.buffers);
         self.prepared = Some(prepared);
-        // In a dry run no time passes, and one statement stands for all laps.
-        let laps_max = if self.reached.recorder.is_some() { 1 } else { LAPS_MAX };
         Ok(PathFacts {
             parameters: Parameters::new(),
             metrics,
             kernel: None,
-            sampling: Sampling { time: SAMPLE_TIME, laps_max },
+            sampling: Sampling { time: SAMPLE_TIME, laps_max: LAPS_MAX },
             sources: self.sources(),
         })
     }
@@ -386,7 +388,9 @@ fn measured(
     }
     let started = Instant::now();
     let taken = meter.measure(session, &prepared.statement, prepared.count, laps)?;
-    let elapsed = taken.elapsed.0.min(started.elapsed().as_nanos() as u64);
+    // In a dry run time is assumed, and none passes.
+    let passed = if session.is_rehearsal() { u64::MAX } else { started.elapsed().as_nanos() as u64 };
+    let elapsed = taken.elapsed.0.min(passed);
     let tally = counters.map_or_else(Tally::default, |counters| {
         counters.stop();
         counters.read()
@@ -404,11 +408,6 @@ fn metrics_of_plan(plan: &Plan) -> Vec<Metric> {
         (schema::EXACT_HEAP_BLOCKS, exact, steps.iter().find_map(|step| step.exact_heap_blocks)),
     ];
     counted.into_iter().filter_map(|(spec, source, value)| Some(spec.count(source, value?))).collect()
-}
-
-fn blocks_of(session: &mut Session, relation: &str) -> Result<u64, ServerError> {
-    let size = format!("SELECT pg_relation_size('{relation}') / current_setting('block_size')::integer");
-    session.number(&size, 0)
 }
 
 fn correlation(session: &mut Session, table: &Customers, index: CustomersIndex) -> Result<Option<f64>, ServerError> {

@@ -4,11 +4,17 @@
 //! block. Processor time comes from the backend's account, and what a statement took from EXPLAIN's execution time,
 //! without the clock at every step.
 
+use std::time::Duration;
+
 use measure::quantity::size_in_words;
 use measure::{Finding, Parameters, Unit};
-use server::{Buffers, Plan, Schema, ServerError, ServerFacts, Session, schema};
+pub use server::Buffers;
+use server::session::ROW_TIME;
+use server::{Plan, Schema, ServerError, ServerFacts, Session, schema};
 
+use super::fetched::blocks_of;
 use super::notes::Notes;
+use super::place::Needs;
 use super::reached::Reached;
 use super::statement::Meter;
 use crate::error::SubjectError;
@@ -32,6 +38,13 @@ const INDEX_BYTES_A_ROW: u64 = 60;
 
 /// Letters of the column that is in no index.
 const FILLER: u32 = 70;
+
+/// Rows of a block of either table, for a dry run.
+const DENSE_ROWS_A_BLOCK: u64 = 75;
+const SPARSE_ROWS_A_BLOCK: u64 = 7;
+
+/// About what making and sorting a row takes.
+pub const LOAD_TIME_A_ROW: Duration = Duration::from_micros(6);
 
 /// The table with few rows a block has this part of the other's rows, and its blocks are filled to this percentage: a
 /// tenth of the rows in each, about a third of the blocks.
@@ -259,7 +272,7 @@ impl Subject for Calibration {
     }
 
     fn findings(&mut self) -> Vec<Finding> {
-        self.notes.take()
+        self.notes.look(self.schema.session())
     }
 
     fn finish(self: Box<Self>) -> Closing {
@@ -268,7 +281,9 @@ impl Subject for Calibration {
         if reached.private.is_some() {
             schema.forget();
         }
-        notes.close(schema.finish().map_err(SubjectError::from))
+        let closing = notes.close(Some(schema));
+        drop(reached);
+        closing
     }
 }
 
@@ -295,9 +310,10 @@ impl Calibration {
         let rows = payload / ROW_BYTES;
         let sizes = TableSizes { rows, sparse_rows: (rows / SPARSE_PART).max(1), ..TableSizes::default() };
         let mut schema = Schema::create(session)?;
+        notes.begin(&mut schema, reached.private.is_some())?;
         prepare(schema.session())?;
         let meter = Meter::open(schema.session())?;
-        notes.note_schema(&mut schema, &meter);
+        notes.note_meter(&meter);
         Ok(Calibration { schema, meter, notes, sizes, seed, reached })
     }
 
@@ -311,20 +327,19 @@ impl Calibration {
         self.session().facts()
     }
 
-    /// Whether the server runs on this machine; false in a dry run.
+    /// Whether the server runs on this machine.
     pub fn is_local(&mut self) -> bool {
-        let session = self.session();
-        session.address().is_local() && !session.is_rehearsal()
+        self.session().address().is_local()
+    }
+
+    /// Whether nothing is sent, and results are assumed.
+    pub fn is_rehearsal(&mut self) -> bool {
+        self.session().is_rehearsal()
     }
 
     /// How processor times are obtained, for the documents.
     pub fn meter_source(&self) -> &'static str {
         self.meter.source()
-    }
-
-    /// Looks for other sessions at work; between measurements.
-    pub fn look(&mut self) -> Result<(), SubjectError> {
-        self.notes.look(self.schema.session())
     }
 
     /// Makes and fills the tables. `sizes` are known afterwards.
@@ -350,12 +365,13 @@ impl Calibration {
             // Frozen, so that no scan asks which transaction made a row; visible to all, so that an index may do alone.
             session.run(&format!("VACUUM (FREEZE, ANALYZE) {table}"))?;
         }
-        self.sizes.blocks = blocks_of(session, &dense)?;
-        self.sizes.sparse_blocks = blocks_of(session, &sparse)?;
+        self.sizes.blocks = blocks_of(session, &dense, (rows / DENSE_ROWS_A_BLOCK).max(1))?;
+        self.sizes.sparse_blocks = blocks_of(session, &sparse, (sparse_rows / SPARSE_ROWS_A_BLOCK).max(1))?;
+        session.assume(LOAD_TIME_A_ROW.saturating_mul(u32::try_from(rows).unwrap_or(u32::MAX)));
         Ok(())
     }
 
-    /// The sizes of the tables; blocks are 0 in a rehearsal.
+    /// The sizes of the tables.
     pub fn sizes(&self) -> TableSizes {
         self.sizes
     }
@@ -402,16 +418,31 @@ impl Calibration {
         Ok(text.parse().map_err(|_| ServerError::answer(&question, &text, "a number"))?)
     }
 
-    /// The plan that the planner chooses; `None` in a rehearsal, or where it goes another way.
+    /// The plan that the planner chooses; `None` where it goes another way. A dry run assumes that it reads the whole
+    /// table for a tenth of the rows.
     pub fn chosen(&mut self, probe: Probe) -> Result<Option<ChosenPlan>, SubjectError> {
-        let plan = self.session().explain_with("", &probe.statement(), Plan::default())?;
+        let is_many = self.rows_of(probe) > self.sizes.rows / 10;
+        let assumed = if is_many { ChosenPlan::FullScan } else { ChosenPlan::Index };
+        let assumed = Plan::assumed(assumed.step(), Buffers::default());
+        let plan = self.session().explain_with("", &probe.statement(), assumed)?;
         Ok(ChosenPlan::of(&plan))
+    }
+
+    fn rows_of(&self, probe: Probe) -> u64 {
+        match probe {
+            Probe::Dense { .. } => self.sizes.rows,
+            Probe::Sparse => self.sizes.sparse_rows,
+            Probe::Count { rows, .. } | Probe::Fetch { rows, .. } | Probe::Rows { rows } => rows,
+        }
     }
 
     /// Runs a statement and returns what it took; an error where the planner did not go the only way that was left.
     pub fn execute(&mut self, probe: Probe, ways: Ways) -> Result<Executed, SubjectError> {
-        let statement = probe.statement();
-        let plan = self.session().explain(&statement, Plan::assumed("Aggregate", Buffers::default()))?;
+        let (statement, time) = (probe.statement(), ROW_TIME.as_secs_f64() * self.rows_of(probe) as f64);
+        self.session().assume(Duration::from_secs_f64(time));
+        let mut assumed = Plan::assumed("Aggregate", Buffers::default());
+        (assumed.execution_ms, assumed.top.workers) = (Some(time * 1e3), Some(1));
+        let plan = self.session().explain(&statement, assumed)?;
         let goes = match ways {
             Ways::All => true,
             Ways::Only(chosen) => plan.top.find(chosen.step()).is_some(),
@@ -450,6 +481,14 @@ impl Calibration {
         Ok(left.pages as f64 / (left.of as f64).max(1.0))
     }
 
+    /// Takes the blocks behind the first `share` of the dense table out of a private server's page cache, where the kernel
+    /// has read ahead; share of the table's pages that it holds then, 0 to 1.
+    pub fn trim(&mut self, share: f64) -> Result<f64, SubjectError> {
+        let Some(private) = &self.reached.private else { return Ok(share) };
+        let held = private.drop_rest(&schema::full_name(DENSE), share, &self.reached.stop)?;
+        Ok(held.pages as f64 / (held.of as f64).max(1.0))
+    }
+
     /// Brings both indexes and the first `share` of the dense table's blocks into the buffers.
     ///
     /// By the index in whose order the rows lie: a full scan would pass through a ring and leave nothing.
@@ -477,6 +516,11 @@ fn bytes_needed(payload: u64) -> u64 {
     payload.saturating_add(rows.saturating_mul(INDEX_BYTES_A_ROW)).saturating_add(payload / 2)
 }
 
+/// What is made for a table of these bytes, whose rows are sorted once, and their keys for the indexes.
+pub(super) fn needs(payload: u64) -> Needs {
+    Needs { made: bytes_needed(payload), temporary: payload / 2, or_standby: false }
+}
+
 /// Notes a table that no scan leaves in the shared buffers.
 fn note_buffers(notes: &mut Notes, payload: u64, buffers: u64) {
     if payload <= buffers / BUFFERS_PART {
@@ -496,10 +540,6 @@ fn note_buffers(notes: &mut Notes, payload: u64, buffers: u64) {
 
 fn prepare(session: &mut Session) -> Result<(), ServerError> {
     SETTINGS.into_iter().try_for_each(|(setting, value)| session.set(setting, value))
-}
-
-fn blocks_of(session: &mut Session, table: &str) -> Result<u64, ServerError> {
-    session.number(&format!("SELECT pg_relation_size('{table}') / current_setting('block_size')::integer"), 0)
 }
 
 /// A constant as SET takes it: six significant digits, no exponent.

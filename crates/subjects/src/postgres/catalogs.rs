@@ -62,7 +62,6 @@ impl Catalogs {
             session.set(setting, value)?;
         }
         let meter = Meter::open(&mut session)?;
-        notes.note_rights(session.facts());
         notes.note_meter(&meter);
         Ok(Catalogs { session, meter, notes, found: Vec::new(), current: None, absence, _private: private })
     }
@@ -78,11 +77,11 @@ impl Subject for Catalogs {
     }
 
     fn findings(&mut self) -> Vec<Finding> {
-        self.notes.take()
+        self.notes.look(&mut self.session)
     }
 
     fn finish(self: Box<Self>) -> Closing {
-        self.notes.close(Ok(()))
+        self.notes.close(None)
     }
 }
 
@@ -122,7 +121,6 @@ impl LogicalReads for Catalogs {
         if pass.touch == Touch::Nothing {
             return Ok(Ok(Counted::default()));
         }
-        self.notes.look(&mut self.session)?;
         let statement = scan(name);
         let plan = self.session.explain(&statement, Plan::assumed("Seq Scan", server::Buffers::default()))?;
         let steps = plan.top.steps();

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use measure::Finding;
 use server::private::PrivateServer;
 use server::{Schema, ServerError, Session, space};
 
 use super::cold::{Cold, Emptying, Startup};
+use super::fetched::blocks_of;
 use super::inner_rows::InnerRows;
 use super::logical_reads::WHOLE_ROWS;
 use super::notes::Notes;
@@ -28,6 +30,9 @@ const SETTINGS: [(&str, &str); 7] = [
     ("enable_seqscan", "off"),
     ("enable_indexonlyscan", "off"),
 ];
+
+/// About what sending a row and its place in the index take.
+const LOAD_TIME_A_ROW: Duration = Duration::from_micros(10);
 
 /// The first version that remembers inner rows of a nested loop.
 const MEMOIZE_SINCE: u32 = 14;
@@ -61,11 +66,8 @@ impl Ground {
         option: &str,
         opening: &mut Opening<'_>,
     ) -> Result<Ground, SubjectError> {
-        // A wrong address and a full disk are better known at once; the session is not kept idle until its turn.
+        // A wrong address is better known at once; the session is not kept idle until its turn.
         let session = reached.connect(opening)?;
-        if session.facts().is_standby {
-            return Err(ServerError::Standby { server: session.address().shown() }.into());
-        }
         let mut notes = Notes::of(&session, opening.clock);
         notes.check_space(&session, largest.bytes_needed(session.facts().block_bytes), option)?;
         Ok(Ground { table: None, reached, notes })
@@ -76,12 +78,16 @@ impl Ground {
         if self.table.is_none() {
             let (session, stop) = (self.reached.session()?, self.reached.stop.clone());
             let needed = rows.bytes_needed(session.facts().block_bytes);
-            self.table = Some(ColdTable::open(session, self.reached.private.take(), stop, needed)?);
+            let private = self.reached.private.take();
+            let is_private = private.is_some();
+            let mut table = ColdTable::open(session, private, stop, needed)?;
+            self.notes.begin(&mut table.schema, is_private)?;
+            self.table = Some(table);
         }
         let table = self.table.as_mut().ok_or(SubjectError::NotPrepared)?;
         let name = self.notes.name().to_string();
         let what = format!("the table with {} % of its rows out of order on {name}", rows.rand());
-        let second = std::time::Duration::from_secs(2);
+        let second = Duration::from_secs(2);
         let mut sent = tenths(progress, |sent, of| (format!("loading {what}, {sent} of {of} rows"), second));
         let blocks = table.load(rows, &mut sent)?;
         if let Some(reason) = &table.untimed {
@@ -95,7 +101,6 @@ impl Ground {
                 ),
             ));
         }
-        self.notes.look(table.schema.session())?;
         Ok(blocks)
     }
 
@@ -106,19 +111,15 @@ impl Ground {
 
     /// Starts a private server in this way; the reason where it cannot be.
     pub(super) fn start(&mut self, startup: &Startup) -> Result<Result<(), String>, SubjectError> {
-        let table = self.table.as_mut().ok_or(SubjectError::NotPrepared)?;
-        let started = table.start(startup)?;
-        self.notes.look(table.schema.session())?;
-        Ok(started)
+        self.table()?.start(startup)
     }
 
     /// What was noticed, and whether other sessions are at work now: it is asked between measurements.
     pub(super) fn findings(&mut self) -> Vec<Finding> {
-        if let Some(table) = &mut self.table {
-            // A session that is lost says so where it is measured.
-            let _ = self.notes.look(table.schema.session());
+        match &mut self.table {
+            Some(table) => self.notes.look(table.schema.session()),
+            None => self.notes.take(),
         }
-        self.notes.take()
     }
 
     /// What the page cache of a private server's files still held at most when it had been emptied of them.
@@ -149,9 +150,11 @@ impl Ground {
     /// Removes the schema, and ends a private server.
     pub(super) fn finish(self) -> Closing {
         let Ground { table, reached, notes } = self;
-        let removed = table.map_or(Ok(()), ColdTable::finish);
-        drop(reached);
-        notes.close(removed)
+        // A private server lives as long as the way to empty its caches.
+        let (schema, cold) = table.map(ColdTable::into_parts).unzip();
+        let closing = notes.close(schema);
+        drop((cold, reached));
+        closing
     }
 }
 
@@ -215,6 +218,7 @@ impl ColdTable {
         // Rows copied in the transaction that empties the table are visible to all at once.
         session.run(&format!("TRUNCATE {name}"))?;
         let copy = format!("COPY {name} FROM STDIN WITH (FREEZE)");
+        session.assume(LOAD_TIME_A_ROW.saturating_mul(u32::try_from(rows.rows()).unwrap_or(u32::MAX)));
         let sent = session.copy(&copy, &mut rows.chunks(progress)?)?;
         session.commit()?;
         if sent != rows.rows() && !session.is_rehearsal() {
@@ -225,8 +229,8 @@ impl ColdTable {
         }
         session.run(&format!("VACUUM (ANALYZE) {name}"))?;
         self.is_loaded = true;
-        let size = format!("SELECT pg_relation_size('{name}') / current_setting('block_size')::integer");
-        Ok(session.number(&size, rows.blocks(session.facts().block_bytes))?)
+        let assumed = rows.blocks(session.facts().block_bytes);
+        Ok(blocks_of(session, &name, assumed)?)
     }
 
     fn set_session(&mut self) -> Result<(), SubjectError> {
@@ -241,10 +245,10 @@ impl ColdTable {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<(), SubjectError> {
+    fn into_parts(mut self) -> (Schema, Cold) {
         if self.cold.is_lost() {
             self.schema.forget();
         }
-        Ok(self.schema.finish()?)
+        (self.schema, self.cold)
     }
 }

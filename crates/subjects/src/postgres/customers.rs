@@ -99,6 +99,11 @@ impl Customers {
         rows.saturating_mul(TABLE_BYTES_A_ROW + INDEX_BYTES_A_ROW)
     }
 
+    /// Bytes of the largest index: that of two columns has less than half of what all three take.
+    pub fn index_bytes_max(rows: u64) -> u64 {
+        rows.saturating_mul(INDEX_BYTES_A_ROW / 2)
+    }
+
     /// Bytes of the table alone.
     pub fn table_bytes(rows: u64) -> u64 {
         rows.saturating_mul(TABLE_BYTES_A_ROW)

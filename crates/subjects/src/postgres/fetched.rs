@@ -1,7 +1,13 @@
-//! Blocks that a session asks for within a transaction, as it counts them itself, before the server adds them to its
+//! Blocks of a relation: how many there are, and those that a session asks for within a transaction, as it counts them itself, before the server adds them to its
 //! shared statistics.
 
 use server::{Buffers, ServerError, Session};
+
+/// Blocks of a relation's files; in a rehearsal `assumed`.
+pub(super) fn blocks_of(session: &mut Session, relation: &str, assumed: u64) -> Result<u64, ServerError> {
+    let size = format!("SELECT pg_relation_size('{relation}') / current_setting('block_size')::integer");
+    session.number(&size, assumed)
+}
 
 /// Blocks of a relation that were asked for so far in the transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use server::schema::full_name;
 
 use super::copy_text::CHUNK_BYTES;
+use super::place::Needs;
 use crate::error::SubjectError;
 use crate::nested_loops::InnerTable;
 
@@ -64,7 +65,16 @@ impl InnerRows {
 
     /// Bytes that table and index take on the server.
     pub fn bytes_needed(&self, block_bytes: u64) -> u64 {
-        self.blocks(block_bytes) * block_bytes + self.rows() * INDEX_BYTES_A_ROW
+        self.blocks(block_bytes) * block_bytes + self.index_bytes()
+    }
+
+    fn index_bytes(&self) -> u64 {
+        self.rows() * INDEX_BYTES_A_ROW
+    }
+
+    /// What an experiment on the table makes on a server.
+    pub(super) fn needs(&self, block_bytes: u64) -> Needs {
+        Needs { made: self.bytes_needed(block_bytes), temporary: self.index_bytes(), or_standby: false }
     }
 
     /// The rows as COPY takes them: key, value and filler. `progress` hears how many rows of how many are made.

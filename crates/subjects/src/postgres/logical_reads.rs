@@ -13,9 +13,10 @@ use server::schema::full_name;
 use server::{Buffers, Plan, Schema, ServerError, Session};
 use sys::time::Clock;
 
-use super::fetched::Fetched;
+use super::fetched::{Fetched, blocks_of};
 use super::layout::Layout;
 use super::notes::Notes;
+use super::place::Needs;
 use super::statement::{Meter, StatementCost, expect, sources};
 use crate::error::SubjectError;
 use crate::logical_reads::{
@@ -36,8 +37,12 @@ const EMPTY: &str = "no_rows";
 /// Most rows that are looked for one by one.
 const LOOKED_FOR_MAX: u64 = 50_000;
 
-/// A table beyond this part of the shared buffers displaces blocks of others.
-const BUFFERS_PART: u64 = 4;
+/// About what sending a row takes, and inserting it into another table.
+const COPY_TIME_A_ROW: Duration = Duration::from_micros(2);
+const INSERT_TIME_A_ROW: Duration = Duration::from_micros(1);
+
+/// About what looking up a row takes, by its address or by its key.
+const LOOK_UP_TIME: Duration = Duration::from_micros(1);
 
 /// Loads of a table, each with its first scan. A load takes ten times as long as a scan, so that there are few.
 const FIRST_SCANS: u32 = 3;
@@ -145,6 +150,7 @@ impl ServerReads {
             check_room(&session, &asked, &mut notes)?;
         }
         let mut schema = Schema::create(session)?;
+        notes.begin(&mut schema, private.is_some())?;
         let session = schema.session();
         for (setting, value) in SETTINGS {
             session.set(setting, value)?;
@@ -154,7 +160,7 @@ impl ServerReads {
         }
         let meter = Meter::open(session)?;
         schema.create_table(EMPTY, "c1 varchar", "")?;
-        notes.note_schema(&mut schema, &meter);
+        notes.note_meter(&meter);
         Ok(ServerReads { schema, meter, notes, asked, table: None, _private: private })
     }
 
@@ -166,6 +172,7 @@ impl ServerReads {
     fn send(&mut self, layout: &Layout, progress: &mut dyn FnMut(u64, u64)) -> Result<(), SubjectError> {
         let source = self.schema.create_table(&source_of(layout), &layout.columns(), WHOLE_ROWS)?;
         let copy = format!("COPY {source} FROM STDIN");
+        self.schema.session().assume(COPY_TIME_A_ROW.saturating_mul(u32::try_from(layout.rows()).unwrap_or(u32::MAX)));
         let sent = self.schema.session().copy(&copy, &mut layout.chunks(progress)?)?;
         if sent != layout.rows() && !self.schema.session().is_rehearsal() {
             return Err(ServerError::answer(&copy, &sent.to_string(), "the number of rows that were sent").into());
@@ -185,6 +192,7 @@ impl ServerReads {
         let blocks = layout.blocks(session.facts().block_bytes);
         session.run(&format!("TRUNCATE {table}"))?;
         session.run(&format!("INSERT INTO {table} SELECT * FROM {source}"))?;
+        session.assume(INSERT_TIME_A_ROW.saturating_mul(u32::try_from(rows).unwrap_or(u32::MAX)));
         session.begin_transaction()?;
         let before = Fetched::of(session, &table, 0)?;
         // Under EXPLAIN where the backend cannot be seen: its counts would be those of the second scan.
@@ -204,8 +212,7 @@ impl ServerReads {
         let session = self.schema.session();
         session.run(&format!("VACUUM (ANALYZE) {table}"))?;
         let expected = layout.blocks(session.facts().block_bytes);
-        let size = format!("SELECT pg_relation_size('{table}') / current_setting('block_size')::integer");
-        let blocks = session.number(&size, expected)?;
+        let blocks = blocks_of(session, &table, expected)?;
         // A scan of a table beyond a quarter of the buffers passes through a ring and leaves nothing behind; a scan of
         // a range of row addresses does not, and finds the same rows.
         if session.facts().major() >= MEMOIZE_SINCE {
@@ -349,12 +356,12 @@ impl Subject for ServerReads {
     }
 
     fn findings(&mut self) -> Vec<Finding> {
-        self.notes.take()
+        self.notes.look(self.schema.session())
     }
 
     fn finish(self: Box<Self>) -> Closing {
         let ServerReads { schema, notes, .. } = *self;
-        notes.close(schema.finish().map_err(SubjectError::from))
+        notes.close(Some(schema))
     }
 }
 
@@ -429,7 +436,6 @@ impl LogicalReads for ServerReads {
             let counts = Counts { rows: question.beside_count, ..Counts::default() };
             return Ok(Ok(Counted { counts, statement: Some(question.beside) }));
         }
-        self.notes.look(self.schema.session())?;
         let blocks = self.blocks(&question)?;
         let counts = Counts { gets: blocks.gets(), rows: question.count, physical_reads: blocks.reads, versions: None };
         Ok(Ok(Counted { counts, statement: Some(question.statement) }))
@@ -442,7 +448,12 @@ impl LogicalReads for ServerReads {
             _ => (&question.statement, question.count),
         };
         let (meter, session) = (&self.meter, self.schema.session());
-        let measure = || meter.measure(session, statement, count, pass.laps);
+        let measure = || {
+            if pass.access != Access::FullScan {
+                session.assume(LOOK_UP_TIME.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX)) * pass.laps);
+            }
+            meter.measure(session, statement, count, pass.laps)
+        };
         Ok(self.notes.timed(measure, |cost: &StatementCost| cost.cost)?.into())
     }
 
@@ -455,56 +466,52 @@ impl LogicalReads for ServerReads {
     }
 }
 
-/// Checks that there is room for the tables, and notes what the largest does to shared buffers.
+/// Checks that there is room for the tables, and notes one that the shared buffers cannot hold.
 fn check_room(session: &Session, asked: &Asked, notes: &mut Notes) -> Result<(), SubjectError> {
     let facts = session.facts();
-    let layouts: Vec<Layout> = asked.cells.iter().copied().map(Layout::of).collect::<Result<_, _>>()?;
-    let needed = layouts.iter().map(|layout| bytes_needed(layout, facts.block_bytes)).max().unwrap_or(0);
-    notes.check_space(session, needed, "--payload")?;
-    let is_indexed = |layout: &Layout| asked.accesses.contains(&Access::Index) && layout.has_key();
-    let read = |layout: &&Layout| {
-        let index = if is_indexed(layout) { layout.index_bytes() } else { 0 };
+    notes.check_space(session, needs(asked, facts.block_bytes).made, "--payload")?;
+    let read = |layout: &Layout| {
+        let index = if is_indexed(asked, layout) { layout.index_bytes() } else { 0 };
         layout.blocks(facts.block_bytes) * facts.block_bytes + index
     };
-    if let Some(layout) = layouts.iter().max_by_key(read) {
-        let index = if is_indexed(layout) { " with its index" } else { "" };
-        let what = format!("The table of {}{index}", layout.cell());
-        note_large(&what, read(&layout), facts.buffer_bytes, notes);
+    if let Some(largest) = layouts(asked).max_by_key(read).filter(|layout| read(layout) > facts.buffer_bytes) {
+        let index = if is_indexed(asked, &largest) { " with its index" } else { "" };
+        notes.find(Finding::warning(
+            "table-exceeds-buffers",
+            format!(
+                "The table of {}{index} takes {} and the server's shared buffers {}: its blocks come from the \
+                 operating system again and again, and their cost contains that. Ask for a smaller --payload.",
+                largest.cell(),
+                size_in_words(read(&largest) >> 20 << 20),
+                size_in_words(facts.buffer_bytes)
+            ),
+        ));
     }
     Ok(())
 }
 
-/// Notes a table that takes much of the shared buffers: it is read from elsewhere, or displaces blocks of others.
-fn note_large(what: &str, bytes: u64, buffer_bytes: u64, notes: &mut Notes) {
-    let what = format!(
-        "{what} takes {} and the server's shared buffers {}",
-        size_in_words(bytes >> 20 << 20),
-        size_in_words(buffer_bytes)
-    );
-    if bytes > buffer_bytes {
-        notes.find(Finding::warning(
-            "table-exceeds-buffers",
-            format!(
-                "{what}: its blocks come from the operating system again and again, and their cost contains that. Ask \
-                 for a smaller --payload."
-            ),
-        ));
-    } else if bytes > buffer_bytes / BUFFERS_PART {
-        notes.find(Finding::info(
-            "table-displaces-others",
-            format!(
-                "{what}: while it is measured, blocks of others have to make room, and are read again afterwards. Ask \
-                 for a smaller --payload where that matters."
-            ),
-        ));
-    }
+/// The layouts of the cells; [`unfit`] has refused those that have none.
+fn layouts(asked: &Asked) -> impl Iterator<Item = Layout> {
+    asked.cells.iter().filter_map(|cell| Layout::of(*cell).ok())
 }
 
-/// Bytes that the tables of a cell take at one time: the rows twice while they are loaded, the index, and the rows that
-/// are looked for.
-fn bytes_needed(layout: &Layout, block_bytes: u64) -> u64 {
-    let table = layout.blocks(block_bytes) * block_bytes;
-    2 * table + layout.index_bytes() + table.min(LOOKED_FOR_MAX * block_bytes / 8)
+fn is_indexed(asked: &Asked, layout: &Layout) -> bool {
+    asked.accesses.contains(&Access::Index) && layout.has_key()
+}
+
+/// What the tables of a cell take at one time: the rows twice while they are loaded, the index, and the rows that are
+/// looked for.
+pub(super) fn needs(asked: &Asked, block_bytes: u64) -> Needs {
+    let made = |layout: &Layout| {
+        let table = layout.blocks(block_bytes) * block_bytes;
+        2 * table + layout.index_bytes() + table.min(LOOKED_FOR_MAX * block_bytes / 8)
+    };
+    let sorted = layouts(asked).filter(|layout| is_indexed(asked, layout)).map(|layout| layout.index_bytes());
+    Needs {
+        made: layouts(asked).map(|layout| made(&layout)).max().unwrap_or(0),
+        temporary: sorted.max().unwrap_or(0),
+        or_standby: true,
+    }
 }
 
 /// Shared buffers of a private server for tables of these shapes: a table of the narrowest columns takes three times

@@ -7,6 +7,7 @@ mod cold;
 mod cold_table;
 pub mod copy_text;
 pub mod customers;
+mod displaced;
 mod fetched;
 pub mod inner_rows;
 mod instructions;

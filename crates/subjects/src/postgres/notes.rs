@@ -12,6 +12,7 @@ use sys::host;
 use sys::process;
 use sys::time::Clock;
 
+use super::displaced::Displaced;
 use super::statement::Meter;
 use crate::error::SubjectError;
 use crate::subject::Closing;
@@ -28,6 +29,10 @@ pub struct Notes {
     findings: Vec<Finding>,
     activity: Activity,
     shares: Shares,
+    /// On a given server, what others had in its buffers.
+    displaced: Option<Displaced>,
+    /// Bytes of tables and indexes at one time.
+    made: u64,
     clock: Clock,
 }
 
@@ -55,7 +60,11 @@ impl Notes {
             description.insert("encryption".into(), json!(encryption));
         }
         let (activity, shares) = (Activity::default(), Shares::default());
-        Notes { name: facts.name(), address, description, findings: Vec::new(), activity, shares, clock }
+        let (findings, displaced, made) = (Vec::new(), None, 0);
+        let mut notes =
+            Notes { name: facts.name(), address, description, findings, activity, shares, displaced, made, clock };
+        notes.note_rights(facts);
+        notes
     }
 
     /// The server's name in cases and sentences: `postgres 18.6`.
@@ -87,6 +96,7 @@ impl Notes {
     pub fn check_space(&mut self, session: &Session, needed: u64, option: &str) -> Result<(), SubjectError> {
         let free = space::check(session, needed)?;
         self.describe("tables_bytes_max", json!(needed));
+        self.made = needed;
         if let FreeSpace::Unknown(reason) = free {
             let shown = if needed >= 1 << 20 { needed >> 20 << 20 } else { needed >> 10 << 10 };
             self.find(Finding::info(
@@ -101,8 +111,8 @@ impl Notes {
         Ok(())
     }
 
-    /// Notes what a killed run left, and what more rights would add.
-    pub fn note_schema(&mut self, schema: &mut Schema, meter: &Meter) {
+    /// Notes what a killed run left, and on a given server what others have in its buffers.
+    pub fn begin(&mut self, schema: &mut Schema, is_private: bool) -> Result<(), SubjectError> {
         let leftovers = schema.leftovers();
         if leftovers > 0 {
             self.find(Finding::info(
@@ -110,12 +120,12 @@ impl Notes {
                 format!("A killed run had left {leftovers} tables on the server: they were removed."),
             ));
         }
-        self.note_rights(schema.session().facts());
-        self.note_meter(meter);
+        self.displaced = if is_private { None } else { Some(Displaced::begin(schema.session())?) };
+        Ok(())
     }
 
     /// Notes whether the activity of other sessions can be seen.
-    pub fn note_rights(&mut self, facts: &ServerFacts) {
+    fn note_rights(&mut self, facts: &ServerFacts) {
         if !facts.reads_all_stats {
             self.find(Finding::info(
                 "absent-activity",
@@ -141,9 +151,11 @@ impl Notes {
         }
     }
 
-    /// Looks for other sessions at work; between measurements.
-    pub fn look(&mut self, session: &mut Session) -> Result<(), SubjectError> {
-        Ok(self.activity.look(session)?)
+    /// Looks for other sessions at work, between measurements, and gives the findings since the last call.
+    pub fn look(&mut self, session: &mut Session) -> Vec<Finding> {
+        // A session that is lost says so where it is measured.
+        let _ = self.activity.look(session);
+        self.take()
     }
 
     /// Adds up the processor times while `measure` runs, which gives what the backend took.
@@ -163,9 +175,15 @@ impl Notes {
         Ok(taken)
     }
 
-    /// The last findings, after the schema was `removed` or could not be.
-    pub fn close(mut self, removed: Result<(), SubjectError>) -> Closing {
-        if let Err(error) = &removed {
+    /// Removes the schema, and gives the last findings.
+    pub fn close(mut self, schema: Option<Schema>) -> Closing {
+        let outcome = schema.map_or(Ok(()), |mut schema| {
+            let displaced = self.displaced.take().map(|displaced| displaced.end(schema.session(), self.made));
+            // Where it cannot be counted any more, the server is gone or the user wants to stop.
+            self.findings.extend(displaced.and_then(Result::ok));
+            Ok(schema.finish()?)
+        });
+        if let Err(error) = &outcome {
             self.find(Finding::warning(
                 "schema-left",
                 format!(
@@ -177,7 +195,7 @@ impl Notes {
         }
         self.note_activity();
         let own_cost = self.note_shares().into_iter().collect();
-        Closing { findings: self.findings, own_cost, outcome: removed }
+        Closing { findings: self.findings, own_cost, outcome }
     }
 
     fn note_activity(&mut self) {

@@ -1,15 +1,18 @@
 //! A PostgreSQL server as a word of `--on`: a given one, treated as production, or a private one that is fetched,
 //! started and removed.
 
+use std::fmt::Display;
 use std::time::Duration;
 
+use server::facts::ASSUMED_MAJOR;
 use server::place::without_password;
-use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source};
-use server::{Address, Limits};
+use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source, VERSIONS};
+use server::{Address, Limits, schema, space};
 
 use super::access_paths::{PostgresPaths, buffers_needed, check_rows};
 use super::calibration::{Calibration, CalibrationAsked};
 use super::catalogs::Catalogs;
+use super::inner_rows::InnerRows;
 use super::logical_reads::{ServerReads, buffers_for};
 use super::nested_loops::{PostgresLoops, check_concurrencies};
 use super::planner_paths;
@@ -17,10 +20,11 @@ use super::reached::Reached;
 use super::round_trip::{PostgresTrip, check_blocks};
 use crate::access_paths::{self, AccessPaths, AccessSettings};
 use crate::error::SubjectError;
+use crate::forecast::{Forecast, Known};
 use crate::logical_reads::{self, LogicalReads};
 use crate::nested_loops::{self, NestedLoops};
 use crate::opening::{Environment, Opening};
-use crate::place::{Offer, Place};
+use crate::place::{Offer, Open, Opener, Place};
 use crate::round_trip::{self, RoundTrip};
 
 /// How words begin that name a server.
@@ -33,6 +37,20 @@ const START_TIME: Duration = Duration::from_secs(3);
 /// The address that a dry run takes for a private server, which is not started.
 const NOWHERE: &str = "postgres://postgres@%2Fnonexistent/postgres";
 
+/// Shared buffers of a private server for the experiment on round trips.
+const ROUND_TRIP_BUFFERS: u64 = 128 << 20;
+
+/// What an experiment makes on a server.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Needs {
+    /// Bytes of tables and indexes at one time.
+    pub(super) made: u64,
+    /// Bytes of temporary files at one time.
+    pub(super) temporary: u64,
+    /// Whether it can also read what a standby has.
+    pub(super) or_standby: bool,
+}
+
 /// A server that a word of `--on` names.
 #[derive(Clone, Debug)]
 pub struct PostgresPlace {
@@ -40,13 +58,16 @@ pub struct PostgresPlace {
     place: server::Place,
 }
 
-/// Shared buffers of a private server for the experiment on round trips.
-const ROUND_TRIP_BUFFERS: u64 = 128 << 20;
-
 impl PostgresPlace {
     /// Reads a word of `--on`.
     pub fn parse(word: &str) -> Result<PostgresPlace, SubjectError> {
-        let place = word.parse().map_err(|error: server::ServerError| SubjectError::Parameters(error.to_string()))?;
+        let wrong = |error: &dyn Display| SubjectError::Parameters(error.to_string());
+        let place = word.parse().map_err(|error: server::ServerError| wrong(&error))?;
+        if let server::Place::Private { major } = place
+            && !VERSIONS.contains(&major)
+        {
+            return Err(wrong(&PrivateServerError::UnknownVersion(major)));
+        }
         Ok(PostgresPlace { word: without_password(word), place })
     }
 
@@ -64,8 +85,40 @@ impl PostgresPlace {
                 (Address::of(private.config()), Some(private))
             }
         };
-        let (stop, recorder) = (opening.stop.clone(), environment.recorder.clone());
-        Ok(Reached { address, limits, private, stop, recorder })
+        let recorder = environment.recorder.clone().map(|recorder| Ok::<_, SubjectError>((recorder, self.major()?)));
+        Ok(Reached { address, limits, private, stop: opening.stop.clone(), recorder: recorder.transpose()? })
+    }
+
+    /// The major version, as far as the word says it; of a given server the one that a dry run assumes.
+    fn major(&self) -> Result<u32, SubjectError> {
+        Ok(match &self.place {
+            server::Place::Given(_) => ASSUMED_MAJOR,
+            server::Place::Private { major } => *major,
+            server::Place::Installed { directory } => Installation::at(directory)?.version().major,
+        })
+    }
+
+    /// Opens a subject, on a given server after a check that the run may make there what it `needs`; that depends on the
+    /// bytes of a block.
+    fn opener<'a, T: ?Sized>(&'a self, needs: impl Fn(u64) -> Needs + 'a, open: Open<'a, T>) -> Opener<'a, T> {
+        let opener = Opener::new(open);
+        if self.is_in_use() { opener.in_use(move |opening| self.forecast(&needs, opening)) } else { opener }
+    }
+
+    fn forecast(&self, needs: &dyn Fn(u64) -> Needs, opening: &mut Opening<'_>) -> Result<Forecast, SubjectError> {
+        let mut session = self.reach(0, opening)?.connect(opening)?;
+        let (facts, server) = (session.facts().clone(), session.address().shown());
+        let needs = match needs(facts.block_bytes) {
+            Needs { or_standby: true, .. } if facts.is_standby => Needs::default(),
+            needs => {
+                schema::check(&mut session)?;
+                space::check(&session, needs.made)?;
+                needs
+            }
+        };
+        let known = Known { name: facts.name(), buffers: facts.buffer_bytes, log_statement: facts.log_statement };
+        let known = (!session.is_rehearsal()).then_some(known);
+        Ok(Forecast { server, made: needs.made, temporary: needs.temporary, known })
     }
 }
 
@@ -78,56 +131,77 @@ impl Place for PostgresPlace {
         true
     }
 
+    fn is_in_use(&self) -> bool {
+        matches!(self.place, server::Place::Given(_))
+    }
+
     fn logical_reads(&self, asked: &logical_reads::Asked) -> Offer<'_, dyn LogicalReads> {
         let asked = asked.clone();
         if let Some(absence) = super::logical_reads::unfit(&asked) {
             return Err(absence);
         }
-        Ok(Box::new(move |opening| {
-            let reached = self.reach(buffers_for(&asked.cells), opening)?;
-            let session = reached.connect(opening)?;
-            Ok(match session.facts().is_standby {
-                true => Box::new(Catalogs::open(session, reached.private, opening.clock)?),
-                false => Box::new(ServerReads::open(session, reached.private, asked, opening.clock)?),
-            })
-        }))
+        let cells = asked.clone();
+        let needs = move |block_bytes| super::logical_reads::needs(&cells, block_bytes);
+        Ok(self.opener(
+            needs,
+            Box::new(move |opening| {
+                let reached = self.reach(buffers_for(&asked.cells), opening)?;
+                let session = reached.connect(opening)?;
+                Ok(match session.facts().is_standby {
+                    true => Box::new(Catalogs::open(session, reached.private, opening.clock)?),
+                    false => Box::new(ServerReads::open(session, reached.private, asked, opening.clock)?),
+                })
+            }),
+        ))
     }
 
     fn access_paths(&self, settings: &AccessSettings) -> Offer<'_, dyn AccessPaths> {
         access_paths::check_wanted(&self.word, &planner_paths::offers(settings.asked), settings)?;
+        check_rows(settings.rows)?;
         let settings = settings.clone();
-        Ok(Box::new(move |opening| {
-            check_rows(settings.rows)?;
-            let reached = self.reach(buffers_needed(settings.rows), opening)?;
-            Ok(Box::new(PostgresPaths::open(reached, &settings, opening)?))
-        }))
+        Ok(self.opener(
+            move |_| super::access_paths::needs(settings.rows),
+            Box::new(move |opening| {
+                let reached = self.reach(buffers_needed(settings.rows), opening)?;
+                Ok(Box::new(PostgresPaths::open(reached, &settings, opening)?))
+            }),
+        ))
     }
 
     fn calibration(&self, asked: CalibrationAsked) -> Offer<'_, Calibration> {
-        Ok(Box::new(move |opening| {
-            let payload = asked.payload(!matches!(self.place, server::Place::Given(_)));
-            let reached = self.reach(asked.buffers(), opening)?;
-            Ok(Box::new(Calibration::open(reached, payload, asked.seed, opening)?))
-        }))
+        let payload = asked.payload(!self.is_in_use());
+        Ok(self.opener(
+            move |_| super::calibration::needs(payload),
+            Box::new(move |opening| {
+                let reached = self.reach(asked.buffers(), opening)?;
+                Ok(Box::new(Calibration::open(reached, payload, asked.seed, opening)?))
+            }),
+        ))
     }
 
     fn nested_loops(&self, asked: &nested_loops::Asked) -> Offer<'_, dyn NestedLoops> {
         check_concurrencies(asked)?;
-        let asked = asked.clone();
-        Ok(Box::new(move |opening| {
-            // As large as the engine's pool.
-            let reached = self.reach(asked.pool.0, opening)?;
-            Ok(Box::new(PostgresLoops::open(reached, asked, opening)?))
-        }))
+        let (asked, largest) = (asked.clone(), InnerRows::new(asked.table(0)));
+        Ok(self.opener(
+            move |block_bytes| largest.needs(block_bytes),
+            Box::new(move |opening| {
+                // As large as the engine's pool.
+                let reached = self.reach(asked.pool.0, opening)?;
+                Ok(Box::new(PostgresLoops::open(reached, asked, opening)?))
+            }),
+        ))
     }
 
     fn round_trip(&self, asked: &round_trip::Asked) -> Offer<'_, dyn RoundTrip> {
         check_blocks(asked)?;
-        let asked = *asked;
-        Ok(Box::new(move |opening| {
-            let reached = self.reach(ROUND_TRIP_BUFFERS, opening)?;
-            Ok(Box::new(PostgresTrip::open(reached, asked, opening)?))
-        }))
+        let rows = super::round_trip::rows(asked);
+        Ok(self.opener(
+            move |block_bytes| rows.needs(block_bytes),
+            Box::new(move |opening| {
+                let reached = self.reach(ROUND_TRIP_BUFFERS, opening)?;
+                Ok(Box::new(PostgresTrip::open(reached, rows, opening)?))
+            }),
+        ))
     }
 }
 

@@ -21,8 +21,8 @@ pub struct Reached {
     pub private: Option<PrivateServer>,
     /// Raised by ^C.
     pub stop: Arc<AtomicBool>,
-    /// Takes the statements of a dry run.
-    pub recorder: Option<Recorder>,
+    /// Takes the statements of a dry run, those for this major version.
+    pub recorder: Option<(Recorder, u32)>,
 }
 
 impl Reached {

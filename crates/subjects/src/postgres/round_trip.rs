@@ -26,6 +26,9 @@ const READS_BEFORE: usize = 3;
 const ROWS_A_BLOCK: u64 = 7;
 const PAD: u32 = 1000;
 
+/// About what a statement takes for a block.
+const READ_TIME: Duration = Duration::from_micros(100);
+
 /// The first version that counts reads by kind in `pg_stat_io`.
 const STAT_IO_SINCE: u32 = 16;
 
@@ -44,6 +47,12 @@ pub(super) fn check_blocks(asked: &Asked) -> Result<(), Absence> {
     }
 }
 
+/// The table.
+pub(super) fn rows(asked: &Asked) -> InnerRows {
+    let rows = asked.table_blocks.saturating_mul(ROWS_A_BLOCK);
+    InnerRows::new(InnerTable { rows, pad: PAD, rand: 0 })
+}
+
 /// A server with the table in the schema of a run.
 pub(super) struct PostgresTrip {
     ground: Ground,
@@ -56,11 +65,9 @@ impl PostgresTrip {
     /// Connects and sees whether there is room; makes nothing.
     pub(super) fn open(
         reached: Reached,
-        asked: Asked,
+        rows: InnerRows,
         opening: &mut Opening<'_>,
     ) -> Result<PostgresTrip, SubjectError> {
-        let rows = asked.table_blocks.saturating_mul(ROWS_A_BLOCK);
-        let rows = InnerRows::new(InnerTable { rows, pad: PAD, rand: 0 });
         Ok(PostgresTrip { ground: Ground::open(reached, &rows, "--blocks", opening)?, rows, empties_page_cache: false })
     }
 }
@@ -111,6 +118,7 @@ impl RoundTrip for PostgresTrip {
         };
         let sources = Sources {
             wait: "EXPLAIN's I/O Read Time (track_io_timing) over the blocks read, the mean of a statement",
+            at_most: "EXPLAIN's Execution Time over the blocks read: all that the statement did, waiting included",
             wait_of_all: "pg_stat_io, client backends of the whole server, read_time over reads",
             blocks: "EXPLAIN (ANALYZE, BUFFERS)",
             cache: "shared buffers",
@@ -148,6 +156,7 @@ impl RoundTrip for PostgresTrip {
         session.explain_with("", &statement, Plan::assumed("Tid Scan", Buffers::default()))?;
         let before = stat_io(session)?;
         let plan = session.explain(&statement, Plan::assumed("Tid Scan", Buffers::default()))?;
+        session.assume(READ_TIME.saturating_mul(u32::try_from(blocks.len()).unwrap_or(u32::MAX)));
         let after = stat_io(session)?;
         let step = plan.top.find("Tid Scan").unwrap_or(&plan.top);
         let Buffers { reads, hits, .. } = step.buffers.unwrap_or_default();
@@ -158,6 +167,7 @@ impl RoundTrip for PostgresTrip {
             hits,
             wait: wait_ms.map(|wait| wait * 1e3 / reads as f64),
             cached: cached.map(|cached| cached.pages as f64 / cached.of.max(1) as f64),
+            at_most: plan.execution_ms.filter(|_| reads > 0).map(|execution| execution * 1e3 / reads as f64),
             wait_of_all: of_all.filter(|(reads, _)| is_timed && *reads > 0.0).map(|(reads, wait)| wait * 1e3 / reads),
         })
     }

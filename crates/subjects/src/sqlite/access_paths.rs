@@ -7,7 +7,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use dataset::DataSet;
-use measure::schema::scan as schema;
 use measure::{Finding, Metric, Nanos, Parameters};
 use serde_json::json;
 use sys::counters::{Counters, Rings};
@@ -16,8 +15,8 @@ use sys::time::Clock;
 use super::database::{Database, Need, subject_name};
 use super::load::{index_bytes, load, table_bytes};
 use crate::access_paths::{
-    AccessPath, AccessPaths, AccessSettings, Asked, Counting, MemoryNeed, PathFacts, PathOffer, Sampling, ScanCost,
-    ScanPass, Sources,
+    AccessPath, AccessPaths, AccessSettings, Asked, Counting, MemoryNeed, PathBlocks, PathFacts, PathOffer, Sampling,
+    ScanCost, ScanPass, Sources,
 };
 use crate::error::SubjectError;
 use crate::opening::{Opening, Progress};
@@ -176,20 +175,8 @@ impl SqlitePaths {
     /// What is known of a path: what it takes of the file, and how often pages are visited.
     fn metrics(&self, of: &SqlitePath, gets: u64) -> Result<Vec<Metric>, SubjectError> {
         let (database, rows) = (self.database()?, self.settings.rows);
-        let blocks = database.pages(TABLE)?;
-        let mut metrics = vec![
-            schema::BLOCKS.count("pages of the table (dbstat)", blocks),
-            schema::GETS_PER_ROW.single("gets over rows", gets as f64 / rows as f64),
-        ];
-        let Some((index, _)) = of.index else { return Ok(metrics) };
-        let index_blocks = database.pages(index)?;
-        metrics.push(schema::INDEX_BLOCKS.count("pages of the index (dbstat)", index_blocks));
-        if of.path != AccessPath::IndexOnlyScan {
-            let visits = gets.saturating_sub(index_blocks) as f64 / blocks.max(1) as f64;
-            let source = "gets less the pages of the index, over the pages of the table";
-            metrics.push(schema::VISITS_PER_BLOCK.single(source, visits));
-        }
-        Ok(metrics)
+        let index = of.index.map(|(index, _)| database.pages(index)).transpose()?;
+        Ok(PathBlocks { table: database.pages(TABLE)?, index, gets, rows }.metrics(of.path, "dbstat"))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::access_paths::{self, AccessPaths, AccessSettings};
 use crate::error::SubjectError;
 use crate::logical_reads::{Asked, LogicalReads};
 use crate::nested_loops::{self, NestedLoops};
-use crate::place::{Offer, Place};
+use crate::place::{Offer, Opener, Place};
 use crate::subject::Absence;
 
 /// The word, and how its options and a file follow it.
@@ -78,12 +78,12 @@ impl Place for SqlitePlace {
             return Err(absence);
         }
         let asked = asked.clone();
-        Ok(Box::new(move |opening| {
+        Ok(Opener::new(Box::new(move |opening| {
             Ok(match self {
                 SqlitePlace::Own(page_bytes) => Box::new(SqliteReads::create(*page_bytes, asked, opening)?),
                 SqlitePlace::Given(path) => Box::new(SqliteReads::open(path, asked, opening)?),
             })
-        }))
+        })))
     }
 
     fn access_paths(&self, settings: &AccessSettings) -> Offer<'_, dyn AccessPaths> {
@@ -94,7 +94,7 @@ impl Place for SqlitePlace {
         };
         access_paths::check_wanted(SQLITE, &offers(settings.asked), settings)?;
         let settings = settings.clone();
-        Ok(Box::new(move |opening| Ok(Box::new(SqlitePaths::create(*page_bytes, settings, opening)?))))
+        Ok(Opener::new(Box::new(move |opening| Ok(Box::new(SqlitePaths::create(*page_bytes, settings, opening)?)))))
     }
 
     fn nested_loops(&self, asked: &nested_loops::Asked) -> Offer<'_, dyn NestedLoops> {
@@ -104,7 +104,7 @@ impl Place for SqlitePlace {
             return Err(Absence::new("absent-nested-loops", reason));
         };
         let asked = asked.clone();
-        Ok(Box::new(move |opening| Ok(Box::new(SqliteLoops::create(*page_bytes, asked, opening)))))
+        Ok(Opener::new(Box::new(move |opening| Ok(Box::new(SqliteLoops::create(*page_bytes, asked, opening))))))
     }
 }
 

@@ -1,0 +1,136 @@
+//! What a run takes of a server that is in use, on one screen: said before anything is made there, and at the head of a
+//! dry run.
+
+use std::time::Duration;
+
+use measure::quantity::size_in_words;
+use subjects::{Forecast, Recorder};
+
+/// Columns of a screen.
+const COLUMNS: usize = 80;
+
+/// Columns of what stands before each line: the first word and its margin.
+const MARGIN: usize = 13;
+
+/// Bytes that the server's log has before and after a statement: time, process, user, database, severity.
+const LOG_BYTES_A_LINE: u64 = 80;
+
+/// What a rehearsal of the run sent to one server.
+#[derive(Clone, Debug)]
+pub(crate) struct Rehearsed {
+    /// The server's address, without its password.
+    pub(crate) server: String,
+    statements: u64,
+    bytes: u64,
+    time: Duration,
+}
+
+impl Rehearsed {
+    /// What was recorded of one server.
+    pub(crate) fn of(server: &str, recorder: &Recorder) -> Rehearsed {
+        let (statements, bytes) = recorder.size();
+        Rehearsed { server: server.into(), statements, bytes, time: recorder.time() }
+    }
+}
+
+/// The screen, with `mark` before each line.
+pub(crate) fn screen(forecast: &Forecast, rehearsed: &Rehearsed, mark: &str) -> String {
+    let name = forecast.known.as_ref().map_or(String::new(), |known| format!(" ({})", known.name));
+    let mut text = paragraph(&format!("This run works on {}{name}, and there", forecast.server), mark);
+    let lines = if forecast.made == 0 { reading() } else { making(forecast, rehearsed) };
+    for (word, line) in lines {
+        let wrapped = report::wrap(&line, COLUMNS - MARGIN - mark.len(), 0);
+        for (number, line) in wrapped.lines().enumerate() {
+            let word = if number == 0 { word } else { "" };
+            text += &format!("{mark}  {word:<width$}{line}\n", width = MARGIN - 2);
+        }
+    }
+    text
+}
+
+/// A sentence, wrapped, with `mark` before each line.
+pub(crate) fn paragraph(sentence: &str, mark: &str) -> String {
+    let wrapped = report::wrap(sentence, COLUMNS - mark.len(), 0);
+    wrapped.lines().map(|line| format!("{mark}{line}\n")).collect()
+}
+
+fn reading() -> Vec<(&'static str, String)> {
+    vec![("makes", "nothing: it is a standby, of which catalogs are read".into()), ("stops", "by ^C".into())]
+}
+
+fn making(forecast: &Forecast, rehearsed: &Rehearsed) -> Vec<(&'static str, String)> {
+    let Forecast { server, made, temporary, known } = forecast;
+    let displaced = match known {
+        Some(known) => {
+            let ours = (*made).min(known.buffers);
+            let share = (ours as f64 / known.buffers.max(1) as f64 * 100.0).ceil();
+            format!("up to {} of {} of shared buffers ({share} %)", mebibytes(ours), size_in_words(known.buffers))
+        }
+        None => format!("up to {} of shared buffers, as far as it has them", mebibytes(*made)),
+    };
+    let kilobytes = (rehearsed.bytes + LOG_BYTES_A_LINE * rehearsed.statements) / 1000;
+    let lines = rounded(rehearsed.statements);
+    let log = known.as_ref().map_or("", |known| known.log_statement.as_str());
+    let log = match log {
+        "" => String::new(),
+        setting => format!(", and it is {setting}"),
+    };
+    vec![
+        ("makes", format!("a schema readpath with tables and indexes of up to {} at one time", mebibytes(*made))),
+        ("displaces", format!("{displaced}: blocks of others are read again afterwards")),
+        ("sorts", format!("in temporary files of up to {} at one time", mebibytes(*temporary))),
+        ("sends", format!("about {lines} statements on one connection; a second one is open for a moment")),
+        ("logs", format!("about {lines} lines, {} kB, where log_statement is all{log}", rounded(kilobytes))),
+        ("takes", format!("about {}", duration(rehearsed.time))),
+        ("stops", format!("by ^C, and removes the schema, as at its end; after kill -9: readpath clean --on {server}")),
+    ]
+}
+
+fn mebibytes(bytes: u64) -> String {
+    format!("{} MiB", bytes.div_ceil(1 << 20))
+}
+
+/// Two digits: an estimate has no more.
+fn rounded(count: u64) -> u64 {
+    let unit = 10_u64.pow(count.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    count.div_ceil(unit) * unit
+}
+
+fn duration(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..120 => format!("{} s", rounded(seconds.max(1))),
+        seconds => format!("{} minutes", rounded(seconds.div_ceil(60))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use subjects::forecast::Known;
+
+    use super::*;
+
+    fn forecast(known: Option<Known>) -> Forecast {
+        let server = format!("postgres://a-role-with-a-long-name@{}:5432/database", "host.".repeat(9));
+        Forecast { server, made: (92 << 20) - 5, temporary: 3, known }
+    }
+
+    #[test]
+    fn a_screen_has_eighty_columns_and_names_every_cost() {
+        let known = Known { name: "postgres 15.18".into(), buffers: 64 << 20, log_statement: "none".into() };
+        let forecast = forecast(Some(known));
+        let time = Duration::from_secs(95);
+        let rehearsed = Rehearsed { server: forecast.server.clone(), statements: 1491, bytes: 80_000, time };
+        for mark in ["", "-- "] {
+            let screen = screen(&forecast, &rehearsed, mark);
+            assert!(
+                screen.lines().count() < 24 && screen.lines().all(|line| line.chars().count() <= COLUMNS),
+                "{screen}"
+            );
+            assert!(screen.lines().all(|line| line.starts_with(mark)), "{screen}");
+            let whole = screen.replace(mark, "").split_whitespace().collect::<Vec<_>>().join(" ");
+            for part in ["92 MiB", "(100 %)", "1 MiB at one time", "1500 statements", "200 kB", "it is none", "95 s"] {
+                assert!(whole.contains(part), "no {part}: {screen}");
+            }
+        }
+    }
+}

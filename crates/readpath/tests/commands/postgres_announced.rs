@@ -1,0 +1,188 @@
+//! What a given server is sent and asked for is said before: on one screen, by a dry run to the letter, and nothing is
+//! measured elsewhere where the server would refuse.
+
+use std::thread;
+
+use crate::user::{DEBIAN, SCHEMAS, User, cases, complaint, has_debian, ids, median};
+use serde_json::Value;
+use trial::Trial;
+
+/// Every experiment that works on a given server, with little to do.
+const EXPERIMENTS: [&str; 5] = [
+    "lio --payload 2MiB --row-length 250 --columns 5 --repeat 3 --access full-scan,index",
+    "scan --rows 20000 --repeat 2 --no-valgrind",
+    "join --rows 14000 --outer-rows 200 --repeat 1 --concurrency 0,16",
+    "roundtrip --blocks 64",
+    "calibrate --payload 4MiB --repeat 3",
+];
+
+/// The statements in a server's log.
+fn sent(log: &str) -> Vec<String> {
+    let statement = |line: &str| Some(line.split_once("statement: ")?.1.to_string());
+    log.lines().filter_map(statement).collect()
+}
+
+/// A statement without what a measurement decides: its numbers.
+fn shape(statement: &str) -> String {
+    let mut shape = String::new();
+    for character in statement.trim().trim_end_matches(';').chars() {
+        let is_number = character.is_ascii_digit() || (character == '.' && shape.ends_with('#'));
+        match is_number {
+            true if shape.ends_with('#') => {}
+            true => shape.push('#'),
+            false => shape.push(character),
+        }
+    }
+    shape
+}
+
+/// Numbers of a line of the screen, and the line.
+fn numbers(screen: &str, word: &str) -> Vec<f64> {
+    let line = screen.lines().find(|line| line.trim_start().starts_with(word)).unwrap_or_else(|| panic!("{screen}"));
+    line.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+}
+
+#[test]
+fn a_run_sends_what_its_dry_run_prints_and_nothing_else() {
+    let Some(trial) = Trial::start(&["log_statement=all", "log_line_prefix="]) else { return };
+    let user = User::new();
+    for words in EXPERIMENTS {
+        // The version is known, so that the statements are those for 15.
+        let output = user.run(&format!("{words} --on postgres:{DEBIAN} --dry-run"));
+        assert!(output.status.success(), "{words}: {}", complaint(&output));
+        let script = String::from_utf8(output.stdout).unwrap();
+        let rehearsed: Vec<String> = script.lines().map(shape).collect();
+        let before = trial.log().len();
+        user.document(&format!("{words} --on {}", trial.url()));
+        let sent = sent(&trial.log()[before..]);
+        for statement in &sent {
+            assert!(rehearsed.contains(&shape(statement)), "{words}: not in the dry run: {statement}\n{script}");
+        }
+        assert!(sent.len() > 30, "{words}: {sent:?}");
+        assert!(script.lines().count() < 1200, "{words} cannot be read: {} lines", script.lines().count());
+    }
+}
+
+#[test]
+fn what_a_run_takes_of_a_given_server_is_said_before_anything_is_made_there() {
+    let Some(trial) = Trial::start(&["log_statement=all", "log_line_prefix="]) else { return };
+    let user = User::new();
+    for words in EXPERIMENTS {
+        let before = trial.log().len();
+        let output = user.run(&format!("{words} --on {} --format json", trial.url()));
+        let (screen, log) = (complaint(&output), trial.log());
+        let lines = screen.lines().count();
+        assert!(lines < 24 && screen.lines().all(|line| line.chars().count() <= 80), "{words}: {screen}");
+        let text = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in ["of 128 MiB of shared buffers (", "and it is all", "readpath clean --on postgres://", "by ^C"] {
+            assert!(text.contains(part), "{words}: no {part} in {screen}");
+        }
+        let (said, sent) = (numbers(&screen, "sends")[0], sent(&log[before..]).len() as f64);
+        // An estimate: how often a statement is repeated depends on how long it takes.
+        assert!((0.2..5.0).contains(&(said / sent)), "{words}: {said} announced, {sent} sent");
+        serde_json::from_slice::<Value>(&output.stdout).unwrap();
+        let script = String::from_utf8(user.run(&format!("{words} --on {} --dry-run", trial.url())).stdout).unwrap();
+        assert!(script.starts_with("-- This run works on"), "{script:.300}");
+    }
+    let quiet = user.run(&format!("{} --on {} --quiet --no-store", EXPERIMENTS[3], trial.url()));
+    assert!(quiet.status.success() && quiet.stderr.is_empty(), "{}", complaint(&quiet));
+    // The first thing that is made takes too long: the screen stands before the complaint.
+    let output = user.run(&format!("lio --on {} --statement-timeout 1ms", trial.url()));
+    let said = complaint(&output);
+    assert!(said.find("This run works on") < said.find("--statement-timeout"), "{said}");
+}
+
+#[test]
+fn a_server_that_would_refuse_is_asked_before_the_engine_is_measured() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    trial.run(
+        "CREATE USER shop; CREATE USER reader; GRANT CREATE ON DATABASE postgres TO reader; \
+         ALTER USER reader SET default_transaction_read_only = on",
+    );
+    let user = User::new();
+    let engine_first = ["scan --rows 20000 --no-valgrind", "lio --payload 1MiB", "join --rows 14000"];
+    for words in engine_first {
+        let refused = |role: &str| user.refused(&format!("{words} --on engine,{}", trial.url_of(role)), 1);
+        assert!(refused("shop").contains("GRANT CREATE ON DATABASE"), "{words}");
+        assert!(refused("reader").contains("read-only"), "{words}");
+    }
+    trial.run("CREATE SCHEMA readpath");
+    for words in engine_first {
+        let refused = user.refused(&format!("{words} --on engine,{}", trial.url()), 1);
+        assert!(refused.contains("did not make") && !refused.contains("This run"), "{words}: {refused}");
+    }
+    assert_eq!(trial.value(SCHEMAS), "1");
+}
+
+#[test]
+fn a_busy_server_is_noticed_by_every_experiment_or_the_run_says_what_hides_it() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    trial.run("CREATE USER shop; GRANT CREATE ON DATABASE postgres TO shop");
+    let mut other = trial.client();
+    let busy = thread::spawn(move || {
+        // Until the server ends. Short transactions: a long one would hide the run's rows from its own scans.
+        let _ = other.batch_execute("DO $$ BEGIN LOOP COMMIT; END LOOP; END $$");
+    });
+    let user = User::new();
+    for words in EXPERIMENTS {
+        let document = user.document(&format!("{words} --on {}", trial.url()));
+        assert!(ids(&document).contains(&"server-busy"), "{words}: {:?}", ids(&document));
+        let document = user.document(&format!("{words} --on {}", trial.url_of("shop")));
+        assert!(ids(&document).contains(&"absent-activity"), "{words}: {:?}", ids(&document));
+    }
+    drop(trial);
+    busy.join().unwrap();
+}
+
+#[test]
+fn what_left_the_buffers_of_others_is_counted_where_it_can_be() {
+    let Some(trial) = Trial::start(&["shared_buffers=16MB"]) else { return };
+    let user = User::new();
+    let words = "lio --payload 16MiB --row-length 250 --columns 5 --repeat 1 --access full-scan";
+    let words = format!("{words} --on {}", trial.url());
+    let finding = |document: &Value| {
+        let all = document["findings"].as_array().unwrap();
+        all.iter().find(|finding| finding["id"] == "displaced").unwrap_or_else(|| panic!("{document}")).clone()
+    };
+    let unknown = finding(&user.document(&words)).to_string();
+    assert!(unknown.contains("no extension pg_buffercache") && unknown.contains("100 %"), "{unknown}");
+    trial.run("CREATE EXTENSION pg_buffercache; CREATE TABLE others AS SELECT n FROM generate_series(1, 300000) n");
+    trial.value("SELECT count(*) FROM others WHERE ctid >= '(0,0)'");
+    let known = finding(&user.document(&words)).to_string();
+    assert!(known.contains("are gone (pg_buffercache)"), "{known}");
+}
+
+#[test]
+fn an_ordinary_role_learns_what_a_block_takes_at_most() {
+    let Some(trial) = Trial::start(&["shared_buffers=512MB"]) else { return };
+    trial.run("CREATE USER shop; GRANT CREATE ON DATABASE postgres TO shop");
+    let user = User::new();
+    let document = user.document(&format!("roundtrip --on {} --blocks 512", trial.url_of("shop")));
+    let pass = cases(&document).next().unwrap();
+    assert!(median(pass, "read_latency_at_most") > 0.0, "{pass}");
+    assert!(!pass["metrics"].to_string().contains("\"read_latency\""), "a bound is no latency: {pass}");
+    assert!(ids(&document).contains(&"answer-roundtrip-first-touch"), "{:?}", ids(&document));
+    let page = String::from_utf8(user.run("show last").stdout).unwrap();
+    let (answer, table) = (page.find("A block takes at most").unwrap(), page.find("at most ").unwrap());
+    assert!(answer < page.find("served by").unwrap() && table > 0, "the answer stands first: {page}");
+    assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+}
+
+#[test]
+fn what_a_given_server_cannot_be_asked_is_refused_with_the_reason() {
+    let user = User::new();
+    let words = "calibrate --on postgres://me@127.0.0.1:1/db";
+    for option in ["--cold-samples 2", "--cold-rounds 0"] {
+        let refused = user.refused(&format!("{words} {option}"), 2);
+        assert!(refused.contains("private server") && refused.contains("not emptied"), "{refused}");
+    }
+    assert!(user.refused("scan --on postgres:14", 2).contains("only of 15, 16, 17 and 18"));
+    if has_debian() {
+        let script = user.run(&format!("calibrate --on postgres:{DEBIAN} --dry-run")).stdout;
+        let script = String::from_utf8(script).unwrap();
+        assert!(script.contains("force_parallel_mode") && !script.contains("debug_parallel_query"), "{script:.2000}");
+        assert!(script.contains("is restarted with empty caches"), "{script:.2000}");
+    }
+    let script = String::from_utf8(user.run("clean --on postgres://me@127.0.0.1:1/db --dry-run").stdout).unwrap();
+    assert!(script.lines().any(|line| line == "DROP TABLE readpath.\"EACH_TABLE\";"), "{script}");
+}

@@ -1,0 +1,25 @@
+//! What a run takes of a server that is in use, known before anything is made there.
+
+/// What a run takes of a given server at most.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forecast {
+    /// The server's address, without its password.
+    pub server: String,
+    /// Bytes of tables and indexes at one time; 0 where nothing is made.
+    pub made: u64,
+    /// Bytes of temporary files at one time, into which the entries of an index are sorted.
+    pub temporary: u64,
+    /// What the server says of itself; `None` in a dry run, which asks nothing.
+    pub known: Option<Known>,
+}
+
+/// What a server says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// `postgres 15.18`.
+    pub name: String,
+    /// Bytes of its shared buffers.
+    pub buffers: u64,
+    /// Which statements it writes to its log: `none`, `ddl`, `mod` or `all`.
+    pub log_statement: String,
+}
