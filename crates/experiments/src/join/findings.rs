@@ -88,9 +88,9 @@ fn report_saturation(rand: u8, cases: &[&Measured], journal: &mut dyn Journal) {
     let blocks = join::BLOCKS_PER_REQUEST.median(&case.case).map_or("no".into(), three_digits);
     let message = match at {
         0 => format!(
-            "With {rand} % of the rows out of order, the size of its batches makes no difference to {method}: {size} at \
-             a time is within 5 % of every larger size. Its batches overlap; awaited-batch shows what the size of a \
-             batch is worth."
+            "With {rand} % of the rows out of order, the size of its batches makes no difference to {method}: {size} \
+             at a time is within 5 % of every larger size. Its batches overlap; awaited-batch shows what the size of \
+             a batch is worth."
         ),
         _ => format!(
             "With {rand} % of the rows out of order, {method} gains less than 5 % by batches of more than {size} rows, \
