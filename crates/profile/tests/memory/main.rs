@@ -3,14 +3,13 @@
 //! The resident memory of this process is what is held against the figures, so that this is a test of its own binary,
 //! and its parts run one after the other.
 
-#[path = "../profiles/support.rs"]
-mod support;
-
 use std::fs;
 
 use profile::event::{ProblemKind, TimeScale, Unit};
 use profile::observe::collector::{Collector, THINK_TIME};
 use profile::source::oracle::account::Accounting;
+use profile::source::oracle::record::Batch;
+use profile::source::oracle::scan::{ChunkEnd, Scanner, State};
 use profile::tables::Profile;
 
 /// Bytes that a statement with calls and waits takes without its text: docs/method.md says so.
@@ -32,7 +31,10 @@ fn read(parts: impl Iterator<Item = String>) -> (Profile, Vec<f64>) {
     accounting.begin_file(TimeScale::given(Unit::Microsecond));
     let mut memory = Vec::new();
     for part in parts {
-        accounting.batch(&support::scan(part.as_bytes()), &mut collector);
+        let mut batch = Batch { bytes: part.into_bytes(), ..Batch::default() };
+        Scanner::default().scan(&mut batch, State::Between, ChunkEnd::File);
+        accounting.batch(&batch, &mut collector);
+        drop(batch);
         memory.push(resident());
     }
     accounting.end_file(&mut collector);

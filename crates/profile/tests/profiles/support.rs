@@ -1,8 +1,5 @@
 //! What the tests of the accounting share: traces read from start to end, and the place of the real ones.
 
-// The memory test takes only a part of this.
-#![allow(dead_code)]
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
