@@ -39,7 +39,7 @@ pub(crate) fn screen(forecast: &Forecast, rehearsed: &Rehearsed, mark: &str) -> 
     let mut text = paragraph(&format!("This run works on {}{name}, and there", forecast.server), mark);
     let lines = if forecast.made == 0 { reading() } else { making(forecast, rehearsed) };
     for (word, line) in lines {
-        let wrapped = report::wrap(&line, COLUMNS - MARGIN - mark.len(), 0);
+        let wrapped = report::Style { width: COLUMNS - MARGIN - mark.len(), ..report::Style::default() }.wrap(&line, 0);
         for (number, line) in wrapped.lines().enumerate() {
             let word = if number == 0 { word } else { "" };
             text += &format!("{mark}  {word:<width$}{line}\n", width = MARGIN - 2);
@@ -50,7 +50,7 @@ pub(crate) fn screen(forecast: &Forecast, rehearsed: &Rehearsed, mark: &str) -> 
 
 /// A sentence, wrapped, with `mark` before each line.
 pub(crate) fn paragraph(sentence: &str, mark: &str) -> String {
-    let wrapped = report::wrap(sentence, COLUMNS - mark.len(), 0);
+    let wrapped = report::Style { width: COLUMNS - mark.len(), ..report::Style::default() }.wrap(sentence, 0);
     wrapped.lines().map(|line| format!("{mark}{line}\n")).collect()
 }
 

@@ -3,13 +3,15 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use measure::Run;
 use measure::store::{Store, read_run};
+use report::{RENDERERS, Renderer};
 use server::place::without_password;
 
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
+use crate::words::renderer;
 
 /// A command: its name, what it adds to its empty definition, and what it does.
 pub(crate) struct CommandRow {
@@ -21,24 +23,13 @@ pub(crate) struct CommandRow {
     pub(crate) run: fn(&ArgMatches, &Context) -> Result<Exit, Failure>,
 }
 
-/// How a result is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// A page for people
-    Table,
-    /// The run document, and nothing else on standard output
-    Json,
-    /// One row a metric
-    Csv,
-}
-
 /// The options that every command has.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Common options")]
 pub(crate) struct Globals {
     /// How the result is printed
-    #[arg(long, global = true, value_enum, default_value_t = Format::Table)]
-    pub(crate) format: Format,
+    #[arg(long, global = true, value_parser = renderer(), default_value = RENDERERS[0].name)]
+    pub(crate) format: &'static Renderer,
     /// Directory that runs are kept in [default: $XDG_DATA_HOME/readpath/runs or ~/.local/share/readpath/runs]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
@@ -90,21 +81,27 @@ impl Context {
         dir.ok_or_else(|| Failure::new(Exit::NotKept, nowhere))
     }
 
-    /// The store for reading.
+    /// The store for reading. The usual one may not be there yet; one that is named has to be.
     pub(crate) fn store_to_read(&self) -> Result<Store, Failure> {
-        Ok(Store::open_to_read(&self.store_dir()?))
+        let dir = self.store_dir()?;
+        if self.globals.store.is_some() && !dir.is_dir() {
+            let sentence = format!("there is no directory {}: name the one that runs are kept in.", dir.display());
+            return Err(Failure::new(Exit::NotKept, sentence));
+        }
+        Ok(Store::open_to_read(&dir))
     }
 
     /// The run that a reference names: a file where it looks like a path, else one of the store, else a file of the
     /// working directory. The store comes first, so that no stray file hides `last` or an identifier.
     pub(crate) fn load(&self, reference: &str) -> Result<Run, Failure> {
         let path = Path::new(reference);
+        let of_file = || read_run(path).map_err(|error| Failure::new(Exit::Failed, error));
         if reference.contains('/') || reference.ends_with(".json") {
-            return Ok(read_run(path)?);
+            return of_file();
         }
         let kept = self.store_to_read().and_then(|store| Ok(store.load(reference)?));
         match kept {
-            Err(_) if path.is_file() => Ok(read_run(path)?),
+            Err(_) if path.is_file() => of_file(),
             kept => kept,
         }
     }

@@ -2,31 +2,16 @@
 
 use std::io::{self, BufWriter, Write};
 
-use measure::Run;
-use serde::Serialize;
+use report::Shown;
 
 use crate::exit::{Exit, Failure};
-use crate::options::{Context, Format};
+use crate::options::Context;
 
-/// Prints a run in the format that was asked for.
-pub(crate) fn print_run(run: &Run, context: &Context) -> Result<(), Failure> {
-    match context.globals.format {
-        Format::Table => print(&report::render(run, &context.settings.style)),
-        Format::Json => print_json(run),
-        Format::Csv => print_csv(report::csv::run(run)),
-    }
-}
-
-/// Prints a document as JSON.
-pub(crate) fn print_json(document: &impl Serialize) -> Result<(), Failure> {
+/// Prints a result in the format that was asked for.
+pub(crate) fn print_result(result: Shown<'_>, context: &Context) -> Result<(), Failure> {
     let mut stdout = BufWriter::new(io::stdout().lock());
-    let written = report::json::write(document, &mut stdout).map_err(io::Error::from);
+    let written = (context.globals.format.write)(result, &context.settings.style, &mut stdout);
     reached(written.and_then(|()| stdout.flush()))
-}
-
-/// Prints what one of the CSV renderings gave.
-pub(crate) fn print_csv<E: std::fmt::Display>(text: Result<String, E>) -> Result<(), Failure> {
-    print(&text.map_err(not_printed)?)
 }
 
 /// Prints text as it is. `| head -1` closes the pipe early and has what it wanted.
@@ -42,11 +27,16 @@ fn reached(outcome: io::Result<()>) -> Result<(), Failure> {
     }
 }
 
-/// Says on standard error what went wrong. A server, a file name or a document may have had a part in the words: no
-/// control character of theirs reaches the terminal.
+/// Says on standard error what went wrong.
 pub(crate) fn complain(message: &str) {
+    warn(&format!("readpath: {message}"));
+}
+
+/// Prints lines on standard error. A server, a file name or a document may have had a part in the words: no control
+/// character of theirs reaches the terminal.
+pub(crate) fn warn(text: &str) {
     // There is nowhere to report that this could not be printed.
-    let _ = writeln!(io::stderr(), "readpath: {}", printable(message));
+    let _ = writeln!(io::stderr(), "{}", printable(text.trim_end()));
 }
 
 /// Says which servers have something of ours left.

@@ -8,11 +8,10 @@ use std::path::PathBuf;
 use report::Style;
 use server::Defaults;
 
-/// Width of a page where no terminal says otherwise, and the bounds of what a terminal may say: under the least a table
-/// is unreadable, over the most a sentence is.
+/// Width of a page where no terminal says otherwise, and the least of what a terminal may say: under it a table is
+/// unreadable.
 const WIDTH_DEFAULT: usize = 80;
 const WIDTH_MIN: usize = 40;
-const WIDTH_MAX: usize = 120;
 
 /// What the environment asks for.
 #[derive(Clone, Debug)]
@@ -79,7 +78,7 @@ impl Settings {
 fn width(columns: Option<String>, terminal: Terminal) -> usize {
     let asked = columns.and_then(|text| text.parse().ok());
     let known = asked.or(terminal.columns.filter(|columns| terminal.stdout_is_terminal && *columns > 0));
-    known.map_or(WIDTH_DEFAULT, |columns: usize| columns.clamp(WIDTH_MIN, WIDTH_MAX))
+    known.map_or(WIDTH_DEFAULT, |columns: usize| columns.clamp(WIDTH_MIN, Style::WIDTH_MAX))
 }
 
 /// Whether the locale's name ends in an encoding that is UTF-8; the locale of nothing set is C, which is ASCII.
@@ -123,7 +122,7 @@ mod tests {
     #[test]
     fn width_is_asked_for_or_the_terminals_or_80() {
         assert_eq!(settings(&[], Terminal::default()).style.width, 80);
-        assert_eq!(settings(&[], TERMINAL).style.width, WIDTH_MAX);
+        assert_eq!(settings(&[], TERMINAL).style.width, Style::WIDTH_MAX);
         assert_eq!(settings(&[("COLUMNS", "90")], TERMINAL).style.width, 90);
         assert_eq!(settings(&[("COLUMNS", "many")], Terminal::default()).style.width, 80);
     }

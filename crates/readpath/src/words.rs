@@ -1,10 +1,17 @@
-//! Choices of the experiments as values on the command line.
+//! Choices of the experiments and of the report as values on the command line.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use measure::words::Word;
+use report::{RENDERERS, Renderer};
 
 /// Takes the words of a choice, and lists each with its line in the help.
 pub(crate) fn word<T: Word>() -> impl TypedValueParser<Value = T> {
     let listed = T::ALL.iter().map(|(_, word, help)| PossibleValue::new(*word).help(help.trim()));
     PossibleValuesParser::new(listed).try_map(|word| T::of_word(&word))
+}
+
+/// Takes the name of a renderer.
+pub(crate) fn renderer() -> impl TypedValueParser<Value = &'static Renderer> {
+    let listed = RENDERERS.iter().map(|row| PossibleValue::new(row.name).help(row.help));
+    PossibleValuesParser::new(listed).try_map(|name| report::renderer(&name).ok_or("no such renderer"))
 }

@@ -1,31 +1,51 @@
 //! CSV for spreadsheets and scripts: one row a metric, numbers at full precision, absent values empty.
 
+use std::io::{self, Write};
+
 use measure::case::plain;
 use measure::compare::{Comparison, MetricComparison};
 use measure::store::Listing;
 use measure::{Case, Metric, Parameters, Run};
 
+use crate::renderer::{Media, Renderer, Shown};
+use crate::style::Style;
+
+/// The row of the table of renderers.
+pub(crate) const RENDERER: Renderer = Renderer { name: "csv", help: "One row a metric", media: Media::Document, write };
+
 /// Columns of every metric, after the parameters.
 const METRIC_COLUMNS: [&str; 12] =
     ["metric", "unit", "source", "n", "min", "median", "mean", "stddev", "p90", "p99", "p99.9", "max"];
 
+fn write(shown: Shown<'_>, _style: &Style, out: &mut dyn Write) -> io::Result<()> {
+    let rows = match shown {
+        Shown::Run(one) => run(one),
+        Shown::Comparison(two) => comparison(two),
+        Shown::Runs(listing) => runs(listing),
+    };
+    let mut writer = csv::Writer::from_writer(out);
+    // The kind of the writer's error tells a reader that went away.
+    let io_error = |error: csv::Error| match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    };
+    rows.into_iter().try_for_each(|row| writer.write_record(row).map_err(io_error))?;
+    writer.flush()
+}
+
 /// A run, one row a metric: run id, experiment, all parameters of all cases, then the metric.
-///
-/// The error is that of the CSV writer, which has no cause when it writes to memory.
-pub fn run(run: &Run) -> Result<String, csv::Error> {
+fn run(run: &Run) -> Vec<Vec<String>> {
     let names = parameter_names(run.cases.iter().map(|case| &case.parameters));
     let heading = ["run", "experiment"].into_iter().chain(names.iter().copied()).chain(METRIC_COLUMNS);
     let mut rows = vec![heading.map(String::from).collect()];
     for case in &run.cases {
         rows.extend(case.metrics.iter().map(|metric| metric_row(run, case, metric, &names)));
     }
-    text_of(rows)
+    rows
 }
 
 /// A comparison, one row a metric that both runs have.
-///
-/// The error is that of the CSV writer, which has no cause when it writes to memory.
-pub fn comparison(comparison: &Comparison) -> Result<String, csv::Error> {
+fn comparison(comparison: &Comparison) -> Vec<Vec<String>> {
     let names = parameter_names(comparison.cases.iter().map(|case| &case.parameters));
     let columns = ["metric", "unit", "before", "after", "ratio", "ratio_low", "ratio_high", "verdict"];
     let mut rows = vec![names.iter().copied().chain(columns).map(String::from).collect::<Vec<_>>()];
@@ -33,13 +53,11 @@ pub fn comparison(comparison: &Comparison) -> Result<String, csv::Error> {
         let row = |metric| parameters(&case.parameters, &names).chain(compared(metric)).collect();
         rows.extend(case.metrics.iter().map(row));
     }
-    text_of(rows)
+    rows
 }
 
 /// The list of runs, one row a run.
-///
-/// The error is that of the CSV writer, which has no cause when it writes to memory.
-pub fn runs(listing: &Listing) -> Result<String, csv::Error> {
+fn runs(listing: &Listing) -> Vec<Vec<String>> {
     let heading = ["run", "started", "finished", "experiment", "subject", "cases", "findings", "command"];
     let mut rows = vec![heading.map(String::from).to_vec()];
     rows.extend(listing.runs.iter().map(|run| {
@@ -55,7 +73,7 @@ pub fn runs(listing: &Listing) -> Result<String, csv::Error> {
             run.command.join(" "),
         ]
     }));
-    text_of(rows)
+    rows
 }
 
 fn metric_row(run: &Run, case: &Case, metric: &Metric, names: &[&str]) -> Vec<String> {
@@ -96,13 +114,4 @@ fn parameter_names<'a>(cases: impl Iterator<Item = &'a Parameters>) -> Vec<&'a s
 
 fn parameters<'a>(parameters: &'a Parameters, names: &'a [&str]) -> impl Iterator<Item = String> + 'a {
     names.iter().map(|name| parameters.get(*name).map_or(String::new(), plain))
-}
-
-fn text_of(rows: Vec<Vec<String>>) -> Result<String, csv::Error> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    for row in rows {
-        writer.write_record(row)?;
-    }
-    let bytes = writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

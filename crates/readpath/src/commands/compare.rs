@@ -2,9 +2,10 @@
 
 use ::measure::compare::compare;
 use clap::{ArgMatches, Args, Command};
+use report::Shown;
 
 use crate::exit::{Exit, Failure};
-use crate::options::{CommandRow, Context, Format, arguments};
+use crate::options::{CommandRow, Context, arguments};
 use crate::output;
 
 /// The row of the table of commands.
@@ -32,10 +33,6 @@ fn define(command: Command) -> Command {
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let Arguments { first, second } = arguments(matches)?;
     let comparison = compare(&context.load(&first)?, &context.load(&second)?);
-    match context.globals.format {
-        Format::Table => output::print(&report::render_comparison(&comparison, &context.settings.style))?,
-        Format::Json => output::print_json(&comparison)?,
-        Format::Csv => output::print_csv(report::csv::comparison(&comparison))?,
-    }
+    output::print_result(Shown::Comparison(&comparison), context)?;
     Ok(Exit::Done)
 }

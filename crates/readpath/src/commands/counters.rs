@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use ::measure::Nanos;
 use clap::{ArgMatches, Args, Command};
 use experiments::counters::{self, CommandOutput, CountersParameters, Outcome, Surroundings};
+use report::Media;
 
 use super::measure::measure;
 use crate::exit::{Exit, Failure};
-use crate::options::{CommandRow, Context, Format, arguments};
+use crate::options::{CommandRow, Context, arguments};
 
 /// The row of the table of commands.
 pub(super) const COMMAND: CommandRow = CommandRow { name: "counters", define, run };
@@ -25,9 +26,8 @@ Examples:
 const ABOUT: &str = "\
 Counts cycles, instructions, branches, stalls and cache misses, as far as this machine counts them
 
-The exit code is the command's own; 127 where there is no such command, 126 where it cannot be carried out. Under
-valgrind a command takes about fifty times as long, and is run a second time: do not count so what must not be done
-twice.";
+The exit code is the command's own; 127 where there is no such command, 126 where it cannot be run. Under valgrind a \
+command takes about fifty times as long, and runs a second time: do not use it for a command that must not run twice.";
 
 #[derive(Args)]
 struct Arguments {
@@ -56,8 +56,10 @@ fn define(command: Command) -> Command {
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let parameters = arguments::<Arguments>(matches)?.parameters();
     parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
-    let is_page = context.globals.format == Format::Table;
-    let output = if is_page { CommandOutput::Output } else { CommandOutput::Error };
+    let output = match context.globals.format.media {
+        Media::Terminal => CommandOutput::Output,
+        Media::Document => CommandOutput::Error,
+    };
     let surroundings = Surroundings { output, scratch: env::temp_dir() };
     let mut outcome = Outcome::None;
     let measured = measure(context, COMMAND.name, |journal, machine| {

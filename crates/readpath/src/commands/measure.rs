@@ -9,6 +9,7 @@ use ::measure::store::Store;
 use ::measure::{Finding, Host, Parameters, Run};
 use experiments::{ExperimentError, Journal, Machine, Stop};
 use jiff::Timestamp;
+use report::Shown;
 use uuid::Uuid;
 
 use crate::exit::{Exit, Failure};
@@ -73,7 +74,7 @@ fn finish(
         return Ok(complain(&journal, exit));
     }
     let kept = journal.save().is_ok();
-    output::print_run(journal.run(), context)?;
+    output::print_result(Shown::Run(journal.run()), context)?;
     Ok(complain(&journal, if kept { exit } else { Exit::NotKept }))
 }
 

@@ -4,10 +4,11 @@ use ::measure::store::Removed;
 use clap::{ArgMatches, Args, Command};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
+use report::Shown;
 
 use super::clean::size;
 use crate::exit::{Exit, Failure};
-use crate::options::{CommandRow, Context, Format, arguments};
+use crate::options::{CommandRow, Context, arguments};
 use crate::output;
 
 /// The row of the table of commands.
@@ -67,11 +68,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         return remove(&arguments(matches)?, context);
     }
     let listing = context.store_to_read()?.list()?;
-    match context.globals.format {
-        Format::Table => output::print(&report::render_runs(&listing, &context.settings.style))?,
-        Format::Json => output::print_json(&listing)?,
-        Format::Csv => output::print_csv(report::csv::runs(&listing))?,
-    }
+    output::print_result(Shown::Runs(&listing), context)?;
     Ok(Exit::Done)
 }
 

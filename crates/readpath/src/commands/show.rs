@@ -1,6 +1,7 @@
 //! `readpath show`: a kept run again, in any format.
 
 use clap::{ArgMatches, Args, Command};
+use report::Shown;
 
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
@@ -27,6 +28,6 @@ fn define(command: Command) -> Command {
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let Arguments { run } = arguments(matches)?;
-    output::print_run(&context.load(&run)?, context)?;
+    output::print_result(Shown::Run(&context.load(&run)?), context)?;
     Ok(Exit::Done)
 }

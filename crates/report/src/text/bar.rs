@@ -1,6 +1,6 @@
 //! Bars of eighth blocks, or of `#` where the locale is not UTF-8.
 
-use super::style::Style;
+use crate::style::Style;
 
 /// Blocks of one to eight eighths of a cell.
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];

@@ -5,9 +5,9 @@
 use std::collections::HashSet;
 
 use super::bar;
-use super::style::Style;
-use super::wrap::{clean, shorten, shorten_path, width};
+use super::wrap::width;
 use crate::page::{Align, Cell, Table};
+use crate::style::Style;
 
 /// Columns of the terminal between two columns of a table.
 const GAP: usize = 2;
@@ -40,25 +40,34 @@ struct Grid<'a> {
 }
 
 /// The table in lines of at most the style's width, one a row: bars go first, then optional columns, then texts are
-/// shortened. Where that does not suffice, or two rows would have the same name, each row becomes several lines, one a
-/// column, and nothing more is left out: a number without its middle is another number.
+/// shortened. Columns that went are named under the table. Where that does not suffice, or two rows would have the same
+/// name, each row becomes several lines, one a column, and nothing is left out: a number without its middle is another
+/// number.
 pub(super) fn render(table: &Table, style: &Style) -> String {
     let mut grid = Grid::of(table, style);
     if grid.width_min() > style.width {
         return grid.records(style);
     }
+    let (names, width, whole) = (grid.names(), grid.width(), grid.columns.clone());
+    let mut left_out = Vec::new();
     while grid.width() > style.width {
         let Some(last) = grid.columns.iter().rposition(|column| column.is_optional) else { break };
-        grid.columns.remove(last);
+        left_out.insert(0, grid.columns.remove(last).heading);
     }
-    let names = grid.names();
-    let whole = grid.columns.clone();
-    while grid.width() > style.width && grid.shorten_widest_text() {}
+    while grid.width() > style.width && grid.shorten_widest_text(style) {}
     if grid.names() < names {
         grid.columns = whole;
         return grid.records(style);
     }
-    grid.lines(style)
+    let lines = grid.lines(style);
+    if left_out.is_empty() { lines } else { format!("{lines}\n{}", remark(&left_out, width, style)) }
+}
+
+/// Which columns are not shown, and what shows them.
+fn remark(left_out: &[String], width: usize, style: &Style) -> String {
+    let wider = if width <= Style::WIDTH_MAX { format!("COLUMNS={width} or ") } else { String::new() };
+    let sentence = format!("Left out at this width: {}. {wider}--format csv shows all.", left_out.join(", "));
+    style.dim(&style.wrap(&sentence, 0))
 }
 
 impl Column {
@@ -85,15 +94,15 @@ impl Grid<'_> {
             if column.align == Align::Bar {
                 bars.push((columns.len(), column));
             } else if !(column.is_optional && is_left_out(&column.cells)) {
-                let mut cells: Vec<String> = column.cells.iter().map(|cell| clean(&cell.text)).collect();
+                let mut cells: Vec<String> = column.cells.iter().map(|cell| style.clean(&cell.text)).collect();
                 if column.align == Align::Decimal {
                     cells = align_points(&cells);
                 }
-                let (heading, is_optional) = (clean(&column.heading), column.is_optional);
+                let (heading, is_optional) = (style.clean(&column.heading), column.is_optional);
                 columns.push(Column { heading, align: column.align, is_optional, cells });
             }
         }
-        let groups = table.groups.iter().map(|(row, text)| (*row, clean(text))).collect();
+        let groups = table.groups.iter().map(|(row, text)| (*row, style.clean(text))).collect();
         let mut grid = Grid { columns, rows: table.rows(), groups, rules: &table.rules };
         let left = style.width.saturating_sub(grid.width()) / bars.len().max(1);
         let cells = left.saturating_sub(GAP).min(BAR_CELLS_MAX);
@@ -102,7 +111,7 @@ impl Grid<'_> {
             for (index, column) in bars.into_iter().rev() {
                 let bar = |cell: &Cell| cell.value.map_or(String::new(), |share| bar::draw(share, cells, style));
                 let cells = column.cells.iter().map(bar).collect();
-                let (heading, align) = (clean(&column.heading), Align::Bar);
+                let (heading, align) = (style.clean(&column.heading), Align::Bar);
                 grid.columns.insert(index, Column { heading, align, is_optional: true, cells });
             }
         }
@@ -115,16 +124,16 @@ impl Grid<'_> {
     }
 
     /// Takes one column of the terminal from the widest text column; false when all are at their least.
-    fn shorten_widest_text(&mut self) -> bool {
+    fn shorten_widest_text(&mut self, style: &Style) -> bool {
         let texts = self.columns.iter_mut().filter(|column| column.is_shortened());
         let Some(widest) = texts.max_by_key(|column| column.width()) else { return false };
         let columns = widest.width();
         if columns <= TEXT_COLUMNS_MIN {
             return false;
         }
-        let shortened = if widest.align == Align::Path { shorten_path } else { shorten };
-        widest.heading = shorten(&widest.heading, columns - 1);
-        widest.cells.iter_mut().for_each(|cell| *cell = shortened(cell, columns - 1));
+        let shortened = if widest.align == Align::Path { Style::shorten_path } else { Style::shorten };
+        widest.heading = style.shorten(&widest.heading, columns - 1);
+        widest.cells.iter_mut().for_each(|cell| *cell = shortened(style, cell, columns - 1));
         true
     }
 
@@ -169,13 +178,13 @@ impl Grid<'_> {
                     (_, true) => {
                         let gap = headings - width(heading) + GAP;
                         let room = style.width.saturating_sub(INDENT + headings + GAP);
-                        let cell = if column.align == Align::Path { shorten_path(&cell, room) } else { cell };
+                        let cell = if column.align == Align::Path { style.shorten_path(&cell, room) } else { cell };
                         lines.push(format!("{:INDENT$}{heading}{:gap$}{cell}", "", ""));
                     }
                 }
             }
         }
-        lines.iter().map(|line| shorten(line, style.width)).collect::<Vec<_>>().join("\n")
+        lines.iter().map(|line| style.shorten(line, style.width)).collect::<Vec<_>>().join("\n")
     }
 
     /// The heading and one line a row, with the lines and rules between them.
@@ -190,14 +199,14 @@ impl Grid<'_> {
                 let gap = if index == 0 { 0 } else { GAP };
                 line += &format!("{:gap$}{:before$}{cell}{:after$}", "", "", "");
             }
-            shorten(line.trim_end(), style.width)
+            style.shorten(line.trim_end(), style.width)
         };
         let amounts = self.columns.iter().position(|column| !column.is_text());
         let longest = |index: usize| self.columns[index].cells.iter().map(|cell| width(cell)).max().unwrap_or(0);
         let rule = |index: usize| if Some(index) == amounts { "-".repeat(longest(index)) } else { String::new() };
         let mut lines = vec![style.bold(&line(&|index| self.columns[index].heading.clone()))];
         for row in 0..self.rows {
-            lines.extend(self.over(row).map(|text| shorten(&text, style.width)));
+            lines.extend(self.over(row).map(|text| style.shorten(&text, style.width)));
             lines.extend(self.rules.contains(&row).then(|| line(&rule)));
             lines.push(line(&|index| self.columns[index].cells[row].clone()));
         }
@@ -277,7 +286,10 @@ mod tests {
     #[test]
     fn a_table_that_is_too_wide_gives_up_its_optional_columns_last_first() {
         let columns = [("a", Align::Left, false), ("bbbbbbbb", Align::Right, true), ("cccccccc", Align::Right, true)];
-        assert_eq!(at_width(&table(&columns, &[&["x", "1", "2"]]), 15), "a  bbbbbbbb\nx         1");
+        assert_eq!(
+            at_width(&table(&columns, &[&["x", "1", "2"]]), 15),
+            "a  bbbbbbbb\nx         1\nLeft out at\nthis width:\ncccccccc.\nCOLUMNS=21 or\n--format csv\nshows all."
+        );
     }
 
     #[test]

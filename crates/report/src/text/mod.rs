@@ -2,16 +2,23 @@
 
 mod bar;
 mod grid;
-mod style;
 mod wrap;
 
 use measure::{Finding, Severity};
 
 use crate::page::{Findings, Page, Section, Table};
-pub use style::Style;
-pub(crate) use wrap::clean;
-pub use wrap::wrap;
-use wrap::{shorten, width};
+use crate::renderer::{Media, Renderer};
+use crate::style::Style;
+pub use wrap::clean;
+use wrap::width;
+
+/// The row of the table of renderers.
+pub(crate) const RENDERER: Renderer = Renderer {
+    name: "table",
+    help: "A page for people",
+    media: Media::Terminal,
+    write: |shown, style, out| out.write_all(render(&shown.page(), style).as_bytes()),
+};
 
 /// Columns by which the lines of a sentence after its first stand in.
 const HANGING: usize = 2;
@@ -36,10 +43,10 @@ fn render_section(section: &Section, style: &Style) -> String {
     match section {
         Section::Head { title, facts, settings } => head(title, facts, settings, style),
         Section::Table(table) => titled(table, style),
-        Section::Text(text) => wrap(text, style.width, HANGING),
-        Section::Note(text) => style.dim(&wrap(text, style.width, 0)),
+        Section::Text(text) => style.wrap(text, HANGING),
+        Section::Note(text) => style.dim(&style.wrap(text, 0)),
         Section::List { heading, items, indent } => {
-            let heading = heading.iter().map(|heading| style.bold(&wrap(heading, style.width, HANGING)));
+            let heading = heading.iter().map(|heading| style.bold(&style.wrap(heading, HANGING)));
             let items = items.iter().map(|item| indented(item, *indent, style));
             heading.chain(items).collect::<Vec<_>>().join("\n")
         }
@@ -50,9 +57,9 @@ fn render_section(section: &Section, style: &Style) -> String {
 
 /// The facts stay whole and go to the next line where the width ends.
 fn head(title: &str, facts: &[String], settings: &[String], style: &Style) -> String {
-    let mut lines = vec![shorten(title, style.width)];
+    let mut lines = vec![style.shorten(title, style.width)];
     for fact in facts {
-        let fact = shorten(fact, style.width);
+        let fact = style.shorten(fact, style.width);
         match lines.last_mut() {
             Some(line) if width(line) + FACTS_GAP + width(&fact) <= style.width => {
                 *line += &format!("{:FACTS_GAP$}{fact}", "");
@@ -61,14 +68,14 @@ fn head(title: &str, facts: &[String], settings: &[String], style: &Style) -> St
         }
     }
     lines[0] = style.bold(&lines[0]);
-    lines.extend(settings.iter().map(|setting| wrap(setting, style.width, HANGING)));
+    lines.extend(settings.iter().map(|setting| style.wrap(setting, HANGING)));
     lines.join("\n")
 }
 
 /// A table under its sentence and over its remark.
 fn titled(table: &Table, style: &Style) -> String {
-    let title = table.title.iter().map(|title| wrap(title, style.width, HANGING));
-    let note = table.note.iter().map(|note| style.dim(&wrap(note, style.width, 0)));
+    let title = table.title.iter().map(|title| style.wrap(title, HANGING));
+    let note = table.note.iter().map(|note| style.dim(&style.wrap(note, 0)));
     title.chain([grid::render(table, style)]).chain(note).collect::<Vec<_>>().join("\n")
 }
 
@@ -76,16 +83,18 @@ fn titled(table: &Table, style: &Style) -> String {
 fn indented(line: &str, indent: usize, style: &Style) -> String {
     let own = (line.len() - line.trim_start().len()).min(16);
     let start = indent + own;
-    format!("{:start$}{}", "", wrap(line.trim(), style.width.saturating_sub(start), indent + HANGING))
+    let narrower = Style { width: style.width.saturating_sub(start), ..*style };
+    format!("{:start$}{}", "", narrower.wrap(line.trim(), indent + HANGING))
 }
 
 fn findings(findings: &Findings, style: &Style) -> String {
+    let usual = Style { width: style.width.max(WIDTH_USUAL), ..*style };
     let mut lines = 0;
     let (first, late): (Vec<&Finding>, Vec<&Finding>) = findings.answers.iter().partition(|answer| {
-        lines += wrap(&answer.message, style.width.max(WIDTH_USUAL), HANGING).lines().count();
+        lines += usual.wrap(&answer.message, HANGING).lines().count();
         lines <= ANSWER_LINES_MAX
     });
-    let answers: Vec<String> = first.iter().map(|answer| wrap(&answer.message, style.width, HANGING)).collect();
+    let answers: Vec<String> = first.iter().map(|answer| style.wrap(&answer.message, HANGING)).collect();
     let others: Vec<String> =
         late.into_iter().chain(&findings.others).map(|finding| labelled(finding, style)).collect();
     let heading = findings.heading.iter().filter(|_| !others.is_empty());
@@ -99,5 +108,5 @@ fn labelled(finding: &Finding, style: &Style) -> String {
         Severity::Info => ("note:", style.dim("note:")),
         Severity::Warning => ("warning:", style.bold("warning:")),
     };
-    wrap(&format!("{word} {}", finding.message), style.width, HANGING).replacen(word, &styled, 1)
+    style.wrap(&format!("{word} {}", finding.message), HANGING).replacen(word, &styled, 1)
 }

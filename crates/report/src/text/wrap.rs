@@ -2,6 +2,8 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::style::Style;
+
 /// Columns that `text` takes on a terminal.
 pub(super) fn width(text: &str) -> usize {
     text.width()
@@ -9,7 +11,7 @@ pub(super) fn width(text: &str) -> usize {
 
 /// `text` with every character that could move the cursor, change colours or reorder the line replaced by a question
 /// mark. File names and documents from elsewhere may hold such.
-pub(crate) fn clean(text: &str) -> String {
+pub fn clean(text: &str) -> String {
     text.chars().map(|character| if is_harmless(character) { character } else { '?' }).collect()
 }
 
@@ -18,17 +20,52 @@ fn is_harmless(character: char) -> bool {
     character.width().is_some_and(|width| width > 0) && !('\u{2066}'..='\u{2069}').contains(&character)
 }
 
-/// `text` in lines of at most `columns`; lines after the first begin with `indent` spaces. A word longer than a line is
-/// broken where it must be.
-pub fn wrap(text: &str, columns: usize, indent: usize) -> String {
-    let columns = columns.max(indent + 8);
-    let mut lines = vec![String::new()];
-    for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
-        for piece in pieces(&clean(word), columns - indent) {
-            add_piece(&mut lines, &piece, columns, indent);
-        }
+impl Style {
+    /// What stands where text is left out.
+    fn ellipsis(&self) -> &'static str {
+        if self.unicode { "…" } else { "..." }
     }
-    lines.join("\n")
+
+    /// `text` without hostile characters, and in a locale without UTF-8 with points where text is left out.
+    pub(super) fn clean(&self, text: &str) -> String {
+        clean(&text.replace('…', self.ellipsis()))
+    }
+
+    /// `text` in lines of at most the width; lines after the first begin with `indent` spaces. A word longer than a
+    /// line is broken where it must be.
+    pub fn wrap(&self, text: &str, indent: usize) -> String {
+        let columns = self.width.max(indent + 8);
+        let mut lines = vec![String::new()];
+        for word in text.split([' ', '\n', '\t']).filter(|word| !word.is_empty()) {
+            for piece in pieces(&self.clean(word), columns - indent) {
+                add_piece(&mut lines, &piece, columns, indent);
+            }
+        }
+        lines.join("\n")
+    }
+
+    /// `text` in at most `columns`, its middle left out where it is longer: of a path, both ends say most.
+    pub(super) fn shorten(&self, text: &str, columns: usize) -> String {
+        let text = self.clean(text);
+        if width(&text) <= columns {
+            return text;
+        }
+        // The width of a text is not the sum of its characters', so what is cut by the sum may still be too wide.
+        let cuts = (0..columns).rev().map(|budget| cut(&text, budget, self.ellipsis()));
+        cuts.into_iter().find(|short| width(short) <= columns).unwrap_or_default()
+    }
+
+    /// A path in at most `columns`: folders at its beginning are left out first, since its end says most.
+    pub(super) fn shorten_path(&self, path: &str, columns: usize) -> String {
+        let path = self.clean(path);
+        if width(&path) <= columns {
+            return path;
+        }
+        let ends = path.char_indices().filter(|(index, letter)| *letter == '/' && *index > 0).map(|(index, _)| index);
+        let shorter = ends.map(|index| format!("{}{}", self.ellipsis(), &path[index..]));
+        let whole = shorter.into_iter().find(|short| width(short) <= columns);
+        whole.unwrap_or_else(|| self.shorten(path.rsplit('/').next().unwrap_or(&path), columns))
+    }
 }
 
 fn add_piece(lines: &mut Vec<String>, piece: &str, columns: usize, indent: usize) {
@@ -59,34 +96,12 @@ fn pieces(word: &str, columns: usize) -> Vec<String> {
     pieces
 }
 
-/// `text` in at most `columns`, its middle left out where it is longer: of a path, both ends say most.
-pub(super) fn shorten(text: &str, columns: usize) -> String {
-    let text = clean(text);
-    if width(&text) <= columns {
-        return text;
-    }
-    // The width of a text is not the sum of its characters', so what is cut by the sum may still be too wide.
-    (0..columns).rev().map(|budget| cut(&text, budget)).find(|short| width(short) <= columns).unwrap_or_default()
-}
-
-/// A path in at most `columns`: folders at its beginning are left out first, since its end says most.
-pub(super) fn shorten_path(path: &str, columns: usize) -> String {
-    let path = clean(path);
-    if width(&path) <= columns {
-        return path;
-    }
-    let ends = path.char_indices().filter(|(index, letter)| *letter == '/' && *index > 0).map(|(index, _)| index);
-    let shorter = ends.map(|index| format!("…{}", &path[index..]));
-    let whole = shorter.into_iter().find(|short| width(short) <= columns);
-    whole.unwrap_or_else(|| shorten(path.rsplit('/').next().unwrap_or(&path), columns))
-}
-
-/// Both ends of `text` with an ellipsis between, about `columns` of it left.
-fn cut(text: &str, columns: usize) -> String {
+/// Both ends of `text` with `ellipsis` between, about `columns` of it left.
+fn cut(text: &str, columns: usize, ellipsis: &str) -> String {
     let half = columns / 2;
     let start = take_columns(text.chars(), columns - half);
     let end: String = take_columns(text.chars().rev(), half).chars().rev().collect();
-    format!("{start}…{end}")
+    format!("{start}{ellipsis}{end}")
 }
 
 fn take_columns(characters: impl Iterator<Item = char>, columns: usize) -> String {
@@ -110,24 +125,37 @@ mod tests {
 
     #[test]
     fn a_long_path_keeps_both_ends() {
-        assert_eq!(shorten("/var/lib/database/files/0001.dbf", 15), "/var/li…001.dbf");
+        let path = "/var/lib/database/files/0001.dbf";
+        assert_eq!(Style::default().shorten(path, 15), "/var/li…001.dbf");
+        assert_eq!(PLAIN.shorten(path, 15), "/var/l...01.dbf");
     }
 
     #[test]
     fn a_path_loses_folders_before_it_loses_letters() {
         let path = "/home/ada/.cache/readpath/tables";
+        let shorten_path = |path, columns| Style::default().shorten_path(path, columns);
         assert_eq!(shorten_path(path, 80), path);
         assert_eq!(shorten_path(path, 18), "…/readpath/tables");
         assert_eq!(shorten_path(path, 16), "…/tables");
         assert_eq!(shorten_path("/var/lib/0123456789.dbf", 9), "0123….dbf");
     }
 
+    #[test]
+    fn a_shortened_path_never_looks_like_a_home_directory() {
+        assert_eq!(PLAIN.shorten_path("/home/ada/.cache/readpath/tables", 18), ".../tables");
+        assert_eq!(PLAIN.wrap("select a …", 0), "select a ...");
+    }
+
+    const PLAIN: Style = Style { width: 80, color: false, unicode: false };
+
     proptest! {
         #[test]
         fn no_wrapped_line_is_wider_than_asked(text in "\\PC{0,200}", columns in 20usize..90) {
-            prop_assert!(wrap(&text, columns, 4).lines().all(|line| width(line) <= columns));
-            prop_assert!(width(&shorten(&text, columns)) <= columns);
-            prop_assert!(width(&shorten_path(&text, columns)) <= columns);
+            for style in [Style { width: columns, ..Style::default() }, Style { width: columns, ..PLAIN }] {
+                prop_assert!(style.wrap(&text, 4).lines().all(|line| width(line) <= columns));
+                prop_assert!(width(&style.shorten(&text, columns)) <= columns);
+                prop_assert!(width(&style.shorten_path(&text, columns)) <= columns);
+            }
         }
     }
 }

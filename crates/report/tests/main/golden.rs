@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use measure::store::{Listing, Summary, Unreadable};
 use measure::{Finding, Run, Unit, schema};
-use report::Style;
+use report::{Shown, Style};
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
@@ -35,6 +35,13 @@ fn check_page(name: &str, render: impl Fn(&Style) -> String) {
         }
         check(&format!("{name}.{suffix}"), &page);
     }
+}
+
+/// What is shown, as the renderer of this name prints it.
+pub(crate) fn in_format<'a>(name: &str, shown: impl Into<Shown<'a>>) -> String {
+    let mut text = Vec::new();
+    (report::renderer(name).unwrap().write)(shown.into(), &WIDE, &mut text).unwrap();
+    String::from_utf8(text).unwrap()
 }
 
 pub(crate) fn check_run(name: &str, run: &Run) {
@@ -183,8 +190,8 @@ fn two_runs_are_compared_metric_by_metric() {
     second.cases.pop();
     second.cases[0].metrics.pop();
     let comparison = measure::compare::compare(&first, &second);
-    check_page("compare", |style| report::render_comparison(&comparison, style));
-    check("compare.csv", &report::csv::comparison(&comparison).unwrap());
+    check_page("compare", |style| report::render(Shown::Comparison(&comparison), style));
+    check("compare.csv", &in_format("csv", Shown::Comparison(&comparison)));
 }
 
 #[test]
@@ -209,9 +216,9 @@ fn the_list_of_runs_names_what_it_cannot_read() {
             reason: "it is not a run document (missing field `schema` at line 1 column 12)".into(),
         }],
     };
-    check_page("runs", |style| report::render_runs(&listing, style));
-    check_page("runs-empty", |style| report::render_runs(&Listing::default(), style));
-    check("runs.csv", &report::csv::runs(&listing).unwrap());
+    check_page("runs", |style| report::render(Shown::Runs(&listing), style));
+    check_page("runs-empty", |style| report::render(Shown::Runs(&Listing::default()), style));
+    check("runs.csv", &in_format("csv", Shown::Runs(&listing)));
 }
 
 #[test]
@@ -219,16 +226,13 @@ fn csv_has_one_row_a_metric_and_quotes_what_needs_it() {
     let mut run = documents::roundtrip();
     run.cases[0].parameters.insert("path".into(), json!("a \"quoted\", path"));
     run.cases[1].parameters.insert("extra".into(), json!(7));
-    check("roundtrip.csv", &report::csv::run(&run).unwrap());
+    check("roundtrip.csv", &in_format("csv", &run));
 }
 
 #[test]
 fn json_is_the_document_itself() {
     let run = documents::ladder();
-    let mut text = Vec::new();
-    report::json::write(&run, &mut text).unwrap();
-    let text = String::from_utf8(text).unwrap();
-    assert_eq!(serde_json::from_str::<Run>(&text).unwrap(), run);
+    assert_eq!(serde_json::from_str::<Run>(&in_format("json", &run)).unwrap(), run);
 }
 
 #[test]

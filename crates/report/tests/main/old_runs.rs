@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use measure::store::read_run;
 use measure::{Run, compare, schema};
+use report::Shown;
 
-use crate::golden::{WIDE, check_run};
+use crate::golden::{WIDE, check_run, in_format};
 
 fn documents() -> Vec<(String, Run)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runs");
@@ -29,13 +30,11 @@ fn a_run_that_was_kept_before_is_shown_as_a_page() {
 #[test]
 fn a_run_that_was_kept_before_compares_with_itself_and_is_exported() {
     for (name, run) in documents() {
-        let page = report::render_comparison(&compare::compare(&run, &run), &WIDE);
+        let page = report::render(Shown::Comparison(&compare::compare(&run, &run)), &WIDE);
         assert!(page.contains("Both are the same run."), "{name}: {page}");
         let rows = run.cases.iter().map(|case| case.metrics.len()).sum::<usize>();
-        assert!(report::csv::run(&run).unwrap().lines().count() > rows, "{name}");
-        let mut text = Vec::new();
-        report::json::write(&run, &mut text).unwrap();
-        assert_eq!(serde_json::from_slice::<Run>(&text).unwrap(), run, "{name}");
+        assert!(in_format("csv", &run).lines().count() > rows, "{name}");
+        assert_eq!(serde_json::from_str::<Run>(&in_format("json", &run)).unwrap(), run, "{name}");
     }
 }
 

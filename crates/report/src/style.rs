@@ -22,13 +22,16 @@ const DIM: &str = "\u{1b}[2m";
 const PLAIN: &str = "\u{1b}[0m";
 
 impl Style {
+    /// The widest page: on a wider one a sentence is unreadable.
+    pub const WIDTH_MAX: usize = 120;
+
     /// A heading.
-    pub(super) fn bold(&self, text: &str) -> String {
+    pub(crate) fn bold(&self, text: &str) -> String {
         self.wrapped(BOLD, text)
     }
 
     /// What is read last.
-    pub(super) fn dim(&self, text: &str) -> String {
+    pub(crate) fn dim(&self, text: &str) -> String {
         self.wrapped(DIM, text)
     }
 
@@ -37,7 +40,7 @@ impl Style {
     }
 
     /// The text in characters that the locale has. Each is replaced by exactly one, so that columns stay aligned.
-    pub(super) fn finish(&self, text: &str) -> String {
+    pub(crate) fn finish(&self, text: &str) -> String {
         if self.unicode { text.into() } else { text.chars().map(plain_character).collect() }
     }
 }
@@ -48,7 +51,6 @@ fn plain_character(character: char) -> char {
         'µ' => 'u',
         '×' => 'x',
         '–' => '-',
-        '…' => '~',
         '\u{202f}' | '\u{2009}' | '\u{a0}' => ' ',
         '‘' | '’' => '\'',
         '“' | '”' => '"',

@@ -1,0 +1,63 @@
+//! What a renderer is, and what it is given: each file that renders has one, and `RENDERERS` is the table of them.
+
+use std::io::{self, Write};
+
+use measure::Run;
+use measure::compare::Comparison;
+use measure::store::Listing;
+use serde::Serialize;
+
+use crate::page::Page;
+use crate::style::Style;
+use crate::{body, compare, runs};
+
+/// A way to print a result.
+#[derive(Debug)]
+pub struct Renderer {
+    /// Its word on a command line.
+    pub name: &'static str,
+    /// What it prints, in a few words.
+    pub help: &'static str,
+    /// What its text is read by.
+    pub media: Media,
+    /// Writes what is shown, in characters that `Style` allows where people read it. Errors are those of the writer.
+    pub write: fn(Shown<'_>, &Style, &mut dyn Write) -> io::Result<()>,
+}
+
+/// What a rendered text is read by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Media {
+    /// A terminal, on which other output may precede it.
+    Terminal,
+    /// A program, for which other output in the same stream would spoil it.
+    Document,
+}
+
+/// What is shown.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Shown<'a> {
+    /// A run.
+    Run(&'a Run),
+    /// Two runs, one against the other.
+    Comparison(&'a Comparison),
+    /// The runs that are kept.
+    Runs(&'a Listing),
+}
+
+impl Shown<'_> {
+    /// The page of it.
+    pub fn page(self) -> Page {
+        match self {
+            Shown::Run(run) => body::page(run),
+            Shown::Comparison(comparison) => compare::page(comparison),
+            Shown::Runs(listing) => runs::page(listing),
+        }
+    }
+}
+
+impl<'a> From<&'a Run> for Shown<'a> {
+    fn from(run: &'a Run) -> Shown<'a> {
+        Shown::Run(run)
+    }
+}
