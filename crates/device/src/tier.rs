@@ -79,9 +79,9 @@ const TOLERANCE: f64 = 0.02;
 const DELIVERED_UNDER_LAYER_MAX: f64 = 1.1;
 
 impl Evidence {
-    /// Weighs the witnesses: the process's own count first, because no other process's reads are in it; then that of the
-    /// devices under a layer, which must have seen as much: what a loop device fetches may lie in the page cache of its
-    /// file. Without a layer fewer prove nothing: a file system may lie on further devices.
+    /// Weighs the witnesses: the process's own count first, because no other process's reads are in it; then that of
+    /// the devices under a layer, which must have seen as much: what a loop device fetches may lie in the page cache of
+    /// its file. Without a layer fewer prove nothing: a file system may lie on further devices.
     pub fn verdict(&self) -> Verdict {
         let unknown = |proof: &str| Verdict { tier: Tier::Unknown, proof: proof.into(), is_by_layer: false };
         let (fetched, delivered) = (self.counts.fetched_by_process, self.counts.delivered_by_device);
