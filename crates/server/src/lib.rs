@@ -17,6 +17,7 @@ mod parameters;
 pub mod place;
 mod pooler;
 pub mod private;
+mod recording;
 pub mod schema;
 pub mod session;
 pub mod space;

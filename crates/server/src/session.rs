@@ -13,7 +13,8 @@ use crate::facts::{self, ServerFacts};
 use crate::link::Link;
 use crate::live::Live;
 use crate::place::Address;
-use crate::statements::{Recording, Statements};
+use crate::recording::Recording;
+use crate::statements::Statements;
 use crate::wire::{OnStop, Row};
 
 /// How long an answer may take beyond the server's own limit for the statement: then the server is not working.

@@ -43,8 +43,8 @@ impl PrivateServer {
         Ok(all)
     }
 
-    /// Drops what lies behind the first `share` of a relation's files from the page cache, into which the kernel may have
-    /// read ahead; what it holds of the files then.
+    /// Drops what lies behind the first `share` of a relation's files from the page cache, into which the kernel may
+    /// have read ahead; what it holds of the files then.
     pub fn drop_rest(&self, relation: &str, share: f64, stop: &AtomicBool) -> Result<Cached, PrivateServerError> {
         let files = self.relation_files(relation, stop)?;
         let open = |path: &PathBuf| Target::open(path, Caching::Buffered).map_err(WitnessError::from);

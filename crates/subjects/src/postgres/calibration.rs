@@ -13,8 +13,8 @@ use server::session::ROW_TIME;
 use server::{Plan, Schema, ServerError, ServerFacts, Session, schema};
 
 use super::fetched::blocks_of;
+use super::needs::Needs;
 use super::notes::Notes;
-use super::place::Needs;
 use super::reached::Reached;
 use super::statement::Meter;
 use crate::error::SubjectError;
@@ -481,8 +481,8 @@ impl Calibration {
         Ok(left.pages as f64 / (left.of as f64).max(1.0))
     }
 
-    /// Takes the blocks behind the first `share` of the dense table out of a private server's page cache, where the kernel
-    /// has read ahead; share of the table's pages that it holds then, 0 to 1.
+    /// Takes the blocks behind the first `share` of the dense table out of a private server's page cache, where the
+    /// kernel has read ahead; share of the table's pages that it holds then, 0 to 1.
     pub fn trim(&mut self, share: f64) -> Result<f64, SubjectError> {
         let Some(private) = &self.reached.private else { return Ok(share) };
         let held = private.drop_rest(&schema::full_name(DENSE), share, &self.reached.stop)?;

@@ -1,5 +1,5 @@
-//! Blocks of a relation: how many there are, and those that a session asks for within a transaction, as it counts them itself, before the server adds them to its
-//! shared statistics.
+//! Blocks of a relation: how many there are, and those that a session asks for within a transaction, as it counts
+//! them itself, before the server adds them to its shared statistics.
 
 use server::{Buffers, ServerError, Session};
 

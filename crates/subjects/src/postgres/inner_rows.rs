@@ -3,7 +3,7 @@
 use server::schema::full_name;
 
 use super::copy_text::CHUNK_BYTES;
-use super::place::Needs;
+use super::needs::Needs;
 use crate::error::SubjectError;
 use crate::nested_loops::InnerTable;
 

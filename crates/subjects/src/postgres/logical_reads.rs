@@ -15,8 +15,8 @@ use sys::time::Clock;
 
 use super::fetched::{Fetched, blocks_of};
 use super::layout::Layout;
+use super::needs::Needs;
 use super::notes::Notes;
-use super::place::Needs;
 use super::statement::{Meter, StatementCost, expect, sources};
 use crate::error::SubjectError;
 use crate::logical_reads::{

@@ -13,6 +13,7 @@ pub mod inner_rows;
 mod instructions;
 pub mod layout;
 pub mod logical_reads;
+mod needs;
 mod nested_loops;
 pub mod notes;
 pub mod place;

@@ -14,6 +14,7 @@ use super::calibration::{Calibration, CalibrationAsked};
 use super::catalogs::Catalogs;
 use super::inner_rows::InnerRows;
 use super::logical_reads::{ServerReads, buffers_for};
+use super::needs::Needs;
 use super::nested_loops::{PostgresLoops, check_concurrencies};
 use super::planner_paths;
 use super::reached::Reached;
@@ -39,17 +40,6 @@ const NOWHERE: &str = "postgres://postgres@%2Fnonexistent/postgres";
 
 /// Shared buffers of a private server for the experiment on round trips.
 const ROUND_TRIP_BUFFERS: u64 = 128 << 20;
-
-/// What an experiment makes on a server.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Needs {
-    /// Bytes of tables and indexes at one time.
-    pub(super) made: u64,
-    /// Bytes of temporary files at one time.
-    pub(super) temporary: u64,
-    /// Whether it can also read what a standby has.
-    pub(super) or_standby: bool,
-}
 
 /// A server that a word of `--on` names.
 #[derive(Clone, Debug)]
@@ -98,8 +88,8 @@ impl PostgresPlace {
         })
     }
 
-    /// Opens a subject, on a given server after a check that the run may make there what it `needs`; that depends on the
-    /// bytes of a block.
+    /// Opens a subject, on a given server after a check that the run may make there what it `needs`, which depends on
+    /// the bytes of a block.
     fn opener<'a, T: ?Sized>(&'a self, needs: impl Fn(u64) -> Needs + 'a, open: Open<'a, T>) -> Opener<'a, T> {
         let opener = Opener::new(open);
         if self.is_in_use() { opener.in_use(move |opening| self.forecast(&needs, opening)) } else { opener }
