@@ -2,9 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
 
-#[path = "../../sys/tests/support/mod.rs"]
-mod support;
-
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::FileExt;
@@ -13,6 +10,7 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use disks::LoopDevice;
 use experiments::disk::{self, DiskParameters, Order, Zone};
 use experiments::journal::KeepError;
 use experiments::ladder::{self, LadderParameters};
@@ -20,7 +18,6 @@ use experiments::roundtrip::{self, RoundtripParameters};
 use experiments::{ExperimentError, Journal, Machine, Stop};
 use measure::random::SplitMix64;
 use measure::{Case, Finding, Metric, Nanos, Size};
-use support::LoopDevice;
 use tempfile::TempDir;
 
 type BeforeStep = Box<dyn FnMut(&str)>;

@@ -2,9 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
 
-#[path = "../../sys/tests/support/mod.rs"]
-mod support;
-
 use export::ExportError;
 use export::events::EventWriter;
 use export::folder::{Existing, Folder};
@@ -15,7 +12,7 @@ use profile::event::{
 
 #[test]
 fn a_disk_that_fills_up_is_said_and_nothing_is_left() {
-    let disk = match support::SmallDisk::new(&std::env::temp_dir(), 4 << 20) {
+    let disk = match disks::SmallDisk::new(&std::env::temp_dir(), 4 << 20) {
         Ok(disk) => disk,
         Err(reason) => {
             println!("skipped: a small disk needs root: {reason}");

@@ -1,17 +1,14 @@
 //! A disk that fills up while a table is loaded: a sentence, no half table, and the other tables as they were.
 
-#[path = "../../../sys/tests/support/mod.rs"]
-mod support;
-
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use dataset::DataSet;
 use dataset::uniform::RowShape;
+use disks::SmallDisk;
 use storage::StorageError;
 use storage::catalog::{Manifest, TableInfo, TableSpec};
 use storage::heap::loader::load;
-use support::SmallDisk;
 
 use crate::killed_load::assert_good;
 

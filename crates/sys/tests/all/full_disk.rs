@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use crate::support::SmallDisk;
+use disks::SmallDisk;
 use sys::file::{TestFile, TestFileError};
 
 #[test]

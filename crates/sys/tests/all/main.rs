@@ -9,7 +9,5 @@ mod full_disk;
 mod io_methods;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod known_loop;
-#[path = "../support/mod.rs"]
-mod support;
 mod targets;
 mod witnesses;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::support::LoopDevice;
+use disks::LoopDevice;
 use rustix::fs::{FileType, Mode, OFlags};
 use sys::file::{Caching, Kind, Target};
 

@@ -2,7 +2,6 @@
 //!
 //! Both need root; without it they give the reason, and the test that wanted them is skipped.
 
-#![allow(dead_code, unreachable_pub, reason = "each test takes what it needs")]
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::fs::{self, File};
