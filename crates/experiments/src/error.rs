@@ -118,6 +118,9 @@ impl From<DeviceError> for ExperimentError {
         match error {
             DeviceError::Word(sentence) => ExperimentError::Parameters(sentence),
             DeviceError::Model(error) => ExperimentError::Parameters(error.to_string()),
+            DeviceError::Target(TargetError::BlockSize { .. } | TargetError::BlockTooLarge { .. }) => {
+                ExperimentError::Parameters(error.to_string())
+            }
             error => ExperimentError::Device(error),
         }
     }

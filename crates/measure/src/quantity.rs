@@ -90,23 +90,25 @@ impl<'de> Deserialize<'de> for Nanos {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum QuantityError {
     /// Not a size.
-    #[error("'{0}' is not a size: write bytes or a binary unit, such as 8192, 8KiB, 64MiB, 1GiB")]
+    #[error("'{0}' is not a size: write bytes or a binary unit, such as 8192, 8k, 8KiB, 64MiB, 1GiB, 2TiB")]
     Size(String),
     /// Not a time.
     #[error("'{0}' is not a time: write a number with its unit, such as 500us, 200ms, 5s, 2m")]
     Time(String),
 }
 
-/// Bytes of `text`: a bare number, or one with KiB, MiB, GiB or TiB (case does not matter, fractions may be written).
+/// Bytes of `text`: a bare number, or one with KiB, MiB, GiB, TiB or PiB (case does not matter, fractions may be
+/// written). `k` and `KB` are 1024 bytes too, as with fio and in PostgreSQL's settings.
 pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
     let error = || QuantityError::Size(text.into());
     let (number, unit) = split_unit(text);
     let factor: u64 = match unit.to_ascii_lowercase().as_str() {
         "" | "b" => 1,
-        "kib" => 1 << 10,
-        "mib" => 1 << 20,
-        "gib" => 1 << 30,
-        "tib" => 1 << 40,
+        "k" | "kb" | "kib" => 1 << 10,
+        "m" | "mb" | "mib" => 1 << 20,
+        "g" | "gb" | "gib" => 1 << 30,
+        "t" | "tb" | "tib" => 1 << 40,
+        "p" | "pb" | "pib" => 1 << 50,
         _ => return Err(error()),
     };
     if let Ok(whole) = number.parse::<u64>() {
@@ -147,7 +149,7 @@ fn format_time(time: Nanos) -> String {
 
 /// A size in the largest binary unit that divides it, as [`parse_size`] reads it.
 pub fn format_size(bytes: u64) -> String {
-    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let units = [("PiB", 50), ("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     for (name, shift) in units {
         if bytes >= 1 << shift && bytes.trailing_zeros() >= shift {
             return format!("{}{name}", bytes >> shift);
@@ -237,7 +239,10 @@ mod tests {
         assert_eq!(parse_size("1.5GiB"), Ok(1_610_612_736));
         assert_eq!(parse_size("512"), Ok(512));
         assert_eq!(parse_size("0"), Ok(0));
-        for wrong in ["", "KiB", "8KB", "-1", "1e3", "8 KiBs", "99999999999TiB", "0.3", "1.2.3KiB"] {
+        for (text, bytes) in [("4k", 4096), ("8KB", 8192), ("64m", 64 << 20), ("2T", 2 << 40), ("1PiB", 1 << 50)] {
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
+        for wrong in ["", "KiB", "8kbit", "-1", "1e3", "8 KiBs", "99999999999TiB", "0.3", "1.2.3KiB"] {
             assert_eq!(parse_size(wrong), Err(QuantityError::Size(wrong.into())), "{wrong}");
         }
     }
@@ -257,8 +262,8 @@ mod tests {
         assert_eq!(written, r#"["8KiB","5s"]"#);
         let read: (Size, Size, Nanos) = serde_json::from_str(r#"["1.5GiB", 512, "200ms"]"#).unwrap();
         assert_eq!(read, (Size(1_610_612_736), Size(512), Nanos::from_millis(200)));
-        let error = serde_json::from_str::<Size>(r#""8KB""#).unwrap_err().to_string();
-        assert!(error.starts_with("'8KB' is not a size: write bytes or a binary unit"), "{error}");
+        let error = serde_json::from_str::<Size>(r#""8 furlongs""#).unwrap_err().to_string();
+        assert!(error.starts_with("'8 furlongs' is not a size: write bytes or a binary unit"), "{error}");
         assert!(serde_json::from_str::<Nanos>(r#""5""#).unwrap_err().to_string().starts_with("'5' is not a time"));
     }
 

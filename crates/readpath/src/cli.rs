@@ -3,10 +3,12 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use clap::builder::StyledStr;
 use clap::{Args, Command};
+use report::Style;
 
 use crate::commands::{COMMANDS, HIDDEN};
-use crate::exit::EXIT_CODES;
+use crate::exit::{EXIT_CODES, Exit};
 use crate::options::{CommandRow, Globals};
 use crate::output;
 use crate::version;
@@ -25,9 +27,19 @@ Examples:
   readpath show last             the newest run again
   readpath compare last~1 last   what changed between the two newest runs";
 
+/// Widest help: longer lines of prose are hard to read.
+pub(crate) const HELP_WIDTH_MAX: usize = 100;
+
+/// Fewest columns that what follows a gap in a line of help is wrapped to.
+const SAID_COLUMNS_MIN: usize = 30;
+
+/// Columns by which it stands in where it goes below.
+const BELOW: usize = 6;
+
 /// The whole command line, built from the table of commands.
 pub(crate) fn definition() -> Command {
-    let define = |row: &CommandRow| (row.define)(Command::new(row.name));
+    // A negative number is a wrong value of its option, not an unknown option.
+    let define = |row: &CommandRow| (row.define)(Command::new(row.name)).allow_negative_numbers(true);
     let commands = COMMANDS.iter().map(define).chain(HIDDEN.iter().map(|row| define(row).hide(true)));
     // The description comes after the options: adding them puts their own in its place.
     Globals::augment_args(Command::new("readpath"))
@@ -35,25 +47,56 @@ pub(crate) fn definition() -> Command {
         .about("Measures what a database read costs, from the CPU cache to the disk")
         .after_help(EXAMPLES)
         .after_long_help(format!("{EXAMPLES}\n\n{EXIT_CODES}"))
-        .max_term_width(100)
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands(commands)
 }
 
+/// A command line's help laid out for `width` columns.
+pub(crate) fn laid_out(command: Command, width: usize) -> Command {
+    let examples = |command: Command| {
+        let lines = |text: String| text.lines().map(|text| line(text, width)).collect::<Vec<_>>().join("\n");
+        let of = |text: Option<&StyledStr>| text.map(|text| lines(text.to_string()));
+        let (short, long) = (of(command.get_after_help()), of(command.get_after_long_help()));
+        let command = short.into_iter().fold(command, Command::after_help);
+        long.into_iter().fold(command, Command::after_long_help)
+    };
+    examples(command).mut_subcommands(examples).term_width(width)
+}
+
+/// A line of help; what follows a gap in a line that is too long keeps its column, or goes below where that column is
+/// too narrow.
+fn line(line: &str, width: usize) -> String {
+    let margin = line.len() - line.trim_start().len();
+    let gap = line[margin..].find("  ").filter(|_| line.chars().count() > width);
+    let Some(gap) = gap else { return line.into() };
+    let (key, said) = (&line[..margin + gap], line[margin + gap..].trim_start());
+    let own = line.len() - said.len();
+    let (start, column) = if own + SAID_COLUMNS_MIN <= width {
+        (line[..own].to_string(), own)
+    } else {
+        (format!("{key}\n{:BELOW$}", ""), BELOW)
+    };
+    let said = Style { width: width.saturating_sub(column), ..Style::default() }.wrap(said, 0);
+    start + &said.replace('\n', &format!("\n{:column$}", ""))
+}
+
 /// Prints help, a version or what is wrong with the command line: 0 for what was asked for, else 2; what was asked for
 /// and could not be printed has failed like any other result.
 pub(crate) fn print_answer(answer: &clap::Error) -> ExitCode {
+    if answer.use_stderr() {
+        output::warn(&answer.render().to_string());
+        return Exit::WrongCommandLine.code();
+    }
     // Flushing here, not at the process's end, where an error such as a full disk would go unnoticed.
     let printed = answer.print().and_then(|()| io::stdout().flush());
     match printed {
-        Err(error) if !answer.use_stderr() && error.kind() != io::ErrorKind::BrokenPipe => {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             let failure = output::not_printed(error);
             output::complain(&failure.message);
             failure.exit.code()
         }
-        // A complaint that cannot be printed has nowhere to be reported.
-        _ => ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2)),
+        _ => Exit::Done.code(),
     }
 }
 
@@ -64,6 +107,53 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         definition().debug_assert();
+    }
+
+    #[test]
+    fn help_keeps_to_the_width_and_is_wrapped_once() {
+        for width in [60, 80, HELP_WIDTH_MAX] {
+            let mut whole = laid_out(definition(), width);
+            whole.build();
+            let mut helps = vec![whole.render_long_help().to_string()];
+            helps.extend(whole.get_subcommands_mut().map(|command| command.render_long_help().to_string()));
+            for line in helps.iter().flat_map(|help| help.lines()) {
+                // A word, an address or an example without a gap is longer than the line that it is in.
+                let is_one = line.split_whitespace().count() < 4 || line.starts_with("  readpath");
+                assert!(line.chars().count() <= width || is_one, "{width}: {line}");
+            }
+        }
+        let wide = laid_out(definition(), 400).render_long_help().to_string();
+        assert!(wide.contains("could not be read: the results of the others are printed"), "{wide}");
+    }
+
+    #[test]
+    fn what_an_example_shows_stands_below_it_where_the_line_is_too_long() {
+        let example = "  readpath join --on postgres:18      a private server, and the engine";
+        assert_eq!(line(example, 80), example);
+        assert_eq!(line(example, 60), "  readpath join --on postgres:18\n      a private server, and the engine");
+        let code = "  1    the measurement failed or was refused";
+        assert_eq!(line(code, 38), "  1    the measurement failed or was\n       refused");
+    }
+
+    #[test]
+    fn every_example_of_the_help_is_a_command_line() {
+        let mut checked = 0;
+        for command in definition().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for line in help.lines().filter_map(|line| line.trim_start().strip_prefix("readpath ")) {
+                let line = line.split("  ").next().unwrap().split('>').next().unwrap();
+                // What stands in quotation marks is one word.
+                let parts = line.split('\'').enumerate();
+                let words = parts.flat_map(|(number, part)| match number % 2 {
+                    0 => part.split_whitespace().collect(),
+                    _ => vec![part],
+                });
+                let parsed = definition().try_get_matches_from(["readpath"].into_iter().chain(words));
+                assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+                checked += 1;
+            }
+        }
+        assert!(checked > 50, "{checked}");
     }
 
     #[test]

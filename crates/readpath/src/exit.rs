@@ -32,13 +32,14 @@ pub(crate) enum Exit {
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0    done
-  1    the measurement failed or was refused (device, file, permission, disk full), or a given file could not
-       be read: the results of the others are printed
+  1    the measurement failed or was refused (device, file, permission, disk full), or a given file could not be read: \
+the results of the others are printed
   2    the command line is wrong, or names a run that is not there
-  3    the run was measured but could not be kept, or the store that --store names cannot be used
+  3    the run was measured but could not be kept, or a store or a run in it cannot be used
   130  interrupted by ^C; the cases finished so far are kept
   143  ended by SIGTERM, 129 by SIGHUP, 131 by SIGQUIT, 128+N by signal N; the cases finished so far are kept
-`readpath counters -- COMMAND` ends with the command's own code, 127 if there is no such command, and 126 if it cannot
+
+`readpath counters -- COMMAND` ends with the command's own code, 127 if there is no such command, and 126 if it cannot \
 be run.";
 
 impl Exit {

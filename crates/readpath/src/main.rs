@@ -25,7 +25,8 @@ use crate::settings::Settings;
 fn main() -> ExitCode {
     let settings = Settings::from_environment();
     let command_line: Vec<OsString> = env::args_os().collect();
-    let matches = match cli::definition().try_get_matches_from(&command_line) {
+    let width = settings.style.width.min(cli::HELP_WIDTH_MAX);
+    let matches = match cli::laid_out(cli::definition(), width).try_get_matches_from(&command_line) {
         Ok(matches) => matches,
         Err(answer) => return cli::print_answer(&answer),
     };

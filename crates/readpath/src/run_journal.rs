@@ -166,6 +166,7 @@ mod tests {
         let metrics = vec![lio::GETS.single("test", 1.0), lio::LIO.single("test", f64::NAN)];
         journal.keep(Case { metrics, ..Case::default() }).unwrap();
         assert_eq!(journal.run().cases[0].metrics.len(), 1);
+        assert_eq!(journal.run().findings[0].id, "not-a-number");
         assert!(journal.run().findings[0].message.starts_with("lio "));
     }
 }

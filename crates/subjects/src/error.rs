@@ -94,6 +94,7 @@ impl From<PrivateServerError> for SubjectError {
     fn from(error: PrivateServerError) -> SubjectError {
         match error {
             PrivateServerError::Stopped => SubjectError::Stopped,
+            PrivateServerError::UnknownVersion(_) => SubjectError::Parameters(error.to_string()),
             other => SubjectError::Failed(other.to_string()),
         }
     }

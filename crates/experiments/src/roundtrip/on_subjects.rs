@@ -138,6 +138,7 @@ fn pass(
         parameters::PASS.of(pass.name()),
         parameters::BLOCKS_PER_READ.of(1),
         parameters::DIRECT.of(is_direct),
+        parameters::SEED.of(parameters.seed),
     ]);
     let of = |value: fn(&SingleReads) -> Option<f64>| reads.iter().filter_map(value).collect::<Vec<f64>>();
     let all = [

@@ -9,6 +9,7 @@ use clap::{ArgGroup, ArgMatches, Args, Command};
 use experiments::disk::{self, DiskParameters, IoMethod, Order, Zone};
 
 use super::measure::measure;
+use super::subjects::refuse_databases;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments, fresh_seed};
 use crate::words::word;
@@ -100,11 +101,12 @@ struct Arguments {
 fn define(command: Command) -> Command {
     let about =
         "Reads a file or block device at random or in sequence, by place, and shows which level served the reads";
-    Arguments::augment_args(command).about(about).after_help(EXAMPLES).allow_negative_numbers(true)
+    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let parameters = arguments::<Arguments>(matches)?.parameters()?;
+    refuse_databases(COMMAND.name, &parameters.paths)?;
     measure(context, COMMAND.name, |journal, machine| disk::run(&parameters, machine, journal))
 }
 

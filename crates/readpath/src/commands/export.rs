@@ -47,7 +47,8 @@ struct Arguments {
     #[arg(long)]
     force: bool,
     /// Print the SQL of a table of the profile over these files
-    #[arg(long, value_name = "NAME", value_parser = names(), conflicts_with_all = ["events", "output", "force"])]
+    #[arg(long, value_name = "NAME", value_parser = names(),
+          conflicts_with_all = ["events", "output", "time_scale", "force"])]
     sql: Option<String>,
 }
 

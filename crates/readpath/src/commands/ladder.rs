@@ -10,6 +10,7 @@ use clap::{ArgMatches, Args, Command};
 use experiments::ladder::{self, LadderParameters};
 
 use super::measure::measure;
+use super::subjects::refuse_databases;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments, fresh_seed};
 
@@ -33,7 +34,8 @@ struct Arguments {
     /// Size of the test file
     #[arg(long, default_value_t = LadderParameters::default().size)]
     size: Size,
-    /// Measure the device rungs on this file or block device, first and second touch apart
+    /// Measure the device rungs on this file or block device, first and second touch apart; a database is measured by
+    /// `readpath roundtrip --on`
     #[arg(long, value_name = "PATH")]
     on: Option<PathBuf>,
     /// Buffers of device reads on huge pages; large reads are fewer requests then than most databases send
@@ -46,11 +48,12 @@ struct Arguments {
 
 fn define(command: Command) -> Command {
     let about = "Measures what one read costs at every level of this machine, from the CPU cache to the disk";
-    Arguments::augment_args(command).about(about).after_help(EXAMPLES).allow_negative_numbers(true)
+    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments: Arguments = arguments(matches)?;
+    refuse_databases(COMMAND.name, &arguments.on)?;
     let parameters = arguments.parameters(|given| test_dir(given, context))?;
     measure(context, COMMAND.name, |journal, machine| ladder::run(&parameters, machine, journal))
 }

@@ -23,6 +23,7 @@ mod subjects;
 mod time_scale;
 
 use clap::ArgMatches;
+use clap::parser::ValueSource;
 
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context};
@@ -49,13 +50,36 @@ pub(crate) const COMMANDS: &[CommandRow] = &[
 /// `scan` starts under valgrind.
 pub(crate) const HIDDEN: &[CommandRow] = &[completions::COMMAND, man::COMMAND, null::COMMAND, counted_scan::COMMAND];
 
+/// Commands whose output is no run, so that it is neither kept nor printed in another format.
+const WITHOUT_RUN: &[CommandRow] =
+    &[export::COMMAND, clean::COMMAND, completions::COMMAND, man::COMMAND, counted_scan::COMMAND];
+
 /// Runs the command that the command line names.
 pub(crate) fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let named = matches.subcommand().and_then(|(name, matches)| Some((row(name)?, matches)));
     match named {
-        Some((row, matches)) => (row.run)(matches, context),
+        Some((row, matches)) => {
+            refuse_options_of_runs(row.name, matches)?;
+            (row.run)(matches, context)
+        }
         None => Err(Failure::new(Exit::WrongCommandLine, "no command is given: see `readpath --help`.")),
     }
+}
+
+/// Refuses what is said of a run where there is none.
+fn refuse_options_of_runs(name: &str, matches: &ArgMatches) -> Result<(), Failure> {
+    let is_dry_run = matches.try_get_one("dry_run").is_ok_and(|given| given == Some(&true));
+    if !is_dry_run && !WITHOUT_RUN.iter().any(|row| row.name == name) {
+        return Ok(());
+    }
+    let is_given = |id: &&str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    let Some(id) = ["format", "store", "no_store"].into_iter().find(is_given) else { return Ok(()) };
+    let command = if is_dry_run { "a dry run".to_string() } else { format!("readpath {name}") };
+    let sentence = format!(
+        "--{} has no effect here: {command} measures nothing, so there is no run to keep or to format. Leave it out.",
+        id.replace('_', "-")
+    );
+    Err(Failure::new(Exit::WrongCommandLine, sentence))
 }
 
 fn row(name: &str) -> Option<&'static CommandRow> {

@@ -34,8 +34,7 @@ Examples:
   zstd -dc big.trc.zst | readpath profile -          standard input
   readpath profile a.trc --sort physical-reads --top 20
   readpath profile a.trc --statement 5ncdvm4r9w3cx   the whole story of one statement
-  readpath profile a.trc --by object,statement --where 'event=db file sequential read'
-                                                     one event followed to the object and the statement
+  readpath profile a.trc --by object,statement --where 'event=db file sequential read'   one event, by object
   readpath profile a.trc --format json               the run document";
 
 /// How often the progress line changes.

@@ -7,7 +7,7 @@ use clap::{ArgMatches, Args, Command};
 use experiments::roundtrip::{self, RoundtripParameters, SubjectTripParameters};
 
 use super::measure::measure;
-use super::subjects::{SubjectArguments, measure_on};
+use super::subjects::{SubjectArguments, measure_on, refuse_databases};
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments, fresh_seed};
 
@@ -46,7 +46,11 @@ struct Arguments {
 
 fn define(command: Command) -> Command {
     let about = "Measures the round trip to the storage: first touch, storage's cache, page cache";
-    Arguments::augment_args(command).about(about).after_help(EXAMPLES).allow_negative_numbers(true)
+    let command = Arguments::augment_args(command).about(about).after_help(EXAMPLES);
+    // What conflicts with `on` takes the requirement of it away, so that a path alone would pass.
+    ["dry_run", "statement_timeout"]
+        .into_iter()
+        .fold(command, |command, name| command.mut_arg(name, |arg| arg.conflicts_with("paths")))
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
@@ -55,6 +59,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     if subjects.is_named() {
         return run_on(&parameters, &subjects, context);
     }
+    refuse_databases(COMMAND.name, &parameters.paths)?;
     measure(context, COMMAND.name, |journal, machine| roundtrip::run(&parameters, machine, journal))
 }
 

@@ -32,8 +32,7 @@ Examples:
   readpath scan --on postgres:18                     a private server, and the engine beside it
   readpath scan --on postgres:15,postgres:18         two of them, and the engine beside them
   readpath scan --on sqlite                          SQLite's paths over the same rows, and the engine's beside them
-  readpath scan --on postgres://me@db.example/shop --dry-run
-                                                     every statement that would be sent";
+  readpath scan --on postgres://me@db.example/shop --dry-run   every statement that would be sent";
 
 /// Longest time of the scan under valgrind by default.
 const VALGRIND_LIMIT: Nanos = Nanos::from_millis(300_000);

@@ -1,6 +1,7 @@
 //! What commands have in common that measure on subjects: `--on`, how long things may take there, and dry runs.
 
 use std::env;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ::measure::{Case, Finding, Metric, Nanos};
@@ -8,6 +9,7 @@ use clap::Args;
 use experiments::journal::KeepError;
 use experiments::{ExperimentError, Journal, Machine, Stop};
 use serde_json::Value;
+use server::place::without_password;
 use subjects::opening::STATEMENT_TIMEOUT;
 use subjects::{Environment, Forecast, Places, Recorder};
 
@@ -125,6 +127,18 @@ fn limit(word: &str) -> Result<Nanos, String> {
         true => Ok(time),
         false => Err("a statement on a server always has a limit, from 1ms to 24 days; such as 1h".into()),
     }
+}
+
+/// Refuses databases where files and block devices are read: `--on` means something else there.
+pub(super) fn refuse_databases<'a>(command: &str, paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<(), Failure> {
+    let is_database = |path: &&PathBuf| !path.exists() && path.to_str().is_some_and(Places::claim);
+    let Some(path) = paths.into_iter().find(is_database) else { return Ok(()) };
+    let sentence = format!(
+        "'{}' names a database, and readpath {command} reads a file or a block device. For the path to the storage \
+         through a database give `readpath roundtrip --on`; lio, scan, join and calibrate measure databases too.",
+        without_password(&path.to_string_lossy())
+    );
+    Err(Failure::new(Exit::WrongCommandLine, sentence))
 }
 
 /// Measures on places, or prints the statements where only those are wanted.
