@@ -6,7 +6,6 @@ use crate::tree::SourceFile;
 const HEIGHTS: [(&str, u8); 18] = [
     ("readpath", 6),
     ("contest", 6),
-    ("fleet", 6),
     ("experiments", 5),
     ("export", 4),
     ("report", 4),
