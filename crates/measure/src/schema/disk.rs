@@ -20,8 +20,8 @@ parameters! {
     DIRECT = "direct", "whether reads go past the page cache";
     RATE = "rate", "reads a second that were asked for, if any";
     ZONE = "zone", "with `--zones`: `outer`, `inner`, `both`";
-    POSITION = "position", "with `--positions`: from 0, the beginning, to 1, the end";
-    DISTANCE = "distance", "with `--distances`: bytes between two reads";
+    POSITION = "position", "with `--sweep`: from 0, the beginning, to 1, the end";
+    DISTANCE = "distance", "with `--seek-distances`: bytes between two reads";
 }
 
 const SOURCE: &str = "2000 reads of 8 KiB on a Maxtor disk of 200 GB, 2005";

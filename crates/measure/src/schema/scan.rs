@@ -48,8 +48,8 @@ metrics! {
     CPU_MIGRATIONS = "cpu_migrations", Count, "moves to another processor";
     CONTEXT_SWITCHES = "context_switches", Count, "times that a processor was taken or given away";
     CORRELATION = "correlation", Ratio, "of a server: how the order of rows follows the index's key, -1 to 1";
-    INDEX_BLOCKS = "index_blocks", Count, "of a server: blocks of the index";
-    GETS_PER_ROW = "gets_per_row", Ratio, "of a server: gets over rows";
+    INDEX_BLOCKS = "index_blocks", Count, "of a server or SQLite: blocks of the index";
+    GETS_PER_ROW = "gets_per_row", Ratio, "of a server or SQLite: gets over rows";
     HEAP_FETCHES = "heap_fetches", Count, "of a server: rows that an index-only scan looked up in the table";
     EXACT_HEAP_BLOCKS = "exact_heap_blocks", Count, "of a server: blocks of which the bitmap knew each row";
 }

@@ -38,7 +38,7 @@ struct Arguments {
     #[arg(long)]
     pid: Option<u32>,
     /// For how long the process is counted
-    #[arg(long, default_value_t = CountersParameters::default().duration, requires = "pid")]
+    #[arg(long, default_value_t = CountersParameters::default().duration, requires = "pid", conflicts_with = "words")]
     duration: Nanos,
     /// Run the command a second time under valgrind, about fifty times slower, and count its instructions there
     #[arg(long, conflicts_with = "pid")]
