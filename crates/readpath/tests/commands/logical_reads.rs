@@ -259,7 +259,7 @@ fn a_flame_graph_is_written_whole_or_not_at_all() {
     user.document(&words);
     let svg = fs::read_to_string(&path).unwrap();
     assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && svg.contains("samples, "), "{svg}");
-    assert!(svg.contains("heap::scan::scan") && !svg.contains("fetch_by_rowid"), "a cross-check is in it: {svg}");
+    assert!(svg.contains("<title>walk_ahead: ") && !svg.contains("fetch_by_rowid"), "a cross-check is in it: {svg}");
     fs::remove_file(&path).unwrap();
     user.refused(&format!("{words} --dir /dev/null/nowhere --payload 4MiB"), 1);
     let left: Vec<_> = fs::read_dir(user.home.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
