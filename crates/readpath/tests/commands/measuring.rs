@@ -192,7 +192,7 @@ fn what_cannot_be_read_is_refused_with_a_sentence() {
     assert!(user.refused(&["ladder", "--on", "/nowhere/at/all"], 1).contains("does not exist"));
     assert!(user.refused(&["disk", text(&path), "--span", "1GiB"], 2).contains("--span"));
     assert!(user.refused(&["disk", text(&path), "--offset", "2MiB"], 2).contains("--offset"));
-    assert!(user.refused(&["disk", text(&path), "--block-size", "1000"], 1).contains("multiple"));
+    assert!(user.refused(&["disk", text(&path), "--block-size", "1000"], 2).contains("multiple"));
     assert!(
         user.refused(&["disk", text(&path), "--block-size", "1MiB", "--duration", "1ns"], 1).contains("--duration")
     );
@@ -229,7 +229,8 @@ fn parameters_that_cannot_be_are_refused_as_wrong_words() {
         let complaint = user.refused(&[&["disk", text(&path)], words].concat(), 2);
         assert!(complaint.len() > 20, "{words:?}: {complaint}");
     }
-    user.refused(&["disk", text(&path), "--block-size", "8KB"], 2);
+    user.refused(&["disk", text(&path), "--block-size", "8QB"], 2);
+    assert!(user.run(&["disk", text(&path), "--block-size", "8KB", "--count", "9"]).status.success());
     user.refused(&["roundtrip", text(&path), "--blocks", "0"], 2);
     user.refused(&["ladder", "--size", "huge"], 2);
     user.refused(&["ladder", "--size", "1"], 2);
