@@ -1,8 +1,11 @@
 //! Bars: what a contest wants of readpath, and whether it was reached. Which bars there are, each contest says.
 
 use measure::quantity::three_digits;
+use measure::schema::contest::findings as row;
 use measure::schema::contest::{self, parameters};
 use measure::{Case, Finding, Statistics, Unit};
+
+use crate::ledger::AgainstBest;
 
 /// How a bar's figure was obtained, where the bar says nothing else.
 const SOURCE: &str = "one ratio a pair";
@@ -75,6 +78,11 @@ impl Bar {
         Bar::new(name, judged, Statistics::of_samples(samples).ok_or_else(|| absent.into()))
     }
 
+    /// A bar over one ratio a pair to the best of several peers, which `peers` names where none was measured.
+    pub(crate) fn against_best(name: impl Into<String>, judged: Judged, best: &AgainstBest, peers: &str) -> Bar {
+        Bar::of_samples(name, judged, &best.ratios, &format!("{peers} was not measured")).from(best.source())
+    }
+
     /// The bar with how its figure was obtained.
     #[must_use]
     pub(crate) fn from(self, source: impl Into<String>) -> Bar {
@@ -100,12 +108,11 @@ impl Bar {
 
     /// A finding where the bar was missed or could not be judged.
     pub(crate) fn finding(&self) -> Option<Finding> {
-        let id = match self.outcome() {
-            Outcome::Met => return None,
-            Outcome::NotJudged => return Some(Finding::info("bar-not-judged", self.sentence())),
-            Outcome::Missed(by) => ("bar-missed", by),
-        };
-        Some(Finding::warning(id.0, self.sentence()).with("missed_by", id.1, self.judged.unit))
+        match self.outcome() {
+            Outcome::Met => None,
+            Outcome::NotJudged => Some(row::BAR_NOT_JUDGED.of(self.sentence())),
+            Outcome::Missed(by) => Some(row::BAR_MISSED.of(self.sentence()).with("missed_by", by, self.judged.unit)),
+        }
     }
 
     /// The bar as a sentence.

@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use measure::run::SCHEMA;
-use measure::{Build, Finding, Parameters, Run};
+use measure::schema::contest::findings as row;
+use measure::{Build, Parameters, Run};
 use report::Style;
 use serde_json::Value;
 use uuid::Uuid;
@@ -61,7 +62,7 @@ impl Conductor {
             experiment: format!("contest-{name}"),
             subject: Parameters::from_iter([("kind".to_string(), "contest".into())]),
             cases: Vec::new(),
-            findings: vec![Finding::info("compared", what)],
+            findings: vec![row::COMPARED.of(what)],
         };
         let interruption = Interruption::listen()?;
         Ok(Conductor { name, pairs, run, bars: Vec::new(), ledger: Ledger::default(), interruption })
@@ -74,12 +75,12 @@ impl Conductor {
 
     /// Records why a contender is absent.
     pub(crate) fn absent(&mut self, contender: &str, reason: &str) {
-        self.run.findings.push(Finding::info("contender-absent", format!("{contender} was absent: {reason}.")));
+        self.run.findings.push(row::CONTENDER_ABSENT.of(format!("{contender} was absent: {reason}.")));
     }
 
     /// Records what is worth knowing beyond the figures.
     pub(crate) fn note(&mut self, id: &str, sentence: String) {
-        self.run.findings.push(Finding::info(id, sentence));
+        self.run.findings.push(row::NOTE.named(id, sentence));
     }
 
     /// Records the answers that all contenders gave.
@@ -115,7 +116,7 @@ impl Conductor {
     pub(crate) fn conclude(mut self, options: &Options, out: &mut dyn Write) -> Result<u8, String> {
         if self.pairs < PAIRS_OF_A_RESULT {
             let trial = format!("Fewer than {PAIRS_OF_A_RESULT} pairs: a trial, not a result.");
-            self.run.findings.push(Finding::warning("trial", trial));
+            self.run.findings.push(row::TRIAL.of(trial));
         }
         let (name, all_met) = (self.name, self.bars.iter().all(|bar| bar.outcome() == Outcome::Met));
         let run = self.finish();
@@ -138,7 +139,7 @@ impl Conductor {
         self.run.cases.extend(self.bars.iter().map(Bar::case));
         self.run.findings.extend(self.bars.iter().filter_map(Bar::finding));
         if !self.bars.is_empty() {
-            self.run.findings.push(Finding::info("answer-bars", overall(&self.bars)));
+            self.run.findings.push(row::ANSWER_BARS.of(overall(&self.bars)));
         }
         self.run.finished = Some(jiff::Timestamp::now().to_string());
         self.run

@@ -34,6 +34,26 @@ pub(crate) enum Best {
     Most,
 }
 
+/// One contender held against the best of several.
+#[derive(Debug, Default)]
+pub(crate) struct AgainstBest {
+    /// Its sample in the peer's, one a pair.
+    pub(crate) ratios: Vec<f64>,
+    /// Which peers were the best, each in how many pairs.
+    peers: BTreeMap<String, usize>,
+}
+
+impl AgainstBest {
+    /// Which peers it was held against, in words: where not the same in all pairs, each in how many.
+    pub(crate) fn source(&self) -> String {
+        let peers: Vec<String> = match self.peers.len() {
+            1 => self.peers.keys().map(|peer| format!("`{peer}`")).collect(),
+            _ => self.peers.iter().map(|(peer, pairs)| format!("`{peer}` in {pairs}")).collect(),
+        };
+        format!("against {}", peers.join(", "))
+    }
+}
+
 impl Ledger {
     /// Adds a sample.
     pub(crate) fn add(&mut self, question: &str, contender: &str, spec: &Spec, sample: f64) {
@@ -67,23 +87,52 @@ impl Ledger {
         self.series.iter().find(|series| series.is(question, contender, spec)).map_or(&[], |series| &series.samples)
     }
 
-    /// Of the contenders whose name begins so, the one whose median over all pairs is best.
+    /// One contender's samples, pair by pair, in those of the best among the contenders whose name begins so.
     ///
-    /// One is picked for all pairs. To pick the luckiest of several noisy turns anew in each pair would hold readpath
-    /// against a peer that does not exist.
-    pub(crate) fn best(&self, beginnings: &[&str], question: &str, spec: &Spec, best: Best) -> Option<&str> {
+    /// In each pair the peer is the one whose median over the other pairs is best. Chosen by the samples that it is
+    /// then judged by, the best of fifteen noisy contenders would be a lucky one, faster than it ever is again.
+    pub(crate) fn against_best(
+        &self,
+        question: &str,
+        one: &str,
+        spec: &Spec,
+        beginnings: &[&str],
+        best: Best,
+    ) -> AgainstBest {
+        let ones = self.samples(question, one, spec);
+        let mut against = AgainstBest::default();
+        for (pair, sample) in ones.iter().enumerate() {
+            let elsewhere = |series: &Series| {
+                let others = series.samples.iter().enumerate().filter(|(place, _)| *place != pair || ones.len() == 1);
+                median(&others.map(|(_, sample)| *sample).collect::<Vec<_>>())
+            };
+            let peer = self.best(beginnings, question, spec, best, elsewhere);
+            if let Some((peer, other)) = peer.and_then(|peer| Some((peer, peer.samples.get(pair)?))) {
+                against.ratios.push(sample / other);
+                *against.peers.entry(peer.contender.clone()).or_default() += 1;
+            }
+        }
+        against
+    }
+
+    fn best(
+        &self,
+        beginnings: &[&str],
+        question: &str,
+        spec: &Spec,
+        best: Best,
+        value: impl Fn(&Series) -> Option<f64>,
+    ) -> Option<&Series> {
         let is_meant = |series: &&Series| {
             let begins = beginnings.iter().any(|beginning| series.contender.starts_with(beginning));
             begins && series.is(question, &series.contender, spec)
         };
-        let medians = self.series.iter().filter(is_meant).filter_map(|series| Some((series, median(&series.samples)?)));
-        let by = |one: &f64, other: &f64| match best {
-            Best::Least => other.total_cmp(one),
-            Best::Most => one.total_cmp(other),
+        let values = self.series.iter().filter(is_meant).filter_map(|series| Some((series, value(series)?)));
+        let is_better = |one: f64, other: f64| match best {
+            Best::Least => one < other,
+            Best::Most => one > other,
         };
-        medians
-            .reduce(|first, next| if by(&next.1, &first.1).is_gt() { next } else { first })
-            .map(|(series, _)| series.contender.as_str())
+        values.reduce(|first, next| if is_better(next.1, first.1) { next } else { first }).map(|(series, _)| series)
     }
 
     /// One contender's samples in another's, pair by pair, each with what was measured of it.
@@ -137,14 +186,34 @@ mod tests {
     #[test]
     fn the_best_has_the_best_median_and_not_the_luckiest_turn() {
         let mut ledger = Ledger::default();
-        for (one, other) in [(0.1, 0.3), (0.5, 0.3), (0.5, 0.3)] {
+        for (one, other) in [(0.1, 0.3), (0.5, 0.3), (0.5, 0.3), (0.5, 0.3)] {
+            ledger.add("all", "readpath", &ROW_TIME, 0.6);
             ledger.add("all", "Polars, lazily", &ROW_TIME, one);
             ledger.add("all", "NumPy", &ROW_TIME, other);
         }
-        let best = |beginnings: &[&str], best| ledger.best(beginnings, "all", &ROW_TIME, best);
-        assert_eq!(best(&["Polars", "NumPy"], Best::Least), Some("NumPy"));
-        assert_eq!(best(&["Polars", "NumPy"], Best::Most), Some("Polars, lazily"));
-        assert_eq!(best(&["DuckDB"], Best::Least), None);
+        let against = |beginnings: &[&str], best| ledger.against_best("all", "readpath", &ROW_TIME, beginnings, best);
+        let least = against(&["Polars", "NumPy"], Best::Least);
+        assert!(least.ratios.iter().all(|ratio| (ratio - 2.0).abs() < 1e-9), "{least:?}");
+        assert!(least.source().contains("against `NumPy`"), "{}", least.source());
+        let most = against(&["Polars", "NumPy"], Best::Most);
+        assert!(most.source().contains("against `Polars, lazily`"), "{}", most.source());
+        assert!(against(&["DuckDB"], Best::Least).ratios.is_empty());
+    }
+
+    #[test]
+    fn the_luckiest_of_equal_peers_is_not_the_bar() {
+        let mut ledger = Ledger::default();
+        // Each of five equal peers has one lucky pair.
+        for pair in 0..5 {
+            ledger.add("reads", "readpath", &IOPS, 100.0);
+            for peer in 0..5 {
+                let sample = if peer == pair { 130.0 } else { 100.0 };
+                ledger.add("reads", &format!("fio {peer}"), &IOPS, sample);
+            }
+        }
+        let against = ledger.against_best("reads", "readpath", &IOPS, &["fio "], Best::Most);
+        let median = Statistics::of_samples(&against.ratios).unwrap().median;
+        assert!((median - 1.0).abs() < 1e-9, "{against:?}");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! and processor, and `readpath show` and `readpath compare` read it.
 
 mod bars;
+mod calibrate;
 mod conductor;
 mod fio;
 mod installed;
@@ -41,6 +42,7 @@ enum Contest {
     Pool(postgres::pool::Arguments),
     Columns(scan::columns::Arguments),
     Size(size::command::Arguments),
+    Calibrate(calibrate::command::Arguments),
 }
 
 impl Contest {
@@ -56,6 +58,7 @@ impl Contest {
             Contest::Pool(arguments) => postgres::pool::run(arguments, out),
             Contest::Columns(arguments) => scan::columns::run(arguments, out),
             Contest::Size(arguments) => size::command::run(arguments, out),
+            Contest::Calibrate(arguments) => calibrate::command::run(arguments, out),
         }
     }
 }

@@ -37,6 +37,31 @@ impl PrivatePostgres {
         Ok(PrivatePostgres { server, interruption: interruption.clone(), name: installed::name(installation) })
     }
 
+    /// The same with what other users' statements find: parallel plans and compilation.
+    pub(crate) fn start_as_users_do(
+        installation: &Installation,
+        directory: &Path,
+        buffer_bytes: u64,
+        interruption: &Interruption,
+    ) -> Result<PrivatePostgres, String> {
+        let mut server = PrivatePostgres::start(installation, directory, buffer_bytes, interruption)?;
+        let settings = ServerSettings::new(buffer_bytes).with("max_parallel_workers_per_gather", "2").with("jit", "on");
+        server.server.restart(settings, &interruption.flag()).map_err(|error| error.to_string())?;
+        Ok(server)
+    }
+
+    /// Its address for other programs of this user.
+    pub(crate) fn url(&self) -> String {
+        self.server.url()
+    }
+
+    /// Stops the server, drops its files from the page cache, and starts it again. Sessions end.
+    pub(crate) fn empty_caches(&mut self) -> Result<(), String> {
+        let (stop, settings) = (self.interruption.flag(), self.server.settings().clone());
+        let emptied = self.server.stop(&stop).and_then(|()| self.server.drop_page_cache(&stop));
+        emptied.and_then(|_| self.server.restart(settings, &stop)).map_err(|error| error.to_string())
+    }
+
     /// A new session; its backend is a new process. Names without a schema are those of `public`.
     pub(crate) fn connect(&self) -> Result<Connection, String> {
         let address = Address::of(self.server.config());
@@ -67,6 +92,19 @@ impl Connection {
     /// Runs one statement, or several with semicolons between.
     pub(crate) fn run(&mut self, statement: &str) -> Result<(), String> {
         self.session.run(statement).map_err(|error| error.to_string())
+    }
+
+    /// Gives all settings their usual values, and then these.
+    pub(crate) fn reset(&mut self, settings: &str) -> Result<(), String> {
+        self.run(&format!("RESET ALL; SET search_path = public; {settings}"))
+    }
+
+    /// The plan of a statement with these settings, in one line.
+    pub(crate) fn outline(&mut self, settings: &str, statement: &str) -> Result<String, String> {
+        self.reset(settings)?;
+        let plan = self.session.explain_with("", statement, server::Plan::default());
+        let plan = plan.map_err(|error| error.to_string())?;
+        Ok(format!("{} {}", plan.top.outline(), if plan.is_compiled { "compiled" } else { "" }))
     }
 
     /// What a statement gives, a line for each value that is not null.

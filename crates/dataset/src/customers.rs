@@ -65,11 +65,6 @@ pub static SCHEMA: [Column; COLUMNS] = [
     Column::new("cust_valid", ColumnType::Text, true),
 ];
 
-/// The column of this name, counted from 0.
-pub fn column_index(name: &str) -> Option<usize> {
-    SCHEMA.iter().position(|column| column.name == name)
-}
-
 /// Distinct values of the columns that have few.
 mod distinct {
     pub(super) const FIRST_NAMES: u64 = 1300;

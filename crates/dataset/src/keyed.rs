@@ -3,8 +3,6 @@
 //! Whether a row is out of order is drawn for each row by itself, and these rows hold each other's keys. So every key
 //! stands there once, whatever the part, and any row can be made without those before it.
 
-use std::ops::Range;
-
 use measure::random::{Permutation, SplitMix64, mix};
 
 use crate::column::{Column, ColumnType};
@@ -92,11 +90,6 @@ impl KeyedRows {
         Ok(KeyedRows { seed, shape, order: Permutation::new(rows, &mut SplitMix64::new(seed)) })
     }
 
-    /// What the rows look like.
-    pub fn shape(&self) -> KeyedShape {
-        self.shape
-    }
-
     /// The key of row `number`, counted from 0.
     ///
     /// A row in its place has the key `number + 1`. The others exchange theirs: the order of all rows is followed from
@@ -116,11 +109,6 @@ impl KeyedRows {
     /// The value that belongs to a key.
     pub fn value(&self, key: i64) -> i64 {
         (mix(self.seed ^ key as u64) % VALUES) as i64
-    }
-
-    /// The sum of the values of these keys: what a join on them has to find.
-    pub fn sum(&self, keys: Range<u64>) -> i64 {
-        keys.map(|key| self.value(key as i64)).sum()
     }
 
     /// Makes row `number`, counted from 0.

@@ -92,11 +92,21 @@ pub enum Witnesses<'a> {
         /// The layer under the file or block device, such as a loop device, where it is one.
         layer: Option<String>,
     },
-    /// None: no kernel stands between the reader and the device.
-    Absent {
-        /// What served the reads, as run documents name its tier.
-        tier: &'static str,
-    },
+    /// None: no kernel stands between the reader and the device, which says itself what serves a read.
+    Absent(Unwitnessed),
+}
+
+/// What a device says of reads that the kernel has no part in.
+#[derive(Clone, Copy, Debug)]
+pub struct Unwitnessed {
+    /// What serves the reads, as run documents name their tier.
+    pub tier: &'static str,
+    /// The same in sentences.
+    pub name: &'static str,
+    /// Whether a read takes the time of a device: one of the null device takes none.
+    pub takes_time: bool,
+    /// Why there is no page cache, as the end of a sentence.
+    pub no_page_cache: &'static str,
 }
 
 impl<'a> Witnesses<'a> {
@@ -104,7 +114,7 @@ impl<'a> Witnesses<'a> {
     pub fn target(&self) -> Option<&'a Target> {
         match self {
             Witnesses::Kernel { target, .. } => Some(target),
-            Witnesses::Absent { .. } => None,
+            Witnesses::Absent(_) => None,
         }
     }
 
@@ -123,7 +133,7 @@ impl<'a> Witnesses<'a> {
                 Some(Layer::Hidden(format!("it is not known what {layer} reads: {reason}")))
             }
             Witnesses::Kernel { layer, .. } => layer.as_ref().map(|_| Layer::Followed),
-            Witnesses::Absent { .. } => None,
+            Witnesses::Absent(_) => None,
         }
     }
 
@@ -131,7 +141,7 @@ impl<'a> Witnesses<'a> {
     pub fn method_name(&self, slots: Slots) -> &'static str {
         match self {
             Witnesses::Kernel { .. } => slots.row().name,
-            Witnesses::Absent { tier } => tier,
+            Witnesses::Absent(device) => device.tier,
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::row::DeviceRow;
 pub(crate) const ROW: DeviceRow = DeviceRow {
     prefix: "",
     examples: Vec::new,
+    without_kernel: None,
     open: |word| Ok(Box::new(Target::open(word.rest, word.caching)?)),
     place: |word, files| {
         let open = |(path, _): &(&Path, u64)| Ok(Box::new(Target::open(path, word.caching)?) as Box<dyn Device>);

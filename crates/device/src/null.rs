@@ -7,13 +7,14 @@ use serde_json::json;
 use sys::file::Alignment;
 use sys::read::{Completion, ReadMethod, ReadRequest, Wait};
 
-use crate::device::{Description, Device, DeviceError, Opened, Slots, Witnesses};
+use crate::device::{Description, Device, DeviceError, Opened, Slots, Unwitnessed, Witnesses};
 use crate::row::DeviceRow;
 
 /// The row of the table of devices.
 pub(crate) const ROW: DeviceRow = DeviceRow {
     prefix: "null:",
     examples: || vec!["null:".into()],
+    without_kernel: Some("reads nothing, and asks no kernel"),
     open: |word| match word.rest.as_os_str().is_empty() {
         true => Ok(Box::new(NullDevice)),
         false => Err(DeviceError::Word(format!(
@@ -60,7 +61,12 @@ impl Device for NullDevice {
     }
 
     fn witnesses(&self) -> Witnesses<'_> {
-        Witnesses::Absent { tier: "null" }
+        Witnesses::Absent(Unwitnessed {
+            tier: "null",
+            name: "the null device",
+            takes_time: false,
+            no_page_cache: "the null device holds no data",
+        })
     }
 }
 

@@ -28,6 +28,9 @@ pub struct DeviceRow {
     pub prefix: &'static str,
     /// Words that open one on any machine, for the conformance tests; none where something must be there first.
     pub examples: fn() -> Vec<String>,
+    /// Why no kernel reads it, as the end of a sentence that its name begins; `None` where a kernel does. What asks for
+    /// a way of the kernel's to read is refused there with this reason.
+    pub without_kernel: Option<&'static str>,
     /// Opens the device that a word names.
     pub open: fn(Word<'_>) -> Result<Box<dyn Device>, DeviceError>,
     /// Places files of this machine on the device, one behind the other: one device for each, with the time of the

@@ -38,6 +38,11 @@ pub fn has_prefix(word: &Path) -> bool {
     !row(word).0.prefix.is_empty()
 }
 
+/// Why no kernel reads the device that `word` names, as [`DeviceRow::without_kernel`]; `None` where a kernel does.
+pub fn without_kernel(word: &Path) -> Option<&'static str> {
+    row(word).0.without_kernel
+}
+
 fn row(word: &Path) -> (&'static DeviceRow, &Path) {
     let named = DEVICES.iter().find_map(|row| {
         let rest = word.as_os_str().as_bytes().strip_prefix(row.prefix.as_bytes())?;

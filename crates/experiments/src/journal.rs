@@ -29,6 +29,13 @@ pub trait Journal {
     fn describe_subject(&mut self, key: &str, value: serde_json::Value);
 }
 
+impl dyn Journal + '_ {
+    /// Adds those findings that stand.
+    pub fn find_all(&mut self, found: impl IntoIterator<Item = Finding>) {
+        found.into_iter().for_each(|finding| self.find(finding));
+    }
+}
+
 /// Takes nothing, for a dry run.
 #[derive(Clone, Copy, Debug)]
 pub struct NullJournal;
@@ -45,6 +52,46 @@ impl Journal for NullJournal {
     fn own_cost(&mut self, _metric: Metric) {}
 
     fn describe_subject(&mut self, _key: &str, _value: serde_json::Value) {}
+}
+
+/// Keeps everything, for tests.
+#[cfg(test)]
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    pub(crate) cases: Vec<Case>,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) subject: measure::Parameters,
+}
+
+#[cfg(test)]
+impl Journal for Kept {
+    fn step(&mut self, _what: &str, _expected: Duration) {}
+
+    fn keep(&mut self, case: Case) -> Result<(), KeepError> {
+        self.cases.push(case);
+        Ok(())
+    }
+
+    fn find(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+
+    fn own_cost(&mut self, _metric: Metric) {}
+
+    fn describe_subject(&mut self, key: &str, value: serde_json::Value) {
+        self.subject.insert(key.into(), value);
+    }
+}
+
+#[cfg(test)]
+impl Kept {
+    pub(crate) fn ids(&self) -> Vec<&str> {
+        self.findings.iter().map(|finding| finding.id.as_str()).collect()
+    }
+
+    pub(crate) fn message(&self, id: &str) -> Option<&str> {
+        self.findings.iter().find(|finding| finding.id == id).map(|finding| finding.message.as_str())
+    }
 }
 
 /// A case that was measured but could not be kept.

@@ -4,6 +4,7 @@
 use measure::Finding;
 use measure::quantity::{format_nanos, size_in_words};
 use measure::run::CacheLevel;
+use measure::schema::conditions::findings as row;
 use sys::memory::{Chase, Pages};
 use sys::time::Clock;
 
@@ -61,6 +62,12 @@ impl LastCache {
         }
     }
 
+    /// A cache whose loads took these nanoseconds within `start` bytes and within half of what it claims.
+    #[cfg(test)]
+    pub(crate) fn of(claimed: u64, start: u64, latencies: [f64; 2]) -> LastCache {
+        LastCache { claimed, usable: claimed, latencies: None }.judged(start, latencies)
+    }
+
     /// That it is smaller than it claims, where it is.
     pub(crate) fn finding(&self) -> Option<Finding> {
         let [near, deep] = self.latencies?;
@@ -73,7 +80,7 @@ impl LastCache {
             format_nanos(near),
             usable = size_in_words(self.usable)
         );
-        Some(Finding::info("l3-smaller-than-said", message))
+        Some(row::L3_SMALLER_THAN_SAID.of(message))
     }
 }
 
@@ -89,14 +96,8 @@ mod tests {
 
     #[test]
     fn what_other_guests_use_of_a_cache_is_not_counted_on() {
-        let claimed = LastCache { claimed: 32 << 20, usable: 32 << 20, latencies: None };
-        let smaller = claimed.judged(4 << 20, [34.4, 196.0]);
-        assert_eq!(smaller.usable, 4 << 20);
-        let message = smaller.finding().unwrap().message;
-        assert!(message.contains("claims 32 MiB, but a load within 16 MiB costs 196 ns"), "{message}");
-        assert!(message.ends_with("Count on 4 MiB of it."), "{message}");
-        let whole = claimed.judged(4 << 20, [34.4, 80.0]);
-        assert!(whole.usable == 32 << 20 && whole.finding().is_none());
+        assert_eq!(LastCache::of(32 << 20, 4 << 20, [34.4, 196.0]).usable, 4 << 20);
+        assert_eq!(LastCache::of(32 << 20, 4 << 20, [34.4, 80.0]).usable, 32 << 20);
     }
 
     #[test]

@@ -2,11 +2,12 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use measure::quantity::three_digits;
+use measure::quantity::{counted, three_digits};
+use measure::schema::conditions::findings as row;
 use measure::schema::{Spec, conditions};
 use measure::{Finding, Host, Metric, Nanos, Unit};
 use sys::host;
-use sys::time::{Clock, core_clock};
+use sys::time::{Clock, ClockKind, core_clock};
 
 use crate::journal::{Journal, Stop};
 use crate::last_cache::LastCache;
@@ -79,28 +80,28 @@ impl Machine {
 
     /// Adds the findings about what was noted; at the end of an experiment.
     pub fn report_disturbances(&self, journal: &mut dyn Journal) {
-        self.disturbances.take().report(journal);
+        journal.find_all(self.disturbances.take().findings());
     }
 
     /// Reports once in a run what the machine cannot measure, and why.
     pub fn report_absences(&self, journal: &mut dyn Journal) {
-        if let sys::time::ClockKind::Monotonic { reason } = self.clock.kind() {
-            journal.find(Finding::warning(
-                "slow-clock",
-                format!(
-                    "The processor's time stamp counter was not used, because {reason}: every clock read calls \
-                     clock_gettime. The run's own cost shows what that costs; short reads contain it."
-                ),
-            ));
-        }
-        if self.host.core_ghz.is_none() {
-            journal.find(Finding::info(
-                "no-core-clock",
-                "The core's frequency was not measured: the chain of one-cycle additions exists for x86-64 and \
-                 aarch64 only.",
-            ));
-        }
+        journal.find_all(slow_clock(&self.clock.kind()));
+        journal.find_all(no_core_clock(self.host.core_ghz));
     }
+}
+
+fn slow_clock(kind: &ClockKind) -> Option<Finding> {
+    let ClockKind::Monotonic { reason } = kind else { return None };
+    Some(row::SLOW_CLOCK.of(format!(
+        "The processor's time stamp counter was not used, because {reason}: every clock read calls clock_gettime. The \
+         run's own cost shows what that costs; short reads contain it."
+    )))
+}
+
+fn no_core_clock(core_ghz: Option<f64>) -> Option<Finding> {
+    let message = "The core's frequency was not measured: the chain of one-cycle additions exists for x86-64 and \
+                   aarch64 only.";
+    core_ghz.is_none().then(|| row::NO_CORE_CLOCK.of(message))
 }
 
 /// What may change during a measurement, at one moment.
@@ -211,74 +212,87 @@ impl Disturbances {
         }
     }
 
+    /// A finding for each kind of disturbance, with the worst case by name.
+    fn findings(&self) -> Vec<Finding> {
+        [self.shared_core(), self.core_clock(), self.shared_device(), self.stolen_time()]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
     /// A core whose units another thread uses too, compared with the best that it did in the run.
-    fn report_shared_core(&self, journal: &mut dyn Journal) {
+    fn shared_core(&self) -> Option<Finding> {
         let best = self.additions.iter().map(|(additions, _)| *additions).fold(0.0, f64::max);
         let shared = self.additions.iter().filter(|(additions, _)| *additions < best * SHARED_CORE);
-        let Some((least, what)) = shared.clone().min_by(|one, other| one.0.total_cmp(&other.0)) else { return };
+        let (least, what) = shared.clone().min_by(|one, other| one.0.total_cmp(&other.0))?;
         let message = format!(
-            "Another thread shared the core during {} of {} measurements, most during {what}: the core did {} of what \
-             it does alone ({} of {} additions a cycle). These memory and CPU costs are up to {} times too high. \
-             Repeat the run on a quiet machine, or on one with dedicated cores.",
+            "Another thread shared the core during {} of {}, most during {what}: the core did {} of what it does alone \
+             ({} of {} additions a cycle). These memory and CPU costs are up to {} times too high. Repeat the run on a \
+             quiet machine, or on one with dedicated cores.",
             shared.count(),
-            self.additions.len(),
+            measurements(self.additions.len() as u64),
             three_digits(least / best),
             three_digits(*least),
             three_digits(best),
             three_digits(best / least)
         );
-        let finding = Finding::warning("core-shared", message).with("least", *least, Unit::Count);
-        journal.find(finding.with("best", best, Unit::Count));
+        let finding = row::CORE_SHARED.of(message).with("least", *least, Unit::Count);
+        Some(finding.with("best", best, Unit::Count))
     }
 
-    fn report_core_clock(&self, journal: &mut dyn Journal) {
-        let worst = self.clock.iter().max_by(|one, other| one.0.total_cmp(&other.0));
-        let Some((_, what, Change { core_ghz: Some((before, after)), .. })) = worst else { return };
+    fn core_clock(&self) -> Option<Finding> {
+        let (_, what, change) = worst(&self.clock, |(drift, ..)| *drift)?;
+        let (before, after) = change.core_ghz?;
         let figures = format!(
-            "The core's frequency changed by more than 2 % during {} of {} measurements, most during {what} ({} to {} \
-             GHz)",
+            "The core's frequency changed by more than 2 % during {} of {}, most during {what} ({} to {} GHz)",
             self.clock.len(),
-            self.blocks,
-            three_digits(*before),
-            three_digits(*after)
+            measurements(self.blocks),
+            three_digits(before),
+            three_digits(after)
         );
         let finding = if self.clock_matters {
             let advice = "these memory and CPU times are off by about that ratio. Repeat the run on a quiet machine.";
-            Finding::warning("core-clock-changed", format!("{figures}: {advice}"))
+            row::CORE_CLOCK_CHANGED.of(format!("{figures}: {advice}"))
         } else {
-            Finding::info("core-clock-changed", format!("{figures}; reads of storage hardly depend on it."))
+            let meaning = "reads of storage hardly depend on it.";
+            row::CORE_CLOCK_CHANGED_BESIDE_STORAGE.of(format!("{figures}; {meaning}"))
         };
-        journal.find(finding.with("before", *before, Unit::Gigahertz).with("after", *after, Unit::Gigahertz));
+        Some(finding.with("before", before, Unit::Gigahertz).with("after", after, Unit::Gigahertz))
     }
 
-    /// Adds a finding for each kind of disturbance, with the worst case by name.
-    pub fn report(&self, journal: &mut dyn Journal) {
-        self.report_shared_core(journal);
-        self.report_core_clock(journal);
-        if let Some((ratio, what)) = self.shared.iter().max_by(|one, other| one.0.total_cmp(&other.0)) {
-            journal.find(Finding::warning(
-                "device-shared",
-                format!(
-                    "The device delivered more than this run read in {} of {} measurements, {} times as much during \
-                     {what}: other processes read from it too, and the latencies include waiting for them.",
-                    self.shared.len(),
-                    self.blocks,
-                    three_digits(*ratio)
-                ),
-            ));
-        }
-        if let Some((share, what)) = self.stolen.iter().max_by(|one, other| one.0.total_cmp(&other.0)) {
-            journal.find(Finding::warning(
-                "stolen-time",
-                format!(
-                    "The hypervisor took processor time away during {} of {} measurements, most during {what} ({} % \
-                     of it): means and tails include waits for a processor. Repeat the run, or use a machine with \
-                     dedicated cores.",
-                    self.stolen.len(),
-                    self.blocks,
-                    three_digits(share * 100.0)
-                ),
-            ));
-        }
+    fn shared_device(&self) -> Option<Finding> {
+        let (ratio, what) = worst(&self.shared, |(ratio, _)| *ratio)?;
+        let message = format!(
+            "The device delivered more than this run read in {} of {}, {} times as much during {what}: other processes \
+             read from it too, and the latencies include waiting for them.",
+            self.shared.len(),
+            measurements(self.blocks),
+            three_digits(*ratio)
+        );
+        Some(row::DEVICE_SHARED.of(message).with("ratio", *ratio, Unit::Ratio))
+    }
+
+    fn stolen_time(&self) -> Option<Finding> {
+        let (share, what) = worst(&self.stolen, |(share, _)| *share)?;
+        let message = format!(
+            "The hypervisor took processor time away during {} of {}, most during {what} ({} % of the processors' \
+             time): means and tails include waits for a processor. Repeat the run, or use a machine with dedicated \
+             cores.",
+            self.stolen.len(),
+            measurements(self.blocks),
+            three_digits(share * 100.0)
+        );
+        Some(row::STOLEN_TIME.of(message).with("share", share * 100.0, Unit::Percent))
     }
 }
+
+fn worst<T>(noted: &[T], by: impl Fn(&T) -> f64) -> Option<&T> {
+    noted.iter().max_by(|one, other| by(one).total_cmp(&by(other)))
+}
+
+fn measurements(count: u64) -> String {
+    counted(count, "measurement", "measurements")
+}
+
+#[cfg(test)]
+mod tests;

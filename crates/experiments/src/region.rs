@@ -1,9 +1,13 @@
 //! Is there data to read? Holes, unwritten extents, zeros and copies need no read of the device.
 
+use std::fmt::Display;
+use std::path::Path;
+
 use device::content::{self, Sample};
 use device::pattern::Span;
-use measure::Finding;
-use measure::quantity::three_digits;
+use measure::quantity::{counted, three_digits};
+use measure::schema::reads::findings as row;
+use measure::{Finding, Unit};
 use sys::file::extents::{self, Extents};
 use sys::file::{Kind, Target};
 
@@ -37,66 +41,60 @@ pub fn check_extents(target: &Target, span: Span, journal: &mut dyn Journal) -> 
     if target.kind() == Kind::BlockDevice {
         return 0.0;
     }
-    match extents::coverage(target, span.offset..span.offset + span.length) {
-        Ok(coverage) => {
-            report_extents(target, coverage, span, journal);
-            (coverage.hole + coverage.unwritten) as f64 / span.length.max(1) as f64
-        }
-        Err(error) => {
-            let path = target.path().display();
-            let message = format!(
-                "The file system does not say whether {path} has holes: {error}. A sample of its blocks was read."
-            );
-            journal.find(Finding::info("extents-unknown", message));
-            0.0
-        }
-    }
+    let coverage = extents::coverage(target, span.offset..span.offset + span.length);
+    journal.find_all(extents_unknown(target.path(), coverage.as_ref().err()));
+    let coverage = coverage.unwrap_or_default();
+    journal.find_all(unwritten_extents(target.path(), coverage, span.length));
+    (coverage.hole + coverage.unwritten) as f64 / span.length.max(1) as f64
 }
 
-fn report_extents(target: &Target, coverage: Extents, span: Span, journal: &mut dyn Journal) {
-    let share = |bytes: u64| bytes as f64 / span.length.max(1) as f64;
-    let absent = coverage.hole + coverage.unwritten;
-    if share(absent) > SHARE_MAX {
-        journal.find(Finding::warning(
-            "unwritten-extents",
-            format!(
-                "{} % of the region of {} was never written ({} % holes, {} % allocated but unwritten): the \
-                 file system returns zeros for such blocks without reading the device. Fill the file with data first, \
-                 or name another one.",
-                three_digits(share(absent) * 100.0),
-                target.path().display(),
-                three_digits(share(coverage.hole) * 100.0),
-                three_digits(share(coverage.unwritten) * 100.0),
-            ),
-        ));
-    }
+/// That the file system does not tell holes, because of an error.
+pub(crate) fn extents_unknown(path: &Path, error: Option<&impl Display>) -> Option<Finding> {
+    let (path, error) = (path.display(), error?);
+    Some(row::EXTENTS_UNKNOWN.of(format!(
+        "The file system does not say whether {path} has holes: {error}. A sample of its blocks was read."
+    )))
 }
 
-/// Findings about a sample of blocks.
+/// That a part of `length` bytes was never written.
+pub(crate) fn unwritten_extents(path: &Path, coverage: Extents, length: u64) -> Option<Finding> {
+    let share = |bytes: u64| bytes as f64 / length.max(1) as f64;
+    let absent = share(coverage.hole + coverage.unwritten);
+    let message = format!(
+        "{} % of the region of {} was never written ({} % holes, {} % allocated but unwritten): the file system \
+         returns zeros for such blocks without reading the device. Fill the file with data first, or name another one.",
+        three_digits(absent * 100.0),
+        path.display(),
+        three_digits(share(coverage.hole) * 100.0),
+        three_digits(share(coverage.unwritten) * 100.0),
+    );
+    (absent > SHARE_MAX).then(|| row::UNWRITTEN_EXTENTS.of(message).with("unwritten", absent * 100.0, Unit::Percent))
+}
+
+/// Adds what a sample of blocks holds to the findings.
 pub fn report_sample(target: &Target, sample: Sample, journal: &mut dyn Journal) {
+    journal.find_all(of_sample(target.path(), sample));
+}
+
+/// What a sample of blocks holds that storage answers without reading.
+pub(crate) fn of_sample(path: &Path, sample: Sample) -> Vec<Finding> {
     let share = |blocks: u64| blocks as f64 / sample.blocks.max(1) as f64;
+    let of = format!("of {} of {}", counted(sample.blocks, "sampled block", "sampled blocks"), path.display());
+    let some = |blocks: u64, one, many| format!("{blocks} {of} {}", if blocks == 1 { one } else { many });
+    let mut found = Vec::new();
     if share(sample.zero) > SHARE_MAX {
-        journal.find(Finding::warning(
-            "zero-blocks",
-            format!(
-                "{} of {} sampled blocks of {} hold nothing but zeros: thin or compressing storage answers such \
-                 reads without reading media. Measure a region that holds data.",
-                sample.zero,
-                sample.blocks,
-                target.path().display()
-            ),
-        ));
+        found.push(row::ZERO_BLOCKS.of(format!(
+            "{} nothing but zeros: thin or compressing storage answers such reads without reading media. Measure \
+             a region that holds data.",
+            some(sample.zero, "holds", "hold")
+        )));
     }
     if share(sample.repeated) > SHARE_MAX {
-        journal.find(Finding::warning(
-            "repeated-blocks",
-            format!(
-                "{} of {} sampled blocks of {} are copies of another one: storage that removes duplicates answers \
-                 such reads from memory. Measure a file whose blocks differ.",
-                sample.repeated,
-                sample.blocks,
-                target.path().display()
-            ),
-        ));
+        found.push(row::REPEATED_BLOCKS.of(format!(
+            "{} of another one: storage that removes duplicates answers such reads from memory. Measure a \
+             file whose blocks differ.",
+            some(sample.repeated, "is a copy", "are copies")
+        )));
     }
+    found
 }

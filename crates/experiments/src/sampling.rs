@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use measure::{Finding, Nanos};
+use measure::Nanos;
+use measure::schema::lio::findings as row;
 use subjects::logical_reads::Cache;
 
 use crate::journal::Journal;
@@ -53,14 +54,11 @@ impl SampleCount {
 /// Reports blocks that were read in a case where all should have been cached.
 pub(crate) fn report_misses(what: &str, misses: u64, cache: Cache, journal: &mut dyn Journal) {
     if misses > 0 {
-        journal.find(Finding::warning(
-            "not-all-cached",
-            format!(
-                "{misses} blocks were missing from {} in {what}, which should find all of them there: the cost \
+        journal.find(row::NOT_ALL_CACHED.of(format!(
+            "{misses} blocks were missing from {} in {what}, which should find all of them there: the cost \
                  includes reading them. {}",
-                cache.name, cache.advice
-            ),
-        ));
+            cache.name, cache.advice
+        )));
     }
 }
 

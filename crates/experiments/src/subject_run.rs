@@ -1,6 +1,7 @@
 //! The life of a subject in a run: offered by a place, opened, measured, and removed whatever happened.
 
-use measure::Parameters;
+use measure::schema::subjects::findings as row;
+use measure::{Finding, Parameters};
 use serde_json::Value;
 use subjects::{Closing, Environment, Offer, Opener, Opening, Place, Places, Subject, SubjectError};
 
@@ -11,7 +12,7 @@ use crate::machine::Machine;
 /// What the places of a run offer an experiment.
 ///
 /// If a place that the user named cannot do any of what is asked, the command line is wrong. The engine that was added
-/// to it is an absence then.
+/// to it is absent then.
 pub(crate) fn openers<'a, T: ?Sized>(
     places: &'a Places,
     offer: impl Fn(&'a dyn Place) -> Offer<'a, T>,
@@ -21,11 +22,16 @@ pub(crate) fn openers<'a, T: ?Sized>(
     for place in places.iter() {
         match offer(place) {
             Ok(opener) => openers.push(opener),
-            Err(absence) if places.is_named(place) => return Err(ExperimentError::Parameters(absence.reason)),
-            Err(absence) => journal.find(absence.into()),
+            Err(refusal) if places.is_named(place) => return Err(ExperimentError::Parameters(refusal)),
+            Err(refusal) => journal.find(without_engine(&refusal)),
         }
     }
     Ok(openers)
+}
+
+/// The finding about the engine beside other subjects, where it cannot do what is asked.
+fn without_engine(refusal: &str) -> Finding {
+    row::ABSENT_ENGINE.of(format!("The engine was not measured beside: {}.", refusal.trim_end_matches('.')))
 }
 
 /// Checks of each subject that is in use whether the run may do there what it does, and announces what it takes: before
@@ -85,7 +91,7 @@ pub(crate) fn measure_on<T: Subject + ?Sized, R>(
 ) -> Result<R, ExperimentError> {
     let outcome = measure(&mut subject, journal);
     let Closing { findings, own_cost, outcome: removed } = subject.finish();
-    findings.into_iter().for_each(|finding| journal.find(finding));
+    journal.find_all(findings);
     own_cost.into_iter().for_each(|metric| journal.own_cost(metric));
     let measured = outcome?;
     removed?;
@@ -94,7 +100,7 @@ pub(crate) fn measure_on<T: Subject + ?Sized, R>(
 
 /// Keeps what a subject noticed since it was last asked.
 pub(crate) fn keep_findings<T: Subject + ?Sized>(subject: &mut T, journal: &mut dyn Journal) {
-    subject.findings().into_iter().for_each(|finding| journal.find(finding));
+    journal.find_all(subject.findings());
 }
 
 /// Describes the subjects of a run: the first as the run's own, the others under `beside` by their names.

@@ -364,7 +364,8 @@ fn no_rung_is_averaged_across_a_lasting_change() {
     let folder = folder();
     let dir = folder.path().to_path_buf();
     let on = Some(changing(&folder));
-    let parameters = LadderParameters { dir, size: Size(16 << 20), on, seed: Some(7), ..LadderParameters::default() };
+    let parameters =
+        LadderParameters { dir, size: Some(Size(16 << 20)), on, seed: Some(7), ..LadderParameters::default() };
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut notebook = Notebook::default();
     ladder::run(&parameters, &Machine::observe(Stop::default()), &mut notebook).unwrap();
@@ -528,8 +529,13 @@ fn no_headline_of_the_ladder_comes_from_blocks_that_were_never_written() {
     let file = File::create(&path).unwrap();
     rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 64 << 20).unwrap();
     let dir = folder.path().to_path_buf();
-    let parameters =
-        LadderParameters { dir, size: Size(16 << 20), on: Some(path), seed: Some(7), ..LadderParameters::default() };
+    let parameters = LadderParameters {
+        dir,
+        size: Some(Size(16 << 20)),
+        on: Some(path),
+        seed: Some(7),
+        ..LadderParameters::default()
+    };
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut notebook = Notebook::default();
     ladder::run(&parameters, &Machine::observe(Stop::default()), &mut notebook).unwrap();

@@ -32,6 +32,7 @@ fn sample() -> Context {
         events: vec![Event::new("", &[])],
         scopes: vec![Scope::default()],
         call_names: vec![String::new()],
+        ..Context::default()
     }
 }
 

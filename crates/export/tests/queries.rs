@@ -12,9 +12,9 @@ use export::folder::{Existing, Folder};
 use export::queries::{QUERIES, query};
 use measure::wait_class::class_of;
 use profile::event::Ticks;
-use profile::ingest::{IngestSettings, ingest};
+use profile::ingest::{Chosen, IngestSettings, ingest};
 use profile::observe::collector::THINK_TIME;
-use profile::source::{ReadOptions, SourceSettings};
+use profile::source::{BindValues, ReadOptions, SourceSettings};
 use profile::tables::Profile;
 
 /// A trace of our own with recursion, waits inside and between calls, two statements and a read of several blocks.
@@ -66,9 +66,9 @@ fn has_duckdb() -> bool {
 /// Exports files and gives the profile that was made on the way.
 fn export(files: &[PathBuf], place: &Path) -> (Profile, Written) {
     let mut writer = EventWriter::new(Folder::begin(place, Existing::Refuse).unwrap()).unwrap();
-    let source = SourceSettings { unit: None, reading: ReadOptions::of_this_machine() };
+    let source = SourceSettings { unit: None, reading: ReadOptions::of_this_machine(), binds: BindValues::Dropped };
     let settings = IngestSettings { think_time: THINK_TIME, source };
-    let ingested = ingest(files, &settings, &mut writer, &mut |_, _| ControlFlow::Continue(()));
+    let ingested = ingest(Chosen::of(files), &settings, &mut writer, &mut |_, _| ControlFlow::Continue(()));
     assert!(ingested.problems.is_empty(), "{:?}", ingested.problems);
     let written = writer.finish(&ingested.profile.context).unwrap();
     (ingested.profile, written)

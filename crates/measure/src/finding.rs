@@ -25,8 +25,9 @@ pub struct Quantity {
     pub unit: Unit,
 }
 
-/// What is suspicious or absent, what it means, what to do.
+/// What is suspicious or absent, what it means, what to do. It is made from its row of the schema.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Finding {
     /// How much it weighs.
     pub severity: Severity,
@@ -40,14 +41,9 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding worth knowing.
-    pub fn info(id: &str, message: impl Into<String>) -> Finding {
-        Finding { severity: Severity::Info, id: id.into(), message: message.into(), values: BTreeMap::new() }
-    }
-
-    /// A finding that changes what a number means.
-    pub fn warning(id: &str, message: impl Into<String>) -> Finding {
-        Finding { severity: Severity::Warning, ..Finding::info(id, message) }
+    /// A finding without numbers.
+    pub(crate) fn new(severity: Severity, id: String, message: String) -> Finding {
+        Finding { severity, id, message, values: BTreeMap::new() }
     }
 
     /// The finding with one of its numbers; a value that is not finite is left out.

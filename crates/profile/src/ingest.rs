@@ -11,7 +11,7 @@ use crate::input::{self, Expansion, Given, Problem, foreign};
 use crate::observe::collector::Collector;
 use crate::source::{Finished, Input, Progress, Reading, SOURCES, Source, SourceFile, SourceRow, SourceSettings};
 use crate::tables::Profile;
-use crate::tables::folding::fold;
+use crate::tables::folding::{executed_once, fold, is_worth_it};
 
 /// How a profile is made.
 #[derive(Clone, Copy, Debug)]
@@ -39,14 +39,25 @@ pub struct Ingested {
     pub findings: Vec<Finding>,
     /// Whether the caller broke it off.
     pub is_broken_off: bool,
-    /// Statements that went into others by [`Ingested::fold_literals`]; `None` where it was not asked for.
+    /// Statements that went into others by [`Ingested::fold_literals`]; `None` where there was no reason to.
     pub folded: Option<usize>,
+    /// Statements that were executed once, and all, where they were folded for that reason.
+    pub folded_as_once: Option<(usize, usize)>,
 }
 
 impl Ingested {
     /// Adds up the statements whose texts differ only in their literals.
     pub fn fold_literals(&mut self) {
         self.folded = Some(fold(&mut self.profile));
+    }
+
+    /// Adds them up where nearly all statements were executed once and it leaves few of them.
+    pub fn fold_literals_of_once(&mut self) {
+        let once = executed_once(&self.profile).filter(|_| is_worth_it(&self.profile));
+        if once.is_some() {
+            self.fold_literals();
+            self.folded_as_once = once;
+        }
     }
 
     /// Whether each of the arguments that names a single file was read. Problems within a folder, and a file that was
@@ -65,17 +76,15 @@ impl Ingested {
     }
 }
 
-/// Reads what the arguments name into one profile: files, folders, patterns, or `-` for standard input. `more` hears
-/// every call and every wait too.
+/// Reads what was chosen into one profile. `more` hears every call and every wait too.
 ///
 /// A file that cannot be read, or is none of the source's, becomes a problem; the others are read.
 pub fn ingest<'p>(
-    arguments: &[PathBuf],
+    Chosen { row, inputs, problems }: Chosen,
     settings: &IngestSettings,
     more: &mut (dyn Observer + Send),
     progress: &'p mut Progress<'p>,
 ) -> Ingested {
-    let Chosen { row, inputs, problems } = choose(input::expand(arguments));
     let mut collector = Collector::new(settings.think_time);
     let reading = Reading::new((&mut collector, more), progress);
     let mut read = read_all((row.open)(settings.source), inputs, reading);
@@ -83,7 +92,17 @@ pub fn ingest<'p>(
     let Read { finished, files, begun, problems, is_broken_off } = read;
     let profile = collector.finish(finished.accounted);
     let findings = finished.findings;
-    Ingested { profile, source: row.name, files, begun, problems, findings, is_broken_off, folded: None }
+    Ingested {
+        profile,
+        source: row.name,
+        files,
+        begun,
+        problems,
+        findings,
+        is_broken_off,
+        folded: None,
+        folded_as_once: None,
+    }
 }
 
 /// What the inputs of a source came to.
@@ -100,7 +119,7 @@ fn read_all(mut source: Box<dyn Source>, inputs: Vec<Input>, mut reading: Readin
     let (mut files, mut problems) = (Vec::new(), Vec::new());
     for input in source.in_order(inputs) {
         match source.read(input, &mut reading) {
-            Ok(file) => files.push(file),
+            Ok(read) => files.extend(read),
             Err(problem) => problems.push(problem),
         }
         if reading.meter.is_broken_off() {
@@ -113,10 +132,18 @@ fn read_all(mut source: Box<dyn Source>, inputs: Vec<Input>, mut reading: Readin
 }
 
 /// The source of a profile with its inputs.
-struct Chosen {
-    row: &'static SourceRow,
+pub struct Chosen {
+    /// The source.
+    pub row: &'static SourceRow,
     inputs: Vec<Input>,
     problems: Vec<Problem>,
+}
+
+impl Chosen {
+    /// Looks at the beginning of what the arguments name: files, folders, patterns, or `-` for standard input.
+    pub fn of(arguments: &[PathBuf]) -> Chosen {
+        choose(input::expand(arguments))
+    }
 }
 
 /// An input and the place of its source in the table; `None` where it cannot be opened.
@@ -189,6 +216,7 @@ mod tests {
     use crate::findings::findings;
     use crate::observe::Listeners;
     use crate::observe::collector::THINK_TIME;
+    use crate::observe::hot_spots::HotSpots;
     use crate::observe::instruments::Instruments;
     use crate::observe::tests::{context, fetch, wait};
 
@@ -196,7 +224,7 @@ mod tests {
     struct Sampler;
 
     impl Source for Sampler {
-        fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<SourceFile, Problem> {
+        fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<Vec<SourceFile>, Problem> {
             let name = input.given.name();
             reading.begin_file(&name);
             let context = context(&[("IO:DataFileRead", &[]), ("Client:ClientRead", &[])]);
@@ -214,7 +242,7 @@ mod tests {
             listeners.root(&context, &Root { session: SessionIndex(0), inclusive: cost, depth: 0, calls: 1 });
             let (first, last) = (Ticks::ZERO, Ticks::from_micros(4_000_000));
             listeners.segment(&context, &Segment { session: SessionIndex(0), first, last });
-            Ok(SourceFile { name, timed_records: 18, ..SourceFile::default() })
+            Ok(vec![SourceFile { name, timed_records: 18, ..SourceFile::default() }])
         }
 
         fn finish(self: Box<Self>, _: &mut Listeners<'_>) -> Finished {
@@ -233,9 +261,9 @@ mod tests {
         let profile = collector.finish(read.finished.accounted);
         let whole = &profile.whole;
         assert_eq!(whole.interval, whole.waits + whole.unaccounted_within + whole.unaccounted_between);
-        assert_eq!(whole.think_time.total, Ticks::from_micros(2_000_000));
+        assert_eq!(whole.all_think_time().total, Ticks::from_micros(2_000_000));
         assert_eq!(profile.estimated.values().copied().collect::<Vec<_>>(), [Ticks::from_micros(100_000)]);
-        let found = findings(&profile, Order::ResponseTime, &[]);
+        let found = findings(&profile, &HotSpots::default(), Order::ResponseTime, &[]);
         let estimate = found.iter().find(|finding| finding.id == "estimated-times").unwrap();
         let end = "IO:DataFileRead, 1.60 s with a standard error of 100 ms.";
         assert!(estimate.message.ends_with(end), "{}", estimate.message);

@@ -1,5 +1,7 @@
 //! What a profile comes to in a run document: the subject, all cases, all findings.
 
+use measure::quantity::grouped;
+use measure::schema::profile::findings as row;
 use measure::{Case, Finding, Parameters};
 
 use crate::document::{self, Selection};
@@ -19,18 +21,32 @@ pub struct Outcome {
 }
 
 /// Everything that a run keeps of a profile; `instruments` heard the same calls and waits.
-pub fn outcome(ingested: &Ingested, instruments: &Instruments, selection: &Selection) -> Outcome {
+pub fn outcome(ingested: &mut Ingested, instruments: &Instruments, selection: &Selection) -> Outcome {
+    // They find folded statements by their texts.
+    let of_instruments = instruments.cases(&ingested.profile);
+    if selection.hides_texts {
+        ingested.profile.hide_texts();
+    }
     let profile = &ingested.profile;
     let mut cases = document::cases(profile, selection);
-    cases.extend(instruments.cases(profile));
+    cases.extend(of_instruments);
     cases.extend(document::files::unread(ingested));
     let mut findings = Vec::new();
+    findings.extend(ingested.folded_as_once.map(|(once, all)| {
+        let message = format!(
+            "{} of {} statements were executed once and most differ in their literals alone: they are added up. Use \
+             bind variables; --fold-literals=never shows them one by one.",
+            grouped(once as u64),
+            grouped(all as u64)
+        );
+        row::FOLDED_BY_ITSELF.of(message)
+    }));
     findings.extend(ingested.folded.filter(|folded| *folded > 0).map(|_| {
         let message = "Where a statement calls another one that is seen together with it, time with recursive \
                        children counts the call twice; own figures do not.";
-        Finding::info("folded-inclusive", message)
+        row::FOLDED_INCLUSIVE.of(message)
     }));
-    findings.extend(findings::findings(profile, selection.order, &ingested.begun));
+    findings.extend(findings::findings(profile, instruments.hot_spots(), selection.order, &ingested.begun));
     findings.extend(instruments.findings(profile));
     findings.extend(findings::of_files(ingested));
     Outcome { subject: document::files::subject(ingested), cases, findings }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use measure::quantity::size_in_words;
+use server::facts::{ASSUMED_MAJOR, MAJORS};
 use subjects::{Forecast, Recorder};
 
 /// Columns of a screen.
@@ -20,16 +21,24 @@ const LOG_BYTES_A_LINE: u64 = 80;
 pub(crate) struct Rehearsed {
     /// The server's address, without its password.
     pub(crate) server: String,
+    /// The major version that it was taken for.
+    major: u32,
     statements: u64,
     bytes: u64,
     time: Duration,
 }
 
 impl Rehearsed {
-    /// What was recorded of one server.
-    pub(crate) fn of(server: &str, recorder: &Recorder) -> Rehearsed {
+    /// What was recorded of one server of this major version.
+    pub(crate) fn of((server, major): (&str, u32), recorder: &Recorder) -> Rehearsed {
         let (statements, bytes) = recorder.size();
-        Rehearsed { server: server.into(), statements, bytes, time: recorder.time() }
+        Rehearsed { server: server.into(), major, statements, bytes, time: recorder.time() }
+    }
+
+    /// Whether it was what is sent to this server.
+    pub(crate) fn is_of(&self, forecast: &Forecast) -> bool {
+        let known = forecast.known.as_ref().map_or(ASSUMED_MAJOR, |known| known.major);
+        self.server == forecast.server && self.major == known.min(*MAJORS.end())
     }
 }
 
@@ -116,10 +125,10 @@ mod tests {
 
     #[test]
     fn a_screen_has_eighty_columns_and_names_every_cost() {
-        let known = Known { name: "postgres 15.18".into(), buffers: 64 << 20, log_statement: "none".into() };
+        let known = Known { major: 15, name: "postgres 15.18".into(), buffers: 64 << 20, log_statement: "none".into() };
         let forecast = forecast(Some(known));
         let time = Duration::from_secs(95);
-        let rehearsed = Rehearsed { server: forecast.server.clone(), statements: 1491, bytes: 80_000, time };
+        let rehearsed = Rehearsed { server: forecast.server.clone(), major: 15, statements: 1491, bytes: 80_000, time };
         for mark in ["", "-- "] {
             let screen = screen(&forecast, &rehearsed, mark);
             assert!(

@@ -7,7 +7,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use measure::Run;
 use measure::store::{Store, read_run};
 use report::{RENDERERS, Renderer};
-use server::place::without_password;
+use subjects::places::without_password;
 
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
@@ -96,7 +96,7 @@ impl Context {
     pub(crate) fn load(&self, reference: &str) -> Result<Run, Failure> {
         let path = Path::new(reference);
         let of_file = || read_run(path).map_err(|error| Failure::new(Exit::Failed, error));
-        if reference.contains('/') || reference.ends_with(".json") {
+        if is_path(reference) {
             return of_file();
         }
         let kept = self.store_to_read().and_then(|store| Ok(store.load(reference)?));
@@ -105,6 +105,11 @@ impl Context {
             kept => kept,
         }
     }
+}
+
+/// Whether a reference to a run looks like the path of a file, for which no store is asked.
+pub(crate) fn is_path(reference: &str) -> bool {
+    reference.contains('/') || reference.ends_with(".json")
 }
 
 /// The arguments of a command in their type.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use experiments::journal::{Journal, KeepError};
+use measure::schema::every::findings as row;
 use measure::store::Store;
 use measure::{Case, Finding, Metric, Run};
 use serde_json::Value;
@@ -38,6 +39,11 @@ impl RunJournal {
         &self.run
     }
 
+    /// The run, at its end.
+    pub(crate) fn into_run(self) -> Run {
+        self.run
+    }
+
     /// Whether the cases go to a store.
     pub(crate) fn keeps(&self) -> bool {
         self.store.is_some()
@@ -51,6 +57,13 @@ impl RunJournal {
     /// Marks the run as complete at `moment`, RFC 3339 in UTC.
     pub(crate) fn complete(&mut self, moment: String) {
         self.run.finished = Some(moment);
+    }
+
+    /// Forgets what the run came to since it was `before`: it is looked at once more.
+    pub(crate) fn begin_again(&mut self, before: &Run) {
+        self.run.cases.clear();
+        self.run.findings.clone_from(&before.findings);
+        self.run.subject.clear();
     }
 
     /// Takes the progress line away.
@@ -81,14 +94,14 @@ impl RunJournal {
         for metric in case.metrics.extract_if(.., |metric| !is_finite(metric)) {
             let name = &metric.name;
             let message = format!("{name} came out as something that is not a number and is left out of its case.");
-            self.find(Finding::warning("not-a-number", message));
+            self.find(row::NOT_A_NUMBER.of(message));
         }
     }
 }
 
 impl Journal for RunJournal {
     fn announce(&mut self, forecast: &Forecast) {
-        if let Some(rehearsed) = self.expected.iter().find(|rehearsed| rehearsed.server == forecast.server) {
+        if let Some(rehearsed) = self.expected.iter().find(|rehearsed| rehearsed.is_of(forecast)) {
             self.progress.above(|| output::announce(&screen(forecast, rehearsed, "")));
         }
     }
@@ -155,7 +168,7 @@ mod tests {
     fn the_same_finding_twice_is_kept_once() {
         let mut journal = journal();
         for message in ["a", "a", "b"] {
-            journal.find(Finding::info("id", message));
+            journal.find(row::FAILED.of(message));
         }
         assert_eq!(journal.run().findings.len(), 2);
     }

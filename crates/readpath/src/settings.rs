@@ -24,6 +24,8 @@ pub(crate) struct Settings {
     pub(crate) style: Style,
     /// Whether a progress line on standard error would be seen.
     pub(crate) stderr_is_terminal: bool,
+    /// Whether a page may take the place of the one before.
+    pub(crate) stdout_is_terminal: bool,
     /// What PostgreSQL's own programs take from the environment for a server. A password on a command line could be
     /// read by every user of the machine.
     pub(crate) servers: Defaults,
@@ -69,6 +71,7 @@ impl Settings {
             cache_dir: cache.map(|path| path.join("readpath")),
             style,
             stderr_is_terminal: terminal.stderr_is_terminal && !is_dumb,
+            stdout_is_terminal: terminal.stdout_is_terminal && !is_dumb,
             servers: Defaults::new(text, home),
             proxy: ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].into_iter().find_map(text),
         }

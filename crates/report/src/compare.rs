@@ -63,6 +63,42 @@ pub(crate) fn page(comparison: &Comparison) -> Page {
     Page { sections }
 }
 
+/// A difference beyond the noise, as cells.
+pub(crate) struct Difference {
+    pub(crate) case: String,
+    pub(crate) metric: String,
+    pub(crate) before: Cell,
+    pub(crate) after: Cell,
+    pub(crate) ratio: Option<Cell>,
+    pub(crate) interval: Option<Cell>,
+}
+
+/// The values that differ by more than their noise, those that differ most first.
+pub(crate) fn differing(comparison: &Comparison) -> Vec<Difference> {
+    let names = varying_names(comparison);
+    let of = |case| shown_metrics(case).map(move |metric| (case, metric));
+    let all = comparison.cases.iter().flat_map(of);
+    let mut rows: Vec<(&CaseComparison, &MetricComparison)> =
+        all.filter(|(_, metric)| metric.verdict == Verdict::Differs).collect();
+    let size = |metric: &MetricComparison| metric.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    rows.sort_by(|(_, one), (_, other)| size(other).total_cmp(&size(one)));
+    let difference = |(case, metric): (&CaseComparison, &MetricComparison)| Difference {
+        case: case_text(case, &names),
+        metric: metric.name.clone(),
+        before: Cell::quantity(metric.before, metric.unit),
+        after: Cell::quantity(metric.after, metric.unit),
+        ratio: metric.ratio.map(|value| Cell::number(ratio(value), value, Unit::Ratio)),
+        interval: interval(metric),
+    };
+    rows.into_iter().map(difference).collect()
+}
+
+/// The interval of a ratio.
+fn interval(metric: &MetricComparison) -> Option<Cell> {
+    let (low, high) = metric.interval?;
+    Some(Cell { spread: Some((low, high)), ..format!("{}–{}", ratio(low), ratio(high)).into() })
+}
+
 fn head(comparison: &Comparison) -> Section {
     let second = format!("{:17}  second {}", "", comparison.after);
     let (first_place, second_place) = (subject(&comparison.subjects.0), subject(&comparison.subjects.1));
@@ -95,10 +131,6 @@ fn change_text(change: &Change) -> String {
 fn table(comparison: &Comparison, names: &[&str]) -> Table {
     let of = |case| shown_metrics(case).map(move |metric| (case, metric));
     let rows: Vec<(&CaseComparison, &MetricComparison)> = comparison.cases.iter().flat_map(of).collect();
-    let interval = |metric: &MetricComparison| {
-        let (low, high) = metric.interval?;
-        Some(Cell { spread: Some((low, high)), ..format!("{}–{}", ratio(low), ratio(high)).into() })
-    };
     Table::over(&rows)
         .column("metric", Align::Left, |(_, metric)| metric.name.clone())
         .column("first", Align::Right, |(_, metric)| Cell::quantity(metric.before, metric.unit))

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use crate::markup::escaped;
+
 /// The picture in points.
 const WIDTH: f64 = 1200.0;
 const ROW: f64 = 17.0;
@@ -106,10 +108,6 @@ fn shortened(name: &str, letters: usize) -> String {
 fn color(name: &str) -> String {
     let hash = name.bytes().fold(5381_u32, |hash, byte| hash.wrapping_mul(33) ^ u32::from(byte));
     format!("#f{:x}{:02x}4{:x}", hash % 16, 0x60 + (hash >> 8) % 0x80, (hash >> 4) % 16)
-}
-
-fn escaped(text: &str) -> String {
-    crate::text::clean(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

@@ -5,24 +5,30 @@
 //!
 //! A body makes the sections of a page from a run; a renderer makes text of a page. Neither knows the other.
 
+mod beside;
 mod body;
 mod compare;
 mod csv;
 mod json;
+mod markup;
+mod redact;
 mod renderer;
 mod runs;
 mod style;
+pub mod svg;
 mod text;
 
 pub mod flame;
+pub mod html;
 pub mod page;
 
+pub use redact::without_texts;
 pub use renderer::{Media, Renderer, Shown};
 pub use style::Style;
 pub use text::clean;
 
 /// The renderers in the order of the help; the first is the usual one.
-pub const RENDERERS: &[Renderer] = &[text::RENDERER, json::RENDERER, csv::RENDERER];
+pub const RENDERERS: &[Renderer] = &[text::RENDERER, json::RENDERER, csv::RENDERER, html::RENDERER];
 
 /// The renderer of this name.
 pub fn renderer(name: &str) -> Option<&'static Renderer> {

@@ -4,6 +4,7 @@ use measure::Severity;
 use measure::store::{Listing, Summary, Unreadable};
 use serde_json::Value;
 
+use crate::body::database;
 use crate::page::{Align, Cell, Page, Section, Table};
 
 /// Characters of an identifier that are shown: a version 7 UUID begins with its time in milliseconds, 12 digits and a
@@ -59,9 +60,10 @@ fn minute(started: &str) -> String {
 fn subject(run: &Summary) -> String {
     let text = |key: &str| run.subject.get(key).and_then(Value::as_str).map(String::from);
     // A server's tables and a model's lie in files of ours, which are not what was measured.
-    let server = text("kind").filter(|kind| kind == "postgres").zip(text("version"));
-    let server = server.map(|(kind, version)| format!("{kind} {version}"));
-    server
+    let is_in_file = text("path").is_some() && text("server").is_none();
+    let database = database(&run.subject).filter(|_| !is_in_file);
+    database
+        .map(|(kind, version)| format!("{kind} {version}"))
         .or_else(|| text("model"))
         .or_else(|| text("path"))
         .or_else(|| text("device"))

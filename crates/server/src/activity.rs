@@ -7,17 +7,12 @@ use crate::session::Session;
 const ACTIVE: &str = "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state = 'active' \
     AND backend_type IN ('client backend', 'autovacuum worker', 'parallel worker')";
 
-/// Transactions of all databases so far, ours included. The server adds them up with some delay.
-const TRANSACTIONS: &str = "SELECT coalesce(sum(xact_commit + xact_rollback), 0)::bigint FROM pg_stat_database";
-
 /// What other sessions did, sampled between measurements.
 #[derive(Clone, Debug, Default)]
 pub struct Activity {
     looks: u64,
     busy_looks: u64,
     most: u64,
-    first_transactions: Option<u64>,
-    last_transactions: u64,
 }
 
 impl Activity {
@@ -27,8 +22,6 @@ impl Activity {
         self.looks += 1;
         self.busy_looks += u64::from(active > 0);
         self.most = self.most.max(active);
-        self.last_transactions = session.number(TRANSACTIONS, 0)?;
-        self.first_transactions.get_or_insert(self.last_transactions);
         Ok(())
     }
 
@@ -40,10 +33,5 @@ impl Activity {
     /// The most other sessions at work at one moment.
     pub fn most(&self) -> u64 {
         self.most
-    }
-
-    /// Transactions on the whole server since the first look, ours included.
-    pub fn transactions(&self) -> u64 {
-        self.last_transactions.saturating_sub(self.first_transactions.unwrap_or(0))
     }
 }

@@ -18,6 +18,8 @@ pub struct Plan {
     pub planning: Option<Buffers>,
     /// Milliseconds of execution, without planning and without sending rows; `None` without ANALYZE.
     pub execution_ms: Option<f64>,
+    /// Whether the plan is expensive enough to be compiled.
+    pub is_compiled: bool,
 }
 
 /// One step of a plan.
@@ -29,6 +31,10 @@ pub struct Node {
     pub relation: Option<String>,
     /// The index that it goes through.
     pub index: Option<String>,
+    /// What tells steps of this kind apart: how it joins or groups, whether backwards, of which part of the work.
+    pub manner: Vec<String>,
+    /// Whether processes share its work.
+    pub is_parallel: bool,
     /// The planner's cost of the whole step.
     pub total_cost: Option<f64>,
     /// Rows that the planner expected, of one loop.
@@ -52,6 +58,9 @@ pub struct Node {
     /// The steps below.
     pub children: Vec<Node>,
 }
+
+/// Words for how a step works that go without saying.
+const USUAL: [&str; 7] = ["Inner", "Simple", "Forward", "Plain", "Outer", "Member", "NoMovement"];
 
 /// Blocks in shared buffers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,6 +109,33 @@ impl Node {
         std::iter::once(self).chain(self.children.iter().flat_map(Node::steps)).collect()
     }
 
+    /// The step in words, as a person names it: `Index Scan on orders by orders_date`.
+    pub fn described(&self) -> String {
+        let parallel = if self.is_parallel { "Parallel " } else { "" };
+        let manner = self.manner.join(" ");
+        let manner = if manner.is_empty() { manner } else { format!(" ({manner})") };
+        let relation = self.relation.as_ref().map_or(String::new(), |relation| format!(" on {relation}"));
+        let index = self.index.as_ref().map_or(String::new(), |index| format!(" by {index}"));
+        format!("{parallel}{}{manner}{relation}{index}", self.kind)
+    }
+
+    /// The steps from here downwards in one line: the same for plans that do the same.
+    pub fn outline(&self) -> String {
+        let children: Vec<String> = self.children.iter().map(Node::outline).collect();
+        match children.is_empty() {
+            true => self.described(),
+            false => format!("{} [{}]", self.described(), children.join("; ")),
+        }
+    }
+
+    /// The topmost steps in which two plans differ; `None` where they do the same.
+    pub fn difference<'a>(&'a self, other: &'a Node) -> Option<(&'a Node, &'a Node)> {
+        if self.described() != other.described() || self.children.len() != other.children.len() {
+            return Some((self, other));
+        }
+        self.children.iter().zip(&other.children).find_map(|(one, other)| one.difference(other))
+    }
+
     /// The kinds of the steps, from here downwards.
     pub fn kinds(&self) -> Vec<&str> {
         self.steps().into_iter().map(|step| step.kind.as_str()).collect()
@@ -117,6 +153,7 @@ pub fn parse(text: &str) -> Result<Plan, ServerError> {
         planning_ms: quantity(statement, "Planning Time"),
         planning: statement.get("Planning").and_then(buffers),
         execution_ms: quantity(statement, "Execution Time"),
+        is_compiled: statement.get("JIT").is_some(),
     })
 }
 
@@ -128,8 +165,13 @@ fn node(value: &Value) -> Result<Node, ServerError> {
         Some(Value::Array(children)) => children.iter().map(node).collect::<Result<_, _>>()?,
         Some(_) => return Err(ServerError::Plan("`Plans` is no list".into())),
     };
+    // `Inner`, `Simple` and the like are what a step is without a word.
+    let manner = ["Join Type", "Strategy", "Partial Mode", "Scan Direction", "Parent Relationship"].iter();
+    let manner = manner.filter_map(|key| text(key)).filter(|word| !USUAL.contains(&word.as_str())).collect();
     Ok(Node {
         kind,
+        manner,
+        is_parallel: value.get("Parallel Aware").and_then(Value::as_bool).unwrap_or(false),
         relation: text("Relation Name"),
         index: text("Index Name"),
         total_cost: quantity(value, "Total Cost"),
@@ -187,6 +229,27 @@ mod tests {
         assert_eq!((plan.execution_ms, plan.top.read_ms), (Some(1.5), Some(0.5)));
         assert_eq!(plan.top.kinds(), ["Aggregate", "Seq Scan"]);
         assert_eq!(plan.top.find("Seq Scan").and_then(|node| node.relation.as_deref()), Some("t"));
+    }
+
+    #[test]
+    fn plans_that_do_the_same_are_the_same_and_others_differ_in_their_topmost_step() {
+        let plan = |join: &str, scan: &str, cost: f64| {
+            let text = format!(
+                r#"[{{"Plan": {{"Node Type": "Hash Join", "Join Type": "{join}", "Total Cost": {cost}, "Plans": [
+                {{"Node Type": "{scan}", "Relation Name": "t", "Parent Relationship": "Outer"}},
+                {{"Node Type": "Hash", "Parent Relationship": "Inner", "Plans": [
+                    {{"Node Type": "Seq Scan", "Relation Name": "u", "Parallel Aware": true}}]}}]}}}}]"#
+            );
+            parse(&text).unwrap().top
+        };
+        let one = plan("Inner", "Seq Scan", 1.0);
+        assert_eq!(one.difference(&plan("Inner", "Seq Scan", 2.0)), None);
+        assert_eq!(one.outline(), "Hash Join [Seq Scan on t; Hash [Parallel Seq Scan on u]]");
+        let other = plan("Inner", "Bitmap Heap Scan", 1.0);
+        let (before, after) = one.difference(&other).unwrap();
+        assert_eq!((before.described(), after.described()), ("Seq Scan on t".into(), "Bitmap Heap Scan on t".into()));
+        let semi = plan("Semi", "Seq Scan", 1.0);
+        assert_eq!(one.difference(&semi).unwrap().1.described(), "Hash Join (Semi)");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What a server is: its version, its buffers, what we may do there, and whether its processes can be seen from here.
 
+use std::ops::RangeInclusive;
+
 use crate::wire::Row;
 
 /// The oldest version that is known.
@@ -7,6 +9,9 @@ pub(crate) const OLDEST: u32 = 130_000;
 
 /// The major version that a dry run assumes where none is known.
 pub const ASSUMED_MAJOR: u32 = 18;
+
+/// The major versions that differ in what is sent: a later one is sent what the last of these is.
+pub const MAJORS: RangeInclusive<u32> = 13..=ASSUMED_MAJOR;
 
 /// One row with what every version since 13 shows to all users.
 pub(crate) const QUESTION: &str = "SELECT current_setting('server_version_num'), current_setting('server_version'), \

@@ -11,6 +11,9 @@ pub(crate) trait Link: Send {
     /// Runs a statement, or several with semicolons between, and returns the rows; waits no longer than `limit`.
     fn send(&mut self, statement: &str, limit: Duration) -> Result<Vec<Row>, ServerError>;
 
+    /// Runs a text that the server refuses unless it is one statement; waits no longer than `limit`.
+    fn send_one(&mut self, statement: &str, limit: Duration) -> Result<(), ServerError>;
+
     /// Runs a `COPY … FROM STDIN`, feeds it the chunks, and returns the number of rows; waits no longer than `limit`.
     fn copy(
         &mut self,

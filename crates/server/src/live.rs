@@ -40,6 +40,11 @@ impl Link for Live {
         self.wire.query(statement, &deadline)
     }
 
+    fn send_one(&mut self, statement: &str, limit: Duration) -> Result<(), ServerError> {
+        let deadline = Deadline { limit, stop: &self.stop, on_stop: self.on_stop };
+        self.wire.execute_one(statement, &deadline)
+    }
+
     fn copy(
         &mut self,
         statement: &str,

@@ -17,7 +17,7 @@ use rustix::process::geteuid;
 pub(crate) const SOCKET_FOLDER: &str = "/var/run/postgresql";
 
 /// The beginnings of a server's address.
-pub(crate) const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
+pub const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
 /// The variables that are read, each with the parameter that it stands for.
 const VARIABLES: [(&str, &str); 11] = [

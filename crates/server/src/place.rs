@@ -10,7 +10,9 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::encryption::Encryption;
 use crate::error::ServerError;
-use crate::parameters::{Defaults, Parameters, SCHEMES, SOCKET_FOLDER};
+use crate::parameters::{Defaults, Parameters, SOCKET_FOLDER};
+
+pub use crate::parameters::SCHEMES;
 
 /// How long a connection to one host may take to come about, where the address does not say.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -57,7 +59,7 @@ impl FromStr for Place {
                 "'{}' names no server: write postgres://USER@HOST:PORT/DATABASE for one that is there, or \
                  postgres:VERSION, such as postgres:18, or postgres:DIRECTORY with an installed one's programs, \
                  for one that is started for the run",
-                without_password(word)
+                without_password(word, &SCHEMES)
             ))),
         }
     }
@@ -80,7 +82,7 @@ impl Address {
         Parameters::of_url(url).and_then(Address::of_parameters).map_err(|reason| {
             ServerError::Place(format!(
                 "'{}' cannot be read ({reason}): write postgres://USER:PASSWORD@HOST:PORT/DATABASE",
-                without_password(url)
+                without_password(url, &SCHEMES)
             ))
         })
     }
@@ -194,17 +196,21 @@ pub(crate) fn encoded(text: &[u8]) -> String {
 }
 
 /// A word of a command line as it may be kept and shown: the passwords of servers' addresses are left out, whether they
-/// stand before the host or after `password=`. Several addresses may stand in one word, with commas between.
-pub fn without_password(word: &str) -> String {
-    let next = SCHEMES.iter().filter_map(|scheme| word.get(1..)?.find(&format!(",{scheme}"))).min();
+/// stand before the host or after `password=`. Addresses begin with one of `schemes`; several may stand in one word,
+/// with commas between.
+pub fn without_password(word: &str, schemes: &[&str]) -> String {
+    let next = schemes.iter().filter_map(|scheme| word.get(1..)?.find(&format!(",{scheme}"))).min();
     match next {
-        Some(at) => format!("{},{}", without_first_password(&word[..=at]), without_password(&word[at + 2..])),
-        None => without_first_password(word),
+        Some(at) => {
+            let first = without_first_password(&word[..=at], schemes);
+            format!("{first},{}", without_password(&word[at + 2..], schemes))
+        }
+        None => without_first_password(word, schemes),
     }
 }
 
-fn without_first_password(word: &str) -> String {
-    let Some(start) = SCHEMES.iter().find_map(|scheme| Some(word.find(scheme)? + scheme.len())) else {
+fn without_first_password(word: &str, schemes: &[&str]) -> String {
+    let Some(start) = schemes.iter().find_map(|scheme| Some(word.find(scheme)? + scheme.len())) else {
         return word.into();
     };
     let (scheme, rest) = word.split_at(start);
@@ -255,7 +261,7 @@ mod tests {
                 "postgres://me@a,b/db,engine,postgres://you@c/db",
             ),
         ] {
-            assert_eq!(without_password(word), shown);
+            assert_eq!(without_password(word, &SCHEMES), shown);
         }
         assert!(!refusal("postgres://me:secret@host:no-port/db").contains("secret"));
     }

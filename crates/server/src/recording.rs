@@ -35,6 +35,11 @@ impl Link for Recording {
         Ok(Vec::new())
     }
 
+    fn send_one(&mut self, statement: &str, _limit: Duration) -> Result<(), ServerError> {
+        self.statements.note(statement);
+        Ok(())
+    }
+
     fn copy(
         &mut self,
         statement: &str,

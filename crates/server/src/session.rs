@@ -211,6 +211,24 @@ impl Session {
         self.run("BEGIN")
     }
 
+    /// Begins a transaction that writes nothing, with the names that the role itself sees and this long for each
+    /// statement; [`Session::roll_back`] ends it and all that was set in it.
+    pub fn begin_read_only(&mut self, limit: Duration) -> Result<(), ServerError> {
+        self.in_transaction = true;
+        let limit = limit.min(self.limits.statement).as_millis().max(1);
+        self.run(&format!("BEGIN READ ONLY; RESET search_path; SET LOCAL statement_timeout = {limit}"))
+    }
+
+    /// Rolls the transaction back. Where the time for a statement ends the rollback itself, once more.
+    pub fn roll_back(&mut self) -> Result<(), ServerError> {
+        match self.run("ROLLBACK") {
+            Err(ServerError::Cancelled { .. } | ServerError::TooLong { .. }) => self.run("ROLLBACK")?,
+            outcome => outcome?,
+        }
+        self.in_transaction = false;
+        Ok(())
+    }
+
     /// Commits the transaction.
     pub fn commit(&mut self) -> Result<(), ServerError> {
         self.run("COMMIT")?;
@@ -237,6 +255,11 @@ impl Session {
     /// Runs a statement, or several with semicolons between, which then succeed or fail together.
     pub fn run(&mut self, statement: &str) -> Result<(), ServerError> {
         self.rows(statement).map(drop)
+    }
+
+    /// Runs a text of others, which the server refuses unless it is one statement.
+    pub fn run_one(&mut self, statement: &str) -> Result<(), ServerError> {
+        self.bounded(|link, limit| link.send_one(statement, limit))
     }
 
     /// The rows that a statement gives; none in a dry run.

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::one_line::one_line;
 
-/// What sending a statement and its answer take, apart from its own work.
-const ROUND_TRIP: Duration = Duration::from_micros(200);
+/// What sending a statement and its answer are taken to last, apart from its own work.
+pub const ROUND_TRIP: Duration = Duration::from_micros(200);
 
 /// How a line that is no statement begins.
 const REMARK: &str = "-- ";

@@ -135,6 +135,11 @@ impl Wire {
         Ok(messages.into_iter().filter_map(row).collect())
     }
 
+    /// Runs a text that the server refuses unless it is one statement: the extended protocol parses no list.
+    pub(crate) fn execute_one(&mut self, statement: &str, deadline: &Deadline<'_>) -> Result<(), ServerError> {
+        self.run(statement, deadline, async |client| client.execute(statement, &[]).await).map(drop)
+    }
+
     /// Runs a `COPY … FROM STDIN`, feeds it the chunks, and returns the number of rows.
     pub(crate) fn copy(
         &mut self,

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::geteuid;
 use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source, sweep};
+use sys::file::own_folder::Leftovers;
 
 /// Where Debian puts version 15.
 const DEBIAN: &str = "/usr/lib/postgresql/15";
@@ -177,7 +178,7 @@ fn nothing_is_left_after_a_kill() {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     let process: u32 = lines.find_map(|line| line.strip_prefix("process ")?.parse().ok()).unwrap();
     assert!(sys::process::is_there(process));
-    assert_eq!(sweep(parent.path()), Vec::<PathBuf>::new(), "a living server must be left alone");
+    assert_eq!(sweep(parent.path(), Leftovers::Removed), Vec::<PathBuf>::new(), "a living server must be left alone");
     child.kill().unwrap();
     child.wait().unwrap();
     let start = Instant::now();
@@ -185,7 +186,7 @@ fn nothing_is_left_after_a_kill() {
         assert!(start.elapsed() < Duration::from_secs(10), "the server outlived its owner");
         thread::sleep(Duration::from_millis(10));
     }
-    assert_eq!(sweep(parent.path()).len(), 1);
+    assert_eq!(sweep(parent.path(), Leftovers::Removed).len(), 1);
     assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
 }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use measure::schema::{Spec, scan};
-use measure::{Metric, Nanos, Parameters};
+use measure::{Finding, Metric, Nanos, Parameters};
 use sys::counters::Tally;
 use sys::valgrind::Simulated;
 
@@ -12,7 +12,7 @@ pub use storage::unit::Level;
 
 use crate::error::SubjectError;
 use crate::opening::Progress;
-use crate::subject::{Absence, Subject};
+use crate::subject::Subject;
 
 measure::words! {
     /// A path to the rows, in the order in which they are measured.
@@ -163,6 +163,8 @@ pub struct Sampling {
     pub time: Nanos,
     /// Most laps of a sample.
     pub laps_max: u32,
+    /// What a lap is taken to last where their number is announced, as on a server in use; `None` where it is measured.
+    pub lap_time: Option<Nanos>,
 }
 
 /// How the figures of a path are obtained: the sources of their metrics.
@@ -230,29 +232,28 @@ impl PathBlocks {
 }
 
 /// Whether a subject with these paths can answer the question by one of those that are wanted; else the reason.
-pub(crate) fn check_wanted(name: &str, offers: &[PathOffer], settings: &AccessSettings) -> Result<(), Absence> {
+pub(crate) fn check_wanted(name: &str, offers: &[PathOffer], settings: &AccessSettings) -> Result<(), String> {
     let is_wanted = |offer: &&PathOffer| settings.paths.is_empty() || settings.paths.contains(&offer.path);
     let wanted = || offers.iter().filter(is_wanted);
     if wanted().any(|offer| offer.absence.is_none()) {
         return Ok(());
     }
-    let reason = match wanted().next() {
-        Some(offer) => {
-            format!(
-                "--path {} cannot answer --question {}: {}; leave one of the two out",
-                offer.path,
-                settings.asked,
-                offer.absence.unwrap_or_default()
-            )
-        }
+    Err(match wanted().next() {
+        Some(offer) => format!(
+            "--path {} cannot answer --question {}: {}; leave one of the two out",
+            offer.path,
+            settings.asked,
+            offer.absence.unwrap_or_default()
+        ),
         None => {
             let names = |paths: &mut dyn Iterator<Item = AccessPath>| paths.map(AccessPath::name).collect::<Vec<_>>();
             let wanted = names(&mut settings.paths.iter().copied()).join(",");
             let has = names(&mut offers.iter().map(|offer| offer.path)).join(", ");
-            format!("--path {wanted} names no path of {name}: add {has}, or name a subject that has it with --on")
+            format!(
+                "--path {wanted} names no path of {name}, which has {has}: add one, or name another subject by --on"
+            )
         }
-    };
-    Err(Absence::new(&format!("absent-{name}"), reason))
+    })
 }
 
 impl PathFacts {
@@ -326,13 +327,14 @@ pub trait AccessPaths: Subject {
         progress: &mut Progress<'_>,
     ) -> Result<Counting, SubjectError>;
 
-    /// Makes sure that the path is there and everything it reads is cached, and turns to it and to the question.
+    /// Makes sure that the path is there and everything it reads is cached, and turns to it and to the question;
+    /// otherwise why it cannot be taken.
     fn prepare(
         &mut self,
         path: AccessPath,
         asked: Asked,
         progress: &mut Progress<'_>,
-    ) -> Result<PathFacts, SubjectError>;
+    ) -> Result<Result<PathFacts, Finding>, SubjectError>;
 
     /// Takes the path that was prepared.
     fn scan(&mut self, pass: &ScanPass<'_>) -> Result<ScanCost, SubjectError>;

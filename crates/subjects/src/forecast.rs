@@ -16,6 +16,8 @@ pub struct Forecast {
 /// What a server says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
+    /// Its major version.
+    pub major: u32,
     /// `postgres 15.18`.
     pub name: String,
     /// Bytes of its shared buffers.

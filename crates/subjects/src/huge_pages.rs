@@ -1,6 +1,7 @@
 //! Memory that should use huge pages and does not: the one finding about it.
 
 use measure::quantity::size_in_words;
+use measure::schema::subjects::findings as row;
 use measure::{Finding, Unit};
 
 /// The finding where less than half of `bytes` uses huge pages. `what` names the memory, `cost` what gets dearer;
@@ -15,7 +16,7 @@ pub fn not_granted(what: &str, bytes: u64, granted: Option<u64>, cost: &str) -> 
         granted.map_or("an unknown part".into(), size_in_words),
         size_in_words(bytes)
     );
-    let finding = Finding::warning("huge-pages-not-granted", message).with("wanted", bytes as f64, Unit::Bytes);
+    let finding = row::HUGE_PAGES_NOT_GRANTED.of(message).with("wanted", bytes as f64, Unit::Bytes);
     Some(match granted {
         Some(granted) => finding.with("granted", granted as f64, Unit::Bytes),
         None => finding,

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use sys::file::own_folder;
+use sys::file::own_folder::{self, Leftovers};
 
 use crate::sqlite::FOLDER_PREFIX;
 
-/// Ends the private servers that killed runs of this user left, removes their folders and those of SQLite and valgrind,
-/// and returns the folders.
-pub fn sweep(scratch: &Path) -> Vec<PathBuf> {
+/// The folders of private servers, SQLite and valgrind that killed runs of this user left; where they are to be
+/// removed, the servers end first.
+pub fn sweep(scratch: &Path, fate: Leftovers) -> Vec<PathBuf> {
     let prefixes = [FOLDER_PREFIX, sys::valgrind::FOLDER_PREFIX];
-    let folders = prefixes.into_iter().flat_map(|prefix| own_folder::sweep(scratch, prefix));
-    server::private::sweep(scratch).into_iter().chain(folders).collect()
+    let folders = prefixes.into_iter().flat_map(|prefix| own_folder::sweep(scratch, prefix, fate));
+    server::private::sweep(scratch, fate).into_iter().chain(folders).collect()
 }

@@ -31,4 +31,4 @@ pub use opening::{Environment, Opening, Progress, Recorder};
 pub use place::{Offer, Opener, Place};
 pub use places::Places;
 pub use round_trip::RoundTrip;
-pub use subject::{Absence, Closing, Subject};
+pub use subject::{Closing, Subject};

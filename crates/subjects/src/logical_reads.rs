@@ -5,12 +5,12 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use measure::Nanos;
+use measure::{Finding, Nanos};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use crate::error::SubjectError;
 use crate::opening::Progress;
-use crate::subject::{Absence, Subject};
+use crate::subject::Subject;
 
 /// The shape of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -348,14 +348,19 @@ pub trait LogicalReads: Subject {
         &mut self,
         population: Population,
         changed_rows: Option<u32>,
-    ) -> Result<Result<Option<Snapshot>, Absence>, SubjectError>;
+    ) -> Result<Result<Option<Snapshot>, Finding>, SubjectError>;
 
     /// Makes one lap of a pass that is not measured: it warms the caches and counts.
-    fn count(&mut self, pass: &Pass) -> Result<Result<Counted, Absence>, SubjectError>;
+    fn count(&mut self, pass: &Pass) -> Result<Result<Counted, Finding>, SubjectError>;
+
+    /// What a lap is taken to last where their number is announced, as on a server in use; `None` where it is measured.
+    fn lap_time(&self, _pass: &Pass) -> Option<Nanos> {
+        None
+    }
 
     /// Reads what is cached.
     fn read(&mut self, pass: &Pass) -> Result<Cost, SubjectError>;
 
     /// Empties the cache and reads at most `blocks` blocks: nanoseconds a block, one value a read.
-    fn read_cold(&mut self, how: ColdRead, blocks: u32) -> Result<Result<Vec<f64>, Absence>, SubjectError>;
+    fn read_cold(&mut self, how: ColdRead, blocks: u32) -> Result<Result<Vec<f64>, Finding>, SubjectError>;
 }

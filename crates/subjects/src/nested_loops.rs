@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use dataset::keyed::{KeyedRows, KeyedShape};
 use measure::quantity::Size;
-use measure::{Nanos, Parameters};
+use measure::{Finding, Nanos, Parameters};
 use serde::{Deserialize, Serialize};
 
 use crate::error::SubjectError;
 use crate::opening::Progress;
-use crate::subject::{Absence, Subject};
+use crate::subject::Subject;
 
 /// What the rows depend on. One seed for good, so that tables of an earlier run serve again.
 pub const TABLE_SEED: u64 = 1;
@@ -194,7 +194,7 @@ pub struct Group {
     /// The ways, in the order in which they take their first turn.
     pub ways: Vec<Way>,
     /// Why gathering cannot gain anything in this group.
-    pub gathers_nothing: Option<Absence>,
+    pub gathers_nothing: Option<Finding>,
 }
 
 /// A way to join.
@@ -336,7 +336,7 @@ pub trait NestedLoops: Subject {
     fn prepare(&mut self, table: InnerTable, progress: &mut Progress<'_>) -> Result<InnerFacts, SubjectError>;
 
     /// Turns to a group of the table's, by its number; otherwise why it cannot be measured.
-    fn turn_to(&mut self, _group: usize) -> Result<Result<(), Absence>, SubjectError> {
+    fn turn_to(&mut self, _group: usize) -> Result<Result<(), Finding>, SubjectError> {
         Ok(Ok(()))
     }
 

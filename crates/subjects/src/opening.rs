@@ -10,6 +10,7 @@ use sys::time::Clock;
 
 use server::Defaults;
 pub use server::Statements as Recorder;
+use server::facts::ASSUMED_MAJOR;
 
 /// How long a statement on a server may take by default.
 pub const STATEMENT_TIMEOUT: Nanos = Nanos::from_millis(300_000);
@@ -29,6 +30,8 @@ pub struct Environment {
     pub statement_timeout: Nanos,
     /// Takes the statements of a dry run: then nothing is sent and nothing is started.
     pub recorder: Option<Recorder>,
+    /// The major version that a dry run takes a given server for, which it does not ask.
+    pub assumed_major: u32,
 }
 
 impl Environment {
@@ -41,6 +44,7 @@ impl Environment {
             scratch: scratch.into(),
             statement_timeout: STATEMENT_TIMEOUT,
             recorder: None,
+            assumed_major: ASSUMED_MAJOR,
         }
     }
 

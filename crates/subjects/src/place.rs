@@ -10,7 +10,6 @@ use crate::nested_loops::{self, NestedLoops};
 use crate::opening::Opening;
 use crate::postgres::calibration::{Calibration, CalibrationAsked};
 use crate::round_trip::{self, RoundTrip};
-use crate::subject::Absence;
 
 /// Opens a subject. Everything that can fail or take time happens there, nothing before.
 pub type Open<'a, T> = Box<dyn FnOnce(&mut Opening<'_>) -> Result<Box<T>, SubjectError> + 'a>;
@@ -48,12 +47,12 @@ impl<'a, T: ?Sized> Opener<'a, T> {
 }
 
 /// What a place answers an experiment before anything is opened: how to open the subject, or why it has none that can
-/// do what is asked.
-pub type Offer<'a, T> = Result<Opener<'a, T>, Absence>;
+/// do what is asked, in a sentence for the command line.
+pub type Offer<'a, T> = Result<Opener<'a, T>, String>;
 
 /// One word of `--on`.
 ///
-/// Each experiment has one method, whose default is an absence.
+/// Each experiment has one method, whose default is a refusal.
 pub trait Place: fmt::Debug + Send + Sync {
     /// The word as it may be kept and shown, without a password.
     fn word(&self) -> String;
@@ -78,9 +77,9 @@ pub trait Place: fmt::Debug + Send + Sync {
 
     /// Opens the subject for the calibration of a planner, which is PostgreSQL's.
     fn calibration(&self, _asked: CalibrationAsked) -> Offer<'_, Calibration> {
-        let reason = "calibrate measures a PostgreSQL planner's constants: name one server with --on \
-                      postgres://USER@HOST:PORT/DATABASE, or --on postgres:18 for a private one.";
-        Err(Absence::new("absent-calibration", reason))
+        Err("calibrate measures a PostgreSQL planner's constants: name one server with --on \
+             postgres://USER@HOST:PORT/DATABASE, or --on postgres:18 for a private one."
+            .into())
     }
 
     /// Opens the subject for the experiment on nested loops.
@@ -93,12 +92,8 @@ pub trait Place: fmt::Debug + Send + Sync {
         Err(self.without("round trips"))
     }
 
-    /// The absence of an experiment that this place has no subject for.
-    fn without(&self, experiment: &str) -> Absence {
-        let word = self.word();
-        Absence::new(
-            &format!("absent-{}", experiment.replace(' ', "-")),
-            format!("{word} cannot measure {experiment}."),
-        )
+    /// Why an experiment is refused that this place has no subject for.
+    fn without(&self, experiment: &str) -> String {
+        format!("{} cannot measure {experiment}.", self.word())
     }
 }

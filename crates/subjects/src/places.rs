@@ -4,7 +4,6 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use server::place::without_password;
 
 use crate::engine::EnginePlace;
 use crate::error::SubjectError;
@@ -20,6 +19,8 @@ struct Row {
     written: &'static str,
     /// Whether a word begins with what this kind claims, up to the end or a comma.
     claims: fn(&str) -> bool,
+    /// How addresses begin in which a password may stand.
+    addresses: &'static [&'static str],
     /// Reads a word that it claims.
     parse: fn(&str) -> Result<Arc<dyn Place>, SubjectError>,
 }
@@ -29,6 +30,7 @@ const SUBJECTS: &[Row] = &[
     Row {
         written: "engine",
         claims: |word| word.split(',').next() == Some(ENGINE),
+        addresses: &[],
         parse: |word| if word == ENGINE { Ok(Arc::new(EnginePlace)) } else { Err(unknown(word)) },
     },
     Row {
@@ -36,12 +38,14 @@ const SUBJECTS: &[Row] = &[
                   postgres:18, or postgres:DIRECTORY with an installed one's programs, for one that is started for the \
                   run",
         claims: |word| SCHEMES.iter().any(|scheme| word.starts_with(scheme)),
+        addresses: &server::place::SCHEMES,
         parse: |word| Ok(Arc::new(PostgresPlace::parse(word)?)),
     },
     Row {
         written: "sqlite for a database of its own with pages of 4 KiB, sqlite?page_size=8192 with others, or \
                   sqlite:FILE for one that is there and only read",
         claims: sqlite::place::claims,
+        addresses: &[],
         parse: |word| Ok(Arc::new(SqlitePlace::parse(word)?)),
     },
 ];
@@ -98,6 +102,11 @@ impl Places {
         self.places.iter().all(|place| place.word() == ENGINE)
     }
 
+    /// A default that depends on whether the engine is `alone`, or measured with others.
+    pub fn usual<T>(&self, alone: T, with_others: T) -> T {
+        if self.is_engine_alone() { alone } else { with_others }
+    }
+
     /// The same with the engine last, where it was not named.
     pub fn then_engine(self) -> Places {
         self.with_engine(|places, engine| places.push(engine))
@@ -146,6 +155,12 @@ impl FromStr for Places {
             starts.iter().zip(ends).map(|(start, end)| parse(&words[*start..end])).collect::<Result<_, _>>()?;
         Ok(Places { named: places.len(), places })
     }
+}
+
+/// A word of a command line as it may be kept and shown: without the passwords of addresses.
+pub fn without_password(word: &str) -> String {
+    let addresses: Vec<&str> = SUBJECTS.iter().flat_map(|row| row.addresses).copied().collect();
+    server::place::without_password(word, &addresses)
 }
 
 fn unknown(word: &str) -> SubjectError {

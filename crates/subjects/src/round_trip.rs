@@ -3,7 +3,8 @@
 
 use crate::error::SubjectError;
 use crate::opening::Progress;
-use crate::subject::{Absence, Subject};
+use crate::subject::Subject;
+use measure::Finding;
 
 measure::words! {
     /// A pass over the blocks.
@@ -73,7 +74,7 @@ pub trait RoundTrip: Subject {
     fn prepare(&mut self, progress: &mut Progress<'_>) -> Result<(Vec<PassOffer>, Sources), SubjectError>;
 
     /// Turns to a pass; otherwise why it cannot be made.
-    fn turn_to(&mut self, offer: PassOffer, progress: &mut Progress<'_>) -> Result<Result<(), Absence>, SubjectError>;
+    fn turn_to(&mut self, offer: PassOffer, progress: &mut Progress<'_>) -> Result<Result<(), Finding>, SubjectError>;
 
     /// Empties the caches that the pass finds empty, and reads these blocks one by one.
     fn read(&mut self, blocks: &[u64]) -> Result<SingleReads, SubjectError>;

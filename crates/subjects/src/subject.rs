@@ -1,7 +1,7 @@
 //! What every subject does, whatever the experiment: it has a name, describes itself, notes findings and leaves nothing
 //! behind.
 
-use measure::{Finding, Metric, Parameters, Severity};
+use measure::{Finding, Metric, Parameters};
 
 use crate::error::SubjectError;
 
@@ -11,7 +11,7 @@ pub const ENGINE: &str = "engine";
 /// Something an experiment is run on.
 ///
 /// A subject does what an experiment asks and returns what that took; it renders nothing. What it cannot do it says as
-/// an [`Absence`], and what disturbed it as a finding.
+/// a finding with the reason, as what disturbed it.
 pub trait Subject {
     /// Its name in cases and sentences: `engine`, `postgres 18.6`.
     fn name(&self) -> &str;
@@ -41,32 +41,5 @@ impl Closing {
     /// Nothing to report.
     pub fn quiet() -> Closing {
         Closing { findings: Vec::new(), own_cost: Vec::new(), outcome: Ok(()) }
-    }
-}
-
-/// Something that a subject cannot do, with the reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Absence {
-    /// How much the finding weighs: a warning where something is absent that every run should have.
-    pub severity: Severity,
-    /// The id of the finding: `absent-threads`.
-    pub id: String,
-    /// A full sentence.
-    pub reason: String,
-}
-
-impl Absence {
-    /// An absence with its reason, which is a full sentence.
-    pub fn new(id: &str, reason: impl Into<String>) -> Absence {
-        Absence { severity: Severity::Info, id: id.into(), reason: reason.into() }
-    }
-}
-
-impl From<Absence> for Finding {
-    fn from(absence: Absence) -> Finding {
-        match absence.severity {
-            Severity::Info => Finding::info(&absence.id, absence.reason),
-            Severity::Warning => Finding::warning(&absence.id, absence.reason),
-        }
     }
 }

@@ -16,12 +16,16 @@ use sys::time::{Clock, core_clock, system_call};
 fn main() -> std::io::Result<()> {
     let largest_mib = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1024);
     let clock = Clock::calibrate();
-    let steal = host::StealClock::start();
+    let stolen = host::stolen();
     println!("{:#?}\navailable memory {:?} bytes", host::describe(), host::available_memory());
     print_costs(&clock);
     print_latencies(&clock, largest_mib << 20)?;
     print_bandwidth(&clock)?;
-    println!("core {:?} GHz, stolen meanwhile {:?}", core_clock::core_ghz(&clock), steal.elapsed());
+    println!(
+        "core {:?} GHz, stolen meanwhile {:?}",
+        core_clock::core_ghz(&clock),
+        host::stolen().zip(stolen).map(|(now, before)| now.since(before))
+    );
     Ok(())
 }
 

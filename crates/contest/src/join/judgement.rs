@@ -21,14 +21,11 @@ const OF_BITMAP: Judged = Judged::ratio(Wanted::AtMost(1.0), "slower");
 
 /// All bars.
 pub(crate) fn bars(ledger: &Ledger) -> Vec<Bar> {
-    let fio = ledger.best(&[FIO], READS, &BLOCKS_PER_SECOND, Best::Most).unwrap_or(FIO);
-    let bitmap = ledger.best(&[BITMAP], COLD, &JOIN_TIME, Best::Least).unwrap_or(BITMAP);
     let ratio = |question, method, peer: &str, spec| ledger.ratio(question, &name(method), peer, &spec);
     let rate = |(method, least)| {
         let judged = Judged::ratio(Wanted::AtLeast(least), "slower");
-        let measured = ratio(READS, method, fio, BLOCKS_PER_SECOND);
-        Bar::new(format!("{method}: blocks per second in those of fio"), judged, measured)
-            .from(format!("against `{fio}`"))
+        let best = ledger.against_best(READS, &name(method), &BLOCKS_PER_SECOND, &[FIO], Best::Most);
+        Bar::against_best(format!("{method}: blocks per second in those of fio"), judged, &best, "fio")
     };
     let gathered = || METHODS.iter().skip(1).map(|(method, _)| *method);
     let sync = |method| {
@@ -40,16 +37,20 @@ pub(crate) fn bars(ledger: &Ledger) -> Vec<Bar> {
         let name = format!("{method}: CPU time of a cached look-up in PostgreSQL's nested loop");
         Bar::new(name, Judged::ratio(Wanted::AtMost(most), "dearer"), measured)
     };
-    let elapsed = |method: &'static str, what: &str, peer: &str, judged| {
-        let measured = ratio(COLD, method, peer, JOIN_TIME);
-        Bar::new(format!("{method}: elapsed in that of PostgreSQL's {what}"), judged, measured)
-            .from(format!("against `{peer}`"))
+    let in_nested_loop = |method| {
+        let measured = ratio(COLD, method, NESTED_LOOP, JOIN_TIME);
+        Bar::new(format!("{method}: elapsed in that of PostgreSQL's nested loop"), OF_NESTED_LOOP, measured)
+    };
+    let in_bitmap = |method| {
+        let best = ledger.against_best(COLD, &name(method), &JOIN_TIME, &[BITMAP], Best::Least);
+        let what = format!("{method}: elapsed in that of PostgreSQL's best bitmap scan");
+        Bar::against_best(what, OF_BITMAP, &best, "PostgreSQL")
     };
     let mut bars: Vec<Bar> = RATES.map(rate).into();
     bars.extend(gathered().map(sync));
     bars.extend(CPU.map(cpu));
-    bars.extend(gathered().map(|method| elapsed(method, "nested loop", NESTED_LOOP, OF_NESTED_LOOP)));
-    bars.extend(gathered().map(|method| elapsed(method, "best bitmap scan", bitmap, OF_BITMAP)));
+    bars.extend(gathered().map(in_nested_loop));
+    bars.extend(gathered().map(in_bitmap));
     bars
 }
 

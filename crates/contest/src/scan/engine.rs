@@ -117,7 +117,8 @@ impl Engine {
 
 /// Turns an engine to a path and a question.
 pub(crate) fn turn_to(engine: &mut AccessEngine, path: AccessPath, asked: Asked) -> Result<(), String> {
-    engine.prepare(path, asked, &mut |_, _| {}).map(drop).map_err(|error| error.to_string())
+    let prepared = engine.prepare(path, asked, &mut |_, _| {}).map_err(|error| error.to_string())?;
+    prepared.map(drop).map_err(|absence| absence.message)
 }
 
 /// Some laps of a path.

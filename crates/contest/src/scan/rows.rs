@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use dataset::customers::column_index;
+use dataset::customers::SCHEMA;
 use dataset::{DataSet, Row, Value};
 
 use crate::scan::question::SEED;
@@ -13,7 +13,8 @@ use crate::scan::question::SEED;
 /// 16-bit ones, and of `cust_valid` a byte, its letter or 0 for a null.
 pub(crate) fn write_columns(rows: u64, folder: &Path) -> Result<(), String> {
     let made = DataSet::customers(rows, SEED).rows().map_err(|error| error.to_string())?;
-    let places = ["cust_id", "cust_year_of_birth", "cust_valid"].map(|name| column_index(name).unwrap_or(0));
+    let places = ["cust_id", "cust_year_of_birth", "cust_valid"]
+        .map(|name| SCHEMA.iter().position(|column| column.name == name).unwrap_or(0));
     let file = |name: &str| File::create(folder.join(name)).map(BufWriter::new);
     let write = || -> io::Result<()> {
         let (mut ids, mut years, mut valids) = (file("cust_id")?, file("cust_year_of_birth")?, file("cust_valid")?);

@@ -15,13 +15,14 @@ use sys::read::{Completion, ReadMethod, ReadRequest, Wait};
 use super::clients::{Client, Content, SharedModel};
 use super::kind::{Model, ModelKind};
 use super::table::{MODELS, named};
-use crate::device::{Description, Device, DeviceError, Opened, Slots, Witnesses};
+use crate::device::{Description, Device, DeviceError, Opened, Slots, Unwitnessed, Witnesses};
 use crate::row::{DeviceRow, Files};
 
 /// The row of the table of devices.
 pub(crate) const ROW: DeviceRow = DeviceRow {
     prefix: "model:",
     examples: || MODELS.iter().map(|row| format!("model:{}", row.name)).collect(),
+    without_kernel: Some("is a model, which no kernel reads and no page cache holds"),
     open: |word| Ok(Box::new(named(&word.rest.to_string_lossy())?)),
     place: |word, files| place(&named(&word.rest.to_string_lossy())?, files),
 };
@@ -29,7 +30,12 @@ pub(crate) const ROW: DeviceRow = DeviceRow {
 /// Its offsets are free: nothing but times comes from it.
 const ALIGNMENT: Alignment = Alignment { offset: 1, memory: 1, source: "none is needed" };
 
-const WITNESSES: Witnesses<'_> = Witnesses::Absent { tier: "model" };
+const WITNESSES: Witnesses<'_> = Witnesses::Absent(Unwitnessed {
+    tier: "model",
+    name: "the model",
+    takes_time: true,
+    no_page_cache: "a model has no host, and so no page cache",
+});
 
 impl Device for Model {
     fn name(&self) -> String {

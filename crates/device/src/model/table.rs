@@ -15,8 +15,6 @@ use super::ssd::SsdParameters;
 pub struct ModelRow {
     /// The name behind `model:` on the command line.
     pub name: &'static str,
-    /// One line for `--help`.
-    pub summary: &'static str,
     /// Makes it.
     pub kind: fn() -> ModelKind,
     /// Where its parameters are from, by field.
@@ -25,27 +23,15 @@ pub struct ModelRow {
 
 /// Every model.
 pub const MODELS: &[ModelRow] = &[
-    ModelRow {
-        name: "fixed-latency",
-        summary: "every read takes 100 us",
-        kind: || ModelKind::FixedLatency(FixedParameters::default()),
-        origins: &[],
-    },
+    ModelRow { name: "fixed-latency", kind: || ModelKind::FixedLatency(FixedParameters::default()), origins: &[] },
     ModelRow {
         name: "hdd-7200",
-        summary: "a disk of 250 GB with 7200 revolutions a minute",
         kind: || ModelKind::HardDisk(HardDiskParameters::deskstar_7k250()),
         origins: HardDiskParameters::ORIGINS,
     },
-    ModelRow {
-        name: "ssd",
-        summary: "a solid-state disk of 256 GB on SATA",
-        kind: || ModelKind::Ssd(SsdParameters::sata_2011()),
-        origins: SsdParameters::ORIGINS,
-    },
+    ModelRow { name: "ssd", kind: || ModelKind::Ssd(SsdParameters::sata_2011()), origins: SsdParameters::ORIGINS },
     ModelRow {
         name: "network-array",
-        summary: "eight such disks behind a cache and a round trip",
         kind: || ModelKind::NetworkArray(ArrayParameters::fibre_channel()),
         origins: ArrayParameters::ORIGINS,
     },

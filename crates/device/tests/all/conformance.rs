@@ -102,8 +102,20 @@ fn a_device_says_what_it_is_and_what_can_prove_which_level_served_a_read() {
         assert_eq!(description.is_virtual, is_virtual, "{device:?}");
         match device.witnesses() {
             Witnesses::Kernel { target, .. } => assert_eq!(target.size(), device.size()),
-            Witnesses::Absent { tier } => assert!(!tier.is_empty()),
+            Witnesses::Absent(absent) => {
+                assert!(![absent.tier, absent.name, absent.no_page_cache].contains(&""), "{absent:?}");
+            }
         }
+    }
+}
+
+#[test]
+fn a_device_that_a_kernel_reads_is_known_by_its_word_alone() {
+    let file = file();
+    for word in words(&file) {
+        let device = device::open(&word, Caching::Buffered).unwrap();
+        let reads = device.witnesses().target().is_some();
+        assert_eq!(device::without_kernel(&word).is_none(), reads, "{}", word.display());
     }
 }
 

@@ -1,12 +1,14 @@
 //! What each step of the experiment works with, and what all steps do with the server.
 
+use measure::schema::calibrate::findings as row;
 use measure::schema::calibrate::parameters::{PART, SUBJECT};
-use measure::{Case, Finding, Parameters, Unit};
+use measure::{Case, Parameters, Unit};
 use serde_json::Value;
 use subjects::Subject;
 use subjects::postgres::calibration::Calibration;
 
 use super::parameters::CalibrateParameters;
+use super::sets::CONSTANTS;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
@@ -15,36 +17,39 @@ use crate::subject_run;
 /// Share of pages that may stay in the page cache after it was emptied.
 const WARM_SHARE_MAX: f64 = 0.01;
 
-/// Settings that a set of constants may change; a set resets those that it does not have.
-pub(super) const PLANNER_SETTINGS: [&str; 6] = [
-    "seq_page_cost",
-    "random_page_cost",
-    "cpu_tuple_cost",
-    "cpu_index_tuple_cost",
-    "cpu_operator_cost",
-    "effective_cache_size",
-];
-
 /// What is in the caches when a query begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
+    /// Nothing.
     Cold,
+    /// All in the operating system's page cache, nothing in the server's buffers.
+    System,
+    /// All in the server's buffers.
     Cached,
+    /// What the user's own use leaves there.
+    AsFound,
 }
 
 impl State {
+    /// The states whose blocks have a cost.
+    pub(super) const OF_BLOCKS: [State; 3] = [State::Cold, State::System, State::Cached];
+
     pub(super) fn name(self) -> &'static str {
         match self {
             State::Cold => "cold",
+            State::System => "system",
             State::Cached => "cached",
+            State::AsFound => "as-found",
         }
     }
 
-    /// Percent of the blocks.
-    pub(super) fn cached_percent(self) -> u32 {
+    /// The state in a sentence.
+    pub(super) fn in_words(self) -> &'static str {
         match self {
-            State::Cold => 0,
-            State::Cached => 100,
+            State::Cold => "with nothing cached",
+            State::System => "cached by the operating system",
+            State::Cached => "cached by the server",
+            State::AsFound => "as the server is",
         }
     }
 }
@@ -70,14 +75,6 @@ impl Bench<'_> {
         Case::new(Parameters::from_iter(parameters.into_iter().chain(more)))
     }
 
-    /// Runs of each plan in a state.
-    pub(super) fn rounds(&self, state: State) -> usize {
-        match state {
-            State::Cold => self.parameters.cold_rounds(),
-            State::Cached => self.parameters.repeat,
-        }
-    }
-
     /// Looks for what disturbs, such as other sessions at work; between measurements.
     pub(super) fn look(&mut self, journal: &mut dyn Journal) {
         subject_run::keep_findings(self.tables, journal);
@@ -89,7 +86,7 @@ impl Bench<'_> {
         if left > WARM_SHARE_MAX {
             let message = "Pages of the server's files stayed in the page cache after it was emptied: cold costs \
                            contain reads from memory. Put the folder for temporary files (TMPDIR) on a disk.";
-            journal.find(Finding::warning("not-cold", message).with("left", left * 100.0, Unit::Percent));
+            journal.find(row::NOT_COLD.of(message).with("left", left * 100.0, Unit::Percent));
         }
         Ok(())
     }
@@ -97,6 +94,6 @@ impl Bench<'_> {
     /// Sets these constants, and resets all others.
     pub(super) fn set_constants(&mut self, constants: &[(&'static str, f64)]) -> Result<(), ExperimentError> {
         self.constants = constants.to_vec();
-        Ok(self.tables.set_constants(&PLANNER_SETTINGS, constants)?)
+        Ok(self.tables.set_constants(&CONSTANTS, constants)?)
     }
 }

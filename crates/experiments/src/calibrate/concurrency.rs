@@ -60,18 +60,29 @@ pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Resul
     Ok(sweep)
 }
 
-/// The least value that is as good as the best, with both times in microseconds: its own and that of the value 1.
-/// `None` where larger values are much worse.
-pub(super) fn enough(sweep: &Sweep) -> Option<(u32, f64, f64)> {
+/// The values that are as good as the best one: a plateau is a range and not a number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Plateau {
+    /// Its ends.
+    pub(super) from: u32,
+    pub(super) to: u32,
+    /// Microseconds at the lower end, and with the value 1.
+    pub(super) micros: f64,
+    pub(super) alone: f64,
+}
+
+/// The plateau; `None` where larger values are much worse.
+pub(super) fn plateau(sweep: &Sweep) -> Option<Plateau> {
     let times: Vec<(u32, f64)> = sweep.iter().filter_map(|(value, micros)| Some((*value, median(micros)?))).collect();
     let best = times.iter().map(|(_, time)| *time).min_by(f64::total_cmp)?;
-    let at = times.iter().position(|(_, time)| *time <= best * (1.0 + NEAR))?;
-    let (value, time) = times[at];
+    let is_good = |(_, time): &(u32, f64)| *time <= best * (1.0 + NEAR);
+    let (at, last) = (times.iter().position(is_good)?, times.iter().rposition(is_good)?);
+    let (from, micros) = times[at];
     // More reads at a time may gain nothing; where they seem to cost much, something else used the device.
-    if times[at..].iter().any(|(_, later)| *later > time * NOISE) {
+    if times[at..].iter().any(|(_, later)| *later > micros * NOISE) {
         return None;
     }
-    Some((value, time, times.first()?.1))
+    Some(Plateau { from, to: times[last].0, micros, alone: times.first()?.1 })
 }
 
 #[cfg(test)]
@@ -79,14 +90,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_setting_that_is_nearly_as_good_is_enough() {
-        let sweep = vec![(1, vec![100.0]), (2, vec![51.0, 49.0, 90.0]), (4, vec![50.0]), (8, vec![48.0])];
-        assert_eq!(enough(&sweep), Some((2, 51.0, 100.0)));
-        assert_eq!(enough(&Vec::new()), None);
+    fn values_that_are_as_good_are_a_range() {
+        let sweep =
+            vec![(1, vec![100.0]), (2, vec![51.0, 49.0, 90.0]), (4, vec![50.0]), (8, vec![48.0]), (16, vec![60.0])];
+        assert_eq!(plateau(&sweep), Some(Plateau { from: 2, to: 8, micros: 51.0, alone: 100.0 }));
+        assert_eq!(plateau(&Vec::new()), None);
     }
 
     #[test]
     fn times_that_go_up_and_down_give_no_setting() {
-        assert_eq!(enough(&vec![(1, vec![1094.0]), (2, vec![153.0]), (4, vec![1319.0])]), None);
+        assert_eq!(plateau(&vec![(1, vec![1094.0]), (2, vec![153.0]), (4, vec![1319.0])]), None);
     }
 }

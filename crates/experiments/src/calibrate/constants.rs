@@ -1,77 +1,129 @@
-//! All constants: measured costs as multiples of a block in sequence, for several shares of cached blocks.
+//! All constants: costs measured in several passes, in the unit of the server's other costs, for each state of the
+//! caches.
 
-use std::time::Duration;
-
-use measure::Finding;
+use measure::Case;
 use measure::schema::calibrate;
-use measure::schema::calibrate::parameters::CONSTANT;
-use sys::host::available_memory;
+use measure::schema::calibrate::findings as row;
+use measure::schema::calibrate::parameters::{CONSTANT, STATE};
+use measure::statistics::median;
+use serde_json::Value;
+use subjects::postgres::calibration::LOAD_TIME_A_ROW;
+use subjects::postgres::calibration::server_caches::ServerCaches;
 
-use super::bench::Bench;
+use super::bench::{Bench, State};
 use super::concurrency::{self, Sweep};
-use super::cost::{Constant, Cost, SEQ_PAGE};
-use super::estimate::{Estimate, mixed};
+use super::cost::Cost;
 use super::pages::{self, PageRead};
-use super::{parallel, processor};
+use super::sets::{self, ConstantSet, Passes, RANDOM_PAGE, SCALE, SEQ_PAGE, Settled};
+use super::{parallel, processor, system};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 
-/// Percent of the blocks that are cached. What lies between nothing and everything is measured, and computed from both
-/// ends as well.
-const SHARES: [u32; 5] = [0, 50, 90, 99, 100];
-
 /// What the planner takes for the memory of the server and its operating system.
 pub(super) const CACHE_SIZE: &str = "effective_cache_size";
-const CONCURRENCY: &str = "effective_io_concurrency";
+pub(super) const CONCURRENCY: &str = "effective_io_concurrency";
+
+/// A cost in all passes. Blocks have one for each state.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Measured {
+    pub(super) name: &'static str,
+    pub(super) state: Option<State>,
+    pub(super) passes: Passes,
+    pub(super) now: f64,
+    pub(super) settled: Option<Settled>,
+    source: String,
+}
 
 /// Everything that was measured.
+#[derive(Debug, Default)]
 pub(super) struct Constants {
-    pub(super) all: Vec<Constant>,
-    /// Blocks, where it is known.
-    pub(super) cache_blocks: Option<f64>,
+    pub(super) all: Vec<Measured>,
     pub(super) sweep: Sweep,
 }
 
 impl Constants {
-    /// The constants that change which plan is chosen, for a share of cached blocks: those with a value.
-    pub(super) fn for_planner(&self, cached: u32) -> Vec<(&'static str, f64)> {
-        let of_share = self.all.iter().filter(|one| one.cached == cached && one.name != SEQ_PAGE);
-        // Queries of one process say nothing about workers.
-        let tested = of_share.filter(|one| !one.name.starts_with("parallel_"));
-        let tested = tested.filter_map(|one| Some((one.name, one.measured?.value)));
-        tested.chain(self.cache_blocks.map(|blocks| (CACHE_SIZE, blocks))).collect()
+    /// A constant, for a block in a state.
+    pub(super) fn of(&self, name: &str, state: State) -> Option<&Measured> {
+        self.all.iter().find(|one| one.name == name && one.state.is_none_or(|other| other == state))
     }
 
-    /// A constant for a share of cached blocks.
-    pub(super) fn of(&self, name: &str, cached: u32) -> Option<&Constant> {
-        self.all.iter().find(|one| one.name == name && one.cached == cached)
+    /// The server's own value.
+    pub(super) fn now(&self, name: &str) -> f64 {
+        self.all.iter().find(|one| one.name == name).map_or(1.0, |one| one.now)
+    }
+
+    /// The sets that can be compared with the server's own: of each state that was measured, the one between them, and
+    /// what is advised everywhere.
+    pub(super) fn sets(&self) -> Vec<ConstantSet> {
+        let of_state = |state: State| {
+            let settled = |name| self.of(name, state).and_then(|one| one.settled);
+            sets::of_measured(state.name(), settled, |name| self.now(name))
+        };
+        let states: Vec<ConstantSet> = State::OF_BLOCKS.into_iter().filter_map(of_state).collect();
+        let safe = sets::between("safe", &states);
+        states.into_iter().chain(safe).chain([sets::usual_advice()]).collect()
+    }
+
+    fn add(&mut self, bench: &mut Bench<'_>, state: Option<State>, cost: Cost) -> Result<(), ExperimentError> {
+        let is_it = |one: &&mut Measured| one.name == cost.name && one.state == state;
+        match self.all.iter_mut().find(is_it) {
+            Some(one) => one.passes.passes.push(cost.micros),
+            None => {
+                let passes = Passes { passes: vec![cost.micros] };
+                let now = bench.tables.setting(cost.name)?;
+                self.all.push(Measured { name: cost.name, state, passes, now, settled: None, source: cost.source });
+            }
+        }
+        Ok(())
+    }
+
+    /// The samples of the last pass.
+    fn last(&self, name: &str, state: Option<State>) -> Vec<f64> {
+        let of = self.all.iter().find(|one| one.name == name && one.state == state);
+        of.and_then(|one| one.passes.passes.last().cloned()).unwrap_or_default()
+    }
+
+    fn settle(&mut self) {
+        let Some(row) = self.all.iter().find(|one| one.name == SCALE).cloned() else { return };
+        for one in &mut self.all {
+            one.settled = one.passes.settled(&row.passes, row.now);
+        }
     }
 }
 
-/// Measures them and keeps a case for each.
+/// Measures them in passes, each with tables of its own, and keeps a case for each.
 pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<Constants, ExperimentError> {
-    let mut costs = processor::measure(bench, journal)?;
-    match parallel::measure(bench, journal)? {
-        Ok(more) => costs.extend(more),
-        Err(reason) => journal.find(Finding::info(
-            "absent-parallel",
-            format!("parallel_tuple_cost and parallel_setup_cost were not measured, because {reason}."),
-        )),
-    }
-    let mut constants = Constants { all: Vec::new(), cache_blocks: None, sweep: Sweep::new() };
-    let mut settled = Vec::new();
-    for read in PageRead::ALL {
-        settled.push((read, pages::settled(bench, read)?));
-    }
-    for cached in bench_shares(bench) {
-        let found = share(bench, cached, (&costs, &settled), &constants, journal)?;
-        for constant in &found {
-            journal.keep(constant.case(bench))?;
+    let mut constants = Constants::default();
+    for pass in 0..bench.parameters.passes {
+        if pass > 0 {
+            loading(bench, "again", bench.tables.sizes().rows, journal);
+            bench.tables.load_again()?;
         }
-        constants.all.extend(found);
+        for cost in processor::measure(bench, journal)? {
+            let is_page = PageRead::ALL.iter().any(|read| read.constant() == cost.name);
+            constants.add(bench, is_page.then_some(State::Cached), cost)?;
+        }
+        if bench.tables.is_private() {
+            for read in PageRead::ALL {
+                let name = read.constant();
+                let micros = constants.last(name, Some(State::Cached));
+                let cached = Cost { name, micros, ..Cost::default() };
+                let cold = pages::measure_cold(bench, read, &cached, journal)?;
+                constants.add(bench, Some(State::Cold), cold)?;
+            }
+        }
+        measure_parallel(bench, &mut constants, pass, journal)?;
+        bench.look(journal);
     }
-    report_absent(&constants, journal);
-    constants.cache_blocks = cache_size(bench, journal)?;
+    load_verification(bench, journal)?;
+    if bench.tables.verification_rows().beyond > 0 {
+        measure_system(bench, &mut constants, journal)?;
+    }
+    constants.settle();
+    for one in &constants.all {
+        journal.keep(case(bench, one))?;
+    }
+    withheld(&constants, journal);
     if bench.tables.is_private() {
         constants.sweep = concurrency::measure(bench, journal)?;
         keep_concurrency(bench, &constants.sweep, journal)?;
@@ -79,102 +131,131 @@ pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Resul
     Ok(constants)
 }
 
-/// The shares that can be had: a given server's caches stay as they are.
-fn bench_shares(bench: &Bench<'_>) -> Vec<u32> {
-    if bench.tables.is_private() { SHARES.into() } else { vec![100] }
+/// Says what is loaded.
+pub(super) fn loading(bench: &Bench<'_>, what: &str, rows: u64, journal: &mut dyn Journal) {
+    let expected = LOAD_TIME_A_ROW.saturating_mul(u32::try_from(rows).unwrap_or(u32::MAX));
+    journal.step(&format!("loading {rows} rows and their indexes {what} on {}", bench.name()), expected);
 }
 
-fn share(
-    bench: &mut Bench<'_>,
-    cached: u32,
-    (costs, settled): (&[Cost], &[(PageRead, f64)]),
-    before: &Constants,
-    journal: &mut dyn Journal,
-) -> Result<Vec<Constant>, ExperimentError> {
-    let mut of_share = costs.to_vec();
-    for &(read, settled) in settled {
-        let Some(cost) = of_share.iter_mut().find(|cost| cost.name == read.constant()) else { continue };
-        if cached < 100 {
-            let measured = pages::measure(bench, (read, f64::from(cached) / 100.0), (cost, settled), journal)?;
-            *cost = measured;
-        }
-    }
-    let unit = of_share.iter().find(|cost| cost.name == SEQ_PAGE).map_or(Vec::new(), |cost| cost.micros.clone());
-    let mut found = Vec::new();
-    for cost in &of_share {
-        let now = bench.tables.setting(cost.name)?;
-        let mut constant = Constant::of(cost, &unit, cached, now);
-        if bench.tables.is_rehearsal() {
-            constant.measured = Some(Estimate { value: now, low: now, high: now });
-        }
-        let ends = (costs.iter().find(|other| other.name == cost.name), before.of(cost.name, 0));
-        if let ((Some(all), Some(none)), 1..100) = (ends, cached) {
-            let is_page = PageRead::ALL.iter().any(|read| read.constant() == cost.name);
-            let computed = mixed(&all.micros, &none.cost.micros, f64::from(cached) / 100.0);
-            constant.computed = if is_page { computed } else { Vec::new() };
-        }
-        found.push(constant);
-    }
-    Ok(found)
-}
-
-/// The server's buffers and what the page cache could grow to, in blocks.
-fn cache_size(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<Option<f64>, ExperimentError> {
-    journal.step(CACHE_SIZE, Duration::from_secs(1));
-    let now = bench.tables.setting(CACHE_SIZE)?;
-    let is_local = bench.tables.is_local();
-    let facts = bench.tables.facts();
-    let Some(available) = available_memory().filter(|_| is_local) else {
-        journal.find(Finding::info(
-            "absent-cache-size",
-            "effective_cache_size was not measured, because the memory of the server's machine cannot be seen from \
-             here. Run readpath there.",
+fn load_verification(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
+    let rows = bench.tables.verification_rows();
+    loading(bench, "for the verification", rows.within + rows.beyond, journal);
+    bench.tables.load_verification()?;
+    if rows.beyond == 0 {
+        journal.find(row::ABSENT_BEYOND.of(
+            "No table beyond the server's shared buffers was made, which would have taken more than ten times the \
+             payload: what a block costs that only the operating system has cached is absent, and no query of the \
+             verification reads past the buffers. A larger --payload has both.",
         ));
-        return Ok(None);
-    };
-    let bytes = (facts.buffer_bytes + available) as f64;
-    let block = facts.block_bytes as f64;
+    }
+    Ok(())
+}
+
+fn measure_system(
+    bench: &mut Bench<'_>,
+    constants: &mut Constants,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    let cached = |name| constants.of(name, State::Cached).and_then(|one| median(&one.passes.samples())).unwrap_or(0.0);
+    let cached = [cached(SEQ_PAGE), cached(RANDOM_PAGE)];
+    for pass in 0..bench.parameters.passes {
+        for cost in system::measure(bench, pass, cached, journal)? {
+            constants.add(bench, Some(State::System), cost)?;
+        }
+    }
+    Ok(())
+}
+
+/// What workers cost, which no set changes: it is shown beside the server's values.
+fn measure_parallel(
+    bench: &mut Bench<'_>,
+    constants: &mut Constants,
+    pass: usize,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    match parallel::measure(bench, journal)? {
+        Ok(costs) => costs.into_iter().try_for_each(|cost| constants.add(bench, None, cost)),
+        Err(reason) if pass == 0 => {
+            let message = format!("parallel_tuple_cost and parallel_setup_cost were not measured, because {reason}.");
+            journal.find(row::ABSENT_PARALLEL.of(message));
+            Ok(())
+        }
+        Err(_) => Ok(()),
+    }
+}
+
+fn case(bench: &Bench<'_>, one: &Measured) -> Case {
+    let state: Option<(String, Value)> = one.state.map(|state| STATE.of(state.name()));
+    let mut case = bench.case("constant", [CONSTANT.of(one.name)]);
+    case.parameters.extend(state);
+    let (source, passes) = (&one.source, one.passes.passes.len());
+    case.metrics.push(calibrate::NOW.single("pg_settings of the session", one.now));
+    if let Some(Settled { value, spread, is_given }) = one.settled {
+        let how = format!("median of {passes} passes over that of a row, times the server's {SCALE}; {source}");
+        let ends = "bootstrap of the medians of the pass in the middle, 95 %";
+        case.metrics.push(calibrate::VALUE.single(&how, value.value));
+        case.metrics.push(calibrate::VALUE_LOW.single(ends, value.low));
+        case.metrics.push(calibrate::VALUE_HIGH.single(ends, value.high));
+        if spread.is_finite() {
+            let source = format!("the largest of {passes} passes over the least, each with tables of its own");
+            case.metrics.push(calibrate::PASSES_SPREAD.single(&source, spread));
+        }
+        if is_given && sets::CONSTANTS.contains(&one.name) {
+            let given = if one.name == SCALE { one.now } else { sets::rounded(value.value) };
+            case.metrics.push(calibrate::GIVEN.single("the measured value at one of ten steps a decade", given));
+        }
+    }
+    case.metrics.extend(calibrate::TIME.of_samples(source, &one.passes.samples()));
+    case
+}
+
+/// Says which constants do not repeat themselves.
+fn withheld(constants: &Constants, journal: &mut dyn Journal) {
+    let is_in_sets = |one: &&Measured| sets::CONSTANTS.contains(&one.name) && one.name != SCALE;
+    let is_withheld = |one: &&Measured| !one.settled.is_some_and(|settled| settled.is_given);
+    let withheld: Vec<String> = constants.all.iter().filter(is_in_sets).filter(is_withheld).map(named).collect();
+    if withheld.is_empty() {
+        return;
+    }
+    journal.find(row::WITHHELD_CONSTANTS.of(format!(
+        "Not given, because passes differ by more than {} times or the interval holds 0: {}. The server's own \
+             ratio to the neighbouring constant stands in its place.",
+        sets::SPREAD_MAX,
+        withheld.join(", ")
+    )));
+}
+
+fn named(one: &Measured) -> String {
+    match one.state {
+        Some(state) => format!("{} ({})", one.name, state.in_words()),
+        None => one.name.into(),
+    }
+}
+
+/// Keeps what the planner should take for its memory: the buffers, and what the page cache really holds of the
+/// database's files. Where that cannot be seen, nothing.
+pub(super) fn keep_cache_size(
+    bench: &mut Bench<'_>,
+    caches: &ServerCaches,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    let now = bench.tables.setting(CACHE_SIZE)?;
+    let Some((_, held)) = caches.files else { return Ok(()) };
+    let (buffers, block) = (bench.tables.facts().buffer_bytes, bench.tables.facts().block_bytes);
     let mut case = bench.case("constant", [CONSTANT.of(CACHE_SIZE)]);
-    let source = "shared_buffers, and MemAvailable of /proc/meminfo: what the page cache could grow to at this moment";
-    case.metrics.push(calibrate::NOW_BYTES.single("pg_settings of the session", now * block));
-    case.metrics.push(calibrate::VALUE_BYTES.single(source, bytes));
-    journal.keep(case)?;
-    Ok(Some((bytes / block).floor()))
+    let source = "shared_buffers, and what the page cache held of the database's files when the run began";
+    case.metrics.push(calibrate::NOW_BYTES.single("pg_settings of the session", now * block as f64));
+    case.metrics.push(calibrate::VALUE_BYTES.single(source, (buffers + held) as f64));
+    Ok(journal.keep(case)?)
 }
 
 fn keep_concurrency(bench: &mut Bench<'_>, sweep: &Sweep, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     let now = bench.tables.setting(CONCURRENCY)?;
-    let Some((value, _, _)) = concurrency::enough(sweep) else { return Ok(()) };
+    let Some(plateau) = concurrency::plateau(sweep) else { return Ok(()) };
     let mut case = bench.case("constant", [CONSTANT.of(CONCURRENCY)]);
-    let source = "the least of the values tried that is within 10 % of the fastest one's median, cold bitmap scans";
+    let source = "cold bitmap scans: the ends of the values that are within 10 % of the fastest one's median";
     case.metrics.push(calibrate::NOW_COUNT.single("pg_settings of the session", now));
-    case.metrics.push(calibrate::VALUE_COUNT.single(source, f64::from(value)));
-    journal.keep(case)?;
-    Ok(())
-}
-
-/// A constant without a positive value is absent, and without the unit all are.
-fn report_absent(constants: &Constants, journal: &mut dyn Journal) {
-    for cached in SHARES {
-        let of_share = constants.all.iter().filter(|one| one.cached == cached);
-        // What has no sample has a finding of its own.
-        let has_samples = |one: &&Constant| !one.cost.micros.is_empty();
-        let is_absent = |one: &&Constant| one.measured.is_none() && has_samples(one);
-        let absent: Vec<&str> = of_share.clone().filter(is_absent).map(|one| one.name).collect();
-        if absent.is_empty() || of_share.clone().any(|one| one.name == SEQ_PAGE && !has_samples(&one)) {
-            continue;
-        }
-        let what = match absent.contains(&SEQ_PAGE) {
-            true => "a block in sequence, so that all constants are absent".to_string(),
-            false => absent.join(" and "),
-        };
-        journal.find(Finding::warning(
-            "absent-constants",
-            format!(
-                "With {cached} % of the blocks cached no cost above 0 came out for {what}: what it adds to a statement \
-                 is less than the noise of this machine. Repeat the run when the machine is quiet, or with a larger \
-                 --payload."
-            ),
-        ));
-    }
+    case.metrics.push(calibrate::FROM_COUNT.single(source, f64::from(plateau.from)));
+    case.metrics.push(calibrate::TO_COUNT.single(source, f64::from(plateau.to)));
+    Ok(journal.keep(case)?)
 }

@@ -1,4 +1,4 @@
-//! What samples support: a straight line through them, a ratio with its interval, and where two curves cross.
+//! What samples support: a straight line through them, and a ratio with its interval.
 
 use measure::random::SplitMix64;
 use measure::statistics::median;
@@ -66,25 +66,6 @@ pub fn ratio(over: &[f64], under: &[f64]) -> Option<Estimate> {
     Some(Estimate { value: value / unit, low, high })
 }
 
-/// What a block costs where this share is cached: the two costs by their shares.
-pub fn mixed(cached: &[f64], cold: &[f64], share: f64) -> Vec<f64> {
-    let Some(cached) = median(cached) else { return Vec::new() };
-    cold.iter().map(|cold| share * cached + (1.0 - share) * cold).collect()
-}
-
-/// Where one curve rises above another: `points` are (x, one, other), in ascending order of a positive `x`.
-///
-/// Between two points the logarithm of the ratio is a straight line in the logarithm of `x`. `None` where the one is
-/// never below, or always.
-pub fn crossover(points: &[(f64, f64, f64)]) -> Option<f64> {
-    let advantage = |point: &(f64, f64, f64)| (point.2 / point.1).ln();
-    // The last crossing: before it, noise may make the curves touch.
-    let pair = points.windows(2).rev().find(|pair| advantage(&pair[0]) > 0.0 && advantage(&pair[1]) <= 0.0)?;
-    let (before, after) = (advantage(&pair[0]), advantage(&pair[1]));
-    let part = before / (before - after);
-    Some((pair[0].0.ln() + part * (pair[1].0.ln() - pair[0].0.ln())).exp())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,20 +93,5 @@ mod tests {
         assert_eq!((found.low, found.value, found.high), (2.0, 2.0, 2.0));
         assert_eq!(ratio(&[3.0], &[0.0]), None);
         assert_eq!(ratio(&[], &[1.0]), None);
-    }
-
-    #[test]
-    fn half_cached_costs_half_of_each() {
-        assert_eq!(mixed(&[1.0], &[9.0, 11.0], 0.5), [5.0, 6.0]);
-        assert_eq!(mixed(&[1.0], &[9.0], 1.0), [1.0]);
-    }
-
-    #[test]
-    fn curves_cross_between_the_points_on_either_side() {
-        // x against a constant 10: equal at 10, half way between 1 and 100 by logarithms.
-        let found = crossover(&[(1.0, 1.0, 10.0), (100.0, 100.0, 10.0)]).unwrap();
-        assert!((found - 10.0).abs() < 1e-9, "{found}");
-        assert_eq!(crossover(&[(1.0, 1.0, 10.0), (2.0, 2.0, 10.0)]), None);
-        assert_eq!(crossover(&[(1.0, 20.0, 10.0), (2.0, 30.0, 10.0)]), None);
     }
 }

@@ -1,133 +1,225 @@
-//! What the constants are and whether they help, in sentences.
+//! What to change, what it is worth here and how sure that is, in three sentences; and what else came out.
 
+use measure::Unit;
 use measure::quantity::{format_nanos, three_digits};
+use measure::schema::calibrate::findings as row;
 use measure::statistics::median;
-use measure::{Finding, Unit};
 
-use super::choice::Tried;
+use super::bench::State;
+use super::comparison::Comparison;
 use super::concurrency;
 use super::constants::Constants;
-use super::verification::Verified;
+use super::judgement::{CHANGED_MIN, Decision, Judged};
+use super::sets::ConstantSet;
 use crate::journal::Journal;
 
-/// Reports the costs of blocks, the concurrency that is enough, and how each verification came out.
-pub(super) fn report(constants: &Constants, verified: &[Verified], name: &str, journal: &mut dyn Journal) {
+/// Another set has to be this much better than the one of the state itself before it is advised in its place: two runs
+/// then advise the same.
+const BETTER: f64 = 0.9;
+
+/// What a comparison advises.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Advice {
+    pub(super) decision: Decision,
+    /// The place of the set that is advised, or of the one that the decision is about; 0 where there is none.
+    pub(super) set: usize,
+    /// Why there is no verdict, where another reason than the times withholds it.
+    pub(super) withheld: Option<String>,
+}
+
+impl Advice {
+    /// What the times advise, with the set that the state itself has preferred.
+    pub(super) fn of(sets: &[ConstantSet], judged: &[Judged], preferred: &str) -> Advice {
+        let better = |set: usize, other: usize| judged[set].ratio.value < judged[other].ratio.value * BETTER;
+        let changing = |set: &usize| judged[*set].decision == Decision::Change;
+        let own = (1..sets.len()).find(|set| sets[*set].name == preferred);
+        let best = (1..sets.len()).filter(changing).reduce(|best, set| {
+            let is_better = if Some(best) == own { better(set, best) } else { Some(set) == own && !better(best, set) };
+            let is_less = Some(best) != own && Some(set) != own && judged[set].ratio.value < judged[best].ratio.value;
+            if is_better || is_less { set } else { best }
+        });
+        if let Some(set) = best {
+            return Advice { decision: Decision::Change, set, withheld: None };
+        }
+        // What is said then is said of the state's own set, unless another one changes enough plans and it does not.
+        let most = (1..sets.len()).max_by_key(|set| judged[*set].changed).unwrap_or(0);
+        let is_enough = |set: &usize| judged[*set].changed >= CHANGED_MIN || judged[most].changed < CHANGED_MIN;
+        let set = own.filter(is_enough).unwrap_or(most);
+        let decision = judged.get(set).filter(|_| set > 0).map_or(Decision::Undecided, |judged| judged.decision);
+        Advice { decision, set, withheld: None }
+    }
+
+    /// The same without a verdict, for this reason.
+    pub(super) fn withheld(self, reason: Option<String>) -> Advice {
+        match reason {
+            Some(reason) => Advice { decision: Decision::Undecided, withheld: Some(reason), ..self },
+            None => self,
+        }
+    }
+}
+
+/// Reports what was advised in a state.
+pub(super) fn advise(comparison: &Comparison, advice: &Advice, name: &str, journal: &mut dyn Journal) {
+    let state = comparison.state;
+    let judged = comparison.judged.get(advice.set).filter(|_| advice.set > 0);
+    let set = &comparison.sets[advice.set];
+    let whose = if state == State::AsFound { "your" } else { "readpath's" };
+    let what = match advice.decision {
+        Decision::Change => format!("{name}, {}: set {}", state.in_words(), values(set)),
+        Decision::Keep => format!("{name}, {}: keep the server's own constants", state.in_words()),
+        Decision::Undecided => match (&advice.withheld, judged) {
+            (Some(reason), _) => format!("{name}, {}: undecided, because {reason}", state.in_words()),
+            (None, Some(judged)) if judged.changed >= CHANGED_MIN => {
+                format!("{name}, {}: undecided, because queries get faster and slower by turns", state.in_words())
+            }
+            _ => format!("{name}, {}: undecided: these queries cannot tell", state.in_words()),
+        },
+    };
+    let mut sentences = vec![format!("{what}.")];
+    if let Some(judged) = judged {
+        sentences.extend(worth(comparison, judged, whose, set.name));
+    }
+    let mut finding = row::ANSWER_ADVICE.named(state.name(), sentences.join(" "));
+    if let Some(judged) = judged.filter(|judged| judged.changed > 0) {
+        finding = finding.with("ratio", judged.ratio.value, Unit::Ratio).with("worst", judged.worst, Unit::Ratio);
+    }
+    journal.find(finding);
+}
+
+/// What the change is worth, and how sure that is.
+fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: &str) -> Vec<String> {
+    let changed = comparison.compared.iter().filter(|one| one.variants.len() > 1).count();
+    let all = comparison.compared.len();
+    if judged.changed == 0 {
+        return vec![format!("Of {whose} {all} queries {changed} get another plan by some set of constants.")];
+    }
+    let times = |value| three_digits(value);
+    vec![
+        format!(
+            "By {set} {} of {whose} {all} queries get another plan; these take {} times as long in the mean, {} \
+             instead of {} together, and the worst {} times as long.",
+            judged.changed,
+            times(judged.ratio.value),
+            format_nanos(judged.then * 1e6),
+            format_nanos(judged.now * 1e6),
+            times(judged.worst)
+        ),
+        format!(
+            "Drawn anew, queries and runs, 95 % of the means lie between {} and {}; {} are faster for sure and {} \
+             slower.",
+            times(judged.ratio.low),
+            times(judged.ratio.high),
+            judged.faster,
+            judged.slower
+        ),
+    ]
+}
+
+fn values(set: &ConstantSet) -> String {
+    let values = set.values.iter().map(|(name, value)| format!("{name} = {}", three_digits(*value)));
+    values.collect::<Vec<_>>().join(", ")
+}
+
+/// Reports the costs of blocks and the concurrency that is enough.
+pub(super) fn report(constants: &Constants, name: &str, journal: &mut dyn Journal) {
     pages(constants, name, journal);
     report_concurrency(constants, journal);
-    for one in verified {
-        verification(one, name, journal);
-    }
 }
 
 fn pages(constants: &Constants, name: &str, journal: &mut dyn Journal) {
     let mut clauses = Vec::new();
     let mut ratios = Vec::new();
-    let mut add = |cached: u32, state: &str, value: &'static str| {
-        let random = constants.of("random_page_cost", cached)?;
-        let measured = random.measured?;
-        let sequential = median(&constants.of("seq_page_cost", cached)?.cost.micros)?;
+    for state in State::OF_BLOCKS {
+        let of = |name: &str| {
+            let one = constants.of(name, state)?;
+            Some((one.settled?.value.value, median(&one.passes.samples())?)).filter(|(value, _)| *value > 0.0)
+        };
+        let Some(((page, page_micros), (random, random_micros))) = of("seq_page_cost").zip(of("random_page_cost"))
+        else {
+            continue;
+        };
         clauses.push(format!(
-            "{state} {} ({} to {}; {} against {})",
-            three_digits(measured.value),
-            three_digits(measured.low),
-            three_digits(measured.high),
-            format_nanos(median(&random.cost.micros)? * 1e3),
-            format_nanos(sequential * 1e3)
+            "{} {} ({} against {})",
+            state.in_words(),
+            three_digits(random / page),
+            format_nanos(random_micros * 1e3),
+            format_nanos(page_micros * 1e3)
         ));
-        ratios.push((value, measured.value));
-        Some(())
-    };
-    add(0, "cold", "cold");
-    add(90, "90 % cached", "cached_90");
-    add(100, "cached", "cached");
+        ratios.push((state.name(), random / page));
+    }
     if clauses.is_empty() {
         return;
     }
     let message = format!("The cost of a block at random on {name}, in blocks in sequence: {}.", clauses.join("; "));
-    let finding = Finding::info("answer-random-page", message);
+    let finding = row::ANSWER_RANDOM_PAGE.of(message);
     journal.find(ratios.into_iter().fold(finding, |finding, (state, ratio)| finding.with(state, ratio, Unit::Ratio)));
 }
 
 fn report_concurrency(constants: &Constants, journal: &mut dyn Journal) {
-    let Some((value, best, alone)) = concurrency::enough(&constants.sweep) else {
+    let Some(plateau) = concurrency::plateau(&constants.sweep) else {
         if !constants.sweep.is_empty() {
-            journal.find(Finding::warning(
-                "absent-concurrency",
+            journal.find(row::ABSENT_CONCURRENCY.of(
                 "effective_io_concurrency did not come out: the times of cold bitmap scans went up and down with it, \
                  because something else used the device. Repeat the run when it is quiet.",
             ));
         }
         return;
     };
-    let times = format!("{} against {} at 1", format_nanos(best * 1e3), format_nanos(alone * 1e3));
-    let message = match value {
-        1 => {
-            "A cold bitmap scan gets no faster by more reads at a time: effective_io_concurrency may stay at 1.".into()
-        }
-        _ if concurrency::VALUES.last() == Some(&value) => format!(
-            "A cold bitmap scan is fastest with effective_io_concurrency {value}, the largest that was tried: {times}. \
-             A larger one may do better; `readpath join --concurrency` tries it."
-        ),
-        _ => format!("A cold bitmap scan gets no faster beyond effective_io_concurrency {value}: {times}."),
-    };
-    let finding = Finding::info("answer-concurrency", message).with("enough", f64::from(value), Unit::Count);
-    let finding = finding.with("time", best / 1e3, Unit::Milliseconds);
-    journal.find(finding.with("time_at_1", alone / 1e3, Unit::Milliseconds));
-}
-
-/// Whether the planner chooses better.
-fn verification(verified: &Verified, name: &str, journal: &mut dyn Journal) {
-    let Verified { compared, queries, .. } = verified;
-    let (Some(now), Some(all), Some(best)) = (compared.of("now"), compared.of("measured"), compared.of("recommended"))
-    else {
-        return;
-    };
-    let (state, queries) = (verified.state.name(), queries.len());
-    let lost = |tried: &Tried| format_nanos(tried.score.lost * 1e6);
-    let scores = format!(
-        "With the server's constants {name} picks the fastest plan for {} of {queries} queries ({state}) and loses {} \
-         on {}; with all measured ones for {}, and loses {}",
-        now.score.right,
-        lost(now),
-        format_nanos(compared.fastest * 1e6),
-        all.score.right,
-        lost(all)
-    );
-    harm(&compared.harmful, state, journal);
-    let names: Vec<&str> = compared.recommended.iter().map(|(name, _)| *name).skip(1).collect();
-    let advice = match (compared.recommended.is_empty(), compared.harmful.is_empty()) {
-        (true, _) => "No set of measured constants loses less here: the server's own are as good, keep them".into(),
-        (false, true) => "All of them together are recommended for such data".to_string(),
-        (false, false) => {
-            format!("{} recommended: for {} queries, {} lost", one_or_all(&names), best.score.right, lost(best))
-        }
-    };
-    let mut finding = Finding::info(&format!("answer-verification-{state}"), format!("{scores}. {advice}."));
-    for (value, tried) in [("lost_now", now), ("lost_measured", all), ("lost_recommended", best)] {
-        finding = finding.with(value, tried.score.lost, Unit::Milliseconds);
-    }
-    journal.find(finding.with("fastest_time", compared.fastest, Unit::Milliseconds));
-}
-
-/// Names the constants that do harm, whether the others are of use or not.
-fn harm(harmful: &[&str], state: &str, journal: &mut dyn Journal) {
-    let (were, them) = match harmful {
-        [] => return,
-        [name] => (format!("{name} was"), "it"),
-        _ => (format!("{} were", harmful.join(", ")), "them"),
-    };
-    journal.find(Finding::warning(
-        &format!("not-recommended-{state}"),
+    let times = format!("{} against {} at 1", format_nanos(plateau.micros * 1e3), format_nanos(plateau.alone * 1e3));
+    let message = if concurrency::VALUES.last() == Some(&plateau.from) {
         format!(
-            "{were} measured, and not recommended ({state}): with {them} the planner loses more time than without. A \
-             constant that is right by itself can hurt where the planner's model is wrong elsewhere."
-        ),
-    ));
+            "A cold bitmap scan is fastest with effective_io_concurrency {}, the largest that was tried: {times}. A \
+             larger one may do better; `readpath join --concurrency` tries it.",
+            plateau.from
+        )
+    } else {
+        format!(
+            "A cold bitmap scan is as fast with any effective_io_concurrency from {} to {}: {times}.",
+            plateau.from, plateau.to
+        )
+    };
+    let finding = row::ANSWER_CONCURRENCY.of(message).with("from", f64::from(plateau.from), Unit::Count);
+    journal.find(finding.with("to", f64::from(plateau.to), Unit::Count));
 }
 
-fn one_or_all(names: &[&str]) -> String {
-    match names {
-        [name] => format!("{name} alone is"),
-        _ => format!("{} are", names.join(", ")),
+#[cfg(test)]
+mod tests {
+    use super::super::estimate::Estimate;
+    use super::*;
+
+    fn set(name: &'static str) -> ConstantSet {
+        ConstantSet { name, values: Vec::new() }
+    }
+
+    fn judged(decision: Decision, value: f64, changed: usize) -> Judged {
+        let ratio = Estimate { value, low: value * 0.9, high: value * 1.1 };
+        Judged { decision, changed, faster: 0, slower: 0, ratio, worst: 1.0, now: 1.0, then: 1.0 }
+    }
+
+    /// The set that is advised where those of a state, a safe one and the usual advice came out so.
+    fn advised(cached: (Decision, f64), safe: (Decision, f64), usual: (Decision, f64)) -> (Decision, &'static str) {
+        let sets = [set("now"), set("cached"), set("safe"), set("random-1.1")];
+        let all = [(Decision::Undecided, 1.0), cached, safe, usual].map(|(decision, ratio)| judged(decision, ratio, 9));
+        let advice = Advice::of(&sets, &all, "cached");
+        (advice.decision, sets[advice.set].name)
+    }
+
+    #[test]
+    fn the_set_of_the_state_is_advised_unless_another_is_clearly_better() {
+        use Decision::{Change, Keep, Undecided};
+        assert_eq!(advised((Change, 0.7), (Change, 0.68), (Change, 0.72)), (Change, "cached"));
+        assert_eq!(advised((Change, 0.9), (Change, 0.7), (Change, 0.6)), (Change, "random-1.1"));
+        assert_eq!(advised((Keep, 1.1), (Change, 0.9), (Undecided, 0.6)), (Change, "safe"));
+        assert_eq!(advised((Keep, 1.1), (Keep, 1.0), (Undecided, 1.0)), (Keep, "cached"));
+        assert_eq!(advised((Undecided, 1.1), (Keep, 1.0), (Keep, 1.0)), (Undecided, "cached"));
+    }
+
+    #[test]
+    fn a_verdict_of_a_busy_server_is_withheld() {
+        let sets = [set("now"), set("cached")];
+        let advice =
+            Advice::of(&sets, &[judged(Decision::Undecided, 1.0, 0), judged(Decision::Change, 0.5, 9)], "cached");
+        assert_eq!(advice.decision, Decision::Change);
+        assert_eq!(advice.withheld(Some("others were at work".into())).decision, Decision::Undecided);
     }
 }

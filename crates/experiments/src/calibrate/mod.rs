@@ -3,22 +3,32 @@
 //! the planner chooses better by them.
 
 mod bench;
-mod choice;
+mod cases;
+mod comparison;
 mod concurrency;
 mod constants;
 mod cost;
 pub mod estimate;
 mod findings;
+mod judgement;
 mod pages;
 mod parallel;
 mod parameters;
 mod processor;
-mod scores;
-mod verification;
+mod remedies;
+mod sets;
+mod system;
+mod told_state;
 
+use std::time::Duration;
+
+use measure::schema::calibrate::findings as row;
 use serde_json::json;
 use subjects::Environment;
-use subjects::postgres::calibration::LOAD_TIME_A_ROW;
+use subjects::postgres::calibration::own_queries::{OwnQuery, QuerySource};
+use subjects::postgres::calibration::queries::Query;
+use subjects::postgres::calibration::server_caches::ServerCaches;
+use subjects::postgres::calibration::verification_set::Scanned;
 
 pub use parameters::CalibrateParameters;
 
@@ -27,7 +37,9 @@ use crate::journal::Journal;
 use crate::machine::{Conditions, Machine, Sensitivity};
 use crate::subject_run::{self, Descriptions};
 use bench::{Bench, State};
-use verification::Verified;
+use comparison::Comparison;
+use findings::Advice;
+use sets::ConstantSet;
 
 /// Runs the experiment, and leaves nothing on the server. ^C ends it; what was kept is kept.
 pub fn run(
@@ -36,11 +48,13 @@ pub fn run(
     machine: &Machine,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
+    let texts = parameters.queries_of_files()?;
     let opener = parameters.opener()?;
     subject_run::announce(std::slice::from_ref(&opener), environment, machine, journal)?;
     if let Some(recorder) = &environment.recorder {
-        recorder.remark("where the planner changes plans is searched for by halving: those numbers of rows differ");
-        recorder.remark("constants are set to what is measured, here to 1");
+        recorder.remark("constants are set to what is measured");
+        recorder
+            .remark("of the queries below, those whose plan some set changes are run, in further rounds like these");
         if parameters.on.in_use().next().is_none() {
             recorder.remark("left out: a private server is restarted with empty caches before each cold sample");
         }
@@ -48,7 +62,7 @@ pub fn run(
     let outcome = subject_run::run_on(opener, environment, machine, journal, |tables, journal| {
         Descriptions::default().add(tables, journal);
         journal.describe_subject("sql", json!(parameters.sql));
-        measure_all(&mut Bench { parameters, machine, tables, constants: Vec::new() }, journal)
+        measure_all(&mut Bench { parameters, machine, tables, constants: Vec::new() }, texts, journal)
     });
     match outcome {
         Err(ExperimentError::Stopped) => return Ok(()),
@@ -60,47 +74,186 @@ pub fn run(
     Ok(())
 }
 
-fn measure_all(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
-    let rows = bench.tables.sizes().rows;
-    let expected = LOAD_TIME_A_ROW.saturating_mul(u32::try_from(rows).unwrap_or(u32::MAX));
-    journal.step(&format!("loading {rows} rows and their indexes on {}", bench.name()), expected);
+fn measure_all(
+    bench: &mut Bench<'_>,
+    texts: Option<Vec<OwnQuery>>,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    // Before anything is made, which would be in the server's counters.
+    let caches = if bench.tables.is_private() { ServerCaches::default() } else { bench.tables.server_caches()? };
+    let told = told_state::of(&caches);
+    let texts = match bench.parameters.source()? {
+        Some(QuerySource::Listed(number)) => Some(bench.tables.listed(number)?.map_err(ExperimentError::Parameters)?),
+        _ => texts,
+    };
+    constants::loading(bench, "for the costs", bench.tables.sizes().rows, journal);
     bench.tables.load()?;
     bench.look(journal);
     let conditions = Conditions::now(bench.machine);
     let constants = constants::measure(bench, journal)?;
     bench.look(journal);
-    let mut verified = Vec::new();
-    for state in states(bench) {
-        verified.push(verify(bench, state, &constants.for_planner(state.cached_percent()), journal)?);
-        bench.look(journal);
+    let sets = constants.sets();
+    if sets.len() == 1 {
+        journal.find(row::ABSENT_CONSTANTS.of(
+            "No block has a cost above the noise of this machine, so that no set of measured constants can be given. \
+             Repeat the run when the machine is quiet, or with a larger --payload.",
+        ));
+    }
+    if let Some(texts) = &texts {
+        judge_own(bench, texts, &sets, told, journal)?;
+    }
+    // The user's own queries tell more than ours do, once they are run.
+    if !bench.parameters.run {
+        for state in states(bench, told) {
+            judge_verification(bench, state, &sets, told, journal)?;
+        }
     }
     bench.machine.note("the whole run", &conditions.changed(bench.machine), Sensitivity::Core);
-    findings::report(&constants, &verified, bench.name(), journal);
+    findings::report(&constants, bench.name(), journal);
+    if !bench.tables.is_private() {
+        describe_server(bench, &caches, journal)?;
+    }
     Ok(())
 }
 
-/// States in which choices are verified.
-fn states(bench: &Bench<'_>) -> Vec<State> {
-    match bench.tables.is_private() && bench.parameters.cold_rounds() > 0 {
-        true => vec![State::Cold, State::Cached],
-        false => vec![State::Cached],
+/// What a given server's counters tell of its queries, and what its tablespaces set for themselves.
+fn describe_server(
+    bench: &mut Bench<'_>,
+    caches: &ServerCaches,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    let database = bench.tables.facts().database.clone();
+    journal.describe_subject("database", json!(database));
+    constants::keep_cache_size(bench, caches, journal)?;
+    let spaces = bench.tables.tablespaces()?;
+    let of = |(name, options): &(String, String)| format!("{name} ({options})");
+    let with_own: Vec<String> = spaces.iter().filter(|(_, options)| !options.is_empty()).map(of).collect();
+    if !with_own.is_empty() {
+        let message = format!(
+            "Tablespaces with costs of their own keep them whatever is set for a session or a database: {}.",
+            with_own.join(", ")
+        );
+        journal.find(row::TABLESPACE_COSTS.of(message));
+    }
+    if spaces.len() > 1 {
+        let message = format!(
+            "The server has {} tablespaces, of which only the default one was measured: on a given server nothing is \
+             cold, and what is cached costs the same in each.",
+            spaces.len()
+        );
+        journal.find(row::ONE_TABLESPACE.of(message));
+    }
+    told_state::keep(bench, caches, journal)
+}
+
+/// The user's queries as the server takes them, and those that it refuses with the reason.
+struct OwnQueries {
+    queries: Vec<Query>,
+    refused: Vec<(String, String)>,
+}
+
+/// Prepares them in the session that explains and runs them.
+fn prepare(
+    bench: &mut Bench<'_>,
+    texts: &[OwnQuery],
+    journal: &mut dyn Journal,
+) -> Result<OwnQueries, ExperimentError> {
+    journal.step(&format!("preparing {} queries", texts.len()), Duration::from_secs(1));
+    bench.tables.plan_as_users_do()?;
+    let volatile = bench.tables.volatile_functions()?;
+    let mut own = OwnQueries { queries: Vec::new(), refused: Vec::new() };
+    for (number, OwnQuery { name, text }) in texts.iter().enumerate() {
+        match bench.tables.prepare_own(number, (name, text), &volatile)? {
+            Ok(query) => own.queries.push(query),
+            Err(why) => own.refused.push((name.clone(), why)),
+        }
+    }
+    Ok(own)
+}
+
+/// The state whose set is preferred for queries in this state.
+fn preferred(state: State, told: Option<State>) -> State {
+    if state == State::AsFound { told.unwrap_or(State::Cached) } else { state }
+}
+
+/// Compares the user's queries, times them where that is wanted, and advises.
+fn judge_own(
+    bench: &mut Bench<'_>,
+    texts: &[OwnQuery],
+    sets: &[ConstantSet],
+    told: Option<State>,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    let own = prepare(bench, texts, journal)?;
+    let mut comparison = comparison::plan(bench, State::AsFound, own.queries, sets, journal)?;
+    comparison.refused.extend(own.refused);
+    if bench.parameters.run {
+        comparison::time(bench, &mut comparison, journal)?;
+    }
+    let advice = advise(bench, &mut comparison, told, journal)?;
+    if bench.parameters.run {
+        remedies::look(bench, &comparison, journal)?;
+    }
+    cases::keep(bench, &comparison, &advice, journal)
+}
+
+/// Compares our own queries in a state, times them and advises.
+fn judge_verification(
+    bench: &mut Bench<'_>,
+    state: State,
+    sets: &[ConstantSet],
+    told: Option<State>,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    let scanned = if state == State::System { Scanned::Beyond } else { Scanned::Within };
+    let queries = bench.tables.verification_queries(scanned);
+    let mut comparison = comparison::plan(bench, state, queries, sets, journal)?;
+    comparison::time(bench, &mut comparison, journal)?;
+    let advice = advise(bench, &mut comparison, told, journal)?;
+    cases::keep(bench, &comparison, &advice, journal)?;
+    bench.look(journal);
+    Ok(())
+}
+
+/// What the times advise, unless something else withholds the verdict.
+fn advise(
+    bench: &mut Bench<'_>,
+    comparison: &mut Comparison,
+    told: Option<State>,
+    journal: &mut dyn Journal,
+) -> Result<Advice, ExperimentError> {
+    comparison.judge();
+    let advice = Advice::of(&comparison.sets, &comparison.judged, preferred(comparison.state, told).name());
+    let advice = advice.withheld(withheld(bench, comparison, told).map(String::from));
+    findings::advise(comparison, &advice, bench.name(), journal);
+    Ok(advice)
+}
+
+/// Why the times give no verdict.
+fn withheld(bench: &Bench<'_>, comparison: &Comparison, told: Option<State>) -> Option<&'static str> {
+    let is_own = comparison.state == State::AsFound;
+    match told {
+        _ if bench.tables.is_busy() => {
+            Some("other sessions were at work while it was measured; repeat the run when the server is quiet")
+        }
+        _ if !comparison.is_timed => Some("plans were compared and nothing was run; --run does"),
+        Some(State::Cold) if !is_own => Some(
+            "its queries read from the disk, which the verification does not on a given server; --queries with --run \
+             tries your own as they are",
+        ),
+        _ => None,
     }
 }
 
-/// Times the queries, compares sets of constants by them, and keeps a case for each.
-fn verify(
-    bench: &mut Bench<'_>,
-    state: State,
-    constants: &[(&'static str, f64)],
-    journal: &mut dyn Journal,
-) -> Result<Verified, ExperimentError> {
-    let queries = verification::time(bench, state, journal)?;
-    let choices = verification::choices(&queries);
-    let unit = (cost::SEQ_PAGE, 1.0);
-    let compared = choice::compare(&choices, unit, constants, &mut |set: &[(&'static str, f64)]| {
-        verification::picks(bench, &queries, set)
-    })?;
-    let verified = Verified { state, compared, queries };
-    scores::keep(bench, &verified, journal)?;
-    Ok(verified)
+/// States in which choices are verified, the one that was told first.
+fn states(bench: &Bench<'_>, told: Option<State>) -> Vec<State> {
+    let mut states = vec![State::Cached];
+    if bench.tables.verification_rows().beyond > 0 {
+        states.push(State::System);
+    }
+    if bench.tables.is_private() && bench.parameters.cold_rounds() > 0 {
+        states.push(State::Cold);
+    }
+    states.sort_by_key(|state| Some(*state) != told);
+    states
 }

@@ -25,7 +25,7 @@ pub(super) fn measure(
 ) -> Result<Result<Vec<Cost>, String>, ExperimentError> {
     journal.step("a row from a parallel worker", Duration::from_secs(5));
     let forcing = if bench.tables.facts().major() < 16 { FORCING_BEFORE_16 } else { FORCING };
-    bench.tables.warm(1.0)?;
+    bench.tables.warm()?;
     bench.tables.allow(Ways::Only(ChosenPlan::FullScan))?;
     // Scans that share the table among workers would divide the work; only the forced one may start.
     bench.tables.set("min_parallel_table_scan_size", "1TB")?;

@@ -1,7 +1,10 @@
 //! The parameters of the experiment, with their defaults and what they refuse.
 
+use std::time::Duration;
+
 use measure::Size;
 use serde::{Deserialize, Serialize};
+use subjects::postgres::calibration::own_queries::{self, OwnQuery, QuerySource};
 use subjects::postgres::calibration::{Calibration, CalibrationAsked};
 use subjects::{Opener, Places};
 
@@ -23,9 +26,19 @@ pub struct CalibrateParameters {
     pub on: Places,
     /// Bytes of the table; the default depends on the server.
     pub payload: Option<Size>,
-    /// Samples of what is cached.
+    /// The user's queries: a file, a folder, or `pg_stat_statements:N`.
+    pub queries: Option<String>,
+    /// Whether those whose plan changes are run.
+    pub run: bool,
+    /// Seconds that one of them may take.
+    pub time_limit: f64,
+    /// How often all costs are measured, each time with tables of their own.
+    pub passes: usize,
+    /// Samples of what is cached, in a pass.
     pub repeat: usize,
-    /// Samples of what is not, each after a restart of a private server.
+    /// How often each plan of a query is run, after once that is not counted.
+    pub rounds: usize,
+    /// Samples of what is not cached, each after a restart of a private server.
     pub cold_samples: Option<usize>,
     /// Times that each plan of each query is run cold on a private server; 0: not at all.
     pub cold_rounds: Option<usize>,
@@ -40,7 +53,12 @@ impl Default for CalibrateParameters {
         CalibrateParameters {
             on: Places::default(),
             payload: None,
-            repeat: 9,
+            queries: None,
+            run: false,
+            time_limit: 10.0,
+            passes: 3,
+            repeat: 5,
+            rounds: 5,
             cold_samples: None,
             cold_rounds: None,
             seed: 1,
@@ -55,9 +73,34 @@ impl CalibrateParameters {
         self.cold_samples.unwrap_or(3)
     }
 
+    /// The same of one pass.
+    pub(super) fn cold_samples_a_pass(&self) -> usize {
+        self.cold_samples().div_ceil(self.passes.max(1))
+    }
+
+    /// How long a query of the user may take.
+    pub(super) fn time_limit(&self) -> Duration {
+        Duration::from_secs_f64(self.time_limit)
+    }
+
+    /// Where the user's queries come from.
+    pub(super) fn source(&self) -> Result<Option<QuerySource>, ExperimentError> {
+        self.queries.as_deref().map(QuerySource::parse).transpose().map_err(ExperimentError::Parameters)
+    }
+
     /// Times that each plan of each query is run cold.
     pub(super) fn cold_rounds(&self) -> usize {
         self.cold_rounds.unwrap_or(1)
+    }
+
+    /// The user's queries where they come from files.
+    pub(super) fn queries_of_files(&self) -> Result<Option<Vec<OwnQuery>>, ExperimentError> {
+        match self.source()? {
+            Some(QuerySource::Files(path)) => {
+                Ok(Some(own_queries::of_files(&path).map_err(ExperimentError::Parameters)?))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Refuses what cannot be, with a sentence that says what can.
@@ -71,8 +114,21 @@ impl CalibrateParameters {
         if self.payload.is_some_and(|payload| !(PAYLOAD_MIN..=PAYLOAD_MAX).contains(&payload.0)) {
             return refuse("--payload takes 1MiB to 128GiB");
         }
-        if self.repeat == 0 || self.cold_samples == Some(0) {
-            return refuse("--repeat and --cold-samples count from 1");
+        if self.repeat == 0 || self.passes == 0 || self.rounds == 0 || self.cold_samples == Some(0) {
+            return refuse("--passes, --repeat, --rounds and --cold-samples count from 1");
+        }
+        if !(0.001..=86_400.0).contains(&self.time_limit) {
+            return refuse("--time-limit takes seconds, up to a day");
+        }
+        self.source()?;
+        if self.queries.is_some() && self.on.in_use().next().is_none() {
+            return refuse(
+                "--queries asks a given server, such as --on postgres://me@host/db: a private one has none of your \
+                 tables",
+            );
+        }
+        if self.run && self.queries.is_none() {
+            return refuse("--run is for your own queries: name them with --queries");
         }
         if (self.cold_samples.is_some() || self.cold_rounds.is_some()) && self.on.in_use().next().is_some() {
             return refuse(

@@ -1,8 +1,13 @@
 //! What the counts say, and what could not be counted and why.
 
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
 use measure::quantity::three_digits;
+use measure::schema::counters::findings as row;
+use measure::schema::events::findings as events_row;
 use measure::schema::{counters, events as schema};
-use measure::{Case, Finding, Unit};
+use measure::{Case, Finding, Nanos, Unit};
 
 use super::metrics::Observed;
 use crate::events;
@@ -17,27 +22,24 @@ const IPC_HIGH: f64 = 1.5;
 
 /// Adds what the counts say, and the absences, to the run.
 pub(super) fn say(case: &Case, observed: &Observed, journal: &mut dyn Journal) {
-    ipc(case, journal);
+    journal.find_all(ipc(case));
     absences(case, observed, journal);
     if let Some(simulated) = &observed.simulated {
         let caches = simulated.caches().join("; ");
-        journal.find(Finding::info(
-            "valgrind",
-            format!(
-                "Counts under valgrind come from a second run, in user mode only. Valgrind does not know AVX-512: a \
+        journal.find(events_row::VALGRIND.of(format!(
+            "Counts under valgrind come from a second run, in user mode only. Valgrind does not know AVX-512: a \
                  program that chooses its instructions uses AVX2 there. It simulates caches ({caches}) without \
                  prefetching."
-            ),
-        ));
+        )));
     }
 }
 
-fn ipc(case: &Case, journal: &mut dyn Journal) {
+fn ipc(case: &Case) -> Option<Finding> {
     let event = |name: &str| schema::EVENT.of(name).median(case);
-    let Some(ipc) = counters::IPC.median(case) else { return };
+    let ipc = counters::IPC.median(case)?;
     // Loading a program is most of such a run, and its times are of the size of their errors.
     if counters::TASK_CLOCK.median(case).is_some_and(|nanos| nanos < SHORT_NS) {
-        return;
+        return None;
     }
     let meaning = match ipc {
         ipc if ipc < IPC_LOW => "the processor mostly waited, as it does for memory or after wrong guesses",
@@ -49,7 +51,27 @@ fn ipc(case: &Case, journal: &mut dyn Journal) {
         format!(" It missed the last-level cache once in {} instructions.", three_digits(instructions / misses))
     });
     let message = format!("{} instructions a cycle: {meaning}.{misses}", three_digits(ipc));
-    journal.find(Finding::info("answer-ipc", message).with("ipc", ipc, Unit::Ratio));
+    Some(row::ANSWER_IPC.of(message).with("ipc", ipc, Unit::Ratio))
+}
+
+/// That the process ended while it was counted.
+pub(super) fn process_ended(is_there: bool, elapsed: Nanos) -> Option<Finding> {
+    let message = format!(
+        "The process ended after {} s. The kernel's account of it ended too; counts are those up to its end.",
+        three_digits(elapsed.as_seconds())
+    );
+    (!is_there).then(|| row::PROCESS_ENDED.of(message))
+}
+
+/// How a command ended that did not succeed.
+pub(super) fn command_failed(who: &str, status: ExitStatus) -> Option<Finding> {
+    let how = match (status.code(), status.signal()) {
+        (Some(0), _) => return None,
+        (Some(code), _) => format!("ended with exit code {code}"),
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, None) => "ended in an unknown way".into(),
+    };
+    Some(row::COMMAND_FAILED.of(format!("{who} {how}; the counts are those up to there.")))
 }
 
 /// One finding for each reason, with the counters that are absent for it.
@@ -64,6 +86,9 @@ fn absences(case: &Case, observed: &Observed, journal: &mut dyn Journal) {
             ""
         };
         let message = format!("Not counted, because {reason}: {}.{advice}", events::in_words(&names));
-        journal.find(Finding::info("absent-counters", message));
+        journal.find(events_row::ABSENT_COUNTERS.of(message));
     }
 }
+
+#[cfg(test)]
+mod tests;

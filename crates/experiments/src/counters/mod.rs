@@ -11,9 +11,9 @@ use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use measure::quantity::three_digits;
 use measure::schema::counters::parameters::{COMMAND, PID};
-use measure::{Case, Finding, Nanos, Parameters};
+use measure::schema::events::findings as events_row;
+use measure::{Case, Nanos, Parameters};
 use serde_json::Value;
 use sys::counters::{Counters, Rings};
 use sys::process::{self, Ending, UsageDelta, UsageSnapshot};
@@ -92,7 +92,7 @@ fn count_command(
     let times = Times { elapsed, user: Some((usage.user, usage.system)), booked, account: "wait4" };
     let mut observed = Observed { tally, rings: counters.rings(), times, change, simulated: None };
     let outcome = Outcome::Ended(code(ended.status));
-    say_ending("The command", ended.status, journal);
+    journal.find_all(findings::command_failed("The command", ended.status));
     if parameters.valgrind {
         observed.simulated = count_under_valgrind(parameters, surroundings, machine, journal);
     }
@@ -117,12 +117,12 @@ fn count_under_valgrind(
     };
     match callgrind.run(stdio(surroundings.output), machine.stop.flag()) {
         Ok(counted) => {
-            say_ending("Under valgrind the command", counted.ended.status, journal);
+            journal.find_all(findings::command_failed("Under valgrind the command", counted.ended.status));
             Some(counted.simulated)
         }
         Err(error) => {
             let message = format!("Instructions were not counted under valgrind: {error}.");
-            journal.find(Finding::warning("absent-valgrind", message));
+            journal.find(events_row::ABSENT_VALGRIND.of(message));
             None
         }
     }
@@ -156,13 +156,7 @@ fn count_process(
     let tally = counters.read();
     let change = conditions.changed(machine);
     machine.note("the process", &change, Sensitivity::Core);
-    if !is_there {
-        let seconds = three_digits(elapsed.as_seconds());
-        let message = format!(
-            "The process ended after {seconds} s. The kernel's account of it ended too; counts are those up to its end."
-        );
-        journal.find(Finding::warning("process-ended", message));
-    }
+    journal.find_all(findings::process_ended(is_there, elapsed));
     let times = Times { elapsed, user: None, booked, account: "/proc" };
     let observed = Observed { tally, rings: counters.rings(), times, change, simulated: None };
     keep(PID.of(pid), &observed, machine, journal)
@@ -211,16 +205,6 @@ fn not_started(name: &str, error: &io::Error) -> (Outcome, Result<(), Experiment
 fn code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(1);
     u8::try_from(code).unwrap_or(1)
-}
-
-fn say_ending(who: &str, status: ExitStatus, journal: &mut dyn Journal) {
-    let how = match (status.code(), status.signal()) {
-        (Some(0), _) => return,
-        (Some(code), _) => format!("ended with exit code {code}"),
-        (None, Some(signal)) => format!("was ended by signal {signal}"),
-        (None, None) => "ended in an unknown way".into(),
-    };
-    journal.find(Finding::warning("command-failed", format!("{who} {how}; the counts are those up to there.")));
 }
 
 /// The command line in one line.

@@ -1,15 +1,15 @@
 //! What the disk experiment's numbers say, in sentences.
 
-use device::model::hard_disk::HardDiskParameters;
+use device::model::hard_disk::OuterPart;
 use device::tier::Tier;
-use measure::quantity::{format_nanos, size_in_words, three_digits};
+use measure::quantity::{counted, format_nanos, size_in_words, three_digits};
+use measure::schema::disk::findings as row;
 use measure::schema::{Published, Spec, disk, reads};
 use measure::sentence::capital;
 use measure::{Finding, Unit};
 
 use super::parameters::Zone;
 use super::workload::Workload;
-use crate::journal::Journal;
 use crate::reading::Measured;
 
 /// Differences of place below this are noise on a shared machine.
@@ -20,45 +20,40 @@ fn micros(value: f64) -> String {
 }
 
 /// What a read takes on each path, and before it how the first two compare.
-pub(super) fn whole(workload: &Workload, measured: &[(String, Measured)], journal: &mut dyn Journal) {
+pub(super) fn whole(workload: &Workload, measured: &[(String, Measured)]) -> Vec<Finding> {
     let finished: Vec<_> = measured.iter().filter(|(_, one)| !one.interrupted).collect();
-    for other in finished.iter().skip(1) {
-        against_first(finished[0], other, journal);
-    }
-    for (path, one) in &finished {
-        of_path(workload, (measured.len() > 1).then_some(path), one, journal);
-    }
+    let against = finished.iter().skip(1).filter_map(|other| against_first(finished[0], other));
+    let each = finished.iter().filter_map(|(path, one)| of_path(workload, (measured.len() > 1).then_some(path), one));
+    against.chain(each).collect()
 }
 
 /// Latency and rate of a path as multiples of those of the first.
-fn against_first((first, one): &(String, Measured), (path, other): &(String, Measured), journal: &mut dyn Journal) {
+fn against_first((first, one): &(String, Measured), (path, other): &(String, Measured)) -> Option<Finding> {
     let latency = |one: &Measured| one.metric(&reads::READ_LATENCY).map(|metric| metric.median());
     let rate = |one: &Measured| one.metric(&reads::IOPS).map(|metric| metric.statistics.mean);
     let ratio = |value: &dyn Fn(&Measured) -> Option<f64>| Some(value(other)? / value(one)?);
-    let (Some(latency), Some(rate)) = (ratio(&latency), ratio(&rate)) else { return };
+    let (latency, rate) = ratio(&latency).zip(ratio(&rate))?;
     let message = format!(
         "A read of {path} takes {} times as long as one of {first}, and {path} gives {} times as many reads a second.",
         three_digits(latency),
         three_digits(rate)
     );
-    let finding = Finding::info("answer-paths", message).with("latency", latency, Unit::Ratio);
-    journal.find(finding.with("iops", rate, Unit::Ratio));
+    let finding = row::ANSWER_PATHS.of(message).with("latency", latency, Unit::Ratio);
+    Some(finding.with("iops", rate, Unit::Ratio))
 }
 
 /// Two sentences on what a read takes, and which level served it. `path` names it among several.
-fn of_path(workload: &Workload, path: Option<&String>, measured: &Measured, journal: &mut dyn Journal) {
-    let metrics = measured.metric(&reads::READ_LATENCY).zip(measured.metric(&reads::IOPS));
-    let Some((latency, iops)) = metrics else { return };
+fn of_path(workload: &Workload, path: Option<&String>, measured: &Measured) -> Option<Finding> {
+    let (latency, iops) = measured.metric(&reads::READ_LATENCY).zip(measured.metric(&reads::IOPS))?;
     let tail =
         latency.statistics.p99.map_or(String::new(), |p99| format!(", one in a hundred {} or more", micros(p99)));
     let by = match measured.verdict.as_ref().map(|verdict| verdict.tier) {
-        Some(Tier::PageCache) => "the page cache".into(),
-        Some(Tier::Storage) => "storage".into(),
-        Some(Tier::Mixed { .. }) => "the page cache and storage together".into(),
-        Some(Tier::NeverWritten) => "the file system itself (the blocks were never written)".into(),
-        Some(Tier::Unknown) => "an unknown level".into(),
-        None if measured.tier() == "null" => "the null device".into(),
-        None => format!("the {}", measured.tier()),
+        Some(Tier::PageCache) => "the page cache",
+        Some(Tier::Storage) => "storage",
+        Some(Tier::Mixed { .. }) => "the page cache and storage together",
+        Some(Tier::NeverWritten) => "the file system itself (the blocks were never written)",
+        Some(Tier::Unknown) => "an unknown level",
+        None => measured.unwitnessed.map_or("an unknown level", |device| device.name),
     };
     let proof = measured.verdict.as_ref().map_or(String::new(), |verdict| format!(": {}", verdict.proof));
     let message = format!(
@@ -69,10 +64,10 @@ fn of_path(workload: &Workload, path: Option<&String>, measured: &Measured, jour
         micros(latency.median()),
         workload.depth * workload.workers,
         three_digits(iops.statistics.mean),
-        capital(&by),
+        capital(by),
     );
-    let finding = Finding::info("answer-read", message).with("latency", latency.median(), Unit::Microseconds);
-    journal.find(finding.with("iops", iops.statistics.mean, Unit::PerSecond));
+    let finding = row::ANSWER_READ.of(message).with("latency", latency.median(), Unit::Microseconds);
+    Some(finding.with("iops", iops.statistics.mean, Unit::PerSecond))
 }
 
 /// The mean of a metric in a zone, and its median.
@@ -82,17 +77,17 @@ fn of_zone(measured: &[(Zone, Measured)], wanted: Zone, spec: &Spec) -> Option<(
 }
 
 /// Whether place matters, next to the published disk.
-pub(super) fn zones(measured: &[(Zone, Measured)], journal: &mut dyn Journal) {
+pub(super) fn zones(measured: &[(Zone, Measured)]) -> Option<Finding> {
     let per_read = |zone: Zone| of_zone(measured, zone, &reads::IOPS).map(|(mean, _)| 1.0 / mean);
     let median = |zone: Zone| of_zone(measured, zone, &reads::READ_LATENCY).map(|(_, median)| median);
-    let Some(outer) = per_read(Zone::Outer) else { return };
+    let outer = per_read(Zone::Outer)?;
     let published = [(Zone::Inner, disk::INNER_RATIO.value), (Zone::Both, disk::BOTH_RATIO.value)];
     let ratios: Vec<(Zone, f64, f64)> = published
         .into_iter()
         .filter_map(|(zone, published)| Some((zone, per_read(zone)? / outer, published)))
         .collect();
     if ratios.is_empty() {
-        return;
+        return None;
     }
     let clause = |(zone, ratio, published): &(Zone, f64, f64)| {
         let name = if *zone == Zone::Inner { "the inner zone" } else { "one worker in each" };
@@ -109,13 +104,13 @@ pub(super) fn zones(measured: &[(Zone, Measured)], journal: &mut dyn Journal) {
         false if ratios.iter().all(|(_, ratio, _)| is_even(*ratio)) => "Place makes no difference on this device",
         false => "The zones differ, but not as place alone makes them",
     };
-    let finding = Finding::info("answer-zones", format!("{says}: a read costs in {clauses}."));
+    let finding = row::ANSWER_ZONES.of(format!("{says}: a read costs in {clauses}."));
     let with = |finding: Finding, (zone, ratio, _): &(Zone, f64, f64)| finding.with(zone.name(), *ratio, Unit::Ratio);
-    journal.find(ratios.iter().fold(finding, with));
+    Some(ratios.iter().fold(finding, with))
 }
 
 /// The model's zones next to the published ones, and what the model lacks: nothing of it was fitted to them.
-pub(super) fn model_against_published(measured: &[(Zone, Measured)], journal: &mut dyn Journal) {
+pub(super) fn model_against_published(workers: usize, measured: &[(Zone, Measured)]) -> Option<Finding> {
     let published = [(Zone::Outer, disk::OUTER), (Zone::Inner, disk::INNER), (Zone::Both, disk::BOTH)];
     let figures = published.into_iter().filter_map(|(zone, published): (Zone, Published)| {
         let (rate, _) = of_zone(measured, zone, &reads::IOPS)?;
@@ -123,26 +118,26 @@ pub(super) fn model_against_published(measured: &[(Zone, Measured)], journal: &m
     });
     let figures: Vec<(Zone, f64, f64)> = figures.collect();
     if figures.is_empty() {
-        return;
+        return None;
     }
     let clause = |(zone, millis, published): &(Zone, f64, f64)| {
         format!("{} {} ms (published {published})", zone.name(), three_digits(*millis))
     };
     let clauses = figures.iter().map(clause).collect::<Vec<_>>().join(", ");
     let message = format!(
-        "With two workers, a read on the model costs: {clauses}. The published figures come from another disk of \
+        "With {}, a read on the model costs: {clauses}. The published figures come from another disk of \
          these years, read in zones of 2 GB by two processes of 1000 reads each; the model is not fitted to them. It \
          has seek, rotation, zones and a queue, and lacks remapped sectors, repeated reads, vibration and the host's \
-         adapter. The published disk is slower inside than geometry explains; the model is not."
+         adapter. The published disk is slower inside than geometry explains; the model is not.",
+        counted(workers as u64, "worker", "workers")
     );
     let with =
         |finding: Finding, (zone, millis, _): &(Zone, f64, f64)| finding.with(zone.name(), *millis, Unit::Milliseconds);
-    journal.find(figures.iter().fold(Finding::info("answer-model-published", message), with));
+    Some(figures.iter().fold(row::ANSWER_MODEL_PUBLISHED.of(message), with))
 }
 
 /// What using the outer half of the capacity is worth, computed from the disk's own geometry and seek curve.
-pub(super) fn outer_half(disk: &HardDiskParameters, journal: &mut dyn Journal) {
-    let half = disk.outer_part(0.5);
+pub(super) fn outer_half(half: OuterPart) -> Option<Finding> {
     let message = format!(
         "Keep the data on the outer half of the capacity. It lies on the outer {} % of the tracks, where the mean seek \
          takes {} ms instead of {}: one read at a time gives {} times as many random reads a second.",
@@ -151,21 +146,16 @@ pub(super) fn outer_half(disk: &HardDiskParameters, journal: &mut dyn Journal) {
         three_digits(half.whole_seek_ms),
         three_digits(half.rate_gain)
     );
-    journal.find(Finding::info("answer-outer-half", message).with("gain", half.rate_gain, Unit::Ratio));
+    (half.rate_gain > 1.0).then(|| row::ANSWER_OUTER_HALF.of(message).with("gain", half.rate_gain, Unit::Ratio))
 }
 
 /// How far latency spreads over places or distances, and what that says about seeks.
-pub(super) fn spread(what: &str, parameter: &str, measured: &[Measured], journal: &mut dyn Journal) {
-    let mut medians: Vec<(f64, String)> = measured
-        .iter()
-        .filter_map(|one| {
-            let case = one.cases.last()?;
-            Some((reads::READ_LATENCY.median(case)?, case.parameter(parameter)?))
-        })
-        .collect();
-    medians.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let (Some(least), Some(most)) = (medians.first(), medians.last()) else { return };
-    let ratio = most.0 / least.0.max(f64::MIN_POSITIVE);
+pub(super) fn spread(what: &str, measured: &[Measured]) -> Option<Finding> {
+    let mut medians: Vec<f64> =
+        measured.iter().filter_map(|one| Some(one.metric(&reads::READ_LATENCY)?.median())).collect();
+    medians.sort_by(f64::total_cmp);
+    let (least, most) = (*medians.first()?, *medians.last()?);
+    let ratio = most / least.max(f64::MIN_POSITIVE);
     let says = if ratio < PLACE_MATTERS {
         "there is no arm to move, or a layer in between hides it"
     } else {
@@ -173,10 +163,13 @@ pub(super) fn spread(what: &str, parameter: &str, measured: &[Measured], journal
     };
     let message = format!(
         "The median latency ranges from {} to {} over every {what}, {} times: {says}.",
-        micros(least.0),
-        micros(most.0),
+        micros(least),
+        micros(most),
         three_digits(ratio)
     );
-    let finding = Finding::info(&format!("answer-{what}"), message).with("least", least.0, Unit::Microseconds);
-    journal.find(finding.with("most", most.0, Unit::Microseconds));
+    let finding = row::ANSWER_SPREAD.named(what, message).with("least", least, Unit::Microseconds);
+    Some(finding.with("most", most, Unit::Microseconds))
 }
+
+#[cfg(test)]
+mod tests;

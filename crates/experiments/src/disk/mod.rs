@@ -42,10 +42,10 @@ pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Jou
         setting.prepare(journal)?;
         measured.extend(views::run(&setting, machine, journal)?.map(|one| (setting.name(), one)));
     }
-    findings::whole(&parameters.workload(), &measured, journal);
-    let reads_files = parameters.paths.iter().any(|path| !device::has_prefix(path));
+    journal.find_all(findings::whole(&parameters.workload(), &measured));
+    let reads_files = parameters.paths.iter().any(|path| device::without_kernel(path).is_none());
     if reads_files && parameters.reads_in_sequence() {
-        reading::note_huge_pages(parameters.workload().pages, journal);
+        journal.find_all(reading::huge_page_buffers(parameters.workload().pages));
     }
     machine.report_disturbances(journal);
     Ok(())

@@ -80,10 +80,10 @@ fn zones(
         }
         measured.push((*zone, one));
     }
-    findings::zones(&measured, journal);
+    journal.find_all(findings::zones(&measured));
     if let Some(disk) = setting.device.describe().disk {
-        findings::model_against_published(&measured, journal);
-        findings::outer_half(&disk, journal);
+        journal.find_all(findings::model_against_published(workload.workers, &measured));
+        journal.find_all(findings::outer_half(disk.outer_part(0.5)));
     }
     Ok(())
 }
@@ -115,7 +115,7 @@ fn sweep(
         place.keep(journal)?;
         measured.push(place);
     }
-    findings::spread("place", "position", &measured, journal);
+    journal.find_all(findings::spread("place", &measured));
     Ok(())
 }
 
@@ -166,6 +166,6 @@ fn seek_distances(setting: &Setting<'_>, machine: &Machine, journal: &mut dyn Jo
         }
         measured.push(one);
     }
-    findings::spread("distance", "distance", &measured, journal);
+    journal.find_all(findings::spread("distance", &measured));
     Ok(())
 }

@@ -1,9 +1,10 @@
 //! What joins say of a subject that is not seen from inside: what gathering is worth, beside the subjects measured
 //! before, and whether the storage answered.
 
+use measure::Unit;
 use measure::quantity::{format_nanos, three_digits};
 use measure::schema::join;
-use measure::{Finding, Unit};
+use measure::schema::join::findings as row;
 
 use super::bench::{Gain, Measured};
 use crate::journal::Journal;
@@ -54,7 +55,7 @@ fn report_gathering(
         return;
     }
     if let Some(absence) = &best.group.gathers_nothing {
-        return journal.find(absence.clone().into());
+        return journal.find(absence.clone());
     }
     let beside: String = before.iter().filter(|gain| gain.rand == rand).fold(String::new(), |beside, gain| {
         let Gain { subject, method, elapsed, .. } = gain;
@@ -72,7 +73,7 @@ fn report_gathering(
         best.way.method,
         with(best)
     );
-    journal.find(Finding::info("answer-server-gain", message).with("gain", gain, Unit::Ratio));
+    journal.find(row::ANSWER_SERVER_GAIN.of(message).with("gain", gain, Unit::Ratio));
 }
 
 /// Where gathering gains nothing, because reads are handed over one after the other.
@@ -86,7 +87,7 @@ fn report_serialized(found: &[Measured], journal: &mut dyn Journal) {
              after the other all the same.",
             three_digits(best)
         );
-        journal.find(Finding::info("answer-server-serialized", message));
+        journal.find(row::ANSWER_SERVER_SERIALIZED.of(message));
     }
 }
 
@@ -102,15 +103,12 @@ fn report_storage(found: &[Measured], journal: &mut dyn Journal) {
         format_nanos(block * 1e3)
     );
     journal.find(if block < PAGE_CACHE_MICROS {
-        Finding::warning(
-            "answered-by-page-cache",
-            format!(
-                "{takes}: the page cache answered, not the storage, and what gathering gains there is not what it \
+        row::ANSWERED_BY_PAGE_CACHE.of(format!(
+            "{takes}: the page cache answered, not the storage, and what gathering gains there is not what it \
                  gains on a device. Take a larger table with --rows, or a private server."
-            ),
-        )
+        ))
     } else {
-        Finding::info("answered-by-storage", format!("{takes}: the storage answered."))
+        row::ANSWERED_BY_STORAGE.of(format!("{takes}: the storage answered."))
     });
 }
 
@@ -131,5 +129,5 @@ fn report_not_cold(found: &[Measured], journal: &mut dyn Journal) {
          more --rows, for fewer --outer-rows or a smaller --repeat.",
         three_digits(worst * 100.0)
     );
-    journal.find(Finding::warning("not-all-cold", message).with("cached", worst * 100.0, Unit::Percent));
+    journal.find(row::NOT_ALL_COLD.of(message).with("cached", worst * 100.0, Unit::Percent));
 }

@@ -3,6 +3,7 @@
 
 use measure::quantity::three_digits;
 use measure::schema::join;
+use measure::schema::join::findings as row;
 use measure::{Finding, Unit};
 use subjects::nested_loops::DeviceReads;
 
@@ -49,15 +50,12 @@ pub(super) fn report(rand: u8, measured: &[Measured], device: &DeviceReads, jour
              storage did not serve all of them: {reason}"
         ),
     };
-    let finding = Finding::info(
-        "answer-gain",
-        format!(
-            "With {rand} % of the rows out of order, waiting for reads one at a time takes this many times as long as \
+    let finding = row::ANSWER_GAIN.of(format!(
+        "With {rand} % of the rows out of order, waiting for reads one at a time takes this many times as long as \
              with gathering: {}; {depths}. The whole join, with the processor's work: {}.",
-            in_words(&waits),
-            in_words(&whole)
-        ),
-    );
+        in_words(&waits),
+        in_words(&whole)
+    ));
     let with = |finding: Finding, (name, ratio): &(&str, f64)| finding.with(name, *ratio, Unit::Ratio);
     journal.find(waits.iter().fold(finding, with));
     // The mistake to make: rows are gathered, and their blocks read one after the other all the same.
@@ -66,7 +64,7 @@ pub(super) fn report(rand: u8, measured: &[Measured], device: &DeviceReads, jour
             "With {rand} % of the rows out of order all methods took the same time within 10 %: where reads are handed \
              over one after the other, gathering them gains nothing. Asynchronous reads are what it lives on."
         );
-        journal.find(Finding::info("answer-serialized", message));
+        journal.find(row::ANSWER_SERIALIZED.of(message));
     }
     methods.iter().for_each(|method| report_saturation(rand, &of(method), journal));
 }
@@ -97,5 +95,5 @@ fn report_saturation(rand: u8, cases: &[&Measured], journal: &mut dyn Journal) {
              which are {blocks} blocks a request."
         ),
     };
-    journal.find(Finding::info("answer-saturation", message).with("rows", *size as f64, Unit::Count));
+    journal.find(row::ANSWER_SATURATION.of(message).with("rows", *size as f64, Unit::Count));
 }

@@ -1,7 +1,8 @@
 //! The joins of the cases, in turn.
 
+use measure::schema::join::findings as row;
 use measure::schema::join::{self, parameters};
-use measure::{Case, Finding, Metric, Nanos};
+use measure::{Case, Metric, Nanos};
 use subjects::nested_loops::{BlockCost, Explained, Group, InnerFacts, InnerTable, JoinCost, JoinPass};
 
 use super::bench::{Bench, Measured};
@@ -90,15 +91,12 @@ fn report_scatter(rand: u8, measured: &[Measured], journal: &mut dyn Journal) {
     if methods.is_empty() {
         return;
     }
-    journal.find(Finding::warning(
-        "joins-scatter",
-        format!(
-            "With {rand} % of the rows out of order, the joins by {} differ among themselves by more than half of \
+    journal.find(row::JOINS_SCATTER.of(format!(
+        "With {rand} % of the rows out of order, the joins by {} differ among themselves by more than half of \
              their median: gains between them say little. Something else uses this storage, or it serves what it has \
              not served for long more slowly: run again, with a larger --repeat.",
-            methods.join(", ")
-        ),
-    ));
+        methods.join(", ")
+    )));
 }
 
 /// What a case says.

@@ -92,7 +92,7 @@ fn measure_subject(
         for (number, group) in facts.groups.iter().enumerate() {
             match bench.subject.turn_to(number)? {
                 Ok(()) => measured.extend(measuring::cases(bench, (table, &facts), group, costs, journal)?),
-                Err(absence) => journal.find(absence.into()),
+                Err(absence) => journal.find(absence),
             }
             subject_run::keep_findings(bench.subject, journal);
         }

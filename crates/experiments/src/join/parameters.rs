@@ -83,7 +83,7 @@ impl JoinParameters {
 
     /// Joins of each case.
     pub(super) fn repeat(&self) -> usize {
-        self.repeat.unwrap_or(if self.on.is_engine_alone() { REPEAT } else { REPEAT_BESIDE })
+        self.repeat.unwrap_or(self.on.usual(REPEAT, REPEAT_BESIDE))
     }
 }
 

@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use measure::quantity::three_digits;
+use measure::schema::join::findings as row;
 use measure::schema::join::{self, parameters};
-use measure::{Case, Finding, Metric, Unit};
+use measure::{Case, Metric, Unit};
 use subjects::nested_loops::{InnerFacts, InnerTable};
 
 use super::bench::{Bench, Measured};
@@ -128,7 +129,7 @@ pub(super) fn report(
              --rows.",
             costs.blocks
         );
-        return journal.find(Finding::info("absent-planner-view", message));
+        return journal.find(row::ABSENT_PLANNER_VIEW.of(message));
     }
     let name = best.way.method;
     let place = if is_virtual { "On this model" } else { "Here" };
@@ -149,7 +150,7 @@ pub(super) fn report(
         single_reads(factor, name),
         random_page_cost(block.median(), gathered.median(), costs.block, name)
     );
-    let finding = Finding::info("planner-view", message).with("factor", factor, Unit::Ratio);
+    let finding = row::PLANNER_VIEW.of(message).with("factor", factor, Unit::Ratio);
     let finding = finding.with("break_even", even.median(), Unit::Percent);
     journal.find(finding.with("break_even_gathered", even_gathered.median(), Unit::Percent));
 }

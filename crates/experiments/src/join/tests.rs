@@ -6,16 +6,17 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ::measure::{Case, Finding, Metric, Nanos, Parameters};
+use ::measure::schema::subjects::findings as row;
+use ::measure::{Finding, Nanos, Parameters};
 use subjects::nested_loops::{
     Asked, BlockCost, DeviceReads, Explained, Group, InnerFacts, InnerTable, JoinCost, JoinPass, NestedLoops, ScanCost,
     Sources, Way,
 };
-use subjects::{Absence, Closing, Environment, Opener, Progress, Subject, SubjectError};
+use subjects::{Closing, Environment, Opener, Progress, Subject, SubjectError};
 
 use super::{JoinParameters, measure};
 use crate::error::ExperimentError;
-use crate::journal::{Journal, KeepError, Stop};
+use crate::journal::{Kept, Stop};
 use crate::machine::Machine;
 
 const ROWS: u64 = 1000;
@@ -87,7 +88,7 @@ impl Subject for Fake {
 
     fn finish(self: Box<Self>) -> Closing {
         self.note("finishes");
-        Closing { findings: vec![Finding::info("closed", self.name)], ..Closing::quiet() }
+        Closing { findings: vec![row::LEFTOVERS_REMOVED.of(self.name)], ..Closing::quiet() }
     }
 }
 
@@ -106,9 +107,9 @@ impl NestedLoops for Fake {
         })
     }
 
-    fn turn_to(&mut self, group: usize) -> Result<Result<(), Absence>, SubjectError> {
+    fn turn_to(&mut self, group: usize) -> Result<Result<(), Finding>, SubjectError> {
         let absence = self.absence.filter(|_| group + 1 == self.groups.len());
-        Ok(absence.map_or(Ok(()), |reason| Err(Absence::new("absent-group", reason))))
+        Ok(absence.map_or(Ok(()), |reason| Err(row::ABSENT_IO_METHOD.named("worker", reason))))
     }
 
     fn join(&mut self, pass: &JoinPass) -> Result<JoinCost, SubjectError> {
@@ -137,39 +138,6 @@ impl NestedLoops for Fake {
     fn read_alone(&mut self) -> Result<Option<DeviceReads>, SubjectError> {
         let not_from_storage = self.not_from_storage.map(String::from);
         Ok((!self.is_apart).then_some(DeviceReads { alone: 4.0, together: 1.0, depth: 64, not_from_storage }))
-    }
-}
-
-/// Keeps what it is given.
-#[derive(Default)]
-struct Kept {
-    cases: Vec<Case>,
-    findings: Vec<Finding>,
-    subject: Parameters,
-}
-
-impl Journal for Kept {
-    fn step(&mut self, _what: &str, _expected: Duration) {}
-
-    fn keep(&mut self, case: Case) -> Result<(), KeepError> {
-        self.cases.push(case);
-        Ok(())
-    }
-
-    fn find(&mut self, finding: Finding) {
-        self.findings.push(finding);
-    }
-
-    fn own_cost(&mut self, _metric: Metric) {}
-
-    fn describe_subject(&mut self, key: &str, value: serde_json::Value) {
-        self.subject.insert(key.into(), value);
-    }
-}
-
-impl Kept {
-    fn message(&self, id: &str) -> Option<&str> {
-        self.findings.iter().find(|finding| finding.id == id).map(|finding| finding.message.as_str())
     }
 }
 
@@ -255,7 +223,7 @@ fn a_group_that_cannot_be_measured_is_an_absence_and_the_others_are_measured() {
     let fake = Fake { groups, is_apart, absence, ..Fake::new("there", &Log::default()) };
     let (outcome, kept) = run(JoinParameters::default(), vec![fake], Stop::default());
     outcome.unwrap();
-    assert_eq!((kept.message("absent-group"), kept.cases.len()), (Some("It does not start."), 2));
+    assert_eq!((kept.message("absent-worker"), kept.cases.len()), (Some("It does not start."), 2));
 }
 
 #[test]
@@ -267,5 +235,5 @@ fn an_interrupt_keeps_what_was_finished_and_lets_the_subject_remove_what_it_made
     assert!(matches!(outcome, Err(ExperimentError::Stopped)), "{outcome:?}");
     assert_eq!(kept.cases.len(), 3, "the scan, and the joins of the first table");
     assert_eq!(log.borrow().last().unwrap(), "here finishes");
-    assert!(kept.message("closed").is_some(), "what a subject says at its end is kept");
+    assert!(kept.message("leftovers-removed").is_some(), "what a subject says at its end is kept");
 }

@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use device::Device;
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter, reap_batch_for};
 use device::workers::Team;
+use device::{Device, Slots};
 use measure::schema::{ladder, reads};
 use measure::{Case, Metric, Parameters, Statistics};
 use sys::file::Caching;
 use sys::memory::Pages;
-use sys::read::best_method;
 
 use super::steps::{Steps, rung};
 use super::storage::BLOCK;
@@ -81,13 +80,17 @@ pub(super) fn measure(
     reading::run(steps.machine, job, journal)
 }
 
-/// The parameters of a rung that reads.
-pub(super) fn read_rung(name: &str, depth: usize, blocks_per_read: u64, pages: Pages) -> Parameters {
+/// The parameters of a rung that reads this many blocks at a time.
+pub(super) fn read_rung(name: &str, device: &dyn Device, plan: &ReadPlan, blocks_per_read: u64) -> Parameters {
     use ladder::parameters::{BLOCKS_PER_READ, DEPTH, IO_METHOD};
+    let ReadPlan { depth, block_size: bytes, pages, .. } = *plan;
+    let witnesses = device.witnesses();
+    let method = witnesses.method_name(Slots { method: None, depth, bytes, pages });
     let mut parameters = rung(name);
-    parameters.extend([DEPTH.of(depth), BLOCKS_PER_READ.of(blocks_per_read), IO_METHOD.of(best_method(depth).name)]);
+    parameters.extend([DEPTH.of(depth), BLOCKS_PER_READ.of(blocks_per_read), IO_METHOD.of(method)]);
     // Only where they differ from what earlier versions measured: runs are compared by their parameters.
-    parameters.extend((pages == Pages::Small).then(|| reads::parameters::HUGE_PAGES.of(false)));
+    let are_small = pages == Pages::Small && witnesses.target().is_some();
+    parameters.extend(are_small.then(|| reads::parameters::HUGE_PAGES.of(false)));
     parameters
 }
 

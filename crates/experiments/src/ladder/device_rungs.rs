@@ -2,13 +2,13 @@
 
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
+use measure::Nanos;
 use measure::schema::{ladder, reads};
-use measure::{Finding, Nanos};
 
 use super::block_reads::{Source, cost_from_storage, keep, measure, plan, read_rung};
 use super::findings::{self, Found};
 use super::steps::Steps;
-use super::storage::{BLOCK, SEQUENTIAL_BLOCKS, Storage};
+use super::storage::{BLOCK, SEQUENTIAL_BLOCKS};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::{reading, region};
@@ -34,7 +34,8 @@ const GOOD_ENOUGH: f64 = 0.98;
 pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     let storage = steps.storage;
     if storage.is_buffered() {
-        report_no_direct_io(storage, journal);
+        let filesystem = storage.device.witnesses().target().and_then(|target| target.filesystem());
+        journal.find_all(findings::without_direct_io(filesystem.as_deref()));
         return Ok(());
     }
     let source = Source { device: storage.device.as_ref(), never_written: check_region(steps, journal)? };
@@ -54,9 +55,9 @@ pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), 
     sequential.block_size = BLOCK * SEQUENTIAL_BLOCKS as usize;
     found.sequential = touches(steps, source, sequential, ("device-sequential", SEQUENTIAL_BLOCKS), journal)?;
     if !steps.machine.stop.requested() {
-        findings::report(&found, storage.foreign, journal);
+        journal.find_all(findings::report(&found, !storage.foreign));
         if found.sequential.is_some() && storage.device.witnesses().target().is_some() {
-            reading::note_huge_pages(sequential.pages, journal);
+            journal.find_all(reading::huge_page_buffers(sequential.pages));
         }
     }
     Ok(())
@@ -72,19 +73,6 @@ fn check_region(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<f64, Exp
     }
 }
 
-fn report_no_direct_io(storage: &Storage, journal: &mut dyn Journal) {
-    let filesystem = storage.device.witnesses().target().and_then(|target| target.filesystem());
-    let reason = format!(
-        "{} refuses direct I/O, so the page cache would serve the reads. Name a directory on another file system \
-         with --dir, or a file or block device with --on.",
-        filesystem.unwrap_or_else(|| "this file system".into())
-    );
-    let rungs = ["storage-round-trip", "device-random-depth-1", "device-random-best-depth", "device-sequential"];
-    for rung in rungs {
-        journal.find(Finding::warning(&format!("absent-{rung}"), reason.clone()));
-    }
-}
-
 /// A small set of blocks, read until it is hot in the storage, then measured.
 fn round_trip(steps: &Steps<'_>, source: Source<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     if steps.machine.stop.requested() {
@@ -95,7 +83,7 @@ fn round_trip(steps: &Steps<'_>, source: Source<'_>, journal: &mut dyn Journal) 
     plan.working_set = Some(HOT_BLOCKS.min(plan.span.blocks(BLOCK)));
     plan.warm_up = StopAfter::Reads(HOT_BLOCKS * 3);
     let measured = measure(steps, source, plan, "storage-round-trip", journal)?;
-    keep(&measured, read_rung("storage-round-trip", 1, 1, plan.pages), 1, journal)
+    keep(&measured, read_rung("storage-round-trip", source.device, &plan, 1), 1, journal)
 }
 
 /// Measures a rung; on a device that the run did not make, the first and the second touch of the same blocks apart.
@@ -112,7 +100,7 @@ fn touches(
         return Ok(None);
     }
     let foreign = steps.storage.foreign;
-    let mut parameters = read_rung(name, plan.depth, blocks_per_read, plan.pages);
+    let mut parameters = read_rung(name, source.device, &plan, blocks_per_read);
     if foreign {
         parameters.extend([TOUCH.of("first")]);
     }
@@ -127,7 +115,7 @@ fn touches(
     let second = measure(steps, source, again, name, journal)?;
     parameters.extend([TOUCH.of("second")]);
     keep(&second, parameters, blocks_per_read, journal)?;
-    findings::first_touch(name, &first, &second, journal);
+    journal.find_all(findings::first_touch(name, &first, &second));
     Ok(cost_from_storage(&second, blocks_per_read, plan.depth))
 }
 

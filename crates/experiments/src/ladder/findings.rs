@@ -1,13 +1,14 @@
 //! What the ladder says, in sentences.
 
+use device::tier::{Tier, Verdict};
 use measure::quantity::{format_nanos, grouped, three_digits};
+use measure::schema::ladder::findings as row;
 use measure::schema::lio::{FOLKLORE, MILLSAP, RANGED};
 use measure::schema::reads;
 use measure::{Finding, Unit};
 
 use super::steps::LogicalCost;
 use super::storage::SEQUENTIAL_BLOCKS;
-use crate::journal::Journal;
 use crate::reading::Measured;
 
 /// Mean of the first touch over the second from which a volume is called lazily loaded.
@@ -28,40 +29,44 @@ pub(super) struct Found {
     pub(super) logical: Option<LogicalCost>,
 }
 
-/// Adds the sentences under the table.
-pub(super) fn report(found: &Found, foreign: bool, journal: &mut dyn Journal) {
-    physical_against_logical(found, journal);
-    if let (Some(single), Some(sequential)) = (found.single, found.sequential) {
-        let message = format!(
-            "A random read of one block costs {}; in reads of {SEQUENTIAL_BLOCKS} blocks, {} a block: {} times less.",
-            format_nanos(single),
-            format_nanos(sequential),
-            three_digits(single / sequential)
-        );
-        let finding = Finding::info("answer-single-against-sequential", message);
-        journal.find(finding.with("ratio", single / sequential, Unit::Ratio));
-    }
-    if let (Some(single), Some(best)) = (found.single, found.best) {
-        let message = format!(
-            "Depth {} makes the device {} times faster than one read at a time.",
-            found.depth,
-            three_digits(single / best)
-        );
-        journal.find(Finding::info("answer-depth", message).with("ratio", single / best, Unit::Ratio));
-    }
-    if !foreign {
-        journal.find(Finding::info(
-            "just-written",
-            "The test file was just written: the device rungs may show the storage's cache. Use --on PATH for an old, \
-             large file or a block device.",
-        ));
-    }
+/// The sentences under the table; `is_just_written` where the run made the file that it read.
+pub(super) fn report(found: &Found, is_just_written: bool) -> Vec<Finding> {
+    let all = [physical_against_logical(found), sequential(found), depth(found), just_written(is_just_written)];
+    all.into_iter().flatten().collect()
+}
+
+fn sequential(found: &Found) -> Option<Finding> {
+    let (single, sequential) = found.single.zip(found.sequential)?;
+    let ratio = single / sequential;
+    let message = format!(
+        "A random read of one block costs {}, {} times a block of a {SEQUENTIAL_BLOCKS}-block read ({}).",
+        format_nanos(single),
+        three_digits(ratio),
+        format_nanos(sequential)
+    );
+    Some(row::ANSWER_SINGLE_AGAINST_SEQUENTIAL.of(message).with("ratio", ratio, Unit::Ratio))
+}
+
+fn depth(found: &Found) -> Option<Finding> {
+    let (single, best) = found.single.zip(found.best)?;
+    let message = format!(
+        "At depth {} the device gives {} times as many reads a second as one at a time.",
+        found.depth,
+        three_digits(single / best)
+    );
+    Some(row::ANSWER_DEPTH.of(message).with("ratio", single / best, Unit::Ratio))
+}
+
+fn just_written(is_just_written: bool) -> Option<Finding> {
+    let message = "The test file was just written: the device rungs may show the storage's cache. Use --on PATH for an \
+                   old, large file or a block device.";
+    is_just_written.then(|| row::JUST_WRITTEN.of(message))
 }
 
 /// The ratio that the published papers argue about. Random blocks are compared with random blocks, and those of long
 /// reads with a scan.
-fn physical_against_logical(found: &Found, journal: &mut dyn Journal) {
-    let (Some(single), Some(logical)) = (found.single, found.logical) else { return };
+fn physical_against_logical(found: &Found) -> Option<Finding> {
+    let (single, logical) = found.single.zip(found.logical)?;
     let ranged = found.sequential.map_or(String::new(), |sequential| {
         format!(
             " A block of {SEQUENTIAL_BLOCKS}-block reads costs {} of a scan ({} over {} in block order; published: \
@@ -82,24 +87,43 @@ fn physical_against_logical(found: &Found, journal: &mut dyn Journal) {
         MILLSAP.value,
         grouped(FOLKLORE.value as u64)
     );
-    journal.find(Finding::info("answer-ratio", message).with("ratio", ratio, Unit::Ratio));
+    Some(row::ANSWER_RATIO.of(message).with("ratio", ratio, Unit::Ratio))
 }
 
-/// Warns where the first touch of a block costs far more than the second.
-pub(super) fn first_touch(name: &str, first: &Measured, second: &Measured, journal: &mut dyn Journal) {
-    let mean = |measured: &Measured| measured.metric(&reads::READ_LATENCY).map(|metric| metric.statistics.mean);
-    let (Some(first), Some(second), true) = (mean(first), mean(second), second.is_of_device()) else { return };
-    if first >= second * LAZY {
-        journal.find(Finding::warning(
-            "lazily-loaded",
-            format!(
-                "Rung {name}: the first touch of a block takes {} on average, the second {}: {} times. The storage \
-                 fetches blocks from a slower place when they are first read, as volumes made from a snapshot do. \
-                 Read every block once before you measure, or before users come.",
-                format_nanos(first * 1e3),
-                format_nanos(second * 1e3),
-                three_digits(first / second)
-            ),
-        ));
-    }
+/// The rungs of the device, which are absent where its file system, of this name, refuses direct I/O.
+pub(super) fn without_direct_io(filesystem: Option<&str>) -> Vec<Finding> {
+    let reason = format!(
+        "{} refuses direct I/O, so the page cache would serve the reads. Name a directory on another file system \
+         with --dir, or a file or block device with --on.",
+        filesystem.unwrap_or("The file system")
+    );
+    row::ABSENT_RUNG.stems.iter().map(|rung| row::ABSENT_RUNG.named(rung, reason.clone())).collect()
 }
+
+/// That the page cache did not serve its own rung.
+pub(super) fn page_cache_lost(verdict: Option<&Verdict>) -> Option<Finding> {
+    let verdict = verdict.filter(|verdict| verdict.tier != Tier::PageCache)?;
+    Some(row::PAGE_CACHE_LOST.of(format!(
+        "The page cache should serve rung page-cache-read and did not: {}. Repeat with more free memory.",
+        verdict.proof
+    )))
+}
+
+/// That the first touch of a block costs far more than the second.
+pub(super) fn first_touch(name: &str, first: &Measured, second: &Measured) -> Option<Finding> {
+    let mean = |measured: &Measured| Some(measured.metric(&reads::READ_LATENCY)?.statistics.mean);
+    let (first, later) = (mean(first)?, mean(second)?);
+    let message = format!(
+        "Rung {name}: the first touch of a block takes {} on average, the second {}: {} times. The storage fetches \
+         blocks from a slower place when they are first read, as volumes made from a snapshot do. Read every block \
+         once before you measure, or before users come.",
+        format_nanos(first * 1e3),
+        format_nanos(later * 1e3),
+        three_digits(first / later)
+    );
+    let is_lazy = second.is_of_device() && first >= later * LAZY;
+    is_lazy.then(|| row::LAZILY_LOADED.of(message).with("ratio", first / later, Unit::Ratio))
+}
+
+#[cfg(test)]
+mod tests;

@@ -41,7 +41,7 @@ pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), 
         chase_rung(steps, name, footprint, Pages::Huge, journal)?;
     }
     let smaller = steps.machine.last_cache().and_then(|cache| cache.finding());
-    smaller.into_iter().for_each(|finding| journal.find(finding));
+    journal.find_all(smaller);
     let footprint = memory_footprint();
     chase_rung(steps, "dram", footprint, Pages::Small, journal)?;
     chase_rung(steps, "dram-huge", footprint, Pages::Huge, journal)?;
@@ -112,7 +112,7 @@ fn chase(steps: &Steps<'_>, footprint: usize, pages: Pages) -> Result<Option<Cha
 pub(super) fn report_huge(name: &str, footprint: usize, huge: Option<u64>, journal: &mut dyn Journal) {
     if footprint >= sys::memory::HUGE_PAGE {
         let finding = huge_pages::not_granted(&format!("Rung {name}"), footprint as u64, huge, "its latency");
-        finding.into_iter().for_each(|finding| journal.find(finding));
+        journal.find_all(finding);
     }
 }
 

@@ -20,12 +20,6 @@ pub(super) const BLOCK: usize = PAGE_SIZE;
 /// Blocks of a sequential read.
 pub(super) const SEQUENTIAL_BLOCKS: u64 = 128;
 
-/// Size of the test file when the device rungs are measured on something else: enough for the page-cache rung.
-const SMALL_FILE: u64 = 128 << 20;
-
-/// The smallest test file from which anything can be concluded.
-const FILE_MIN: u64 = 16 << 20;
-
 /// What the storage rungs are measured on.
 pub(super) struct Storage {
     pub(super) own_file: TestFile,
@@ -41,14 +35,9 @@ impl Storage {
         machine: &Machine,
         journal: &mut dyn Journal,
     ) -> Result<Storage, ExperimentError> {
-        let wanted = parameters.size.0;
-        if wanted < FILE_MIN {
-            let sentence = format!("--size sets the size of the test file: give {} or more", size_in_words(FILE_MIN));
-            return Err(ExperimentError::Parameters(sentence));
-        }
+        let size = parameters.file_bytes()?;
         // What the user named is checked first: a wrong path is reported before a test file is written.
         let named = parameters.on.as_ref().map(|path| open(path)).transpose()?;
-        let size = if named.is_some() { wanted.min(SMALL_FILE) } else { wanted };
         let what = format!("writing a test file of {} in {}", size_in_words(size), parameters.dir.display());
         journal.step(&what, Duration::from_millis(size >> 20));
         let stop = machine.stop.flag();

@@ -2,19 +2,17 @@
 
 use device::pattern::{Pattern, Span};
 use device::plan::{ReadPlan, StopAfter};
-use device::tier::Tier;
-use measure::{Finding, Nanos};
+use measure::Nanos;
 use sys::file::{Caching, Target};
 use sys::time::system_call;
 
 use super::block_reads::{Source, keep, measure, read_rung, read_unmeasured};
+use super::findings;
+use super::parameters::CACHED_PART;
 use super::steps::{Steps, rung};
 use super::storage::BLOCK;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
-
-/// Part of the test file that is read through the page cache.
-const CACHED_PART: u64 = 128 << 20;
 
 /// Measures system-call and page-cache-read.
 pub(super) fn rungs(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
@@ -51,17 +49,8 @@ fn page_cache(steps: &Steps<'_>, journal: &mut dyn Journal) -> Result<(), Experi
     };
     let source = Source { device: &cached, never_written: 0.0 };
     let measured = measure(steps, source, plan, "page-cache-read", journal)?;
-    if let Some(verdict) = &measured.verdict
-        && verdict.tier != Tier::PageCache
-        && !measured.interrupted
-    {
-        journal.find(Finding::warning(
-            "page-cache-lost",
-            format!(
-                "The page cache should serve rung page-cache-read and did not: {}. Repeat with more free memory.",
-                verdict.proof
-            ),
-        ));
+    if !measured.interrupted {
+        journal.find_all(findings::page_cache_lost(measured.verdict.as_ref()));
     }
-    keep(&measured, read_rung("page-cache-read", 1, 1, plan.pages), 1, journal)
+    keep(&measured, read_rung("page-cache-read", &cached, &plan, 1), 1, journal)
 }

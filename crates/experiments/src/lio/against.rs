@@ -1,7 +1,8 @@
 //! What the numbers of several subjects say, each by itself and against the engine.
 
+use measure::Unit;
 use measure::quantity::{format_nanos, three_digits};
-use measure::{Finding, Unit};
+use measure::schema::lio::findings as row;
 use subjects::logical_reads::{Access, Table, Touch};
 use subjects::subject::ENGINE;
 
@@ -42,9 +43,7 @@ fn first_scans(found: &[Measured], journal: &mut dyn Journal) {
         Some((first, settled, first.lio / settled.lio))
     });
     let Some((first, settled, ratio)) = pairs.max_by(|one, other| one.2.total_cmp(&other.2)) else { return };
-    journal.find(Finding::info(
-        "answer-first-scan",
-        format!(
+    journal.find(row::ANSWER_FIRST_SCAN.of(format!(
             "The first scan after a load costs up to {} times the later ones, {} a block against {} ({}): it looks up \
              each row's transaction and stores the result in the row. VACUUM after a load saves the first reader that \
              work.",
@@ -65,17 +64,14 @@ fn random(Found { name, cases: found, .. }: &Found, journal: &mut dyn Journal) {
         Some((index, by_rowid, case(found, &index.table, Access::FullScan)?))
     });
     let Some((index, by_rowid, scan)) = all.max_by_key(|(index, ..)| is_preferred(&index.table)) else { return };
-    journal.find(Finding::info(
-        "answer-random-access",
-        format!(
-            "A get on {name} costs {} by row address in random order, {} through an index (its own blocks counted), \
+    journal.find(row::ANSWER_RANDOM_ACCESS.of(format!(
+        "A get on {name} costs {} by row address in random order, {} through an index (its own blocks counted), \
              and {} in a full scan, which walks all rows of the block ({}).",
-            format_nanos(by_rowid.lio),
-            format_nanos(index.lio),
-            format_nanos(scan.lio),
-            index.table
-        ),
-    ));
+        format_nanos(by_rowid.lio),
+        format_nanos(index.lio),
+        format_nanos(scan.lio),
+        index.table
+    )));
 }
 
 /// What scans cost where no table can be made.
@@ -83,38 +79,32 @@ fn found_tables(found: &Found, journal: &mut dyn Journal) {
     let scans = || found.cases.iter().filter(|one| matches!(one.table, Table::Found(_)));
     let by_cost = |one: &&Measured, other: &&Measured| one.lio.total_cmp(&other.lio);
     let (Some(least), Some(most)) = (scans().min_by(by_cost), scans().max_by(by_cost)) else { return };
-    journal.find(Finding::info(
-        "answer-standby",
-        format!(
-            "A logical I/O of a full scan of the tables that {} has costs {} ({}) to {} ({}): these are costs of this \
+    journal.find(row::ANSWER_STANDBY.of(format!(
+        "A logical I/O of a full scan of the tables that {} has costs {} ({}) to {} ({}): these are costs of this \
              processor, memory and build, not of another machine's.",
-            found.name,
-            format_nanos(least.lio),
-            least.table,
-            format_nanos(most.lio),
-            most.table
-        ),
-    ));
+        found.name,
+        format_nanos(least.lio),
+        least.table,
+        format_nanos(most.lio),
+        most.table
+    )));
 }
 
 /// Samples that do not agree with each other.
 fn spread(found: &Found, journal: &mut dyn Journal) {
     let wide: Vec<&Measured> = found.cases.iter().filter(|one| !one.is_first && one.spread > SPREAD).collect();
     let Some(widest) = wide.iter().max_by(|one, other| one.spread.total_cmp(&other.spread)) else { return };
-    journal.find(Finding::warning(
-        "samples-apart",
-        format!(
-            "Samples lie more than ±{} % apart in {} of {} cases of {}, ±{} % in {} of {}: another run may differ by \
+    journal.find(row::SAMPLES_APART.of(format!(
+        "Samples lie more than ±{} % apart in {} of {} cases of {}, ±{} % in {} of {}: another run may differ by \
              as much. Repeat it on a quiet server and machine, or take more samples with --repeat.",
-            three_digits(SPREAD * 100.0),
-            wide.len(),
-            found.cases.len(),
-            found.name,
-            three_digits(widest.spread * 100.0),
-            widest.plan.access.name(),
-            widest.table
-        ),
-    ));
+        three_digits(SPREAD * 100.0),
+        wide.len(),
+        found.cases.len(),
+        found.name,
+        three_digits(widest.spread * 100.0),
+        widest.plan.access.name(),
+        widest.table
+    )));
 }
 
 /// A subject's cost of a block against the engine's, as a geometric mean over the tables.
@@ -130,9 +120,7 @@ fn compare(found: &Found, engine: &Found, journal: &mut dyn Journal) {
         return;
     };
     let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
-    journal.find(Finding::info(
-        "answer-against-engine",
-        format!(
+    journal.find(row::ANSWER_AGAINST_ENGINE.of(format!(
             "A logical I/O of a full scan on {} costs {} times the engine's ({} to {}), which does nothing but read. \
              The rest is what a database does for its other users.",
             found.name,

@@ -17,7 +17,7 @@ use crate::journal::Journal;
 const SINGLE_BLOCKS: u32 = 2500;
 const RANGED_BLOCKS: u32 = 200 * RANGE_BLOCKS;
 
-/// Does the checks on a subject that is alone, and reports what they show.
+/// Does the checks on the engine where it is alone, and reports what they show.
 pub(super) fn run(bench: &mut Bench<'_>, found: &[Measured], journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     // The flame graph shows the passes that were asked for, and no others.
     bench.sampler = None;
@@ -52,7 +52,7 @@ fn populate(bench: &mut Bench<'_>, population: Population, journal: &mut dyn Jou
     journal.step("bringing the table into the cache", Duration::from_secs(1));
     let absence = bench.subject.populate(population, None)?.err();
     let is_populated = absence.is_none();
-    absence.into_iter().for_each(|absence| journal.find(absence.into()));
+    absence.into_iter().for_each(|absence| journal.find(absence));
     Ok(is_populated)
 }
 
@@ -71,7 +71,7 @@ fn physical(
     let samples = match bench.subject.read_cold(how, blocks)? {
         Ok(samples) => samples,
         Err(absence) => {
-            journal.find(absence.into());
+            journal.find(absence);
             return Ok(None);
         }
     };

@@ -1,8 +1,9 @@
 //! What the numbers of one subject say, in sentences, against what was published and what its readers believed.
 
+use measure::Unit;
 use measure::quantity::{format_nanos, three_digits};
 use measure::schema::lio as schema;
-use measure::{Finding, Unit};
+use measure::schema::lio::findings as row;
 use subjects::logical_reads::{Access, Cell, RANGE_BLOCKS, Table};
 
 use super::measuring::{Measured, Plan};
@@ -32,9 +33,8 @@ pub(super) fn physical_against_logical(lio: &Measured, physical: Physical, journ
         )
     });
     journal.find(
-        Finding::info(
-            "answer-ratio",
-            format!(
+        row::ANSWER_RATIO
+            .of(format!(
                 "A physical I/O of one block costs {} logical I/Os of {} ({} against {}; Millsap: {}, the folklore: \
                  {}){ranged}. The logical I/O is one of a full scan in the order of the table; `readpath ladder` \
                  divides by a get of a random block, which costs more.",
@@ -44,9 +44,8 @@ pub(super) fn physical_against_logical(lio: &Measured, physical: Physical, journ
                 format_nanos(lio.lio),
                 schema::MILLSAP.value,
                 three_digits(schema::FOLKLORE.value)
-            ),
-        )
-        .with("ratio", physical.single / lio.lio, Unit::Ratio),
+            ))
+            .with("ratio", physical.single / lio.lio, Unit::Ratio),
     );
 }
 
@@ -98,19 +97,17 @@ fn shapes(found: &[Measured], journal: &mut dyn Journal) {
         if is_there { format!(" (published: {})", three_digits(ratio)) } else { String::new() }
     };
     journal.find(
-        Finding::info(
-            "answer-shape",
-            format!(
+        row::ANSWER_SHAPE
+            .of(format!(
                 "A block of rows of {shortest} bytes costs {} times one of {longest}{}, {most} columns {} times \
              {fewest}{}.",
                 three_digits(by_length),
                 published(schema::BY_LENGTH.value, (shortest, longest) == (25, 2500)),
                 three_digits(by_columns),
                 published(schema::BY_COLUMNS.value, (fewest, most) == (1, 25)),
-            ),
-        )
-        .with("ratio_by_length", by_length, Unit::Ratio)
-        .with("ratio_by_columns", by_columns, Unit::Ratio),
+            ))
+            .with("ratio_by_length", by_length, Unit::Ratio)
+            .with("ratio_by_columns", by_columns, Unit::Ratio),
     );
 }
 
@@ -125,18 +122,16 @@ fn split(found: &[Measured], journal: &mut dyn Journal) {
     let plain = || plain(found).filter_map(|(_, one)| Some((one, one.get?)));
     let Some((one, get)) = plain().find(|(one, _)| is_preferred(&one.table)).or(plain().next()) else { return };
     journal.find(
-        Finding::info(
-            "answer-split",
-            format!(
+        row::ANSWER_SPLIT
+            .of(format!(
                 "The get takes {} of the {} of a logical I/O ({}); walking {} rows takes the rest.",
                 format_nanos(get),
                 format_nanos(one.lio),
                 one.table,
                 three_digits(one.rows_per_get)
-            ),
-        )
-        .with("get", get, Unit::Nanoseconds)
-        .with("lio", one.lio, Unit::Nanoseconds),
+            ))
+            .with("get", get, Unit::Nanoseconds)
+            .with("lio", one.lio, Unit::Nanoseconds),
     );
 }
 
@@ -149,9 +144,8 @@ fn changed(found: &[Measured], journal: &mut dyn Journal) {
     });
     let Some((one, unchanged, ratio)) = pairs.max_by(|one, other| one.2.total_cmp(&other.2)) else { return };
     journal.find(
-        Finding::info(
-            "answer-changed-rows",
-            format!(
+        row::ANSWER_CHANGED_ROWS
+            .of(format!(
                 "With {} % of the rows changed since the reader's snapshot ({} % of the blocks rebuilt) a block of {} \
              costs {} instead of {}: {} times.",
                 one.changed_rows,
@@ -160,9 +154,8 @@ fn changed(found: &[Measured], journal: &mut dyn Journal) {
                 format_nanos(one.block),
                 format_nanos(unchanged.block),
                 three_digits(ratio)
-            ),
-        )
-        .with("ratio", ratio, Unit::Ratio),
+            ))
+            .with("ratio", ratio, Unit::Ratio),
     );
 }
 
@@ -176,9 +169,8 @@ fn threads(found: &[Measured], journal: &mut dyn Journal) {
         };
         let Some(alone) = found.iter().find(is_alone) else { continue };
         journal.find(
-            Finding::info(
-                "answer-threads",
-                format!(
+            row::ANSWER_THREADS
+                .of(format!(
                     "{} threads on distinct blocks ({}, {}, touching {}) get {} times as many a second \
                  as one; a get costs {} of CPU instead of {}.{}",
                     many.plan.threads,
@@ -189,9 +181,8 @@ fn threads(found: &[Measured], journal: &mut dyn Journal) {
                     format_nanos(many.lio),
                     format_nanos(alone.lio),
                     waits(alone, many)
-                ),
-            )
-            .with("ratio", alone.elapsed / many.elapsed, Unit::Ratio),
+                ))
+                .with("ratio", alone.elapsed / many.elapsed, Unit::Ratio),
         );
     }
 }
@@ -226,29 +217,26 @@ fn one_page(found: &[Measured], journal: &mut dyn Journal) {
         let alone = found.iter().find(is_alone).and_then(|alone| alone.get);
         let Some((get, alone)) = many.get.zip(alone) else { continue };
         journal.find(
-            Finding::info(
-                "answer-contention",
-                format!(
+            row::ANSWER_CONTENTION
+                .of(format!(
                     "{} threads on one and the same block: the bare get costs {} of CPU instead of {}, {} times.",
                     many.plan.threads,
                     format_nanos(get),
                     format_nanos(alone),
                     three_digits(get / alone)
-                ),
-            )
-            .with("ratio", get / alone, Unit::Ratio),
+                ))
+                .with("ratio", get / alone, Unit::Ratio),
         );
     }
 }
 
 /// Two ways to one number.
 struct Check {
-    id: &'static str,
+    /// What is checked, where a difference puts a measurement in doubt; `None` where it is a property of the engine.
+    suspect: Option<&'static str>,
     one: (&'static str, f64),
     other: (String, f64),
     means: &'static str,
-    /// Whether a difference says that a measurement is in doubt; otherwise it is a property of the engine.
-    is_suspicious: bool,
 }
 
 impl Check {
@@ -264,8 +252,7 @@ pub(super) fn cross_checks(found: &[Measured], checked: [Option<&Measured>; 3], 
     let mut checks = Vec::new();
     if let (Some(one), Some(other)) = (in_order, interleaved) {
         checks.push(Check {
-            id: "population",
-            is_suspicious: true,
+            suspect: Some("population"),
             one: ("populated by a full scan", one.lio),
             other: ("in random order between blocks of another table".into(), other.lio),
             means: if other.lio > one.lio {
@@ -277,8 +264,7 @@ pub(super) fn cross_checks(found: &[Measured], checked: [Option<&Measured>; 3], 
     }
     if let (Some(one), Some(other)) = (in_order, by_rowid) {
         checks.push(Check {
-            id: "read-path",
-            is_suspicious: false,
+            suspect: None,
             one: ("read by a full scan", one.lio),
             other: ("by rowid in the same order, with as many gets".into(), other.lio),
             means: "a scan walks eight rows of a block side by side and fetches the next block meanwhile; a fetch by \
@@ -289,8 +275,7 @@ pub(super) fn cross_checks(found: &[Measured], checked: [Option<&Measured>; 3], 
     let worst = alone.iter().max_by(|one, other| (one.elapsed / one.lio).total_cmp(&(other.elapsed / other.lio)));
     if let Some(one) = worst {
         checks.push(Check {
-            id: "clocks",
-            is_suspicious: true,
+            suspect: Some("clocks"),
             one: ("by the CPU clock", one.lio),
             other: (format!("by the wall clock in the worst case ({})", what(one)), one.elapsed),
             means: "the thread waited for a processor. The figures use the CPU clock; on a quiet machine the two agree",
@@ -300,8 +285,7 @@ pub(super) fn cross_checks(found: &[Measured], checked: [Option<&Measured>; 3], 
     let off = |(one, cycles): &(&&Measured, f64)| (cycles / one.lio - 1.0).abs();
     match by_cycles.max_by(|one, other| off(one).total_cmp(&off(other))) {
         Some((one, cycles)) => checks.push(Check {
-            id: "cycles",
-            is_suspicious: true,
+            suspect: Some("cycles"),
             one: ("by the CPU clock", one.lio),
             other: (format!("by core cycles in the worst case ({})", what(one)), cycles),
             means: "the core's frequency moved, or the kernel's share of the time is not counted in cycles",
@@ -318,7 +302,7 @@ fn what(one: &Measured) -> String {
 
 fn report_no_cycles(journal: &mut dyn Journal) {
     if let Err(reason) = sys::counters::CycleCounter::of_this_thread() {
-        journal.find(Finding::info("absent-cycles", format!("Core cycles were not counted: {reason}.")));
+        journal.find(row::ABSENT_CYCLES.of(format!("Core cycles were not counted: {reason}.")));
     }
 }
 
@@ -326,27 +310,26 @@ fn say(checks: &[Check], journal: &mut dyn Journal) {
     let (differing, agreeing): (Vec<&Check>, Vec<&Check>) =
         checks.iter().partition(|check| check.difference().abs() > AGREE);
     for check in differing {
-        let finding = if check.is_suspicious { Finding::warning } else { Finding::info };
-        journal.find(finding(
-            &format!("sources-differ-{}", check.id),
-            format!(
-                "A logical I/O costs {} {}, but {} {}, {}{} %: {}.",
-                format_nanos(check.one.1),
-                check.one.0,
-                format_nanos(check.other.1),
-                check.other.0,
-                if check.difference() > 0.0 { "+" } else { "" },
-                three_digits(check.difference() * 100.0),
-                check.means
-            ),
-        ));
+        let message = format!(
+            "A logical I/O costs {} {}, but {} {}, {}{} %: {}.",
+            format_nanos(check.one.1),
+            check.one.0,
+            format_nanos(check.other.1),
+            check.other.0,
+            if check.difference() > 0.0 { "+" } else { "" },
+            three_digits(check.difference() * 100.0),
+            check.means
+        );
+        journal.find(match check.suspect {
+            Some(what) => row::SOURCES_DIFFER.named(what, message),
+            None => row::READ_PATH_DIFFERS.of(message),
+        });
     }
     if !agreeing.is_empty() {
         let clause = |check: &&Check| {
             format!("{} {}, {} {}", format_nanos(check.one.1), check.one.0, format_nanos(check.other.1), check.other.0)
         };
         let clauses: Vec<String> = agreeing.iter().map(clause).collect();
-        journal
-            .find(Finding::info("sources-agree", format!("Sources that agree within 10 %: {}.", clauses.join("; "))));
+        journal.find(row::SOURCES_AGREE.of(format!("Sources that agree within 10 %: {}.", clauses.join("; "))));
     }
 }

@@ -132,7 +132,7 @@ pub(super) fn case(
     let before = match bench.subject.count(&pass)? {
         Ok(counted) => counted.counts,
         Err(absence) => {
-            journal.find(absence.into());
+            journal.find(absence);
             return Ok(None);
         }
     };
@@ -222,10 +222,11 @@ fn sampled(bench: &mut Bench<'_>, pass: &Pass) -> Result<Cost, ExperimentError> 
     Ok(cost?)
 }
 
-/// The pass with as many laps as a sample needs, found with an unmeasured one.
+/// The pass with as many laps as a sample needs, by an unmeasured one or by what was announced.
 fn long_enough(bench: &mut Bench<'_>, pass: Pass) -> Result<Pass, ExperimentError> {
     let once = bench.subject.read(&pass)?;
-    Ok(Pass { laps: SAMPLE.laps(once.cpu.min(once.elapsed)), ..pass })
+    let lap = bench.subject.lap_time(&pass).unwrap_or(once.cpu.min(once.elapsed));
+    Ok(Pass { laps: SAMPLE.laps(lap), ..pass })
 }
 
 fn parameters(setting: &Setting<'_>, plan: &Plan, extra: Parameters, bench: &Bench<'_>) -> Parameters {

@@ -14,8 +14,9 @@ mod tests;
 
 use std::time::Duration;
 
+use measure::Parameters;
 use measure::quantity::{format_size, size_in_words};
-use measure::{Finding, Parameters};
+use measure::schema::lio::findings as row;
 use subjects::Environment;
 use subjects::logical_reads::{Baseline, Population, Table};
 use sys::process::sampler::Sampler;
@@ -111,7 +112,7 @@ fn measure_subject(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<F
             let as_of = match bench.subject.populate(Population::FullScan, changes)? {
                 Ok(as_of) => as_of,
                 Err(absence) => {
-                    journal.find(absence.into());
+                    journal.find(absence);
                     continue;
                 }
             };
@@ -122,7 +123,8 @@ fn measure_subject(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<F
             }
         }
     }
-    if !bench.names_subject {
+    // Not by the number of subjects: a dry run, which leaves the engine out, would print statements that are not sent.
+    if bench.parameters.on.is_engine_alone() {
         checks::run(bench, &cases, journal)?;
     }
     Ok(Found { name: bench.subject.name().into(), is_difference, cases })
@@ -148,15 +150,12 @@ fn report_small_tables(parameters: &LioParameters, machine: &Machine, journal: &
     if payload > cache.bytes {
         return;
     }
-    journal.find(Finding::warning(
-        "tables-fit-cache",
-        format!(
-            "Tables of {} fit into the processor's cache of level {} ({}): their logical I/Os read that cache, where \
+    journal.find(row::TABLES_FIT_CACHE.of(format!(
+        "Tables of {} fit into the processor's cache of level {} ({}): their logical I/Os read that cache, where \
              those of a real pool read memory. Give --payload {} or more.",
-            size_in_words(payload),
-            cache.level,
-            size_in_words(cache.bytes),
-            format_size((cache.bytes * 8).next_power_of_two())
-        ),
-    ));
+        size_in_words(payload),
+        cache.level,
+        size_in_words(cache.bytes),
+        format_size((cache.bytes * 8).next_power_of_two())
+    )));
 }

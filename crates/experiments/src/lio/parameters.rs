@@ -135,25 +135,18 @@ impl LioParameters {
 
     /// Bytes of a table.
     pub(super) fn payload(&self) -> u64 {
-        let usual = if self.on.is_engine_alone() { PAYLOAD } else { PAYLOAD_BESIDE };
-        self.payload.unwrap_or(usual).0
+        self.payload.unwrap_or(self.on.usual(PAYLOAD, PAYLOAD_BESIDE)).0
     }
 
     pub(super) fn accesses(&self) -> Vec<Access> {
-        match self.accesses.is_empty() {
-            false => self.accesses.clone(),
-            true if self.on.is_engine_alone() => vec![Access::FullScan],
-            true => vec![Access::FullScan, Access::Rowid, Access::Index],
-        }
+        let usual = || self.on.usual(vec![Access::FullScan], vec![Access::FullScan, Access::Rowid, Access::Index]);
+        if self.accesses.is_empty() { usual() } else { self.accesses.clone() }
     }
 
     pub(super) fn touches(&self) -> Vec<TouchAxis> {
         let rows = TouchAxis::Every(Touch::Rows);
-        match self.touches.is_empty() {
-            false => self.touches.clone(),
-            true if self.on.is_engine_alone() => vec![rows],
-            true => vec![rows, TouchAxis::LastColumn],
-        }
+        let usual = || self.on.usual(vec![rows], vec![rows, TouchAxis::LastColumn]);
+        if self.touches.is_empty() { usual() } else { self.touches.clone() }
     }
 
     /// Whether any reader looks at what was before a change.

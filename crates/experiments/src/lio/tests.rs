@@ -2,19 +2,19 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::Duration;
 
-use measure::{Case, Finding, Metric, Nanos, Parameters};
+use measure::schema::subjects::findings as row;
+use measure::{Finding, Nanos, Parameters};
 use subjects::logical_reads::{
     Access, Baseline, Cache, ColdRead, Cost, Counted, Counts, LogicalReads, Pass, Population, Snapshot, Sources, Table,
     TableFacts, Touch,
 };
-use subjects::{Absence, Closing, Progress, Subject, SubjectError};
+use subjects::{Closing, Progress, Subject, SubjectError};
 
 use super::measuring::Bench;
 use super::{Found, LioParameters, against, measure_subject};
 use crate::error::ExperimentError;
-use crate::journal::{Journal, KeepError, Stop};
+use crate::journal::{Kept, Stop};
 use crate::machine::Machine;
 
 /// What was done, in its order.
@@ -71,15 +71,15 @@ impl LogicalReads for Fake {
         &mut self,
         population: Population,
         changed_rows: Option<u32>,
-    ) -> Result<Result<Option<Snapshot>, Absence>, SubjectError> {
+    ) -> Result<Result<Option<Snapshot>, Finding>, SubjectError> {
         self.log.borrow_mut().push(format!("populate {population} {changed_rows:?}"));
         let is_possible = changed_rows.is_none_or(|percent| percent == 0);
-        Ok(if is_possible { Ok(None) } else { Err(Absence::new("absent-changed-rows", "It changes nothing.")) })
+        Ok(if is_possible { Ok(None) } else { Err(row::ABSENT_CHANGED_ROWS.of("It changes nothing.")) })
     }
 
-    fn count(&mut self, pass: &Pass) -> Result<Result<Counted, Absence>, SubjectError> {
+    fn count(&mut self, pass: &Pass) -> Result<Result<Counted, Finding>, SubjectError> {
         if pass.access != Access::FullScan {
-            return Ok(Err(Absence::new("absent-access", "It scans only.")));
+            return Ok(Err(row::ABSENT_ACCESS.named("rowid", "It scans only.")));
         }
         let counts = Counts { gets: 10, rows: 100, ..Counts::default() };
         Ok(Ok(Counted { counts, statement: Some("SELECT nothing".into()) }))
@@ -96,38 +96,8 @@ impl LogicalReads for Fake {
         Ok(Cost { cpu, elapsed: cpu, ..Cost::default() })
     }
 
-    fn read_cold(&mut self, _how: ColdRead, _blocks: u32) -> Result<Result<Vec<f64>, Absence>, SubjectError> {
-        Ok(Err(Absence::new("absent-physical", "It has no disk.")))
-    }
-}
-
-/// Keeps what it is given.
-#[derive(Default)]
-struct Kept {
-    cases: Vec<Case>,
-    findings: Vec<Finding>,
-}
-
-impl Journal for Kept {
-    fn step(&mut self, _what: &str, _expected: Duration) {}
-
-    fn keep(&mut self, case: Case) -> Result<(), KeepError> {
-        self.cases.push(case);
-        Ok(())
-    }
-
-    fn find(&mut self, finding: Finding) {
-        self.findings.push(finding);
-    }
-
-    fn own_cost(&mut self, _metric: Metric) {}
-
-    fn describe_subject(&mut self, _key: &str, _value: serde_json::Value) {}
-}
-
-impl Kept {
-    fn ids(&self) -> Vec<&str> {
-        self.findings.iter().map(|finding| finding.id.as_str()).collect()
+    fn read_cold(&mut self, _how: ColdRead, _blocks: u32) -> Result<Result<Vec<f64>, Finding>, SubjectError> {
+        Ok(Err(row::ABSENT_PHYSICAL.of("It has no disk.")))
     }
 }
 
@@ -170,7 +140,7 @@ fn what_a_subject_cannot_do_is_said_once_and_the_rest_is_measured() {
     let (found, kept, log) = measured(&parameters, false, None);
     assert_eq!(found.unwrap().cases.len(), 1, "the scan; the checks are cases of their own");
     assert!(log.contains(&"populate full-scan Some(10)".into()));
-    for id in ["absent-changed-rows", "absent-access", "absent-physical"] {
+    for id in ["absent-changed-rows", "absent-rowid", "absent-physical"] {
         assert!(kept.ids().contains(&id), "{id}: {:?}", kept.ids());
     }
     assert_eq!(kept.cases.len(), 3, "the scan, and two populations");

@@ -60,7 +60,7 @@ pub(super) fn of(
             several.iter().enumerate().map(of_segment).collect()
         }
     };
-    if let Some(first) = cases.first_mut().filter(|_| counted.is_some()) {
+    if let Some(first) = cases.first_mut() {
         let warm_up = &reading.outcome.warm_up;
         first.metrics.push(reads::WARM_UP_READS.count(BY_LOOP, warm_up.reads()));
         first.metrics.extend(warm_up.metric(&reads::WARM_UP_LATENCY, "as read_latency, before the measurement"));

@@ -4,6 +4,7 @@ use device::tier::{Evidence, Tier, Verdict};
 use device::workers::Reading;
 use measure::change_point::Segment;
 use measure::quantity::three_digits;
+use measure::schema::reads::findings as row;
 use measure::{Finding, Nanos, Unit};
 use sys::file::Caching;
 use sys::memory::Pages;
@@ -26,133 +27,125 @@ pub(super) fn report(
     tier: Option<(&Evidence, &Verdict)>,
     journal: &mut dyn Journal,
 ) {
-    for fallback in &reading.fallbacks {
-        journal.find(Finding::info("method-fallback", format!("{fallback}.")));
-    }
+    journal.find_all(fallback(&reading.fallbacks));
     if let Some((evidence, verdict)) = tier {
-        report_tier(machine, (evidence, verdict), job, journal);
+        journal.find_all(of_tier(evidence.caching, verdict, (&job.what, job.is_meant_cached)));
+        if verdict.tier == Tier::Storage {
+            journal.find_all(no_device_counters(evidence));
+            note_shared_device(machine, evidence, &job.what);
+        }
     }
-    report_rate(reading, job, journal);
-    report_segments(reading.outcome.latency.windows().width(), segments, &job.what, journal);
+    let outcome = &reading.outcome;
+    let asked: f64 = job.plans.iter().filter_map(|plan| plan.rate).sum();
+    if outcome.latency.reads() > 1 {
+        let reached = outcome.latency.reads() as f64 / outcome.elapsed.as_seconds().max(1e-9);
+        journal.find_all(rate_not_reached(asked, reached));
+    }
+    let width = outcome.latency.windows().width();
+    journal.find_all(segments.windows(2).map(|pair| rate_changed(width, [&pair[0], &pair[1]], &job.what)));
+}
+
+fn fallback(fallbacks: &[&str]) -> Option<Finding> {
+    (!fallbacks.is_empty()).then(|| row::METHOD_FALLBACK.of(format!("{}.", fallbacks.join(". "))))
 }
 
 /// An open loop that could not be held at its rate: its latencies are a queue that grows with the run then.
-fn report_rate(reading: &Reading, job: &Job<'_>, journal: &mut dyn Journal) {
-    let outcome = &reading.outcome;
-    let asked: f64 = job.plans.iter().filter_map(|plan| plan.rate).sum();
-    let reached = outcome.latency.reads() as f64 / outcome.elapsed.as_seconds().max(1e-9);
-    if asked > 0.0 && reached < asked * RATE_REACHED && outcome.latency.reads() > 1 {
-        let message = format!(
-            "The run reached {} of the {} reads a second that were asked for. Latency counts from the intended start, \
-             so it shows the wait in a queue that grows as long as the run lasts. Look at service_time, or give a \
-             lower --rate or a higher --depth.",
-            three_digits(reached),
-            three_digits(asked)
-        );
-        let finding = Finding::warning("rate-not-reached", message);
-        journal.find(finding.with("asked", asked, Unit::PerSecond).with("reached", reached, Unit::PerSecond));
+fn rate_not_reached(asked: f64, reached: f64) -> Option<Finding> {
+    if asked <= 0.0 || reached >= asked * RATE_REACHED {
+        return None;
     }
+    let message = format!(
+        "The run reached {} of the {} reads a second that were asked for. Latency counts from the intended start, so \
+         it shows the wait in a queue that grows as long as the run lasts. Look at service_time, or give a lower \
+         --rate or a higher --depth.",
+        three_digits(reached),
+        three_digits(asked)
+    );
+    let finding = row::RATE_NOT_REACHED.of(message).with("asked", asked, Unit::PerSecond);
+    Some(finding.with("reached", reached, Unit::PerSecond))
 }
 
-fn report_tier(
-    machine: &Machine,
-    (evidence, verdict): (&Evidence, &Verdict),
-    job: &Job<'_>,
-    journal: &mut dyn Journal,
-) {
-    let (what, proof) = (&job.what, &verdict.proof);
-    journal.find(match (evidence.caching, verdict.tier) {
-        (_, Tier::PageCache | Tier::Mixed { .. }) if verdict.is_by_layer => Finding::warning(
-            "device-saw-fewer-reads",
-            format!(
-                "Not all of {what} reached a device, although the kernel sent them on: {proof}. A layer in between, \
-                 such as the page cache of a loop device's file, served the rest from this host's memory, and the \
-                 latencies are that layer's. Measure what lies under it."
-            ),
-        ),
-        (Caching::Direct, Tier::PageCache) => Finding::warning(
-            "direct-io-ignored",
-            format!(
-                "The file system accepted direct I/O for {what} and did not do it: {proof}. These are reads of \
-                 memory. Use a file system that does direct I/O, or a block device."
-            ),
-        ),
-        (Caching::Direct, Tier::Mixed { from_storage }) => Finding::warning(
-            "reads-not-all-from-storage",
-            format!("Only part of {what} reached storage: {proof}. The latencies mix memory and storage."),
-        )
-        .with("from_storage", from_storage * 100.0, Unit::Percent),
-        (Caching::Buffered, Tier::PageCache) if job.is_meant_cached => return,
-        (Caching::Buffered, Tier::PageCache) => Finding::warning(
-            "served-from-page-cache",
-            format!(
-                "The page cache served {what}: {proof}. This is memory, not the device. Use --direct, or --evict on a \
-                 file of your own."
-            ),
-        ),
-        (Caching::Buffered, Tier::Mixed { from_storage }) => Finding::warning(
-            "partly-page-cache",
-            format!(
+/// What served the reads, where it was not what the reading is about; `what` is the reading in words, and whether the
+/// page cache was meant to serve it.
+fn of_tier(caching: Caching, verdict: &Verdict, (what, is_meant_cached): (&str, bool)) -> Option<Finding> {
+    let proof = &verdict.proof;
+    Some(match (caching, verdict.tier) {
+        (_, Tier::PageCache | Tier::Mixed { .. }) if verdict.is_by_layer => row::DEVICE_SAW_FEWER_READS.of(format!(
+            "Not all of {what} reached a device, although the kernel sent them on: {proof}. A layer in between, such \
+             as the page cache of a loop device's file, served the rest from this host's memory, and the latencies \
+             are that layer's. Measure what lies under it."
+        )),
+        (Caching::Direct, Tier::PageCache) => row::DIRECT_IO_IGNORED.of(format!(
+            "The file system accepted direct I/O for {what} and did not do it: {proof}. These are reads of memory. \
+             Use a file system that does direct I/O, or a block device."
+        )),
+        (Caching::Direct, Tier::Mixed { .. }) => row::READS_NOT_ALL_FROM_STORAGE
+            .of(format!("Only part of {what} reached storage: {proof}. The latencies mix memory and storage.")),
+        (Caching::Buffered, Tier::PageCache) if !is_meant_cached => row::SERVED_FROM_PAGE_CACHE.of(format!(
+            "The page cache served {what}: {proof}. This is memory, not the device. Use --direct, or --evict on a \
+             file of your own."
+        )),
+        (Caching::Buffered, Tier::Mixed { from_storage }) => {
+            let cached = (1.0 - from_storage) * 100.0;
+            let advice = if is_meant_cached { "repeat with more free memory" } else { "use --direct" };
+            let message = format!(
                 "About {} % of the bytes of {what} came from the page cache: {proof}. The latencies mix memory and \
-                 storage; use --direct.",
-                three_digits((1.0 - from_storage) * 100.0)
-            ),
-        )
-        .with("from_storage", from_storage * 100.0, Unit::Percent),
-        // The check of the region has reported it.
-        (_, Tier::NeverWritten) => return,
-        (_, Tier::Unknown) => {
-            Finding::warning("tier-unknown", format!("It could not be proved which level served {what}: {proof}."))
+                 storage; {advice}.",
+                three_digits(cached)
+            );
+            row::PARTLY_PAGE_CACHE.of(message).with("cached", cached, Unit::Percent)
         }
-        (_, Tier::Storage) => return report_device_counts(machine, evidence, what, journal),
-    });
+        (_, Tier::Unknown) => {
+            row::TIER_UNKNOWN.of(format!("It could not be proved which level served {what}: {proof}."))
+        }
+        // What was never written the check of the region has reported.
+        (_, Tier::PageCache | Tier::NeverWritten | Tier::Storage) => return None,
+    })
+}
+
+/// Where no block device counts: other readers would not be seen.
+fn no_device_counters(evidence: &Evidence) -> Option<Finding> {
+    let message = "No block device with counters was found under the file: only the process's own count shows that \
+                   the reads reached a device.";
+    evidence.counts.delivered_by_device.is_none().then(|| row::NO_DEVICE_COUNTERS.of(message))
 }
 
 /// The block device's own count against the process's: other readers.
-fn report_device_counts(machine: &Machine, evidence: &Evidence, what: &str, journal: &mut dyn Journal) {
-    let Some(delivered) = evidence.counts.delivered_by_device else {
-        journal.find(Finding::info(
-            "no-device-counters",
-            "No block device with counters was found under the file: only the process's own count shows that the \
-             reads reached a device.",
-        ));
-        return;
-    };
+fn note_shared_device(machine: &Machine, evidence: &Evidence, what: &str) {
+    let Some(delivered) = evidence.counts.delivered_by_device else { return };
     let ratio = delivered as f64 / evidence.issued.max(1) as f64;
     if evidence.caching == Caching::Direct && ratio > DELIVERED_MAX {
         machine.note_shared_device(what, ratio);
     }
 }
 
-fn report_segments(width: Nanos, segments: &[Segment], what: &str, journal: &mut dyn Journal) {
-    for pair in segments.windows(2) {
-        let at = Nanos(width.0 * pair[1].windows.start as u64).as_seconds();
-        let (before, after) = (pair[0].rate, pair[1].rate);
-        let cause = match after < before {
-            true => "a spent burst credit, a throttle, or a cache that no longer helps",
-            false => "a cache that filled, blocks that were loaded meanwhile, or another reader that stopped",
-        };
-        let message = format!(
-            "{} s into {what} the rate went from {} to {} reads a second and stayed there: {cause}. The segments are \
-             separate cases, and no average spans the change; what the kernel counted does, and is left out. Run \
-             longer to see the lasting rate.",
-            three_digits(at),
-            three_digits(before),
-            three_digits(after)
-        );
-        let finding = Finding::warning("rate-changed", message).with("at", at, Unit::Seconds);
-        journal.find(finding.with("before", before, Unit::PerSecond).with("after", after, Unit::PerSecond));
-    }
+/// Two neighbouring segments of a reading, whose rates differ.
+fn rate_changed(width: Nanos, [before, after]: [&Segment; 2], what: &str) -> Finding {
+    let at = Nanos(width.0 * after.windows.start as u64).as_seconds();
+    let (before, after) = (before.rate, after.rate);
+    let cause = match after < before {
+        true => "a spent burst credit, a throttle, or a cache that no longer helps",
+        false => "a cache that filled, blocks that were loaded meanwhile, or another reader that stopped",
+    };
+    let message = format!(
+        "{} s into {what} the rate went from {} to {} reads a second and stayed there: {cause}. The segments are \
+         separate cases, and no average spans the change; what the kernel counted does, and is left out. Run longer \
+         to see the lasting rate.",
+        three_digits(at),
+        three_digits(before),
+        three_digits(after)
+    );
+    let finding = row::RATE_CHANGED.of(message).with("at", at, Unit::Seconds);
+    finding.with("before", before, Unit::PerSecond).with("after", after, Unit::PerSecond)
 }
 
-/// Says once in a run what buffers on huge pages do for large reads in sequence.
-pub fn note_huge_pages(pages: Pages, journal: &mut dyn Journal) {
-    if pages == Pages::Huge {
-        journal.find(Finding::info(
-            "huge-page-buffers",
-            "Reads in sequence go into buffers on huge pages: 1 MiB is one request to the device. Programs with \
-             ordinary buffers (fio, dd, most databases) send several smaller ones and may get half as much: \
-             --huge-pages off measures that.",
-        ));
-    }
+/// What buffers on huge pages do for large reads in sequence, once in a run.
+pub fn huge_page_buffers(pages: Pages) -> Option<Finding> {
+    let message = "Reads in sequence go into buffers on huge pages: 1 MiB is one request to the device. Programs with \
+                   ordinary buffers (fio, dd, most databases) send several smaller ones and may get half as much: \
+                   --huge-pages off measures that.";
+    (pages == Pages::Huge).then(|| row::HUGE_PAGE_BUFFERS.of(message))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,8 @@
 //! A reading to be done, and what came of it.
 
-use device::Device;
 use device::plan::ReadPlan;
 use device::tier::{Tier, Verdict};
+use device::{Device, Unwitnessed};
 use measure::schema::Spec;
 use measure::{Case, Metric, Parameters};
 use sys::read::MethodRow;
@@ -36,8 +36,8 @@ pub struct Measured {
     pub cases: Vec<Case>,
     /// Which level served the reads, where there are witnesses.
     pub verdict: Option<Verdict>,
-    /// What served the reads, where there are none.
-    pub device_tier: Option<&'static str>,
+    /// What the device says served them, where there are none.
+    pub unwitnessed: Option<Unwitnessed>,
     /// Whether ^C cut the reading short: its cases are not to be kept then.
     pub interrupted: bool,
 }
@@ -48,17 +48,18 @@ impl Measured {
         self.cases.last().and_then(|case| spec.in_case(case))
     }
 
-    /// Whether the device served the reads: storage, by its witnesses, or a model.
+    /// Whether the device served the reads, by its witnesses or as it says itself.
     pub fn is_of_device(&self) -> bool {
         match &self.verdict {
             Some(verdict) => verdict.tier == Tier::Storage,
-            None => self.device_tier == Some("model"),
+            None => self.unwitnessed.is_some_and(|device| device.takes_time),
         }
     }
 
     /// The tier that served the reads, as run documents name it.
     pub fn tier(&self) -> &'static str {
-        self.verdict.as_ref().map_or(self.device_tier.unwrap_or("unknown"), |verdict| verdict.tier.name())
+        let of_device = self.unwitnessed.map_or("unknown", |device| device.tier);
+        self.verdict.as_ref().map_or(of_device, |verdict| verdict.tier.name())
     }
 
     /// Keeps the cases, unless the reading was cut short.
@@ -69,5 +70,18 @@ impl Measured {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+impl Measured {
+    /// A reading with these metrics, served by this level; without one, by a model.
+    pub(crate) fn of(metrics: Vec<Metric>, tier: Option<Tier>) -> Measured {
+        let case = Case { metrics, ..Case::default() };
+        let proof = "they counted 7 MiB".into();
+        let verdict = tier.map(|tier| Verdict { tier, proof, is_by_layer: false });
+        let model =
+            Unwitnessed { tier: "model", name: "the model", takes_time: true, no_page_cache: "a model has no host" };
+        Measured { cases: vec![case], unwitnessed: verdict.is_none().then_some(model), verdict, interrupted: false }
     }
 }

@@ -14,7 +14,7 @@ use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::{Change, Conditions, Machine, Sensitivity};
 use cases::Source;
-pub use findings::note_huge_pages;
+pub use findings::huge_page_buffers;
 pub use job::{Job, Measured};
 
 /// What was observed around a reading that took time of this machine.
@@ -48,11 +48,11 @@ pub fn run(machine: &Machine, job: Job<'_>, journal: &mut dyn Journal) -> Result
         around.iter().for_each(|around| machine.note(&job.what, &around.change, Sensitivity::Storage));
         findings::report(machine, (&reading, &segments), &job, evidence.as_ref().zip(verdict.as_ref()), journal);
     }
-    let device_tier = match witnesses {
-        Witnesses::Absent { tier } => Some(tier),
+    let unwitnessed = match witnesses {
+        Witnesses::Absent(device) => Some(device),
         Witnesses::Kernel { .. } => None,
     };
-    Ok(Measured { cases, verdict, device_tier, interrupted })
+    Ok(Measured { cases, verdict, unwitnessed, interrupted })
 }
 
 /// What the witnesses know of the reads; `None` where there are none.

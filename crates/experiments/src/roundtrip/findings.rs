@@ -1,12 +1,14 @@
 //! What the round trip's numbers say, in sentences, next to the published ones.
 
 use device::tier::Tier;
-use measure::quantity::{format_nanos, three_digits};
+use measure::quantity::{counted, format_nanos, three_digits};
+use measure::schema::roundtrip::findings as row;
 use measure::schema::{reads, roundtrip};
 use measure::{Finding, Statistics, Unit};
 use subjects::round_trip::Pass;
+use sys::file::Caching;
 
-use crate::journal::Journal;
+use super::layout::Requests;
 use crate::reading::Measured;
 
 /// Mean or tail of the first touch over the second from which a volume is called lazily loaded.
@@ -16,24 +18,23 @@ const LAZY_TAIL: f64 = 10.0;
 /// Fewest first reads from which anything is concluded: below, one slow read is the whole result.
 const FIRST_READS_MIN: u64 = 16;
 
-/// Adds the sentences for one path.
-pub(super) fn report(path: &str, measured: &[(Pass, u64, Measured)], journal: &mut dyn Journal) {
+/// The sentences for one path.
+pub(super) fn report(path: &str, measured: &[(Pass, u64, Measured)]) -> Vec<Finding> {
     let of =
         |pass: Pass| measured.iter().find(|(this, blocks, _)| *this == pass && *blocks == 1).map(|(_, _, one)| one);
     let latency = |pass: Pass| of(pass)?.metric(&reads::READ_LATENCY).map(|metric| metric.statistics);
     if let (Some(again), Some(hot)) = (of(Pass::StorageCached), latency(Pass::StorageCached)) {
-        tier(path, again, hot, journal);
-        published(hot, latency(Pass::PageCached), again, journal);
         // Where a cache of this host answered the second time, the first says nothing of the storage.
-        if let (Some(first), true) = (latency(Pass::FirstTouch), again.is_of_device()) {
-            first_touch(first, hot, journal);
-        }
+        let first = latency(Pass::FirstTouch).filter(|_| again.is_of_device());
+        let first = first.and_then(|first| first_touch(first, hot));
+        let all = [tier(path, again, hot), published(hot, latency(Pass::PageCached), again), first];
+        all.into_iter().flatten().collect()
     } else if let Some(cached) = latency(Pass::PageCached) {
-        let message = format!(
-            "One 8 KiB block of {path} from the page cache takes {}: memory, not storage.",
-            micros(cached.median)
-        );
-        journal.find(Finding::info("answer-roundtrip", message));
+        let message =
+            format!("One block of {path} from the page cache takes {}: memory, not storage.", micros(cached.median));
+        vec![row::ANSWER_ROUNDTRIP.of(message)]
+    } else {
+        Vec::new()
     }
 }
 
@@ -41,8 +42,8 @@ fn micros(value: f64) -> String {
     format_nanos(value * 1e3)
 }
 
-fn tier(path: &str, again: &Measured, hot: Statistics, journal: &mut dyn Journal) {
-    let Some(verdict) = &again.verdict else { return };
+fn tier(path: &str, again: &Measured, hot: Statistics) -> Option<Finding> {
+    let verdict = again.verdict.as_ref()?;
     let takes = format!("A block of {path} read again takes {}", micros(hot.median));
     let message = match verdict.tier {
         Tier::Storage => {
@@ -59,12 +60,12 @@ fn tier(path: &str, again: &Measured, hot: Statistics, journal: &mut dyn Journal
             format!("{takes}; which level served it is not clear: {}.", verdict.proof)
         }
     };
-    journal.find(Finding::info("answer-roundtrip", message));
+    Some(row::ANSWER_ROUNDTRIP.of(message))
 }
 
-fn published(hot: Statistics, cached: Option<Statistics>, again: &Measured, journal: &mut dyn Journal) {
+fn published(hot: Statistics, cached: Option<Statistics>, again: &Measured) -> Option<Finding> {
     if again.verdict.as_ref().is_none_or(|verdict| verdict.tier != Tier::Storage) {
-        return;
+        return None;
     }
     let cached = cached.map_or(String::new(), |cached| {
         format!("; its page cache {} µs, here {}", roundtrip::PAGE_CACHE.value, micros(cached.median))
@@ -75,45 +76,74 @@ fn published(hot: Statistics, cached: Option<Statistics>, again: &Measured, jour
         three_digits(san),
         three_digits(nfs)
     );
-    let finding = Finding::info("answer-published", message).with("san", san, Unit::Ratio);
-    journal.find(finding.with("nfs", nfs, Unit::Ratio));
+    let finding = row::ANSWER_PUBLISHED.of(message).with("san", san, Unit::Ratio);
+    Some(finding.with("nfs", nfs, Unit::Ratio))
 }
 
-fn first_touch(first: Statistics, hot: Statistics, journal: &mut dyn Journal) {
+fn first_touch(first: Statistics, hot: Statistics) -> Option<Finding> {
     if first.n < FIRST_READS_MIN {
-        return;
+        return None;
     }
     let mean = first.mean / hot.mean;
     let median = first.median / hot.median;
     let tail = first.p99.zip(hot.p99).map_or(1.0, |(first, hot)| first / hot);
     let figures = format!(
-        "First touch {} at the median and {} on average, later {} and {}",
+        "First touch {} at the median and {} on average, later {} and {}: {} and {} times",
         micros(first.median),
         micros(first.mean),
         micros(hot.median),
-        micros(hot.mean)
+        micros(hot.mean),
+        three_digits(median),
+        three_digits(mean)
     );
-    let with =
-        |finding: Finding| finding.with("mean_ratio", mean, Unit::Ratio).with("median_ratio", median, Unit::Ratio);
-    journal.find(with(if mean.max(median) >= LAZY_MEAN || tail >= LAZY_TAIL {
-        Finding::warning(
-            "lazily-loaded",
-            format!(
-                "{figures}: {} and {} times (one read {}). Either the storage fetches blocks from a slower place when \
-                 they are first read, as volumes made from a snapshot do, or its media are that much slower than its \
-                 cache. Read every block once before you measure, or before users come.",
-                three_digits(median),
-                three_digits(mean),
-                micros(first.max)
-            ),
-        )
+    let finding = if mean.max(median) >= LAZY_MEAN || tail >= LAZY_TAIL {
+        let tail = first
+            .p99
+            .zip(hot.p99)
+            .map_or(String::new(), |_| format!(", one in a hundred {} times or more", three_digits(tail)));
+        row::LAZILY_LOADED.of(format!(
+            "{figures}{tail} (one read {}). Either the storage fetches blocks from a slower place when they are first \
+             read, as volumes made from a snapshot do, or its media are that much slower than its cache. Read every \
+             block once before you measure, or before users come.",
+            micros(first.max)
+        ))
     } else {
-        Finding::info(
-            "answer-first-touch",
-            format!(
-                "{figures} ({} times): no lazy loading shows, unless the blocks were read before.",
-                three_digits(mean)
-            ),
-        )
-    }));
+        row::ANSWER_FIRST_TOUCH.of(format!("{figures}. No lazy loading shows, unless the blocks were read before."))
+    };
+    Some(finding.with("mean_ratio", mean, Unit::Ratio).with("median_ratio", median, Unit::Ratio))
 }
+
+/// That a device has no page cache, for a reason of its own.
+pub(super) fn absent_page_cached(reason: &str) -> Finding {
+    row::ABSENT_PAGE_CACHED.of(format!("The page-cached pass is absent: {reason}."))
+}
+
+/// That the file system refuses direct I/O; `is_evicted` where blocks are dropped from the page cache instead.
+pub(super) fn no_direct_io(path: &str, caching: Caching, is_evicted: bool) -> Option<Finding> {
+    let consequence = if is_evicted {
+        "Its blocks were evicted before each pass instead, and read through the page cache."
+    } else {
+        "The first-touch and storage-cached passes are absent. With --evict, on a file of your own, its blocks are \
+         dropped from the page cache before each pass instead."
+    };
+    let message =
+        format!("{path} cannot be read past the page cache: its file system refuses direct I/O. {consequence}");
+    (caching == Caching::Buffered).then(|| row::NO_DIRECT_IO.of(message))
+}
+
+/// That a path has room for fewer requests than were wanted.
+pub(super) fn fewer_blocks(
+    path: &str,
+    Requests { blocks_per_read, count, .. }: Requests,
+    wanted: u64,
+) -> Option<Finding> {
+    let message = format!(
+        "{path} has room for {} of {}; {wanted} were asked for.",
+        counted(count, "separate request", "separate requests"),
+        counted(blocks_per_read, "block", "blocks")
+    );
+    (count < wanted).then(|| row::FEWER_BLOCKS.of(message))
+}
+
+#[cfg(test)]
+mod tests;

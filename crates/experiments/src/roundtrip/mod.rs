@@ -26,6 +26,10 @@ pub fn run(
     parameters.check()?;
     let trips =
         parameters.paths.iter().map(|path| Trip::open(path, parameters, machine)).collect::<Result<Vec<_>, _>>()?;
+    if parameters.evict && !trips.iter().any(Trip::is_buffered) {
+        let sentence = "--evict has no effect here: the blocks are read past the page cache";
+        return Err(ExperimentError::Parameters(sentence.into()));
+    }
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
     let several = trips.len() > 1;

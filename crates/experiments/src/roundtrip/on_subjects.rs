@@ -6,10 +6,10 @@ use std::time::Duration;
 use measure::quantity::{format_nanos, three_digits};
 use measure::random::{Permutation, SplitMix64};
 use measure::schema::reads;
-use measure::schema::roundtrip::{self, parameters};
+use measure::schema::roundtrip::{self, findings as row, parameters};
 use measure::{Case, Finding, Parameters, Unit};
 use serde::{Deserialize, Serialize};
-use subjects::round_trip::{Asked, PassOffer, RoundTrip, SingleReads, Sources};
+use subjects::round_trip::{Asked, Pass, PassOffer, RoundTrip, SingleReads, Sources};
 use subjects::{Environment, Opener, Places};
 
 use crate::error::ExperimentError;
@@ -103,7 +103,7 @@ fn measure(
                 machine.stop.check()?;
                 match subject.turn_to(offer, &mut |what, expected| journal.step(what, expected))? {
                     Ok(()) => pass(parameters, subject, (name.as_deref(), offer, &sources), journal)?,
-                    Err(absence) => journal.find(absence.into()),
+                    Err(absence) => journal.find(absence),
                 }
                 subject_run::keep_findings(subject, journal);
             }
@@ -125,14 +125,7 @@ fn pass(
     let read = |number| subject.read(&parameters.blocks_of(number));
     let reads = (0..REPEAT).map(read).collect::<Result<Vec<SingleReads>, _>>()?;
     // In a dry run blocks are neither read nor found.
-    if reads.iter().all(|read| read.read == 0) && reads.iter().any(|read| read.hits > 0) {
-        let message = format!(
-            "All blocks were found in {} ({pass}): nothing was read, and what a read takes is not known. Ask for more \
-             with --blocks, so that the table of {TABLE_BLOCKS} times as many does not stay there.",
-            sources.cache
-        );
-        journal.find(Finding::warning(&format!("nothing-read-{pass}"), message));
-    }
+    journal.find_all(nothing_read(pass, &reads, sources.cache));
     let mut case = Case::new(name.map(|name| parameters::SUBJECT.of(name)).into_iter().collect::<Parameters>());
     case.parameters.extend([
         parameters::PASS.of(pass.name()),
@@ -175,7 +168,16 @@ fn tier(reads: &[SingleReads], is_direct: bool, wait: f64) -> &'static str {
     }
 }
 
-fn finding(PassOffer { pass, is_direct }: PassOffer, wait: f64, tier: &str) -> Finding {
+pub(super) fn nothing_read(pass: Pass, reads: &[SingleReads], cache: &str) -> Option<Finding> {
+    let message = format!(
+        "All blocks were found in {cache} ({pass}): nothing was read, and what a read takes is not known. Ask for more \
+         with --blocks, so that the table of {TABLE_BLOCKS} times as many does not stay there."
+    );
+    let is_nothing = reads.iter().all(|read| read.read == 0) && reads.iter().any(|read| read.hits > 0);
+    is_nothing.then(|| row::NOTHING_READ.named(pass.name(), message))
+}
+
+pub(super) fn finding(PassOffer { pass, is_direct }: PassOffer, wait: f64, tier: &str) -> Finding {
     let (past, id) = if is_direct { (", past the page cache", "-direct") } else { ("", "") };
     let takes = format!("A block takes {} ({pass}{past})", format_nanos(wait * 1e3));
     let message = match tier {
@@ -193,11 +195,11 @@ fn finding(PassOffer { pass, is_direct }: PassOffer, wait: f64, tier: &str) -> F
             three_digits(roundtrip::NFS.value / wait)
         ),
     };
-    Finding::info(&format!("answer-roundtrip-{pass}{id}"), message).with("read_latency", wait, Unit::Microseconds)
+    row::ANSWER_OF_SERVER.named(&format!("{pass}{id}"), message).with("read_latency", wait, Unit::Microseconds)
 }
 
 /// What a read takes at most, where the subject does not time reads.
-fn bound(PassOffer { pass, .. }: PassOffer, most: f64, tier: &str) -> Finding {
+pub(super) fn bound(PassOffer { pass, .. }: PassOffer, most: f64, tier: &str) -> Finding {
     let served = match tier {
         "page-cache" => "A device takes longer: the operating system's page cache answered and not the storage.",
         _ => "Which tier answered cannot be known from it.",
@@ -207,7 +209,7 @@ fn bound(PassOffer { pass, .. }: PassOffer, most: f64, tier: &str) -> Finding {
          server did not time its reads. {served}",
         format_nanos(most * 1e3)
     );
-    Finding::info(&format!("answer-roundtrip-{pass}"), message).with("read_latency_at_most", most, Unit::Microseconds)
+    row::ANSWER_OF_SERVER.named(pass.name(), message).with("read_latency_at_most", most, Unit::Microseconds)
 }
 
 #[cfg(test)]

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use device::pattern::Span;
 use device::workers::Team;
-use device::{Device, content};
-use measure::Finding;
+use device::{Device, Witnesses, content};
 use measure::schema::roundtrip::parameters;
 use subjects::round_trip::Pass;
 use sys::file::{Caching, Target, witness};
@@ -52,6 +51,11 @@ impl<'a> Trip<'a> {
         Ok(Trip { layout, machine, device, method, never_written: Cell::new(0.0) })
     }
 
+    /// Whether there is no direct I/O, so that blocks come by way of the page cache.
+    pub(super) fn is_buffered(&self) -> bool {
+        self.device.witnesses().target().is_some_and(|target| target.caching() == Caching::Buffered)
+    }
+
     /// Describes the device in the run.
     pub(super) fn describe(&self, journal: &mut dyn Journal) {
         for (key, value) in self.device.describe().subject {
@@ -61,17 +65,17 @@ impl<'a> Trip<'a> {
 
     pub(super) fn run(&self, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
         let witnesses = self.device.witnesses();
-        match witnesses.target() {
-            Some(target) => self.look_at(target, journal),
-            None => journal.find(Finding::info(
-                "absent-page-cached",
-                "The page-cached pass is absent: a model has no host, and so no page cache.",
-            )),
+        match &witnesses {
+            Witnesses::Kernel { target, .. } => self.look_at(target, journal),
+            Witnesses::Absent(device) => {
+                journal.find(findings::absent_page_cached(device.no_page_cache));
+            }
         }
         let mut measured = Vec::new();
         for requests in self.layout.all_requests() {
             if witnesses.target().is_some() {
-                self.report_fewer(requests, journal);
+                let wanted = self.layout.wanted(requests.blocks_per_read);
+                journal.find_all(findings::fewer_blocks(&self.path(), requests, wanted));
             }
             for (pass, one) in self.passes(witnesses.target(), requests, journal)? {
                 if one.interrupted {
@@ -83,20 +87,22 @@ impl<'a> Trip<'a> {
         if let Some(target) = witnesses.target() {
             self.check_content(target, journal)?;
         }
-        findings::report(&self.layout.path.display().to_string(), &measured, journal);
+        journal.find_all(findings::report(&self.path(), &measured));
         Ok(())
+    }
+
+    fn path(&self) -> String {
+        self.layout.path.display().to_string()
     }
 
     /// Looks which part of the file was ever written, and reports a file system without direct I/O.
     fn look_at(&self, target: &Target, journal: &mut dyn Journal) {
         let whole = Span { offset: 0, length: target.size() };
         self.never_written.set(region::check_extents(target, whole, journal));
-        if target.caching() == Caching::Buffered {
-            self.report_no_direct_io(journal);
-        }
+        journal.find_all(findings::no_direct_io(&self.path(), target.caching(), self.layout.parameters.evict));
     }
 
-    /// The passes that the device has: a model has no host, and so no page cache.
+    /// The passes that the device has: without a page cache there are two.
     fn passes(
         &self,
         target: Option<&Target>,
@@ -105,7 +111,7 @@ impl<'a> Trip<'a> {
     ) -> Result<Vec<(Pass, Measured)>, ExperimentError> {
         let device = self.device.as_ref();
         let Some(target) = target else {
-            // A model begins each reading at rest, so the rounds that make the blocks hot are part of it.
+            // The rounds that make the blocks hot are part of the reading: a model begins each at rest.
             let first = self.pass(Pass::FirstTouch, device, requests, (0, 1), journal)?;
             let rounds = (WARMING_ROUNDS, MEASURED_ROUNDS);
             let again = self.pass(Pass::StorageCached, device, requests, rounds, journal)?;
@@ -186,31 +192,5 @@ impl<'a> Trip<'a> {
         let sample = content::sample(target, single.span, single.bytes, count, self.layout.seed())?;
         region::report_sample(target, sample, journal);
         Ok(())
-    }
-
-    fn report_no_direct_io(&self, journal: &mut dyn Journal) {
-        let consequence = if self.layout.parameters.evict {
-            "Its blocks were evicted before each pass instead, and read through the page cache."
-        } else {
-            "The first-touch and storage-cached passes are absent. With --evict, on a file of your own, its blocks \
-             are dropped from the page cache before each pass instead."
-        };
-        let message = format!(
-            "{} cannot be read past the page cache: its file system refuses direct I/O. {consequence}",
-            self.layout.path.display()
-        );
-        journal.find(Finding::warning("no-direct-io", message));
-    }
-
-    fn report_fewer(&self, requests: Requests, journal: &mut dyn Journal) {
-        let Requests { blocks_per_read, count, .. } = requests;
-        let wanted = self.layout.wanted(blocks_per_read);
-        if count < wanted {
-            let message = format!(
-                "{} has room for {count} separate requests of {blocks_per_read} blocks; {wanted} were asked for.",
-                self.layout.path.display()
-            );
-            journal.find(Finding::info("fewer-blocks", message));
-        }
     }
 }

@@ -10,7 +10,7 @@ use std::ffi::{CString, OsString};
 use std::process::Stdio;
 use std::time::Duration;
 
-use measure::Finding;
+use measure::schema::events::findings as events_row;
 use serde::{Deserialize, Serialize};
 use subjects::access_paths::{AccessPath, AccessPaths, AccessSettings, CountedRows, ScanPass, Watch};
 use subjects::{Environment, Opening, Place};
@@ -158,7 +158,7 @@ impl Child<'_> {
             ..self.parameters.settings(None)
         };
         let offer = self.place.access_paths(&settings);
-        let opener = offer.map_err(|absence| ExperimentError::Parameters(absence.reason))?;
+        let opener = offer.map_err(ExperimentError::Parameters)?;
         let mut subject = opener.open(&mut Opening {
             environment: self.environment,
             clock: Clock::calibrate(),
@@ -181,6 +181,7 @@ impl Child<'_> {
         behind: &str,
     ) -> Result<(CountedPass, u64), ExperimentError> {
         let facts = subject.prepare(path, self.parameters.question(), &mut |_, _| {})?;
+        let facts = facts.map_err(|absence| ExperimentError::Parameters(absence.message))?;
         let cost = subject.scan(&ScanPass { threads: 1, laps: 1, kernel: None })?;
         let name = format!("{}{behind}", path.name());
         let part = CString::new(name.as_str()).map_err(|error| ExperimentError::Process(error.to_string()))?;
@@ -228,7 +229,7 @@ pub(super) fn in_child(
         }
         Err(reason) => {
             let message = format!("Instructions, branches and cache misses were not counted under valgrind: {reason}.");
-            journal.find(Finding::warning("absent-valgrind", message));
+            journal.find(events_row::ABSENT_VALGRIND.of(message));
             CountedPaths::default()
         }
     }
@@ -274,13 +275,10 @@ fn report(counted: &CountedPaths, rows: u64, journal: &mut dyn Journal) {
              measured without valgrind."
         )
     });
-    journal.find(Finding::info(
-        "valgrind",
-        format!(
-            "Instructions are of the same scan of {rows} rows by one thread in a child under valgrind, in user mode; \
+    journal.find(events_row::VALGRIND.of(format!(
+        "Instructions are of the same scan of {rows} rows by one thread in a child under valgrind, in user mode; \
              cycles are CPU time at the core's measured frequency.{kernel} It simulates branch prediction and caches \
              without prefetching ({}); the last one is as much smaller than the processor's as the table.",
-            first.of.events.caches().join("; ")
-        ),
-    ));
+        first.of.events.caches().join("; ")
+    )));
 }

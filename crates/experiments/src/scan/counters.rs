@@ -4,9 +4,10 @@
 //! cycles are the processor time at the core's measured frequency.
 
 use measure::schema::Spec;
+use measure::schema::events::findings as events_row;
 use measure::schema::events::{COUNTED, EVENT};
 use measure::schema::scan::{self as schema, PER_GET, PER_ROW};
-use measure::{Case, Finding, Metric};
+use measure::{Case, Metric};
 use subjects::access_paths::ScanCost;
 use sys::counters::{HARDWARE_EVENTS, Rings};
 use sys::valgrind;
@@ -156,7 +157,7 @@ pub(super) fn report_absences(case: &Case, costs: &[ScanCost], journal: &mut dyn
     let is_known = |name: &str| name == "task_clock" || case.metric(name).is_some();
     for (reason, names) in events::absences(&cost.tally, is_known) {
         let message = format!("Not counted, because {reason}: {}.", events::in_words(&names));
-        journal.find(Finding::info("absent-counters", message));
+        journal.find(events_row::ABSENT_COUNTERS.of(message));
     }
 }
 

@@ -1,7 +1,8 @@
 //! What the numbers say, in sentences.
 
 use measure::quantity::{format_nanos, three_digits, whole_mebibytes};
-use measure::schema::scan::{self as schema, PER_ROW};
+use measure::schema::FindingSpec;
+use measure::schema::scan::{self as schema, PER_ROW, findings as row};
 use measure::sentence::capital;
 use measure::words::Word;
 use measure::{Finding, Unit};
@@ -84,10 +85,12 @@ fn against(subject: &SubjectCases, reference: &SubjectCases, journal: &mut dyn J
         ),
         false => String::new(),
     };
-    let finding = Finding::info(
-        &format!("answer-against-{}", reference.name),
-        format!("Cost of a row on {} over that on {}: {}.{meaning}", subject.name, reference.name, clauses.join("; ")),
-    );
+    let finding = row::ANSWER_AGAINST_ENGINE.of(format!(
+        "Cost of a row on {} over that on {}: {}.{meaning}",
+        subject.name,
+        reference.name,
+        clauses.join("; ")
+    ));
     journal
         .find(values.into_iter().fold(finding, |finding, (path, ratio)| finding.with(path.name(), ratio, Unit::Ratio)));
 }
@@ -113,13 +116,13 @@ struct Report<'a, 'b> {
 
 impl Report<'_, '_> {
     /// Adds a finding, with the subject's name where there are several. `sentence` begins with a small letter.
-    fn find(&mut self, id: &str, sentence: &str, values: &[(&str, f64, Unit)]) {
+    fn find(&mut self, row: &FindingSpec, sentence: &str, values: &[(&str, f64, Unit)]) {
         let sentence = match self.bench.is_alone {
             true => capital_unless_a_path(sentence),
             false => format!("On {}, {sentence}", self.bench.name),
         };
         let with = |finding: Finding, (name, value, unit): &(&str, f64, Unit)| finding.with(name, *value, *unit);
-        self.journal.find(values.iter().fold(Finding::info(id, sentence), with));
+        self.journal.find(values.iter().fold(row.of(sentence), with));
     }
 
     /// How many times dearer the dearest path is than the full scan, and than the cheapest that reads anything.
@@ -143,7 +146,7 @@ impl Report<'_, '_> {
         let cost = format_nanos(most.row_time());
         let sentence = format!("a row costs {cost}{cycles} by {}: {}.", most.path.name(), clauses.join(", "));
         let values: Vec<_> = others.iter().map(|one| (one.path.name(), ratio(one), Unit::Ratio)).collect();
-        self.find("answer-dearest", &sentence, &values);
+        self.find(&row::ANSWER_DEAREST, &sentence, &values);
     }
 
     /// How many times a block was visited.
@@ -153,7 +156,7 @@ impl Report<'_, '_> {
         let clause = |(path, visits, _): &(&str, f64, Unit)| format!("{path} {}", three_digits(*visits));
         let clauses: Vec<String> = values.iter().map(clause).collect();
         if !clauses.is_empty() {
-            self.find("answer-visits", &format!("visits to a block: {}.", clauses.join(", ")), &values);
+            self.find(&row::ANSWER_VISITS, &format!("visits to a block: {}.", clauses.join(", ")), &values);
         }
     }
 
@@ -181,7 +184,7 @@ impl Report<'_, '_> {
             format_nanos(a_get)
         );
         let values = [("share", share, Unit::Percent), ("further_get", a_get, Unit::Nanoseconds)];
-        self.find("answer-waits-for-memory", &sentence, &values);
+        self.find(&row::ANSWER_WAITS_FOR_MEMORY, &sentence, &values);
     }
 
     /// Which path gets least done in a cycle, and how often it goes to memory for a row, against the full scan.
@@ -207,7 +210,7 @@ impl Report<'_, '_> {
             memory(other, "")
         );
         let values = [(slow.path.name(), low, Unit::Ratio), (other.path.name(), ipc, Unit::Ratio)];
-        self.find("answer-ipc", &sentence, &values);
+        self.find(&row::ANSWER_IPC, &sentence, &values);
     }
 
     /// Which scan is held up by the bandwidth of the memory, and which by its own work.
@@ -236,7 +239,7 @@ impl Report<'_, '_> {
                 three_digits(share)
             );
             let rate = ("bandwidth", own / f64::from(1 << 20), Unit::MebibytesPerSecond);
-            self.find("answer-bandwidth", &sentence, &[rate, ("share", share, Unit::Percent)]);
+            self.find(&row::ANSWER_BANDWIDTH, &sentence, &[rate, ("share", share, Unit::Percent)]);
         }
     }
 
@@ -260,7 +263,7 @@ impl Report<'_, '_> {
                 three_digits(times),
                 many.threads
             );
-            self.find("answer-threads", &sentence, &[("speed_up", times, Unit::Ratio)]);
+            self.find(&row::ANSWER_THREADS, &sentence, &[("speed_up", times, Unit::Ratio)]);
         }
     }
 
@@ -277,7 +280,7 @@ impl Report<'_, '_> {
                 format_nanos(row_time)
             );
             let values = [(&**best, one.row_time(), Unit::Nanoseconds), (&**counted, row_time, Unit::Nanoseconds)];
-            self.find("answer-kernels", &sentence, &values);
+            self.find(&row::ANSWER_KERNELS, &sentence, &values);
         }
     }
 
@@ -288,7 +291,7 @@ impl Report<'_, '_> {
             let sentence = format!(
                 "column-count read no column: each of its {unread} units knows how many of its values are null."
             );
-            self.find("nothing-read", &sentence, &[("units_unread", unread, Unit::Count)]);
+            self.find(&row::NOTHING_READ, &sentence, &[("units_unread", unread, Unit::Count)]);
         }
         let skipped = of(found, AccessPath::ColumnScan).and_then(units).filter(|(unread, _)| *unread > 0.0);
         if let Some((unread, read)) = skipped.filter(|_| self.bench.parameters.zone_maps) {
@@ -298,7 +301,7 @@ impl Report<'_, '_> {
                 unread + read
             );
             let values = [("units_unread", unread, Unit::Count), ("units", unread + read, Unit::Count)];
-            self.find("zone-maps-answered", &sentence, &values);
+            self.find(&row::ZONE_MAPS_ANSWERED, &sentence, &values);
         }
     }
 
@@ -329,7 +332,7 @@ impl Report<'_, '_> {
             three_digits(of_good)
         );
         let values = [("gets", more_gets, Unit::Ratio), ("time", more_time, Unit::Ratio)];
-        self.find("answer-clustering", &sentence, &values);
+        self.find(&row::ANSWER_CLUSTERING, &sentence, &values);
     }
 
     /// What an index saves that holds all that is asked for.
@@ -344,7 +347,7 @@ impl Report<'_, '_> {
             format_nanos(full.row_time()),
             three_digits(ratio)
         );
-        self.find("answer-index-only", &sentence, &[("gets", ratio, Unit::Ratio)]);
+        self.find(&row::ANSWER_INDEX_ONLY, &sentence, &[("gets", ratio, Unit::Ratio)]);
     }
 }
 

@@ -14,8 +14,8 @@ mod tests;
 
 use std::time::Duration;
 
-use measure::Finding;
 use measure::quantity::whole_mebibytes;
+use measure::schema::scan::findings as row;
 use measure::words::Word;
 use serde_json::json;
 use subjects::access_paths::{AccessPath, AccessPaths, Counting, MemoryNeed, PathOffer};
@@ -71,7 +71,7 @@ fn measure(
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
     let smaller = machine.last_cache().and_then(|cache| cache.finding());
-    smaller.into_iter().for_each(|finding| journal.find(finding));
+    journal.find_all(smaller);
     let is_alone = openers.len() == 1;
     let mut descriptions = Descriptions::default();
     let (mut found, mut expected) = (Vec::new(), None);
@@ -108,9 +108,16 @@ fn measure_subject(
     let mut found = Vec::new();
     for offer in offers {
         let mut progress = |what: &str, expected| journal.step(what, expected);
-        let facts = bench.subject.prepare(offer.path, bench.parameters.question(), &mut progress)?;
+        let prepared = bench.subject.prepare(offer.path, bench.parameters.question(), &mut progress)?;
         subject_run::keep_findings(bench.subject, journal);
         bench.machine.stop.check()?;
+        let facts = match prepared {
+            Ok(facts) => facts,
+            Err(absence) => {
+                journal.find(absence);
+                continue;
+            }
+        };
         let threads = if offer.is_shared_by_threads { bench.parameters.threads.clone() } else { vec![1] };
         for threads in threads {
             found.push(measuring::case(bench, (offer.path, &facts), threads, journal)?);
@@ -135,7 +142,7 @@ fn report_absences(bench: &Bench<'_>, offers: &[PathOffer], journal: &mut dyn Jo
             None if bench.parameters.path.contains(&path) => format!("{path} is not a path of {}.", bench.name),
             _ => continue,
         };
-        journal.find(Finding::info(&format!("absent-{path}"), message));
+        journal.find(row::ABSENT_PATH.named(path.name(), message));
     }
 }
 
@@ -146,7 +153,7 @@ fn report_unshared(bench: &Bench<'_>, offers: &[PathOffer], journal: &mut dyn Jo
     if bench.parameters.has_several_threads() && !names.is_empty() {
         let on = if bench.is_alone { String::new() } else { format!(" on {}", bench.name) };
         let message = format!("One thread took {}{on}: threads cannot share that work.", names.join(", "));
-        journal.find(Finding::info("absent-threads", message));
+        journal.find(row::ABSENT_THREADS.of(message));
     }
 }
 
@@ -176,7 +183,7 @@ fn plan(bench: &mut Bench<'_>, paths: &[AccessPath], journal: &mut dyn Journal) 
         )));
     }
     let message = format!("{rows} rows were forecast to take {sentence}, one after the other.");
-    journal.find(Finding::info("memory-needed", message));
+    journal.find(row::MEMORY_NEEDED.of(message));
     Ok(())
 }
 

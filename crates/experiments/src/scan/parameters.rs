@@ -67,7 +67,7 @@ impl Default for ScanParameters {
 impl ScanParameters {
     /// Rows of the table.
     pub fn rows(&self) -> u64 {
-        self.rows.unwrap_or(if self.on.is_engine_alone() { ROWS } else { ROWS_BESIDE })
+        self.rows.unwrap_or(self.on.usual(ROWS, ROWS_BESIDE))
     }
 
     /// What is asked.

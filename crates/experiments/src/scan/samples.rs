@@ -48,7 +48,7 @@ impl Samples {
             first = bench.subject.scan(&once)?;
         }
         let length = SampleLength { time: facts.sampling.time, laps_max: facts.sampling.laps_max.into() };
-        let laps = length.laps(first.elapsed);
+        let laps = length.laps(facts.sampling.lap_time.unwrap_or(first.elapsed));
         let is_touched = first.touched.is_some_and(|bytes| bytes > 0);
         let ceiling = if is_touched { bench.bandwidth(threads) } else { Vec::new() };
         let pass = ScanPass { laps, ..once };

@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ::measure::{Case, Finding, Metric, Nanos, Parameters};
+use ::measure::schema::subjects::findings as row;
+use ::measure::{Case, Finding, Nanos, Parameters};
 use subjects::access_paths::{
     AccessPath, AccessPaths, Asked, Counting, MemoryNeed, PathFacts, PathOffer, Sampling, ScanCost, ScanPass, Sources,
 };
@@ -13,7 +14,7 @@ use subjects::{Closing, Environment, Opener, Progress, Subject, SubjectError};
 use super::measure;
 use super::parameters::ScanParameters;
 use crate::error::ExperimentError;
-use crate::journal::{Journal, KeepError, Stop};
+use crate::journal::{Kept, Stop};
 use crate::machine::Machine;
 
 const ROWS: u64 = 1000;
@@ -61,7 +62,7 @@ impl Subject for Fake {
 
     fn finish(self: Box<Self>) -> Closing {
         self.note("finishes");
-        Closing { findings: vec![Finding::info("closed", self.name)], ..Closing::quiet() }
+        Closing { findings: vec![row::LEFTOVERS_REMOVED.of(self.name)], ..Closing::quiet() }
     }
 }
 
@@ -92,15 +93,15 @@ impl AccessPaths for Fake {
         path: AccessPath,
         _asked: Asked,
         _progress: &mut Progress<'_>,
-    ) -> Result<PathFacts, SubjectError> {
+    ) -> Result<Result<PathFacts, Finding>, SubjectError> {
         self.note(&format!("prepares {path}"));
         self.path = Some(path);
         let source = "made up";
-        Ok(PathFacts {
+        Ok(Ok(PathFacts {
             parameters: Parameters::new(),
             metrics: Vec::new(),
             kernel: None,
-            sampling: Sampling { time: Nanos::from_millis(1), laps_max: 4 },
+            sampling: Sampling { time: Nanos::from_millis(1), laps_max: 4, lap_time: None },
             sources: Sources {
                 cpu: source.into(),
                 is_processor_time: true,
@@ -111,7 +112,7 @@ impl AccessPaths for Fake {
                 physical_reads: source,
                 touched: source,
             },
-        })
+        }))
     }
 
     fn scan(&mut self, pass: &ScanPass<'_>) -> Result<ScanCost, SubjectError> {
@@ -122,36 +123,6 @@ impl AccessPaths for Fake {
         let (_, count) = self.counts.iter().find(|(of, _)| *of == path).ok_or(SubjectError::NotPrepared)?;
         let cpu = Nanos(100 * ROWS * u64::from(pass.laps));
         Ok(ScanCost { cpu, elapsed: cpu, rows: ROWS, count: *count, gets: 10, ..ScanCost::default() })
-    }
-}
-
-/// Keeps what it is given.
-#[derive(Default)]
-struct Kept {
-    cases: Vec<Case>,
-    findings: Vec<Finding>,
-}
-
-impl Journal for Kept {
-    fn step(&mut self, _what: &str, _expected: Duration) {}
-
-    fn keep(&mut self, case: Case) -> Result<(), KeepError> {
-        self.cases.push(case);
-        Ok(())
-    }
-
-    fn find(&mut self, finding: Finding) {
-        self.findings.push(finding);
-    }
-
-    fn own_cost(&mut self, _metric: Metric) {}
-
-    fn describe_subject(&mut self, _key: &str, _value: serde_json::Value) {}
-}
-
-impl Kept {
-    fn message(&self, id: &str) -> Option<&str> {
-        self.findings.iter().find(|finding| finding.id == id).map(|finding| finding.message.as_str())
     }
 }
 
@@ -189,7 +160,7 @@ fn subjects_are_measured_one_after_the_other_and_each_is_gone_before_the_next_co
         [one("there", "index-good-clustering", "1"), one("there", "full-scan", "1"), one("there", "full-scan", "2"),]
     );
     assert_eq!(cases.len(), 6);
-    let against = kept.message("answer-against-here").unwrap();
+    let against = kept.message("answer-against-engine").unwrap();
     assert!(against.contains("index-good-clustering 1.00; full-scan 1.00"), "{against}");
 }
 
@@ -235,7 +206,7 @@ fn an_interrupt_keeps_what_was_finished_and_lets_the_subject_remove_what_it_made
     assert!(matches!(outcome, Err(ExperimentError::Stopped)), "{outcome:?}");
     assert_eq!(kept.cases.len(), 1);
     assert_eq!(log.borrow().last().unwrap(), "here finishes");
-    assert!(kept.message("closed").is_some(), "what a subject says at its end is kept");
+    assert!(kept.message("leftovers-removed").is_some(), "what a subject says at its end is kept");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod circles;
 mod english;
+mod findings;
 mod length;
 mod manifest;
 mod pages;
@@ -270,4 +271,27 @@ fn experiments_leave_a_server_to_its_subject() {
     let calibrate = SourceFile::sample("crates/experiments/src/calibrate/mod.rs", line);
     assert_eq!(text::servers_in_experiments(&calibrate).len(), 0);
     assert_none(&complaints_of_repository(text::servers_in_experiments));
+}
+
+#[test]
+fn every_group_of_findings_is_read_on_both_sides_of_its_conditions() {
+    let schema = ("crates/measure/src/schema/lio.rs", "findings! {\n");
+    let test = ("crates/a/src/tests.rs", "    both_sides(&lio::findings::ALL, all());\n");
+    assert_eq!(findings::unread_groups(&tree_of(&[schema]), &[]).len(), 1);
+    assert_eq!(findings::unread_groups(&tree_of(&[schema, test]), &["lio"]).len(), 1);
+    assert!(findings::unread_groups(&tree_of(&[schema, test]), &[]).is_empty());
+    assert_none(&findings::unread_groups(&Tree::of_repository(), findings::NOT_READ_YET));
+}
+
+#[test]
+fn no_finding_is_made_without_its_row() {
+    let made = format!("journal.find(Finding::{}(\"id\", text));", "info");
+    assert_eq!(findings::made_without_a_row(&tree_of(&[("crates/a/src/a.rs", &made)])).len(), 1);
+    assert_none(&findings::made_without_a_row(&Tree::of_repository()));
+}
+
+/// Files that exist only in a rule's sample.
+fn tree_of(files: &[(&str, &str)]) -> Tree {
+    let files = files.iter().map(|(path, text)| SourceFile::sample(path, text)).collect();
+    Tree { files, empty_folders: Vec::new() }
 }

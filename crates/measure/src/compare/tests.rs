@@ -3,6 +3,8 @@
 use super::*;
 use crate::random::SplitMix64;
 use crate::run::{Host, SCHEMA};
+use crate::schema::conditions::findings::CORE_SHARED;
+use crate::schema::ladder::findings::JUST_WRITTEN;
 use crate::schema::{Spec, reads};
 use crate::statistics::Statistics;
 use crate::timeline::Timeline;
@@ -232,9 +234,9 @@ fn a_rate_is_compared_by_the_mean_that_the_page_of_its_run_shows() {
 #[test]
 fn what_a_run_warned_of_and_what_it_read_go_into_the_comparison() {
     let mut before = run_of(vec![sampled(&[1.0; 6])]);
-    before.findings = vec![Finding::warning("core-shared", "Too high."), Finding::info("just-written", "New.")];
+    before.findings = vec![CORE_SHARED.of("Too high."), JUST_WRITTEN.of("New.")];
     before.subject.insert("folder".into(), json!("/mnt/fast"));
     let comparison = compare(&before, &run_of(vec![sampled(&[1.0; 6])]));
-    assert_eq!(comparison.warnings, (vec![Finding::warning("core-shared", "Too high.")], Vec::new()));
+    assert_eq!(comparison.warnings, (vec![CORE_SHARED.of("Too high.")], Vec::new()));
     assert_eq!(comparison.subjects.0["folder"], "/mnt/fast");
 }

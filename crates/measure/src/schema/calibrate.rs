@@ -1,63 +1,81 @@
 //! `calibrate`: the cost constants of PostgreSQL's planner.
 
+use super::finding::findings;
 use super::spec::{Experiment, Stems, families, metrics, parameters};
+use super::{conditions, subjects};
 
 parameters! {
     SUBJECT = "subject", "the server: `postgres 18.6`";
-    PART = "part", "`constant`, `concurrency`, `query`, `crossover`, `verification`";
+    PART = "part", "`state`, `constant`, `concurrency`, `query`, `refused`, `remedy`, `set`";
     CONSTANT = "constant", "of a constant: its name";
-    CACHED_PERCENT = "cached_percent", "of a constant: percent of the blocks that were cached";
     EFFECTIVE_IO_CONCURRENCY = "effective_io_concurrency", "of concurrency: the setting that was tried";
-    STATE = "state", "of the verification: `cold`, `cached`";
-    CLUSTERING = "clustering", "of queries: `random`, `good`";
-    ROWS = "rows", "of a query: rows that it asks for";
-    CONSTANTS = "constants", "of the verification: `now`, `measured`, `recommended`, or the constants that were set";
+    STATE = "state", "what is in the caches: `cold`, `system`, `cached`; of the user's queries `as-found`";
+    SOURCE = "source", "whose queries: `verification`, `own`";
+    QUERY = "query", "of a query: its name";
+    CONSTANTS = "constants", "of a set: `now`, `cold`, `system`, `cached`, `safe`, `random-1.1`";
+    NODE_NOW = "node_now", "of a query: the topmost step that differs, by the server's own constants";
+    NODE_THEN = "node_then", "of a query: that step by the set";
+    PLAN_NOW = "plan_now", "of a query: its plan by the server's own constants";
+    PLAN_THEN = "plan_then", "of a query: its plan by the set";
+    VERDICT = "verdict", "of a query: `faster`, `slower`, `undecided`, or why not; of a set: as `advice`";
+    ADVICE = "advice", "of the set of the advice: `change`, `keep`, `undecided`; of a remedy: what would help";
 }
 
 metrics! {
     NOW = "now", Ratio, "the server's setting";
-    VALUE = "value", Ratio, "the measured constant: a multiple of the cost of a block in sequence";
-    VALUE_LOW = "value_low", Ratio, "lower end of its interval of 95 %";
-    VALUE_HIGH = "value_high", Ratio, "upper end of its interval of 95 %";
+    VALUE = "value", Ratio, "the measured constant in the unit of the server's `cpu_tuple_cost`";
+    VALUE_LOW = "value_low", Ratio, "lower end of the interval of 95 % of one pass";
+    VALUE_HIGH = "value_high", Ratio, "upper end of the interval of 95 % of one pass";
+    PASSES_SPREAD = "passes_spread", Ratio, "the largest of the passes over the least";
+    GIVEN = "given", Ratio, "the value in the sets of constants; absent where it is withheld";
     NOW_BYTES = "now", Bytes, "the server's setting of `effective_cache_size`";
-    VALUE_BYTES = "value", Bytes, "the measured `effective_cache_size`";
+    VALUE_BYTES = "value", Bytes, "what the server has cached of the database";
     NOW_COUNT = "now", Count, "the server's setting of `effective_io_concurrency`";
-    VALUE_COUNT = "value", Count, "the least `effective_io_concurrency` that is within 10 % of the fastest";
+    FROM_COUNT = "from", Count, "the least `effective_io_concurrency` that is within 10 % of the fastest";
+    TO_COUNT = "to", Count, "the largest such";
     TIME = "time", Microseconds, "of a constant: the time that it stands for";
-    TIME_COMPUTED = "time_computed", Microseconds, "of a constant: that time from the cached and the cold one";
-    BITMAP_TIME = "bitmap_time", Milliseconds, "a bitmap scan; of concurrency cold";
+    BITMAP_TIME = "bitmap_time", Milliseconds, "of concurrency: a cold bitmap scan";
     ROWS = "rows", Count, "rows fetched";
-    SELECTIVITY = "selectivity", Percent, "part of the rows that a query asks for";
-    FULL_SCAN_TIME = "full_scan_time", Milliseconds, "a query by a full scan";
-    INDEX_TIME = "index_time", Milliseconds, "a query by an index scan";
-    CLOCKED = "clocked", Percent, "part of the rows from which on a full scan is faster, by the clock";
-    QUERIES = "queries", Count, "queries of the verification";
-    FASTEST_PICKED = "fastest_picked", Count, "queries whose plan takes at most 5 % more than the fastest";
-    VERIFICATION_TIME = "time", Milliseconds, "of the verification: the plans that are picked";
-    FASTEST_TIME = "fastest_time", Milliseconds, "the fastest plans";
-    LOST = "lost", Milliseconds, "`time` less `fastest_time`";
-    RUN_TIME = "run_time", Milliseconds, "all queries once, run as the planner likes";
-    CACHE_BLOCKS = "effective_cache_size", Count, "of the verification: the setting in blocks";
+    HITS = "hits", Percent, "of a state: blocks that were found in the shared buffers";
+    FILES_HELD = "files_held", Percent, "of a state: part of the database's files in the page cache";
+    READ_TIME = "read_time", Microseconds, "of a state: a block that was not in the buffers";
+    TIME_NOW = "time_now", Milliseconds, "a query, or all, by the server's own constants";
+    TIME_THEN = "time_then", Milliseconds, "a query, or all, by the set";
+    RATIO = "ratio", Ratio, "time by the set over time by the server's own constants";
+    RATIO_LOW = "ratio_low", Ratio, "lower end of its interval of 95 %";
+    RATIO_HIGH = "ratio_high", Ratio, "upper end of its interval of 95 %";
+    WORST = "worst", Ratio, "of a set: the ratio of the query that loses most";
+    QUERIES = "queries", Count, "of a set: queries";
+    CHANGED = "changed", Count, "of a set: queries whose plan it changes";
+    FASTER = "faster", Count, "of a set: queries that are faster for sure";
+    SLOWER = "slower", Count, "of a set: queries that are slower for sure";
+    ESTIMATE_OFF = "estimate_off", Ratio, "of a remedy: how many times the rows of a step are off";
 }
 
-/// Sets of constants.
-const SETS: Stems = Stems::OneOf(&["now", "measured", "recommended"]);
-
-/// Settings that are ratios; `SETTINGS` in `calibrate` names them.
-const SETTINGS: Stems = Stems::OneOf(&[
-    "seq_page_cost",
-    "random_page_cost",
-    "cpu_tuple_cost",
-    "cpu_index_tuple_cost",
-    "cpu_operator_cost",
-    "parallel_tuple_cost",
-    "parallel_setup_cost",
-]);
+/// Settings that are ratios; `CONSTANTS` in `calibrate` names them.
+const SETTINGS: Stems =
+    Stems::OneOf(&["seq_page_cost", "random_page_cost", "cpu_tuple_cost", "cpu_index_tuple_cost", "cpu_operator_cost"]);
 
 families! {
-    PREDICTED = "predicted_*", SETS, Percent, "part of the rows from which on the planner picks a full scan";
-    PICKED_BY = "picked_by_*", SETS, Milliseconds, "the plan that the planner picks";
-    SETTING = "*", SETTINGS, Ratio, "of the verification: the constant that was set";
+    SETTING = "*", SETTINGS, Ratio, "of a set: the constant that was set";
+}
+
+findings! {
+    "calibrate";
+    ANSWER_ADVICE = Info "answer-advice-*" in ["cold", "system", "cached", "as-found"],
+        "what to change, what it is worth here, and how sure that is";
+    ANSWER_STATE = Info "answer-state", "what the server finds cached, by its own counters";
+    ANSWER_RANDOM_PAGE = Info "answer-random-page", "a block at random over one in sequence, by what is cached";
+    ANSWER_CONCURRENCY = Info "answer-concurrency", "the settings of effective_io_concurrency that are as good";
+    NOT_COLD = Warning "not-cold", "a part of the table was in the page cache when it was to be cold";
+    WITHHELD_CONSTANTS = Info "withheld-constants", "constants that do not repeat themselves";
+    TABLESPACE_COSTS = Warning "tablespace-costs", "tablespaces with costs of their own";
+    ONE_TABLESPACE = Info "one-tablespace", "the server has tablespaces that were not measured";
+    ABSENT_STATE = Info "absent-state", "the server's counters do not tell what it finds cached";
+    ABSENT_BEYOND = Info "absent-beyond", "no table beyond the shared buffers was made";
+    ABSENT_CONSTANTS = Warning "absent-constants", "no block has a cost above the noise";
+    ABSENT_CONCURRENCY = Warning "absent-concurrency", "effective_io_concurrency did not come out";
+    ABSENT_PARALLEL = Info "absent-parallel", "the constants of parallel plans were not measured";
 }
 
 /// The experiment.
@@ -66,5 +84,6 @@ pub const EXPERIMENT: Experiment = Experiment {
     parameters: &[parameters::ALL],
     metrics: &[METRICS],
     families: &[FAMILIES],
+    findings: &[findings::ALL, subjects::findings::ALL, conditions::findings::ALL],
     published: &[],
 };

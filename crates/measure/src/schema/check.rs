@@ -38,7 +38,7 @@ pub fn find(name: &str, unit: Unit) -> Option<Spec> {
     known.or_else(|| EXPERIMENTS.into_iter().find_map(|experiment| experiment.of_family(name, unit)))
 }
 
-/// What of a run is not in the table, a sentence each: its experiment, parameters, and metrics with their units.
+/// What of a run is not in the table, a sentence each: its experiment, parameters, metrics with their units, findings.
 pub fn check(run: &Run) -> Vec<String> {
     let Some(experiment) = experiment(&run.experiment) else {
         return vec![format!("there is no experiment {}", run.experiment)];
@@ -57,6 +57,10 @@ pub fn check(run: &Run) -> Vec<String> {
                 format!("{} has no metric {} in {}", experiment.name, metric.name, metric.unit.symbol())
             }));
     }
+    let strange = run.findings.iter().filter(|finding| experiment.row_of(finding).is_none());
+    unknown.extend(
+        strange.map(|found| format!("{} has no finding {} that is {:?}", experiment.name, found.id, found.severity)),
+    );
     unknown.into_iter().collect()
 }
 
@@ -79,7 +83,9 @@ fn is_one_of<'a>(mut specs: impl Iterator<Item = &'a Spec>, metric: &Metric) -> 
 mod tests {
     use super::*;
     use crate::case::Case;
+    use crate::finding::{Finding, Severity};
     use crate::run::{Host, SCHEMA};
+    use crate::schema::every;
     use crate::schema::lio::{self, parameters};
 
     fn run(experiment: &str, case: Case) -> Run {
@@ -115,6 +121,27 @@ mod tests {
     }
 
     #[test]
+    fn a_finding_of_another_experiment_or_severity_is_named() {
+        let mut found = run("lio", Case::default());
+        found.findings = vec![
+            lio::findings::ANSWER_SPLIT.of("Known."),
+            every::findings::FAILED.of("Known."),
+            lio::findings::SOURCES_DIFFER.named("clocks", "Known."),
+            disk::findings::ANSWER_ZONES.of("Of a disk."),
+            Finding { severity: Severity::Warning, ..lio::findings::ANSWER_RATIO.of("No warning.") },
+        ];
+        let complaints =
+            ["lio has no finding answer-ratio that is Warning", "lio has no finding answer-zones that is Info"];
+        assert_eq!(check(&found), complaints);
+    }
+
+    #[test]
+    #[should_panic(expected = "sources-differ-* has no weather")]
+    fn a_finding_is_not_made_with_a_stem_that_its_row_lacks() {
+        lio::findings::SOURCES_DIFFER.named("weather", "It rains.");
+    }
+
+    #[test]
     fn every_contest_is_known_and_keeps_to_one_table() {
         let mut case = Case::new([contest::parameters::CONTENDER.of("fio")].into_iter().collect());
         case.metrics = vec![contest::IOPS.single("fio", 5.0), contest::bar(Unit::Ratio).single("pairs", 1.0)];
@@ -147,6 +174,11 @@ mod tests {
             let mut seen = BTreeSet::new();
             for parameter in experiment.all_parameters() {
                 assert!(seen.insert(parameter.name), "{} {}", experiment.name, parameter.name);
+            }
+            let mut seen = BTreeSet::new();
+            for row in experiment.findings.iter().flat_map(|group| group.rows) {
+                assert!(seen.insert((row.id, row.meaning)), "{} {}", experiment.name, row.id);
+                assert_eq!(row.id.contains('*'), !row.stems.is_empty(), "{}", row.id);
             }
             for metric in experiment.published.iter().filter_map(|published| published.metric) {
                 let is_known = experiment.all_metrics().any(|spec| spec.name == metric)

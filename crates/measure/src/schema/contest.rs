@@ -1,5 +1,6 @@
 //! `contest-NAME`: readpath against its peers, in turn. What contenders needed, and what bars readpath had to reach.
 
+use super::finding::findings;
 use super::spec::{Experiment, Spec, metrics, parameters};
 use crate::unit::Unit;
 
@@ -30,10 +31,25 @@ metrics! {
     JOIN_TIME = "elapsed", Milliseconds, "time of a join";
     CPU_PER_ROW = "cpu_per_row", Microseconds, "CPU time over outer rows, everything cached";
     ELAPSED = "elapsed", Seconds, "time of a program's run";
+    RIGHT_PLANS = "right_plans", Count, "queries whose plan is within 10 % and 0.2 ms of the fastest that is known";
+    TOTAL_TIME = "total_time", Milliseconds, "all queries by a contender's plans";
+    WORST_RATIO = "worst_ratio", Ratio, "the query that loses most against the server's own constants";
     PEAK_MEMORY = "peak_memory", Bytes, "largest resident memory of a program's run";
     BAR_RATIO = "bar", Ratio, "of a bar: what readpath reached, in the peer's";
     BAR_TIME = "bar", Nanoseconds, "of a bar: what readpath reached";
     BAR_FIGURE = "bar", Count, "of a bar: what readpath reached, in what the bar names";
+}
+
+findings! {
+    "contest-*";
+    COMPARED = Info "compared", "what is compared";
+    CONTENDER_ABSENT = Info "contender-absent", "a contender that is not on this machine";
+    ANSWER_BARS = Info "answer-bars", "all bars in one line";
+    BAR_MISSED = Warning "bar-missed", "readpath did not reach a bar";
+    BAR_NOT_JUDGED = Info "bar-not-judged", "a bar without a figure";
+    TRIAL = Warning "trial", "fewer than 5 pairs";
+    NOTE = Info "*" in ["cpu-profile", "huge-pages", "loading", "forecast", "memory", "advised", "plans"],
+        "what is worth knowing besides";
 }
 
 /// What a bar reached, in a unit that bars have.
@@ -51,5 +67,6 @@ pub const EXPERIMENT: Experiment = Experiment {
     parameters: &[parameters::ALL],
     metrics: &[METRICS],
     families: &[],
+    findings: &[findings::ALL],
     published: &[],
 };

@@ -1,5 +1,6 @@
 //! `counters`: what the processor and the kernel count of a command or a process.
 
+use super::finding::findings;
 use super::spec::{Experiment, metrics, parameters};
 use super::{conditions, events};
 
@@ -22,11 +23,19 @@ metrics! {
     CPUS_USED = "cpus_used", Ratio, "CPU time over elapsed time";
 }
 
+findings! {
+    "counters";
+    ANSWER_IPC = Info "answer-ipc", "instructions a cycle, of 10 ms of processor time or more";
+    PROCESS_ENDED = Warning "process-ended", "the process ended while it was counted";
+    COMMAND_FAILED = Warning "command-failed", "the command ended with an exit code other than 0, or by a signal";
+}
+
 /// The experiment.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "counters",
     parameters: &[parameters::ALL],
     metrics: &[METRICS, conditions::METRICS],
     families: &[events::FAMILIES],
+    findings: &[findings::ALL, events::findings::ALL, conditions::findings::ALL],
     published: &[],
 };

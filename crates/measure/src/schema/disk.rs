@@ -1,5 +1,6 @@
 //! `disk`: reads of a file, a block device or a model.
 
+use super::finding::findings;
 use super::spec::{Bound, Experiment, Published, parameters};
 use super::{conditions, reads};
 use crate::unit::Unit;
@@ -22,6 +23,16 @@ parameters! {
     ZONE = "zone", "with `--zones`: `outer`, `inner`, `both`";
     POSITION = "position", "with `--sweep`: from 0, the beginning, to 1, the end";
     DISTANCE = "distance", "with `--seek-distances`: bytes between two reads";
+}
+
+findings! {
+    "disk";
+    ANSWER_READ = Info "answer-read", "what a read takes, and which level served it";
+    ANSWER_PATHS = Info "answer-paths", "a path against the first";
+    ANSWER_ZONES = Info "answer-zones", "reads by zone, beside the published disk";
+    ANSWER_MODEL_PUBLISHED = Info "answer-model-published", "the model's zones beside the published ones";
+    ANSWER_OUTER_HALF = Info "answer-outer-half", "what the outer half of a modelled disk gains";
+    ANSWER_SPREAD = Info "answer-*" in ["place", "distance"], "how latency spreads over places or distances";
 }
 
 const SOURCE: &str = "2000 reads of 8 KiB on a Maxtor disk of 200 GB, 2005";
@@ -53,5 +64,6 @@ pub const EXPERIMENT: Experiment = Experiment {
     parameters: &[parameters::ALL, reads::parameters::ALL],
     metrics: &[reads::METRICS, conditions::METRICS],
     families: &[],
+    findings: &[findings::ALL, reads::findings::ALL, conditions::findings::ALL],
     published: &[OUTER, INNER, BOTH, INNER_RATIO, BOTH_RATIO],
 };

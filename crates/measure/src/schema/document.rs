@@ -1,30 +1,85 @@
-//! The schema as the page on the run document shows it.
+//! The schema and the wait classes as the page on the run document shows them.
 
 use std::fmt::Write;
 
 use super::check::EXPERIMENTS;
-use super::own_cost;
+use super::finding::FindingGroup;
 use super::spec::{Bound, Experiment, Published, Spec, Stems};
+use super::{conditions, events, every, own_cost, reads, subjects};
 use crate::unit::Unit;
+use crate::wait_class::CLASSES;
 
-/// The line of the page after which the tables stand, and the one before which they end.
-const BEGIN: &str = "<!-- The tables are made from the schema: UPDATE_DOCS=1 cargo test -p measure -->";
-const END: &str = "<!-- End of the tables. -->";
+/// The lines of the page between which the tables of the experiments stand, and those around the wait classes.
+const TABLES: [&str; 2] = [
+    "<!-- The tables are made from the schema: UPDATE_DOCS=1 cargo test -p measure -->",
+    "<!-- End of the tables. -->",
+];
+const WAIT_CLASSES: [&str; 2] = [
+    "<!-- The classes are made from their table: UPDATE_DOCS=1 cargo test -p measure -->",
+    "<!-- End of the classes. -->",
+];
 
-/// The page with its tables made from the schema; `None` where the lines between which they stand are not in it.
-pub fn updated(page: &str) -> Option<String> {
-    let (before, rest) = page.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}\n\n{}{END}{after}", tables()))
+/// Findings that several experiments share.
+const SHARED: [&FindingGroup; 5] = [
+    &every::findings::ALL,
+    &conditions::findings::ALL,
+    &reads::findings::ALL,
+    &events::findings::ALL,
+    &subjects::findings::ALL,
+];
+
+fn is_shared(group: &FindingGroup) -> bool {
+    SHARED.iter().any(|shared| shared.what == group.what)
 }
 
-/// All tables.
-fn tables() -> String {
+/// How the line of the experiments' names begins.
+const EXPERIMENT_ROW: &str = "| `experiment` | ";
+
+/// The page with its tables made anew; `None` where the lines between which they stand are not in it.
+pub fn updated(page: &str) -> Option<String> {
+    let page = between(&between(page, TABLES, &experiments())?, WAIT_CLASSES, &classes())?;
+    let old = page.lines().find(|line| line.starts_with(EXPERIMENT_ROW))?;
+    let names: Vec<String> = EXPERIMENTS.iter().map(|experiment| format!("`{}`", experiment.name)).collect();
+    Some(page.replacen(old, &format!("{EXPERIMENT_ROW}{} |", names.join(", ")), 1))
+}
+
+fn between(page: &str, [begin, end]: [&str; 2], text: &str) -> Option<String> {
+    let (before, rest) = page.split_once(begin)?;
+    let (_, after) = rest.split_once(end)?;
+    Some(format!("{before}{begin}\n\n{text}{end}{after}"))
+}
+
+/// The wait classes, in the order of their table.
+fn classes() -> String {
+    let mut text = String::from("| class | meaning |\n| --- | --- |\n");
+    CLASSES.iter().for_each(|row| line(&mut text, &[&format!("`{}`", row.key), row.meaning.trim()]));
+    text + "\n"
+}
+
+/// The tables of all experiments.
+fn experiments() -> String {
     let mut text = format!("### Every run: `own_cost`\n\n{}", metrics(own_cost::METRICS.iter()));
+    for group in SHARED {
+        text += &format!("### {}: `findings`\n\n{}", group.what, findings(group));
+    }
     for experiment in EXPERIMENTS {
         text += &section(experiment);
     }
     text
+}
+
+fn findings(group: &FindingGroup) -> String {
+    let mut text = String::from("| finding | severity | meaning |\n| --- | --- | --- |\n");
+    for row in group.rows {
+        let severity = format!("{:?}", row.severity).to_lowercase();
+        line(&mut text, &[&format!("`{}`", row.id.replace('*', "NAME")), &severity, &named(row.meaning, row.stems)]);
+    }
+    text + "\n"
+}
+
+/// What a name stands for, with the words that may stand in it.
+fn named(meaning: &str, stems: &[&str]) -> String {
+    if stems.is_empty() { meaning.into() } else { format!("{meaning}; NAME: `{}`", stems.join("`, `")) }
 }
 
 fn section(experiment: &Experiment) -> String {
@@ -37,13 +92,19 @@ fn section(experiment: &Experiment) -> String {
     text.pop();
     for family in experiment.all_families() {
         let name = format!("`{}`", family.pattern.replace('*', "NAME"));
-        let stems = match family.stems {
-            Stems::Number => "NAME: a number".into(),
-            Stems::OneOf(stems) => format!("NAME: `{}`", stems.join("`, `")),
+        let meaning = match family.stems {
+            Stems::Number => format!("{}; NAME: a number", family.meaning),
+            Stems::OneOf(stems) => named(family.meaning, stems),
         };
-        line(&mut text, &[&name, family.unit.symbol(), &format!("{}; {stems}", family.meaning)]);
+        line(&mut text, &[&name, family.unit.symbol(), &meaning]);
     }
     text += "\n";
+    let (shared, own): (Vec<_>, Vec<_>) = experiment.findings.iter().partition(|group| is_shared(group));
+    own.iter().for_each(|group| text += &findings(group));
+    if !shared.is_empty() {
+        let names: Vec<&str> = shared.iter().map(|group| group.what).collect();
+        text += &format!("Findings besides, in tables above: {}.\n\n", names.join("; "));
+    }
     if !experiment.published.is_empty() {
         text += "| published | value | by |\n| --- | --- | --- |\n";
         experiment.published.iter().for_each(|published| figure(&mut text, published));

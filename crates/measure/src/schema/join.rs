@@ -1,7 +1,8 @@
 //! `join`: the I/O of nested loops.
 
-use super::conditions;
+use super::finding::findings;
 use super::spec::{Bound, Experiment, Published, metrics, parameters};
+use super::{conditions, reads, subjects};
 use crate::unit::Unit;
 
 parameters! {
@@ -51,6 +52,21 @@ metrics! {
     BLOCKS_HIT = "blocks_hit", Count, "of a server: blocks found in its buffers, by EXPLAIN";
 }
 
+findings! {
+    "join";
+    ANSWER_GAIN = Info "answer-gain", "what gathering gains of the wait for reads, by method";
+    ANSWER_SERIALIZED = Info "answer-serialized", "one read at a time: no method gains over 10 %";
+    ANSWER_SATURATION = Info "answer-saturation", "the size of a batch from which on larger ones gain less than 5 %";
+    ANSWER_SERVER_GAIN = Info "answer-server-gain", "of a server or SQLite: what gathering gains at its best";
+    ANSWER_SERVER_SERIALIZED = Info "answer-server-serialized", "direct reads: gathering gains less than 10 %";
+    ANSWERED_BY_PAGE_CACHE = Warning "answered-by-page-cache", "a block read one at a time takes less than 20 µs";
+    ANSWERED_BY_STORAGE = Info "answered-by-storage", "a block read one at a time takes 20 µs or more";
+    NOT_ALL_COLD = Warning "not-all-cold", "over 10 % of the blocks of a join were in the server's buffers";
+    JOINS_SCATTER = Warning "joins-scatter", "joins of a method differ by more than half of their median";
+    PLANNER_VIEW = Info "planner-view", "what a planner that knows nothing of gathering gets wrong";
+    ABSENT_PLANNER_VIEW = Info "absent-planner-view", "the table has fewer than 256 blocks";
+}
+
 /// The storage of the published figures.
 pub const SOLID_STATE: &str = "a laptop's solid-state disk";
 /// The other storage of the published figures.
@@ -86,6 +102,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     parameters: &[parameters::ALL],
     metrics: &[METRICS, conditions::METRICS],
     families: &[],
+    findings: &[findings::ALL, reads::findings::ALL, subjects::findings::ALL, conditions::findings::ALL],
     published: methods! {
         "one-at-a-time": 1380.0, 12723.0, 1.0;
         "prefetch": 110.0, 2804.0, 38.0;

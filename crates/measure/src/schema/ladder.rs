@@ -1,7 +1,8 @@
 //! `ladder`: what each level costs, from the first cache to the storage.
 
+use super::finding::findings;
 use super::spec::{Experiment, Stems, families, metrics, parameters};
-use super::{conditions, reads};
+use super::{conditions, reads, subjects};
 
 parameters! {
     RUNG = "rung", "the level";
@@ -31,11 +32,25 @@ families! {
         "memory read in order by several threads";
 }
 
+findings! {
+    "ladder";
+    ANSWER_RATIO = Info "answer-ratio", "a random physical I/O in logical I/Os of a random block";
+    ANSWER_SINGLE_AGAINST_SEQUENTIAL = Info "answer-single-against-sequential", "a block alone over one of a long read";
+    ANSWER_DEPTH = Info "answer-depth", "what the best depth gains over one read at a time";
+    JUST_WRITTEN = Info "just-written", "the device rungs read a test file that this run wrote";
+    LAZILY_LOADED = Warning "lazily-loaded", "the first touch of a block takes 3 times the second or more, on average";
+    PAGE_CACHE_LOST = Warning "page-cache-lost", "the page cache did not serve its own rung";
+    ABSENT_RUNG = Warning "absent-*" in [
+        "storage-round-trip", "device-random-depth-1", "device-random-best-depth", "device-sequential"
+    ], "the file system of the test file refuses direct I/O";
+}
+
 /// The experiment.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "ladder",
     parameters: &[parameters::ALL, reads::parameters::ALL],
     metrics: &[METRICS, reads::METRICS, conditions::METRICS],
     families: &[FAMILIES],
+    findings: &[findings::ALL, reads::findings::ALL, subjects::findings::ALL, conditions::findings::ALL],
     published: &[],
 };

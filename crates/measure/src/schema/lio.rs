@@ -1,7 +1,8 @@
 //! `lio`: the cost of a logical I/O.
 
-use super::conditions;
+use super::finding::findings;
 use super::spec::{Bound, Experiment, Published, metrics, parameters};
+use super::{conditions, subjects};
 use crate::unit::Unit;
 
 parameters! {
@@ -42,6 +43,29 @@ metrics! {
     GETS_PER_SECOND = "gets_per_second", PerSecond, "gets of all threads over elapsed time";
     PHYSICAL_BLOCK = "physical_block", Nanoseconds, "a physical read, over its blocks";
     STATEMENT_BESIDE = "statement_beside", Microseconds, "of a server: the cost of a statement that reads nothing";
+}
+
+findings! {
+    "lio";
+    ANSWER_RATIO = Info "answer-ratio", "a physical I/O of a block in logical I/Os of a full scan";
+    ANSWER_SHAPE = Info "answer-shape", "what the length and the columns of rows do to the cost of a block";
+    ANSWER_SPLIT = Info "answer-split", "the part of the get in a logical I/O";
+    ANSWER_CHANGED_ROWS = Info "answer-changed-rows", "a block that is rebuilt over one that is not, at its dearest";
+    ANSWER_THREADS = Info "answer-threads", "what more threads bring on distinct blocks";
+    ANSWER_CONTENTION = Info "answer-contention", "what a get costs when threads share its block";
+    ANSWER_FIRST_SCAN = Info "answer-first-scan", "of a server: the first scan after a load over later ones";
+    ANSWER_RANDOM_ACCESS = Info "answer-random-access", "a get by row address and through an index beside a scan";
+    ANSWER_STANDBY = Info "answer-standby", "of a standby: what scans of its tables cost";
+    ANSWER_AGAINST_ENGINE = Info "answer-against-engine", "a logical I/O of a subject over the engine's";
+    SOURCES_AGREE = Info "sources-agree", "two ways to one number that differ by 10 % or less";
+    SOURCES_DIFFER = Warning "sources-differ-*" in ["population", "clocks", "cycles"],
+        "two ways to one number that differ by more than 10 %";
+    READ_PATH_DIFFERS = Info "sources-differ-read-path", "the same gets by rowid cost over 10 % more or less than by \
+        a scan";
+    SAMPLES_APART = Warning "samples-apart", "samples of a case of a server or SQLite lie over 10 % apart";
+    ABSENT_CYCLES = Info "absent-cycles", "core cycles cannot be counted";
+    TABLES_FIT_CACHE = Warning "tables-fit-cache", "the tables fit into a cache of the processor";
+    NOT_ALL_CACHED = Warning "not-all-cached", "blocks were read in a case that should find all of them cached";
 }
 
 const LOGICAL_IO: &str = "\"Logical I/O\"";
@@ -94,6 +118,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     parameters: &[parameters::ALL],
     metrics: &[METRICS, conditions::METRICS],
     families: &[],
+    findings: &[findings::ALL, subjects::findings::ALL, conditions::findings::ALL],
     published: &[
         scan(shape!("2500", "1"), 1.44, ON_A_PC),
         scan(shape!("2500", "5"), 1.34, ON_A_PC),

@@ -13,5 +13,6 @@ pub const EXPERIMENT: Experiment = Experiment {
     parameters: &[parameters::ALL],
     metrics: &[&[own_cost::CLOCK_READ]],
     families: &[],
+    findings: &[],
     published: &[],
 };

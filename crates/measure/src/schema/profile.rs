@@ -1,5 +1,7 @@
 //! `profile`: the tables of a profile. All times are true microseconds.
 
+use super::finding::findings;
+use super::logs;
 use super::spec::{Experiment, Family, Stems, families, metrics, parameters};
 
 parameters! {
@@ -15,10 +17,11 @@ parameters! {
     COMMAND = "command", "what kind of statement it is";
     DEPTH = "depth", "recursion depth";
     USER = "user", "the user who parsed it";
+    GOAL = "goal", "the goal of the optimizer";
     PLAN = "plan", "number of the plan, from 1";
     PLAN_HASH = "plan_hash", "its hash";
     LINE = "line", "number of the line";
-    PARENT = "parent", "number of the line above";
+    PARENT = "parent", "number of the line above; of a row of `call_tree` the statement that calls";
     LEVEL = "level", "how deep the line stands";
     OPERATION = "operation", "what the line does";
     OBJECT = "object", "on which object";
@@ -41,7 +44,12 @@ parameters! {
     BLOCKS = "blocks", "of a breakdown: blocks of the request";
     STATEMENT = "statement", "of a breakdown: the statement";
     LATENCY = "latency", "of a breakdown: the time itself, in powers of two of µs";
-    SECOND = "second", "of a breakdown: seconds of the source's clock";
+    SECOND = "second", "of a breakdown: the second by the wall clock; of the source's clock where it has no stamps";
+    MINUTE = "minute", "of a breakdown: the minute by the wall clock";
+    BLOCK_CLASS = "block_class", "of a breakdown: the class of the block that was waited for, such as `1 data block`";
+    P1 = "p1", "of a breakdown: the wait's first parameter; a lock's name and mode in words";
+    P2 = "p2", "of a breakdown: the wait's second parameter, such as the number of a latch";
+    P3 = "p3", "of a breakdown: the wait's third parameter";
 }
 
 metrics! {
@@ -56,6 +64,10 @@ metrics! {
     ROOTS = "roots", Count, "calls without a parent";
     ORPHANS = "orphans", Count, "recursive calls whose parent is not in the trace";
     INTERRUPTIONS = "interruptions", Count, "gaps in the trace";
+    IN_CALLS = "in_calls", Microseconds, "elapsed time of the calls without a parent";
+    COMMITS = "commits", Count, "transactions with changes that were committed";
+    ROLLBACKS = "rollbacks", Count, "transactions with changes that were rolled back";
+    READ_ONLY_ENDS = "read_only_ends", Count, "transactions that ended without a change";
     PHYSICAL_READS = "physical_reads", Count, "blocks read from disk";
     LOGICAL_READS = "logical_reads", Count, "consistent and current gets";
     CALLS = "calls", Count, "calls or waits";
@@ -74,10 +86,17 @@ metrics! {
     CONSISTENT_GETS = "consistent_gets", Count, "consistent gets";
     CURRENT_GETS = "current_gets", Count, "current gets";
     THINK_TIME = "think_time", Microseconds, "time waited for the client, beyond the limit";
+    IDLE = "idle", Microseconds, "time waited with nothing to do, think time left out";
     PARSES = "parses", Count, "parse calls";
     EXECUTIONS = "executions", Count, "execute calls";
     FETCHES = "fetches", Count, "fetch calls";
     FETCHED_ROWS = "fetched_rows", Count, "rows of fetch calls";
+    ROUND_TRIP = "round_trip", Microseconds, "mean wait for the client that is no think time";
+    ROUND_TRIPS_SAVED = "round_trips_saved", Count, "fetches that arrays of 100 rows would save";
+    ARRAY_SAVING = "array_saving", Microseconds, "the time of these round trips";
+    ARRAY_SAVING_LOW = "array_saving_low", Microseconds, "its least, by the error of the mean";
+    ARRAY_SAVING_HIGH = "array_saving_high", Microseconds, "its most";
+    ESTIMATED_ROWS = "estimated_rows", Count, "rows that the optimizer expected of a start of the line";
     ERRORS = "errors", Count, "errors";
     TEXT_BYTES = "text_bytes", Count, "length of the statement";
     BLOCKS_OF_LINES = "blocks_of_lines", Count, "executions of a plan that were added up";
@@ -119,6 +138,78 @@ metrics! {
     READ_TIME = "read_time", Microseconds, "time that a line waited for reads";
 }
 
+findings! {
+    "profile";
+    ANSWER_CLASS = Info "answer-class", "the largest class, and the next where it has a tenth of the time";
+    ANSWER_STATEMENTS = Info "answer-statements", "how few statements make 80 % of what the statements are ordered by";
+    ANSWER_PHYSICAL_READS = Info "answer-physical-reads", "how few statements make 80 % of 100 physical reads or more";
+    ANSWER_LOGICAL_READ = Info "answer-logical-read", "CPU time per logical I/O, of 1000 or more";
+    ANSWER_TRANSACTIONS = Info "answer-transactions", "ends of transactions, where commits have a tenth of the time";
+    TRANSACTIONS = Info "transactions", "ends of transactions elsewhere";
+    PRACTICE = Info "practice-*" in crate::wait_class::KEYS, "what makes a class smaller that has a tenth of the time";
+    STATEMENTS_ADDED_UP = Info "statements-added-up", "statements without a row of their own";
+    FOLDED_INCLUSIVE = Info "folded-inclusive", "statements were seen together, by their texts without literals";
+    FOLDED_BY_ITSELF = Warning "folded-by-itself", "nine of ten statements were executed once, and are seen together";
+    WAITS_NOT_TRACED = Warning "waits-not-traced", "the trace has calls and no waits";
+    SESSIONS_NOT_TRACED = Warning "waits-of-sessions-not-traced", "some sessions have calls and no waits";
+    ESTIMATED_TIMES = Info "estimated-times", "the source gives times of events as estimates";
+    UNRECORDED = Warning "unrecorded", "time between files of one session";
+    NEGATIVE_WITHIN = Info "negative-unaccounted-within", "waits and CPU within calls exceed their time by over 0.5 % \
+        of the interval";
+    NEGATIVE_BETWEEN = Warning "negative-unaccounted-between", "calls and waits overlap by over 0.5 % of the interval";
+    NUMBER_TOO_LARGE = Warning "number-too-large", "lines with numbers too large to be added";
+    NEGATIVE_ELAPSED = Warning "negative-elapsed", "lines with an elapsed time below zero";
+    CLOCK_LEAPT = Warning "clock-leapt", "a time leaps ahead of the stamps of the wall clock";
+    CLOCK_WENT_BACK = Warning "clock-went-back", "the clock of the trace went back by over a second";
+    FOLD_STRADDLED = Warning "fold-straddled", "too many calls awaited a parent";
+    PLACED_BY_NAME = Warning "placed-by-name", "waits were put inside or between calls by their names";
+    SIZE_LIMIT = Warning "size-limit", "the trace reached its greatest size";
+    FILE_RECREATED = Warning "file-recreated", "the trace was removed and begun again";
+    TEXT_CUT = Warning "text-cut", "the file was cut within the text of a statement";
+    UNDECLARED_CURSORS = Info "undeclared-cursors", "calls of cursors that the trace does not declare";
+    UNDECLARED_SHARED = Warning "undeclared-cursors-shared", "too many such cursors for rows of their own";
+    STATEMENTS_SHARED = Warning "statements-shared", "too many statements for rows of their own";
+    CURSORS_SHARED = Warning "cursors-shared", "too many cursors to keep apart";
+    SESSIONS_SHARED = Warning "sessions-shared", "too many sessions to keep apart";
+    TEXT_SHORTENED = Info "text-shortened", "texts of statements that are longer than is kept";
+    RECORDS_IN_BIND_VALUES = Warning "records-in-bind-values", "a bind value does not end before the next record";
+    BLOCKS_REFUSED = Warning "blocks-refused", "a wait names a number of blocks that no read has";
+    PLANS_LEFT_OUT = Info "plans-left-out", "more plans of a statement than are kept";
+    FILES_SHARED = Info "files-shared", "more data files than are kept apart";
+    SEVERAL_SESSIONS = Info "several-sessions", "sessions are added up";
+    ORPHAN_CALLS = Info "orphan-calls", "recursive calls whose parent is not in the trace";
+    PARSED_EVERY_TIME = Warning "parsed-at-every-execution", "a statement of 20 executions or more is parsed at nine \
+        of ten or more";
+    EXECUTED_ONCE = Warning "executed-once", "nine of ten statements, of 100 or more, were executed once";
+    ROW_BY_ROW = Warning "row-by-row", "100 fetches or more return less than two rows each, of executions with 20 or \
+        more";
+    SMALL_ARRAYS = Warning "small-arrays", "larger arrays would save a hundredth of the interval";
+    PLAN_TIMES_CONTRADICT = Info "plan-times-contradict", "lines of plans took longer than the lines above them";
+    EVENTS_WITHOUT_CLASS = Info "events-without-class", "events that no class lists";
+    FAILED_CALLS = Info "failed-calls", "calls that ended with an error";
+    FILE_LEFT_OUT = Warning "file-left-out", "a file that could not be read";
+    FILES_LEFT_OUT = Warning "files-left-out", "further ones, beyond five";
+    FILE_CUT_SHORT = Warning "file-cut-short", "a file that was read in part";
+    OTHER_PART_MISSING = Warning "other-part-missing", "the trace comes from, or goes on in, a file that was not given";
+    SAME_CONTENT = Warning "same-content", "two files with as many bytes that begin alike";
+    TIME_UNIT = Info "time-unit", "times are in other units than microseconds";
+    UNREAD_LINES = Info "unread-lines", "lines that were not read";
+    LARGER_CACHE_GAINS = Info "larger-cache-gains", "the smallest cache that avoids 80 % of what any size avoids";
+    LARGER_CACHE_GAINS_LITTLE = Info "larger-cache-gains-little", "less than 5 % of the block reads read a block again";
+    MISS_CURVE_SAMPLED = Info "miss-curve-sampled", "the miss curve rests on a sample of blocks";
+    MISS_CURVE_LEAVES_OUT = Info "miss-curve-leaves-out", "reads that the miss curve does not contain";
+    MISS_CURVE_OF_SEVERAL_FILES = Info "miss-curve-of-several-files", "the blocks of several files are taken for one \
+        database's";
+    TIERS = Info "tiers-*" in ["single-block-read", "multi-block-read"], "where 40 reads or more were served";
+    FILE_SYSTEM_CACHE_ANSWERS = Warning "file-system-cache-answers-*" in ["single-block-read", "multi-block-read"],
+        "a tenth of the reads or more was as fast as memory";
+    LATENCY_BELOW_ZERO = Warning "latency-below-zero", "waits for blocks with a time below zero";
+    LOGICAL_IO_BY_ROWS = Info "logical-io-by-rows", "the CPU time of gets and of rows, fitted over statements";
+    SKEW_MERGED = Warning "skew-merged", "a breakdown with too many values to keep apart";
+    SKEW_WITHOUT_CPU = Info "skew-without-cpu", "calls whose CPU time the source does not know";
+    SKEW_EMPTY = Warning "skew-empty", "no call and no wait passes the filter";
+}
+
 /// Times of calls and of lines of a plan.
 const TIMES: Stems = Stems::OneOf(&["cpu", "elapsed", "time", "read_time"]);
 
@@ -145,5 +236,6 @@ pub const EXPERIMENT: Experiment = Experiment {
     parameters: &[parameters::ALL],
     metrics: &[METRICS],
     families: &[FAMILIES],
+    findings: &[findings::ALL, logs::findings::ALL],
     published: &[],
 };

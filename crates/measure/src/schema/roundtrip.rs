@@ -1,7 +1,8 @@
 //! `roundtrip`: which tier answers a read, and how long that takes.
 
+use super::finding::findings;
 use super::spec::{Bound, Experiment, Published, metrics, parameters};
-use super::{conditions, reads};
+use super::{conditions, reads, subjects};
 use crate::unit::Unit;
 
 parameters! {
@@ -25,6 +26,25 @@ metrics! {
     BLOCKS_HIT = "blocks_hit", Count, "of a server: blocks that a statement found in its buffers";
 }
 
+findings! {
+    "roundtrip";
+    ANSWER_ROUNDTRIP = Info "answer-roundtrip", "what a block takes that is read again, and which level served it";
+    ANSWER_PUBLISHED = Info "answer-published", "the published SAN and NFS over the storage measured";
+    ANSWER_FIRST_TOUCH = Info "answer-first-touch", "first reads are no slower than later ones as lazy loading makes \
+        them";
+    LAZILY_LOADED = Warning "lazily-loaded", "the first touch takes 3 times the second on average, or 10 times at the \
+        99th percentile";
+    ABSENT_PAGE_CACHED = Info "absent-page-cached", "a model has no page cache";
+    NO_DIRECT_IO = Warning "no-direct-io", "the file system refuses direct I/O";
+    FEWER_BLOCKS = Info "fewer-blocks", "the file has room for fewer requests than were asked for";
+    ANSWER_OF_SERVER = Info "answer-roundtrip-*" in [
+        "first-touch", "page-cached", "storage-cached", "first-touch-direct", "page-cached-direct",
+        "storage-cached-direct"
+    ], "of a server: what a block takes, and which tier answered";
+    NOTHING_READ = Warning "nothing-read-*" in ["first-touch", "page-cached", "storage-cached"],
+        "of a server: all blocks were found in its cache";
+}
+
 const SOURCE: &str = "\"How to figure out disk network latency using cached blocks\"";
 
 const fn latency(what: &'static str, case: &'static [(&'static str, &'static str)], value: f64) -> Published {
@@ -46,5 +66,6 @@ pub const EXPERIMENT: Experiment = Experiment {
     parameters: &[parameters::ALL, reads::parameters::ALL],
     metrics: &[reads::METRICS, METRICS, conditions::METRICS],
     families: &[],
+    findings: &[findings::ALL, reads::findings::ALL, subjects::findings::ALL, conditions::findings::ALL],
     published: &[PAGE_CACHE, SAN, NFS],
 };

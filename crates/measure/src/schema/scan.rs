@@ -1,7 +1,8 @@
 //! `scan`: one question by several access paths.
 
+use super::finding::findings;
 use super::spec::{Bound, Experiment, Published, Stems, families, metrics, parameters};
-use super::{conditions, events};
+use super::{conditions, events, subjects};
 use crate::unit::Unit;
 
 parameters! {
@@ -59,6 +60,30 @@ families! {
     PER_GET = "*_per_get", Stems::OneOf(events::EVENTS), Count, "an event over gets";
 }
 
+findings! {
+    "scan";
+    ANSWER_DEAREST = Info "answer-dearest", "the dearest path over the full scan and over the cheapest";
+    ANSWER_VISITS = Info "answer-visits", "how often each path visits a block";
+    ANSWER_IPC = Info "answer-ipc", "which path gets least done in a cycle";
+    ANSWER_WAITS_FOR_MEMORY = Info "answer-waits-for-memory", "the part of a path's time that fetches blocks elsewhere \
+        in memory";
+    ANSWER_BANDWIDTH = Info "answer-bandwidth", "a scan beside the bandwidth of the memory";
+    ANSWER_THREADS = Info "answer-threads", "what more threads bring, and what keeps them from more";
+    ANSWER_KERNELS = Info "answer-kernels", "a row by the best kernel and by the one that valgrind counts";
+    ANSWER_CLUSTERING = Info "answer-clustering", "of a server: an index that rows do not follow over one they follow";
+    ANSWER_INDEX_ONLY = Info "answer-index-only", "of a server: an index-only scan beside a full scan";
+    ANSWER_AGAINST_ENGINE = Info "answer-against-engine", "a row on a subject over one on the engine";
+    NOTHING_READ = Info "nothing-read", "`column-count` read no column";
+    ZONE_MAPS_ANSWERED = Info "zone-maps-answered", "zone maps answered for units of `column-scan`";
+    MEMORY_NEEDED = Info "memory-needed", "what the structures were forecast to take";
+    ABSENT_PATH = Info "absent-*" in [
+        "index-bad-clustering", "index-good-clustering", "full-scan", "full-scan-compressed", "column-scan",
+        "column-count", "bitmap-scan", "index-only-scan"
+    ], "the subject lacks the path, or the path cannot answer the question";
+    ABSENT_THREADS = Info "absent-threads", "paths whose work threads cannot share";
+    NOT_ALL_CACHED = Warning "not-all-cached", "blocks were read in a case that should find all of them cached";
+}
+
 const SOURCE: &str = "\"RAM is the new disk\", part 3: Oracle 12.1 on a Xeon X5670 at 2.93 GHz";
 
 /// Rows and blocks of the published table.
@@ -103,6 +128,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     parameters: &[parameters::ALL],
     metrics: &[METRICS, conditions::METRICS],
     families: &[events::FAMILIES, FAMILIES],
+    findings: &[findings::ALL, events::findings::ALL, subjects::findings::ALL, conditions::findings::ALL],
     published: paths! {
         "index-bad-clustering", "index, bad clustering": "cpu" About 120.0, "gets" Above 60e6,
             "row_time" Exactly 1723.0, "instructions_per_row" Above 1000.0;

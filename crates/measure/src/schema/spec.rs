@@ -6,7 +6,10 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::every;
+use super::finding::{FindingGroup, FindingSpec};
 use crate::case::Case;
+use crate::finding::Finding;
 use crate::metric::Metric;
 use crate::statistics::Statistics;
 use crate::unit::Unit;
@@ -193,6 +196,8 @@ pub struct Experiment {
     pub metrics: &'static [&'static [Spec]],
     /// Metrics whose names are made when they are measured.
     pub families: &'static [&'static [Family]],
+    /// What it may find, its own findings first; every run may have those of [`super::every`] besides.
+    pub findings: &'static [FindingGroup],
     /// Figures that were published on the same question.
     pub published: &'static [Published],
 }
@@ -211,6 +216,12 @@ impl Experiment {
     /// All families.
     pub fn all_families(&self) -> impl Iterator<Item = &'static Family> + use<> {
         self.families.iter().copied().flatten()
+    }
+
+    /// The row of a finding.
+    pub fn row_of(&self, finding: &Finding) -> Option<&'static FindingSpec> {
+        let groups = self.findings.iter().chain([&every::findings::ALL]);
+        groups.flat_map(|group| group.rows).find(|row| row.made(finding))
     }
 
     /// The published figures that compare with a metric of a case.

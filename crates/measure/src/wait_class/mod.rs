@@ -4,14 +4,27 @@
 //! the layer of the database that wrote the event. A run document holds a class's key; `profile` assigns time to
 //! classes and `report` shows them, so the table is here, below both.
 
+mod advice;
+mod names;
 mod table;
 
-pub use table::{CLASSES, Class, ClassRow};
+pub use advice::advice;
+use names::{begins, is_same};
+pub use table::{CLASSES, Class, ClassRow, KEYS};
 
 impl Class {
     /// Its row of the table.
     pub fn row(self) -> &'static ClassRow {
         &CLASSES[self as usize]
+    }
+
+    /// Its name on pages and in sentences; where waits were not traced, what is unaccounted for holds them.
+    pub fn title(self, waits_are_traced: bool) -> &'static str {
+        match self {
+            Class::UnaccountedWithin if !waits_are_traced => "not traced, within calls",
+            Class::UnaccountedBetween if !waits_are_traced => "not traced, between calls",
+            class => class.row().title,
+        }
     }
 
     /// Its name in run documents.
@@ -66,20 +79,6 @@ fn patterns() -> impl Iterator<Item = (&'static str, &'static ClassRow)> {
     CLASSES.iter().flat_map(|row| row.events.iter().map(move |event| (*event, row)))
 }
 
-/// The characters of a name that distinguish events.
-fn letters(name: &str) -> impl Iterator<Item = char> + '_ {
-    name.chars().filter(|letter| !letter.is_whitespace()).map(|letter| letter.to_ascii_lowercase())
-}
-
-fn is_same(pattern: &str, event: &str) -> bool {
-    letters(pattern).eq(letters(event))
-}
-
-fn begins(event: &str, start: &str) -> bool {
-    let mut event = letters(event);
-    letters(start).all(|letter| event.next() == Some(letter))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,6 +98,15 @@ mod tests {
             assert!(!row.practices.is_empty(), "{}", row.key);
             assert!(row.practices.iter().all(|practice| practice.ends_with('.')), "{}", row.key);
         }
+    }
+
+    #[test]
+    fn advice_goes_by_the_event_where_a_class_holds_several_causes() {
+        assert!(advice("buffer busy waits").unwrap().contains("hot"));
+        assert!(!advice("cursor: pin S wait on X").unwrap().contains("hot"), "a parse is no hot block");
+        assert!(advice("latch: shared pool").unwrap().contains("bind"));
+        assert!(advice("latch: something new").unwrap().contains("--by"));
+        assert_eq!(advice("db file sequential read"), None, "its class says it");
     }
 
     #[test]

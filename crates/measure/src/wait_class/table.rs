@@ -12,6 +12,8 @@ pub struct ClassRow {
     pub class: Class,
     /// Its name in run documents, in kebab case.
     pub key: &'static str,
+    /// What it stands for, as a sentence.
+    pub meaning: &'static str,
     /// Its name on pages and in sentences.
     pub title: &'static str,
     /// Whether the session served no request; such time is left out when classes are ranked.
@@ -24,7 +26,7 @@ pub struct ClassRow {
 
 macro_rules! wait_classes {
     ($(
-        $(#[$doc:meta])*
+        $(#[doc = $meaning:literal])+
         $class:ident {
             key: $key:literal,
             title: $title:literal,
@@ -36,7 +38,7 @@ macro_rules! wait_classes {
         /// A class of the response time.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Class {
-            $($(#[$doc])* $class,)*
+            $($(#[doc = $meaning])+ $class,)*
         }
 
         /// All classes, in the order of the enumeration.
@@ -44,12 +46,16 @@ macro_rules! wait_classes {
             ClassRow {
                 class: Class::$class,
                 key: $key,
+                meaning: concat!($($meaning),+),
                 title: $title,
                 is_idle: $is_idle,
                 practices: &[$($practice),*],
                 events: &[$($event),*],
             },
         )*];
+
+        /// Their keys.
+        pub const KEYS: [&str; CLASSES.len()] = [$($key),*];
     };
 }
 

@@ -1,5 +1,7 @@
 //! What a run document says of the files that a profile was made of.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use measure::schema::profile::{self as schema, parameters as named};
 use measure::{Case, Parameters};
@@ -7,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::document::metrics::case;
 use crate::ingest::Ingested;
-use crate::source::SourceFile;
+use crate::source::{FileHeader, SourceFile};
 
 /// How the metrics of unread lines were obtained.
 const FROM_SCANNER: &str = "scanner";
@@ -15,9 +17,10 @@ const FROM_SCANNER: &str = "scanner";
 /// The subject: files, releases, unit of time, wall clock.
 pub(crate) fn subject(ingested: &Ingested) -> Parameters {
     let files: Vec<&str> = ingested.files.iter().map(|file| file.name.as_str()).collect();
-    let mut versions: Vec<&str> = ingested.files.iter().filter_map(|file| file.version.as_deref()).collect();
-    versions.sort_unstable();
-    versions.dedup();
+    let of_files = |of: fn(&FileHeader) -> &Option<String>| -> Value {
+        let named: BTreeSet<&str> = ingested.files.iter().filter_map(|file| of(&file.header).as_deref()).collect();
+        named.into_iter().collect()
+    };
     let mut subject = Parameters::new();
     let mut add = |key: &str, value: Value| subject.insert(key.to_owned(), value);
     add("kind", "trace".into());
@@ -29,7 +32,13 @@ pub(crate) fn subject(ingested: &Ingested) -> Parameters {
     }
     add("files", files.into());
     add("bytes", ingested.files.iter().map(|file| file.bytes).sum::<u64>().into());
-    add("versions", versions.into());
+    add("versions", of_files(|header| &header.version));
+    add("hosts", of_files(|header| &header.host));
+    add("instances", of_files(|header| &header.instance));
+    let context = &ingested.profile.context;
+    let scopes = ingested.profile.scopes.keys().filter_map(|index| context.scopes.get(index.0 as usize));
+    let services: BTreeSet<&str> = scopes.map(|scope| scope.service.as_str()).filter(|name| !name.is_empty()).collect();
+    add("services", services.into_iter().collect());
     add("time_scale", scale(&ingested.files));
     let clock = |micros: i64| Timestamp::from_microsecond(micros).ok().map(|clock| clock.to_string());
     for (key, micros) in [("first_clock", ingested.profile.first_clock), ("last_clock", ingested.profile.last_clock)] {

@@ -17,11 +17,14 @@ use crate::document::metrics::{
     FROM_CALLS, FROM_CLOCK, FROM_DIFFERENCE, FROM_WAITS, block_metrics, call_metrics, case, event_metrics,
     events_by_name, histogram, reads, time,
 };
-use crate::event::{Merge, SessionIndex, Ticks};
+use crate::event::{Merge, Scope, SessionIndex, Ticks};
 use crate::tables::class_sums::{ClassSums, class_sums, work};
-use crate::tables::{BlockSums, Profile, SessionProfile};
+use crate::tables::{BlockSums, Profile, ScopeSums, SessionProfile, Transactions};
 pub(crate) use statement::OTHERS;
 pub use statement::{Order, STATEMENTS_MAX, Selection, find_statement, ranked};
+
+/// How the numbers of transactions were obtained.
+const FROM_ENDS: &str = "trace: ends of transactions";
 
 /// All cases of a profile; details of statements for those that `selection` names.
 pub fn cases(profile: &Profile, selection: &Selection) -> Vec<Case> {
@@ -106,7 +109,15 @@ fn summary(of: &SessionProfile) -> Vec<Metric> {
         schema::ROOTS.count(FROM_CALLS, of.roots),
         schema::ORPHANS.count(FROM_CALLS, of.orphans),
         schema::INTERRUPTIONS.count(FROM_CLOCK, of.interruptions),
+        time(&schema::IN_CALLS, FROM_CALLS, of.in_calls()),
     ];
+    if of.transactions != Transactions::default() {
+        metrics.extend([
+            schema::COMMITS.count(FROM_ENDS, of.transactions.commits),
+            schema::ROLLBACKS.count(FROM_ENDS, of.transactions.rollbacks),
+            schema::READ_ONLY_ENDS.count(FROM_ENDS, of.transactions.read_only),
+        ]);
+    }
     let work = work(of);
     if work.cpu.is_none() && !of.calls.is_empty() {
         metrics.retain(|metric| metric.name != "cpu");
@@ -117,11 +128,20 @@ fn summary(of: &SessionProfile) -> Vec<Metric> {
 
 /// Sums by module, action, service, client and container; none where all share one.
 fn scopes(profile: &Profile) -> Vec<Case> {
-    if profile.scopes.len() < 2 {
+    let mut named: Vec<(&Scope, ScopeSums)> = Vec::new();
+    let mut places: HashMap<&Scope, usize> = HashMap::new();
+    for (index, sums) in &profile.scopes {
+        let Some(scope) = profile.context.scopes.get(index.0 as usize) else { continue };
+        let place = *places.entry(scope).or_insert(named.len());
+        if place == named.len() {
+            named.push((scope, ScopeSums::default()));
+        }
+        named[place].1.merge(sums);
+    }
+    if named.len() < 2 {
         return Vec::new();
     }
-    let rows = profile.scopes.iter().filter_map(|(index, sums)| {
-        let scope = profile.context.scopes.get(index.0 as usize)?;
+    let rows = named.into_iter().map(|(scope, sums)| {
         let parameters = [
             named::TABLE.of("scope"),
             named::MODULE.of(scope.module.as_str()),
@@ -143,7 +163,7 @@ fn scopes(profile: &Profile) -> Vec<Case> {
         ];
         metrics.extend(sums.own.cpu.map(|cpu| time(&schema::CPU, FROM_CALLS, cpu)));
         metrics.extend(reads(&sums.own));
-        Some(case(parameters, metrics))
+        case(parameters, metrics)
     });
     rows.collect()
 }

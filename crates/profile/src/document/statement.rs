@@ -12,6 +12,7 @@ use super::metrics::{
     reads, signed, time,
 };
 use crate::event::{CallKind, Merge, PlanFigures, StatementIndex};
+use crate::findings::caveat::array_saving;
 use crate::tables::{CallSums, Plan, PlanRow, Profile, StatementProfile};
 
 /// Most statements with a row of their own; the rest are added up in one row, whose id is `OTHERS`. A program that
@@ -21,13 +22,19 @@ pub const STATEMENTS_MAX: usize = 2_000;
 /// The id of the row of all further statements.
 pub(crate) const OTHERS: &str = "(others)";
 
+/// Most callers and called statements of a statement.
+const EDGES_MAX: usize = 20;
+
+/// Goals of the optimizer by their number in a trace.
+const GOALS: [&str; 5] = ["", "ALL_ROWS", "FIRST_ROWS", "RULE", "CHOOSE"];
+
 /// Characters of a text that are kept for a statement that was not asked for by name.
 const TEXT_HEAD: usize = 200;
 
 measure::words! {
     /// By what statements are ranked.
     pub enum Order ("order") {
-        /// Own time of a statement's calls, and waits after them, without think time
+        /// Own time of a statement's calls, and waits after them, without think time and idle waits
         ResponseTime = "response-time",
         /// Blocks read from disk
         PhysicalReads = "physical-reads",
@@ -39,10 +46,10 @@ measure::words! {
 }
 
 impl Order {
-    /// What a statement is ranked by: ticks, blocks or gets. Waits for the client are no work of the statement.
+    /// What a statement is ranked by: ticks, blocks or gets. Idle waits are no work of the statement.
     pub fn value(self, statement: &StatementProfile) -> i64 {
         match self {
-            Order::ResponseTime => (statement.response_time() - statement.think_time.total).0,
+            Order::ResponseTime => (statement.response_time() - statement.think_time.total - statement.idle).0,
             Order::PhysicalReads => statement.own.physical_reads,
             Order::LogicalReads => statement.logical_reads(),
             Order::Cpu => statement.own.cpu.unwrap_or_default().0,
@@ -59,6 +66,8 @@ pub struct Selection {
     pub top: usize,
     /// One that has details whatever its rank, its whole text included.
     pub statement: Option<StatementIndex>,
+    /// Whether no text of a statement is to be shown: it may hold personal data.
+    pub hides_texts: bool,
 }
 
 /// The statements from the greatest value down; of equals the first in the trace first.
@@ -99,6 +108,7 @@ pub(super) fn cases(profile: &Profile, selection: &Selection) -> Vec<Case> {
         cases.push(row(profile, OTHERS, &sum));
     }
     let mut seen = BTreeSet::new();
+    // What the chosen one calls, and what calls it, is shown with its text.
     let top = first.iter().take(selection.top).copied();
     let asked = ranked.iter().copied().filter(|one| Some(one.statement) == chosen);
     for one in top.chain(asked).filter(|one| seen.insert(one.statement)) {
@@ -120,6 +130,7 @@ fn row(profile: &Profile, id: &str, one: &StatementProfile) -> Case {
     metrics.extend([
         schema::ROWS.count(FROM_CALLS, total(|sums| sums.rows)),
         time(&schema::THINK_TIME, FROM_WAITS, one.think_time.total),
+        time(&schema::IDLE, FROM_WAITS, one.idle),
         time(&schema::OUTSIDE, FROM_WAITS, one.between),
         time(&schema::INCLUSIVE_TIME.of("elapsed"), FROM_CALLS, one.inclusive.elapsed),
         schema::PARSES.count(FROM_CALLS, parse.calls),
@@ -129,6 +140,16 @@ fn row(profile: &Profile, id: &str, one: &StatementProfile) -> Case {
         schema::FETCHED_ROWS.count(FROM_CALLS, fetch.rows),
         schema::ERRORS.count(FROM_CALLS, one.errors.values().fold(0, |sum: u64, count| sum.saturating_add(*count))),
     ]);
+    if let Some(saving) = array_saving(profile, one) {
+        let from = "trace: fetches, and waits for the client";
+        metrics.push(schema::ROUND_TRIPS_SAVED.count(from, saving.trips));
+        if saving.micros > 0.0 {
+            metrics.push(schema::ROUND_TRIP.single(from, saving.trip_micros));
+            metrics.push(schema::ARRAY_SAVING.single(from, saving.micros));
+            metrics.push(schema::ARRAY_SAVING_LOW.single(from, saving.range.0));
+            metrics.push(schema::ARRAY_SAVING_HIGH.single(from, saving.range.1));
+        }
+    }
     case([named::TABLE.of("statement"), named::ID.of(id)], metrics)
 }
 
@@ -154,11 +175,34 @@ fn details(profile: &Profile, one: &StatementProfile, is_asked_for: bool) -> Vec
             cases.push(case(parameters, metrics));
         }
     }
+    cases.extend(call_tree(profile, one));
+    for (number, values) in one.binds.iter().enumerate().filter(|_| is_asked_for) {
+        let variables = values.iter().enumerate().map(|(place, value)| format!(":{} = {value}", place + 1));
+        let text = variables.collect::<Vec<String>>().join(", ");
+        let parameters =
+            [named::TABLE.of("binds"), named::ID.of(id), named::NUMBER.of(number + 1), named::TEXT.of(text)];
+        cases.push(case(parameters, vec![schema::VALUES.count("trace: bind values", values.len() as u64)]));
+    }
     for (index, plan) in one.plans.iter().enumerate() {
         let lines = plan.lines.iter().zip(plan.own());
         cases.extend(lines.map(|(line, own)| plan_line(id, index + 1, plan, (line, own))));
     }
     cases
+}
+
+/// The statements that called this one, and of those that it called the ones with most time.
+fn call_tree(profile: &Profile, one: &StatementProfile) -> Vec<Case> {
+    let id = |index: StatementIndex| profile.context.statement_id(index);
+    let is_near =
+        |(parent, called): &(StatementIndex, StatementIndex)| *parent == one.statement || *called == one.statement;
+    let mut near: Vec<_> = profile.callers.iter().filter(|(edge, _)| is_near(edge)).collect();
+    near.sort_by_key(|(_, sums)| Reverse(sums.elapsed));
+    let edges = near.into_iter().take(EDGES_MAX).map(|((parent, called), sums)| {
+        let parameters = [named::TABLE.of("call_tree"), named::ID.of(id(*called)), named::PARENT.of(id(*parent))];
+        let elapsed = time(&schema::INCLUSIVE_TIME.of("elapsed"), FROM_CALLS, sums.elapsed);
+        case(parameters, vec![schema::CALLS.count(FROM_CALLS, sums.calls), elapsed])
+    });
+    edges.collect()
 }
 
 fn text(profile: &Profile, one: &StatementProfile, is_whole: bool) -> Case {
@@ -171,6 +215,7 @@ fn text(profile: &Profile, one: &StatementProfile, is_whole: bool) -> Case {
         named::COMMAND.of(known.command),
         named::DEPTH.of(known.depth),
         named::USER.of(known.user),
+        named::GOAL.of(GOALS.get(usize::from(one.goal)).copied().unwrap_or_default()),
     ];
     let mut metrics = vec![schema::TEXT_BYTES.count("trace: declaration", known.text_bytes)];
     metrics.extend(cost_metrics(schema::OWN, &one.own));
@@ -194,19 +239,30 @@ fn plan_line(id: &str, number: usize, plan: &Plan, (line, own): (&PlanRow, Optio
     ];
     let mut metrics =
         vec![schema::BLOCKS_OF_LINES.count(FROM_PLANS, plan.blocks), schema::ROWS.count(FROM_PLANS, line.rows)];
+    metrics.extend(
+        line.estimated.map(|rows| schema::ESTIMATED_ROWS.single(FROM_PLANS, rows as f64 / plan.blocks.max(1) as f64)),
+    );
     metrics.extend(line.starts.map(|starts| schema::STARTS.count(FROM_PLANS, starts)));
-    metrics.extend(line.inclusive.iter().flat_map(|figures| figure_metrics(schema::INCLUSIVE, figures)));
-    metrics.extend(own.iter().flat_map(|figures| figure_metrics(schema::PLAIN, figures)));
+    let times = if plan.has_sound_times() { Times::Sound } else { Times::Contradicting };
+    metrics.extend(line.inclusive.iter().flat_map(|figures| figure_metrics(schema::INCLUSIVE, figures, times)));
+    metrics.extend(own.iter().flat_map(|figures| figure_metrics(schema::PLAIN, figures, times)));
     case(parameters, metrics)
 }
 
-fn figure_metrics([times, work]: [Family; 2], figures: &PlanFigures) -> Vec<Metric> {
+/// Whether the times of a plan's lines can be used.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Times {
+    Sound,
+    Contradicting,
+}
+
+fn figure_metrics([family, work]: [Family; 2], figures: &PlanFigures, times: Times) -> Vec<Metric> {
     let mut metrics = vec![
-        time(&times.of("time"), FROM_PLANS, figures.time),
         signed(&work.of("gets"), FROM_PLANS, figures.gets),
         signed(&work.of("physical_reads"), FROM_PLANS, figures.physical_reads),
         signed(&work.of("physical_writes"), FROM_PLANS, figures.physical_writes),
     ];
-    metrics.extend(figures.read_time.map(|read| time(&times.of("read_time"), FROM_PLANS, read)));
+    metrics.extend((times == Times::Sound).then(|| time(&family.of("time"), FROM_PLANS, figures.time)));
+    metrics.extend(figures.read_time.map(|read| time(&family.of("read_time"), FROM_PLANS, read)));
     metrics
 }

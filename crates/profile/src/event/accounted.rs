@@ -16,7 +16,7 @@ pub struct Accounted {
     pub unread: Vec<Unread>,
     /// Time between one file of a session and the next that no line covers, by session.
     pub holes: BTreeMap<SessionIndex, Ticks>,
-    /// The first and the last wall clock of a stamp, in microseconds since 1970 as if it were UTC.
+    /// The wall clock at the begin and the end of all intervals, in microseconds since 1970 as if it were UTC.
     pub clocks: Option<(i64, i64)>,
 }
 
@@ -68,6 +68,8 @@ pub enum ProblemKind {
     NegativeElapsed,
     /// The clock went back by more than a second: the interval leaves the hole out.
     ClockWentBack,
+    /// The clock leapt ahead, and the stamps of the wall clock do not: the interval leaves the leap out.
+    ClockLeapt,
     /// Too many calls waited for a parent, so some were folded, and a parent began in the middle of a fold: its
     /// children may be off by that fold.
     FoldStraddled,

@@ -70,6 +70,7 @@ pub(crate) struct Layout {
     pub(crate) blocks: Option<u8>,
     pub(crate) requests: Option<u8>,
     pub(crate) bytes: Option<u8>,
+    pub(crate) class: Option<u8>,
 }
 
 /// The place of the first parameter that has one of these names.
@@ -92,5 +93,7 @@ pub(crate) fn layout(event: &str, parameters: &[String]) -> Option<Layout> {
         blocks: place(parameters, &BLOCKS).or_else(|| in_order(blocks_place)).filter(|_| has_blocks),
         requests: place(parameters, &["requests"]).or_else(|| in_order(2)).filter(|_| is_parallel),
         bytes: place(parameters, &["bytes"]),
+        // In 9i and before the parameter is the reason of the wait, and has another name.
+        class: place(parameters, &["class#"]),
     })
 }

@@ -30,6 +30,8 @@ pub struct BlockWait {
     pub requests: Option<u32>,
     /// Bytes, where the line has them in the place of blocks.
     pub bytes: Option<u64>,
+    /// The number of the block's class, where a session waits for a buffer.
+    pub class: Option<i64>,
 }
 
 impl BlockWait {
@@ -48,7 +50,40 @@ impl BlockWait {
             blocks: count(layout.blocks),
             requests: count(layout.requests),
             bytes: value(layout.bytes).and_then(|bytes| u64::try_from(bytes).ok()).filter(|bytes| *bytes > 0),
+            class: value(layout.class).filter(|class| *class > 0),
         })
+    }
+}
+
+/// Classes of blocks by number, from 1; behind them come header and block of each undo segment in turn.
+const CLASSES: [&str; 18] = [
+    "data block",
+    "sort block",
+    "save undo block",
+    "segment header",
+    "save undo header",
+    "free list",
+    "extent map",
+    "first-level bitmap block",
+    "second-level bitmap block",
+    "third-level bitmap block",
+    "bitmap block",
+    "bitmap index block",
+    "file header block",
+    "unused",
+    "system undo header",
+    "system undo block",
+    "undo header",
+    "undo block",
+];
+
+/// The name of a class of blocks.
+pub fn block_class(number: i64) -> &'static str {
+    match usize::try_from(number - 1).ok() {
+        Some(place) if place < CLASSES.len() => CLASSES[place],
+        Some(place) if place % 2 == 0 => "undo header",
+        Some(_) => "undo block",
+        None => "unknown",
     }
 }
 

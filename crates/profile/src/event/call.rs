@@ -92,6 +92,8 @@ pub struct Call {
     pub rows: u64,
     /// Hash of the plan, 0 where not known.
     pub plan_hash: u64,
+    /// The goal of the optimizer; 0 where not known.
+    pub goal: u8,
     /// Waits inside the call and not inside a child: their time.
     pub waits: Ticks,
     /// Where its line stands in the file.
@@ -136,6 +138,8 @@ pub struct Wait {
     pub parameters: [i64; 3],
     /// The object, where the line has one.
     pub object: Option<i64>,
+    /// Hash of the plan of the call that it is inside, or that came before it; 0 where not known.
+    pub plan_hash: u64,
     /// Where its line stands in the file.
     pub offset: u64,
 }
@@ -160,6 +164,28 @@ pub struct Root {
     pub calls: u64,
 }
 
+/// Calls of one statement that a call of another one made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Child {
+    /// The statement of the call that made them.
+    pub parent: StatementIndex,
+    /// Theirs.
+    pub statement: StatementIndex,
+    /// How many.
+    pub calls: u64,
+    /// Their elapsed time, with the calls that they made.
+    pub elapsed: Ticks,
+}
+
+/// Values of the bind variables of one execution, where the user asked for them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Binds {
+    /// Of which statement.
+    pub statement: StatementIndex,
+    /// The values in the order of the variables; `NULL` where one has none.
+    pub values: Vec<String>,
+}
+
 /// A line of an executed plan.
 #[derive(Clone, Debug, Default)]
 pub struct PlanLine {
@@ -177,6 +203,8 @@ pub struct PlanLine {
     pub object: i64,
     /// Rows that came out.
     pub rows: u64,
+    /// Rows that the optimizer expected of a start, where the source knows it.
+    pub estimated: Option<u64>,
     /// How often it was started, where the source knows it.
     pub starts: Option<u64>,
     /// Children included; `None` before 10g.

@@ -1,8 +1,11 @@
 //! What calls and waits name by index: sessions, statements, events, scopes.
 
+use std::collections::HashMap;
+
 use measure::wait_class::{Class, class_of, is_client};
 
 use super::block_layout::{BLOCKS, FILE, Layout, layout, place};
+use super::ticks::Ticks;
 
 /// Index of a session in [`Context::sessions`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -125,7 +128,21 @@ pub struct Context {
     pub scopes: Vec<Scope>,
     /// Names of calls.
     pub call_names: Vec<String>,
+    /// A time of the source's clock in the file that is read, behind the wall clock at it, in microseconds since 1970
+    /// as if it were UTC; `None` as long as nothing says so.
+    pub clock: Option<(i64, Ticks)>,
+    /// Names of objects by number, as the lines of plans have them; empty where two databases have the same number.
+    pub objects: HashMap<i64, String>,
 }
+
+/// Most objects whose names are kept.
+const OBJECTS: usize = 1 << 16;
+
+/// Last words of operations that name no object.
+const NO_OBJECTS: [&str; 14] = [
+    "FULL", "SCAN", "ROWID", "BATCHED", "SAMPLE", "CLUSTER", "HASH", "ALL", "SINGLE", "ITERATOR", "RANGE", "STORAGE",
+    "INMEMORY", "ACCESS",
+];
 
 impl Context {
     /// An event.
@@ -147,6 +164,31 @@ impl Context {
     /// The identifier of a statement.
     pub fn statement_id(&self, index: StatementIndex) -> &str {
         self.statement(index).map_or("", |statement| &statement.id)
+    }
+
+    /// Learns the name of an object from a line of a plan: `TABLE ACCESS FULL PRODUCTS`.
+    pub fn learn_object(&mut self, number: i64, operation: &str) {
+        let is_access = ["TABLE ACCESS ", "INDEX ", "MAT_VIEW ", "BITMAP INDEX "].iter();
+        if number <= 0 || !is_access.clone().any(|beginning| operation.starts_with(beginning)) {
+            return;
+        }
+        let name = operation.split(" (object id").next().unwrap_or_default().trim_end().rsplit(' ').next();
+        let Some(name) = name.filter(|name| !NO_OBJECTS.contains(name) && !name.ends_with(')')) else { return };
+        let has_room = self.objects.len() < OBJECTS;
+        match self.objects.get_mut(&number) {
+            Some(known) if known != name => known.clear(),
+            Some(_) => {}
+            None if has_room => drop(self.objects.insert(number, name.to_owned())),
+            None => {}
+        }
+    }
+
+    /// An object by its number, and by its name where a plan says it.
+    pub fn object_name(&self, number: i64) -> String {
+        match self.objects.get(&number).filter(|name| !name.is_empty()) {
+            Some(name) => format!("{number} {name}"),
+            None => number.to_string(),
+        }
     }
 
     /// The name of a call.

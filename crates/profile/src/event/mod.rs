@@ -14,7 +14,9 @@ mod ticks;
 mod time_scale;
 
 pub use accounted::{Accounted, Problem, ProblemKind, Unread};
-pub use call::{Call, CallKind, Cost, Failure, Placement, PlanFigures, PlanLine, Root, Segment, Transaction, Wait};
+pub use call::{
+    Binds, Call, CallKind, Child, Cost, Failure, Placement, PlanFigures, PlanLine, Root, Segment, Transaction, Wait,
+};
 pub use context::{
     Context, Event, EventIndex, Scope, ScopeIndex, Session, SessionIndex, Statement, StatementIndex, StatementKind,
 };

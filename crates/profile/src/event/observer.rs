@@ -1,6 +1,6 @@
 //! The trait of everything that is made of calls and waits: tables, curves, exports.
 
-use super::call::{Call, Failure, PlanLine, Root, Segment, Transaction, Wait};
+use super::call::{Binds, Call, Child, Failure, PlanLine, Root, Segment, Transaction, Wait};
 use super::context::Context;
 
 /// Declares what an observer hears, and hands it on to both of two observers, one after the other.
@@ -33,6 +33,10 @@ observer! {
     wait(Wait);
     /// A call has no traced parent.
     root(Root);
+    /// A call was made by another one.
+    child(Child);
+    /// Bind variables have values.
+    binds(Binds);
     /// A plan line was written.
     plan_line(PlanLine);
     /// A call failed.

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use measure::Finding;
 use measure::quantity::{counted, format_nanos, grouped, three_digits};
+use measure::schema::FindingSpec;
+use measure::schema::profile::findings as row;
 use measure::wait_class::is_known;
 
 use super::naming::{name, nanos};
-use crate::event::{CallKind, Problem, ProblemKind, StatementKind, Ticks};
-use crate::tables::Profile;
+use crate::event::{CallKind, EventIndex, Problem, ProblemKind, Ticks};
+use crate::tables::{Profile, SessionProfile, StatementProfile, folding};
 
 /// Executions from which on parsing at each of them is worth a word.
 const EXECUTIONS_MIN: u64 = 20;
@@ -16,8 +18,20 @@ const EXECUTIONS_MIN: u64 = 20;
 /// Fetches from which on fetching row by row is worth a word.
 const FETCHES_MIN: u64 = 100;
 
-/// Statements from which on executing each only once is worth a word.
-const STATEMENTS_MIN: usize = 100;
+/// Rows of an execution from which on they are worth fetching in arrays.
+const ROWS_MIN: u64 = 20;
+
+/// Rows of an array that is large enough: more gains little.
+const ARRAY: u64 = 100;
+
+/// Rows a fetch below which they come almost one by one.
+const ONE_BY_ONE: f64 = 2.0;
+
+/// Part of the interval that larger arrays must save to be worth a word.
+const ARRAY_SHARE: f64 = 0.01;
+
+/// A wait for the client of this many µs is no round trip, whatever the user calls think time.
+const THINKING_MICROS: f64 = 1e6;
 
 /// Unaccounted time below zero is worth a word from this share of the interval on: below, it is the steps of clocks.
 const NEGATIVE_SHARE: f64 = 0.005;
@@ -34,7 +48,8 @@ pub(super) fn findings(profile: &Profile, files: &[String]) -> Vec<Finding> {
     findings.extend(orphans(profile));
     findings.extend(parsed_every_time(profile));
     findings.extend(executed_once(profile));
-    findings.extend(row_by_row(profile));
+    findings.extend(larger_arrays(profile));
+    findings.extend(plan_times(profile));
     findings.extend(unknown_events(profile));
     findings.extend(errors(profile));
     findings
@@ -43,10 +58,25 @@ pub(super) fn findings(profile: &Profile, files: &[String]) -> Vec<Finding> {
 fn waits_not_traced(profile: &Profile) -> Option<Finding> {
     let whole = &profile.whole;
     let has_calls = !whole.calls.is_empty();
-    (has_calls && !whole.waits_are_traced).then(|| {
+    if has_calls && !whole.waits_are_traced {
         let message = "Waits were not traced: what is unaccounted for holds them, reads included. Trace again with \
                        waits (level 8 or 12).";
-        Finding::warning("waits-not-traced", message)
+        return Some(row::WAITS_NOT_TRACED.of(message));
+    }
+    // A job without a client may have none, if it did little.
+    let is_untraced =
+        |one: &&SessionProfile| !one.waits_are_traced && one.calls.keys().any(|(_, is_recursive)| !is_recursive);
+    let untraced: Vec<&SessionProfile> = profile.sessions.iter().filter(is_untraced).collect();
+    let hidden: Ticks = untraced.iter().map(|one| one.unaccounted_within + one.unaccounted_between).sum();
+    (!untraced.is_empty() && whole.waits_are_traced).then(|| {
+        let message = format!(
+            "{} of {} sessions have no wait in the trace: {} of what is unaccounted for is theirs, and holds their \
+             waits.",
+            grouped(untraced.len() as u64),
+            grouped(profile.sessions.len() as u64),
+            format_nanos(nanos(hidden))
+        );
+        row::SESSIONS_NOT_TRACED.of(message)
     })
 }
 
@@ -61,7 +91,7 @@ fn estimated(profile: &Profile) -> Option<Finding> {
         format_nanos(nanos(total)),
         format_nanos(nanos(*error)),
     );
-    Some(Finding::info("estimated-times", message))
+    Some(row::ESTIMATED_TIMES.of(message))
 }
 
 fn unrecorded(profile: &Profile) -> Option<Finding> {
@@ -72,7 +102,7 @@ fn unrecorded(profile: &Profile) -> Option<Finding> {
              is missing, or tracing was off. They have a row of their own and are no part of the response time.",
             format_nanos(nanos(unrecorded))
         );
-        Finding::warning("unrecorded", message)
+        row::UNRECORDED.of(message)
     })
 }
 
@@ -87,7 +117,7 @@ fn negative(profile: &Profile) -> Vec<Finding> {
             "Unaccounted for within calls is {amount}: CPU that was burned inside timed waits is in both, and the \
              clock of CPU moves in steps. It is shown so that the rows add up; the rows of waits stand as they are."
         );
-        findings.push(Finding::info("negative-unaccounted-within", message));
+        findings.push(row::NEGATIVE_WITHIN.of(message));
     }
     if matters(whole.unaccounted_between) {
         let amount = shown(whole.unaccounted_between);
@@ -95,65 +125,67 @@ fn negative(profile: &Profile) -> Vec<Finding> {
             "Unaccounted for between calls is {amount}: calls and waits overlap in the trace, because a call's time \
              was written too long or two processes share a session's name. Read shares with that in mind."
         );
-        findings.push(Finding::warning("negative-unaccounted-between", message));
+        findings.push(row::NEGATIVE_BETWEEN.of(message));
     }
     findings
 }
 
-/// The wording of a problem: what makes the finding, its id, one and several of what is counted, and the sentence.
-type Wording = (ProblemKind, fn(&str, String) -> Finding, &'static str, [&'static str; 2], &'static str);
+/// The wording of a problem: the row of its finding, one and several of what is counted, and the sentence.
+type Wording = (ProblemKind, FindingSpec, [&'static str; 2], &'static str);
 
 /// Declares the wordings. `{some}` is the count with its noun, `{at}` where the first one stands; the words in other
 /// braces follow the count.
 macro_rules! wordings {
-    ($($kind:ident = $level:ident, $id:literal, $one:literal, $many:literal, $text:literal;)*) => {
-        const WORDINGS: &[Wording] = &[$((ProblemKind::$kind, Finding::$level, $id, [$one, $many], $text)),*];
+    ($($kind:ident = $row:ident, $one:literal, $many:literal, $text:literal;)*) => {
+        const WORDINGS: &[Wording] = &[$((ProblemKind::$kind, row::$row, [$one, $many], $text)),*];
     };
 }
 
 wordings! {
-    TooLarge = warning, "number-too-large", "line", "lines", "{some} with numbers too large to be added {was} left \
+    TooLarge = NUMBER_TOO_LARGE, "line", "lines", "{some} with numbers too large to be added {was} left \
         out of every sum ({at}): the file is damaged.";
-    NegativeElapsed = warning, "negative-elapsed", "line", "lines", "{some} with an elapsed time below zero ({at}) \
+    NegativeElapsed = NEGATIVE_ELAPSED, "line", "lines", "{some} with an elapsed time below zero ({at}) \
         {was} added as written: a clock was set back.";
-    ClockWentBack = warning, "clock-went-back", "time", "times", "The clock went back by over a second, {some} \
+    ClockWentBack = CLOCK_WENT_BACK, "time", "times", "The clock went back by over a second, {some} \
         ({at}): the interval leaves that out.";
-    FoldStraddled = warning, "fold-straddled", "call", "calls", "Children of {some} may be attributed inexactly \
+    ClockLeapt = CLOCK_LEAPT, "time", "times", "The clock leapt ahead {some} where no stamp of the wall clock \
+        does ({at}): a time is damaged, and the interval leaves the leap out.";
+    FoldStraddled = FOLD_STRADDLED, "call", "calls", "Children of {some} may be attributed inexactly \
         ({at}): too many calls awaited a parent.";
-    PlacedByName = warning, "placed-by-name", "wait", "waits", "{some} {was} put inside or between calls by the \
+    PlacedByName = PLACED_BY_NAME, "wait", "waits", "{some} {was} put inside or between calls by the \
         event's name and not by time ({at}).";
-    SizeLimit = warning, "size-limit", "", "", "The trace reached its greatest size ({at}): what came after is not in \
+    SizeLimit = SIZE_LIMIT, "", "", "The trace reached its greatest size ({at}): what came after is not in \
         it. Raise max_dump_file_size and trace again.";
-    Recreated = warning, "file-recreated", "", "", "The trace was removed and begun again ({at}): what stood before \
+    Recreated = FILE_RECREATED, "", "", "The trace was removed and begun again ({at}): what stood before \
         is not in it.";
-    TextCut = warning, "text-cut", "text of a statement ends", "texts of statements end", "{some} early ({at}): the \
+    TextCut = TEXT_CUT, "text of a statement ends", "texts of statements end", "{some} early ({at}): the \
         file was cut there.";
-    UnknownCursor = info, "undeclared-cursors", "cursor is", "cursors are", "{some} not declared in the trace ({at}): \
-        it was switched on later, or its beginning is missing. Calls of {that cursor} are kept under `unknown \
-        cursor`; other profilers drop or double them.";
-    UnknownCursorsShared = warning, "undeclared-cursors-shared", "of them share", "of them share", "Too many cursors \
+    UnknownCursor = UNDECLARED_CURSORS, "cursor is", "cursors are", "{some} not declared in the trace ({at}): \
+        it was switched on later, or its beginning is missing. Calls of {that cursor} are kept, under \
+        identifiers that begin with `undeclared-`.";
+    UnknownCursorsShared = UNDECLARED_SHARED, "of them share", "of them share", "Too many cursors \
         are undeclared: {some} one row ({at}).";
-    StatementsShared = warning, "statements-shared", "declaration of a further one", "declarations of further ones",
+    StatementsShared = STATEMENTS_SHARED, "declaration of a further one", "declarations of further ones",
         "There are too many statements for rows of their own: {some} share the row `other statements` ({at}).";
-    CursorsShared = warning, "cursors-shared", "line", "lines", "Too many cursors were named: {some} of further ones \
+    CursorsShared = CURSORS_SHARED, "line", "lines", "Too many cursors were named: {some} of further ones \
         {is} under `other unknown cursors` ({at}).";
-    SessionsShared = warning, "sessions-shared", "time", "times", "There are too many sessions to keep apart: further \
+    SessionsShared = SESSIONS_SHARED, "time", "times", "There are too many sessions to keep apart: further \
         ones, entered {some}, share the session `other sessions`.";
-    TextShortened = info, "text-shortened", "text of a statement is", "texts of statements are", "{some} longer than \
+    TextShortened = TEXT_SHORTENED, "text of a statement is", "texts of statements are", "{some} longer than \
         is kept ({at}).";
-    RecordInValue = warning, "records-in-bind-values", "bind value has", "bind values have", "{some} a text that does \
+    RecordInValue = RECORDS_IN_BIND_VALUES, "bind value has", "bind values have", "{some} a text that does \
         not end before the next record ({at}): lines of the text that look like calls and waits were counted as such.";
-    BlocksRefused = warning, "blocks-refused", "wait names", "waits name", "{some} a number of blocks that no read \
+    BlocksRefused = BLOCKS_REFUSED, "wait names", "waits name", "{some} a number of blocks that no read \
         has; these blocks are not counted.";
-    PlansLeftOut = info, "plans-left-out", "execution is", "executions are", "{some} missing in the plans: more plans \
+    PlansLeftOut = PLANS_LEFT_OUT, "execution is", "executions are", "{some} missing in the plans: more plans \
         of a statement were in the trace than are kept.";
-    FilesShared = info, "files-shared", "wait is", "waits are", "{some} missing in the table of data files: there \
+    FilesShared = FILES_SHARED, "wait is", "waits are", "{some} missing in the table of data files: there \
         were more files than are kept apart.";
 }
 
 /// What the accounting had to decide or to leave out.
 fn problem(problem: &Problem, files: &[String]) -> Option<Finding> {
-    let (_, finding, id, [one, many], text) = WORDINGS.iter().find(|(kind, ..)| *kind == problem.kind)?;
+    let (_, row, [one, many], text) = WORDINGS.iter().find(|(kind, ..)| *kind == problem.kind)?;
     let file = files.get(problem.first_file as usize).map_or("a file", String::as_str);
     let filled = |text: String, place: &str, one, many| text.replace(place, by_number(problem.count, one, many));
     let text = text.replace("{some}", &counted(problem.count, one, many));
@@ -161,7 +193,7 @@ fn problem(problem: &Problem, files: &[String]) -> Option<Finding> {
     let text = filled(text, "{that cursor}", "that cursor", "such cursors");
     // Last: a file's name may have braces.
     let at = format!("first in {file}, byte {}", grouped(problem.first_offset));
-    Some(finding(id, text.replace("{at}", &at)))
+    Some(row.of(text.replace("{at}", &at)))
 }
 
 /// One of two wordings, by a count.
@@ -177,7 +209,7 @@ fn overlapping_sessions(profile: &Profile) -> Option<Finding> {
              the time by the clock on the wall.",
             grouped(count as u64)
         );
-        Finding::info("several-sessions", message)
+        row::SEVERAL_SESSIONS.of(message)
     })
 }
 
@@ -196,17 +228,18 @@ fn orphans(profile: &Profile) -> Option<Finding> {
             by_number(orphans, "It counts as a call", "They count as calls"),
             by_number(orphans, "its", "their"),
         );
-        Finding::info("orphan-calls", message)
+        row::ORPHAN_CALLS.of(message)
     })
 }
 
 fn parsed_every_time(profile: &Profile) -> Option<Finding> {
-    let repeated = profile.statements.iter().filter_map(|statement| {
-        let calls = |kind| statement.calls_of(&profile.context, kind).calls;
-        let (parses, executions) = (calls(CallKind::Parse), calls(CallKind::Exec));
-        (executions >= EXECUTIONS_MIN && parses >= executions - executions / 10)
-            .then_some((statement, parses, executions))
-    });
+    let repeated =
+        profile.statements.iter().filter(|one| !is_of_the_dictionary(profile, one)).filter_map(|statement| {
+            let calls = |kind| statement.calls_of(&profile.context, kind).calls;
+            let (parses, executions) = (calls(CallKind::Parse), calls(CallKind::Exec));
+            (executions >= EXECUTIONS_MIN && parses >= executions - executions / 10)
+                .then_some((statement, parses, executions))
+        });
     let mut repeated: Vec<_> = repeated.collect();
     repeated.sort_by_key(|(_, parses, _)| std::cmp::Reverse(*parses));
     let (first, parses, executions) = repeated.first()?;
@@ -215,56 +248,145 @@ fn parsed_every_time(profile: &Profile) -> Option<Finding> {
         1 => ", and so is one other statement".into(),
         count => format!(", and so are {} other statements", grouped(count as u64)),
     };
+    let is_recursive = profile.context.statement(first.statement).is_some_and(|known| known.depth > 0);
+    let advice = if is_recursive {
+        "It is called from another statement: write it as static SQL there, or keep its cursor open."
+    } else {
+        "Prepare it once, or let the session cache its cursor."
+    };
     let message = format!(
-        "A statement is parsed at every execution ({}, {}: {}){others}. Prepare it \
-         once, or let the session cache its cursor.",
+        "A statement is parsed at every execution ({}, {}: {}){others}. {advice}",
         counted(*parses, "parse", "parses"),
         counted(*executions, "execution", "executions"),
         name(profile, first)
     );
-    Some(Finding::warning("parsed-at-every-execution", message))
+    Some(row::PARSED_EVERY_TIME.of(message))
 }
 
 fn executed_once(profile: &Profile) -> Option<Finding> {
-    let declared = profile.statements.iter().filter(|statement| {
-        let known = profile.context.statement(statement.statement);
-        known.is_some_and(|known| known.kind == StatementKind::Declared)
-    });
-    let (mut all, mut once) = (0_usize, 0_usize);
-    for statement in declared {
-        all += 1;
-        once += usize::from(statement.calls_of(&profile.context, CallKind::Exec).calls == 1);
+    let (once, all) = folding::executed_once(profile)?;
+    let message = format!(
+        "{} of {} statements were executed once: texts may differ only in their literals. See them together with \
+         --fold-literals; use bind variables if so.",
+        grouped(once as u64),
+        grouped(all as u64)
+    );
+    Some(row::EXECUTED_ONCE.of(message))
+}
+
+/// Whether the database runs a statement by itself, such as to look into its dictionary: no program can prepare it.
+fn is_of_the_dictionary(profile: &Profile, statement: &StatementProfile) -> bool {
+    profile.context.statement(statement.statement).is_some_and(|known| known.depth > 0 && known.user == 0)
+}
+
+/// The query that would save most by fetching larger arrays.
+fn larger_arrays(profile: &Profile) -> Option<Finding> {
+    let saving = profile.statements.iter().filter_map(|statement| Some((statement, array_saving(profile, statement)?)));
+    let (statement, saving) = saving.max_by(|(_, one), (_, other)| one.micros.total_cmp(&other.micros))?;
+    let matters = saving.micros >= ARRAY_SHARE * profile.whole.interval.micros();
+    if !matters && saving.rows_each >= ONE_BY_ONE {
+        return None;
     }
-    (all >= STATEMENTS_MIN && once * 10 >= all * 9).then(|| {
-        let message = format!(
-            "{} of {} statements were executed once: texts may differ only in their literals. See them \
-             together with --fold-literals; use bind variables if so.",
-            grouped(once as u64),
-            grouped(all as u64)
-        );
-        Finding::warning("executed-once", message)
+    let shown = |micros: f64| format_nanos(1e3 * micros);
+    let worth = match saving.micros > 0.0 {
+        true => format!(
+            "Arrays of {ARRAY} save {} round trips of {}: {} ({} to {}).",
+            grouped(saving.trips),
+            shown(saving.trip_micros),
+            shown(saving.micros),
+            shown(saving.range.0),
+            shown(saving.range.1),
+        ),
+        false => format!("Arrays of {ARRAY} save {} calls.", grouped(saving.trips)),
+    };
+    let message = format!(
+        "Rows are fetched {} at a time ({} fetches: {}): each fetch is a round trip. {worth}",
+        three_digits(saving.rows_each),
+        grouped(saving.fetches),
+        name(profile, statement)
+    );
+    let finding = if saving.rows_each < ONE_BY_ONE { row::ROW_BY_ROW } else { row::SMALL_ARRAYS };
+    Some(finding.of(message))
+}
+
+/// What larger arrays would save a query.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ArraySaving {
+    /// Rows of a fetch now.
+    pub(crate) rows_each: f64,
+    /// Fetches now.
+    pub(crate) fetches: u64,
+    /// Fetches that would go.
+    pub(crate) trips: u64,
+    /// The mean time of a round trip.
+    pub(crate) trip_micros: f64,
+    /// What would be saved, 0 where no round trip has a time.
+    pub(crate) micros: f64,
+    /// The same with the ends of the mean's interval, 19 of 20 times.
+    pub(crate) range: (f64, f64),
+}
+
+/// What arrays of [`ARRAY`] rows would save a query of the client; `None` where it fetches few rows an execution, or
+/// larger arrays already.
+pub(crate) fn array_saving(profile: &Profile, statement: &StatementProfile) -> Option<ArraySaving> {
+    let fetch = statement.calls_of(&profile.context, CallKind::Fetch);
+    let executions = statement.calls_of(&profile.context, CallKind::Exec).calls.max(1);
+    let is_clients = profile.context.statement(statement.statement).is_some_and(|known| known.depth == 0);
+    // A query that returns a few rows an execution has nothing to fetch in arrays.
+    if !is_clients || fetch.calls < FETCHES_MIN || fetch.rows / executions < ROWS_MIN {
+        return None;
+    }
+    let trips = fetch.calls.saturating_sub(executions.max(fetch.rows.div_ceil(ARRAY)));
+    let rows_each = fetch.rows as f64 / fetch.calls as f64;
+    if trips == 0 || rows_each >= ARRAY as f64 / 2.0 {
+        return None;
+    }
+    let trip = round_trip(profile, statement);
+    let saved = |micros: f64| trips as f64 * micros.max(0.0);
+    let (mean, error) = trip.unwrap_or_default();
+    Some(ArraySaving {
+        rows_each,
+        fetches: fetch.calls,
+        trips,
+        trip_micros: mean,
+        micros: saved(mean),
+        range: (saved(mean - 2.0 * error), saved(mean + 2.0 * error)),
     })
 }
 
-fn row_by_row(profile: &Profile) -> Option<Finding> {
-    let slow = profile.statements.iter().filter_map(|statement| {
-        let fetch = statement.calls_of(&profile.context, CallKind::Fetch);
-        let rows = fetch.rows as f64 / fetch.calls.max(1) as f64;
-        let depth = profile.context.statement(statement.statement).map_or(0, |known| known.depth);
-        let executions = statement.calls_of(&profile.context, CallKind::Exec).calls.max(1);
-        // A query that returns one row an execution has nothing to fetch in arrays.
-        let is_long = fetch.rows / executions >= 20;
-        (fetch.calls >= FETCHES_MIN && rows < 2.0 && is_long && depth == 0).then_some((statement, fetch.calls, rows))
-    });
-    let (statement, fetches, rows) = slow.max_by_key(|(_, fetches, _)| *fetches)?;
-    let message = format!(
-        "Rows are fetched almost one by one ({} fetches, {} rows each: {}): each fetch is a round trip. Fetch \
-         arrays of 100 or more.",
-        grouped(fetches),
-        three_digits(rows),
-        name(profile, statement)
-    );
-    Some(Finding::warning("row-by-row", message))
+/// The mean of a statement's waits for the client that are no think time, in µs, and its standard error.
+fn round_trip(profile: &Profile, statement: &StatementProfile) -> Option<(f64, f64)> {
+    let is_client = |index: &EventIndex| profile.context.event(*index).is_some_and(|event| event.is_client);
+    let (mut count, mut total, mut squares) = (0.0, 0.0, 0.0);
+    for (_, sums) in statement.waits.iter().filter(|(event, _)| is_client(event)) {
+        count += sums.count as f64;
+        total += sums.total.micros();
+        for (_, bucket) in sums.histogram.iter() {
+            let mean = bucket.total.micros() / bucket.count.max(1) as f64;
+            // The think time is taken off below.
+            let is_short = mean < THINKING_MICROS;
+            squares += if is_short { bucket.count as f64 * mean * mean } else { 0.0 };
+        }
+    }
+    let think = statement.think_time;
+    let (count, total) = (count - think.count as f64, total - think.total.micros());
+    let mean = total / count;
+    let variance = (squares / count - mean * mean).max(0.0);
+    (count >= 1.0).then(|| (mean, (variance / count).sqrt()))
+}
+
+/// Plans whose lines have times that contradict each other.
+fn plan_times(profile: &Profile) -> Option<Finding> {
+    let contradicts = |one: &&StatementProfile| one.plans.iter().any(|plan| !plan.has_sound_times());
+    let count = profile.statements.iter().filter(contradicts).count() as u64;
+    (count > 0).then(|| {
+        let message = format!(
+            "The plans of {} have lines that took longer than the lines above them, as release 11.1 writes them: their \
+             times cannot be used and are not shown. Rows, gets and reads can.",
+            counted(count, "statement", "statements")
+        );
+        row::PLAN_TIMES_CONTRADICT.of(message)
+    })
 }
 
 fn unknown_events(profile: &Profile) -> Option<Finding> {
@@ -276,7 +398,7 @@ fn unknown_events(profile: &Profile) -> Option<Finding> {
         let some = counted(count, "event has", "events have");
         let are = by_number(count, "is", "are");
         let message = format!("{some} no class in this version and {are} under `other`: {first}.");
-        Finding::info("events-without-class", message)
+        row::EVENTS_WITHOUT_CLASS.of(message)
     })
 }
 
@@ -284,12 +406,15 @@ fn errors(profile: &Profile) -> Option<Finding> {
     let total = profile.errors.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
     let mut codes: Vec<(&i64, &u64)> = profile.errors.iter().collect();
     codes.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let first: Vec<String> =
+    let mut first: Vec<String> =
         codes.iter().take(3).map(|(code, count)| format!("error {code}: {}", grouped(**count))).collect();
+    let rest: u64 = codes.iter().skip(3).map(|(_, count)| **count).sum();
+    first.extend((rest > 0).then(|| format!("others: {}", grouped(rest))));
     (total > 0).then(|| {
-        Finding::info(
-            "failed-calls",
-            format!("{} failed ({}); the time is in the profile.", counted(total, "call", "calls"), first.join(", ")),
-        )
+        row::FAILED_CALLS.of(format!(
+            "{} failed ({}); the time is in the profile.",
+            counted(total, "call", "calls"),
+            first.join(", ")
+        ))
     })
 }

@@ -1,9 +1,10 @@
 //! Findings about the files that a profile was made of.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use measure::Finding;
 use measure::quantity::{counted, grouped};
+use measure::schema::profile::findings as row;
 use measure::sentence::capital;
 
 use crate::event::{Evidence, TimeScale, Unit};
@@ -18,21 +19,41 @@ const NAMED_MAX: usize = 5;
 pub(crate) fn findings(ingested: &Ingested) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     let lost = ingested.problems.iter().take(NAMED_MAX);
-    findings.extend(lost.map(|problem| Finding::warning("file-left-out", sentence(problem))));
+    findings.extend(lost.map(|problem| row::FILE_LEFT_OUT.of(sentence(problem))));
     if ingested.problems.len() > NAMED_MAX {
         let more = (ingested.problems.len() - NAMED_MAX) as u64;
         let message = counted(more, "further file was", "further files were") + " left out.";
-        findings.push(Finding::warning("files-left-out", message));
+        findings.push(row::FILES_LEFT_OUT.of(message));
     }
     for file in ingested.files.iter().filter(|file| file.cut_short.is_some()) {
         let reason = file.cut_short.as_deref().unwrap_or_default();
         let message = format!("{} was read up to byte {} only: {reason}.", file.name, grouped(file.bytes));
-        findings.push(Finding::warning("file-cut-short", message));
+        findings.push(row::FILE_CUT_SHORT.of(message));
     }
+    findings.extend(missing(&ingested.files));
     findings.extend(same_content(&ingested.files));
     findings.extend(unit(&ingested.files));
     findings.extend(ingested.findings.iter().cloned());
     findings.extend(unread_lines(&ingested.files));
+    findings
+}
+
+/// Files that the given ones come from, or go on in, and that were not given.
+fn missing(files: &[SourceFile]) -> Vec<Finding> {
+    let last = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).trim().to_owned();
+    let stem = |name: &str| name.split(".trc").next().unwrap_or(name).to_owned();
+    let given: HashSet<String> = files.iter().map(|file| stem(&last(&file.name))).collect();
+    let mut findings = Vec::new();
+    for file in files {
+        for (path, what) in [(&file.header.continued_from, "continues"), (&file.header.continues_in, "goes on in")] {
+            let Some(name) = path.as_deref().map(last).filter(|name| !given.contains(&stem(name))) else { continue };
+            if findings.len() < NAMED_MAX {
+                let message =
+                    format!("{} {what} {name}, which was not given: its part of the time is not here.", file.name);
+                findings.push(row::OTHER_PART_MISSING.of(message));
+            }
+        }
+    }
     findings
 }
 
@@ -49,7 +70,7 @@ fn same_content(files: &[SourceFile]) -> Vec<Finding> {
                  is counted twice. Give one of them.",
                 file.name
             );
-            findings.push(Finding::warning("same-content", message));
+            findings.push(row::SAME_CONTENT.of(message));
         }
     }
     findings
@@ -84,7 +105,7 @@ fn unit_of(of: &str, files: &[&SourceFile]) -> Finding {
          profilers do not convert; --time-scale 1 takes the times as they stand.",
         evidence(&first.scale)
     );
-    Finding::info("time-unit", message)
+    row::TIME_UNIT.of(message)
 }
 
 /// How the unit was found.
@@ -132,7 +153,7 @@ fn unread_lines(files: &[SourceFile]) -> Option<Finding> {
     (lines > 0).then(|| {
         let lines = counted(lines, "line was", "lines were");
         let message = format!("{lines} not read ({}). --explain-unread lists them by file.", some.join(", "));
-        Finding::info("unread-lines", message)
+        row::UNREAD_LINES.of(message)
     })
 }
 

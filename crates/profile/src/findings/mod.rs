@@ -1,19 +1,23 @@
 //! The findings of a profile: first what dominates, which statements and what to do, then what spoils or explains a
 //! number.
 
-mod caveat;
+mod advice;
+pub(crate) mod caveat;
 mod files;
 mod naming;
 
 pub(crate) use files::findings as of_files;
 
 use measure::Finding;
-use measure::quantity::{format_nanos, grouped, three_digits};
+use measure::quantity::{counted, format_nanos, grouped, three_digits};
+use measure::schema::FindingSpec;
+use measure::schema::profile::findings as row;
 use measure::wait_class::Class;
 
 use crate::document::{Order, STATEMENTS_MAX, ranked};
 use crate::event::Ticks;
 use crate::findings::naming::{name, nanos};
+use crate::observe::hot_spots::HotSpots;
 use crate::observe::readings::{logical_io, statement_works};
 use crate::tables::Profile;
 use crate::tables::class_sums::{ClassSums, class_sums, work};
@@ -30,21 +34,25 @@ const READS_MIN: i64 = 100;
 /// Usual cost of a logical I/O in ns, from the published measurements: 1 to 10 µs.
 const LIO_USUAL_NANOS: (f64, f64) = (1e3, 10e3);
 
+/// The wait for the log at the end of a transaction.
+const LOG_SYNC: &str = "log file sync";
+
 /// Logical reads under which their cost says nothing.
 const GETS_MIN: i64 = 1000;
 
 /// Everything that the tables of a profile say in sentences. `files` names the files as the profile's problems count
 /// them.
-pub fn findings(profile: &Profile, order: Order, files: &[String]) -> Vec<Finding> {
+pub fn findings(profile: &Profile, hot: &HotSpots, order: Order, files: &[String]) -> Vec<Finding> {
     let classes = class_sums(&profile.whole, &profile.context);
     let served: Vec<(Class, &ClassSums)> =
         classes.iter().filter(|(class, _)| !class.is_idle()).map(|(class, sums)| (*class, sums)).collect();
     let total = served.iter().map(|(_, sums)| sums.total).sum::<Ticks>();
     let mut findings = Vec::new();
-    findings.extend(largest_classes(&served, total));
-    findings.extend(few_statements(profile, order, "answer-statements"));
+    let is_traced = profile.whole.waits_are_traced;
+    findings.extend(largest_classes(&served, total, is_traced));
+    findings.extend(few_statements(profile, order, total, &row::ANSWER_STATEMENTS));
     if order != Order::PhysicalReads && work(&profile.whole).physical_reads >= READS_MIN {
-        findings.extend(few_statements(profile, Order::PhysicalReads, "answer-physical-reads"));
+        findings.extend(few_statements(profile, Order::PhysicalReads, total, &row::ANSWER_PHYSICAL_READS));
     }
     findings.extend(logical_read(profile, &served));
     let mut known = served.clone();
@@ -52,30 +60,31 @@ pub fn findings(profile: &Profile, order: Order, files: &[String]) -> Vec<Findin
     let holds_no_others = profile.whole.waits_are_traced && work(&profile.whole).cpu.is_some();
     known
         .retain(|(class, _)| holds_no_others || !matches!(class, Class::UnaccountedWithin | Class::UnaccountedBetween));
-    findings.extend(practices(&known, total));
+    findings.extend(transactions(profile, total));
+    findings.extend(practices(profile, hot, &known, total));
     findings.extend(caveat::findings(profile, files));
     findings.extend(added_up(profile));
     findings
 }
 
 /// The largest class and, where it matters, the next one.
-fn largest_classes(served: &[(Class, &ClassSums)], total: Ticks) -> Option<Finding> {
+fn largest_classes(served: &[(Class, &ClassSums)], total: Ticks, is_traced: bool) -> Option<Finding> {
     let mut ranked: Vec<&(Class, &ClassSums)> = served.iter().collect();
     ranked.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.total));
     let share = |sums: &ClassSums| percent(sums.total.0, total.0);
     let matters = |sums: &ClassSums| sums.total.0 as f64 >= CLASS_MATTERS * total.0 as f64 && sums.total > Ticks::ZERO;
     let (class, sums) = ranked.first().filter(|(_, sums)| matters(sums))?;
-    let (name, share_of_first) = (class.row().title, share(sums));
+    let (name, share_of_first) = (class.title(is_traced), share(sums));
     let all = format_nanos(nanos(total));
-    let mut text = format!("Largest class: {name}, {share_of_first} % of {all}");
+    let mut text = format!("Largest class: {name}, {share_of_first} % of the response time of {all}");
     if let Some((next, sums)) = ranked.get(1).filter(|(_, sums)| matters(sums)) {
-        text += &format!("; then {}, {} %", next.row().title, share(sums));
+        text += &format!("; then {}, {} %", next.title(is_traced), share(sums));
     }
-    Some(Finding::info("answer-class", text + "."))
+    Some(row::ANSWER_CLASS.of(text + "."))
 }
 
 /// How few statements make most of a total.
-fn few_statements(profile: &Profile, order: Order, id: &str) -> Option<Finding> {
+fn few_statements(profile: &Profile, order: Order, served: Ticks, finding: &FindingSpec) -> Option<Finding> {
     let ranked = ranked(profile, order);
     let values: Vec<i64> = ranked.iter().map(|statement| order.value(statement).max(0)).collect();
     let total: i64 = values.iter().fold(0, |sum: i64, value| sum.saturating_add(*value));
@@ -90,19 +99,19 @@ fn few_statements(profile: &Profile, order: Order, id: &str) -> Option<Finding> 
     };
     let few = values.iter().position(enough)? + 1;
     let verb = if few == 1 { "is" } else { "are" };
+    let of = if order == Order::ResponseTime { served.0 } else { total };
     let what = match order {
-        // Idle waits inside a call are in its time, and not in the response time of the whole.
-        Order::ResponseTime => "time of all statements",
+        Order::ResponseTime => "response time",
         Order::PhysicalReads => "physical reads",
         Order::LogicalReads => "logical reads",
         Order::Cpu => "CPU time",
     };
     let (shown, of_all) = (grouped(few as u64), grouped(of_all as u64));
-    let mut text = format!("{shown} of {of_all} statements {verb} {} % of the {what}", percent(sum, total));
+    let mut text = format!("{shown} of {of_all} statements {verb} {} % of the {what}", percent(sum, of));
     if few == 1 {
         text += &format!(": {}", name(profile, ranked[0]));
     }
-    Some(Finding::info(id, text + "."))
+    Some(finding.of(text + "."))
 }
 
 /// A word about the statements that have no row of their own.
@@ -115,7 +124,7 @@ fn added_up(profile: &Profile) -> Option<Finding> {
         grouped(profile.statements.len() as u64),
         grouped(STATEMENTS_MAX as u64)
     );
-    Some(Finding::info("statements-added-up", message))
+    Some(row::STATEMENTS_ADDED_UP.of(message))
 }
 
 /// What a logical read costs, where CPU matters.
@@ -130,26 +139,48 @@ fn logical_read(profile: &Profile, served: &[(Class, &ClassSums)]) -> Option<Fin
     let cost = 1e3 * of_gets.micros_per_get();
     let shown = format_nanos(cost);
     let meaning = match cost {
-        cost if cost > 2.0 * LIO_USUAL_NANOS.1 => {
-            "far above the usual 1 to 10 µs: the time is in sorting, hashing, functions or PL/SQL, not in gets"
-        }
-        cost if cost < LIO_USUAL_NANOS.0 / 2.0 => "below the usual 1 to 10 µs: many gets that each do little",
-        _ => "about the usual 1 to 10 µs: fewer gets are what makes it less",
+        cost if cost > LIO_USUAL_NANOS.1 => "above the usual 1 to 10 µs: not all of the CPU is in gets",
+        cost if cost < LIO_USUAL_NANOS.0 => "below the usual 1 to 10 µs: many gets that each do little",
+        _ => "within the usual 1 to 10 µs: fewer gets are what makes it less",
     };
-    Some(Finding::info("answer-logical-read", format!("{shown} of CPU per logical I/O is {meaning}.")))
+    Some(row::ANSWER_LOGICAL_READ.of(format!("{shown} of CPU per logical I/O of queries is {meaning}.")))
 }
 
-/// The practices of the classes that matter, the largest class first.
-fn practices(served: &[(Class, &ClassSums)], total: Ticks) -> Vec<Finding> {
-    let mut large: Vec<&(Class, &ClassSums)> =
-        served.iter().filter(|(_, sums)| sums.total.0 as f64 >= CLASS_MATTERS * total.0 as f64).collect();
+/// What ended in commits and rollbacks, and what the log took for each.
+fn transactions(profile: &Profile, served: Ticks) -> Option<Finding> {
+    let ends = profile.whole.transactions;
+    let all = ends.commits.saturating_add(ends.rollbacks).saturating_add(ends.read_only);
+    if all == 0 {
+        return None;
+    }
+    let mut text = format!(
+        "{}, {}, {} without a change",
+        counted(ends.commits, "commit", "commits"),
+        counted(ends.rollbacks, "rollback", "rollbacks"),
+        counted(ends.read_only, "end of a transaction", "ends of transactions")
+    );
+    let seconds = profile.whole.interval.micros() / 1e6;
+    if ends.commits > 0 && seconds > 0.0 {
+        text += &format!("; {} commits a second", three_digits(ends.commits as f64 / seconds));
+    }
+    let named = profile.whole.events.iter().filter(|(event, _)| profile.context.event_name(**event) == LOG_SYNC);
+    let (waits, total) =
+        named.fold((0, Ticks::ZERO), |(waits, total), (_, sums)| (waits + sums.count, total + sums.total));
+    if waits > 0 {
+        text += &format!("; {} of {LOG_SYNC} {} each", grouped(waits), format_nanos(nanos(total) / waits as f64));
+    }
+    let matters = total.0 as f64 >= CLASS_MATTERS * served.0 as f64;
+    let finding = if matters { row::ANSWER_TRANSACTIONS } else { row::TRANSACTIONS };
+    Some(finding.of(text + "."))
+}
+
+/// The advice for the classes that matter, the largest class first.
+fn practices(profile: &Profile, hot: &HotSpots, served: &[(Class, &ClassSums)], total: Ticks) -> Vec<Finding> {
+    let mut large: Vec<(Class, &ClassSums)> =
+        served.iter().copied().filter(|(_, sums)| sums.total.0 as f64 >= CLASS_MATTERS * total.0 as f64).collect();
     large.retain(|(_, sums)| sums.total > Ticks::ZERO);
     large.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.total));
-    let practice = |(class, _): &&(Class, &ClassSums)| {
-        let row = class.row();
-        Finding::info(&format!("practice-{}", row.key), row.practices.join(" "))
-    };
-    large.iter().map(practice).collect()
+    large.into_iter().map(|class| advice::practice(profile, hot, class)).collect()
 }
 
 fn percent(part: i64, whole: i64) -> String {
@@ -202,14 +233,17 @@ mod tests {
     }
 
     fn ids(profile: &Profile) -> Vec<String> {
-        findings(profile, Order::ResponseTime, &["a.trc".into()]).into_iter().map(|finding| finding.id).collect()
+        findings(profile, &HotSpots::default(), Order::ResponseTime, &["a.trc".into()])
+            .into_iter()
+            .map(|finding| finding.id)
+            .collect()
     }
 
     #[test]
     fn the_largest_class_is_named_and_has_its_practices_and_small_ones_have_none() {
-        let found = findings(&profile(), Order::ResponseTime, &[]);
+        let found = findings(&profile(), &HotSpots::default(), Order::ResponseTime, &[]);
         let largest = found.iter().find(|finding| finding.id == "answer-class").unwrap();
-        assert_eq!(largest.message, "Largest class: single-block reads, 95.0 % of 1.00 s.");
+        assert_eq!(largest.message, "Largest class: single-block reads, 95.0 % of the response time of 1.00 s.");
         let practices: Vec<&str> =
             found.iter().map(|finding| finding.id.as_str()).filter(|id| id.starts_with("practice-")).collect();
         assert_eq!(practices, ["practice-single-block-reads"]);
@@ -225,7 +259,7 @@ mod tests {
         profile.context.events[0].name = "an event of a release to come".into();
         let problem = Problem { kind: ProblemKind::SizeLimit, count: 1, first_file: 0, first_offset: 77 };
         profile.problems.push(problem);
-        let found = findings(&profile, Order::ResponseTime, &["a.trc".into()]);
+        let found = findings(&profile, &HotSpots::default(), Order::ResponseTime, &["a.trc".into()]);
         for id in ["waits-not-traced", "events-without-class", "size-limit"] {
             assert!(found.iter().any(|finding| finding.id == id), "{id}");
         }
@@ -234,6 +268,6 @@ mod tests {
 
     #[test]
     fn an_empty_profile_says_nothing_rather_than_dividing_by_it() {
-        assert!(findings(&Profile::default(), Order::Cpu, &[]).is_empty());
+        assert!(findings(&Profile::default(), &HotSpots::default(), Order::Cpu, &[]).is_empty());
     }
 }

@@ -1,13 +1,16 @@
 //! Compressed files, known by their first bytes.
 
+use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 
 use flate2::bufread::MultiGzDecoder;
+use lzma_rust2::XzReader;
 
+use crate::input::archive;
 use crate::input::bytes::Bytes;
 
 /// How many bytes tell how a file is compressed.
-pub(crate) const MAGIC_BYTES: usize = 4;
+pub(crate) const MAGIC_BYTES: usize = 6;
 
 /// How much is read of a compressed file at a time.
 const READ_BYTES: usize = 128 << 10;
@@ -19,7 +22,20 @@ pub enum Compression {
     Gzip,
     /// Zstandard (RFC 8878); one frame after the other is one file.
     Zstandard,
+    /// xz; one stream after the other is one file.
+    Xz,
+    /// A zip archive; one entry after the other is one file.
+    Zip,
+    /// bzip2, which is named and not read.
+    Bzip2,
 }
+
+/// Why a file that is packed with bzip2 is not read, and what to do.
+const BZIP2: &str =
+    "it is packed with bzip2, which is not read: unpack it, such as with bzip2 -dc FILE | readpath profile -";
+
+/// Why an archive that comes through a pipe is not read.
+const PIPED_ZIP: &str = "it is a zip archive, whose list of entries stands at its end: give the file, not a pipe";
 
 impl Compression {
     /// By the first bytes of a file.
@@ -27,6 +43,9 @@ impl Compression {
         match head {
             [0x1f, 0x8b, ..] => Some(Compression::Gzip),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Compression::Zstandard),
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Compression::Xz),
+            [b'P', b'K', 3, 4, ..] => Some(Compression::Zip),
+            [b'B', b'Z', b'h', b'1'..=b'9', ..] => Some(Compression::Bzip2),
             _ => None,
         }
     }
@@ -37,7 +56,15 @@ impl Compression {
         Ok(match self {
             Compression::Gzip => Bytes::from_reader(MultiGzDecoder::new(reader)),
             Compression::Zstandard => Bytes::from_reader(zstd::stream::read::Decoder::with_buffer(reader)?),
+            Compression::Xz => Bytes::from_reader(XzReader::new(reader, true)),
+            Compression::Zip => return Err(io::Error::other(PIPED_ZIP)),
+            Compression::Bzip2 => return Err(io::Error::other(BZIP2)),
         })
+    }
+
+    /// The bytes that were compressed into a plain file.
+    pub(crate) fn unpack_file(self, file: File) -> io::Result<Bytes> {
+        if self == Compression::Zip { archive::unpack(file) } else { self.unpack(file) }
     }
 }
 
@@ -79,11 +106,26 @@ mod tests {
         assert_eq!(read([gzip(b"one\n"), gzip(b"two\n")].concat()).unwrap(), b"one\ntwo\n");
         let frames = [zstd::encode_all(&b"one\n"[..], 1).unwrap(), zstd::encode_all(&b"two\n"[..], 1).unwrap()];
         assert_eq!(read(frames.concat()).unwrap(), b"one\ntwo\n");
+        assert_eq!(read([xz(b"one\n"), xz(b"two\n")].concat()).unwrap(), b"one\ntwo\n");
+    }
+
+    fn xz(text: &[u8]) -> Vec<u8> {
+        let mut writer = lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::with_preset(1)).unwrap();
+        writer.write_all(text).unwrap();
+        writer.finish().unwrap()
+    }
+
+    #[test]
+    fn a_packing_that_is_not_read_is_named_with_what_to_do() {
+        let said = read(b"BZh91AY&SY".to_vec()).unwrap_err().to_string();
+        assert!(said.contains("bzip2 -dc"), "{said}");
+        let said = read(b"PK\x03\x04 and so on".to_vec()).unwrap_err().to_string();
+        assert!(said.contains("zip archive"), "{said}");
     }
 
     #[test]
     fn a_packed_file_that_is_cut_is_an_error() {
-        for packed in [gzip(&[b'x'; 5000]), zstd::encode_all(&[b'x'; 5000][..], 1).unwrap()] {
+        for packed in [gzip(&[b'x'; 5000]), zstd::encode_all(&[b'x'; 5000][..], 1).unwrap(), xz(&[b'x'; 5000])] {
             assert!(read(packed[..packed.len() - 5].to_vec()).is_err());
         }
     }

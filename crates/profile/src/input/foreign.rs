@@ -13,7 +13,13 @@ pub fn hash_of_head(head: &[u8]) -> u64 {
 }
 
 /// What other files have, and what they are then.
-const SIGNS: [(&[u8], &str); 10] = [
+const SIGNS: [(&[u8], &str); 16] = [
+    (b"STATSPACK report for", STATSPACK),
+    (b"WORKLOAD REPOSITORY", AWR),
+    (b"AWR Report for", AWR),
+    (b"ASH Report For", "it is a report of sampled sessions (ASH), not a trace"),
+    (b"ADDM Report for", "it is a report of the database's own advisor (ADDM), not a trace"),
+    (b"SQL Monitoring Report", "it is a report of SQL Monitor, not a trace"),
     (b"QUERY BLOCK SIGNATURE", "it is a trace of the optimizer (event 10053)"),
     (b"BASE STATISTICAL INFORMATION", "it is a trace of the optimizer (event 10053)"),
     (b"DEADLOCK DETECTED", "it is the dump of a deadlock"),
@@ -29,6 +35,10 @@ const SIGNS: [(&[u8], &str); 10] = [
     (b"PL/SQL hierarchical profiler", "it is the output of PL/SQL's profiler"),
 ];
 
+/// What reports of a whole instance are.
+const STATSPACK: &str = "it is a Statspack report, with sums of the whole instance and no call: trace the session";
+const AWR: &str = "it is an AWR report, with sums of the whole instance and no call: trace the session";
+
 /// Signs of reports that are made out of traces.
 const REPORTS: [&[u8]; 3] = [b"TKPROF: Release", b"TVD$XTAT", b"<html"];
 
@@ -42,11 +52,11 @@ pub fn describe(head: &[u8]) -> &'static str {
     if head.contains(&0) || odd * 20 > head.len() {
         return "it holds binary data";
     }
-    if REPORTS.iter().any(|sign| has(sign)) {
-        return "it is a report that was made out of a trace; give the trace itself";
-    }
     if let Some((_, what)) = SIGNS.iter().find(|(sign, _)| has(sign)) {
         return what;
+    }
+    if REPORTS.iter().any(|sign| has(sign)) {
+        return "it is a report that was made out of a trace; give the trace itself";
     }
     if has(b"Oracle Database") || has(b"ORACLE_HOME") {
         return "it comes from an Oracle process, but no call and no wait is in it: SQL trace was not on";
@@ -67,6 +77,9 @@ mod tests {
             (b"*** 2020\nDEADLOCK DETECTED ( ORA-00060 )\n", "deadlock"),
             (b"TKPROF: Release 11.2\n", "report"),
             (b"Oracle Database 11g\n", "was not on"),
+            (b"STATSPACK report for\n\nDatabase", "Statspack"),
+            (b"<html><head><title>AWR Report for DB: SHOP", "AWR"),
+            (b"WORKLOAD REPOSITORY report for\n", "AWR"),
             (b"hello\n", "no line"),
         ];
         for (head, word) in said {

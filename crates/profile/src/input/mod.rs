@@ -3,6 +3,7 @@
 //! Nothing here knows what a trace is, but for the names that are looked for in folders, and for the sentence that says
 //! what a file is that is none.
 
+mod archive;
 pub mod bytes;
 mod compression;
 mod expand;
@@ -39,7 +40,7 @@ fn open_file(file: File) -> io::Result<Bytes> {
         return compression::unpack_stream(file);
     }
     match compression_of(&file)? {
-        Some(compression) => compression.unpack(file),
+        Some(compression) => compression.unpack_file(file),
         None => Ok(Bytes::from_file(file, 0, metadata.len())),
     }
 }

@@ -47,8 +47,8 @@ pub enum Problem {
     },
     /// A folder without a trace.
     #[error(
-        "the folder {name} holds no file named like a trace (*.trc) or a server log (*.log, *.csv, *.json), packed or \
-         not"
+        "the folder {name} holds no file named like a trace (*.trc) or a server log (*.log, *.csv, *.json), plain or \
+         packed by gzip, zstd, xz or zip"
     )]
     NoTraces {
         /// The folder.

@@ -8,14 +8,15 @@ use std::collections::{BTreeMap, HashMap};
 use foldhash::fast::RandomState;
 
 use crate::event::{
-    Accounted, Call, Context, EventIndex, Failure, Merge, Observer, Placement, PlanLine, Problem, ProblemKind, Root,
-    ScopeIndex, Segment, SessionIndex, StatementIndex, Ticks, Transaction, Wait, merge_fields,
+    Accounted, Binds, Call, Child, Context, EventIndex, Failure, Merge, Observer, Placement, PlanLine, Problem,
+    ProblemKind, Root, ScopeIndex, Segment, SessionIndex, StatementIndex, Ticks, Transaction, Wait, merge_fields,
 };
 use crate::observe::plans::{Block, Plans};
 use crate::tables::histogram::HISTOGRAM_BUCKETS;
 use crate::tables::sorted_list::SortedList;
 use crate::tables::{
-    BlockSums, CallSums, EventSums, Profile, ScopeSums, SessionProfile, StatementProfile, ThinkTime, Transactions,
+    BlockSums, CallSums, CallerSums, EventSums, Profile, ScopeSums, SessionProfile, StatementProfile, ThinkTime,
+    Transactions,
 };
 
 /// A wait for the client this long is think time, unless the user says otherwise: people, not programs.
@@ -23,6 +24,12 @@ pub const THINK_TIME: Ticks = Ticks::from_micros(1_000_000);
 
 /// Most (event, file) pairs that are kept apart: no database has more files, but a damaged trace can seem to.
 const FILES: usize = 1 << 17;
+
+/// Executions of a statement whose bind values are kept, where any are.
+const BINDS: usize = 5;
+
+/// Most pairs of a statement and its caller that are kept; the tree of calls of what comes later is not known.
+const CALLERS: usize = 1 << 17;
 
 /// Blocks of one wait above this are no count of blocks.
 const BLOCKS_GREATEST: i64 = 1 << 32;
@@ -36,7 +43,8 @@ struct SessionSums {
     events: Vec<(EventIndex, EventSums)>,
     /// By the index of the event, one more than its place; 0 where it has none.
     event_places: Vec<u16>,
-    think_time: ThinkTime,
+    think_time: BTreeMap<EventIndex, ThinkTime>,
+    transactions: Transactions,
     interval: Ticks,
     segments: u64,
     roots: u64,
@@ -52,11 +60,13 @@ struct StatementSums {
     plans: Option<Box<Plans>>,
     errors: BTreeMap<i64, u64>,
     think_time: Option<Box<ThinkTime>>,
+    goal: u8,
+    binds: Vec<Vec<String>>,
 }
 
 impl StatementSums {
     /// The profile of a statement with the executions whose plan found no room; `None` where nothing is known of it.
-    fn finish(self, place: usize) -> Option<(StatementProfile, u64)> {
+    fn finish(self, place: usize, context: &Context) -> Option<(StatementProfile, u64)> {
         let is_known =
             self.plans.is_some() || !self.errors.is_empty() || !self.calls.is_empty() || !self.waits.is_empty();
         let (plans, left_out) = self.plans.map(|plans| plans.finish()).unwrap_or_default();
@@ -64,6 +74,8 @@ impl StatementSums {
             statement: StatementIndex(place as u32),
             calls: self.calls,
             waits: self.waits,
+            goal: self.goal,
+            binds: self.binds,
             errors: self.errors,
             plans,
             think_time: self.think_time.map(|think_time| *think_time).unwrap_or_default(),
@@ -75,6 +87,8 @@ impl StatementSums {
         }
         profile.inside = profile.waits.values().map(|sums| sums.inside).sum();
         profile.between = profile.waits.values().map(|sums| sums.between).sum();
+        let is_idle = |event: &EventIndex| context.event(*event).is_some_and(|event| event.class.is_idle());
+        profile.idle = profile.waits.iter().filter(|(event, _)| is_idle(event)).map(|(_, sums)| sums.total).sum();
         is_known.then_some((profile, left_out))
     }
 }
@@ -91,12 +105,16 @@ pub struct Collector {
     last_file: usize,
     /// A wait for the client this long is think time.
     think_time: Ticks,
-    transactions: Transactions,
     errors: BTreeMap<i64, u64>,
     /// The lines of a plan that are being read.
     block: Block,
     files_shared: u64,
     blocks_refused: u64,
+    /// Calls of a statement that another one made, by both.
+    callers: Vec<((StatementIndex, StatementIndex), CallerSums)>,
+    caller_places: HashMap<(StatementIndex, StatementIndex), usize, RandomState>,
+    /// Where the last one was added: a call makes many of a kind.
+    last_caller: usize,
     /// Sums of the squared errors of estimated waits, in ticks².
     variances: BTreeMap<EventIndex, f64>,
 }
@@ -126,7 +144,7 @@ impl Collector {
         let mut statements = Vec::with_capacity(self.statements.len());
         let mut plans_left_out = 0;
         for (place, sums) in self.statements.into_iter().enumerate() {
-            if let Some((profile, left_out)) = sums.finish(place) {
+            if let Some((profile, left_out)) = sums.finish(place, &accounted.context) {
                 plans_left_out += left_out;
                 statements.push(profile);
             }
@@ -144,8 +162,8 @@ impl Collector {
                 .into_iter()
                 .map(|(event, squares)| (event, Ticks(squares.sqrt() as i64)))
                 .collect(),
-            transactions: self.transactions,
             errors: self.errors,
+            callers: self.callers.into_iter().collect(),
             first_clock: accounted.clocks.map(|(first, _)| first),
             last_clock: accounted.clocks.map(|(_, last)| last),
             unread: accounted.unread,
@@ -200,7 +218,7 @@ impl Collector {
 
     fn add_think_time(&mut self, wait: &Wait) {
         let one = ThinkTime { count: 1, total: wait.elapsed };
-        self.session(wait.session).think_time.merge(&one);
+        self.session(wait.session).think_time.entry(wait.event).or_default().merge(&one);
         self.statement(wait.statement).think_time.get_or_insert_default().merge(&one);
     }
 }
@@ -219,6 +237,9 @@ impl Observer for Collector {
         entry(&mut self.session(call.session).calls, place).add(call);
         let statement = self.statement(call.statement);
         statement.calls.entry_or_default(call.name).add(call);
+        if call.goal > 0 {
+            statement.goal = call.goal;
+        }
         let scope = entry(&mut self.scopes, call.scope.0 as usize);
         scope.calls += 1;
         scope.own.merge(&call.own);
@@ -256,6 +277,29 @@ impl Observer for Collector {
         session.roots_elapsed += root.inclusive.elapsed;
     }
 
+    fn child(&mut self, _context: &Context, child: &Child) {
+        let key = (child.parent, child.statement);
+        if self.callers.get(self.last_caller).is_none_or(|(last, _)| *last != key) {
+            let place = self.caller_places.get(&key).copied().unwrap_or(self.callers.len());
+            if place >= CALLERS {
+                return;
+            }
+            if place == self.callers.len() {
+                self.callers.push((key, CallerSums::default()));
+                self.caller_places.insert(key, place);
+            }
+            self.last_caller = place;
+        }
+        self.callers[self.last_caller].1.merge(&CallerSums { calls: child.calls, elapsed: child.elapsed });
+    }
+
+    fn binds(&mut self, _context: &Context, binds: &Binds) {
+        let kept = &mut self.statement(binds.statement).binds;
+        if kept.len() < BINDS {
+            kept.push(binds.values.clone());
+        }
+    }
+
     fn plan_line(&mut self, _context: &Context, line: &PlanLine) {
         if self.block.ends_before(line) {
             self.close_block();
@@ -269,7 +313,7 @@ impl Observer for Collector {
     }
 
     fn transaction(&mut self, _context: &Context, transaction: &Transaction) {
-        let transactions = &mut self.transactions;
+        let transactions = &mut self.session(transaction.session).transactions;
         match (transaction.is_read_only, transaction.is_rollback) {
             (true, _) => transactions.read_only += 1,
             (false, true) => transactions.rollbacks += 1,
@@ -306,6 +350,7 @@ impl SessionSums {
             orphans: self.orphans,
             interruptions: self.segments.saturating_sub(1),
             think_time: self.think_time,
+            transactions: self.transactions,
             ..SessionProfile::default()
         };
         for (place, sums) in self.calls.into_iter().enumerate().filter(|(_, sums)| sums.calls > 0) {

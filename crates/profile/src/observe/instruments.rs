@@ -1,12 +1,14 @@
 //! The further observers of every profile, as one: readings, the miss curve, statements by
 //! session, and a breakdown where one was asked for.
 
+use measure::schema::profile::findings as row;
 use measure::schema::profile::{self as schema, parameters as named};
 use measure::{Case, Finding};
 
 use crate::document::metrics::case;
 use crate::event::block_wait::BlockWait;
 use crate::event::{Call, Context, Observer, Wait};
+use crate::observe::hot_spots::HotSpots;
 use crate::observe::miss_curve::MissCurve;
 use crate::observe::readings::{LogicalIo, Readings, logical_io, statement_works};
 use crate::observe::session_statements::SessionStatements;
@@ -20,6 +22,7 @@ pub struct Instruments {
     curve: MissCurve,
     skew: Option<Skew>,
     sessions: SessionStatements,
+    hot_spots: HotSpots,
     files: u32,
 }
 
@@ -31,13 +34,18 @@ impl Instruments {
 
     /// What they heard, as cases of a run document; `profile` is the profile of the same trace.
     pub fn cases(&self, profile: &Profile) -> Vec<Case> {
-        let mut cases: Vec<Case> = self.skew.iter().flat_map(|skew| skew.breakdown().cases()).collect();
+        let mut cases: Vec<Case> = self.skew.iter().flat_map(|skew| skew.breakdown(&profile.context).cases()).collect();
         cases.extend(self.sessions.cases(profile));
         cases.extend(self.readings.cases());
         cases.extend(self.logical_io(profile).iter().flat_map(|cost| cost.cases(&profile.context)));
         cases.extend(self.curve.cases(self.readings.block_bytes()));
         cases.push(self.memory(profile));
         cases
+    }
+
+    /// The blocks and objects that most was waited for.
+    pub fn hot_spots(&self) -> &HotSpots {
+        &self.hot_spots
     }
 
     /// What of the profile's memory depends on the trace's statements and blocks: all else stays as it is however long
@@ -54,14 +62,15 @@ impl Instruments {
 
     /// What they heard, in sentences.
     pub fn findings(&self, profile: &Profile) -> Vec<Finding> {
-        let mut findings: Vec<Finding> = self.skew.iter().flat_map(|skew| skew.breakdown().findings()).collect();
+        let mut findings: Vec<Finding> =
+            self.skew.iter().flat_map(|skew| skew.breakdown(&profile.context).findings()).collect();
         findings.extend(self.readings.findings());
         findings.extend(self.logical_io(profile).iter().flat_map(LogicalIo::findings));
         let of_curve = self.curve.findings(self.readings.block_bytes());
         if self.files > 1 && !of_curve.is_empty() {
             let message = "The miss curve takes the blocks of all files as those of one database: give the traces of \
                            each database apart.";
-            findings.push(Finding::info("miss-curve-of-several-files", message));
+            findings.push(row::MISS_CURVE_OF_SEVERAL_FILES.of(message));
         }
         findings.extend(of_curve);
         findings
@@ -87,6 +96,7 @@ impl Observer for Instruments {
     fn wait(&mut self, context: &Context, wait: &Wait) {
         self.sessions.wait(context, wait);
         if let Some(block_wait) = BlockWait::of(context, wait) {
+            self.hot_spots.add(wait, &block_wait);
             self.readings.add(&block_wait, wait.elapsed);
             self.curve.add(&block_wait, wait.elapsed);
         }

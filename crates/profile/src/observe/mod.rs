@@ -1,6 +1,7 @@
 //! Observers: what a profile is made of while calls and waits pass.
 
 pub mod collector;
+pub mod hot_spots;
 pub mod instruments;
 mod listeners;
 pub mod miss_curve;

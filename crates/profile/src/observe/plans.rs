@@ -56,6 +56,7 @@ impl Block {
         row.parent = line.parent;
         row.object = line.object;
         row.rows = line.rows;
+        row.estimated = line.estimated;
         row.starts = line.starts;
         row.inclusive = line.figures;
     }
@@ -126,6 +127,7 @@ fn merge(plan: &mut Plan, block: &[PlanRow]) {
     plan.blocks += 1;
     for (row, more) in plan.lines.iter_mut().zip(block) {
         row.rows = row.rows.saturating_add(more.rows);
+        row.estimated = row.estimated.zip(more.estimated).map(|(one, other)| one.saturating_add(other));
         row.starts = row.starts.zip(more.starts).map(|(one, other)| one.saturating_add(other));
         row.inclusive = row.inclusive.zip(more.inclusive).map(|(one, other)| plus(one, other, 1));
     }
@@ -161,7 +163,17 @@ fn find_levels(plan: &mut Plan) {
     }
 }
 
+/// Part of a plan's time by which a line may exceed the line above it: clocks move in steps.
+const EXCESS: f64 = 0.02;
+
 impl Plan {
+    /// Whether no line takes much longer than the line above it: then the times of its lines mean something.
+    pub fn has_sound_times(&self) -> bool {
+        let times = || self.lines.iter().filter_map(|row| row.inclusive).map(|figures| figures.time);
+        let most = times().max().unwrap_or_default();
+        self.own().iter().flatten().all(|own| own.time.0 as f64 >= -EXCESS * most.0 as f64)
+    }
+
     /// The figures of each line without its children's. Below zero where a child reports more than its parent; `None`
     /// where the source has none.
     pub fn own(&self) -> Vec<Option<PlanFigures>> {
@@ -188,6 +200,7 @@ mod tests {
             operation: format!("STEP {id}"),
             object: 0,
             rows: 10,
+            estimated: None,
             starts: None,
             figures: Some(PlanFigures { gets, time: Ticks::from_micros(micros), ..PlanFigures::default() }),
         }
@@ -215,6 +228,13 @@ mod tests {
         assert_eq!(own, [Some((20.0, 0)), Some((70.0, 40)), Some((50.0, 20)), Some((60.0, 40))]);
         assert_eq!(plans[0].lines.iter().map(|row| row.level).collect::<Vec<_>>(), [0, 1, 2, 1]);
         assert_eq!(plans[0].lines[0].rows, 20);
+    }
+
+    #[test]
+    fn times_of_lines_that_exceed_the_line_above_are_not_sound() {
+        let plans = |child: i64| read([line(1, 0, 100, 50), line(2, 1, child, 30)]).0;
+        assert!(plans(60)[0].has_sound_times() && plans(101)[0].has_sound_times());
+        assert!(!plans(9900)[0].has_sound_times());
     }
 
     #[test]

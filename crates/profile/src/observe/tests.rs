@@ -18,6 +18,7 @@ pub(crate) fn context(events: &[(&str, &[&str])]) -> Context {
         events: events.iter().map(event).collect(),
         scopes: vec![Default::default()],
         call_names: ["PARSE", "EXEC", "FETCH"].map(String::from).into(),
+        ..Context::default()
     }
 }
 
@@ -36,6 +37,7 @@ pub(crate) fn wait(event: u32, micros: i64, parameters: [i64; 3]) -> Wait {
         depth: 0,
         parameters,
         object: None,
+        plan_hash: 0,
         offset: 0,
     }
 }
@@ -62,6 +64,7 @@ pub(crate) fn fetch(statement: u32, cpu_micros: i64, gets: i64, rows: u64) -> Ca
         own: cost,
         misses: 0,
         rows,
+        goal: 0,
         plan_hash: 0,
         waits: Ticks::ZERO,
         offset: 0,

@@ -18,6 +18,8 @@ pub struct SourceRow {
     /// Whether an input is this source's, by its name and its first bytes. The bytes are empty where the name cannot be
     /// opened as a file.
     pub recognises: fn(&str, &[u8]) -> bool,
+    /// Options that have no effect on it, each by its name with the reason; commands refuse them.
+    pub unused: &'static [(&'static str, &'static str)],
     /// A source that has read nothing.
     pub open: fn(SourceSettings) -> Box<dyn Source>,
 }
@@ -29,6 +31,18 @@ pub struct SourceSettings {
     pub unit: Option<Unit>,
     /// How the files are read.
     pub reading: ReadOptions,
+    /// What becomes of values of bind variables.
+    pub binds: BindValues,
+}
+
+/// What becomes of values of bind variables: they are personal data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BindValues {
+    /// They are counted and dropped.
+    #[default]
+    Dropped,
+    /// Those of the first executions are kept.
+    Kept,
 }
 
 /// How much of the machine the reading takes.
@@ -64,8 +78,9 @@ pub trait Source: Send {
         inputs
     }
 
-    /// Reads one input and emits what it says. An input that holds nothing of this source's is a problem.
-    fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<SourceFile, Problem>;
+    /// Reads one input and emits what it says: a file, or several one behind the other. An input that holds nothing of
+    /// this source's is a problem.
+    fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<Vec<SourceFile>, Problem>;
 
     /// Emits what waited for more to come; returns what the source knows of all inputs.
     fn finish(self: Box<Self>, listeners: &mut Listeners<'_>) -> Finished;
@@ -107,8 +122,8 @@ pub struct SourceFile {
     pub bytes: u64,
     /// Its unit of time and how that was found.
     pub scale: TimeScale,
-    /// The release that wrote it, where it says so.
-    pub version: Option<String>,
+    /// What it says of where it comes from.
+    pub header: FileHeader,
     /// Calls and waits.
     pub timed_records: u64,
     /// Lines that no record was made of, by kind.
@@ -117,6 +132,23 @@ pub struct SourceFile {
     pub cut_short: Option<String>,
     /// A hash of its first bytes: files with the same hash and as many bytes are most probably the same.
     pub head_hash: Option<u64>,
+}
+
+/// What a file says of where it comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileHeader {
+    /// The release that wrote it.
+    pub version: Option<String>,
+    /// The host.
+    pub host: Option<String>,
+    /// The instance.
+    pub instance: Option<String>,
+    /// The number of the process.
+    pub process: Option<String>,
+    /// The file from which it comes.
+    pub continued_from: Option<String>,
+    /// The file in which it goes on.
+    pub continues_in: Option<String>,
 }
 
 /// Is called with the file and the bytes read of it; breaks off the reading where it says so.

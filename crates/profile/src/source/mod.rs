@@ -1,13 +1,14 @@
 //! Where calls and waits come from: a folder and a row of the table for each source.
 
-mod clock;
+pub(crate) mod clock;
 mod contract;
 pub mod oracle;
 pub mod postgres_log;
 mod session_clock;
 
 pub use contract::{
-    Finished, Input, Meter, Progress, ReadOptions, Reading, Source, SourceFile, SourceRow, SourceSettings,
+    BindValues, FileHeader, Finished, Input, Meter, Progress, ReadOptions, Reading, Source, SourceFile, SourceRow,
+    SourceSettings,
 };
 
 /// The sources. An input belongs to the first row that recognises it, and to the last one where none does: that one

@@ -18,7 +18,12 @@ pub(crate) struct SessionClock {
     before_leap: Option<Ticks>,
     /// The last end before the clock moved back.
     before_return: Option<Ticks>,
+    /// Segments that ended where the clock leapt ahead though no time passed.
+    left: Vec<(Ticks, Ticks)>,
 }
+
+/// Most segments that are left by leaps and kept: a damaged file could leap at every line.
+const LEFT_MAX: usize = 64;
 
 impl SessionClock {
     /// The last end.
@@ -39,8 +44,32 @@ impl SessionClock {
             self.segment = Some((first, before));
             return None;
         }
+        if self.left.last().is_some_and(|(_, before)| end >= *before - TOLERANCE) {
+            self.segment = self.left.pop();
+            return None;
+        }
         self.before_return = self.before_return.max(Some(last));
         self.segment.take()
+    }
+
+    /// Whether a line that begins at `start` shows that the clock moved ahead, and no line covers the time in between.
+    #[inline]
+    pub(crate) fn leaps(&self, start: Ticks) -> bool {
+        self.last().is_some_and(|last| start > last + TOLERANCE)
+    }
+
+    /// Begins another segment with a line to which the clock leapt though no time passed. Where it moves back, the
+    /// segment before goes on.
+    pub(crate) fn leap(&mut self, start: Ticks, end: Ticks) {
+        if self.left.len() < LEFT_MAX {
+            self.left.extend(self.segment.replace((start, end)));
+            self.before_leap = None;
+        }
+    }
+
+    /// Takes the segments that were left by leaps.
+    pub(crate) fn take_left(&mut self) -> Vec<(Ticks, Ticks)> {
+        std::mem::take(&mut self.left)
     }
 
     /// Extends the segment by a line from `start` to `end`.
@@ -62,7 +91,8 @@ impl SessionClock {
 
     /// Ends the segment: its first and last time.
     pub(crate) fn end(&mut self) -> Option<(Ticks, Ticks)> {
-        std::mem::take(self).segment
+        (self.before_leap, self.before_return) = (None, None);
+        self.segment.take()
     }
 }
 
@@ -97,6 +127,21 @@ mod tests {
     fn a_clock_that_moves_ahead_and_returns_adds_nothing() {
         assert_eq!(seconds(&[1000, 1005, 9000, 1006, 1012]), 12.1);
         assert_eq!(seconds(&[1000, 9000, 1001]), 1.1);
+    }
+
+    #[test]
+    fn a_leap_in_which_no_time_passed_adds_none() {
+        let mut clock = SessionClock::default();
+        let seconds = |seconds: i64| Ticks::from_micros(seconds * 1_000_000);
+        clock.extend(seconds(10), seconds(12));
+        assert!(clock.leaps(seconds(6000)) && !clock.leaps(seconds(13)));
+        clock.leap(seconds(6000), seconds(6000));
+        assert!(clock.moves_back(seconds(14)) && clock.move_back(seconds(14)).is_none());
+        clock.extend(seconds(13), seconds(14));
+        assert_eq!((clock.segment, clock.left.len()), (Some((seconds(10), seconds(14))), 0), "it returns");
+        clock.leap(seconds(7000), seconds(7001));
+        assert_eq!(clock.take_left(), [(seconds(10), seconds(14))], "it stays");
+        assert_eq!(clock.end(), Some((seconds(7000), seconds(7001))));
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub fn class_sums(profile: &SessionProfile, context: &Context) -> BTreeMap<Class
     for (index, sums) in &profile.events {
         let event = context.event(*index);
         if event.is_some_and(|event| event.is_client) {
-            let long = profile.think_time;
+            let long = profile.think_time.get(index).copied().unwrap_or_default();
             add(&mut classes, Class::ThinkTime, *index, long.count, long.total);
             let short = (sums.count.saturating_sub(long.count), sums.total - long.total);
             add(&mut classes, Class::Network, *index, short.0, short.1);
@@ -60,7 +60,7 @@ pub fn class_sums(profile: &SessionProfile, context: &Context) -> BTreeMap<Class
 }
 
 fn add(classes: &mut BTreeMap<Class, ClassSums>, class: Class, event: EventIndex, count: u64, total: Ticks) {
-    if count == 0 {
+    if count == 0 && total == Ticks::ZERO {
         return;
     }
     let sums = classes.entry(class).or_default();
@@ -112,7 +112,7 @@ mod tests {
                 (EventIndex(1), waits(5, 240)),
                 (EventIndex(2), waits(1, 10)),
             ]),
-            think_time: ThinkTime { count: 1, total: micros(200) },
+            think_time: [(EventIndex(1), ThinkTime { count: 1, total: micros(200) })].into(),
             ..SessionProfile::default()
         };
         (profile, context)

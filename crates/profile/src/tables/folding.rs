@@ -1,8 +1,8 @@
 //! Statements whose texts differ in their literals alone, seen as one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use crate::event::{Merge, StatementKind};
+use crate::event::{CallKind, Merge, StatementKind};
 use crate::tables::{Profile, StatementProfile};
 
 /// What stands for a literal.
@@ -42,6 +42,29 @@ pub fn fold(profile: &mut Profile) -> usize {
     }
     profile.statements = folded;
     count
+}
+
+/// Statements from which on folding by itself is worth a thought.
+const STATEMENTS_MIN: usize = 100;
+
+/// Statements of a profile that were executed once, and all; `None` where they are few, or too many were not.
+pub fn executed_once(profile: &Profile) -> Option<(usize, usize)> {
+    let is_declared = |one: &&StatementProfile| {
+        profile.context.statement(one.statement).is_some_and(|known| known.kind == StatementKind::Declared)
+    };
+    let (mut all, mut once) = (0, 0);
+    for one in profile.statements.iter().filter(is_declared) {
+        all += 1;
+        once += usize::from(one.calls_of(&profile.context, CallKind::Exec).calls == 1);
+    }
+    (all >= STATEMENTS_MIN && once * 10 >= all * 9).then_some((once, all))
+}
+
+/// Whether at most half of the texts of a profile are left when their literals are.
+pub fn is_worth_it(profile: &Profile) -> bool {
+    let texts = || profile.statements.iter().filter_map(|one| profile.context.statement(one.statement));
+    let folded: HashSet<String> = texts().map(|known| fold_text(&known.text)).collect();
+    folded.len() * 2 <= profile.statements.len()
 }
 
 /// A text with a question mark for every literal and one space for all white space; lists of literals are one.

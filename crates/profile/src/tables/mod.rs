@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::event::{
-    CallKind, Context, Cost, EventIndex, PlanFigures, Problem, ScopeIndex, SessionIndex, StatementIndex, Ticks, Unread,
-    merged,
+    CallKind, Context, Cost, EventIndex, Merge, PlanFigures, Problem, ScopeIndex, SessionIndex, StatementIndex,
+    StatementKind, Ticks, Unread, merged,
 };
 pub use crate::tables::histogram::BlockSums;
 use crate::tables::histogram::Histogram;
@@ -38,18 +38,27 @@ pub struct Profile {
     pub files: BTreeMap<(EventIndex, i64), BlockSums>,
     /// Standard errors of the total times of events whose waits are estimates.
     pub estimated: BTreeMap<EventIndex, Ticks>,
-    /// Transactions that ended.
-    pub transactions: Transactions,
     /// Calls that failed, by error number.
     pub errors: BTreeMap<i64, u64>,
-    /// Wall clock of the first stamp, in microseconds since 1970 as if it were UTC; `None` without any stamp.
+    /// Calls of a statement that calls of another one made: (caller, called).
+    pub callers: BTreeMap<(StatementIndex, StatementIndex), CallerSums>,
+    /// Wall clock at the begin of the interval, in microseconds since 1970 as if it were UTC; `None` without any stamp.
     pub first_clock: Option<i64>,
-    /// Wall clock of the last stamp.
+    /// Wall clock at its end.
     pub last_clock: Option<i64>,
     /// Lines that no record was made of, by kind.
     pub unread: Vec<Unread>,
     /// Decisions and omissions of the accounting, by kind.
     pub problems: Vec<Problem>,
+}
+
+impl Profile {
+    /// Forgets the texts of statements, with the literals in them.
+    pub fn hide_texts(&mut self) {
+        let has_text = |kind: StatementKind| matches!(kind, StatementKind::Declared | StatementKind::ParseError);
+        let statements = self.context.statements.iter_mut();
+        statements.filter(|known| has_text(known.kind)).for_each(|known| known.text.clear());
+    }
 }
 
 /// Where the time of a session, or of all sessions, went.
@@ -83,8 +92,24 @@ pub struct SessionProfile {
     pub calls: BTreeMap<(u16, bool), CallSums>,
     /// Sums by event.
     pub events: BTreeMap<EventIndex, EventSums>,
-    /// Its waits for the client that are think time.
-    pub think_time: ThinkTime,
+    /// Its waits for the client that are think time, by event: releases spell one event differently.
+    pub think_time: BTreeMap<EventIndex, ThinkTime>,
+    /// Its transactions that ended.
+    pub transactions: Transactions,
+}
+
+impl SessionProfile {
+    /// All its think time.
+    pub fn all_think_time(&self) -> ThinkTime {
+        let mut all = ThinkTime::default();
+        self.think_time.values().for_each(|one| all.merge(one));
+        all
+    }
+
+    /// Elapsed time of the calls without a traced parent: the response time without the waits between calls.
+    pub fn in_calls(&self) -> Ticks {
+        self.response_time - self.events.values().map(|sums| sums.between).sum()
+    }
 }
 
 /// Sums over calls.
@@ -100,6 +125,15 @@ pub struct CallSums {
     pub own: Cost,
     /// With them; not to be summed over depths.
     pub inclusive: Cost,
+}
+
+/// Sums over calls that one statement made of another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallerSums {
+    /// How many.
+    pub calls: u64,
+    /// Their time, with the calls that they made.
+    pub elapsed: Ticks,
 }
 
 /// Sums over the waits for one event.
@@ -181,19 +215,28 @@ pub struct StatementProfile {
     pub between: Ticks,
     /// Its waits for the client that are think time.
     pub think_time: ThinkTime,
+    /// Its further waits with nothing to do, such as sleeps.
+    pub idle: Ticks,
+    /// The goal of the optimizer at its last call: 1 to 4, 0 where not known.
+    pub goal: u8,
     /// Calls that failed, by error number.
     pub errors: BTreeMap<i64, u64>,
+    /// Bind values of its first executions, where they were asked for.
+    pub binds: Vec<Vec<String>>,
     /// Its plans, in the order of their first lines.
     pub plans: Vec<Plan>,
 }
 
 merged! {
+    CallerSums: calls, elapsed;
     CallSums: calls, rows, misses, own, inclusive;
     ThinkTime: count, total;
     SessionProfile: interval, response_time, cpu, waits, unaccounted_within, unaccounted_between, unrecorded,
-        waits_are_traced, roots, orphans, interruptions, calls, events, think_time;
+        waits_are_traced, roots, orphans, interruptions, calls, events, think_time, transactions;
+    Transactions: commits, rollbacks, read_only;
+    ScopeSums: calls, own, waits, inside, between;
     // The plans stay where they are.
-    StatementProfile: calls, own, inclusive, waits, inside, between, think_time, errors;
+    StatementProfile: calls, own, inclusive, waits, inside, between, think_time, idle, errors;
 }
 
 impl StatementProfile {
@@ -240,6 +283,8 @@ pub struct PlanRow {
     pub object: i64,
     /// Rows that came out.
     pub rows: u64,
+    /// Rows that the optimizer expected of a start, summed over the executions that were added up.
+    pub estimated: Option<u64>,
     /// How often it was started, where the source knows it.
     pub starts: Option<u64>,
     /// Figures with children included, see [`Plan::own`]; `None` where the source has none.

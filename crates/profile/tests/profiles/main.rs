@@ -1,8 +1,11 @@
 //! Profiles of real, made, damaged and odd input. Memory has a program of its own: it looks at its whole process.
 
+mod borne_out;
 mod damaged;
 mod expected;
 mod given_records;
+mod mixtures;
+mod mixtures_made;
 mod odd_traces;
 mod postgres_plans;
 mod postgres_server;

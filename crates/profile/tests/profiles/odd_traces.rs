@@ -189,7 +189,7 @@ fn merged_files_keep_their_processes_sessions_and_cursors_apart() {
     assert_eq!(statement(&profile, "11").calls.values().map(|sums| sums.calls).sum::<u64>(), 2);
     assert_eq!(session(&profile, "2.2").cpu, micros(10), "the other session's call is no child");
     assert_eq!(session(&profile, "process 300").interval, micros(50));
-    assert_eq!(statement(&profile, "unknown cursor #1").own.elapsed, micros(50));
+    assert_eq!(statement(&profile, "undeclared-1").own.elapsed, micros(50));
     let intervals: Ticks = profile.sessions.iter().map(|session| session.interval).sum();
     assert_eq!(profile.whole.interval, intervals);
 }
@@ -201,7 +201,7 @@ fn two_files_with_the_same_cursors_do_not_mix() {
     let profile = crate::support::profile_in(US, &[first.as_bytes(), second.as_bytes()]);
     assert_eq!(profile.sessions.len(), 2, "a file without a name for its session has one of its own");
     assert_eq!(statement(&profile, "11").calls.len(), 1);
-    assert_eq!(statement(&profile, "unknown cursor #1").own.elapsed, micros(2000), "no child from another file");
+    assert_eq!(statement(&profile, "undeclared-1").own.elapsed, micros(2000), "no child from another file");
     assert_eq!(profile.whole.orphans, 1);
     assert_eq!(profile.whole.interval, micros(2100), "and no interval from one file to the other");
 }
@@ -293,7 +293,7 @@ fn errors_are_counted_under_their_statement() {
     let failed = profile.statements.iter().find(|statement| statement.errors.contains_key(&942)).expect("known");
     let failed = &profile.context.statements[failed.statement.0 as usize];
     assert_eq!((failed.kind, &*failed.text), (StatementKind::ParseError, "select * from x"));
-    assert_eq!((profile.transactions.rollbacks, profile.transactions.commits), (1, 0));
+    assert_eq!((profile.whole.transactions.rollbacks, profile.whole.transactions.commits), (1, 0));
     assert_eq!(profile.whole.interval, micros(500), "the end of the transaction is a timed line");
 }
 
@@ -459,7 +459,7 @@ fn long_waits_for_the_client_are_told_apart_from_short_ones() {
         &wait(1, "SQL*Net message to client", 5_000_000, 10_000_000),
     ]
     .concat();
-    let think = one(&text).whole.think_time;
+    let think = one(&text).whole.all_think_time();
     assert_eq!((think.count, think.total), (1, micros(1_000_000)));
 }
 

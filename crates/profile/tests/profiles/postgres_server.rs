@@ -11,13 +11,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use profile::event::{Call, Context, Observer, PlanLine, Root, Ticks, Wait};
-use profile::ingest::{IngestSettings, ingest};
+use profile::ingest::{Chosen, IngestSettings, ingest};
 use profile::observe::collector::THINK_TIME;
 use profile::observe::instruments::Instruments;
 use profile::source::postgres_log::findings::LogSummary;
 use profile::source::postgres_log::format::LogFormat;
 use profile::source::postgres_log::source::LogSource;
-use profile::source::{ReadOptions, SourceSettings};
+use profile::source::{BindValues, ReadOptions, SourceSettings};
 
 const SETTINGS: [&str; 17] = [
     "listen_addresses=",
@@ -233,11 +233,14 @@ fn a_real_server_s_three_logs_say_the_same_and_what_the_server_counted() {
         assert_eq!(ids(context), ids(&csv_context));
     }
     // A folder holds the same entries in three formats: each is counted once, and one finding says so.
-    let source = SourceSettings { unit: None, reading: ReadOptions::of_this_machine() };
+    let source = SourceSettings { unit: None, reading: ReadOptions::of_this_machine(), binds: BindValues::Dropped };
     let settings = IngestSettings { think_time: THINK_TIME, source };
-    let all = ingest(&[server.folder.path().join("data/log")], &settings, &mut Instruments::default(), &mut |_, _| {
-        ControlFlow::Continue(())
-    });
+    let all = ingest(
+        Chosen::of(&[server.folder.path().join("data/log")]),
+        &settings,
+        &mut Instruments::default(),
+        &mut |_, _| ControlFlow::Continue(()),
+    );
     assert_eq!(all.files.len(), 3, "{:?}", all.problems);
     assert_eq!(all.profile.whole.calls.values().map(|sums| sums.calls).sum::<u64>(), summary.plans);
     assert_eq!(all.findings.iter().filter(|finding| finding.id == "repeated-entries").count(), 1);

@@ -44,12 +44,14 @@ fn session(profile: &Profile, session: &SessionProfile) -> SessionTruth {
     }
 }
 
-/// The statements of a profile by identifier: unknown cursors of several sessions share one.
+/// The statements of a profile by identifier; undeclared cursors by their number, whichever session's.
 fn statements(profile: &Profile) -> BTreeMap<String, (CallTruth, WaitTruth)> {
     let mut all: BTreeMap<String, (CallSums, EventSums)> = BTreeMap::new();
     for statement in &profile.statements {
-        let id = &profile.context.statements[statement.statement.0 as usize].id;
-        let sums = all.entry(id.clone()).or_default();
+        let known = &profile.context.statements[statement.statement.0 as usize];
+        let cursor = known.text.strip_prefix("(cursor #").and_then(|text| text.split([' ', ',']).next());
+        let id = cursor.map_or(known.id.clone(), |number| format!("unknown cursor #{number}"));
+        let sums = all.entry(id).or_default();
         statement.calls.values().for_each(|more| sums.0.merge(more));
         statement.waits.values().for_each(|more| sums.1.merge(more));
     }
@@ -92,7 +94,7 @@ proptest! {
         prop_assert_eq!(&ours, &made.sessions.iter().map(apart).collect::<Vec<_>>());
         prop_assert_eq!(statements(&profile), true_statements(&made.sessions));
         let transactions: u64 = made.sessions.iter().map(|session| session.transactions).sum();
-        prop_assert_eq!(profile.transactions.read_only, transactions);
+        prop_assert_eq!(profile.whole.transactions.read_only, transactions);
         let errors: u64 = made.sessions.iter().map(|session| session.errors).sum();
         prop_assert_eq!(profile.errors.get(&1).copied().unwrap_or(0), errors);
         prop_assert!(profile.unread.is_empty(), "{:?}", profile.unread);

@@ -14,7 +14,8 @@ pub(super) const COMMAND: CommandRow = CommandRow { name: "calibrate", define, r
 const EXAMPLES: &str = "\
 Examples:
   readpath calibrate --on postgres:18                              cold and cached, on a private server
-  readpath calibrate --on postgres:18 --sql                        and the constants to try in one session
+  readpath calibrate --on postgres://me@db.example/shop --queries shop.sql  which queries get another plan
+  readpath calibrate --on postgres://me@db.example/shop --queries pg_stat_statements:30 --run  and are they faster
   readpath calibrate --on postgres://me@db.example/shop --dry-run  every statement that would be sent
   readpath calibrate --on postgres://me@db.example/shop            a server as it is: its caches stay as they are";
 
@@ -35,16 +36,31 @@ struct Arguments {
     /// Bytes of the table, which with its indexes takes twice as much [default: 32MiB on a private server, else 24MiB]
     #[arg(long)]
     payload: Option<Size>,
-    /// Samples of what is cached
+    /// Judge by your own queries: a file of statements, a folder of them, or pg_stat_statements[:N]
+    #[arg(long, value_name = "FILE|DIR|pg_stat_statements[:N]")]
+    queries: Option<String>,
+    /// Run those whose plan changes, in read-only transactions and in turns; without this they are only explained
+    #[arg(long)]
+    run: bool,
+    /// Seconds that one of your queries may take
+    #[arg(long, value_name = "SECONDS", default_value_t = CalibrateParameters::default().time_limit)]
+    time_limit: f64,
+    /// How often all costs are measured, each time with tables of their own
+    #[arg(long, default_value_t = CalibrateParameters::default().passes)]
+    passes: usize,
+    /// Samples of what is cached, in a pass
     #[arg(long, default_value_t = CalibrateParameters::default().repeat)]
     repeat: usize,
+    /// How often each plan of a query is run
+    #[arg(long, default_value_t = CalibrateParameters::default().rounds)]
+    rounds: usize,
     /// Samples of what is not cached, each after a restart; on a private server [default: 3]
     #[arg(long)]
     cold_samples: Option<usize>,
     /// How often each plan of each query is run cold; 0 leaves that out; on a private server [default: 1]
     #[arg(long)]
     cold_rounds: Option<usize>,
-    /// End with the constants as SET statements for one session, each set with what it was verified by
+    /// End with what is advised as SET, ALTER DATABASE, ALTER SYSTEM and ALTER TABLESPACE, with how to undo it
     #[arg(long)]
     sql: bool,
     /// Picks the order of the rows
@@ -74,8 +90,22 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
 impl Arguments {
     fn parameters(self) -> Result<CalibrateParameters, Failure> {
         let on = self.subjects.places()?;
-        let Arguments { payload, repeat, cold_samples, cold_rounds, sql, seed, .. } = self;
-        Ok(CalibrateParameters { on, payload, repeat, cold_samples, cold_rounds, seed, sql })
+        let Arguments { payload, queries, run, time_limit, passes, repeat, rounds, .. } = self;
+        let Arguments { cold_samples, cold_rounds, sql, seed, .. } = self;
+        Ok(CalibrateParameters {
+            on,
+            payload,
+            queries,
+            run,
+            time_limit,
+            passes,
+            repeat,
+            rounds,
+            cold_samples,
+            cold_rounds,
+            seed,
+            sql,
+        })
     }
 }
 
@@ -94,8 +124,13 @@ mod tests {
         check("on = ['postgres:18']", "--on postgres:18");
         check(
             "on = ['postgres:15']\npayload = '8MiB'\nrepeat = 3\ncold_samples = 2\ncold_rounds = 0\nseed = 7\n\
-             sql = true",
-            "--on postgres:15 --payload 8MiB --repeat 3 --cold-samples 2 --cold-rounds 0 --seed 7 --sql",
+             sql = true\npasses = 2\nrounds = 4\ntime_limit = 2.5",
+            "--on postgres:15 --payload 8MiB --repeat 3 --cold-samples 2 --cold-rounds 0 --seed 7 --sql --passes 2 \
+             --rounds 4 --time-limit 2.5",
+        );
+        check(
+            "on = ['postgres://me@host/db']\nqueries = 'shop.sql'\nrun = true",
+            "--on postgres://me@host/db --queries shop.sql --run",
         );
         assert!(toml::from_str::<CalibrateParameters>("payloads = 1").is_err());
     }
@@ -109,6 +144,10 @@ mod tests {
         assert_eq!(refusal("--on postgres:18"), None);
         assert!(refusal("").unwrap().contains("--on postgres:18"));
         assert!(refusal("--on postgres://me@host/db --cold-rounds 0").unwrap().contains("private server"));
+        assert!(refusal("--on postgres:18 --queries shop.sql").unwrap().contains("none of your tables"));
+        assert!(refusal("--on postgres://me@host/db --run").unwrap().contains("--queries"));
+        assert!(refusal("--on postgres://me@host/db --queries pg_stat_statements:0").unwrap().contains("a number"));
+        assert!(refusal("--on postgres://me@host/db --time-limit 0").unwrap().contains("--time-limit"));
         assert!(refusal("--on engine").unwrap().contains("--on postgres:18"));
         assert!(refusal("--on postgres:17,postgres:18").unwrap().contains("one server"));
     }

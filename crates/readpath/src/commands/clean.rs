@@ -1,14 +1,14 @@
 //! `readpath clean`: removes what is kept for the next run, and what a killed run left behind.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, fs, io};
 
 use ::measure::quantity::size_in_words;
 use clap::{ArgMatches, Args, Command};
-use server::private::sweep;
 use server::{Limits, Place, ServerError, Session, Statements, schema};
 use storage::catalog::DirectoryLock;
+use sys::file::own_folder::Leftovers;
 
 use super::measure::{progress, signals};
 use crate::exit::{Exit, Failure};
@@ -105,12 +105,20 @@ fn clean_machine(context: &Context, is_rehearsal: bool) -> Result<Exit, Failure>
         };
         output::print(&format!("{sentence}\n"))?;
     }
-    if !is_rehearsal {
-        for folder in ::subjects::sweep(&env::temp_dir()) {
-            output::print(&format!("{}, left by a killed run, was removed.\n", folder.display()))?;
-        }
-    }
+    clean_leftovers(::subjects::sweep, is_rehearsal)?;
     Ok(Exit::Done)
+}
+
+/// Removes folders that killed runs left in the folder for temporary files; gives how many there were.
+fn clean_leftovers(sweep: fn(&Path, Leftovers) -> Vec<PathBuf>, is_rehearsal: bool) -> Result<usize, Failure> {
+    let found = sweep(&env::temp_dir(), Leftovers::Found);
+    let sizes: Vec<String> = found.iter().map(|folder| bytes_in(folder).map_or("unknown size".into(), size)).collect();
+    let removed = if is_rehearsal { found.clone() } else { sweep(&env::temp_dir(), Leftovers::Removed) };
+    for (folder, size) in found.iter().zip(sizes).filter(|(folder, _)| removed.contains(folder)) {
+        let fate = if is_rehearsal { "would be" } else { "was" };
+        output::print(&format!("{}, left by a killed run, {fate} removed: {size}.\n", folder.display()))?;
+    }
+    Ok(removed.len())
 }
 
 /// The right to empty the folder. Fails where another run loads tables into it, or runs programs in it.
@@ -154,17 +162,8 @@ pub(super) fn size(bytes: u64) -> String {
 
 /// Removes private servers that killed runs left in the folder for temporary files, with what they had.
 fn clean_private(is_rehearsal: bool) -> Result<Exit, Failure> {
-    let folder = env::temp_dir();
-    if is_rehearsal {
-        output::print("-- nothing is sent: directories that private servers left behind would be removed\n")?;
-        return Ok(Exit::Done);
+    if clean_leftovers(server::private::sweep, is_rehearsal)? == 0 {
+        output::print(&format!("No private server has left anything in {}.\n", env::temp_dir().display()))?;
     }
-    let removed = sweep(&folder);
-    let sentence = match removed.len() {
-        0 => format!("No private server has left anything in {}.", folder.display()),
-        1 => format!("The private server {} was removed.", removed[0].display()),
-        count => format!("{count} private servers in {} were removed.", folder.display()),
-    };
-    output::print(&format!("{sentence}\n"))?;
     Ok(Exit::Done)
 }

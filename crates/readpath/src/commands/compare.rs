@@ -4,6 +4,7 @@ use ::measure::compare::compare;
 use clap::{ArgMatches, Args, Command};
 use report::Shown;
 
+use super::show::refuse_store_of_files;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 use crate::output;
@@ -32,6 +33,7 @@ fn define(command: Command) -> Command {
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let Arguments { first, second } = arguments(matches)?;
+    refuse_store_of_files(matches, &[&first, &second])?;
     let comparison = compare(&context.load(&first)?, &context.load(&second)?);
     output::print_result(Shown::Comparison(&comparison), context)?;
     Ok(Exit::Done)

@@ -44,7 +44,9 @@ struct Arguments {
     #[arg(long, conflicts_with = "pid")]
     valgrind: bool,
     /// Longest time that the run under valgrind may take
-    #[arg(long, default_value_t = CountersParameters::default().valgrind_limit, requires = "valgrind")]
+    // What conflicts with `valgrind` takes the requirement of it away.
+    #[arg(long, default_value_t = CountersParameters::default().valgrind_limit, requires = "valgrind",
+          conflicts_with = "pid")]
     valgrind_limit: Nanos,
 }
 

@@ -10,6 +10,7 @@ use experiments::disk::{self, DiskParameters, IoMethod, Order, Zone};
 
 use super::measure::measure;
 use super::subjects::refuse_databases;
+use super::unused::refuse_unread;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments, fresh_seed};
 use crate::words::word;
@@ -107,6 +108,7 @@ fn define(command: Command) -> Command {
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let parameters = arguments::<Arguments>(matches)?.parameters()?;
     refuse_databases(COMMAND.name, &parameters.paths)?;
+    refuse_unread(matches, &parameters.paths)?;
     measure(context, COMMAND.name, |journal, machine| disk::run(&parameters, machine, journal))
 }
 

@@ -8,12 +8,13 @@ use ::export::ExportError;
 use ::export::events::{EventWriter, Written};
 use ::export::folder::{Existing, Folder};
 use ::export::queries::{QUERIES, query};
-use ::profile::ingest::{IngestSettings, Ingested, ingest};
+use ::profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
 use ::profile::observe::collector::THINK_TIME;
-use ::profile::source::{ReadOptions, SourceSettings};
+use ::profile::source::{BindValues, ReadOptions, SourceSettings};
 use clap::{ArgMatches, Args, Command};
 
 use super::time_scale::TimeScale;
+use super::unused::refuse_unused_of_source;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 use crate::output;
@@ -70,11 +71,13 @@ fn run(matches: &ArgMatches, _context: &Context) -> Result<Exit, Failure> {
     let Some(place) = arguments.output else {
         return Err(Failure::new(Exit::WrongCommandLine, "name the folder of the Parquet files with --output FOLDER."));
     };
+    let chosen = Chosen::of(&arguments.events);
+    refuse_unused_of_source(matches, chosen.row)?;
     let existing = if arguments.force { Existing::Replace } else { Existing::Refuse };
     let mut writer = EventWriter::new(Folder::begin(&place, existing)?)?;
     let signals =
         Signals::install().map_err(|error| Failure::new(Exit::Failed, format!("^C cannot be watched for: {error}")))?;
-    let ingested = read(&arguments.events, arguments.time_scale, &mut writer, &signals);
+    let ingested = read(chosen, arguments.time_scale, &mut writer, &signals);
     if let Some(signal) = signals.received() {
         return Ok(Exit::Interrupted { signal });
     }
@@ -87,11 +90,12 @@ fn run(matches: &ArgMatches, _context: &Context) -> Result<Exit, Failure> {
     Ok(if ingested.has_all_named(&arguments.events) { Exit::Done } else { Exit::Failed })
 }
 
-fn read(files: &[PathBuf], scale: TimeScale, writer: &mut EventWriter, signals: &Signals) -> Ingested {
-    let source = SourceSettings { unit: scale.unit(), reading: ReadOptions::of_this_machine() };
+fn read(chosen: Chosen, scale: TimeScale, writer: &mut EventWriter, signals: &Signals) -> Ingested {
+    let source =
+        SourceSettings { unit: scale.unit(), reading: ReadOptions::of_this_machine(), binds: BindValues::Dropped };
     let settings = IngestSettings { think_time: THINK_TIME, source };
     let (stop, failed) = (signals.stop(), writer.failed());
-    ingest(files, &settings, writer, &mut |_, _| {
+    ingest(chosen, &settings, writer, &mut |_, _| {
         // What cannot be written need not be read.
         let is_over = stop.requested() || failed.load(Ordering::Relaxed);
         if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use ::measure::Size;
-use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
 use experiments::join::{self, JoinParameters};
 use subjects::nested_loops::{Asked, Io, JoinMethod};
@@ -11,6 +10,7 @@ use subjects::{Place, Places};
 use sys::file::Caching;
 
 use super::subjects::{SubjectOptions, measure_on};
+use super::unused::{refuse_unread, refuse_unused};
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 use crate::words::word;
@@ -111,7 +111,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let subjects = arguments.subjects.clone();
     let cache = context.settings.cache_dir.as_deref();
     let parameters = arguments.parameters(cache)?;
-    refuse_unused(matches, &parameters)?;
+    refuse(matches, &parameters)?;
     parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
     measure_on(context, COMMAND.name, (&parameters.on, &subjects), |on, environment, machine, journal| {
         let parameters = JoinParameters { on: on.clone(), ..parameters.clone() };
@@ -163,7 +163,8 @@ fn wrong(reason: String) -> Failure {
 }
 
 /// Refuses an option that nothing in this run has a use for.
-fn refuse_unused(matches: &ArgMatches, parameters: &JoinParameters) -> Result<(), Failure> {
+fn refuse(matches: &ArgMatches, parameters: &JoinParameters) -> Result<(), Failure> {
+    refuse_unread(matches, [&parameters.asked.device])?;
     let has_server = parameters.on.named().any(Place::takes_statements);
     let has = |methods: &[JoinMethod]| {
         let named = &parameters.asked.methods;
@@ -173,16 +174,11 @@ fn refuse_unused(matches: &ArgMatches, parameters: &JoinParameters) -> Result<()
     let looks_ahead = has(&[JoinMethod::Prefetch]);
     let options = [
         ("concurrency", has_server, "it is a setting of PostgreSQL, and --on names no server"),
-        ("statement_timeout", has_server, "it ends statements on a server, and --on names none"),
         ("batch_size", gathers, "no --method is a batch"),
         ("look_ahead", looks_ahead, "no --method is prefetch"),
         ("fixed_look_ahead", looks_ahead, "no --method is prefetch"),
     ];
-    let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-    match options.into_iter().find(|(id, is_used, _)| !is_used && is_given(id)) {
-        Some((id, _, reason)) => Err(wrong(format!("--{} has no effect here: {reason}.", id.replace('_', "-")))),
-        None => Ok(()),
-    }
+    refuse_unused(matches, &options)
 }
 
 /// What `--on` names: subjects, a device for the engine's tables to be placed on, or their directory.
@@ -200,7 +196,7 @@ fn on(word: &str) -> Result<On, Failure> {
     }
     let path = PathBuf::from(word);
     if device::has_prefix(&path) {
-        device::open(&path, Caching::Direct).map_err(|error| wrong(error.to_string()))?;
+        device::place(&path, Caching::Direct, &[]).map_err(|error| wrong(error.to_string()))?;
         return Ok(On { device: Some(path), ..On::default() });
     }
     if !path.is_dir() {

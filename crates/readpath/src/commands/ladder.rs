@@ -31,9 +31,9 @@ struct Arguments {
     /// [default: $XDG_CACHE_HOME/readpath or ~/.cache/readpath]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Size of the test file
-    #[arg(long, default_value_t = LadderParameters::default().size)]
-    size: Size,
+    /// Size of the test file [default: 1GiB, with --on 128MiB]
+    #[arg(long)]
+    size: Option<Size>,
     /// Measure the device rungs on this file or block device, first and second touch apart; a database is measured by
     /// `readpath roundtrip --on`
     #[arg(long, value_name = "PATH")]

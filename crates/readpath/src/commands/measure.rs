@@ -9,6 +9,7 @@ use ::measure::store::Store;
 use ::measure::{Finding, Host, Parameters, Run};
 use experiments::{ExperimentError, Journal, Machine, Stop};
 use jiff::Timestamp;
+use measure::schema::every::findings as row;
 use report::Shown;
 use uuid::Uuid;
 
@@ -61,6 +62,21 @@ pub(super) fn examine(
     finish(context, journal, Ok(()), &signals)
 }
 
+/// The run of such an examination, which is neither kept nor printed.
+pub(super) fn examined(
+    context: &Context,
+    experiment: &str,
+    procedure: impl FnOnce(&mut RunJournal, &Stop) -> Result<(), Failure>,
+) -> Result<Run, Failure> {
+    let signals = signals()?;
+    let mut journal = RunJournal::new(new_run(context, experiment, Host::default()), None, progress(context));
+    let outcome = procedure(&mut journal, &signals.stop());
+    journal.clear_progress();
+    outcome?;
+    conclude(&mut journal, Ok(()), signals.received());
+    Ok(journal.into_run())
+}
+
 /// Keeps and prints what a run came to.
 fn finish(
     context: &Context,
@@ -97,13 +113,13 @@ fn store(context: &Context) -> Result<(Option<Store>, Option<Finding>), Failure>
             let open = store
                 .make_private()
                 .err()
-                .map(|error| Finding::warning("store-open", format!("Other users may read kept runs: {error}")));
+                .map(|error| row::STORE_OPEN.of(format!("Other users may read kept runs: {error}")));
             Ok((Some(store), open))
         }
         Ok(store) => Ok((Some(store), None)),
         Err(failure) if context.globals.store.is_none() => {
             let message = format!("This run is shown here and not kept: {}", failure.message);
-            Ok((None, Some(Finding::warning("not-kept", message))))
+            Ok((None, Some(row::NOT_KEPT.of(message))))
         }
         Err(failure) => Err(failure),
     }
@@ -141,12 +157,12 @@ fn conclude(journal: &mut RunJournal, outcome: Result<(), String>, signal: Optio
         _ if journal.not_kept().is_some() => Exit::NotKept,
         (_, Some(signal)) => {
             let message = format!("The run was interrupted by {}; {kept}", signals::name(signal));
-            journal.find(Finding::warning("interrupted", message));
+            journal.find(row::INTERRUPTED.of(message));
             Exit::Interrupted { signal }
         }
         (Err(error), None) => {
             let message = format!("The run failed: {}. {}", error.trim_end_matches('.'), capital(&kept));
-            journal.find(Finding::warning("failed", message));
+            journal.find(row::FAILED.of(message));
             Exit::Failed
         }
         (Ok(()), None) => {
@@ -168,7 +184,8 @@ fn kept(journal: &RunJournal) -> String {
 
 /// Says on standard error how a run ended that did not complete.
 fn complain(journal: &RunJournal, exit: Exit) -> Exit {
-    let ending = journal.run().findings.iter().find(|finding| finding.id == "interrupted" || finding.id == "failed");
+    let ends = |finding: &&Finding| row::INTERRUPTED.made(finding) || row::FAILED.made(finding);
+    let ending = journal.run().findings.iter().find(ends);
     if let Some(finding) = ending {
         output::complain(&finding.message);
     }

@@ -15,16 +15,18 @@ mod man;
 mod measure;
 mod null;
 mod profile;
+mod report;
 mod roundtrip;
 mod runs;
 mod scan;
 mod show;
 mod subjects;
 mod time_scale;
+mod unused;
 
 use clap::ArgMatches;
-use clap::parser::ValueSource;
 
+use self::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context};
 
@@ -43,6 +45,7 @@ pub(crate) const COMMANDS: &[CommandRow] = &[
     runs::COMMAND,
     show::COMMAND,
     compare::COMMAND,
+    report::COMMAND,
     clean::COMMAND,
 ];
 
@@ -72,14 +75,9 @@ fn refuse_options_of_runs(name: &str, matches: &ArgMatches) -> Result<(), Failur
     if !is_dry_run && !WITHOUT_RUN.iter().any(|row| row.name == name) {
         return Ok(());
     }
-    let is_given = |id: &&str| matches.value_source(id) == Some(ValueSource::CommandLine);
-    let Some(id) = ["format", "store", "no_store"].into_iter().find(is_given) else { return Ok(()) };
     let command = if is_dry_run { "a dry run".to_string() } else { format!("readpath {name}") };
-    let sentence = format!(
-        "--{} has no effect here: {command} measures nothing, so there is no run to keep or to format. Leave it out.",
-        id.replace('_', "-")
-    );
-    Err(Failure::new(Exit::WrongCommandLine, sentence))
+    let reason = format!("{command} measures nothing, so there is no run to keep or to format");
+    refuse_unused(matches, &["format", "store", "no_store"].map(|id| (id, false, reason.as_str())))
 }
 
 fn row(name: &str) -> Option<&'static CommandRow> {

@@ -2,25 +2,29 @@
 
 mod skew;
 
+use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ::measure::quantity;
+use ::measure::{Run, quantity};
 use ::profile::document::{Order, Selection, find_statement};
 use ::profile::event::{StatementIndex, Ticks};
-use ::profile::ingest::{IngestSettings, Ingested, ingest};
+use ::profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
+use ::profile::input::expand;
 use ::profile::observe::instruments::Instruments;
 use ::profile::outcome::outcome;
-use ::profile::source::{ReadOptions, SourceSettings};
+use ::profile::source::{BindValues, ReadOptions, SourceSettings};
 use ::profile::tables::Profile;
-use clap::{ArgMatches, Args, Command};
+use clap::{ArgMatches, Args, Command, ValueEnum};
 use experiments::{Journal, Stop};
 
-use super::measure::examine;
+use super::measure::{examine, examined};
 use super::time_scale::TimeScale;
+use super::unused::refuse_unused_of_source;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
+use crate::output;
 use crate::run_journal::RunJournal;
 use crate::words::word;
 
@@ -35,15 +39,22 @@ Examples:
   readpath profile a.trc --sort physical-reads --top 20
   readpath profile a.trc --statement 5ncdvm4r9w3cx   the whole story of one statement
   readpath profile a.trc --by object,statement --where 'event=db file sequential read'   one event, by object
+  readpath profile a.trc --follow                    a page that renews itself while the trace is written
   readpath profile a.trc --format json               the run document";
+
+/// How often a followed trace is looked at.
+const RENEWAL: Duration = Duration::from_secs(1);
+
+/// Clears a terminal and goes to its upper left corner.
+const CLEARED: &str = "\u{1b}[H\u{1b}[2J";
 
 /// How often the progress line changes.
 const REFRESH: Duration = Duration::from_millis(200);
 
 #[derive(Args)]
 struct Arguments {
-    /// Traces (event 10046) or server logs of PostgreSQL, packed or not, folders of them, patterns, or - for standard
-    /// input
+    /// Traces (event 10046) or server logs of PostgreSQL, plain or packed by gzip, zstd, xz or zip, folders of them,
+    /// patterns, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Show all details of one statement, by its identifier or the beginning of it
@@ -61,17 +72,38 @@ struct Arguments {
     /// Unit of the trace's times; `auto` also finds centiseconds
     #[arg(long, value_enum, default_value = "auto")]
     time_scale: TimeScale,
-    /// Combine statements whose texts differ only in their literals
+    /// Combine statements whose texts differ only in their literals; `auto` does where nearly all were executed once
+    #[arg(long, value_enum, num_args = 0..=1, require_equals = true)]
+    #[arg(default_value = "auto", default_missing_value = "always")]
+    fold_literals: Folding,
+    /// Leave out the texts of statements, with the literals in them
     #[arg(long)]
-    fold_literals: bool,
+    no_text: bool,
+    /// With --statement, show the values of bind variables of its first executions, and keep them with the run: they
+    /// may be personal data
+    #[arg(long, requires = "statement", conflicts_with = "no_text")]
+    binds: bool,
     /// List unread lines by file and kind
     #[arg(long)]
     explain_unread: bool,
     #[command(flatten)]
     skew: skew::SkewArguments,
+    /// Follow a trace that is being written: renew the page on a terminal until ^C, or until nothing was written for
+    /// this long
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "3600s", value_parser = quantity::parse_time)]
+    follow: Option<::measure::Nanos>,
     /// Threads that read [default: one a processor, 4 at most]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     workers: Option<u16>,
+}
+
+/// When statements are combined.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Folding {
+    Auto,
+    Always,
+    Never,
 }
 
 fn define(command: Command) -> Command {
@@ -83,29 +115,79 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
     let mut is_all_there = true;
     let exit = examine(context, COMMAND.name, |journal, stop| {
-        is_all_there = profile(&arguments, journal, stop)?;
-        Ok(())
+        let chosen = Chosen::of(&arguments.files);
+        refuse_unused_of_source(matches, chosen.row)?;
+        is_all_there = profile(&arguments, chosen, journal, stop)?;
+        match arguments.follow {
+            Some(idle) => follow(&arguments, context, journal, (stop, Duration::from_nanos(idle.0))),
+            None => Ok(()),
+        }
     })?;
     Ok(if exit == Exit::Done && !is_all_there { Exit::Failed } else { exit })
 }
 
+/// The profile of one file as `readpath profile FILE` makes it, for a command that shows it in its own way.
+pub(super) fn of_file(file: &Path, context: &Context) -> Result<Run, Failure> {
+    let words = [OsString::from(COMMAND.name), "--".into(), file.into()];
+    let matches = define(Command::new(COMMAND.name)).try_get_matches_from(words);
+    let matches = matches.map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
+    let arguments = arguments::<Arguments>(&matches)?;
+    examined(context, COMMAND.name, |journal, stop| {
+        profile(&arguments, Chosen::of(&arguments.files), journal, stop).map(drop)
+    })
+}
+
+/// Renews the page while the files grow, until a signal comes or nothing was written for `idle`. On a terminal each
+/// page takes the place of the one before; elsewhere the last one alone is printed, as that of any run.
+fn follow(
+    arguments: &Arguments,
+    context: &Context,
+    journal: &mut RunJournal,
+    (stop, idle): (&Stop, Duration),
+) -> Result<(), Failure> {
+    let sizes = || -> Vec<u64> {
+        let files = expand(&arguments.files).given;
+        files.iter().map(|given| std::fs::metadata(given.name()).map_or(0, |data| data.len())).collect()
+    };
+    let (mut known, mut written) = (sizes(), Instant::now());
+    let kept = journal.run().clone();
+    while !stop.requested() && written.elapsed() < idle {
+        if context.settings.stdout_is_terminal {
+            output::print(CLEARED)?;
+            journal.clear_progress();
+            output::print_result(report::Shown::Run(journal.run()), context)?;
+        }
+        while !stop.requested() && written.elapsed() < idle && known == sizes() {
+            std::thread::sleep(RENEWAL);
+        }
+        if known != sizes() {
+            (known, written) = (sizes(), Instant::now());
+            journal.begin_again(&kept);
+            profile(arguments, Chosen::of(&arguments.files), journal, stop)?;
+        }
+    }
+    Ok(())
+}
+
 /// Profiles the files; returns whether everything that was named could be read.
-fn profile(arguments: &Arguments, journal: &mut RunJournal, stop: &Stop) -> Result<bool, Failure> {
+fn profile(arguments: &Arguments, chosen: Chosen, journal: &mut RunJournal, stop: &Stop) -> Result<bool, Failure> {
     // Without it, it takes some more memory, and nothing else.
     let _ = sys::memory::use_one_arena();
     let mut instruments = Instruments::new(arguments.skew.skew(think_time(arguments)));
-    let mut ingested = read(arguments, &mut instruments, journal, stop);
+    let mut ingested = read(arguments, chosen, &mut instruments, journal, stop);
     if ingested.is_broken_off {
         return Ok(true);
     }
     if ingested.files.is_empty() {
         return Err(nothing_read(&ingested));
     }
-    if arguments.fold_literals {
-        ingested.fold_literals();
+    match arguments.fold_literals {
+        Folding::Always => ingested.fold_literals(),
+        Folding::Auto => ingested.fold_literals_of_once(),
+        Folding::Never => {}
     }
     let selection = selection(arguments, &ingested.profile)?;
-    let outcome = outcome(&ingested, &instruments, &selection);
+    let outcome = outcome(&mut ingested, &instruments, &selection);
     outcome.subject.into_iter().for_each(|(key, value)| journal.describe_subject(&key, value));
     describe(arguments, &selection, &ingested.profile, journal);
     journal.take(outcome.cases);
@@ -128,13 +210,20 @@ fn describe(arguments: &Arguments, selection: &Selection, profile: &Profile, jou
 }
 
 /// Reads all files, and reports now and then how far it is.
-fn read(arguments: &Arguments, instruments: &mut Instruments, journal: &mut RunJournal, stop: &Stop) -> Ingested {
+fn read(
+    arguments: &Arguments,
+    chosen: Chosen,
+    instruments: &mut Instruments,
+    journal: &mut RunJournal,
+    stop: &Stop,
+) -> Ingested {
     let mut reading = ReadOptions::of_this_machine();
     reading.workers = arguments.workers.map_or(reading.workers, usize::from);
-    let source = SourceSettings { unit: arguments.time_scale.unit(), reading };
+    let binds = if arguments.binds { BindValues::Kept } else { BindValues::Dropped };
+    let source = SourceSettings { unit: arguments.time_scale.unit(), reading, binds };
     let settings = IngestSettings { think_time: think_time(arguments), source };
     let mut shown = Shown { start: Instant::now(), last: None, name: String::new() };
-    ingest(&arguments.files, &settings, instruments, &mut |name, bytes| {
+    ingest(chosen, &settings, instruments, &mut |name, bytes| {
         if let Some((text, left)) = shown.progress(name, bytes) {
             journal.step(&text, left);
         }
@@ -165,7 +254,7 @@ impl Shown {
         }
         self.last = Some(Instant::now());
         // What a compressed file or a pipe comes to is known at its end only.
-        let is_plain = [".gz", ".zst"].iter().all(|ending| !name.ends_with(ending));
+        let is_plain = [".gz", ".zst", ".xz", ".zip"].iter().all(|ending| !name.ends_with(ending));
         let size =
             std::fs::metadata(Path::new(name)).ok().map(|data| data.len()).filter(|size| is_plain && *size >= bytes);
         let mib = |bytes: u64| bytes >> 20;
@@ -189,7 +278,7 @@ fn nothing_read(ingested: &Ingested) -> Failure {
 fn selection(arguments: &Arguments, profile: &Profile) -> Result<Selection, Failure> {
     let statement = arguments.statement.as_deref().map(|reference| one_statement(profile, reference)).transpose()?;
     let top = arguments.top.unwrap_or(if arguments.skew.is_asked_for() { 20 } else { 10 });
-    Ok(Selection { order: arguments.sort, top, statement })
+    Ok(Selection { order: arguments.sort, top, statement, hides_texts: arguments.no_text })
 }
 
 /// The one statement that a reference names.

@@ -8,6 +8,7 @@ use experiments::roundtrip::{self, RoundtripParameters, SubjectTripParameters};
 
 use super::measure::measure;
 use super::subjects::{SubjectArguments, measure_on, refuse_databases};
+use super::unused::refuse_unread;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments, fresh_seed};
 
@@ -60,6 +61,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         return run_on(&parameters, &subjects, context);
     }
     refuse_databases(COMMAND.name, &parameters.paths)?;
+    refuse_unread(matches, &parameters.paths)?;
     measure(context, COMMAND.name, |journal, machine| roundtrip::run(&parameters, machine, journal))
 }
 

@@ -7,6 +7,7 @@ use jiff::{Span, Timestamp};
 use report::Shown;
 
 use super::clean::size;
+use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 use crate::output;
@@ -65,6 +66,7 @@ fn began_before(age: &str) -> Result<Timestamp, String> {
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     if let Some((REMOVE, matches)) = matches.subcommand() {
+        refuse_unused(matches, &[("format", false, "a removal is said in a sentence, and is no run")])?;
         return remove(&arguments(matches)?, context);
     }
     let listing = context.store_to_read()?.list()?;

@@ -11,6 +11,7 @@ use subjects::Environment;
 use subjects::access_paths::{AccessPath, Asked, Level};
 
 use super::subjects::{SubjectArguments, measure_on};
+use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 use crate::words::word;
@@ -91,6 +92,15 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let (is_counted, limit) = (!arguments.no_valgrind, arguments.valgrind_limit);
     let subjects = arguments.subjects.options().clone();
     let parameters = arguments.parameters()?;
+    let wants = |path| parameters.path.is_empty() || parameters.path.contains(&path);
+    let compressed = wants(AccessPath::FullScanCompressed);
+    refuse_unused(
+        matches,
+        &[
+            ("no_zone_maps", wants(AccessPath::ColumnScan), "no --path is column-scan"),
+            ("level", compressed, "no --path is full-scan-compressed"),
+        ],
+    )?;
     let child = if is_counted { Some(child(&parameters, limit)?) } else { None };
     measure_on(context, COMMAND.name, (&parameters.on, &subjects), |on, environment, machine, journal| {
         let child = child.as_ref().filter(|_| !environment.is_dry_run());

@@ -3,8 +3,9 @@
 use clap::{ArgMatches, Args, Command};
 use report::Shown;
 
+use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
-use crate::options::{CommandRow, Context, arguments};
+use crate::options::{CommandRow, Context, arguments, is_path};
 use crate::output;
 
 /// The row of the table of commands.
@@ -28,6 +29,14 @@ fn define(command: Command) -> Command {
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let Arguments { run } = arguments(matches)?;
+    refuse_store_of_files(matches, &[&run])?;
     output::print_result(Shown::Run(&context.load(&run)?), context)?;
     Ok(Exit::Done)
+}
+
+/// Refuses what is said of a store where all runs are files.
+pub(super) fn refuse_store_of_files(matches: &ArgMatches, references: &[&String]) -> Result<(), Failure> {
+    let is_used = !references.iter().all(|reference| is_path(reference));
+    let reason = "runs are read from files, and none from a store";
+    refuse_unused(matches, &[("store", is_used, reason), ("no_store", is_used, reason)])
 }

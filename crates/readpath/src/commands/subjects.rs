@@ -9,9 +9,10 @@ use clap::Args;
 use experiments::journal::KeepError;
 use experiments::{ExperimentError, Journal, Machine, Stop};
 use serde_json::Value;
-use server::place::without_password;
+use server::facts::{ASSUMED_MAJOR, MAJORS};
 use subjects::opening::STATEMENT_TIMEOUT;
-use subjects::{Environment, Forecast, Places, Recorder};
+use subjects::places::without_password;
+use subjects::{Environment, Forecast, Place, Places, Recorder};
 
 use super::measure::measure;
 use crate::announcement::{Rehearsed, paragraph, screen};
@@ -24,8 +25,8 @@ const MARK: &str = "-- ";
 
 /// What a reader of a dry run has to know.
 const REMARKS: [&str; 3] = [
-    "What follows would be sent if every answer is as expected; nothing was sent. How often a statement is repeated \
-     depends on how long it takes.",
+    "What follows would be sent if every answer is as expected; nothing was sent. How often a statement is repeated on \
+     a private server depends on how long it takes.",
     "The version of a given server is not asked, and is taken to be 18: --on postgres:15 --dry-run prints what is sent \
      to 15.",
     "What names pg_buffercache is sent only where the database has that extension and the role may use it.",
@@ -64,9 +65,9 @@ pub(super) struct SubjectOptions {
     /// Print every statement that would be sent to a server, and send none
     #[arg(long, requires = "on")]
     dry_run: bool,
-    /// End a statement on a server that takes longer
-    #[arg(long, value_name = "TIME", default_value_t = STATEMENT_TIMEOUT, requires = "on", value_parser = limit)]
-    statement_timeout: Nanos,
+    /// End a statement on a server that takes longer [default: 5m]
+    #[arg(long, value_name = "TIME", requires = "on", value_parser = limit)]
+    statement_timeout: Option<Nanos>,
 }
 
 impl SubjectArguments {
@@ -87,17 +88,18 @@ impl SubjectArguments {
 }
 
 impl SubjectOptions {
-    /// The places; in a dry run those that take statements.
+    /// The places; in a dry run those that take statements. Refuses options of servers where there is none.
     pub(super) fn places(&self, places: Places) -> Result<Places, Failure> {
-        if !self.dry_run {
-            return Ok(places);
-        }
-        let places = places.taking_statements();
-        match places.count() {
-            0 => Err(Failure::new(
-                Exit::WrongCommandLine,
-                "--dry-run prints what is sent to a server: name one with --on postgres://USER@HOST/DATABASE.",
-            )),
+        let refused = |sentence| Err(Failure::new(Exit::WrongCommandLine, sentence));
+        let has_server = places.iter().any(Place::takes_statements);
+        match has_server {
+            true if self.dry_run => Ok(places.taking_statements()),
+            false if self.dry_run => {
+                refused("--dry-run prints what is sent to a server: name one with --on postgres://USER@HOST/DATABASE.")
+            }
+            false if self.statement_timeout.is_some() => {
+                refused("--statement-timeout has no effect here: it ends statements on a server, and --on names none.")
+            }
             _ => Ok(places),
         }
     }
@@ -113,7 +115,7 @@ impl SubjectOptions {
             defaults: context.settings.servers.clone(),
             cache: context.settings.cache_dir.clone(),
             proxy: context.settings.proxy.clone(),
-            statement_timeout: self.statement_timeout,
+            statement_timeout: self.statement_timeout.unwrap_or(STATEMENT_TIMEOUT),
             ..Environment::new(env::temp_dir())
         }
     }
@@ -159,8 +161,13 @@ pub(super) fn measure_on(
     }
     measure(context, experiment, |journal, machine| {
         for place in places.in_use().filter(|_| !context.globals.quiet) {
-            let (recorder, forecasts) = rehearse(&mut procedure, &place, &environment, machine)?;
-            journal.rehearsed(forecasts.iter().map(|forecast| Rehearsed::of(&forecast.server, &recorder)));
+            // Which version it is, the server says when it is asked whether there is room.
+            for assumed_major in MAJORS {
+                let environment = Environment { assumed_major, ..environment.clone() };
+                let (recorder, forecasts) = rehearse(&mut procedure, &place, &environment, machine)?;
+                let of = |forecast: &Forecast| Rehearsed::of((&forecast.server, assumed_major), &recorder);
+                journal.rehearsed(forecasts.iter().map(of));
+            }
         }
         procedure(places, &environment, machine, journal)
     })
@@ -184,7 +191,9 @@ fn rehearse(
 
 /// The statements of a dry run, after what the run takes of servers that are in use.
 fn script((recorder, forecasts): (Recorder, Vec<Forecast>)) -> String {
-    let screens = forecasts.iter().map(|forecast| screen(forecast, &Rehearsed::of(&forecast.server, &recorder), MARK));
+    let screens = forecasts
+        .iter()
+        .map(|forecast| screen(forecast, &Rehearsed::of((&forecast.server, ASSUMED_MAJOR), &recorder), MARK));
     let mut script: String = screens.collect();
     for remark in REMARKS {
         script += &paragraph(remark, MARK);

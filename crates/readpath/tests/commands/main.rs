@@ -14,6 +14,8 @@ mod limited;
 mod logical_reads;
 mod measuring;
 mod nested_loops;
+mod options;
+mod page;
 mod postgres_announced;
 mod postgres_join;
 mod postgres_lio;

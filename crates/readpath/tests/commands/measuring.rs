@@ -82,7 +82,7 @@ fn ids(document: &Value) -> Vec<&str> {
 #[test]
 fn the_ladder_names_every_rung_or_says_why_not() {
     let user = User::new();
-    let document = user.document(&["ladder", "--size", "64MiB"]);
+    let document = user.document(&["ladder", "--size", "64MiB", "--huge-pages", "off"]);
     let rungs: Vec<&str> =
         document["cases"].as_array().unwrap().iter().map(|case| case["parameters"]["rung"].as_str().unwrap()).collect();
     let all = [
@@ -112,6 +112,8 @@ fn the_ladder_names_every_rung_or_says_why_not() {
         assert_eq!(latency["unit"], "ns");
         assert!(latency["median"].as_f64().unwrap() > 0.0 && latency["n"].as_u64().unwrap() > 1, "{latency}");
     }
+    let mut reads = document["cases"].as_array().unwrap().iter().map(|case| &case["parameters"]);
+    assert!(reads.all(|parameters| parameters.get("io_method").is_none() || parameters["huge_pages"] == false));
     for cost in ["clock_read", "empty_loop", "null_device_read"] {
         assert!(document["own_cost"].as_array().unwrap().iter().any(|metric| metric["name"] == cost), "{cost}");
     }

@@ -1,261 +1,242 @@
-//! A planner's constants by the share of blocks that is cached, where its plans change places, and what its choices
-//! cost by the constants that it has and by those that were measured.
+//! A planner's constants, what each set of them does to queries, which of the user's queries get another plan, and the
+//! set that is advised as statements.
+
+pub(super) mod chart;
 
 use measure::schema::calibrate;
 use measure::{Case, Metric, Run, Unit};
 
 use super::subjects::values;
-use crate::page::number::{ABSENT, three_digits};
+use crate::page::number::three_digits;
 use crate::page::parameters::cell;
 use crate::page::{Align, Cell, Section, Table};
 
-/// Percent of the blocks that are cached, with their headings.
-const SHARES: [(&str, &str); 5] = [("0", "cold"), ("50", "50 %"), ("90", "90 %"), ("99", "99 %"), ("100", "cached")];
-
-/// The constant that is the unit of the others.
-const UNIT: &str = "seq_page_cost";
-
-/// Metrics of a query's plans, with their names in tables.
-const PLANS: [(&str, &str); 3] = [("full_scan_time", "full"), ("index_time", "index"), ("bitmap_time", "bitmap")];
-
-/// Sets of constants by which plans are picked.
-const SETS: [&str; 3] = ["now", "measured", "recommended"];
+/// The constants of a set.
+const CONSTANTS: [&str; 5] =
+    ["seq_page_cost", "random_page_cost", "cpu_tuple_cost", "cpu_index_tuple_cost", "cpu_operator_cost"];
 
 /// The page.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    let constants = part(run, "constant");
-    let tables = [
-        costs(&constants),
-        intervals(&constants),
-        settings(&constants),
-        crossovers(&part(run, "crossover"), &part(run, "query")),
-        queries(&part(run, "query")),
-        scores(&part(run, "verification")),
-    ];
-    let sql = Section::Code(sql(run));
-    tables.into_iter().flatten().map(Section::Table).chain([sql]).collect()
+    let [constants, queries, sets] = ["constant", "query", "set"].map(|name| part(run, name));
+    let is_shown = |query: &&Case| cell(query, "source") == "own" && is_advised(&sets, query);
+    let own: Vec<&Case> = queries.into_iter().filter(is_shown).collect();
+    let lists = [plans(&own), remedies(&part(run, "remedy")), refused(&part(run, "refused"))];
+    let tables = [costs(&constants), settings(&constants)];
+    let mut all: Vec<Section> = self::sets(&sets).map(Section::Table).into_iter().collect();
+    all.extend(lists.into_iter().flatten());
+    all.extend(tables.into_iter().flatten().map(Section::Table));
+    all.push(Section::Code(sql(run, &sets)));
+    all
 }
 
 fn part<'a>(run: &'a Run, name: &'a str) -> Vec<&'a Case> {
     run.cases_where("part", name).collect()
 }
 
-fn median(case: &Case, name: &str) -> Option<f64> {
-    case.metric(name).map(Metric::median)
+/// Whether a query's plans are those of the set that the advice of its state is about.
+fn is_advised(sets: &[&Case], query: &Case) -> bool {
+    let is_same = |set: &&&Case| ["state", "constants"].iter().all(|name| cell(set, name) == cell(query, name));
+    sets.iter().find(is_same).is_some_and(|set| !cell(set, "advice").is_empty())
 }
 
-fn number(case: Option<&Case>, name: &str) -> Cell {
-    Cell::or_absent(case.and_then(|case| case.metric(name)).map(Cell::median))
+fn number(case: &Case, name: &str) -> Cell {
+    Cell::or_absent(case.metric(name).map(Cell::median))
 }
 
-/// Names of the constants with a share, in the order of the run.
-fn names(cases: &[&Case]) -> Vec<String> {
-    let of_share: Vec<&Case> = cases.iter().copied().filter(|case| !cell(case, "cached_percent").is_empty()).collect();
-    values(&of_share, |case| cell(case, "constant"))
-}
-
-fn of_share<'a>(cases: &[&'a Case], name: &str, share: &str) -> Option<&'a Case> {
-    cases.iter().copied().find(|case| cell(case, "constant") == name && cell(case, "cached_percent") == share)
-}
-
-/// A cost's name without what all of them end with.
-fn short(name: &str) -> &str {
-    name.trim_end_matches("_cost")
-}
-
-/// The shares that the run has.
-fn shares(cases: &[&Case]) -> Vec<(&'static str, &'static str)> {
-    let is_there = |share: &str| cases.iter().any(|case| cell(case, "cached_percent") == share);
-    SHARES.into_iter().filter(|(share, _)| is_there(share)).collect()
-}
-
-/// Every constant by share.
-fn costs(cases: &[&Case]) -> Option<Table> {
-    let names = names(cases);
-    let now = |name: &String| cases.iter().copied().find(|case| cell(case, "constant") == *name);
-    Table::over(&names)
-        .column("cost", Align::Left, |name| short(name).to_string())
-        .column("now", Align::Right, |name| number(now(name), "now"))
-        .each(shares(cases), |table, (share, heading)| {
-            table.column(heading, Align::Right, |name| number(of_share(cases, name, share), "value"))
-        })
-        .titled("Constants in units of seq_page_cost, by the share of blocks that is cached:")
-        .unless_empty()
-}
-
-/// What one of each costs, with the interval of the constant.
-fn intervals(cases: &[&Case]) -> Option<Table> {
-    let ends: Vec<(&str, &str)> =
-        shares(cases).into_iter().filter(|(share, _)| *share == "0" || *share == "100").collect();
-    let is_there = |name: &String| ends.iter().any(|(share, _)| of_share(cases, name, share).is_some());
-    let names: Vec<String> = names(cases).into_iter().filter(is_there).collect();
-    let cost = |name: &String, share: &str| {
-        // At or below 0 there is no constant, and what the samples say is noise.
-        let case = of_share(cases, name, share).filter(|case| case.metric("value").is_some())?;
-        calibrate::TIME.nanos(case).map(Cell::time)
+/// How each set does, by the state of the caches.
+fn sets(cases: &[&Case]) -> Option<Table> {
+    let others: Vec<&Case> = cases.iter().copied().filter(|case| cell(case, "constants") != "now").collect();
+    let of = |case: &Case| format!("{} of {}", count(case, "changed"), count(case, "queries"));
+    let state = |case: &Case| match cell(case, "state").as_str() {
+        "as-found" => "your queries, as the server is".into(),
+        "cached" => "readpath's queries, cached by the server".into(),
+        "system" => "readpath's queries, cached by the operating system".into(),
+        state => format!("readpath's queries, {state}"),
     };
-    Table::over(&names)
-        .column("one costs", Align::Left, |name| short(name).to_string())
-        .each(&ends, |table, (share, heading)| {
-            table.column(*heading, Align::Right, |name| Cell::or_absent(cost(name, share))).column(
-                "95 %",
-                Align::Word,
-                |name| of_share(cases, name, share).and_then(interval),
-            )
+    Table::over(&others)
+        .column("set", Align::Left, |case| cell(case, "constants"))
+        .column("verdict", Align::Word, |case| {
+            let mark = if cell(case, "advice") == "change" { " *" } else { "" };
+            format!("{}{mark}", cell(case, "verdict"))
         })
+        .column("other plans", Align::Right, |case| of(case))
+        .column("faster", Align::Right, |case| case.metric("faster").map(Cell::median))
+        .optional()
+        .column("slower", Align::Right, |case| case.metric("slower").map(Cell::median))
+        .optional()
+        .column("times", Align::Right, |case| number(case, "ratio"))
+        .column("95 %", Align::Word, |case| interval(case, "ratio_low", "ratio_high"))
+        .column("worst", Align::Right, |case| number(case, "worst"))
+        .column("ms", Align::Right, |case| number(case, "time_then"))
+        .column("ms now", Align::Right, |case| number(case, "time_now"))
+        .groups(|case| state(case))
+        .titled(
+            "Each set of constants against the server's own: how many queries get another plan, and how many times as \
+             long these take in the mean, the worst, and together (* advised):",
+        )
         .unless_empty()
+}
+
+fn count(case: &Case, name: &str) -> String {
+    case.metric(name).map_or(String::new(), |metric| Cell::count(metric.median()).text)
+}
+
+/// Lines under a heading.
+fn list(heading: String, items: Vec<String>) -> Option<Section> {
+    (!items.is_empty()).then_some(Section::List { heading: Some(heading), items, indent: 2 })
+}
+
+/// The user's queries that get another plan, both plans side by side, with the step that differs.
+fn plans(cases: &[&Case]) -> Option<Section> {
+    let lines = |case: &&Case| {
+        let [query, verdict, node_now, node_then, now, then] =
+            ["query", "verdict", "node_now", "node_then", "plan_now", "plan_then"].map(|name| cell(case, name));
+        let median = |name: &str| case.metric(name).map(|metric| three_digits(metric.median()));
+        let times = median("time_now").zip(median("time_then")).zip(median("ratio"));
+        let times = times.map_or(String::new(), |((now, then), ratio)| format!(", {now} to {then} ms ({ratio} times)"));
+        [
+            format!("{query}: {verdict}{times}"),
+            format!("  differs: {node_now} | {node_then}"),
+            format!("  now:  {now}"),
+            format!("  then: {then}"),
+        ]
+    };
+    let set = cases.first().map_or(String::new(), |case| cell(case, "constants"));
+    list(format!("Your queries that get another plan by {set}:"), cases.iter().flat_map(lines).collect())
+}
+
+/// Queries whose fastest plan no set leads to.
+fn remedies(cases: &[&Case]) -> Option<Section> {
+    let line = |case: &&Case| {
+        let median = |name: &str| case.metric(name).map_or(String::new(), |metric| three_digits(metric.median()));
+        let [query, node, advice] = ["query", "node_then", "advice"].map(|name| cell(case, name));
+        format!("{query}: {} ms, and {} ms by {node}; {advice}", median("time_now"), median("time_then"))
+    };
+    let heading = "Where no constants help, because a plan that no set leads to is faster:";
+    list(heading.into(), cases.iter().map(line).collect())
+}
+
+fn refused(cases: &[&Case]) -> Option<Section> {
+    let line = |case: &&Case| format!("{}: {}", cell(case, "query"), cell(case, "verdict"));
+    list("Queries that were not explained or not run:".into(), cases.iter().map(line).collect())
+}
+
+/// Every constant, by the state of the caches.
+fn costs(cases: &[&Case]) -> Option<Table> {
+    let costs: Vec<&Case> = cases.iter().copied().filter(|case| case.metric("time").is_some()).collect();
+    let is_in_sets = |case: &Case| CONSTANTS.contains(&cell(case, "constant").as_str());
+    let given = |case: &Case| match case.metric("given") {
+        Some(metric) => Cell::median(metric),
+        None if is_in_sets(case) => "withheld".into(),
+        None => "not in sets".into(),
+    };
+    Table::over(&costs)
+        .column("cost", Align::Left, |case| cell(case, "constant").trim_end_matches("_cost").to_string())
+        .column("state", Align::Left, |case| cell(case, "state"))
+        .column("now", Align::Right, |case| number(case, "now"))
+        .column("measured", Align::Right, |case| number(case, "value"))
+        .column("one pass, 95 %", Align::Word, |case| interval(case, "value_low", "value_high"))
+        .optional()
+        .column("passes", Align::Right, |case| case.metric("passes_spread").map(|spread| Cell::times(spread.median())))
+        .column("given", Align::Right, |case| given(case))
+        .times("one costs", |case| calibrate::TIME.nanos(case).filter(|nanos| *nanos > 0.0))
+        .titled(
+            "Constants in the unit of the server's cpu_tuple_cost, by what is in the caches (passes: the largest over \
+             the least, each with tables of its own):",
+        )
+        .unless_empty()
+}
+
+/// The ends of an interval.
+fn interval(case: &Case, low: &str, high: &str) -> Option<Cell> {
+    let ends = (case.metric(low)?.median(), case.metric(high)?.median());
+    let text = format!("{}–{}", three_digits(ends.0), three_digits(ends.1));
+    Some(Cell { spread: Some(ends), ..text.into() })
 }
 
 /// The settings that are no cost.
 fn settings(cases: &[&Case]) -> Option<Table> {
-    let settings: Vec<&Case> = cases.iter().copied().filter(|case| cell(case, "cached_percent").is_empty()).collect();
+    let settings: Vec<&Case> = cases.iter().copied().filter(|case| case.metric("time").is_none()).collect();
+    let quantity = |metric: &Metric| match metric.unit {
+        Unit::Bytes => Cell::bytes(metric.median()),
+        _ => Cell::count(metric.median()),
+    };
+    let measured = |case: &Case| match (case.metric("from"), case.metric("to")) {
+        (Some(from), Some(to)) => format!("{} to {}", quantity(from).text, quantity(to).text).into(),
+        _ => Cell::or_absent(case.metric("value").map(quantity)),
+    };
     Table::over(&settings)
         .column("setting", Align::Left, |case| cell(case, "constant"))
-        .column("now", Align::Right, |case| quantity(case, "now"))
-        .column("measured", Align::Right, |case| quantity(case, "value"))
+        .column("now", Align::Right, |case| Cell::or_absent(case.metric("now").map(quantity)))
+        .column("measured", Align::Right, |case| measured(case))
         .unless_empty()
 }
 
-/// The interval of a constant; none for the unit.
-fn interval(case: &Case) -> Option<Cell> {
-    let (low, high) = calibrate::VALUE_LOW.median(case).zip(calibrate::VALUE_HIGH.median(case))?;
-    let text = format!("{}–{}", three_digits(low), three_digits(high));
-    (cell(case, "constant") != UNIT).then(|| Cell { spread: Some((low, high)), ..text.into() })
-}
-
-/// A setting's value in its unit.
-fn quantity(case: &Case, name: &str) -> Cell {
-    Cell::or_absent(case.metric(name).map(|metric| match metric.unit {
-        Unit::Bytes => Cell::bytes(metric.median()),
-        _ => Cell::count(metric.median().max(0.0).trunc()),
-    }))
-}
-
-/// From which part of the rows on the whole table is read.
-fn crossovers(cases: &[&Case], queries: &[&Case]) -> Option<Table> {
-    let clocked = |case: &Case| match calibrate::CLOCKED.in_case(case) {
-        Some(metric) => Cell::median(metric),
-        None => untried(case, queries).into(),
-    };
-    let percent = |case: &Case, name: &str| case.metric(name).map_or("never".into(), Cell::median);
-    Table::over(cases)
-        .column("state", Align::Left, |case| cell(case, "state"))
-        .column("clustering", Align::Left, |case| cell(case, "clustering"))
-        .each(SETS, |table, set| table.column(set, Align::Right, |case| percent(case, &format!("predicted_{set}"))))
-        .column("by the clock", Align::Right, |case| clocked(case))
-        .titled(
-            "The whole table is read from this % of its rows on, by the planner with the constants that it has now, \
-             the measured and the recommended ones, and by the clock:",
-        )
-        .unless_empty()
-}
-
-/// Why plans did not change places by the clock: up to which part of the rows, or from which on, one was faster.
-fn untried(crossover: &Case, queries: &[&Case]) -> String {
-    let is_beside =
-        |query: &&&Case| ["state", "clustering"].iter().all(|name| cell(query, name) == cell(crossover, name));
-    let mut beside: Vec<&Case> = queries.iter().filter(is_beside).copied().collect();
-    beside.sort_by(|one, other| share(one).total_cmp(&share(other)));
-    let is_full_faster = |query: &Case| {
-        let [full, index, bitmap] = PLANS.map(|(metric, _)| median(query, metric).unwrap_or(f64::INFINITY));
-        full < index.min(bitmap)
-    };
-    match (beside.first(), beside.last()) {
-        (_, Some(last)) if !is_full_faster(last) => format!("not up to {} %", three_digits(share(last))),
-        (Some(first), _) => format!("before {} %", three_digits(share(first))),
-        _ => ABSENT.into(),
-    }
-}
-
-fn share(query: &Case) -> f64 {
-    calibrate::SELECTIVITY.median(query).unwrap_or(0.0)
-}
-
-/// Every query with the times of its plans, and which were picked.
-fn queries(cases: &[&Case]) -> Option<Table> {
-    Table::over(cases)
-        .column("rows %", Align::Right, |case| number(Some(*case), "selectivity"))
-        .each(PLANS.into_iter().zip(["full ms", "index", "bitmap"]), |table, ((metric, _), heading)| {
-            table.column(heading, Align::Right, |case| number(Some(*case), metric))
-        })
-        .each(SETS, |table, set| table.column(set, Align::Left, |case| picked(case, set)))
-        .groups(|case| format!("{}, {} clustering", cell(case, "state"), cell(case, "clustering")))
-        .titled("Each plan forced, and which one the planner picks (* more than 5 % slower than the fastest):")
-        .unless_empty()
-}
-
-/// The plan that is picked: the one whose time the run repeats.
-fn picked(case: &Case, by: &str) -> Cell {
-    let Some(time) = median(case, &format!("picked_by_{by}")) else { return Cell::absent() };
-    let plans = PLANS.iter().filter_map(|(metric, name)| Some((*name, median(case, metric)?)));
-    let fastest = plans.clone().map(|(_, time)| time).fold(f64::INFINITY, f64::min);
-    let name = plans.clone().find(|(_, other)| *other == time).map_or(ABSENT, |(name, _)| name);
-    let mark = if time > fastest * 1.05 { " *" } else { "" };
-    format!("{name}{mark}").into()
-}
-
-/// What is lost by each set of constants.
-fn scores(cases: &[&Case]) -> Option<Table> {
-    let count = |case: &Case, name: &str| quantity(case, name).text;
-    let right = |case: &Case| format!("{} of {}", count(case, "fastest_picked"), count(case, "queries"));
-    Table::over(cases)
-        .column("state", Align::Left, |case| cell(case, "state"))
-        .column("constants", Align::Left, |case| words(&cell(case, "constants")))
-        .column("right", Align::Right, |case| right(case))
-        .column("all ms", Align::Right, |case| number(Some(*case), "time"))
-        .column("lost ms", Align::Right, |case| number(Some(*case), "lost"))
-        .column("run ms", Align::Right, |case| calibrate::RUN_TIME.in_case(case).map(Cell::median))
-        .optional()
-        .titled(
-            "All queries by each set of constants: how many are right, and what is lost against always the fastest \
-             plan (run: as the planner likes, in one go):",
-        )
-        .unless_empty()
-}
-
-/// A set's name in words.
-fn words(name: &str) -> String {
-    match name {
-        "now" => "the server's".into(),
-        "measured" => "all measured".into(),
-        other => other.replacen('-', " ", 1),
-    }
-}
-
-/// The settings of the planner.
-const CONSTANTS: [&str; 6] = [
-    "seq_page_cost",
-    "random_page_cost",
-    "cpu_tuple_cost",
-    "cpu_index_tuple_cost",
-    "cpu_operator_cost",
-    "effective_cache_size",
-];
-
-/// The recommended constants as statements, where that was asked for.
-fn sql(run: &Run) -> String {
+/// The sets that are advised as statements, with how to undo each, where that was asked for.
+fn sql(run: &Run, sets: &[&Case]) -> String {
     if run.subject.get("sql") != Some(&serde_json::Value::Bool(true)) {
         return String::new();
     }
     let mut text = String::new();
-    for case in part(run, "verification").iter().filter(|case| cell(case, "constants") == "recommended") {
-        let told = case.metrics.iter().skip_while(|metric| metric.name != "lost").skip(1);
-        let state = cell(case, "state");
-        let told: Vec<&measure::Metric> = told.collect();
-        // What an earlier block has set must not stay: that mixture was not verified.
-        let reset = CONSTANTS.iter().map(|name| format!("RESET {name};\n"));
-        let set = told.iter().map(|metric| format!("SET {} = {};\n", metric.name, plain(metric.median())));
-        let statements: Vec<String> = if told.is_empty() { Vec::new() } else { reset.chain(set).collect() };
-        if statements.is_empty() {
-            text += &format!("-- {state}: no set of measured constants is better than the server's own\n");
-        } else {
-            text += &format!("-- {state}: verified by the queries above; RESET ALL ends it\n{}", statements.concat());
+    for state in values(sets, |case| cell(case, "state")) {
+        let about = sets.iter().find(|set| cell(set, "state") == state && !cell(set, "advice").is_empty());
+        match about.filter(|set| cell(set, "advice") == "change") {
+            Some(set) => text += &statements(run, &state, set),
+            None => text += &format!("-- {state}: nothing to set; the server's own constants stay\n"),
         }
     }
-    text
+    text + &concurrency(run)
 }
 
-/// A number as SET takes it: six significant digits, those that were verified; no exponent.
+/// The ways to set a set's constants: for a session, for a database, for the server.
+fn statements(run: &Run, state: &str, set: &Case) -> String {
+    let database = run.subject.get("database").and_then(|name| name.as_str()).unwrap_or("DATABASE");
+    let database = format!("\"{}\"", database.replace('"', "\"\""));
+    let values: Vec<(&str, String)> =
+        CONSTANTS.into_iter().filter_map(|name| Some((name, plain(set.metric(name)?.median())))).collect();
+    let lines = |before: &str| -> String {
+        values.iter().map(|(name, value)| format!("{before}SET {name} = {value};\n")).collect()
+    };
+    let undo = |before: &str| -> String {
+        values.iter().map(|(name, _)| format!("--   {before}RESET {name};{}\n", value_now(run, name))).collect()
+    };
+    let (of_database, of_server) = (format!("ALTER DATABASE {database} "), "ALTER SYSTEM ");
+    format!(
+        "-- {state}, for one session; RESET ALL undoes it\n{}\n\
+         -- {state}, for new sessions of the database; what undoes it:\n{}{}\n\
+         -- {state}, for the whole server; what undoes it, before pg_reload_conf():\n{}{}SELECT pg_reload_conf();\n\n",
+        lines(""),
+        undo(&of_database),
+        lines(&of_database),
+        undo(of_server),
+        lines(of_server)
+    )
+}
+
+/// What the server had, as a remark.
+fn value_now(run: &Run, name: &str) -> String {
+    let cases = part(run, "constant");
+    let now = cases.iter().find(|case| cell(case, "constant") == name).and_then(|case| case.metric("now"));
+    now.map_or(String::new(), |now| format!(" -- it was {}", plain(now.median())))
+}
+
+/// How many reads ahead, for the server and for a tablespace.
+fn concurrency(run: &Run) -> String {
+    let cases = part(run, "constant");
+    let Some(from) = cases.iter().find_map(|case| case.metric("from")) else { return String::new() };
+    let value = plain(from.median());
+    format!(
+        "-- reads ahead, for the whole server or for a tablespace;\n-- RESET in the place of SET undoes it\n\
+         ALTER SYSTEM SET effective_io_concurrency = {value};\n\
+         ALTER SYSTEM SET maintenance_io_concurrency = {value};\n\
+         -- ALTER TABLESPACE name SET (effective_io_concurrency = {value},\n\
+         --   maintenance_io_concurrency = {value});\n\
+         -- ALTER TABLESPACE name RESET (effective_io_concurrency,\n\
+         --   maintenance_io_concurrency);\n"
+    )
+}
+
+/// A number as SET takes it: six significant digits, no exponent.
 fn plain(value: f64) -> String {
     let magnitude = value.abs().max(f64::MIN_POSITIVE).log10().floor();
     let text = format!("{value:.*}", (5.0 - magnitude).clamp(0.0, 12.0) as usize);

@@ -1,5 +1,7 @@
 //! Counters of a process: each count with what it is a second of CPU and of what it is a part, under its source.
 
+pub(super) mod chart;
+
 use measure::{Case, Metric, Run, Unit};
 
 use measure::schema::{conditions, counters};

@@ -1,5 +1,7 @@
 //! Reads of a device: what they cost, by place and by distance where the run asked for that.
 
+pub(super) mod chart;
+
 use measure::schema::disk::parameters;
 use measure::schema::{Spec, reads};
 use measure::{Case, Metric, Run, Unit};

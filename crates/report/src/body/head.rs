@@ -26,7 +26,7 @@ pub(super) fn head(run: &Run) -> Section {
     }
 }
 
-fn machine(run: &Run) -> Option<String> {
+pub(crate) fn machine(run: &Run) -> Option<String> {
     let model = run.host.cpu.as_deref().map_or("unknown processor".into(), short_model);
     let speed = run.host.core_ghz.map_or(String::new(), |ghz| format!(" at {} GHz", three_digits(ghz)));
     // Earlier versions wrote 0 for a run that measured nothing on this machine.
@@ -40,7 +40,7 @@ fn short_model(model: &str) -> String {
     MODEL_NOISE.iter().fold(nominal.to_string(), |text, noise| text.replace(noise, "")).trim().to_string()
 }
 
-/// `ext4 on vda`, with the path where the subject has one; the model or the server.
+/// `ext4 on vda`, with the path where the subject has one; the model or the database.
 pub(crate) fn subject(subject: &Parameters) -> Option<String> {
     let text = |key: &str| subject.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     match (text("kind"), text("name")) {
@@ -57,9 +57,9 @@ pub(crate) fn subject(subject: &Parameters) -> Option<String> {
         (Some(filesystem), Some(device)) => Some(format!("{filesystem} on {device}")),
         (filesystem, device) => device.or(filesystem.map(String::from)),
     };
-    let server = text("server").zip(text("version"));
-    if let Some((server, version)) = server {
-        return Some(format!("postgres {version} at {}", server));
+    if let Some((kind, version)) = database(subject) {
+        let place = text("server").or(text("path")).map_or(String::new(), |place| format!(" at {place}"));
+        return Some(format!("{kind} {version}{place}"));
     }
     // The ladder makes its own file, whose name says nothing: the folder does.
     let path = text("folder").or(text("path").filter(|path| *path != OWN_FILE));
@@ -69,6 +69,12 @@ pub(crate) fn subject(subject: &Parameters) -> Option<String> {
     }
 }
 
+/// The kind and the version of a database; `None` for what has no version of its own, as the engine.
+pub(crate) fn database(subject: &Parameters) -> Option<(&str, &str)> {
+    let text = |key: &str| subject.get(key).and_then(Value::as_str);
+    text("kind").zip(text("version"))
+}
+
 /// The memory in which a server keeps its blocks.
 fn shared_buffers(run: &Run) -> Option<String> {
     Some(format!("shared buffers {}", bytes(run.subject.get("shared_buffers")?.as_f64()?)))
@@ -76,7 +82,9 @@ fn shared_buffers(run: &Run) -> Option<String> {
 
 /// The parameters that all cases share, where the experiment has more than a table shows.
 fn constants(run: &Run) -> Option<String> {
-    let shown = constant(&run.cases).filter(|(name, _)| *name != "path" && *name != "rung");
+    // A server that all cases name stands in the line above.
+    let is_named = |name: &str| name == "subject" && run.experiment == "calibrate" && subject(&run.subject).is_some();
+    let shown = constant(&run.cases).filter(|(name, _)| *name != "path" && *name != "rung" && !is_named(name));
     let parts: Vec<String> = shown.map(|(name, value)| described(name, value)).collect();
     (!parts.is_empty() && run.experiment != "ladder").then(|| parts.join(", "))
 }

@@ -1,5 +1,7 @@
 //! Nested loops: what was waited for by method, in how many requests, and the published figures.
 
+pub(super) mod chart;
+
 use measure::schema::join;
 use measure::{Case, Metric, Run, Unit};
 

@@ -1,5 +1,7 @@
 //! The ladder: what one read costs at every level, and how many times the level above.
 
+pub(super) mod chart;
+
 use measure::{Case, Run, Unit};
 
 use measure::schema::ladder::{self, parameters};
@@ -70,7 +72,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 }
 
 /// Whether the line of absent rungs gives the finding of this id.
-pub(super) fn gives(id: &str) -> bool {
+pub(super) fn gives(_run: &Run, id: &str) -> bool {
     let name = id.strip_prefix(ABSENT_PREFIX);
     name.is_some_and(|name| RUNGS.iter().any(|rung| rung.name == name))
 }

@@ -1,5 +1,7 @@
 //! The cost of a logical I/O: a grid of tables for each access, next to the published one, and the evidence.
 
+pub(super) mod chart;
+
 use measure::schema::lio;
 use measure::{Case, Metric, Run, Unit};
 

@@ -5,6 +5,7 @@ mod cases;
 mod contest;
 mod counters;
 mod disk;
+mod drawing;
 mod findings;
 mod head;
 mod join;
@@ -15,7 +16,9 @@ mod roundtrip;
 mod scan;
 mod subjects;
 
-pub(crate) use head::subject;
+pub(crate) use cases::numbers;
+use drawing::Drawing;
+pub(crate) use head::{database, machine, subject};
 use measure::{Run, schema};
 
 use crate::page::{Page, Section};
@@ -24,29 +27,31 @@ use crate::page::{Page, Section};
 struct Body {
     experiment: &'static str,
     sections: fn(&Run) -> Vec<Section>,
+    /// What is drawn of it.
+    drawing: fn(&Run) -> Drawing,
     /// Whether the sections give the finding of this id.
-    gives: fn(&str) -> bool,
+    gives: fn(&Run, &str) -> bool,
 }
 
-const fn body(experiment: &'static str, sections: fn(&Run) -> Vec<Section>) -> Body {
-    Body { experiment, sections, gives: |_| false }
+const fn body(experiment: &'static str, sections: fn(&Run) -> Vec<Section>, drawing: fn(&Run) -> Drawing) -> Body {
+    Body { experiment, sections, drawing, gives: |_, _| false }
 }
 
 /// The experiments that have a layout of their own; any other is shown case by case.
 const BODIES: &[Body] = &[
-    Body { gives: ladder::gives, ..body("ladder", ladder::sections) },
-    body("disk", disk::sections),
-    body("roundtrip", roundtrip::sections),
-    body("lio", lio::sections),
-    body("counters", counters::sections),
-    body("scan", scan::sections),
-    body("join", join::sections),
-    body("calibrate", calibrate::sections),
-    body("contest-*", contest::sections),
-    Body { gives: profile::gives, ..body("profile", profile::sections) },
+    Body { gives: ladder::gives, ..body("ladder", ladder::sections, ladder::chart::drawing) },
+    body("disk", disk::sections, disk::chart::drawing),
+    body("roundtrip", roundtrip::sections, roundtrip::chart::drawing),
+    body("lio", lio::sections, lio::chart::drawing),
+    body("counters", counters::sections, counters::chart::drawing),
+    body("scan", scan::sections, scan::chart::drawing),
+    body("join", join::sections, join::chart::drawing),
+    body("calibrate", calibrate::sections, calibrate::chart::drawing),
+    body("contest-*", contest::sections, |_| Drawing::default()),
+    Body { gives: profile::gives, ..body("profile", profile::sections, profile::chart::drawing) },
 ];
 
-const OTHER: Body = body("", cases::sections);
+const OTHER: Body = body("", cases::sections, |_| Drawing::default());
 
 /// What stands in the place of the tables of a run that kept no case.
 const NO_CASE: &str = "No case was finished.";
@@ -60,8 +65,19 @@ pub(crate) fn page(run: &Run) -> Page {
     if run.cases.is_empty() {
         sections.push(Section::Text(NO_CASE.into()));
     } else {
+        sections.extend(drawn(run, (body.drawing)(run)));
         sections.extend((body.sections)(run));
     }
     sections.push(last);
     Page { sections }
+}
+
+/// The numbers that matter and the charts, each with the findings that concern it.
+fn drawn(run: &Run, drawing: Drawing) -> impl Iterator<Item = Section> {
+    let figures = Some(drawing.figures).filter(|figures| !figures.is_empty()).map(Section::Figures);
+    let charts = drawing.charts.into_iter().map(|mut chart| {
+        chart.beside = run.findings.iter().filter(|finding| chart.is_concerned(&finding.id)).cloned().collect();
+        Section::Chart(Box::new(chart))
+    });
+    figures.into_iter().chain(charts)
 }

@@ -1,5 +1,7 @@
 //! The round trip to the storage: which tier served each pass and how long it took, next to the published figures.
 
+pub(super) mod chart;
+
 use measure::schema::{Published, reads, roundtrip};
 use measure::{Case, Metric, Run};
 

@@ -1,11 +1,13 @@
 //! The page: what is shown of a run, without a word on how. A renderer needs nothing but this.
 
 pub(crate) mod cell;
+pub(crate) mod chart;
 pub(crate) mod number;
 pub(crate) mod parameters;
 pub(crate) mod section;
 pub(crate) mod table;
 
 pub use cell::Cell;
-pub use section::{Findings, Page, Section};
-pub use table::{Align, Column, Table};
+pub use chart::{Axis, Chart, Datum, HeatColumn, Key, Line, Place, Plot, Row, Shape};
+pub use section::{Figure, Findings, Page, Section};
+pub use table::{Align, Column, Scale, Table};

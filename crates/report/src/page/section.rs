@@ -2,6 +2,8 @@
 
 use measure::Finding;
 
+use super::cell::Cell;
+use super::chart::Chart;
 use super::table::Table;
 
 /// A page.
@@ -23,6 +25,10 @@ pub enum Section {
         /// What all cases have in common, and what else needs a line of its own.
         settings: Vec<String>,
     },
+    /// The numbers that matter most, at most three. A page of text has them in its first sentences.
+    Figures(Vec<Figure>),
+    /// A chart. A renderer that draws none leaves it out: the tables have its numbers.
+    Chart(Box<Chart>),
     /// A table, with bars where it has a column of them.
     Table(Table),
     /// A sentence or a paragraph.
@@ -42,6 +48,17 @@ pub enum Section {
     Code(String),
     /// What the run says by itself.
     Findings(Findings),
+}
+
+/// A number that matters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// What it is, in a few words.
+    pub what: String,
+    /// The number with its unit.
+    pub cell: Cell,
+    /// Its range, its count and its source in words.
+    pub how: String,
 }
 
 /// The findings of a run that the page does not give elsewhere.

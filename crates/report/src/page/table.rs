@@ -53,7 +53,7 @@ pub struct Table {
 
 /// The scale of bars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scale {
+pub enum Scale {
     /// From zero to the largest value.
     Linear,
     /// From the smallest positive value to the largest.

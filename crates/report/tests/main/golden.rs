@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use measure::store::{Listing, Summary, Unreadable};
-use measure::{Finding, Run, Unit, schema};
+use measure::{Run, Unit, schema};
 use report::{Shown, Style};
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
@@ -16,7 +16,7 @@ pub(crate) const WIDE: Style = Style { width: 80, color: false, unicode: true };
 const PLAIN: Style = Style { width: 80, color: false, unicode: false };
 
 /// Compares with the golden page, or writes it where the environment asks for that.
-fn check(name: &str, text: &str) {
+pub(crate) fn check(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     if env::var_os("UPDATE_GOLDEN").is_some() {
         fs::write(&path, text).unwrap();
@@ -89,7 +89,7 @@ fn access_paths_stand_beside_the_published_ones() {
 }
 
 #[test]
-fn constants_stand_by_their_share_with_what_they_are_verified_by() {
+fn what_to_change_stands_first_with_the_sets_it_was_chosen_from() {
     check_run("calibrate", &documents::calibrate());
 }
 
@@ -169,7 +169,8 @@ fn an_interrupted_run_says_what_it_kept() {
     let mut run = documents::ladder();
     run.cases.truncate(3);
     run.finished = None;
-    run.findings = vec![Finding::warning("interrupted", "The run was interrupted: the 3 cases it finished are kept.")];
+    run.findings =
+        vec![schema::every::findings::INTERRUPTED.of("The run was interrupted: the 3 cases it finished are kept.")];
     check_run("interrupted", &run);
 }
 

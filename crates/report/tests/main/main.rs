@@ -3,6 +3,8 @@
 // What stands next to the tests of these files is called by them alone.
 #![allow(clippy::unwrap_used)]
 
+mod browser;
 mod documents;
 mod golden;
 mod old_runs;
+mod pages;

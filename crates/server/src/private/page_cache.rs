@@ -43,22 +43,6 @@ impl PrivateServer {
         Ok(all)
     }
 
-    /// Drops what lies behind the first `share` of a relation's files from the page cache, into which the kernel may
-    /// have read ahead; what it holds of the files then.
-    pub fn drop_rest(&self, relation: &str, share: f64, stop: &AtomicBool) -> Result<Cached, PrivateServerError> {
-        let files = self.relation_files(relation, stop)?;
-        let open = |path: &PathBuf| Target::open(path, Caching::Buffered).map_err(WitnessError::from);
-        let targets = files.iter().map(open).collect::<Result<Vec<Target>, _>>()?;
-        let all: u64 = targets.iter().map(Target::size).sum();
-        let mut kept = (all as f64 * share) as u64;
-        for (target, path) in targets.iter().zip(&files) {
-            let start = kept.min(target.size());
-            evict(target, start, target.size() - start).map_err(PrivateServerError::at(path))?;
-            kept -= start;
-        }
-        self.cached(relation, stop)
-    }
-
     /// Empties the shared buffers without a restart; false where the version or its extensions cannot, and nothing
     /// was done.
     pub fn empty_buffers(&self, stop: &AtomicBool) -> Result<bool, PrivateServerError> {

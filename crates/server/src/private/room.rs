@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use sys::file::OwnFolder;
-use sys::file::own_folder::sweep_after;
+use sys::file::own_folder::{Leftovers, sweep_after};
 use sys::process::Credentials;
 
 use super::account::account_of_server;
@@ -55,13 +55,14 @@ impl Room {
     }
 }
 
-/// Removes what killed processes left in `parent`: their servers, if any still runs, and the directories, which it
-/// returns. It leaves alone those of living processes and of other users.
-pub fn sweep(parent: &Path) -> Vec<PathBuf> {
+/// The directories of servers that killed processes left in `parent`; where they are to be removed, with the servers,
+/// if any still runs. It leaves alone those of living processes and of other users.
+pub fn sweep(parent: &Path, fate: Leftovers) -> Vec<PathBuf> {
     let Ok(parent) = parent.canonicalize() else { return Vec::new() };
     let account = account_of_server().ok().flatten().map(|account| account.user);
     let users = [Some(rustix::process::geteuid().as_raw()), account];
-    sweep_after(&parent, PREFIX, &|owner| users.contains(&Some(owner)), &|room| end_server(&room.join("data")))
+    let is_ours = |owner| users.contains(&Some(owner));
+    sweep_after((&parent, PREFIX), fate, &is_ours, &|room| end_server(&room.join("data")))
 }
 
 /// Ends the server that works in `data`, if there is one: only a process whose working directory it is.

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
+use sys::file::own_folder::Leftovers;
 use sys::process::{BoundChild, Credentials};
 use tokio_postgres::Config;
 
@@ -61,7 +62,7 @@ impl PrivateServer {
         settings: ServerSettings,
         stop: &AtomicBool,
     ) -> Result<PrivateServer, PrivateServerError> {
-        sweep(parent);
+        sweep(parent, Leftovers::Removed);
         let account = account_of_server()?;
         let room = Room::new(parent, account)?;
         let installation = reachable(installation, &room, account)?;

@@ -50,11 +50,6 @@ impl ServerSettings {
         self
     }
 
-    /// Bytes of shared buffers.
-    pub fn shared_buffers(&self) -> u64 {
-        self.shared_buffers
-    }
-
     /// Arguments of `postgres`: `-c name=value`, later ones win.
     pub(super) fn arguments(&self) -> Vec<String> {
         let buffers = format!("shared_buffers={}", (self.shared_buffers >> 13).max(16));

@@ -86,11 +86,6 @@ impl ColumnTable {
 }
 
 impl WorkerPool<'_> {
-    /// Threads that scan, the caller's among them.
-    pub fn threads(&self) -> usize {
-        self.threads
-    }
-
     /// Answers the question. Units are handed out one by one to the threads.
     ///
     /// Errors where a column is not there or the predicate is about texts, and without the kernel on this processor.

@@ -36,7 +36,6 @@ pub struct UnitTable {
     units: Vec<Place>,
     /// Number of the block behind the last unit.
     next: u32,
-    bytes: u64,
 }
 
 /// Takes the number of a block, and the part of a unit that it is to hold.
@@ -71,7 +70,6 @@ impl UnitTable {
             level: plan.level,
             units: Vec::new(),
             next: plan.first_block,
-            bytes: 0,
         };
         let mut builder = UnitBuilder::new(plan.level, plan.columns)?;
         for number in pages {
@@ -99,7 +97,6 @@ impl UnitTable {
             sink(number, part)?;
         }
         self.units.push(Place { first, blocks, rows });
-        self.bytes += unit.len() as u64;
         Ok(())
     }
 
@@ -109,12 +106,7 @@ impl UnitTable {
     pub fn join(parts: Vec<UnitTable>) -> Result<UnitTable, StorageError> {
         let one_table = |sum: UnitTable, part: UnitTable| {
             let is_same = (sum.segment, sum.level) == (part.segment, part.level) && sum.columns == part.columns;
-            is_same.then(|| UnitTable {
-                units: [sum.units, part.units].concat(),
-                next: part.next,
-                bytes: sum.bytes + part.bytes,
-                ..sum
-            })
+            is_same.then(|| UnitTable { units: [sum.units, part.units].concat(), next: part.next, ..sum })
         };
         let mut parts = parts.into_iter();
         let first = parts.next();
@@ -135,16 +127,6 @@ impl UnitTable {
     /// Rows of all units.
     pub fn rows(&self) -> u64 {
         self.units.iter().map(|unit| u64::from(unit.rows)).sum()
-    }
-
-    /// Bytes of all units, without the rest of their last blocks.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// How the units are compressed.
-    pub fn level(&self) -> Level {
-        self.level
     }
 
     /// What the columns hold.

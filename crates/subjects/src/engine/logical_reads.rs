@@ -13,7 +13,8 @@ use dataset::DataSet;
 use dataset::uniform::RowShape;
 use device::file::direct_or_buffered;
 use measure::random::{Permutation, SplitMix64, mix};
-use measure::{Finding, Parameters, Severity};
+use measure::schema::subjects::findings as row;
+use measure::{Finding, Parameters};
 use serde_json::json;
 use storage::catalog::{Manifest, TableSpec};
 use storage::heap::HeapTable;
@@ -36,7 +37,7 @@ use crate::logical_reads::{
 };
 use crate::opening::Progress;
 use crate::progress::tenths;
-use crate::subject::{Absence, Closing, ENGINE, Subject};
+use crate::subject::{Closing, ENGINE, Subject};
 
 /// What the text of all rows depends on. One seed for good, so that tables of an earlier run serve again.
 pub(crate) const TABLE_SEED: u64 = 1;
@@ -279,7 +280,7 @@ impl LogicalReads for Engine {
         &mut self,
         population: Population,
         changed_rows: Option<u32>,
-    ) -> Result<Result<Option<Snapshot>, Absence>, SubjectError> {
+    ) -> Result<Result<Option<Snapshot>, Finding>, SubjectError> {
         self.discard_all()?;
         let table = self.current()?.table.clone();
         let stop = Arc::clone(&self.stop);
@@ -290,10 +291,10 @@ impl LogicalReads for Engine {
         Ok(Ok(changed_rows.map(|percent| self.change_rows(percent)).transpose()?))
     }
 
-    fn count(&mut self, pass: &Pass) -> Result<Result<Counted, Absence>, SubjectError> {
+    fn count(&mut self, pass: &Pass) -> Result<Result<Counted, Finding>, SubjectError> {
         if pass.access == Access::Index {
             let reason = "The engine was not read through an index: its tables of this experiment have none.";
-            return Ok(Err(Absence::new("absent-index", reason)));
+            return Ok(Err(row::ABSENT_ACCESS.named("index", reason)));
         }
         let counts = self.read(&Pass { laps: 1, ..*pass })?.counts.unwrap_or_default();
         Ok(Ok(Counted { counts, statement: None }))
@@ -304,14 +305,13 @@ impl LogicalReads for Engine {
         Ok(pass::run(&self.pool, table, pass, &self.clock, self.asked.seed)?)
     }
 
-    fn read_cold(&mut self, how: ColdRead, blocks: u32) -> Result<Result<Vec<f64>, Absence>, SubjectError> {
+    fn read_cold(&mut self, how: ColdRead, blocks: u32) -> Result<Result<Vec<f64>, Finding>, SubjectError> {
         self.discard_all()?;
         let Opened { table, direct } = self.current()?;
         if !direct {
             let reason = "The physical cost of a block was not measured: the file system of the tables refuses direct \
                           I/O, so that the page cache would answer. Name a directory on another one with --dir.";
-            let absence = Absence::new("absent-physical", reason);
-            return Ok(Err(Absence { severity: Severity::Warning, ..absence }));
+            return Ok(Err(row::ABSENT_PHYSICAL_HERE.of(reason)));
         }
         let session = self.pool.session();
         let mut samples = Vec::with_capacity(blocks as usize);

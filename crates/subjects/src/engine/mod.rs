@@ -5,6 +5,7 @@ mod logical_reads;
 pub mod nested_loops;
 mod pass;
 mod place;
+mod team;
 
 pub(crate) use logical_reads::TABLE_SEED;
 pub use logical_reads::{Engine, check_cell};

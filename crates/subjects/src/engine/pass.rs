@@ -3,19 +3,16 @@
 use std::hint::black_box;
 use std::ops::Range;
 
-use measure::Nanos;
 use storage::heap::{Fetch, HeapTable, Scan, ScanResult, fetch_by_rowid, scan};
 use storage::page::ChangeNumber;
 use storage::page::walk;
 use storage::pool::{Pool, Session};
 use storage::{RowId, StorageError};
 use sys::counters::CycleCounter;
-use sys::host::allowed_cpus;
-use sys::process::affinity::pin;
 use sys::process::thread_cpu;
-use sys::threads::run_together;
 use sys::time::Clock;
 
+use super::team::{self, Times, elapsed_and_cpu};
 use crate::logical_reads::{Access, Cost, Counts, Pass, Touch, VersionCounts};
 
 /// Most rows of a pass by rowid: 6 MiB of addresses, which a pass goes through from front to back, and more random
@@ -34,36 +31,26 @@ enum Part {
 
 /// What one thread took.
 struct Taken {
-    start: Nanos,
-    end: Nanos,
-    cpu: Nanos,
+    times: Times,
     cycles: Option<u64>,
     result: ScanResult,
 }
 
-/// Runs a pass on threads of its own, which begin together. With more than one, each keeps to a processor.
+/// Runs a pass on threads of its own.
 pub(super) fn run(pool: &Pool, table: &HeapTable, pass: &Pass, clock: &Clock, seed: u64) -> Result<Cost, StorageError> {
     let parts = parts(table, pass, seed);
-    let cpus = allowed_cpus();
-    let before = pool.counts();
-    let taken = run_together(parts.into_iter().enumerate(), |(index, part)| {
-        if pass.threads > 1 && !cpus.is_empty() {
-            pin(cpus[index % cpus.len()]);
-        }
-        let (session, counter) = (pool.session(), CycleCounter::of_this_thread().ok());
+    let (taken, counts) = team::run(pool, parts.into_iter(), |session, part| {
+        let counter = CycleCounter::of_this_thread().ok();
         move || laps(&session, counter.as_ref(), table, pass, &part, clock)
     })?;
-    let taken = taken.into_iter().collect::<Result<Vec<_>, _>>()?;
-    let counts = pool.counts().since(before);
     let result = taken.iter().fold(ScanResult::default(), |mut sum, one| {
         sum += one.result;
         sum
     });
-    let start = taken.iter().map(|one| one.start).min().unwrap_or_default();
-    let end = taken.iter().map(|one| one.end).max().unwrap_or_default();
+    let (elapsed, cpu) = elapsed_and_cpu(taken.iter().map(|one| one.times));
     Ok(Cost {
-        cpu: taken.iter().fold(Nanos::ZERO, |sum, one| sum + one.cpu),
-        elapsed: end.since(start),
+        cpu,
+        elapsed,
         cycles: taken.iter().map(|one| one.cycles).sum(),
         counts: Some(Counts {
             gets: counts.gets,
@@ -81,22 +68,21 @@ pub(super) fn run(pool: &Pool, table: &HeapTable, pass: &Pass, clock: &Clock, se
 
 /// The parts of all threads; together they are the whole of a lap.
 fn parts(table: &HeapTable, pass: &Pass, seed: u64) -> Vec<Part> {
-    let threads = pass.threads.max(1) as u64;
-    let share = |of: u64, index: u64| of * index / threads..of * (index + 1) / threads;
+    let threads = pass.threads.max(1);
     let pages = |index| {
-        let range = share(table.pages().into(), index);
+        let range = team::part(table.pages().into(), index, threads);
         range.start as u32..range.end as u32
     };
     let part = |index| match pass.access {
         Access::FullScan => Part::Pages(pages(index)),
         Access::OnePage => Part::FirstPage(pages(index).len() as u32),
         Access::Rowid | Access::Index => {
-            let range = share(table.rows().min(ROWIDS_MAX), index);
+            let range = team::part(table.rows().min(ROWIDS_MAX), index, threads);
             let rows = table.row_ids_in_random_order(seed);
             Part::Rows(rows.skip(range.start as usize).take((range.end - range.start) as usize).collect())
         }
         Access::RowidInOrder => {
-            let range = share(table.rows().min(ROWIDS_MAX), index);
+            let range = team::part(table.rows().min(ROWIDS_MAX), index, threads);
             Part::Rows(range.map(|row| table.row_id(row)).collect())
         }
     };
@@ -120,7 +106,7 @@ fn laps(
     }
     let (cycles_after, cpu_after, end) = (cycles(), thread_cpu(), clock.now());
     let cycles = cycles_after.zip(cycles_before).map(|(after, before)| after - before);
-    Ok(Taken { start, end, cpu: cpu_after.since(cpu), cycles, result })
+    Ok(Taken { times: Times { start, end, cpu: cpu_after.since(cpu) }, cycles, result })
 }
 
 fn lap(session: &Session<'_>, table: &HeapTable, pass: &Pass, part: &Part) -> Result<ScanResult, StorageError> {

@@ -7,14 +7,16 @@ use std::time::{Duration, Instant};
 
 use measure::quantity::{counted, size_in_words, whole_mebibytes};
 use measure::schema::scan as schema;
+use measure::schema::subjects::findings as row;
 use measure::{Finding, Metric, Nanos, Parameters};
 use serde_json::json;
 use server::session::ROW_TIME;
+use server::statements::ROUND_TRIP;
 use server::{Buffers, Plan, Schema, ServerError, Session};
 use sys::counters::{Counters, Rings, Tally};
 
 use super::customers::{Customers, CustomersIndex};
-use super::fetched::blocks_of;
+use super::fetched::{blocks_of, hidden_of};
 use super::instructions::{self, Count};
 use super::needs::Needs;
 use super::notes::Notes;
@@ -27,7 +29,7 @@ use crate::access_paths::{
 };
 use crate::error::SubjectError;
 use crate::opening::{Opening, Progress};
-use crate::subject::{Absence, Closing, Subject};
+use crate::subject::{Closing, Subject};
 
 /// Shared buffers of a private server: a scan of more than a quarter of them leaves nothing in them.
 const TABLES_IN_BUFFERS: u64 = 5;
@@ -72,6 +74,8 @@ pub struct PostgresPaths {
     meter: Option<Meter>,
     /// What a statement costs that does nothing.
     nothing: Nanos,
+    /// Whether a transaction of another session may not see all rows.
+    has_hidden: bool,
     prepared: Option<Prepared>,
 }
 
@@ -88,15 +92,14 @@ pub(super) fn buffers_needed(rows: u64) -> u64 {
 }
 
 /// Refuses a table through which the planner takes other ways.
-pub(super) fn check_rows(rows: u64) -> Result<(), Absence> {
+pub(super) fn check_rows(rows: u64) -> Result<(), String> {
     if rows >= ROWS_MIN {
         return Ok(());
     }
-    let reason = format!(
+    Err(format!(
         "--rows {rows} is too few for a server, whose planner takes another way than the one to be measured through so \
          small a table: give at least {ROWS_MIN}"
-    );
-    Err(Absence::new("absent-rows", reason))
+    ))
 }
 
 /// What is made for a table of this many rows.
@@ -136,6 +139,7 @@ impl PostgresPaths {
             planned: Vec::new(),
             meter: None,
             nothing: Nanos::ZERO,
+            has_hidden: false,
             prepared: None,
         })
     }
@@ -161,7 +165,12 @@ impl PostgresPaths {
         progress(&format!("loading {rows} rows and their indexes on {}", self.notes.name()), time);
         schema.create_table(self.table.name(), &Customers::columns(), "")?;
         self.table.fill(schema.session(), &mut |_, _| {})?;
-        schema.session().assume(time);
+        let (session, table) = (schema.session(), self.table.full_name());
+        session.assume(time);
+        let blocks = blocks_of(session, &table, blocks)?;
+        let hidden = hidden_of(session, &table, blocks)?;
+        self.notes.note_hidden((hidden, blocks), "the table");
+        self.has_hidden = hidden > 0;
         let mut nothing = |_| Ok(meter.measure(schema.session(), "SELECT 0", 0, 1)?.cost);
         let mut costs = (0..EMPTY_STATEMENTS).map(&mut nothing).collect::<Result<Vec<Nanos>, SubjectError>>()?;
         costs.sort_unstable();
@@ -174,17 +183,14 @@ impl PostgresPaths {
     fn check_buffers(&mut self, buffer_bytes: u64) {
         let table = Customers::table_bytes(self.table.rows());
         if table > buffer_bytes / BUFFERS_PART {
-            self.notes.find(Finding::warning(
-                "table-exceeds-buffers",
-                format!(
-                    "The table takes {} and the server's shared buffers {}: a scan of more than a quarter of them \
+            self.notes.find(row::TABLE_EXCEEDS_BUFFERS.of(format!(
+                "The table takes {} and the server's shared buffers {}: a scan of more than a quarter of them \
                      passes through a ring and leaves nothing there, so that blocks come from the operating system \
                      again and again. {}",
-                    whole_mebibytes(table),
-                    size_in_words(buffer_bytes),
-                    staying(buffer_bytes)
-                ),
-            ));
+                whole_mebibytes(table),
+                size_in_words(buffer_bytes),
+                staying(buffer_bytes)
+            )));
         }
     }
 
@@ -219,19 +225,22 @@ impl PostgresPaths {
         Ok((prepared, metrics))
     }
 
+    /// What a statement is taken to last on a given server; on a private one it is measured.
+    fn lap_time(&self) -> Option<Nanos> {
+        let rows = u32::try_from(self.table.rows()).unwrap_or(u32::MAX);
+        self.reached.private.is_none().then(|| (ROUND_TRIP + ROW_TIME.saturating_mul(rows)).into())
+    }
+
     /// Warns of blocks that are not in shared buffers, although all were to be there.
     fn report_misses(&mut self, path: AccessPath, buffers: Buffers) {
         if buffers.reads > 0 {
-            self.notes.find(Finding::warning(
-                "not-all-cached",
-                format!(
-                    "{} blocks of {} came from the operating system in each pass of {}: the cost contains that. Give \
+            self.notes.find(row::NOT_ALL_CACHED.of(format!(
+                "{} blocks of {} came from the operating system in each pass of {}: the cost contains that. Give \
                      fewer --rows, or the server more shared_buffers.",
-                    buffers.reads,
-                    buffers.gets(),
-                    path.name()
-                ),
-            ));
+                buffers.reads,
+                buffers.gets(),
+                path.name()
+            )));
         }
     }
 
@@ -308,7 +317,7 @@ impl AccessPaths for PostgresPaths {
             Err(SubjectError::Stopped) => return Err(SubjectError::Stopped),
             Err(error) => {
                 let message = format!("Instructions of {name} were not counted under valgrind: {error}.");
-                (Some(Finding::warning("absent-valgrind-server", message)), Counting::None)
+                (Some(row::ABSENT_VALGRIND_SERVER.of(message)), Counting::None)
             }
             Ok(found) => {
                 let explain = |rows| {
@@ -317,7 +326,7 @@ impl AccessPaths for PostgresPaths {
                          mode: what {} of a larger table add to the same statement, all blocks in shared buffers.",
                         counted(rows, "row", "rows")
                     );
-                    Finding::info("valgrind-server", message)
+                    row::VALGRIND_SERVER.of(message)
                 };
                 (found.first().map(|first| explain(first.rows)), Counting::Counted(found))
             }
@@ -333,22 +342,25 @@ impl AccessPaths for PostgresPaths {
         path: AccessPath,
         asked: Asked,
         progress: &mut Progress<'_>,
-    ) -> Result<PathFacts, SubjectError> {
+    ) -> Result<Result<PathFacts, Finding>, SubjectError> {
         if self.schema.is_none() {
             self.load(progress)?;
         }
         progress(&format!("{} by {}", self.notes.name(), path.name()), Duration::from_secs(2));
         self.prepared = None;
+        if path == AccessPath::IndexOnlyScan && self.has_hidden {
+            return Ok(Err(schema::findings::ABSENT_PATH.named(path.name(), absence_of_hidden(self.notes.name()))));
+        }
         let (prepared, metrics) = self.turn_to(PlannerPath::of(path)?, asked)?;
         self.report_misses(path, prepared.buffers);
         self.prepared = Some(prepared);
-        Ok(PathFacts {
+        Ok(Ok(PathFacts {
             parameters: Parameters::new(),
             metrics,
             kernel: None,
-            sampling: Sampling { time: SAMPLE_TIME, laps_max: LAPS_MAX },
+            sampling: Sampling { time: SAMPLE_TIME, laps_max: LAPS_MAX, lap_time: self.lap_time() },
             sources: self.sources(),
-        })
+        }))
     }
 
     fn scan(&mut self, pass: &ScanPass<'_>) -> Result<ScanCost, SubjectError> {
@@ -396,6 +408,14 @@ fn measured(
         counters.read()
     });
     Ok((taken.cost, Nanos(elapsed), tally))
+}
+
+/// Why an index alone does not do where a transaction of another session may not see all rows.
+fn absence_of_hidden(server: &str) -> String {
+    format!(
+        "An index-only scan was not measured on {server}, because a transaction that is older than the load is still \
+         open there: every row would be looked up in the table. Repeat the run when it has ended."
+    )
 }
 
 /// What only the plan says of a path.

@@ -4,13 +4,19 @@
 //! block. Processor time comes from the backend's account, and what a statement took from EXPLAIN's execution time,
 //! without the clock at every step.
 
+pub mod own_queries;
+pub mod queries;
+pub mod server_caches;
+pub mod verification_set;
+
 use std::time::Duration;
 
 use measure::quantity::size_in_words;
+use measure::schema::subjects::findings as row;
 use measure::{Finding, Parameters, Unit};
-pub use server::Buffers;
 use server::session::ROW_TIME;
-use server::{Plan, Schema, ServerError, ServerFacts, Session, schema};
+pub use server::{Buffers, Plan};
+use server::{Schema, ServerError, ServerFacts, Session, schema};
 
 use super::fetched::blocks_of;
 use super::needs::Needs;
@@ -29,6 +35,9 @@ const SETTINGS: [(&str, &str); 4] = [
     // A bitmap that remembers blocks instead of rows would be a third kind of scan.
     ("work_mem", "64MB"),
 ];
+
+/// Settings that leave the planner a way or close it.
+const WAYS: [&str; 4] = ["enable_seqscan", "enable_indexscan", "enable_bitmapscan", "enable_indexonlyscan"];
 
 /// Bytes of a row of the table with its head and its pointer: 24 + 4 + 4 + 71, aligned to 8, and 4. On 15: 75 rows in
 /// a block of 8 KiB.
@@ -57,9 +66,10 @@ const PAYLOAD_PRIVATE: u64 = 32 << 20;
 const PAYLOAD_GIVEN: u64 = 24 << 20;
 const BUFFERS_PART: u64 = 4;
 
-/// Shared buffers of a private server: four times what a scan may take of them, and the indexes.
+/// Shared buffers of a private server: four times what a scan may take of them, and the indexes. No more: a table
+/// beyond them is made too.
 const PAYLOADS_IN_BUFFERS: u64 = 5;
-const SPARE_BUFFERS: u64 = 128 << 20;
+const SPARE_BUFFERS: u64 = 8 << 20;
 
 /// The tables.
 const DENSE: &str = "calibrate";
@@ -258,6 +268,10 @@ pub struct Calibration {
     notes: Notes,
     sizes: TableSizes,
     seed: u64,
+    /// Rows of the tables of the verification.
+    verification: verification_set::VerificationRows,
+    /// Whether statements are planned and run as those of other users are.
+    is_as_users: bool,
     // Dropped last: the session has to end before its server.
     reached: Reached,
 }
@@ -297,14 +311,13 @@ impl Calibration {
     ) -> Result<Calibration, SubjectError> {
         let session = reached.connect(opening)?;
         let mut notes = Notes::of(&session, opening.clock);
-        notes.check_space(&session, bytes_needed(payload), "--payload")?;
+        let verification = verification_set::VerificationRows::of(payload, session.facts().buffer_bytes);
+        notes.check_space(&session, bytes_needed(payload) + verification.bytes(), "--payload")?;
         note_buffers(&mut notes, payload, session.facts().buffer_bytes);
         if reached.private.is_none() {
-            notes.find(Finding::info(
-                "absent-cold",
+            notes.find(row::ABSENT_COLD.of(
                 "Nothing was measured cold: the caches of a given server are not emptied, because its other users \
-                 would pay for it. Blocks that are cached half, nine tenths or not at all are absent for the same \
-                 reason. --on postgres:VERSION measures them on a private server on this machine's disk.",
+                 would pay for it. --on postgres:VERSION measures it on a private server on this machine's disk.",
             ));
         }
         let rows = payload / ROW_BYTES;
@@ -314,7 +327,7 @@ impl Calibration {
         prepare(schema.session())?;
         let meter = Meter::open(schema.session())?;
         notes.note_meter(&meter);
-        Ok(Calibration { schema, meter, notes, sizes, seed, reached })
+        Ok(Calibration { schema, meter, notes, sizes, seed, verification, is_as_users: false, reached })
     }
 
     /// Whether the server is a private one, whose caches can be emptied.
@@ -340,6 +353,18 @@ impl Calibration {
     /// How processor times are obtained, for the documents.
     pub fn meter_source(&self) -> &'static str {
         self.meter.source()
+    }
+
+    /// Makes the tables anew, with other places in memory and another process: what differs between runs then differs
+    /// between passes.
+    pub fn load_again(&mut self) -> Result<(), SubjectError> {
+        for table in [DENSE, SPARSE] {
+            self.schema.drop_table(table)?;
+        }
+        self.schema.reopen()?;
+        self.prepare_session()?;
+        self.seed = self.seed.wrapping_add(1);
+        self.load()
     }
 
     /// Makes and fills the tables. `sizes` are known afterwards.
@@ -397,18 +422,21 @@ impl Calibration {
             Ways::Only(chosen) => setting == chosen.setting(),
             Ways::IndexOnly => setting == "enable_indexscan" || setting == "enable_indexonlyscan",
         };
-        for setting in ["enable_seqscan", "enable_indexscan", "enable_bitmapscan", "enable_indexonlyscan"] {
+        for setting in WAYS {
             self.set(setting, if is_on(setting) { "on" } else { "off" })?;
         }
         Ok(())
     }
 
-    /// Sets the planner's constants for as long as the session lasts, and resets `all` others.
+    /// Sets the planner's constants for as long as the session lasts, resets `all` others, and drops plans that were
+    /// made before.
     pub fn set_constants(&mut self, all: &[&str], constants: &[(&str, f64)]) -> Result<(), SubjectError> {
-        all.iter().try_for_each(|name| match constants.iter().find(|(set, _)| set == name) {
-            Some((_, value)) => self.set(name, &setting_value(*value)),
-            None => self.reset(name),
-        })
+        let statement = |name: &&str| match constants.iter().find(|(set, _)| set == name) {
+            Some((_, value)) => format!("SET {name} = {}; ", setting_value(*value)),
+            None => format!("RESET {name}; "),
+        };
+        let statements: String = all.iter().map(statement).collect();
+        Ok(self.session().run(&format!("{statements}DISCARD PLANS"))?)
     }
 
     /// The value of a setting of the session, as a number; for one of bytes its blocks.
@@ -438,11 +466,8 @@ impl Calibration {
 
     /// Runs a statement and returns what it took; an error where the planner did not go the only way that was left.
     pub fn execute(&mut self, probe: Probe, ways: Ways) -> Result<Executed, SubjectError> {
-        let (statement, time) = (probe.statement(), ROW_TIME.as_secs_f64() * self.rows_of(probe) as f64);
-        self.session().assume(Duration::from_secs_f64(time));
-        let mut assumed = Plan::assumed("Aggregate", Buffers::default());
-        (assumed.execution_ms, assumed.top.workers) = (Some(time * 1e3), Some(1));
-        let plan = self.session().explain(&statement, assumed)?;
+        let statement = probe.statement();
+        let plan = self.explained(&statement, self.rows_of(probe))?;
         let goes = match ways {
             Ways::All => true,
             Ways::Only(chosen) => plan.top.find(chosen.step()).is_some(),
@@ -452,9 +477,19 @@ impl Calibration {
             let found = plan.top.kinds().join(", ");
             return Err(ServerError::answer(&statement, &found, "a plan that goes the way measured").into());
         }
-        let millis = plan.execution_ms.ok_or_else(|| ServerError::Plan("it has no `Execution Time`".into()))?;
-        let workers = plan.top.steps().iter().filter_map(|step| step.workers).sum();
-        Ok(Executed { micros: millis * 1e3, buffers: plan.buffers()?, workers })
+        executed(&plan)
+    }
+
+    fn explained(&mut self, statement: &str, rows: u64) -> Result<Plan, SubjectError> {
+        let time = ROW_TIME.as_secs_f64() * rows as f64;
+        self.session().assume(Duration::from_secs_f64(time));
+        let mut assumed = Plan::assumed("Aggregate", Buffers::default());
+        (assumed.execution_ms, assumed.top.workers) = (Some(time * 1e3), Some(1));
+        Ok(self.session().explain(statement, assumed)?)
+    }
+
+    fn executed(&mut self, statement: &str, rows: u64) -> Result<Executed, SubjectError> {
+        executed(&self.explained(statement, rows)?)
     }
 
     /// Microseconds of processor time of a statement that counts `count`, one of `laps` in a row.
@@ -475,24 +510,25 @@ impl Calibration {
         let settings = private.settings().clone();
         private.restart(settings, &stop)?;
         self.schema.reopen()?;
-        prepare(self.schema.session())?;
-        // The new session has a backend of its own.
-        self.meter = Meter::open(self.schema.session())?;
+        self.prepare_session()?;
         Ok(left.pages as f64 / (left.of as f64).max(1.0))
     }
 
-    /// Takes the blocks behind the first `share` of the dense table out of a private server's page cache, where the
-    /// kernel has read ahead; share of the table's pages that it holds then, 0 to 1.
-    pub fn trim(&mut self, share: f64) -> Result<f64, SubjectError> {
-        let Some(private) = &self.reached.private else { return Ok(share) };
-        let held = private.drop_rest(&schema::full_name(DENSE), share, &self.reached.stop)?;
-        Ok(held.pages as f64 / (held.of as f64).max(1.0))
+    /// Sets a new session as the last one was.
+    fn prepare_session(&mut self) -> Result<(), SubjectError> {
+        prepare(self.schema.session())?;
+        if self.is_as_users {
+            self.plan_as_users_do()?;
+        }
+        // A new session has a backend of its own.
+        self.meter = Meter::open(self.schema.session())?;
+        Ok(())
     }
 
-    /// Brings both indexes and the first `share` of the dense table's blocks into the buffers.
+    /// Brings both tables and the indexes into the buffers.
     ///
     /// By the index in whose order the rows lie: a full scan would pass through a ring and leave nothing.
-    pub fn warm(&mut self, share: f64) -> Result<(), SubjectError> {
+    pub fn warm(&mut self) -> Result<(), SubjectError> {
         let rows = self.sizes.rows;
         self.allow(Ways::IndexOnly)?;
         for clustering in Clustering::ALL {
@@ -500,14 +536,17 @@ impl Calibration {
         }
         let ways = Ways::Only(ChosenPlan::Index);
         self.allow(ways)?;
-        let part = (rows as f64 * share) as u64;
-        self.execute(Probe::Fetch { clustering: Clustering::Good, rows: part }, ways)?;
-        if share >= 1.0 {
-            self.allow(Ways::All)?;
-            self.execute(Probe::Sparse, Ways::All)?;
-        }
+        self.execute(Probe::Fetch { clustering: Clustering::Good, rows }, ways)?;
+        self.allow(Ways::All)?;
+        self.execute(Probe::Sparse, Ways::All)?;
         Ok(())
     }
+}
+
+fn executed(plan: &Plan) -> Result<Executed, SubjectError> {
+    let millis = plan.execution_ms.ok_or_else(|| ServerError::Plan("it has no `Execution Time`".into()))?;
+    let workers = plan.top.steps().iter().filter_map(|step| step.workers).sum();
+    Ok(Executed { micros: millis * 1e3, buffers: plan.buffers()?, workers })
 }
 
 /// Bytes that tables of these bytes take with their indexes.
@@ -518,7 +557,8 @@ fn bytes_needed(payload: u64) -> u64 {
 
 /// What is made for a table of these bytes, whose rows are sorted once, and their keys for the indexes.
 pub(super) fn needs(payload: u64) -> Needs {
-    Needs { made: bytes_needed(payload), temporary: payload / 2, or_standby: false }
+    let verification = verification_set::VerificationRows::at_most(payload);
+    Needs { made: bytes_needed(payload) + verification.bytes(), temporary: payload / 2, or_standby: false }
 }
 
 /// Notes a table that no scan leaves in the shared buffers.
@@ -534,7 +574,7 @@ fn note_buffers(notes: &mut Notes, payload: u64, buffers: u64) {
         size_in_words(buffers),
         (buffers / BUFFERS_PART) >> 20
     );
-    let finding = Finding::warning("table-exceeds-buffers", message).with("table", payload as f64, Unit::Bytes);
+    let finding = row::TABLE_EXCEEDS_BUFFERS.of(message).with("table", payload as f64, Unit::Bytes);
     notes.find(finding.with("shared_buffers", buffers as f64, Unit::Bytes));
 }
 

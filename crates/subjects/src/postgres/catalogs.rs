@@ -1,7 +1,8 @@
 //! Logical I/O where nothing can be made, such as on a standby: scans of catalogs, which every server has and every
 //! user may read.
 
-use measure::{Finding, Parameters, Severity};
+use measure::schema::subjects::findings as row;
+use measure::{Finding, Parameters};
 use server::private::PrivateServer;
 use server::{Plan, ServerError, Session};
 use sys::time::Clock;
@@ -14,7 +15,7 @@ use crate::logical_reads::{
     TableFacts, Touch,
 };
 use crate::opening::Progress;
-use crate::subject::{Absence, Closing, Subject};
+use crate::subject::{Closing, Subject};
 
 /// The catalogs with the most blocks in a new database; in one with many objects they are far larger.
 const CATALOGS: [&str; 4] = ["pg_attribute", "pg_depend", "pg_description", "pg_proc"];
@@ -42,7 +43,7 @@ pub struct Catalogs {
     found: Vec<(&'static str, u64)>,
     /// The catalog that is read.
     current: Option<(&'static str, u64)>,
-    absence: Absence,
+    absence: Finding,
     // Dropped last: the session has to end before its server.
     _private: Option<PrivateServer>,
 }
@@ -56,8 +57,8 @@ impl Catalogs {
              For tables of the published shapes give the address of its primary.",
             session.address().shown()
         );
-        let absence = Absence { severity: Severity::Warning, ..Absence::new("standby", reason) };
-        notes.find(absence.clone().into());
+        let absence = row::STANDBY.of(reason);
+        notes.find(absence.clone());
         for (setting, value) in SETTINGS {
             session.set(setting, value)?;
         }
@@ -108,12 +109,12 @@ impl LogicalReads for Catalogs {
         &mut self,
         population: Population,
         changed_rows: Option<u32>,
-    ) -> Result<Result<Option<Snapshot>, Absence>, SubjectError> {
+    ) -> Result<Result<Option<Snapshot>, Finding>, SubjectError> {
         let is_possible = population == Population::FullScan && changed_rows.is_none_or(|percent| percent == 0);
         Ok(if is_possible { Ok(None) } else { Err(self.absence.clone()) })
     }
 
-    fn count(&mut self, pass: &Pass) -> Result<Result<Counted, Absence>, SubjectError> {
+    fn count(&mut self, pass: &Pass) -> Result<Result<Counted, Finding>, SubjectError> {
         let (name, rows) = self.current.ok_or(SubjectError::NotPrepared)?;
         if (pass.access, pass.threads) != (Access::FullScan, 1) {
             return Ok(Err(self.absence.clone()));
@@ -141,7 +142,7 @@ impl LogicalReads for Catalogs {
         Ok(cost.into())
     }
 
-    fn read_cold(&mut self, _how: ColdRead, _blocks: u32) -> Result<Result<Vec<f64>, Absence>, SubjectError> {
+    fn read_cold(&mut self, _how: ColdRead, _blocks: u32) -> Result<Result<Vec<f64>, Finding>, SubjectError> {
         Ok(Err(self.absence.clone()))
     }
 }

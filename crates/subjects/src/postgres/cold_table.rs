@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use measure::Finding;
+use measure::schema::subjects::findings as row;
 use server::private::PrivateServer;
 use server::{Schema, ServerError, Session, space};
 
@@ -33,6 +34,9 @@ const SETTINGS: [(&str, &str); 7] = [
 
 /// About what sending a row and its place in the index take.
 const LOAD_TIME_A_ROW: Duration = Duration::from_micros(10);
+
+/// About what a statement takes for a block that is read by itself.
+pub(super) const READ_TIME: Duration = Duration::from_micros(100);
 
 /// The first version that remembers inner rows of a nested loop.
 const MEMOIZE_SINCE: u32 = 14;
@@ -92,14 +96,11 @@ impl Ground {
         let blocks = table.load(rows, &mut sent)?;
         if let Some(reason) = &table.untimed {
             let user = table.schema.session().facts().user.clone();
-            self.notes.find(Finding::warning(
-                "absent-io-time",
-                format!(
-                    "The server did not time its reads, because track_io_timing is off and may not be set ({reason}): \
+            self.notes.find(row::ABSENT_IO_TIME.of(format!(
+                "The server did not time its reads, because track_io_timing is off and may not be set ({reason}): \
                      how long it waited for them is not known. A superuser may allow it with GRANT SET ON PARAMETER \
                      track_io_timing TO {user}."
-                ),
-            ));
+            )));
         }
         Ok(blocks)
     }
@@ -126,23 +127,17 @@ impl Ground {
     pub(super) fn note_page_cache(&mut self) {
         let Some(kept) = self.table.as_ref().and_then(|table| table.cold.kept()) else { return };
         let finding = if kept.pages as f64 > KEPT_MAX * kept.of as f64 {
-            Finding::warning(
-                "page-cache-kept",
-                format!(
-                    "The page cache still held {} of {} pages of the server's files when it had been emptied: some \
+            row::PAGE_CACHE_KEPT.of(format!(
+                "The page cache still held {} of {} pages of the server's files when it had been emptied: some \
                      reads were answered from memory. Repeat the run.",
-                    kept.pages, kept.of
-                ),
-            )
+                kept.pages, kept.of
+            ))
         } else {
-            Finding::info(
-                "cold",
-                format!(
-                    "Before each join the server's buffers were emptied and its files dropped from the page cache, \
+            row::COLD.of(format!(
+                "Before each join the server's buffers were emptied and its files dropped from the page cache, \
                      which then held {} of {} pages at most ({}).",
-                    kept.pages, kept.of, kept.source
-                ),
-            )
+                kept.pages, kept.of, kept.source
+            ))
         };
         self.notes.find(finding);
     }

@@ -1,6 +1,7 @@
 //! What a run pushed out of the shared buffers of a given server, where its blocks are read again by their users.
 
 use measure::quantity::{size_in_words, three_digits};
+use measure::schema::subjects::findings as row;
 use measure::{Finding, Unit};
 use server::{ServerError, Session, schema};
 
@@ -50,7 +51,7 @@ impl Displaced {
             size_in_words(buffers),
             three_digits(share)
         );
-        let finding = |message| Finding::info("displaced", message).with("share", share, Unit::Percent);
+        let finding = |message| row::DISPLACED.of(message).with("share", share, Unit::Percent);
         let schema = match self.extension {
             Ok(schema) => schema,
             Err(reason) => {

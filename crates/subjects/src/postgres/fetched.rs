@@ -9,6 +9,12 @@ pub(super) fn blocks_of(session: &mut Session, relation: &str, assumed: u64) -> 
     session.number(&size, assumed)
 }
 
+/// Those of a table's `blocks` with rows that are not known to be visible to all; in a rehearsal none.
+pub(super) fn hidden_of(session: &mut Session, table: &str, blocks: u64) -> Result<u64, ServerError> {
+    let visible = format!("SELECT relallvisible FROM pg_class WHERE oid = '{table}'::regclass");
+    Ok(blocks.saturating_sub(session.number(&visible, blocks)?))
+}
+
 /// Blocks of a relation that were asked for so far in the transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fetched {

@@ -7,13 +7,16 @@
 use std::time::Duration;
 
 use measure::quantity::size_in_words;
-use measure::{Finding, Parameters};
+use measure::schema::subjects::findings as row;
+use measure::{Finding, Nanos, Parameters};
 use server::private::PrivateServer;
 use server::schema::full_name;
+use server::session::ROW_TIME;
+use server::statements::ROUND_TRIP;
 use server::{Buffers, Plan, Schema, ServerError, Session};
 use sys::time::Clock;
 
-use super::fetched::{Fetched, blocks_of};
+use super::fetched::{Fetched, blocks_of, hidden_of};
 use super::layout::Layout;
 use super::needs::Needs;
 use super::notes::Notes;
@@ -25,7 +28,7 @@ use crate::logical_reads::{
 };
 use crate::opening::Progress;
 use crate::progress::tenths;
-use crate::subject::{Absence, Closing, Subject};
+use crate::subject::{Closing, Subject};
 
 /// Rows stay whole in their page, as the engine's do. Without it, values of rows beyond 2 KiB are compressed or moved
 /// away.
@@ -76,24 +79,23 @@ const MEMOIZE_SINCE: u32 = 14;
 const ACCESSES: [Access; 3] = [Access::FullScan, Access::Rowid, Access::Index];
 
 /// Why a server can do nothing of what is asked; `None` where it can do some.
-pub(super) fn unfit(asked: &Asked) -> Option<Absence> {
-    let absence = |id: &str, reason: &str| Some(Absence::new(id, reason));
+pub(super) fn unfit(asked: &Asked) -> Option<String> {
     if !asked.threads.contains(&1) {
-        return absence("absent-threads", "--threads has to contain 1 with --on: one session reads");
+        return Some("--threads has to contain 1 with --on: one session reads".into());
     }
     if !asked.changed_rows.contains(&0) {
         let reason = "--changed-rows has to contain 0 with --on: a server keeps versions of rows in another way";
-        return absence("absent-changed-rows", reason);
+        return Some(reason.into());
     }
     if asked.touches.iter().all(|touch| *touch == TouchAxis::Every(Touch::Directory)) {
         let reason = "--touch directory cannot go alone with --on: write rows, column-N or column-last";
-        return absence("absent-directory", reason);
+        return Some(reason.into());
     }
     if !asked.accesses.iter().any(|access| ACCESSES.contains(access)) {
         let reason = "--access one-page cannot go alone with --on: write full-scan, rowid or index.";
-        return absence("absent-one-page", reason);
+        return Some(reason.into());
     }
-    asked.cells.iter().find_map(|cell| Some(Absence::new("absent-table", Layout::of(*cell).err()?.to_string())))
+    asked.cells.iter().find_map(|cell| Some(Layout::of(*cell).err()?.to_string()))
 }
 
 /// The step of a plan that reads the table.
@@ -134,7 +136,7 @@ pub struct ServerReads {
     asked: Asked,
     table: Option<ServerTable>,
     // Dropped last: the session has to end before its server.
-    _private: Option<PrivateServer>,
+    private: Option<PrivateServer>,
 }
 
 impl ServerReads {
@@ -161,7 +163,7 @@ impl ServerReads {
         let meter = Meter::open(session)?;
         schema.create_table(EMPTY, "c1 varchar", "")?;
         notes.note_meter(&meter);
-        Ok(ServerReads { schema, meter, notes, asked, table: None, _private: private })
+        Ok(ServerReads { schema, meter, notes, asked, table: None, private })
     }
 
     fn table(&self) -> Result<&ServerTable, SubjectError> {
@@ -218,27 +220,9 @@ impl ServerReads {
         if session.facts().major() >= MEMOIZE_SINCE {
             expect(session, &format!("SELECT count(*) FROM {table} WHERE ctid >= '(0,0)'"), layout.rows())?;
         }
-        self.note_hidden(layout, blocks)?;
+        let hidden = hidden_of(session, &table, blocks)?;
+        self.notes.note_hidden((hidden, blocks), &layout.cell().to_string());
         Ok(blocks)
-    }
-
-    /// Blocks with rows that are not known to be visible to all cost more to read.
-    fn note_hidden(&mut self, layout: &Layout, blocks: u64) -> Result<(), SubjectError> {
-        let visible = format!("SELECT relallvisible FROM pg_class WHERE oid = '{}'::regclass", full(layout));
-        let visible = self.schema.session().number(&visible, blocks)?;
-        if visible < blocks {
-            self.notes.find(Finding::warning(
-                "not-all-visible",
-                format!(
-                    "{} of {blocks} blocks of {} could not be made visible to all, because a transaction that is older \
-                     than the load is still open on the server: a scan looks at each row's history there. Repeat the \
-                     run when it has ended.",
-                    blocks - visible,
-                    layout.cell()
-                ),
-            ));
-        }
-        Ok(())
     }
 
     /// Makes what a way needs: a table of the rows to look for, in random order, and for keys an index.
@@ -274,29 +258,29 @@ impl ServerReads {
     }
 
     /// Why a pass cannot be made; `None` where it can.
-    fn absence(&self, pass: &Pass) -> Result<Option<Absence>, SubjectError> {
+    fn absence(&self, pass: &Pass) -> Result<Option<Finding>, SubjectError> {
         let (table, name) = (self.table()?, self.notes.name());
-        let absence = |id: &str, reason: String| Ok(Some(Absence::new(id, reason)));
         if pass.access == Access::Index && !table.layout.has_key() {
             let reason = format!(
                 "Rows of {} were not read through an index: their first column is too short to tell rows apart.",
                 table.layout.cell()
             );
-            return absence("absent-index", reason);
+            return Ok(Some(row::ABSENT_ACCESS.named("index", reason)));
         }
         if !table.accesses.contains(&pass.access) {
             let access = pass.access;
-            return absence(
-                &format!("absent-{access}"),
-                format!("{name} was not read by {access}: no statement does."),
-            );
+            return Ok(Some(
+                row::ABSENT_ACCESS.named(access.name(), format!("{name} was not read by {access}: no statement does.")),
+            ));
         }
         if pass.threads != 1 {
-            return absence("absent-threads", format!("{name} was not read by several threads: one session reads."));
+            return Ok(Some(
+                row::ABSENT_THREADS.of(format!("{name} was not read by several threads: one session reads.")),
+            ));
         }
         if pass.touch == Touch::Directory {
             let reason = format!("The directory of rows was not read on {name}: no statement stops there.");
-            return absence("absent-directory", reason);
+            return Ok(Some(row::ABSENT_DIRECTORY.of(reason)));
         }
         Ok(None)
     }
@@ -412,22 +396,18 @@ impl LogicalReads for ServerReads {
         &mut self,
         population: Population,
         changed_rows: Option<u32>,
-    ) -> Result<Result<Option<Snapshot>, Absence>, SubjectError> {
+    ) -> Result<Result<Option<Snapshot>, Finding>, SubjectError> {
         let name = self.notes.name();
         Ok(match (population, changed_rows) {
             (Population::FullScan, None | Some(0)) => Ok(None),
-            (Population::FullScan, Some(_)) => Err(Absence::new(
-                "absent-changed-rows",
-                format!("Changed rows were not read on {name}: it keeps versions of rows in another way."),
-            )),
-            (Population::Interleaved, _) => Err(Absence::new(
-                "absent-population",
-                format!("{name} brings blocks into its buffers in the order in which statements ask for them."),
-            )),
+            (Population::FullScan, Some(_)) => Err(row::ABSENT_CHANGED_ROWS
+                .of(format!("Changed rows were not read on {name}: it keeps versions of rows in another way."))),
+            (Population::Interleaved, _) => Err(row::ABSENT_POPULATION
+                .of(format!("{name} brings blocks into its buffers in the order in which statements ask for them."))),
         })
     }
 
-    fn count(&mut self, pass: &Pass) -> Result<Result<Counted, Absence>, SubjectError> {
+    fn count(&mut self, pass: &Pass) -> Result<Result<Counted, Finding>, SubjectError> {
         if let Some(absence) = self.absence(pass)? {
             return Ok(Err(absence));
         }
@@ -439,6 +419,13 @@ impl LogicalReads for ServerReads {
         let blocks = self.blocks(&question)?;
         let counts = Counts { gets: blocks.gets(), rows: question.count, physical_reads: blocks.reads, versions: None };
         Ok(Ok(Counted { counts, statement: Some(question.statement) }))
+    }
+
+    fn lap_time(&self, pass: &Pass) -> Option<Nanos> {
+        let rows = self.question(pass).ok().filter(|_| self.private.is_none())?.count;
+        let row = if pass.access == Access::FullScan { ROW_TIME } else { ROW_TIME + LOOK_UP_TIME };
+        let rows = row.saturating_mul(u32::try_from(rows).unwrap_or(u32::MAX));
+        Some((ROUND_TRIP + rows).into())
     }
 
     fn read(&mut self, pass: &Pass) -> Result<Cost, SubjectError> {
@@ -457,12 +444,12 @@ impl LogicalReads for ServerReads {
         Ok(self.notes.timed(measure, |cost: &StatementCost| cost.cost)?.into())
     }
 
-    fn read_cold(&mut self, _how: ColdRead, _blocks: u32) -> Result<Result<Vec<f64>, Absence>, SubjectError> {
+    fn read_cold(&mut self, _how: ColdRead, _blocks: u32) -> Result<Result<Vec<f64>, Finding>, SubjectError> {
         let reason = format!(
             "The physical cost of a block was not measured on {}: readpath roundtrip --on measures it.",
             self.notes.name()
         );
-        Ok(Err(Absence::new("absent-physical", reason)))
+        Ok(Err(row::ABSENT_PHYSICAL.of(reason)))
     }
 }
 
@@ -476,16 +463,13 @@ fn check_room(session: &Session, asked: &Asked, notes: &mut Notes) -> Result<(),
     };
     if let Some(largest) = layouts(asked).max_by_key(read).filter(|layout| read(layout) > facts.buffer_bytes) {
         let index = if is_indexed(asked, &largest) { " with its index" } else { "" };
-        notes.find(Finding::warning(
-            "table-exceeds-buffers",
-            format!(
-                "The table of {}{index} takes {} and the server's shared buffers {}: its blocks come from the \
+        notes.find(row::TABLE_EXCEEDS_BUFFERS.of(format!(
+            "The table of {}{index} takes {} and the server's shared buffers {}: its blocks come from the \
                  operating system again and again, and their cost contains that. Ask for a smaller --payload.",
-                largest.cell(),
-                size_in_words(read(&largest) >> 20 << 20),
-                size_in_words(facts.buffer_bytes)
-            ),
-        ));
+            largest.cell(),
+            size_in_words(read(&largest) >> 20 << 20),
+            size_in_words(facts.buffer_bytes)
+        )));
     }
     Ok(())
 }

@@ -4,12 +4,13 @@
 use std::time::{Duration, Instant};
 
 use measure::schema::join::parameters;
+use measure::schema::subjects::findings as row;
 use measure::{Finding, Nanos, Parameters};
 use serde_json::json;
 use server::{Buffers, Plan, ServerError};
 
 use super::cold::{Emptying, Startup};
-use super::cold_table::Ground;
+use super::cold_table::{Ground, READ_TIME};
 use super::fetched::Fetched;
 use super::inner_rows::InnerRows;
 use super::reached::Reached;
@@ -18,7 +19,7 @@ use crate::nested_loops::{
     Asked, BlockCost, Explained, Group, InnerFacts, InnerTable, JoinCost, JoinPass, Keys, NestedLoops, Sources, Way,
 };
 use crate::opening::{Opening, Progress};
-use crate::subject::{Absence, Closing, Subject};
+use crate::subject::{Closing, Subject};
 
 /// The most that `effective_io_concurrency` can be.
 const CONCURRENCY_MAX: u32 = 1000;
@@ -30,10 +31,21 @@ const JOIN_TIME: Duration = Duration::from_millis(600);
 const IO_URING: &str = "io_uring";
 
 /// Refuses settings that no server has.
-pub(super) fn check_concurrencies(asked: &Asked) -> Result<(), Absence> {
+pub(super) fn check_concurrencies(asked: &Asked) -> Result<(), String> {
     let Some(value) = asked.concurrencies.iter().find(|value| **value > CONCURRENCY_MAX) else { return Ok(()) };
-    let reason = format!("--concurrency {value} cannot be: effective_io_concurrency is 0 to {CONCURRENCY_MAX}");
-    Err(Absence::new("absent-concurrency", reason))
+    Err(format!("--concurrency {value} cannot be: effective_io_concurrency is 0 to {CONCURRENCY_MAX}"))
+}
+
+/// The finding about a private server that does not start with an I/O method.
+fn not_started(io_method: Option<&str>, is_direct: bool, reason: &str) -> Finding {
+    let method = io_method.map_or(String::new(), |method| method.replace('_', "-"));
+    let (with, stem) = match (io_method, is_direct) {
+        (Some(name), false) => (format!("io_method {name}"), method),
+        (Some(name), true) => (format!("io_method {name} past the page cache"), format!("{method}-direct")),
+        (None, _) => ("debug_io_direct".into(), "direct".into()),
+    };
+    row::ABSENT_IO_METHOD
+        .named(&stem, format!("The server does not start with {with}: {reason}. Its cases are absent."))
 }
 
 /// A way to join.
@@ -116,12 +128,14 @@ impl PostgresLoops {
         Ok(PostgresLoops { ground, asked, joins, startups: Vec::new() })
     }
 
-    /// Empties caches, leaves the planner one way, and has the plan made once, so that what planning reads is there.
+    /// Empties caches, leaves the planner one way, and has the plan made once, so that what planning reads is there:
+    /// the join comes next.
     fn turn(&mut self, join: ServerJoin, keys: Keys) -> Result<String, SubjectError> {
         let table = self.ground.table()?;
         table.empty(true)?;
         let statement = join.statement(keys);
         let session = table.session();
+        session.assume(READ_TIME.saturating_mul(u32::try_from(keys.count).unwrap_or(u32::MAX)));
         for (setting, value) in join.settings() {
             session.set(setting, &value)?;
         }
@@ -156,7 +170,7 @@ impl PostgresLoops {
                  direct joins are chance.",
                 self.ground.notes.name()
             );
-            Absence::new("answer-server-advice", reason)
+            row::SERVER_ADVICE.of(reason)
         });
         Group {
             name: io_method.as_ref().map_or(String::new(), |method| format!("io_method {method}")),
@@ -171,8 +185,7 @@ impl PostgresLoops {
     fn note_methods(&mut self) {
         let methods: Vec<&str> = self.startups.iter().filter_map(|startup| startup.io_method.as_deref()).collect();
         if methods.len() > 1 && !methods.contains(&IO_URING) {
-            self.ground.notes.find(Finding::info(
-                "absent-io-uring",
+            self.ground.notes.find(row::ABSENT_IO_URING.of(
                 "The server's programs do not offer io_method io_uring, because they were built without liburing: its \
                  cases are absent. --on postgres:DIRECTORY takes the programs of another installation.",
             ));
@@ -188,14 +201,14 @@ impl PostgresLoops {
             Emptying::Private => return self.ground.note_page_cache(),
             Emptying::Relation(_) | Emptying::Buffers(_) => {
                 let message = format!("The table left shared buffers before each join. {page_cache}");
-                Finding::warning("page-cache-not-emptied", message)
+                row::PAGE_CACHE_NOT_EMPTIED.of(message)
             }
             Emptying::Never(reason) => {
                 let message = format!(
                     "Shared buffers could not be emptied, because {reason}: each join took keys of its own instead, of \
                      which blocks may have been there. {page_cache}"
                 );
-                Finding::warning("buffers-not-emptied", message)
+                row::BUFFERS_NOT_EMPTIED.of(message)
             }
         };
         self.ground.notes.find(finding);
@@ -243,16 +256,12 @@ impl NestedLoops for PostgresLoops {
         })
     }
 
-    fn turn_to(&mut self, group: usize) -> Result<Result<(), Absence>, SubjectError> {
+    fn turn_to(&mut self, group: usize) -> Result<Result<(), Finding>, SubjectError> {
         let startup = self.startups.get(group).ok_or(SubjectError::NotPrepared)?.clone();
-        Ok(self.ground.start(&startup)?.map_err(|reason| {
-            let method = startup.io_method.as_deref().unwrap_or("its one I/O method");
-            let (direct, id) = if startup.direct { (", past the page cache", "-direct") } else { ("", "") };
-            Absence::new(
-                &format!("absent-{}{id}", method.replace('_', "-")),
-                format!("The server does not start with {method}{direct}: {reason}. Its cases are absent."),
-            )
-        }))
+        Ok(self
+            .ground
+            .start(&startup)?
+            .map_err(|reason| not_started(startup.io_method.as_deref(), startup.direct, &reason)))
     }
 
     fn join(&mut self, pass: &JoinPass) -> Result<JoinCost, SubjectError> {

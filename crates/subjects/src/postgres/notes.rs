@@ -3,6 +3,7 @@
 
 use measure::quantity::{size_in_words, three_digits};
 use measure::schema::own_cost;
+use measure::schema::subjects::findings as row;
 use measure::{Finding, Metric, Nanos, Parameters};
 use serde_json::{Value, json};
 use server::activity::Activity;
@@ -99,14 +100,11 @@ impl Notes {
         self.made = needed;
         if let FreeSpace::Unknown(reason) = free {
             let shown = if needed >= 1 << 20 { needed >> 20 << 20 } else { needed >> 10 << 10 };
-            self.find(Finding::info(
-                "unknown-space",
-                format!(
-                    "The server's free space is not known, because {reason}. What is made there takes up to {} at one \
+            self.find(row::UNKNOWN_SPACE.of(format!(
+                "The server's free space is not known, because {reason}. What is made there takes up to {} at one \
                      time, none of it in the log; {option} makes it smaller.",
-                    size_in_words(shown)
-                ),
-            ));
+                size_in_words(shown)
+            )));
         }
         Ok(())
     }
@@ -115,10 +113,10 @@ impl Notes {
     pub fn begin(&mut self, schema: &mut Schema, is_private: bool) -> Result<(), SubjectError> {
         let leftovers = schema.leftovers();
         if leftovers > 0 {
-            self.find(Finding::info(
-                "leftovers-removed",
-                format!("A killed run had left {leftovers} tables on the server: they were removed."),
-            ));
+            self.find(
+                row::LEFTOVERS_REMOVED
+                    .of(format!("A killed run had left {leftovers} tables on the server: they were removed.")),
+            );
         }
         self.displaced = if is_private { None } else { Some(Displaced::begin(schema.session())?) };
         Ok(())
@@ -127,27 +125,32 @@ impl Notes {
     /// Notes whether the activity of other sessions can be seen.
     fn note_rights(&mut self, facts: &ServerFacts) {
         if !facts.reads_all_stats {
-            self.find(Finding::info(
-                "absent-activity",
-                format!(
-                    "Whether other sessions were at work is not known, because {} may not see them: GRANT \
+            self.find(row::ABSENT_ACTIVITY.of(format!(
+                "Whether other sessions were at work is not known, because {} may not see them: GRANT \
                      pg_read_all_stats TO {} adds it.",
-                    facts.user, facts.user
-                ),
-            ));
+                facts.user, facts.user
+            )));
         }
     }
 
     /// Notes where costs are not the backend's processor time.
     pub fn note_meter(&mut self, meter: &Meter) {
         if let Meter::Explain(reason) = meter {
-            self.find(Finding::warning(
-                "absent-backend-time",
-                format!(
-                    "The backend's processor time was not available, because {reason}: costs are EXPLAIN's execution \
+            self.find(row::ABSENT_BACKEND_TIME.of(format!(
+                "The backend's processor time was not available, because {reason}: costs are EXPLAIN's execution \
                      times, which contain waits and the counting itself. Run readpath on the server's own machine."
-                ),
-            ));
+            )));
+        }
+    }
+
+    /// Notes blocks of a table with rows that are not known to be visible to all, which cost more to read.
+    pub fn note_hidden(&mut self, (hidden, blocks): (u64, u64), table: &str) {
+        if hidden > 0 {
+            self.find(row::NOT_ALL_VISIBLE.of(format!(
+                "{hidden} of {blocks} blocks of {table} could not be made visible to all, because a transaction that \
+                 is older than the load is still open on the server: a scan looks at each row's history there. Repeat \
+                 the run when it has ended."
+            )));
         }
     }
 
@@ -156,6 +159,12 @@ impl Notes {
         // A session that is lost says so where it is measured.
         let _ = self.activity.look(session);
         self.take()
+    }
+
+    /// Whether other sessions were at work in a fifth of the looks or more.
+    pub fn is_busy(&self) -> bool {
+        let (looks, busy) = self.activity.looks();
+        busy > 0 && busy * 5 >= looks
     }
 
     /// Adds up the processor times while `measure` runs, which gives what the backend took.
@@ -184,14 +193,11 @@ impl Notes {
             Ok(schema.finish()?)
         });
         if let Err(error) = &outcome {
-            self.find(Finding::warning(
-                "schema-left",
-                format!(
-                    "The schema readpath could not be removed ({error}): run `readpath clean --on {}` when the server \
+            self.find(row::SCHEMA_LEFT.of(format!(
+                "The schema readpath could not be removed ({error}): run `readpath clean --on {}` when the server \
                      is back.",
-                    self.address
-                ),
-            ));
+                self.address
+            )));
         }
         self.note_activity();
         let own_cost = self.note_shares().into_iter().collect();
@@ -202,14 +208,11 @@ impl Notes {
         let (looks, busy) = self.activity.looks();
         if busy > 0 {
             let most = self.activity.most();
-            self.find(Finding::warning(
-                "server-busy",
-                format!(
-                    "Other sessions were at work on the server in {busy} of {looks} looks between the measurements, \
+            self.find(row::SERVER_BUSY.of(format!(
+                "Other sessions were at work on the server in {busy} of {looks} looks between the measurements, \
                      up to {most} at once: they share its processors and its buffers, and costs may be higher for it. \
                      Repeat the run when the server is quiet."
-                ),
-            ));
+            )));
         }
     }
 
@@ -222,15 +225,12 @@ impl Notes {
         let busy = busy.map_or(Nanos::ZERO, |busy| busy.since(backend).since(own));
         let others = busy.as_seconds() / elapsed.as_seconds().max(1e-9);
         if others > OTHERS {
-            self.find(Finding::warning(
-                "machine-busy",
-                format!(
-                    "Other processes kept {} processors of this machine busy while statements were measured: they \
+            self.find(row::MACHINE_BUSY.of(format!(
+                "Other processes kept {} processors of this machine busy while statements were measured: they \
                      share its caches and its memory with the server, and costs may be higher for it. Repeat the run \
                      when the machine is quiet.",
-                    three_digits(others)
-                ),
-            ));
+                three_digits(others)
+            )));
         }
         let source = "this process's CPU clock over the backend's time, while statements were measured";
         let share = own.as_seconds() / backend.as_seconds() * 100.0;

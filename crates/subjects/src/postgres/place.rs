@@ -4,8 +4,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use server::facts::ASSUMED_MAJOR;
-use server::place::without_password;
+use server::place::{SCHEMES as ADDRESSES, without_password};
 use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source, VERSIONS};
 use server::{Address, Limits, schema, space};
 
@@ -58,7 +57,7 @@ impl PostgresPlace {
         {
             return Err(wrong(&PrivateServerError::UnknownVersion(major)));
         }
-        Ok(PostgresPlace { word: without_password(word), place })
+        Ok(PostgresPlace { word: without_password(word, &ADDRESSES), place })
     }
 
     /// Starts the server where it is a private one, with this many bytes of shared buffers. In a dry run nothing is
@@ -75,14 +74,15 @@ impl PostgresPlace {
                 (Address::of(private.config()), Some(private))
             }
         };
-        let recorder = environment.recorder.clone().map(|recorder| Ok::<_, SubjectError>((recorder, self.major()?)));
+        let recorder =
+            environment.recorder.clone().map(|recorder| Ok::<_, SubjectError>((recorder, self.major(environment)?)));
         Ok(Reached { address, limits, private, stop: opening.stop.clone(), recorder: recorder.transpose()? })
     }
 
     /// The major version, as far as the word says it; of a given server the one that a dry run assumes.
-    fn major(&self) -> Result<u32, SubjectError> {
+    fn major(&self, environment: &Environment) -> Result<u32, SubjectError> {
         Ok(match &self.place {
-            server::Place::Given(_) => ASSUMED_MAJOR,
+            server::Place::Given(_) => environment.assumed_major,
             server::Place::Private { major } => *major,
             server::Place::Installed { directory } => Installation::at(directory)?.version().major,
         })
@@ -106,7 +106,8 @@ impl PostgresPlace {
                 needs
             }
         };
-        let known = Known { name: facts.name(), buffers: facts.buffer_bytes, log_statement: facts.log_statement };
+        let (major, name, buffers) = (facts.major(), facts.name(), facts.buffer_bytes);
+        let known = Known { major, name, buffers, log_statement: facts.log_statement };
         let known = (!session.is_rehearsal()).then_some(known);
         Ok(Forecast { server, made: needs.made, temporary: needs.temporary, known })
     }

@@ -3,18 +3,19 @@
 
 use std::time::Duration;
 
+use measure::schema::subjects::findings as row;
 use measure::{Finding, Parameters};
 use server::{Buffers, Plan, Session};
 
 use super::cold::{Emptying, Startup};
-use super::cold_table::Ground;
+use super::cold_table::{Ground, READ_TIME};
 use super::inner_rows::InnerRows;
 use super::reached::Reached;
 use crate::error::SubjectError;
 use crate::nested_loops::InnerTable;
 use crate::opening::{Opening, Progress};
 use crate::round_trip::{Asked, Pass, PassOffer, RoundTrip, SingleReads, Sources};
-use crate::subject::{Absence, Closing, Subject};
+use crate::subject::{Closing, Subject};
 
 /// Most blocks of a statement, which names each of them.
 const BLOCKS_MAX: u64 = 8192;
@@ -26,9 +27,6 @@ const READS_BEFORE: usize = 3;
 const ROWS_A_BLOCK: u64 = 7;
 const PAD: u32 = 1000;
 
-/// About what a statement takes for a block.
-const READ_TIME: Duration = Duration::from_micros(100);
-
 /// The first version that counts reads by kind in `pg_stat_io`.
 const STAT_IO_SINCE: u32 = 16;
 
@@ -37,12 +35,9 @@ const STAT_IO: &str = "SELECT coalesce(sum(reads), 0)::bigint, coalesce(sum(read
     WHERE backend_type = 'client backend' AND object = 'relation'";
 
 /// Refuses more blocks than a statement can name.
-pub(super) fn check_blocks(asked: &Asked) -> Result<(), Absence> {
+pub(super) fn check_blocks(asked: &Asked) -> Result<(), String> {
     match asked.blocks > BLOCKS_MAX {
-        true => {
-            let reason = format!("--blocks {} is too much for a server: give at most {BLOCKS_MAX}", asked.blocks);
-            Err(Absence::new("absent-blocks", reason))
-        }
+        true => Err(format!("--blocks {} is too much for a server: give at most {BLOCKS_MAX}", asked.blocks)),
         false => Ok(()),
     }
 }
@@ -99,14 +94,11 @@ impl RoundTrip for PostgresTrip {
         let usually = |pass| offer(pass, usual.direct);
         let passes = match emptying {
             Emptying::Never(reason) => {
-                self.ground.notes.find(Finding::warning(
-                    "buffers-not-emptied",
-                    format!(
-                        "Shared buffers could not be emptied, because {reason}, and no statement of a session does \
+                self.ground.notes.find(row::BUFFERS_NOT_EMPTIED.of(format!(
+                    "Shared buffers could not be emptied, because {reason}, and no statement of a session does \
                          that: each statement read blocks that had not been read before, and the three reads before \
                          were left out."
-                    ),
-                ));
+                )));
                 vec![usually(Pass::FirstTouch)]
             }
             Emptying::Private => {
@@ -126,7 +118,7 @@ impl RoundTrip for PostgresTrip {
         Ok((passes, sources))
     }
 
-    fn turn_to(&mut self, offer: PassOffer, progress: &mut Progress<'_>) -> Result<Result<(), Absence>, SubjectError> {
+    fn turn_to(&mut self, offer: PassOffer, progress: &mut Progress<'_>) -> Result<Result<(), Finding>, SubjectError> {
         self.empties_page_cache = offer.pass == Pass::StorageCached;
         if offer.pass == Pass::PageCached {
             progress("reading the table three times", Duration::from_secs(1));
@@ -138,7 +130,7 @@ impl RoundTrip for PostgresTrip {
         let startup = Startup { direct: offer.is_direct, ..self.ground.table()?.cold.running().clone() };
         Ok(self.ground.start(&startup)?.map_err(|reason| {
             let message = format!("The server does not start with debug_io_direct: {reason}. Its case is absent.");
-            Absence::new("absent-direct", message)
+            row::ABSENT_IO_METHOD.named("direct", message)
         }))
     }
 

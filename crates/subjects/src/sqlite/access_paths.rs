@@ -12,7 +12,7 @@ use serde_json::json;
 use sys::counters::{Counters, Rings};
 use sys::time::Clock;
 
-use super::database::{Database, Need, subject_name};
+use super::database::{Database, Need, description, subject_name};
 use super::load::{index_bytes, load, table_bytes};
 use crate::access_paths::{
     AccessPath, AccessPaths, AccessSettings, Asked, Counting, MemoryNeed, PathBlocks, PathFacts, PathOffer, Sampling,
@@ -200,13 +200,7 @@ impl Subject for SqlitePaths {
     }
 
     fn description(&self) -> Parameters {
-        let known = [
-            ("kind", json!("sqlite")),
-            ("version", json!(rusqlite::version())),
-            ("page_bytes", json!(self.page_bytes)),
-            ("rows", json!(self.settings.rows)),
-        ];
-        known.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
+        description(self.page_bytes, &[("rows", json!(self.settings.rows))])
     }
 
     fn findings(&mut self) -> Vec<Finding> {
@@ -242,7 +236,7 @@ impl AccessPaths for SqlitePaths {
         path: AccessPath,
         asked: Asked,
         progress: &mut Progress<'_>,
-    ) -> Result<PathFacts, SubjectError> {
+    ) -> Result<Result<PathFacts, Finding>, SubjectError> {
         self.prepared = None;
         if self.database.is_none() {
             self.load(progress)?;
@@ -255,13 +249,13 @@ impl AccessPaths for SqlitePaths {
         let gets = database.measure(&statement, count, 1, &self.clock)?.gets.total();
         let metrics = self.metrics(of, gets)?;
         self.prepared = Some(Prepared { statement, count });
-        Ok(PathFacts {
+        Ok(Ok(PathFacts {
             parameters: Parameters::new(),
             metrics,
             kernel: None,
-            sampling: Sampling { time: SAMPLE_TIME, laps_max: LAPS_MAX },
+            sampling: Sampling { time: SAMPLE_TIME, laps_max: LAPS_MAX, lap_time: None },
             sources: sources(),
-        })
+        }))
     }
 
     fn scan(&mut self, pass: &ScanPass<'_>) -> Result<ScanCost, SubjectError> {

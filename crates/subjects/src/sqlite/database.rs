@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use measure::Nanos;
+use measure::{Nanos, Parameters};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use serde_json::{Value, json};
 use sys::counters::CycleCounter;
 use sys::file::OwnFolder;
 use sys::host;
@@ -35,6 +36,13 @@ const OWN_SETTINGS: &str = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
 
 /// Prefix of the names of folders for a database of our own.
 pub(crate) const FOLDER_PREFIX: &str = "readpath-sqlite-";
+
+/// What run documents say of a database with pages of this size, and what is `known` of it besides.
+pub(super) fn description(page_bytes: impl Into<u64>, known: &[(&str, Value)]) -> Parameters {
+    let all =
+        [("kind", json!("sqlite")), ("version", json!(rusqlite::version())), ("page_bytes", json!(page_bytes.into()))];
+    all.iter().chain(known).map(|(key, value)| ((*key).to_string(), value.clone())).collect()
+}
 
 /// An open database.
 pub(super) struct Database {

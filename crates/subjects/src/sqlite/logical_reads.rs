@@ -13,11 +13,12 @@ use std::time::Duration;
 use dataset::DataSet;
 use dataset::uniform::RowShape;
 use measure::random::{Permutation, SplitMix64};
+use measure::schema::subjects::findings as row;
 use measure::{Finding, Parameters};
 use serde_json::json;
 use sys::time::Clock;
 
-use super::database::{Database, Need, Taken, identifier, subject_name};
+use super::database::{Database, Need, Taken, description, identifier, subject_name};
 use super::load::{index_bytes, load, table_bytes};
 use crate::engine::TABLE_SEED;
 use crate::error::SubjectError;
@@ -27,7 +28,7 @@ use crate::logical_reads::{
 };
 use crate::opening::{Opening, Progress};
 use crate::progress::tenths;
-use crate::subject::{Absence, Closing, Subject};
+use crate::subject::{Closing, Subject};
 
 /// Most rows that are looked for one by one.
 const LOOKED_FOR_MAX: u64 = 50_000;
@@ -83,26 +84,22 @@ pub struct SqliteReads {
 }
 
 /// Why SQLite can do nothing of what is asked; `None` where it can do some.
-pub(super) fn unfit(asked: &Asked) -> Option<Absence> {
-    let absence = |id: &str, reason: &str| Some(Absence::new(id, reason));
+pub(super) fn unfit(asked: &Asked) -> Option<String> {
     if !asked.threads.contains(&1) {
-        return absence("absent-threads", "--threads has to contain 1 with --on sqlite: one connection reads");
+        return Some("--threads has to contain 1 with --on sqlite: one connection reads".into());
     }
     if !asked.changed_rows.contains(&0) {
-        return absence(
-            "absent-changed-rows",
-            "--changed-rows has to contain 0 with --on sqlite: it keeps no versions",
-        );
+        return Some("--changed-rows has to contain 0 with --on sqlite: it keeps no versions".into());
     }
     if asked.touches.iter().all(|touch| *touch == TouchAxis::Every(Touch::Directory)) {
         let reason = "--touch directory cannot go alone with --on sqlite: write rows, column-N or column-last";
-        return absence("absent-directory", reason);
+        return Some(reason.into());
     }
     if !asked.accesses.iter().any(|access| ACCESSES.contains(access)) {
         let reason = "--access one-page cannot go alone with --on sqlite: write full-scan, rowid or index";
-        return absence("absent-one-page", reason);
+        return Some(reason.into());
     }
-    asked.cells.iter().find_map(|cell| Some(Absence::new("absent-table", data_of(*cell).check().err()?.to_string())))
+    asked.cells.iter().find_map(|cell| Some(data_of(*cell).check().err()?.to_string()))
 }
 
 impl SqliteReads {
@@ -238,24 +235,25 @@ impl SqliteReads {
     }
 
     /// Why a pass cannot be made; `None` where it can.
-    fn absence(&self, pass: &Pass) -> Result<Option<Absence>, SubjectError> {
+    fn absence(&self, pass: &Pass) -> Result<Option<Finding>, SubjectError> {
         let (table, name, access) = (self.ready()?, &self.name, pass.access);
-        let absence = |id: &str, reason: String| Ok(Some(Absence::new(id, reason)));
         if access == Access::Index && !table.has_key {
             let reason = "Rows were not read through an index of SQLite where their first column is too short to tell \
                           rows apart.";
-            return absence("absent-index", reason.into());
+            return Ok(Some(row::ABSENT_ACCESS.named("index", reason)));
         }
         if table.accesses.iter().all(|(prepared, _)| *prepared != access) {
             let reason = format!("{name} was not read by {access}: no statement does.");
-            return absence(&format!("absent-{access}"), reason);
+            return Ok(Some(row::ABSENT_ACCESS.named(access.name(), reason)));
         }
         if pass.threads != 1 {
-            return absence("absent-threads", format!("{name} was not read by several threads: one connection reads."));
+            return Ok(Some(
+                row::ABSENT_THREADS.of(format!("{name} was not read by several threads: one connection reads.")),
+            ));
         }
         if pass.touch == Touch::Directory {
             let reason = format!("The directory of rows was not read on {name}: no statement stops there.");
-            return absence("absent-directory", reason);
+            return Ok(Some(row::ABSENT_DIRECTORY.of(reason)));
         }
         Ok(None)
     }
@@ -296,14 +294,11 @@ impl SqliteReads {
     /// Notes once when a program wrote to the given file while it was read.
     fn look_at_file(&mut self) {
         if self.database.has_changed() && self.findings.iter().all(|finding| finding.id != "file-changed") {
-            self.findings.push(Finding::warning(
-                "file-changed",
-                format!(
-                    "Another program wrote to {} while it was read: readpath takes no locks on it, and its figures may \
+            self.findings.push(row::FILE_CHANGED.of(format!(
+                "Another program wrote to {} while it was read: readpath takes no locks on it, and its figures may \
                      mix two states. Repeat the run when nothing writes to it, or name a copy.",
-                    self.database.path().display()
-                ),
-            ));
+                self.database.path().display()
+            )));
         }
     }
 }
@@ -314,13 +309,8 @@ impl Subject for SqliteReads {
     }
 
     fn description(&self) -> Parameters {
-        let given = self.database.is_given().then(|| json!(self.database.path().display().to_string()));
-        let known = [
-            ("kind".to_string(), json!("sqlite")),
-            ("version".into(), json!(rusqlite::version())),
-            ("page_bytes".into(), json!(self.page_bytes)),
-        ];
-        known.into_iter().chain(given.map(|path| ("path".into(), path))).collect()
+        let path = || ("path", json!(self.database.path().display().to_string()));
+        description(self.page_bytes, self.database.is_given().then(path).as_slice())
     }
 
     fn findings(&mut self) -> Vec<Finding> {
@@ -379,7 +369,7 @@ impl LogicalReads for SqliteReads {
         &mut self,
         population: Population,
         changed_rows: Option<u32>,
-    ) -> Result<Result<Option<Snapshot>, Absence>, SubjectError> {
+    ) -> Result<Result<Option<Snapshot>, Finding>, SubjectError> {
         let name = &self.name;
         Ok(match (population, changed_rows) {
             (Population::FullScan, None | Some(0)) => {
@@ -389,17 +379,17 @@ impl LogicalReads for SqliteReads {
             }
             (Population::FullScan, Some(_)) => {
                 let reason = format!("Changed rows were not read on {name}: it keeps no versions of rows.");
-                Err(Absence::new("absent-changed-rows", reason))
+                Err(row::ABSENT_CHANGED_ROWS.of(reason))
             }
             (Population::Interleaved, _) => {
                 let reason =
                     format!("{name} brings pages into its cache in the order in which statements ask for them.");
-                Err(Absence::new("absent-population", reason))
+                Err(row::ABSENT_POPULATION.of(reason))
             }
         })
     }
 
-    fn count(&mut self, pass: &Pass) -> Result<Result<Counted, Absence>, SubjectError> {
+    fn count(&mut self, pass: &Pass) -> Result<Result<Counted, Finding>, SubjectError> {
         if let Some(absence) = self.absence(pass)? {
             return Ok(Err(absence));
         }
@@ -419,13 +409,13 @@ impl LogicalReads for SqliteReads {
         self.cost(pass, taken, count)
     }
 
-    fn read_cold(&mut self, _how: ColdRead, _blocks: u32) -> Result<Result<Vec<f64>, Absence>, SubjectError> {
+    fn read_cold(&mut self, _how: ColdRead, _blocks: u32) -> Result<Result<Vec<f64>, Finding>, SubjectError> {
         let reason = format!(
             "The physical cost of a block was not measured on {}: it reads through the page cache of the operating \
              system, which would answer. readpath ladder measures it.",
             self.name
         );
-        Ok(Err(Absence::new("absent-physical", reason)))
+        Ok(Err(row::ABSENT_PHYSICAL.of(reason)))
     }
 }
 

@@ -12,12 +12,13 @@ use std::time::Duration;
 
 use dataset::DataSet;
 use measure::schema::join::parameters;
+use measure::schema::subjects::findings as row;
 use measure::{Finding, Parameters};
 use serde_json::json;
 use sys::file::{Caching, Target};
 use sys::time::Clock;
 
-use super::database::{Database, Need, Taken, subject_name};
+use super::database::{Database, Need, Taken, description, subject_name};
 use super::load::{index_bytes, load, table_bytes};
 use crate::error::SubjectError;
 use crate::nested_loops::{
@@ -173,14 +174,8 @@ impl Subject for SqliteLoops {
     }
 
     fn description(&self) -> Parameters {
-        let known = [
-            ("kind", json!("sqlite")),
-            ("version", json!(rusqlite::version())),
-            ("page_bytes", json!(self.page_bytes)),
-            ("rows", json!(self.asked.rows)),
-            ("pool_bytes", json!(self.asked.pool.0)),
-        ];
-        known.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
+        let known = [("rows", json!(self.asked.rows)), ("pool_bytes", json!(self.asked.pool.0))];
+        description(self.page_bytes, &known)
     }
 
     fn findings(&mut self) -> Vec<Finding> {
@@ -189,17 +184,12 @@ impl Subject for SqliteLoops {
 
     fn finish(self: Box<Self>) -> Closing {
         let finding = match self.witnessed.not_from_storage() {
-            None => Finding::info(
-                "answered-by-storage",
-                format!("The storage served the pages that SQLite read: {}.", self.witnessed.verdict().proof),
-            ),
-            Some(reason) => Finding::warning(
-                "storage-not-proved",
-                format!(
-                    "The storage did not serve all pages that SQLite read: {reason}. Its joins are not cold: name a \
+            None => row::ANSWERED_BY_STORAGE
+                .of(format!("The storage served the pages that SQLite read: {}.", self.witnessed.verdict().proof)),
+            Some(reason) => row::STORAGE_NOT_PROVED.of(format!(
+                "The storage did not serve all pages that SQLite read: {reason}. Its joins are not cold: name a \
                      folder on a disk in TMPDIR."
-                ),
-            ),
+            )),
         };
         let findings = if self.inner.is_some() { vec![finding] } else { Vec::new() };
         let outcome = self.inner.map_or(Ok(()), |inner| inner.database.finish());

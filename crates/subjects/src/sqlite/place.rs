@@ -11,7 +11,6 @@ use crate::error::SubjectError;
 use crate::logical_reads::{Asked, LogicalReads};
 use crate::nested_loops::{self, NestedLoops};
 use crate::place::{Offer, Opener, Place};
-use crate::subject::Absence;
 
 /// The word, and how its options and a file follow it.
 const SQLITE: &str = "sqlite";
@@ -90,7 +89,7 @@ impl Place for SqlitePlace {
         let SqlitePlace::Own(page_bytes) = self else {
             let reason = "A given file is only read, and the table of customers would have to be made in it: write \
                           --on sqlite for a database of its own.";
-            return Err(Absence::new("absent-access-paths", reason));
+            return Err(reason.into());
         };
         access_paths::check_wanted(SQLITE, &offers(settings.asked), settings)?;
         let settings = settings.clone();
@@ -101,7 +100,7 @@ impl Place for SqlitePlace {
         let SqlitePlace::Own(page_bytes) = self else {
             let reason = "A given file is only read, and the inner table of the join would have to be made in it: \
                           write --on sqlite for a database of its own.";
-            return Err(Absence::new("absent-nested-loops", reason));
+            return Err(reason.into());
         };
         let asked = asked.clone();
         Ok(Opener::new(Box::new(move |opening| Ok(Box::new(SqliteLoops::create(*page_bytes, asked, opening))))))

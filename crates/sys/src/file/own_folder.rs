@@ -19,6 +19,15 @@ const BETWEEN_REMOVALS: Duration = Duration::from_millis(25);
 /// Distinguishes the folders of one process.
 static FOLDERS: AtomicU64 = AtomicU64::new(0);
 
+/// What becomes of folders that killed processes left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leftovers {
+    /// They stay, and are only found.
+    Found,
+    /// They are removed.
+    Removed,
+}
+
 /// A folder that is removed when it is dropped.
 #[derive(Debug)]
 pub struct OwnFolder {
@@ -36,7 +45,7 @@ impl OwnFolder {
 
     /// As [`OwnFolder::create`], with the permissions of `mode` that the umask leaves: for a folder that is published.
     pub fn create_with_mode(parent: &Path, prefix: &str, mode: u32) -> io::Result<OwnFolder> {
-        sweep(parent, prefix);
+        sweep(parent, prefix, Leftovers::Removed);
         loop {
             let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
             let path = parent.join(format!("{prefix}{}-{number}", std::process::id()));
@@ -76,25 +85,32 @@ impl Drop for OwnFolder {
     }
 }
 
-/// Removes the folders of this prefix in `parent` that killed processes of this user left, and returns them.
-pub fn sweep(parent: &Path, prefix: &str) -> Vec<PathBuf> {
+/// The folders of this prefix in `parent` that killed processes of this user left; they are gone where they are to be
+/// removed.
+pub fn sweep(parent: &Path, prefix: &str, fate: Leftovers) -> Vec<PathBuf> {
     let user = rustix::process::geteuid().as_raw();
-    sweep_after(parent, prefix, &|owner| owner == user, &|_| ())
+    sweep_after((parent, prefix), fate, &|owner| owner == user, &|_| ())
 }
 
-/// As [`sweep`], of all folders whose owner `is_ours`, each after `end` has ended what still works in it.
-pub fn sweep_after(parent: &Path, prefix: &str, is_ours: &dyn Fn(u32) -> bool, end: &dyn Fn(&Path)) -> Vec<PathBuf> {
+/// As [`sweep`], of all folders whose owner `is_ours`; each is removed after `end` has ended what still works in it.
+pub fn sweep_after(
+    (parent, prefix): (&Path, &str),
+    fate: Leftovers,
+    is_ours: &dyn Fn(u32) -> bool,
+    end: &dyn Fn(&Path),
+) -> Vec<PathBuf> {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let named = entries.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(prefix.as_bytes()));
-    let is_removed = |path: &PathBuf| {
+    let is_left = |path: &PathBuf| {
         let Some(lock) = locked(path) else { return false };
         let is_dead = is_at(&lock, path) && lock.metadata().is_ok_and(|folder| is_ours(folder.uid()));
-        if is_dead {
-            end(path);
+        if !is_dead || fate == Leftovers::Found {
+            return is_dead;
         }
-        is_dead && remove(path).is_ok()
+        end(path);
+        remove(path).is_ok()
     };
-    named.map(|entry| entry.path()).filter(is_removed).collect()
+    named.map(|entry| entry.path()).filter(is_left).collect()
 }
 
 /// The folder, open and locked; `None` if a living process has it, or the file system knows no locks.
@@ -152,7 +168,10 @@ mod tests {
         let dead = parent.path().join(format!("{PREFIX}1-0"));
         fs::create_dir(&dead).unwrap();
         let is_there = |path: &Path| assert!(path.is_dir());
-        assert_eq!(sweep_after(parent.path(), PREFIX, &|_| false, &is_there), Vec::<PathBuf>::new());
-        assert_eq!(sweep_after(parent.path(), PREFIX, &|_| true, &is_there), [dead]);
+        let sweep = |fate, is_ours: bool| sweep_after((parent.path(), PREFIX), fate, &|_| is_ours, &is_there);
+        assert_eq!(sweep(Leftovers::Removed, false), Vec::<PathBuf>::new());
+        assert_eq!(sweep(Leftovers::Found, true), std::slice::from_ref(&dead));
+        assert_eq!(sweep(Leftovers::Removed, true), [dead]);
+        assert_eq!(sweep(Leftovers::Found, true), Vec::<PathBuf>::new());
     }
 }

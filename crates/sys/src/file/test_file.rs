@@ -95,7 +95,6 @@ pub enum TestFileError {
 pub struct TestFile {
     descriptor: OwnedFd,
     size: u64,
-    seed: u64,
 }
 
 impl TestFile {
@@ -125,7 +124,7 @@ impl TestFile {
             return Err(TestFileError::Stopped);
         }
         let descriptor = settle(&file, bytes).map_err(|error| errors.of_io(error))?;
-        Ok(TestFile { descriptor, size: bytes, seed })
+        Ok(TestFile { descriptor, size: bytes })
     }
 
     /// A path to the file, valid in this process and while `self` lives.
@@ -136,11 +135,6 @@ impl TestFile {
     /// The file, opened for reading.
     pub fn target(&self, caching: Caching) -> Result<Target, TargetError> {
         Target::open(&self.path(), caching)
-    }
-
-    /// The seed of the contents.
-    pub fn seed(&self) -> u64 {
-        self.seed
     }
 
     /// Bytes of the file.

@@ -86,16 +86,6 @@ impl Stream {
         Ok(result)
     }
 
-    /// Bytes of the region.
-    pub fn len(&self) -> usize {
-        self.region.len()
-    }
-
-    /// Whether the region has no bytes; it always has some.
-    pub fn is_empty(&self) -> bool {
-        self.region.is_empty()
-    }
-
     fn empty_result(&self, threads: usize) -> StreamResult {
         StreamResult { bytes_per_second: Vec::new(), threads, pinned: 0, huge_bytes: self.region.huge_bytes() }
     }

@@ -85,11 +85,6 @@ impl Chase {
         self.region.huge_bytes()
     }
 
-    /// Bytes that the walk touches.
-    pub fn footprint(&self) -> usize {
-        self.footprint
-    }
-
     /// Number of nodes of the ring.
     pub fn lines(&self) -> u64 {
         (self.footprint / LINE) as u64

@@ -13,7 +13,5 @@ pub use rustix::process::Signal;
 pub use bound_child::{BoundChild, Credentials, bind, end_with_this_thread};
 pub use child::{Ended, Ending, Usage, wait};
 pub use snapshot::{UsageDelta, UsageSnapshot};
-pub use usage::{
-    ContextSwitches, IoCounts, context_switches, peak_memory, process_cpu, process_io, thread_cpu, thread_io,
-};
+pub use usage::{IoCounts, peak_memory, process_cpu, process_io, thread_cpu, thread_io};
 pub use watch::{is_there, name, watch};

@@ -78,24 +78,6 @@ fn number_after(text: &str, name: &str) -> Option<u64> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// How often the process left its processor.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ContextSwitches {
-    /// To wait for something, such as a read.
-    pub voluntary: u64,
-    /// Because its time slice ended or a more urgent thread was ready.
-    pub involuntary: u64,
-}
-
-/// Context switches of all threads of the process so far, from `getrusage`.
-pub fn context_switches() -> ContextSwitches {
-    // SAFETY: all-zero is a valid value of this structure of integers.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the pointer is valid for writing; RUSAGE_SELF with a valid pointer cannot fail.
-    unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
-    ContextSwitches { voluntary: usage.ru_nvcsw as u64, involuntary: usage.ru_nivcsw as u64 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,6 +108,5 @@ mod tests {
     fn the_peak_holds_what_was_touched() {
         let memory = vec![1_u8; 64 << 20];
         assert!(peak_memory().unwrap() > memory.len() as u64);
-        assert!(context_switches().voluntary + context_switches().involuntary > 0);
     }
 }

@@ -122,8 +122,6 @@ pub struct Setup<'a> {
 pub struct MethodRow {
     /// The name on the command line and in run documents.
     pub name: &'static str,
-    /// One line for `--help`.
-    pub summary: &'static str,
     /// Most reads in flight; `None` if only memory limits them.
     pub depth_max: Option<usize>,
     /// Opens the method on a target.

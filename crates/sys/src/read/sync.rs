@@ -7,12 +7,7 @@ use std::sync::Arc;
 use super::method::{Completion, MethodError, MethodRow, ReadMethod, ReadRequest, Setup, Wait};
 use super::slots::Slots;
 
-pub(super) const ROW: MethodRow = MethodRow {
-    name: "sync",
-    summary: "one blocking pread at a time on the measuring thread",
-    depth_max: Some(1),
-    open,
-};
+pub(super) const ROW: MethodRow = MethodRow { name: "sync", depth_max: Some(1), open };
 
 /// `pread` rather than `preadv2`: with neither a vector nor flags to hand over it does the same work and spares
 /// the kernel the copy of the vector.

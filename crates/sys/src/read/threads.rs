@@ -15,8 +15,7 @@ use super::method::{Completion, MethodError, MethodRow, ReadMethod, ReadRequest,
 use super::slots::Slots;
 use crate::memory::Arena;
 
-pub(super) const ROW: MethodRow =
-    MethodRow { name: "threads", summary: "a pool of threads, one blocking pread in each", depth_max: None, open };
+pub(super) const ROW: MethodRow = MethodRow { name: "threads", depth_max: None, open };
 
 /// A worker calls one system call and little else; the default of 2 MiB would be 2 GiB of addresses at depth 1024.
 const STACK_BYTES: usize = 64 << 10;

@@ -22,12 +22,7 @@ use super::method::{Completion, Landing, MethodError, MethodRow, ReadMethod, Rea
 use super::slots::Slots;
 use crate::memory::Region;
 
-pub(super) const ROW: MethodRow = MethodRow {
-    name: "io_uring",
-    summary: "io_uring with registered file and buffers, submitted and collected in batches",
-    depth_max: Some(ENTRIES_MAX),
-    open,
-};
+pub(super) const ROW: MethodRow = MethodRow { name: "io_uring", depth_max: Some(ENTRIES_MAX), open };
 
 /// `IORING_MAX_ENTRIES` of `io_uring/io_uring.h`.
 const ENTRIES_MAX: usize = 32_768;

@@ -19,8 +19,8 @@ use rustix::process::Signal;
 use thiserror::Error;
 
 pub use output::{OutputError, Simulated};
-pub use request::{counted, is_running_on_valgrind, start_instrumentation, stop_instrumentation, toggle_collect};
-pub use request::{dump_stats, dump_stats_as, zero_stats};
+pub use request::{counted, start_instrumentation, stop_instrumentation};
+pub use request::{dump_stats_as, zero_stats};
 
 use crate::file::OwnFolder;
 use crate::process::{self, Ended, Ending, end_with_this_thread};

@@ -5,22 +5,12 @@
 
 use std::ffi::CStr;
 
-/// `RUNNING_ON_VALGRIND` of valgrind.h.
-const RUNNING_ON_VALGRIND: u64 = 0x1001;
-
 /// First of callgrind's requests: the letters C and T in the upper half.
 const CALLGRIND: u64 = (b'C' as u64) << 24 | (b'T' as u64) << 16;
-const DUMP_STATS: u64 = CALLGRIND;
 const DUMP_STATS_AT: u64 = CALLGRIND + 3;
 const ZERO_STATS: u64 = CALLGRIND + 1;
-const TOGGLE_COLLECT: u64 = CALLGRIND + 2;
 const START_INSTRUMENTATION: u64 = CALLGRIND + 4;
 const STOP_INSTRUMENTATION: u64 = CALLGRIND + 5;
-
-/// Whether this program runs under valgrind, whichever of its tools.
-pub fn is_running_on_valgrind() -> bool {
-    request(RUNNING_ON_VALGRIND, 0) > 0
-}
 
 /// Begins to instrument: callgrind counts from here on, with cold caches. Slows the program down.
 pub fn start_instrumentation() {
@@ -32,22 +22,12 @@ pub fn stop_instrumentation() {
     request(STOP_INSTRUMENTATION, 0);
 }
 
-/// Turns counting of this thread off or on again, while the simulated caches go on.
-pub fn toggle_collect() {
-    request(TOGGLE_COLLECT, 0);
-}
-
 /// Sets all counts to zero.
 pub fn zero_stats() {
     request(ZERO_STATS, 0);
 }
 
-/// Writes the counts so far to a file of their own, and sets them to zero.
-pub fn dump_stats() {
-    request(DUMP_STATS, 0);
-}
-
-/// As [`dump_stats`], under a name that stands in the file.
+/// Writes the counts so far to a file of their own, under a name that stands in it, and sets them to zero.
 pub fn dump_stats_as(name: &CStr) {
     request(DUMP_STATS_AT, name.as_ptr() as u64);
 }
@@ -125,10 +105,7 @@ mod tests {
 
     #[test]
     fn outside_of_valgrind_requests_do_nothing() {
-        assert!(!is_running_on_valgrind());
         assert_eq!(counted(|| {}, || 7), 7);
-        toggle_collect();
-        dump_stats();
         dump_stats_as(c"nothing");
     }
 }

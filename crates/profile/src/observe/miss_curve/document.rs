@@ -1,6 +1,7 @@
 //! The miss curve as cases and findings of a run document.
 
 use measure::quantity::{counted, format_nanos, grouped, size_in_words, three_digits};
+use measure::schema::profile::findings as row;
 use measure::schema::profile::{self as schema, parameters as named};
 use measure::{Case, Finding};
 
@@ -72,7 +73,7 @@ impl MissCurve {
                     three_digits(100.0 * share)
                 ),
             };
-            return Some(Finding::info("larger-cache-gains-little", message));
+            return Some(row::LARGER_CACHE_GAINS_LITTLE.of(message));
         };
         let bytes = row.blocks.saturating_mul(block_bytes.unwrap_or(BLOCK_BYTES_ASSUMED));
         let message = format!(
@@ -84,7 +85,7 @@ impl MissCurve {
             100.0 * row.share,
             format_nanos(1e3 * row.time.micros()),
         );
-        Some(Finding::info("larger-cache-gains", message))
+        Some(row::LARGER_CACHE_GAINS.of(message))
     }
 
     fn sample_finding(&self) -> Option<Finding> {
@@ -95,7 +96,7 @@ impl MissCurve {
             grouped(self.sampled_blocks() as u64),
             100.0 * share
         );
-        (share < 1.0).then(|| Finding::info("miss-curve-sampled", message))
+        (share < 1.0).then(|| row::MISS_CURVE_SAMPLED.of(message))
     }
 
     fn left_out_finding(&self) -> Option<Finding> {
@@ -108,7 +109,7 @@ impl MissCurve {
             parts.push(counted(unnamed.requests, "read whose line names", "reads whose lines name") + " no block");
         }
         let message = format!("The miss curve leaves out {}.", parts.join(" and "));
-        (!parts.is_empty()).then(|| Finding::info("miss-curve-leaves-out", message))
+        (!parts.is_empty()).then(|| row::MISS_CURVE_LEAVES_OUT.of(message))
     }
 
     fn source(&self) -> &'static str {

@@ -1,6 +1,7 @@
 //! Readings as cases and findings of a run document.
 
 use measure::quantity::{counted, grouped};
+use measure::schema::profile::findings as row;
 use measure::schema::profile::{self as schema, parameters as named};
 use measure::{Case, Finding, Metric};
 use serde_json::Value;
@@ -75,7 +76,7 @@ impl Readings {
             "{} a time below zero: the clock was set back. No latency counts that.",
             counted(below_zero, "wait for blocks has", "waits for blocks have")
         );
-        (below_zero > 0).then(|| Finding::warning("latency-below-zero", message))
+        (below_zero > 0).then(|| row::LATENCY_BELOW_ZERO.of(message))
     }
 }
 
@@ -108,7 +109,7 @@ impl LogicalIo {
             with_error(fit.per_row),
             fit.r_squared,
         );
-        vec![Finding::info("logical-io-by-rows", message)]
+        vec![row::LOGICAL_IO_BY_ROWS.of(message)]
     }
 }
 
@@ -180,7 +181,7 @@ fn tiers_finding(answered: &Answered) -> Finding {
     let parts: Vec<String> = answered.tiers.iter().map(told).collect();
     let message =
         format!("Where the {} were served, inferred from latency alone: {}.", answered.noun, parts.join(", "));
-    Finding::info(&format!("tiers-{}", answered.kind.name()), message)
+    row::TIERS.named(answered.kind.name(), message)
 }
 
 fn in_words(label: TierLabel) -> &'static str {
@@ -200,8 +201,7 @@ fn memory_behind_reads(answered: &Answered) -> Option<Finding> {
         100.0 * share,
         answered.noun
     );
-    let id = format!("file-system-cache-answers-{}", answered.kind.name());
-    (share >= MEMORY_SHARE_MIN).then(|| Finding::warning(&id, message))
+    (share >= MEMORY_SHARE_MIN).then(|| row::FILE_SYSTEM_CACHE_ANSWERS.named(answered.kind.name(), message))
 }
 
 #[cfg(test)]

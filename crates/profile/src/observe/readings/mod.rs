@@ -9,7 +9,7 @@ mod request_size;
 mod tiers;
 
 use crate::event::block_wait::{BlockWait, BlockWaitKind};
-use crate::event::{Cost, Merge, Ticks};
+use crate::event::{Cost, Merge, StatementKind, Ticks};
 use crate::tables::{Profile, StatementProfile};
 
 pub use latency::{Bucket, LatencyDistribution};
@@ -78,12 +78,20 @@ impl Readings {
     }
 }
 
-/// What the statements of a profile did by themselves, parse calls left out: their CPU goes into finding a plan, and
-/// would make a get look dear where a program parses often. Empty where the source does not know CPU time.
+/// The command type of a query, and that of statements of which none is known.
+const QUERIES: [i64; 2] = [3, 0];
+
+/// What the queries of a profile did by themselves, parse calls left out: their CPU goes into finding a plan, and would
+/// make a get look dear where a program parses often. That of changes goes into undo and the log, that of a commit into
+/// the log alone. Empty where the source does not know CPU time.
 pub fn statement_works(profile: &Profile) -> Vec<StatementWork> {
     let is_parse = |name: u16| profile.context.call_name(name) == "PARSE";
     let work = |statement: &StatementProfile| {
         statement.own.cpu?;
+        let known = profile.context.statement(statement.statement)?;
+        if !QUERIES.contains(&known.command) || known.kind == StatementKind::NoCursor {
+            return None;
+        }
         let mut own = Cost::default();
         let mut rows = 0_u64;
         for (_, sums) in statement.calls.iter().filter(|(name, _)| !is_parse(**name)) {

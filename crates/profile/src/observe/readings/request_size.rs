@@ -91,7 +91,7 @@ mod tests {
     use crate::event::block_wait::BlockWaitKind;
 
     fn line(blocks: Option<u32>, requests: Option<u32>) -> BlockWait {
-        BlockWait { kind: BlockWaitKind::ParallelRead, address: None, blocks, requests, bytes: None }
+        BlockWait { kind: BlockWaitKind::ParallelRead, address: None, blocks, requests, bytes: None, class: None }
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! The dimensions by which time is broken down.
 
+use jiff::Timestamp;
 use measure::quantity::QuantityError;
 use measure::schema::Parameter;
 use measure::schema::profile::parameters as named;
 use thiserror::Error;
 
-use crate::event::block_wait::BlockAddress;
-use crate::event::{Context, Scope};
+use crate::event::block_wait::{BlockAddress, block_class};
+use crate::event::{Context, Scope, StatementKind, Ticks};
 use crate::observe::skew::item::Item;
 
 /// Most dimensions of one breakdown.
@@ -81,7 +82,7 @@ const fn row(parameter: Parameter, kind: Kind, value: ValueOf) -> Row {
 }
 
 /// Every dimension, in the order in which they are listed.
-static DIMENSIONS: [Row; 17] = [
+static DIMENSIONS: [Row; 24] = [
     row(named::EVENT, Kind::Text, |context, item| {
         Some(Value::Text(item.event.map_or("CPU", |event| context.event_name(event))))
     }),
@@ -91,8 +92,16 @@ static DIMENSIONS: [Row; 17] = [
         address(item).map(|BlockAddress { file, block }| Value::Block { file, block })
     }),
     row(named::BLOCKS, Kind::Number, |_, item| item.block_wait?.blocks.map(|blocks| Value::Number(blocks.into()))),
+    row(named::BLOCK_CLASS, Kind::Number, |_, item| item.block_wait?.class.map(Value::Number)),
     row(named::OBJECT, Kind::Number, |_, item| item.object.map(Value::Number)),
     row(named::STATEMENT, Kind::Text, |context, item| Some(Value::Text(&context.statement(item.statement)?.id))),
+    row(named::PLAN_HASH, Kind::Number, |_, item| {
+        (item.plan_hash > 0).then(|| Value::Number(item.plan_hash.cast_signed()))
+    }),
+    row(named::USER, Kind::Number, |context, item| {
+        let statement = context.statement(item.statement)?;
+        (statement.kind == StatementKind::Declared).then_some(Value::Number(statement.user))
+    }),
     row(named::SESSION, Kind::Text, |context, item| {
         Some(Value::Text(&context.sessions.get(item.session.0 as usize)?.id))
     }),
@@ -102,9 +111,16 @@ static DIMENSIONS: [Row; 17] = [
     row(named::CLIENT, Kind::Text, |context, item| scope(context, item, |scope| &scope.client)),
     row(named::CONTAINER, Kind::Text, |context, item| scope(context, item, |scope| &scope.container)),
     row(named::CALL, Kind::Text, |_, item| Some(Value::Text(item.call))),
-    row(named::LATENCY, Kind::Time, |_, item| Some(Value::Number(latency_bucket(item.time.0.div_euclid(125))))),
+    row(named::P1, Kind::Number, |context, item| parameter(context, item, 0)),
+    row(named::P2, Kind::Number, |context, item| parameter(context, item, 1)),
+    row(named::P3, Kind::Number, |context, item| parameter(context, item, 2)),
+    // The CPU time of a call is no latency.
+    row(named::LATENCY, Kind::Time, |_, item| {
+        item.event.map(|_| Value::Number(latency_bucket(item.time.0.div_euclid(125))))
+    }),
     row(named::DEPTH, Kind::Number, |_, item| item.depth.map(|depth| Value::Number(depth.into()))),
-    row(named::SECOND, Kind::Number, |_, item| item.end.map(|end| Value::Number(end.0.div_euclid(125_000_000)))),
+    row(named::SECOND, Kind::Clock, |context, item| clock(context, item, 1)),
+    row(named::MINUTE, Kind::Clock, |context, item| clock(context, item, 60)),
 ];
 
 /// What a dimension's values are.
@@ -114,6 +130,8 @@ pub(crate) enum Kind {
     Number,
     Block,
     Time,
+    /// A second by the wall clock, or by the source's own.
+    Clock,
 }
 
 /// A value of an item in a dimension.
@@ -121,7 +139,12 @@ pub(crate) enum Kind {
 pub(crate) enum Value<'a> {
     Text(&'a str),
     Number(i64),
-    Block { file: i64, block: i64 },
+    /// Seconds since 1970 as if the wall clock showed UTC.
+    Clock(i64),
+    Block {
+        file: i64,
+        block: i64,
+    },
 }
 
 impl Dimension {
@@ -169,7 +192,7 @@ impl Dimension {
 
     /// Whether a person reads its values in their own order, as a histogram's: times and points in time.
     pub(crate) fn is_ordered(self) -> bool {
-        self.kind() == Kind::Time || self.parameter() == named::SECOND
+        matches!(self.kind(), Kind::Time | Kind::Clock)
     }
 
     /// What `item` is in this dimension; `None` where it has no value in it.
@@ -178,8 +201,12 @@ impl Dimension {
     }
 
     /// A number of this dimension as a table shows it.
-    pub(crate) fn number_text(self, number: i64) -> String {
+    pub(crate) fn number_text(self, context: &Context, number: i64) -> String {
         match (self.kind(), number) {
+            _ if self.parameter() == named::OBJECT => context.object_name(number),
+            _ if self.parameter() == named::BLOCK_CLASS => format!("{number} {}", block_class(number)),
+            _ if self.parameter() == named::PLAN_HASH => number.cast_unsigned().to_string(),
+            _ if self.parameter() == named::P1 => enqueue(number).unwrap_or_else(|| number.to_string()),
             (Kind::Time, i64::MIN) => "below 0".into(),
             (Kind::Time, -1) => "below 1 µs".into(),
             (Kind::Time, bits) => {
@@ -189,6 +216,35 @@ impl Dimension {
             _ => number.to_string(),
         }
     }
+}
+
+/// A parameter of a wait, where its event has it.
+fn parameter<'a>(context: &'a Context, item: &Item<'a>, place: usize) -> Option<Value<'a>> {
+    let has_it = context.event(item.event?)?.parameters.len() > place;
+    item.parameters.filter(|_| has_it).map(|parameters| Value::Number(parameters[place]))
+}
+
+/// The step of the wall clock in which something ended; of the source's clock where nothing says what time it was.
+fn clock<'a>(context: &'a Context, item: &Item<'a>, seconds: i64) -> Option<Value<'a>> {
+    let end = item.end?;
+    let step = |micros: i64| micros.div_euclid(1_000_000 * seconds) * seconds;
+    Some(match context.clock {
+        Some((wall, at)) => Value::Clock(step(wall + (end - at).0.div_euclid(Ticks::PER_MICROSECOND))),
+        None => Value::Number(step(end.0.div_euclid(Ticks::PER_MICROSECOND))),
+    })
+}
+
+/// A second of the wall clock as a table shows it.
+pub(crate) fn clock_text(seconds: i64) -> String {
+    let time = Timestamp::from_second(seconds).map(|time| time.to_string()).unwrap_or_default();
+    time.trim_end_matches('Z').replace('T', " ")
+}
+
+/// Name and mode of a lock, which one parameter holds: two letters in its upper bytes, the mode in the lower ones.
+fn enqueue(number: i64) -> Option<String> {
+    let [first, second, high, mode] = u32::try_from(number).ok()?.to_be_bytes();
+    let is_name = first.is_ascii_uppercase() && second.is_ascii_uppercase() && high == 0 && mode <= 6;
+    is_name.then(|| format!("{}{} mode {mode}", char::from(first), char::from(second)))
 }
 
 /// The (first) block of a wait for one.

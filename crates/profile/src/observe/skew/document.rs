@@ -1,6 +1,7 @@
 //! A breakdown as cases and findings of a run document.
 
 use measure::quantity::{counted, format_nanos, grouped};
+use measure::schema::profile::findings as row;
 use measure::schema::profile::{self as schema, parameters as named};
 use measure::{Case, Finding, Metric};
 
@@ -40,16 +41,15 @@ impl Breakdown {
                 grouped(merged.keys),
                 format_nanos(1e3 * merged.shortfall_max.micros())
             );
-            Finding::warning("skew-merged", message)
+            row::SKEW_MERGED.of(message)
         });
         let without_cpu = (self.calls_without_cpu > 0).then(|| {
             let calls = counted(self.calls_without_cpu, "call is", "calls are");
             let message = format!("{calls} not in the breakdown: the source does not know its CPU time.");
-            Finding::info("skew-without-cpu", message)
+            row::SKEW_WITHOUT_CPU.of(message)
         });
-        let nothing = (self.all.count == 0).then(|| {
-            Finding::warning("skew-empty", "No call and no wait passes the filter. Look at its names with --by event.")
-        });
+        let nothing = (self.all.count == 0)
+            .then(|| row::SKEW_EMPTY.of("No call and no wait passes the filter. Look at its names with --by event."));
         merged.into_iter().chain(without_cpu).chain(nothing).collect()
     }
 

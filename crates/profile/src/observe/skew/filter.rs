@@ -5,6 +5,7 @@ use measure::quantity::parse_time;
 use crate::event::Context;
 use crate::observe::skew::dimension::{Dimension, Kind, SkewError, Value};
 use crate::observe::skew::item::Item;
+use crate::source::clock::timestamp;
 
 /// Conditions that must all hold.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -110,7 +111,7 @@ impl Term {
         let is_order = !matches!(operator, Operator::Equal | Operator::NotEqual | Operator::Contains);
         let is_wrong = match dimension.kind() {
             Kind::Text => is_order,
-            Kind::Number | Kind::Block | Kind::Time => operator == Operator::Contains,
+            Kind::Number | Kind::Block | Kind::Time | Kind::Clock => operator == Operator::Contains,
         };
         if is_wrong {
             return Err(SkewError::WrongOperator { dimension: dimension.name(), operator: sign });
@@ -128,7 +129,9 @@ impl Term {
         };
         match (value, &self.operand) {
             (Value::Text(text), Operand::Text(wanted)) => self.operator.holds_text(text, wanted),
-            (Value::Number(number), Operand::Number(wanted)) => self.operator.holds(number, *wanted),
+            (Value::Number(number) | Value::Clock(number), Operand::Number(wanted)) => {
+                self.operator.holds(number, *wanted)
+            }
             (Value::Block { file, block }, Operand::Block { file: wanted_file, block: wanted }) => {
                 let is_in_file = wanted_file.is_none_or(|wanted| wanted == file);
                 match self.operator {
@@ -175,6 +178,10 @@ fn operand(dimension: Dimension, written: &str) -> Result<Operand, SkewError> {
             None => Ok(Operand::Block { file: None, block: number(written)? }),
         },
         Kind::Number => number(written).map(Operand::Number),
+        Kind::Clock => match timestamp(written.as_bytes()) {
+            Some((micros, _)) => Ok(Operand::Number(micros.div_euclid(1_000_000))),
+            None => number(written).map(Operand::Number),
+        },
         Kind::Time => parse_time(written).map(|nanos| Operand::Nanos(nanos.0.into())).map_err(SkewError::NotATime),
     }
 }

@@ -30,6 +30,10 @@ pub(crate) struct Item<'a> {
     pub(crate) call: &'a str,
     /// The object of a wait for a block: the object of any other wait is only the one that was used last.
     pub(crate) object: Option<i64>,
+    /// Hash of the plan; 0 where not known.
+    pub(crate) plan_hash: u64,
+    /// The parameters of a wait.
+    pub(crate) parameters: Option<[i64; 3]>,
     pub(crate) block_wait: Option<BlockWait>,
 }
 
@@ -48,6 +52,8 @@ impl<'a> Item<'a> {
             class: if call.kind == CallKind::Parse { Class::CpuParse } else { Class::Cpu },
             call: context.call_name(call.name),
             object: None,
+            plan_hash: call.plan_hash,
+            parameters: None,
             block_wait: None,
         })
     }
@@ -75,6 +81,8 @@ impl<'a> Item<'a> {
             class,
             call,
             object: wait.object.filter(|object| block_wait.is_some() && *object > 0),
+            plan_hash: wait.plan_hash,
+            parameters: Some(wait.parameters),
             block_wait,
         }
     }

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use crate::event::{Call, Context, Observer, Ticks, Wait};
-use crate::observe::skew::dimension::Value;
+use crate::observe::skew::dimension::{Value, clock_text};
 use crate::observe::skew::groups::Groups;
 use crate::observe::skew::item::Item;
 
@@ -32,6 +32,7 @@ enum Part {
     None,
     Text(u32),
     Number(i64),
+    Clock(i64),
     Block { file: i64, block: i64 },
 }
 
@@ -102,11 +103,16 @@ impl Skew {
     }
 
     /// What was summed so far.
-    pub fn breakdown(&self) -> Breakdown {
+    pub fn breakdown(&self, context: &Context) -> Breakdown {
         let is_ordered = self.dimensions.first().is_some_and(|dimension| dimension.is_ordered());
         let row = |(key, sums): (&Key, &Sums)| {
-            let place = if let (Part::Number(number), true) = (key[0], is_ordered) { number } else { 0 };
-            BreakdownRow { values: self.values(key), place, sums: *sums }
+            let place = match key[0] {
+                Part::Number(number) | Part::Clock(number) if is_ordered => number,
+                // What has no such value comes behind all that has.
+                Part::None if is_ordered => i64::MAX,
+                _ => 0,
+            };
+            BreakdownRow { values: self.values(context, key), place, sums: *sums }
         };
         let mut rows: Vec<BreakdownRow> = self.groups.iter().map(row).collect();
         rows.sort_by(|left, right| (right.sums.total, &left.values).cmp(&(left.sums.total, &right.values)));
@@ -119,11 +125,12 @@ impl Skew {
         }
     }
 
-    fn values(&self, key: &Key) -> Vec<String> {
+    fn values(&self, context: &Context, key: &Key) -> Vec<String> {
         let value = |(dimension, part): (&Dimension, &Part)| match part {
             Part::None => NO_VALUE.into(),
             Part::Text(index) => self.texts.text(*index),
-            Part::Number(number) => dimension.number_text(*number),
+            Part::Number(number) => dimension.number_text(context, *number),
+            Part::Clock(seconds) => clock_text(*seconds),
             Part::Block { file, block } => format!("{file}:{block}"),
         };
         self.dimensions.iter().zip(key).map(value).collect()
@@ -139,6 +146,7 @@ impl Skew {
                 None => Part::None,
                 Some(Value::Text(text)) => Part::Text(self.texts.index(text)),
                 Some(Value::Number(number)) => Part::Number(number),
+                Some(Value::Clock(seconds)) => Part::Clock(seconds),
                 Some(Value::Block { file, block }) => Part::Block { file, block },
             };
         }
@@ -213,7 +221,7 @@ mod tests {
         let mut skew = Skew::new(Dimension::parse_list(by).unwrap(), filter, SECOND);
         calls.iter().for_each(|call| skew.call(&context, call));
         waits.iter().for_each(|wait| skew.wait(&context, wait));
-        skew.breakdown()
+        skew.breakdown(&context)
     }
 
     fn rows(by: &str, filter: &str) -> Vec<(String, f64)> {
@@ -266,7 +274,7 @@ mod tests {
         let by = Dimension::parse_list("block").unwrap();
         let mut skew = Skew::with_keys_max(by, Filter::default(), SECOND, 100);
         (0..5000).for_each(|block| skew.wait(&context, &wait(0, 10 + block % 3, [1, block, 1])));
-        let breakdown = skew.breakdown();
+        let breakdown = skew.breakdown(&context);
         let merged = breakdown.merged.unwrap();
         let total: Ticks = breakdown.rows.iter().map(|row| row.sums.total).chain([merged.sums.total]).sum();
         assert_eq!((total, breakdown.all.count), (breakdown.all.total, 5000));

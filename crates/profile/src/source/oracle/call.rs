@@ -46,7 +46,7 @@ pub(crate) fn quick(mut fields: Fields<'_>, kind: CallKind) -> Option<(CallRecor
     fields.eat(b",dep=")?;
     let depth = u16::try_from(fields.quick()?).ok()?;
     fields.eat(b",og=")?;
-    fields.quick()?;
+    let goal = u8::try_from(fields.quick()?).ok()?;
     let plan_hash = if fields.eat(b",plh=").is_some() { fields.quick()? } else { 0 };
     fields.eat(b",tim=")?;
     let end = Some(fields.quick_signed()?);
@@ -65,6 +65,7 @@ pub(crate) fn quick(mut fields: Fields<'_>, kind: CallKind) -> Option<(CallRecor
         misses,
         rows,
         plan_hash,
+        goal,
     };
     Some((call, fields.at))
 }
@@ -194,6 +195,7 @@ fn figure(key: &[u8], fields: &mut Fields<'_>, call: &mut CallRecord) -> Answer<
         b"mis" => call.misses = fields.checked()?,
         b"r" => call.rows = fields.checked()?,
         b"dep" => call.depth = u16::try_from(fields.checked()?).map_err(|_| Fault::OutOfRange)?,
+        b"og" => call.goal = u8::try_from(fields.checked_signed()?).unwrap_or(0),
         b"plh" => call.plan_hash = fields.checked()?,
         b"tim" => call.end = Some(fields.checked_signed()?),
         _ => drop(fields.checked_signed()?),

@@ -1,8 +1,10 @@
 //! Cuts a file into chunks at line ends, in order, with little memory whatever the file's size.
 
 use std::io;
+use std::mem;
 
 use crate::input::bytes::Bytes;
+use crate::source::oracle::mark;
 use crate::source::oracle::scan::{ChunkEnd, LINE_MAX};
 
 /// Lines at which a chunk is cut if one of them stands near its end: hardly ever is one of these within a text or a
@@ -11,6 +13,12 @@ const GOOD_BEGINNINGS: [&[u8]; 6] = [b"WAIT #", b"FETCH #", b"EXEC #", b"PARSE #
 
 /// How far back from a chunk's end a good place to cut is looked for.
 const SEARCH_BYTES: usize = 16 << 10;
+
+/// How much is read at once to see what follows a chunk.
+const AHEAD_BYTES: usize = 4 << 10;
+
+/// Longest line of the mark of a trace at its greatest size.
+const SIZE_LIMIT_LINE_MAX: usize = 128;
 
 /// Most bytes that are read at once.
 const READ_BYTES: usize = 1 << 20;
@@ -32,6 +40,8 @@ pub(crate) struct Chunks {
     leftover: Vec<u8>,
     is_source_at_end: bool,
     is_over: bool,
+    /// What ended the reading; what was read before is handed out first.
+    failure: Option<io::Error>,
 }
 
 impl Chunks {
@@ -44,12 +54,13 @@ impl Chunks {
             leftover: Vec::new(),
             is_source_at_end: false,
             is_over: false,
+            failure: None,
         }
     }
 
-    /// Whether the last chunk was handed out.
+    /// Whether the last chunk was handed out, and the error behind it.
     pub(crate) fn is_over(&self) -> bool {
-        self.is_over
+        self.is_over && self.failure.is_none()
     }
 
     /// Whether the bytes come as a stream.
@@ -57,30 +68,39 @@ impl Chunks {
         self.source.is_stream()
     }
 
-    /// Puts the next chunk's bytes in place of what `bytes` holds; `None` after the last. The last one may be empty.
+    /// Puts the next chunk's bytes in place of what `bytes` holds; `None` after the last. The last one may be empty. An
+    /// error comes behind all that could be read.
     pub(crate) fn next(&mut self, bytes: &mut Vec<u8>) -> io::Result<Option<Chunk>> {
         if self.is_over {
-            return Ok(None);
+            return self.failure.take().map_or(Ok(None), Err);
         }
-        let chunk = self.next_or_error(bytes);
-        self.is_over |= chunk.is_err();
-        chunk.map(Some)
+        let chunk = self.next_or_end(bytes);
+        match self.failure.take_if(|_| self.is_over && bytes.is_empty()) {
+            Some(failure) => Err(failure),
+            None => Ok(Some(chunk)),
+        }
     }
 
-    fn next_or_error(&mut self, bytes: &mut Vec<u8>) -> io::Result<Chunk> {
+    fn next_or_end(&mut self, bytes: &mut Vec<u8>) -> Chunk {
         bytes.clear();
         bytes.append(&mut self.leftover);
         let mut wanted = self.chunk_bytes;
         loop {
-            self.fill(bytes, wanted)?;
+            self.fill(bytes, wanted);
             if self.is_source_at_end && bytes.len() <= wanted {
                 self.is_over = true;
-                return Ok(self.chunk(bytes, ChunkEnd::File));
+                if self.failure.is_none() {
+                    return self.chunk(bytes, ChunkEnd::File);
+                }
+                // The file does not end here: its last line is none, and more of a text may follow.
+                bytes.truncate(memchr::memrchr(b'\n', bytes).map_or(0, |feed| feed + 1));
+                return self.chunk(bytes, ChunkEnd::Line);
             }
             if let Some(cut) = cut(bytes, self.chunk_bytes) {
+                let cut = self.behind_size_limit(bytes, cut);
                 self.leftover.extend_from_slice(&bytes[cut..]);
                 bytes.truncate(cut);
-                return Ok(self.chunk(bytes, ChunkEnd::Line));
+                return self.chunk(bytes, ChunkEnd::Line);
             }
             if bytes.len() > LINE_MAX {
                 return self.within_line(bytes);
@@ -90,12 +110,37 @@ impl Chunks {
     }
 
     /// Reads until there are this many bytes, or the source ends.
-    fn fill(&mut self, bytes: &mut Vec<u8>, wanted: usize) -> io::Result<()> {
+    fn fill(&mut self, bytes: &mut Vec<u8>, wanted: usize) {
         while bytes.len() < wanted && !self.is_source_at_end {
             let most = (wanted - bytes.len()).min(READ_BYTES);
-            self.is_source_at_end = self.source.append(bytes, most)? == 0;
+            self.append(bytes, most);
         }
-        Ok(())
+    }
+
+    /// Reads some bytes; what cannot be read is the end.
+    fn append(&mut self, bytes: &mut Vec<u8>, most: usize) {
+        let count = self.source.append(bytes, most).unwrap_or_else(|failure| {
+            self.failure = Some(failure);
+            0
+        });
+        self.is_source_at_end = count == 0;
+    }
+
+    /// The place to cut, but behind the mark of a trace at its greatest size where that follows: the mark says that the
+    /// line before it was cut, and both have to be in one chunk.
+    fn behind_size_limit(&mut self, bytes: &mut Vec<u8>, cut: usize) -> usize {
+        while bytes.len() < cut + 2 + mark::SIZE_LIMIT.len() && !self.is_source_at_end {
+            self.append(bytes, AHEAD_BYTES);
+        }
+        let feeds = bytes[cut..].iter().take(2).take_while(|byte| **byte == b'\n').count();
+        if !bytes[cut + feeds..].starts_with(mark::SIZE_LIMIT) {
+            return cut;
+        }
+        while bytes.len() < cut + SIZE_LIMIT_LINE_MAX && !self.is_source_at_end {
+            self.append(bytes, AHEAD_BYTES);
+        }
+        let rest = &bytes[cut + feeds..];
+        memchr::memchr(b'\n', rest).map_or(bytes.len(), |length| cut + feeds + length + 1)
     }
 
     fn chunk(&mut self, bytes: &[u8], end: ChunkEnd) -> Chunk {
@@ -106,21 +151,23 @@ impl Chunks {
     }
 
     /// A line without an end as far as was read: all but its beginning streams by.
-    fn within_line(&mut self, bytes: &mut Vec<u8>) -> io::Result<Chunk> {
+    fn within_line(&mut self, bytes: &mut Vec<u8>) -> Chunk {
         let mut left_out = (bytes.len() - LINE_MAX) as u64;
         bytes.truncate(LINE_MAX);
         while !self.is_source_at_end {
-            self.leftover.clear();
-            self.is_source_at_end = self.source.append(&mut self.leftover, LINE_MAX)? == 0;
+            let mut more = mem::take(&mut self.leftover);
+            more.clear();
+            self.append(&mut more, LINE_MAX);
+            self.leftover = more;
             if let Some(length) = memchr::memchr(b'\n', &self.leftover) {
                 self.leftover.drain(..=length);
                 left_out += length as u64 + 1;
-                return Ok(self.chunk(bytes, ChunkEnd::WithinLine(left_out)));
+                return self.chunk(bytes, ChunkEnd::WithinLine(left_out));
             }
             left_out += self.leftover.len() as u64;
         }
         self.leftover.clear();
-        Ok(self.chunk(bytes, ChunkEnd::WithinLine(left_out)))
+        self.chunk(bytes, ChunkEnd::WithinLine(left_out))
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::source::oracle::call::{self, Answer, Fault};
 use crate::source::oracle::fields::Fields;
-use crate::source::oracle::record::{Attribute, CallRecord, Mark, PlanLineRecord};
+use crate::source::oracle::record::{CallRecord, Mark, PlanLineRecord};
 use crate::source::oracle::statement::{self, Header};
 use crate::source::oracle::{mark, plan, wait};
 
@@ -18,6 +18,8 @@ pub(crate) mod kind {
     pub(crate) const OVERLONG: &str = "overlong line";
     /// The file ends within it, so its last number may be cut.
     pub(crate) const UNFINISHED: &str = "last line without a line end";
+    /// The trace reached its greatest size within it.
+    pub(crate) const AT_SIZE_LIMIT: &str = "line at which the size limit cut";
     /// The log writer's own notice.
     pub(crate) const LOG_WRITER: &str = "log writer warning";
     /// A dump of memory.
@@ -155,8 +157,8 @@ fn capital(line: &[u8]) -> Line<'_> {
     if line.starts_with(b"RPC BINDS:") {
         return Line::Binds(0);
     }
-    if let Some(version) = mark::version(line) {
-        return Line::Mark(Mark::Attribute(Attribute::Version, version), None);
+    if let Some((attribute, value)) = mark::preamble_value(line) {
+        return Line::Mark(Mark::Attribute(attribute, value), None);
     }
     if mark::is_preamble(line) { Line::Quiet } else { unknown(line) }
 }
@@ -226,6 +228,7 @@ fn unknown(line: &[u8]) -> Line<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::oracle::record::Attribute;
 
     #[test]
     fn ends_of_transactions_and_errors_are_read_in_both_forms() {
@@ -257,12 +260,18 @@ mod tests {
     }
 
     #[test]
-    fn a_preamble_is_read_and_says_nothing_but_the_version() {
+    fn a_preamble_is_read_and_says_what_identifies_its_process() {
         for line in
-            ["", " ", "=====================", "/u00/x/y_ora_1.trc", "Instance name: X", "Tue Nov 20 11:05:33 2007"]
+            ["", " ", "=====================", "/u00/x/y_ora_1.trc", "System name: X", "Tue Nov 20 11:05:33 2007"]
         {
             assert_eq!(look(line.as_bytes()), Line::Quiet, "{line}");
         }
-        assert!(matches!(look(b"Version 18.3.0.0.0"), Line::Mark(Mark::Attribute(Attribute::Version, _), None)));
+        for (line, wanted) in [
+            (&b"Version 18.3.0.0.0"[..], Attribute::Version),
+            (b"Instance name: X", Attribute::Instance),
+            (b"Node name:\tX", Attribute::Host),
+        ] {
+            assert!(matches!(look(line), Line::Mark(Mark::Attribute(found, _), None) if found == wanted));
+        }
     }
 }

@@ -6,6 +6,9 @@ use crate::source::oracle::clock;
 use crate::source::oracle::fields::Fields;
 use crate::source::oracle::record::{Attribute, Mark};
 
+/// How the mark of a trace at its greatest size begins. The line before it is cut wherever that size was reached.
+pub(crate) const SIZE_LIMIT: &[u8] = b"*** DUMP FILE SIZE IS LIMITED TO ";
+
 /// How a mark begins.
 pub(crate) const BEGINNING: &[u8] = b"*** ";
 
@@ -27,8 +30,12 @@ fn stamp(line: &[u8], at: usize) -> Option<Mark> {
         return Some(Mark::Clock);
     }
     let name = tail.strip_prefix(b" (")?.strip_suffix(b")")?;
-    let length = name.iter().rposition(|byte| *byte == b'(').unwrap_or(name.len());
-    Some(Mark::Attribute(Attribute::Container, at + 2..at + 2 + length))
+    let (length, begin) = (name.iter().rposition(|byte| *byte == b'(').unwrap_or(name.len()), at + 2);
+    let number = name.get(length + 1..).and_then(|rest| Fields::new(rest, 0).checked().ok());
+    Some(match number {
+        Some(number) => Mark::Container(begin..begin + length, number),
+        None => Mark::Attribute(Attribute::Container, begin..begin + length),
+    })
 }
 
 /// How attributes are named.
@@ -60,16 +67,18 @@ fn attribute(line: &[u8]) -> Option<(Mark, Option<i64>)> {
 
 /// What is said about the file.
 fn notice(rest: &[u8]) -> Option<Mark> {
-    for beginning in
-        [&b"TRACE CONTINUED FROM FILE "[..], b"TRACE CONTINUES IN FILE ", b"TRACE DUMP CONTINUED FROM FILE "]
-    {
+    for (beginning, attribute) in [
+        (&b"TRACE CONTINUED FROM FILE "[..], Attribute::ContinuedFrom),
+        (b"TRACE CONTINUES IN FILE ", Attribute::ContinuesIn),
+        (b"TRACE DUMP CONTINUED FROM FILE ", Attribute::ContinuedFrom),
+    ] {
         if let Some(path) = rest.strip_prefix(beginning) {
             let length = memchr::memmem::rfind(path, b" ***").unwrap_or(path.len());
             let begin = BEGINNING.len() + beginning.len();
-            return Some(Mark::Attribute(Attribute::Continued, begin..begin + length));
+            return Some(Mark::Attribute(attribute, begin..begin + length));
         }
     }
-    if rest.starts_with(b"DUMP FILE SIZE IS LIMITED TO ") {
+    if rest.starts_with(&SIZE_LIMIT[BEGINNING.len()..]) {
         return Some(Mark::SizeLimit);
     }
     if rest.starts_with(b"TRACE FILE RECREATED AFTER BEING REMOVED") {
@@ -131,8 +140,27 @@ pub(crate) fn is_preamble(line: &[u8]) -> bool {
         || (is_dated && line.contains(&b':'))
 }
 
+/// What lines of the preamble say of the database and its process, by how they begin.
+const PREAMBLE_VALUES: [(&[u8], Attribute); 4] = [
+    (b"Node name:", Attribute::Host),
+    (b"Instance name:", Attribute::Instance),
+    (b"Unix process pid:", Attribute::Process),
+    (b"Windows thread id:", Attribute::Process),
+];
+
+/// The value in a line of the preamble, up to a comma; within the line. That of a version is what is in the banner.
+pub(crate) fn preamble_value(line: &[u8]) -> Option<(Attribute, Range<usize>)> {
+    if let Some(version) = version(line) {
+        return Some((Attribute::Version, version));
+    }
+    let (beginning, attribute) = PREAMBLE_VALUES.iter().find(|(beginning, _)| line.starts_with(beginning))?;
+    let value = line[beginning.len()..].split(|byte| *byte == b',').next().unwrap_or_default();
+    let begin = beginning.len() + value.len() - value.trim_ascii_start().len();
+    Some((*attribute, begin..begin + value.trim_ascii().len()))
+}
+
 /// The version in a line of the preamble, such as `11.2.0.3.0`; within the line.
-pub(crate) fn version(line: &[u8]) -> Option<Range<usize>> {
+fn version(line: &[u8]) -> Option<Range<usize>> {
     let begin = if line.starts_with(b"Version ") {
         b"Version ".len()
     } else if line.starts_with(b"ORACLE V") {
@@ -156,6 +184,7 @@ mod tests {
         let show = |range: Range<usize>| line[range].to_string();
         let value = match mark.clone() {
             Mark::Attribute(_, range) => show(range),
+            Mark::Container(range, number) => format!("{} {number}", show(range)),
             other => format!("{other:?}"),
         };
         format!("{value}{}", if clock.is_some() { " at" } else { "" })
@@ -164,8 +193,8 @@ mod tests {
     #[test]
     fn every_form_of_a_mark_is_read() {
         assert_eq!(text("*** 2007-07-11 10:58:57.903"), "Clock at");
-        assert_eq!(text("*** 2019-11-06T13:10:13.148529+00:00 (PDB1(3))"), "PDB1 at");
-        assert_eq!(text("*** 2019-11-06T13:10:13.148529+00:00 (CDB$ROOT(1))"), "CDB$ROOT at");
+        assert_eq!(text("*** 2019-11-06T13:10:13.148529+00:00 (PDB1(3))"), "PDB1 3 at");
+        assert_eq!(text("*** 2019-11-06T13:10:13.148529+00:00 (CDB$ROOT(1))"), "CDB$ROOT 1 at");
         assert_eq!(text("*** SESSION ID:(9.1) 2015-03-10 14:08:53.050"), "9.1 at");
         assert_eq!(text("*** CONTAINER ID:(5) 2018-09-14T10:19:26.417084-05:00"), "5 at");
         assert_eq!(text("*** TRACE CONTINUED FROM FILE /a/b c.trc ***"), "/a/b c.trc");
@@ -198,5 +227,19 @@ mod tests {
             assert_eq!(&line[version(line.as_bytes()).unwrap()], "1.2.3.4");
         }
         assert_eq!(version(b"Release:\t2.6.9-42.ELsmp"), None);
+    }
+
+    #[test]
+    fn a_preamble_names_host_instance_and_process() {
+        for (line, attribute, value) in [
+            ("Node name:\tdb.example.com", Attribute::Host, "db.example.com"),
+            ("Instance name: orcl", Attribute::Instance, "orcl"),
+            ("Unix process pid: 15051, image: oracle@db (TNS V1-V3)", Attribute::Process, "15051"),
+            ("Windows thread id: 2268, image: ORACLE.EXE (SHAD)", Attribute::Process, "2268"),
+        ] {
+            let (found, span) = preamble_value(line.as_bytes()).unwrap();
+            assert_eq!((found, &line[span]), (attribute, value));
+        }
+        assert_eq!(preamble_value(b"System name:\tLinux"), None);
     }
 }

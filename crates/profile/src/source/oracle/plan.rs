@@ -52,15 +52,16 @@ fn quick_figures(fields: &mut Fields<'_>) -> Option<PlanFigures> {
     fields.eat(b" time=")?;
     let time = fields.quick_signed()?;
     fields.eat(b" us")?;
+    let mut estimated_rows = None;
     if fields.eat(b" cost=").is_some() {
         fields.quick()?;
         fields.eat(b" size=")?;
         fields.quick()?;
         fields.eat(b" card=")?;
-        fields.quick()?;
+        estimated_rows = Some(fields.quick()?);
     }
     fields.eat(b")'")?;
-    Some(PlanFigures { consistent_gets, physical_reads, physical_writes, starts, time })
+    Some(PlanFigures { consistent_gets, physical_reads, physical_writes, starts, time, estimated_rows })
 }
 
 /// Reads a plan line without its line end; `None` when it does not begin like one. The span of the operation is within
@@ -142,7 +143,8 @@ fn figure(name: &[u8], value: &mut Fields<'_>, figures: &mut PlanFigures) -> Ans
         b"str" => figures.starts = Some(value.checked()?),
         b"time" => figures.time = value.checked_signed()?,
         // The optimizer's cost and rows may have more digits than a number has room for.
-        b"cost" | b"card" => drop(value.checked()),
+        b"card" => figures.estimated_rows = value.checked().ok(),
+        b"cost" => drop(value.checked()),
         _ => drop(value.checked_signed()?),
     }
     Ok(())
@@ -165,7 +167,7 @@ mod tests {
         let figures = line.figures.unwrap();
         assert_eq!((line.cursor, line.id, line.rows, line.parent, line.object), (140, 2, 5, 1, -1));
         assert_eq!((figures.consistent_gets, figures.physical_reads, figures.physical_writes), (3, 1, 2));
-        assert_eq!((figures.starts, figures.time), (Some(4), 60));
+        assert_eq!((figures.starts, figures.time, figures.estimated_rows), (Some(4), 60, Some(9)));
         let tenth = read(&format!("{begin}FAST DUAL  (cr=0 pr=0 pw=0 time=3 us)'"));
         assert_eq!(tenth.figures.unwrap().starts, None);
         assert_eq!(read(&format!("{begin}TABLE ACCESS FULL IT'S '")).figures, None);

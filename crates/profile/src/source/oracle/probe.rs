@@ -34,6 +34,11 @@ pub fn probe(path: &Path) -> Result<Probe, Problem> {
 }
 
 impl Probe {
+    /// How many records at the beginning are of the first file: another preamble begins another one.
+    pub fn head_records(&self) -> usize {
+        self.head.next_file(0, false).unwrap_or(self.head.records.len())
+    }
+
     /// The first time of a call or a wait; `None` where no line near the beginning has one.
     pub fn first_time(&self) -> Option<i64> {
         self.head.records.iter().find_map(|record| match &record.body {

@@ -37,6 +37,8 @@ pub struct CallRecord {
     pub rows: u64,
     /// Hash of the plan; 0 where the line has none.
     pub plan_hash: u64,
+    /// The goal of the optimizer; 0 where the line has none.
+    pub goal: u8,
 }
 
 /// A wait line.
@@ -113,6 +115,8 @@ pub struct PlanFigures {
     pub starts: Option<u64>,
     /// Time in the file's unit.
     pub time: i64,
+    /// Rows that the optimizer expected of a start; from 11g.
+    pub estimated_rows: Option<u64>,
 }
 
 /// What a `*** ` line or a line of the preamble says.
@@ -120,6 +124,8 @@ pub struct PlanFigures {
 pub enum Mark {
     /// What is called so has this value from now on.
     Attribute(Attribute, Range<usize>),
+    /// The container by name and number, as stamps have it: `(PDB1(3))`.
+    Container(Range<usize>, u64),
     /// The process changes: a separator of merged files.
     Process(u64),
     /// The trace was cut at its greatest size.
@@ -145,12 +151,20 @@ pub enum Attribute {
     Action,
     /// The client's driver.
     Driver,
-    /// The container: its name where the line has one, else its number.
+    /// The container by its number.
     Container,
-    /// The file in which this one goes on, or from which it comes.
-    Continued,
+    /// The file from which this one comes.
+    ContinuedFrom,
+    /// The file in which this one goes on.
+    ContinuesIn,
     /// The version in the preamble, such as `11.2.0.3.0`.
     Version,
+    /// The host in the preamble.
+    Host,
+    /// The instance in the preamble.
+    Instance,
+    /// The number of the process in the preamble, or of the thread.
+    Process,
 }
 
 /// What one construct says.
@@ -197,7 +211,7 @@ pub enum Body {
         /// The text.
         text: Range<usize>,
     },
-    /// Values of bind variables; they are personal data, so only their number is kept.
+    /// Values of bind variables; they are personal data, so only their number is kept unless the user asks for them.
     Binds {
         /// The cursor.
         cursor: u64,
@@ -205,6 +219,8 @@ pub enum Body {
         count: u32,
         /// Whether the text of a value has not ended where the next record begins.
         is_open: bool,
+        /// Index into [`Batch::binds`], where values are kept.
+        values: Option<u32>,
     },
 }
 
@@ -227,7 +243,7 @@ pub struct EventName {
 }
 
 /// The records of one chunk of a file, in the file's order.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Batch {
     /// Where the chunk's bytes begin in the (uncompressed) file.
     pub offset: u64,
@@ -243,6 +259,12 @@ pub struct Batch {
     pub events: Vec<EventName>,
     /// The names that its calls name by index; index 0 is the empty name.
     pub names: Vec<String>,
+    /// The values that blocks of bind values name by index, where they are kept.
+    pub binds: Vec<Vec<String>>,
+    /// The records that say a version: each begins a preamble, or goes on with one.
+    pub versions: Vec<usize>,
+    /// The containers that stamps name, each with its number.
+    pub containers: Vec<(Range<usize>, u64)>,
     /// Lines that are no record and belong to none, by kind.
     pub unread: Vec<Unread>,
     /// Bytes of the lines that were read: records with their texts and values, separators, the preamble. Over a whole
@@ -265,6 +287,9 @@ impl Batch {
         self.events.clear();
         self.names.clear();
         self.names.push(String::new());
+        self.binds.clear();
+        self.versions.clear();
+        self.containers.clear();
         self.unread.clear();
         self.read_bytes = 0;
     }
@@ -272,6 +297,30 @@ impl Batch {
     /// The text of a span, with other letters than those of ASCII shown as well as they can be.
     pub fn text(&self, span: &Range<usize>) -> std::borrow::Cow<'_, str> {
         String::from_utf8_lossy(self.bytes.get(span.clone()).unwrap_or_default())
+    }
+
+    /// Whether one of these records is anything but a mark.
+    pub fn has_lines(&self, records: Range<usize>) -> bool {
+        self.records[records].iter().any(|record| !matches!(record.body, Body::Mark(..)))
+    }
+
+    /// Where the next preamble behind a line begins, from this record on; `is_begun` says that a line came before. It
+    /// begins another file, or another run of the one that was removed.
+    pub fn next_file(&self, from: usize, is_begun: bool) -> Option<usize> {
+        let version =
+            self.versions.iter().find(|version| **version >= from && (is_begun || self.has_lines(from..**version)))?;
+        // Old releases say first from which file it comes.
+        let comes_from =
+            |record: &&Record| matches!(record.body, Body::Mark(Mark::Attribute(Attribute::ContinuedFrom, _), _));
+        Some(version - self.records[from..*version].iter().rev().take_while(comes_from).count())
+    }
+
+    /// The lines that were not read among these records, by kind: each kind where its first line stands.
+    pub fn unread_at(&self, records: &Range<usize>) -> impl Iterator<Item = &Unread> {
+        let offset = |place: usize| self.records.get(place).map(|record| record.offset);
+        let begin = if records.start == 0 { 0 } else { offset(records.start).unwrap_or(u64::MAX) };
+        let end = offset(records.end).unwrap_or(u64::MAX);
+        self.unread.iter().filter(move |unread| (begin..end).contains(&unread.first_offset))
     }
 
     /// The declaration of this index.

@@ -3,7 +3,7 @@
 //! A trace writes a call when it has ended, so that children stand before their parent. Calls wait here until a call
 //! of lesser depth takes them as children, or shows that their parent was never traced.
 
-use crate::event::{Cost, Merge, Ticks};
+use crate::event::{Cost, Merge, StatementIndex, Ticks};
 
 /// How much earlier than its parent a child may seem to start: clocks are read at slightly different places.
 const TOLERANCE: Ticks = Ticks::from_micros(100);
@@ -29,6 +29,17 @@ pub(crate) struct Waiting {
     pub(crate) last_start: Ticks,
     /// Their sums, their own children included.
     pub(crate) inclusive: Cost,
+    /// Their statement; `None` for a fold of several.
+    pub(crate) statement: Option<StatementIndex>,
+}
+
+/// What a call that waited turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Claimed {
+    /// A child of the call that claims.
+    Child,
+    /// A call whose parent was not traced.
+    Orphan,
 }
 
 /// What a call claimed.
@@ -53,8 +64,13 @@ pub(crate) struct Recursion {
 
 impl Recursion {
     /// Settles every call deeper than `depth`: those that started within the call that starts at `start` are its
-    /// children, the others go to `orphan`. Without a start all are children.
-    pub(crate) fn claim(&mut self, depth: u16, start: Option<Ticks>, mut orphan: impl FnMut(Waiting)) -> Claim {
+    /// children, the others orphans. Without a start all are children. `settle` hears each.
+    pub(crate) fn claim(
+        &mut self,
+        depth: u16,
+        start: Option<Ticks>,
+        mut settle: impl FnMut(Claimed, &Waiting),
+    ) -> Claim {
         let mut claim = Claim::default();
         claim.children.cpu = Some(Ticks::ZERO);
         let earliest = start.map(|start| start - TOLERANCE);
@@ -63,9 +79,12 @@ impl Recursion {
             match earliest {
                 Some(earliest) if top.first_start < earliest => {
                     claim.straddled += if top.last_start >= earliest { top.calls } else { 0 };
-                    orphan(top);
+                    settle(Claimed::Orphan, &top);
                 }
-                _ => claim.children.merge(&top.inclusive),
+                _ => {
+                    claim.children.merge(&top.inclusive);
+                    settle(Claimed::Child, &top);
+                }
             }
         }
         if self.waiting.is_empty() {
@@ -79,11 +98,12 @@ impl Recursion {
     }
 
     /// Lets a call wait for its parent.
-    pub(crate) fn push(&mut self, depth: u16, start: Ticks, inclusive: Cost) {
+    pub(crate) fn push(&mut self, depth: u16, start: Ticks, inclusive: Cost, statement: StatementIndex) {
         if self.waiting.len() >= FOLD_ABOVE {
             self.fold();
         }
-        self.waiting.push(Waiting { depth, calls: 1, first_start: start, last_start: start, inclusive });
+        let statement = Some(statement);
+        self.waiting.push(Waiting { depth, calls: 1, first_start: start, last_start: start, inclusive, statement });
     }
 
     /// Hands out all that wait, in the order of the trace: no parent will come.
@@ -112,6 +132,7 @@ impl Recursion {
                 fold.first_start = fold.first_start.min(next.first_start);
                 fold.last_start = fold.last_start.max(next.last_start);
                 fold.inclusive.merge(&next.inclusive);
+                fold.statement = fold.statement.filter(|statement| next.statement == Some(*statement));
             }
             is_mergeable
         });
@@ -122,6 +143,12 @@ impl Recursion {
 mod tests {
     use super::*;
 
+    const ONE: StatementIndex = StatementIndex(1);
+
+    fn no_orphan(claimed: Claimed, _: &Waiting) {
+        assert_eq!(claimed, Claimed::Child);
+    }
+
     fn cost(elapsed: i64) -> Cost {
         Cost { cpu: Some(Ticks(elapsed / 2)), elapsed: Ticks(elapsed), physical_reads: 1, ..Cost::default() }
     }
@@ -129,11 +156,15 @@ mod tests {
     #[test]
     fn calls_that_began_before_their_would_be_parent_are_no_children_of_it() {
         let mut recursion = Recursion::default();
-        recursion.push(1, Ticks::from_micros(0), cost(10));
-        recursion.push(1, Ticks::from_micros(900), cost(20));
-        recursion.push(2, Ticks::from_micros(950), cost(30));
+        recursion.push(1, Ticks::from_micros(0), cost(10), ONE);
+        recursion.push(1, Ticks::from_micros(900), cost(20), ONE);
+        recursion.push(2, Ticks::from_micros(950), cost(30), ONE);
         let mut orphans = Vec::new();
-        let claim = recursion.claim(0, Some(Ticks::from_micros(1000)), |orphan| orphans.push(orphan));
+        let claim = recursion.claim(0, Some(Ticks::from_micros(1000)), |claimed, waiting| {
+            if claimed == Claimed::Orphan {
+                orphans.push(*waiting);
+            }
+        });
         assert_eq!(claim.children.elapsed, Ticks(50), "a start 100 µs early is still inside");
         assert_eq!(orphans.len(), 1);
         assert_eq!(orphans[0].inclusive, cost(10));
@@ -143,11 +174,25 @@ mod tests {
     #[test]
     fn siblings_and_shallower_calls_keep_waiting() {
         let mut recursion = Recursion::default();
-        recursion.push(1, Ticks(0), cost(10));
-        recursion.push(3, Ticks(1), cost(20));
-        let claim = recursion.claim(1, Some(Ticks(0)), |_| panic!("no orphan"));
+        recursion.push(1, Ticks(0), cost(10), ONE);
+        recursion.push(3, Ticks(1), cost(20), ONE);
+        let claim = recursion.claim(1, Some(Ticks(0)), no_orphan);
         assert_eq!(claim.children.elapsed, Ticks(20), "a grandchild without its parent is a descendant");
         assert_eq!(recursion.drain().map(|waiting| waiting.depth).collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn a_fold_of_several_statements_is_none_of_them() {
+        let mut recursion = Recursion::default();
+        for number in 0..3 * FOLD_ABOVE {
+            recursion.push(1, Ticks(number as i64), cost(10), StatementIndex((number % 2) as u32));
+        }
+        let mut calls = [0; 2];
+        recursion.claim(0, Some(Ticks(0)), |_, waiting| {
+            calls[usize::from(waiting.statement.is_some())] += waiting.calls;
+        });
+        assert_eq!(calls[0] + calls[1], 3 * FOLD_ABOVE as u64);
+        assert!(calls.iter().all(|calls| *calls > 0), "{calls:?}");
     }
 
     #[test]
@@ -155,10 +200,10 @@ mod tests {
         let mut recursion = Recursion::default();
         let calls = 10_000_000;
         for number in 0..calls {
-            recursion.push(1, Ticks(number), cost(10));
+            recursion.push(1, Ticks(number), cost(10), ONE);
             assert!(recursion.waiting.len() <= FOLD_ABOVE);
         }
-        let claim = recursion.claim(0, Some(Ticks(0)), |_| panic!("no orphan"));
+        let claim = recursion.claim(0, Some(Ticks(0)), no_orphan);
         assert_eq!((claim.children.elapsed, claim.straddled), (Ticks(10 * calls), 0));
         assert_eq!(claim.children.physical_reads, calls);
     }
@@ -168,11 +213,13 @@ mod tests {
         let mut recursion = Recursion::default();
         let calls = 5_000_000_i64;
         for number in 0..calls {
-            recursion.push(1, Ticks::from_micros(1000 * number), cost(10));
+            recursion.push(1, Ticks::from_micros(1000 * number), cost(10), ONE);
         }
         let middle = calls / 2 + 1;
         let mut orphans = 0;
-        let claim = recursion.claim(0, Some(Ticks::from_micros(1000 * middle)), |orphan| orphans += orphan.calls);
+        let claim = recursion.claim(0, Some(Ticks::from_micros(1000 * middle)), |claimed, waiting| {
+            orphans += if claimed == Claimed::Orphan { waiting.calls } else { 0 };
+        });
         assert!((1..=128).contains(&claim.straddled), "{}", claim.straddled);
         let more = orphans - middle as u64;
         assert!((1..=128).contains(&more), "{more} children were taken for orphans");
@@ -182,10 +229,10 @@ mod tests {
     fn more_depths_than_entries_fold_without_end() {
         let mut recursion = Recursion::default();
         for depth in 1..=u16::MAX {
-            recursion.push(depth, Ticks(0), cost(1));
+            recursion.push(depth, Ticks(0), cost(1), ONE);
         }
         for _ in 0..3 * FOLD_ABOVE {
-            recursion.push(u16::MAX, Ticks(0), cost(1));
+            recursion.push(u16::MAX, Ticks(0), cost(1), ONE);
         }
         assert!(recursion.waiting.len() <= FOLD_ABOVE);
         let all: Ticks = recursion.drain().map(|waiting| waiting.inclusive.elapsed).sum();

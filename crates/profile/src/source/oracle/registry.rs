@@ -1,5 +1,6 @@
 //! Names to indexes: statements, events, scopes and calls, each kept once however often the trace repeats it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 
@@ -72,6 +73,8 @@ pub(crate) struct Registry {
     scopes: HashMap<Scope, ScopeIndex, RandomState>,
     call_names: HashMap<String, u16, RandomState>,
     unknown_cursors: usize,
+    /// How many statements have each hash: of two, one has an identifier of its own.
+    hashes: HashMap<u64, u32, RandomState>,
     /// The pseudo statements that were asked for: nearly every second line asks.
     no_cursor: Option<StatementIndex>,
     large_objects: Option<StatementIndex>,
@@ -92,7 +95,9 @@ impl Registry {
 
     /// A declared statement; shortened where its text is longer than is kept.
     pub(crate) fn declared(&mut self, context: &mut Context, declaration: &DeclarationRecord, bytes: &[u8]) -> Entry {
-        let text = bytes.get(declaration.text.clone()).unwrap_or_default();
+        let written = bytes.get(declaration.text.clone()).unwrap_or_default();
+        let text = &*with_plain_line_ends(written);
+        let text_bytes = declaration.text_bytes.saturating_sub((written.len() - text.len()) as u64);
         let sql_id = bytes.get(declaration.sql_id.clone()).unwrap_or_default();
         let mut padded = [0; 16];
         let key = match padded.get_mut(..sql_id.len()) {
@@ -102,10 +107,11 @@ impl Registry {
             }
             _ => {
                 let hash = declaration.hash;
-                StatementKey::Text { hash, text: self.hasher.hash_one(text), bytes: declaration.text_bytes }
+                StatementKey::Text { hash, text: self.hasher.hash_one(text), bytes: text_bytes }
             }
         };
-        self.statement(context, key, (text, declaration.text_bytes), || Statement {
+        let before = context.statements.len();
+        let entry = self.statement(context, key, (text, text_bytes), || Statement {
             id: match key {
                 StatementKey::SqlId(_) => shown(sql_id),
                 _ => declaration.hash.to_string(),
@@ -114,7 +120,21 @@ impl Registry {
             depth: declaration.depth,
             user: declaration.user,
             ..Statement::default()
-        })
+        });
+        let is_new = context.statements.len() > before && entry.given_up != Some(ProblemKind::StatementsShared);
+        if is_new && matches!(key, StatementKey::Text { .. }) {
+            self.tell_apart(&mut context.statements[before], declaration.hash);
+        }
+        entry
+    }
+
+    /// Gives the second statement of a hash an identifier of its own.
+    fn tell_apart(&mut self, statement: &mut Statement, hash: u64) {
+        let uses = self.hashes.entry(hash).or_default();
+        *uses += 1;
+        if *uses > 1 {
+            statement.id = format!("{hash}-{uses}");
+        }
     }
 
     /// The statement of a cursor that the file does not declare; all further ones share a row.
@@ -124,9 +144,13 @@ impl Registry {
             return self.unknown_shared(context);
         }
         let before = context.statements.len();
-        let id = format!("unknown cursor #{cursor}");
+        // Short enough for a table to show it whole: it is what a person gives back to see more.
+        let id = format!("undeclared-{}", self.unknown_cursors + 1);
+        let of = context.sessions.get(session as usize).map_or("", |session| &session.id);
+        let session = if of.is_empty() { String::new() } else { format!(" of session {of}") };
+        let text = format!("(cursor #{cursor}{session}, not declared in the trace)");
         let made = || Statement { id, kind: StatementKind::UnknownCursor, ..Statement::default() };
-        let entry = self.statement(context, key, (&[], 0), made);
+        let entry = self.statement(context, key, (text.as_bytes(), 0), made);
         self.unknown_cursors += context.statements.len() - before;
         entry
     }
@@ -155,10 +179,11 @@ impl Registry {
 
     /// A text that could not be parsed.
     pub(crate) fn parse_error(&mut self, context: &mut Context, text: &[u8], depth: u16) -> Entry {
+        let text = &*with_plain_line_ends(text);
         let number = context.statements.len();
         let key = StatementKey::ParseError { text: self.hasher.hash_one(text), bytes: text.len() };
         self.statement(context, key, (text, text.len() as u64), || Statement {
-            id: format!("parse error {number}"),
+            id: format!("parse-error-{number}"),
             depth,
             kind: StatementKind::ParseError,
             ..Statement::default()
@@ -230,6 +255,23 @@ impl Registry {
         index
     }
 
+    /// Gives a container of which only the number was known its name, in all scopes since the last file began.
+    pub(crate) fn name_container(&mut self, context: &mut Context, number: &str, name: &str) {
+        let numbered: Vec<Scope> = self.scopes.keys().filter(|scope| scope.container == number).cloned().collect();
+        for scope in numbered {
+            let Some(index) = self.scopes.remove(&scope) else { continue };
+            let named = Scope { container: name.to_owned(), ..scope };
+            context.scopes[index.0 as usize] = named.clone();
+            self.scopes.entry(named).or_insert(index);
+        }
+    }
+
+    /// Forgets scopes whose container has no name: a number means another container in another database.
+    pub(crate) fn forget_numbered_containers(&mut self) {
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        self.scopes.retain(|scope, _| !is_number(&scope.container));
+    }
+
     /// A name of a call.
     pub(crate) fn call_name(&mut self, context: &mut Context, name: &str) -> u16 {
         if let Some(&index) = self.call_names.get(name) {
@@ -244,6 +286,20 @@ impl Registry {
         self.call_names.insert(name.to_owned(), index);
         index
     }
+}
+
+/// A text without the carriage returns of its line ends: files of Windows have them, and it is the same statement.
+fn with_plain_line_ends(text: &[u8]) -> Cow<'_, [u8]> {
+    if memchr::memchr(b'\r', text).is_none() {
+        return text.into();
+    }
+    let mut plain = Vec::with_capacity(text.len());
+    for (place, byte) in text.iter().enumerate() {
+        if *byte != b'\r' || !matches!(text.get(place + 1), None | Some(b'\n')) {
+            plain.push(*byte);
+        }
+    }
+    plain.into()
 }
 
 /// Bytes as text, with other letters than those of UTF-8 shown as well as they can be.
@@ -322,7 +378,7 @@ mod tests {
             (0..20_000).filter(|cursor| registry.unknown(&mut context, 0, 0, *cursor).given_up.is_some()).count();
         assert_eq!((context.statements.len(), shared), (UNKNOWN_CURSORS + 1, 10_000));
         let known = registry.unknown(&mut context, 0, 0, 3);
-        assert_eq!(context.statements[known.index.0 as usize].id, "unknown cursor #3");
+        assert_eq!(context.statements[known.index.0 as usize].id, "undeclared-4");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use std::mem;
 use std::ops::Range;
 
+use crate::source::contract::BindValues;
 use crate::source::oracle::fields::Fields;
 use crate::source::oracle::line::{self, Line, kind};
 use crate::source::oracle::plan;
@@ -63,6 +64,8 @@ pub struct BindBlock {
     is_interrupted: bool,
     /// The text of the last value has no end yet.
     is_open: bool,
+    /// The values, where they are kept.
+    values: Vec<String>,
 }
 
 /// How far a scan came.
@@ -78,16 +81,23 @@ pub struct Outcome {
 #[derive(Debug, Default)]
 pub struct Scanner {
     events: EventDictionary,
+    binds: BindValues,
 }
 
 impl Scanner {
+    /// A scanner that does this with values of bind variables.
+    pub fn new(binds: BindValues) -> Scanner {
+        Scanner { binds, ..Scanner::default() }
+    }
+
     /// Reads the records of `batch.bytes`, which stand at `batch.offset` of the file, into the batch. What the batch
     /// had before is forgotten.
     pub fn scan(&mut self, batch: &mut Batch, entry: State, end: ChunkEnd) -> Outcome {
         batch.clear_records();
         self.events.begin_batch();
         let bytes = mem::take(&mut batch.bytes);
-        let mut pass = Pass { events: &mut self.events, batch, bytes: &bytes, at: 0, end, is_incomplete: false };
+        let binds = self.binds;
+        let mut pass = Pass { events: &mut self.events, batch, bytes: &bytes, at: 0, end, is_incomplete: false, binds };
         let state = pass.run(entry);
         let consumed = pass.at;
         batch.bytes = bytes;
@@ -104,6 +114,7 @@ struct Pass<'a> {
     end: ChunkEnd,
     /// The construct at `at` needs more bytes than there are.
     is_incomplete: bool,
+    binds: BindValues,
 }
 
 /// A line as it stands in the chunk.
@@ -283,6 +294,7 @@ impl Pass<'_> {
                     count: 0,
                     is_interrupted: false,
                     is_open: false,
+                    values: Vec::new(),
                 }));
             }
             Line::Quiet => self.pass_over(extent.next),
@@ -300,6 +312,14 @@ impl Pass<'_> {
     /// Adds a record of one line other than a wait.
     fn push_record(&mut self, record: Line<'_>, next: usize) {
         let at = self.at;
+        match &record {
+            Line::Mark(Mark::SizeLimit, _) => self.take_back_cut_line(),
+            Line::Mark(Mark::Attribute(Attribute::Version, _), _) => {
+                self.batch.versions.push(self.batch.records.len());
+            }
+            Line::Mark(Mark::Container(name, number), _) => self.batch.containers.push((shifted(name, at), *number)),
+            _ => {}
+        }
         let body = match record {
             Line::Call(call, name) => Body::Call(self.named(call, name)),
             Line::Plan(mut plan) => {
@@ -319,6 +339,21 @@ impl Pass<'_> {
             Line::Wait | Line::Header(_) | Line::Binds(_) | Line::Quiet | Line::Unread(_) => return,
         };
         self.push(body, next);
+    }
+
+    /// Takes back the line before the mark of a trace at its greatest size: it was cut wherever that size was reached,
+    /// and may be a record with wrong numbers for all that.
+    fn take_back_cut_line(&mut self) {
+        let Some(begin) = line_before(self.bytes, self.at) else { return };
+        let is_of_line = |record: &Record| record.offset == self.batch.offset + begin as u64;
+        let is_cut = self.batch.records.last().is_some_and(|last| {
+            is_of_line(last) && matches!(last.body, Body::Call(_) | Body::Wait(_) | Body::PlanLine(_))
+        });
+        if is_cut && let Some(record) = self.batch.records.pop() {
+            let length = memchr::memchr(b'\n', &self.bytes[begin..]).map_or(0, |length| length as u64 + 1);
+            self.batch.read_bytes -= length;
+            self.batch.count_unread(kind::AT_SIZE_LIMIT, length, record.offset);
+        }
     }
 
     /// Gives a call the index of its name.
@@ -351,6 +386,8 @@ impl Pass<'_> {
         let missing = header.length.saturating_sub(next as u64);
         let text = begin..begin + strip_line_end(&bytes[begin..begin + kept], is_cut);
         let kind = header.kind;
+        // Carriage returns of the line ends are no part of the text.
+        let text_bytes = if is_too_long { text_bytes } else { text.len() as u64 };
         let body = self.statement(header, text, text_bytes, is_cut);
         self.push(body, begin + next);
         is_too_long.then_some(State::Text(TextRest { kind, missing }))
@@ -415,6 +452,9 @@ impl Pass<'_> {
                 return State::Between;
             }
             self.batch.records.pop();
+            if !block.values.is_empty() {
+                self.batch.binds.pop();
+            }
         }
         let extent = self.extent();
         let content = strip_return(&bytes[self.at..extent.end]);
@@ -437,6 +477,9 @@ impl Pass<'_> {
             return State::Binds(block);
         }
         block.count = block.count.saturating_add(u32::from(is_bind(content)));
+        if self.binds == BindValues::Kept {
+            keep_value(content, &mut block.values);
+        }
         block.is_open = is_open(content, block.is_open);
         self.pass_over_line(extent);
         State::Binds(block)
@@ -454,9 +497,19 @@ impl Pass<'_> {
     }
 
     fn end_binds(&mut self, block: &BindBlock) {
-        let body = Body::Binds { cursor: block.cursor, count: block.count, is_open: block.is_open };
+        let values = (!block.values.is_empty()).then(|| {
+            self.batch.binds.push(block.values.clone());
+            u32::try_from(self.batch.binds.len() - 1).unwrap_or(u32::MAX)
+        });
+        let body = Body::Binds { cursor: block.cursor, count: block.count, is_open: block.is_open, values };
         self.batch.records.push(Record { offset: block.offset, body });
     }
+}
+
+/// Where the last line before `at` begins that is not empty.
+fn line_before(bytes: &[u8], at: usize) -> Option<usize> {
+    let end = bytes[..at].iter().rposition(|byte| !matches!(byte, b'\n' | b'\r'))?;
+    Some(memchr::memrchr(b'\n', &bytes[..end]).map_or(0, |feed| feed + 1))
 }
 
 /// Whether a bind variable begins in this line: on its own, or behind the value of the one before, which then is NULL.
@@ -470,6 +523,23 @@ fn is_bind(line: &[u8]) -> bool {
     }
     line.starts_with(b" ")
         && text.strip_prefix(b"value=").is_some_and(|value| value.trim_ascii_start().starts_with(b"Bind#"))
+}
+
+/// Most values of a block that are kept, and most bytes of one.
+const VALUES_MAX: usize = 64;
+const VALUE_BYTES: usize = 120;
+
+/// Keeps the value that a line of a block has; a variable without a value is NULL.
+fn keep_value(line: &[u8], values: &mut Vec<String>) {
+    let value = line.trim_ascii_start().strip_prefix(b"value=").filter(|_| line.starts_with(b" "));
+    let begins_behind = value.is_some_and(|value| value.trim_ascii_start().starts_with(b"Bind#"));
+    if is_bind(line) && values.len() < VALUES_MAX {
+        values.push("NULL".into());
+    }
+    if let (Some(value), false, Some(last)) = (value, begins_behind, values.last_mut()) {
+        let kept = &value[..value.len().min(VALUE_BYTES)];
+        *last = String::from_utf8_lossy(kept.trim_ascii()).into_owned();
+    }
 }
 
 /// Whether the text of a bind value goes on behind this line: `value="` begins one, and the next quote ends it.
@@ -493,6 +563,7 @@ fn shifted(range: &Range<usize>, by: usize) -> Range<usize> {
 fn shifted_mark(mark: Mark, by: usize) -> Mark {
     match mark {
         Mark::Attribute(attribute, range) => Mark::Attribute(attribute, shifted(&range, by)),
+        Mark::Container(range, number) => Mark::Container(shifted(&range, by), number),
         other => other,
     }
 }

@@ -42,6 +42,11 @@ impl SessionState {
         self.clock.extend(start, end);
     }
 
+    /// Begins another segment with a timed line to which the clock leapt, and nothing but the line tells of that time.
+    pub(crate) fn leap(&mut self, start: Ticks, end: Ticks) {
+        self.clock.leap(start, end);
+    }
+
     /// The time between files of the segment that no line covers.
     pub(crate) fn take_holes(&mut self) -> Ticks {
         self.holes.drain(..).map(|(begin, end)| end - begin).sum()

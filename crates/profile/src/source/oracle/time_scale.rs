@@ -4,6 +4,8 @@
 //! 9i all times were centiseconds. Neither is written in the file: the unit is found by comparing the trace's clock
 //! with the wall clock of its stamps, and the profile says it with its evidence.
 
+use std::ops::Range;
+
 use crate::event::{Evidence, TimeScale, Unit};
 use crate::source::oracle::record::{Attribute, Batch, Body, CallKind, Mark};
 
@@ -18,6 +20,10 @@ pub struct TimeScaleProbe {
     waits: Vec<(i64, i64)>,
     sleeps: u64,
     sleep_units: f64,
+    /// The last timed record: whether it is a wait, and its clock.
+    last: Option<(bool, i64)>,
+    /// Clocks of a call and of a wait, one behind the other, and whether the wait comes second.
+    neighbours: Vec<(i64, i64, bool)>,
 }
 
 /// Most pairs of stamp and clock that are kept, the last one aside.
@@ -32,12 +38,21 @@ const ZONE_SECONDS: f64 = 14.0 * 3600.0;
 impl TimeScaleProbe {
     /// Looks at the records of a batch. Batches come in the file's order; parts may be left out in between.
     pub fn batch(&mut self, batch: &Batch) {
-        self.stamp = None;
-        for record in &batch.records {
+        (self.stamp, self.last) = (None, None);
+        self.records(batch, 0..batch.records.len());
+    }
+
+    /// Looks at some of the records of a batch, which follow those before without a gap.
+    pub fn records(&mut self, batch: &Batch, records: Range<usize>) {
+        for record in &batch.records[records] {
             match &record.body {
                 Body::Mark(mark, clock) => self.mark(mark, *clock, &batch.bytes),
-                Body::Call(call) if call.kind != CallKind::Rpc => self.pair(call.end, |probe| &mut probe.calls),
+                Body::Call(call) if call.kind != CallKind::Rpc => {
+                    self.neighbour(false, call.end);
+                    self.pair(call.end, |probe| &mut probe.calls);
+                }
                 Body::Wait(wait) => {
+                    self.neighbour(true, wait.end);
                     self.pair(wait.end, |probe| &mut probe.waits);
                     let name = batch.events.get(usize::from(wait.event));
                     if name.is_some_and(|name| name.event == "PL/SQL lock timer" && is_duration(&name.parameters)) {
@@ -57,7 +72,10 @@ impl TimeScaleProbe {
         }
         match (epoch(&self.calls), epoch(&self.waits)) {
             (Some((calls, evidence)), waits) => {
-                return TimeScale { calls, waits: waits.map_or(calls, |(waits, _)| waits), evidence };
+                let waits = waits.map_or(calls, |(waits, _)| waits);
+                // Two units that make the clock run to and fro are none.
+                let is_worse = self.steps_back(calls, waits) > self.steps_back(calls, calls);
+                return TimeScale { calls, waits: if is_worse { calls } else { waits }, evidence };
             }
             (None, Some((waits, evidence))) => return same(waits, evidence),
             (None, None) => {}
@@ -81,6 +99,26 @@ impl TimeScaleProbe {
             let major = text.split(|byte| *byte == b'.').next().unwrap_or_default();
             self.is_old = matches!(major, b"7" | b"8");
         }
+    }
+
+    fn neighbour(&mut self, is_wait: bool, end: Option<i64>) {
+        let Some(end) = end else { return };
+        match self.last.replace((is_wait, end)) {
+            Some((was_wait, before)) if was_wait != is_wait && self.neighbours.len() < PAIRS => {
+                let (call, wait) = if is_wait { (before, end) } else { (end, before) };
+                self.neighbours.push((call, wait, is_wait));
+            }
+            _ => {}
+        }
+    }
+
+    /// How often the clock goes back by more than a second between a call and a wait in these units.
+    fn steps_back(&self, calls: Unit, waits: Unit) -> usize {
+        let goes_back = |(call, wait, is_wait_second): &&(i64, i64, bool)| {
+            let ahead = *wait as f64 * waits.micros() - *call as f64 * calls.micros();
+            (if *is_wait_second { ahead } else { -ahead }) < -1e6
+        };
+        self.neighbours.iter().filter(goes_back).count()
     }
 
     fn pair(&mut self, end: Option<i64>, list: fn(&mut TimeScaleProbe) -> &mut Vec<(i64, i64)>) {

@@ -1,7 +1,11 @@
 //! Trace files as a source: each file's unit of time is found, and its records pass the accounting.
 
-use std::ops::ControlFlow;
+use std::collections::{HashMap, VecDeque};
+use std::mem;
+use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
+
+use measure::quantity::grouped;
 
 use crate::event::{Accounted, TimeScale, Unread};
 use crate::input::{Given, Problem, foreign};
@@ -9,9 +13,9 @@ use crate::observe::Listeners;
 use crate::source::contract::{Finished, Input, Reading, Source, SourceFile, SourceRow, SourceSettings};
 use crate::source::oracle::account::Accounting;
 use crate::source::oracle::line::kind::OUT_OF_RANGE;
-use crate::source::oracle::probe::{order_segments, probe};
-use crate::source::oracle::read::read_while;
-use crate::source::oracle::record::Batch;
+use crate::source::oracle::probe::{PROBE_BYTES, order_segments, probe};
+use crate::source::oracle::read::read_with;
+use crate::source::oracle::record::{Attribute, Batch, Body, Mark};
 use crate::source::oracle::time_scale::TimeScaleProbe;
 
 /// The row of the table of sources.
@@ -20,6 +24,7 @@ pub const ROW: SourceRow = SourceRow {
     name: None,
     // A trace can begin with anything: its calls and waits are what makes it one.
     recognises: |_, _| false,
+    unused: &[],
     open: |settings| Box::new(TraceFiles { settings, accounting: Accounting::new() }),
 };
 
@@ -38,39 +43,45 @@ impl Source for TraceFiles {
             _ => None,
         };
         let mut paths: Vec<PathBuf> = inputs.iter().filter_map(path).collect();
+        let hashes: HashMap<PathBuf, Option<u64>> =
+            inputs.iter().filter_map(|input| Some((path(input)?, input.head_hash))).collect();
         order_segments(&mut paths);
         let mut paths = paths.into_iter();
         let ordered = |input: Input| match path(&input).and_then(|_| paths.next()) {
-            Some(path) => Input { given: Given::File(path), ..input },
+            Some(path) => Input { head_hash: hashes.get(&path).copied().flatten(), given: Given::File(path), ..input },
             None => input,
         };
         inputs.into_iter().map(ordered).collect()
     }
 
-    fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<SourceFile, Problem> {
+    fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<Vec<SourceFile>, Problem> {
         let given = input.given.clone();
-        let mut file = SourceFile { name: given.name(), head_hash: input.head_hash, ..SourceFile::default() };
-        let scale = self.scale(&given)?;
-        let (mut is_begun, mut head) = (false, Vec::new());
-        let outcome = read_while(input.open()?, self.settings.reading, &mut |batch: &Batch| {
-            if !is_begun {
+        let mut files = Files {
+            first: self.scale(&given)?,
+            unit: self.settings.unit.map(TimeScale::given),
+            accounting: &mut self.accounting,
+            name: given.name(),
+            head_hash: input.head_hash,
+            begun: Vec::new(),
+            held: VecDeque::new(),
+            held_from: 0,
+            begin: 0,
+            end: 0,
+        };
+        let mut head = Vec::new();
+        let outcome = read_with(input.open()?, self.settings.reading, self.settings.binds, &mut |batch: &Batch| {
+            if head.is_empty() {
                 head.extend_from_slice(&batch.bytes[..batch.bytes.len().min(foreign::HEAD_BYTES)]);
-                file.scale = scale.unwrap_or_else(|| found([batch]));
-                self.accounting.begin_file(file.scale);
-                reading.begin_file(&file.name);
-                is_begun = true;
             }
-            self.batch(&mut file, batch, reading)
+            files.batch(batch, reading)
         });
-        if is_begun {
-            file.version = self.accounting.version().map(str::to_owned);
-            self.accounting.end_file(&mut reading.listeners);
-        }
+        let mut read = files.finish(reading);
+        let timed_records: u64 = read.iter().map(|file| file.timed_records).sum();
         match outcome {
-            Err(error) if file.timed_records == 0 => Err(Problem::unreadable(&given, error)),
-            Ok(()) if file.timed_records == 0 => {
-                let is_out_of_range = file.unread.iter().any(|unread| unread.kind == OUT_OF_RANGE);
-                let what = if is_out_of_range {
+            Err(error) if timed_records == 0 => Err(Problem::unreadable(&given, error)),
+            Ok(()) if timed_records == 0 => {
+                let mut unread = read.iter().flat_map(|file| &file.unread);
+                let what = if unread.any(|unread| unread.kind == OUT_OF_RANGE) {
                     "it has lines of calls and waits, and each has a number beyond 64 bits: the file is damaged"
                 } else {
                     foreign::describe(&head)
@@ -78,8 +89,9 @@ impl Source for TraceFiles {
                 Err(Problem::NotATrace { name: given.name(), what })
             }
             outcome => {
-                file.cut_short = outcome.err().map(|error| error.to_string());
-                Ok(file)
+                let cut_short = outcome.err().map(|error| error.to_string());
+                read.iter_mut().rev().take(1).for_each(|file| file.cut_short.clone_from(&cut_short));
+                Ok(read)
             }
         }
     }
@@ -92,30 +104,181 @@ impl Source for TraceFiles {
 
 impl TraceFiles {
     /// The unit of time, where it is given or where both ends of the file can be looked at. Anything but a plain file
-    /// can be read once only: there the first batch has to do.
+    /// can be read once only: there what is read first has to do.
     fn scale(&self, given: &Given) -> Result<Option<TimeScale>, Problem> {
         match (self.settings.unit, given) {
             (Some(unit), _) => Ok(Some(TimeScale::given(unit))),
             (None, Given::File(path)) if path.is_file() => {
                 let ends = probe(path)?;
-                Ok(Some(found([&ends.head].into_iter().chain(&ends.tail))))
+                let mut probe = TimeScaleProbe::default();
+                probe.records(&ends.head, 0..ends.head_records());
+                // Where another file begins at once, the end is not this one's.
+                let is_one = ends.head_records() == ends.head.records.len();
+                ends.tail.iter().filter(|_| is_one).for_each(|tail| probe.batch(tail));
+                Ok(Some(probe.decide()))
             }
             (None, _) => Ok(None),
         }
     }
+}
 
-    fn batch(&mut self, file: &mut SourceFile, batch: &Batch, reading: &mut Reading<'_, '_>) -> ControlFlow<()> {
-        file.bytes = batch.offset + batch.bytes.len() as u64;
-        batch.unread.iter().for_each(|unread| Unread::add(&mut file.unread, unread));
-        self.accounting.batch(batch, &mut reading.listeners);
+/// An input under way: a file, or several one behind the other, as `cat` makes of them. Each begins with a preamble,
+/// and each has its own unit of time.
+struct Files<'s> {
+    accounting: &'s mut Accounting,
+    /// The unit, where it is given.
+    unit: Option<TimeScale>,
+    /// The unit of the first file, where it is known before the reading.
+    first: Option<TimeScale>,
+    name: String,
+    head_hash: Option<u64>,
+    /// The files so far, the last one being read.
+    begun: Vec<SourceFile>,
+    /// What was read and waits until there is enough of it to find its unit.
+    held: VecDeque<Batch>,
+    /// The records of the first of these batches from which on they wait.
+    held_from: usize,
+    /// Where the last of the files begins.
+    begin: u64,
+    /// How far was read.
+    end: u64,
+}
+
+impl Files<'_> {
+    fn batch(&mut self, batch: &Batch, reading: &mut Reading<'_, '_>) -> ControlFlow<()> {
+        self.end = batch.offset + batch.bytes.len() as u64;
+        if let (true, Some(scale)) = (self.begun.is_empty(), self.first) {
+            self.begin(scale, 0, reading);
+        }
+        if self.begun.is_empty() || !self.held.is_empty() {
+            self.held.push_back(batch.clone());
+        } else if let Some(next) = batch.next_file(0, self.accounting.is_begun()) {
+            self.take(batch, 0..next, reading);
+            self.held.push_back(batch.clone());
+            self.held_from = next;
+        } else {
+            self.take(batch, 0..batch.records.len(), reading);
+        }
+        self.release(Rest::More, reading);
+        reading.meter.read(&self.name, self.end)
+    }
+
+    /// Takes what waits, file by file, as far as the unit of each is known.
+    fn release(&mut self, rest: Rest, reading: &mut Reading<'_, '_>) {
+        while let Some(first) = self.held.front() {
+            let begin = first.records.get(self.held_from).map_or(first.offset, |record| record.offset);
+            let next = self.next_held();
+            if next.is_none() && rest == Rest::More && self.end - begin < PROBE_BYTES as u64 {
+                return;
+            }
+            if !self.is_same_process() {
+                let scale = self.unit.unwrap_or_else(|| self.found(next));
+                self.end_file(begin, reading);
+                self.begin(scale, begin, reading);
+            }
+            let held = mem::take(&mut self.held);
+            for (place, records) in parts(&held, self.held_from, next) {
+                self.take(&held[place], records, reading);
+            }
+            if let Some((place, record)) = next {
+                self.held = held.into_iter().skip(place).collect();
+                self.held_from = record;
+            }
+        }
+        self.held_from = 0;
+    }
+
+    /// Where the file behind the one that waits begins: a batch, and a record.
+    fn next_held(&self) -> Option<(usize, usize)> {
+        let mut is_begun = false;
+        for (place, batch) in self.held.iter().enumerate() {
+            let from = if place == 0 { self.held_from } else { 0 };
+            if let Some(record) = batch.next_file(from, is_begun) {
+                return Some((place, record));
+            }
+            is_begun |= batch.has_lines(from..batch.records.len());
+        }
+        None
+    }
+
+    /// Whether what waits was written by the process whose file is being read: a file that was removed is begun again.
+    fn is_same_process(&self) -> bool {
+        let (Some(first), false) = (self.held.front(), self.begun.is_empty()) else { return false };
+        let value = |wanted: Attribute| {
+            let marks = first.records[self.held_from..].iter().map_while(|record| match &record.body {
+                Body::Mark(mark, _) => Some(mark),
+                _ => None,
+            });
+            let mut values = marks.filter_map(|mark| match mark {
+                Mark::Attribute(attribute, span) if *attribute == wanted => Some(first.text(span).into_owned()),
+                _ => None,
+            });
+            values.next()
+        };
+        let header = self.accounting.header();
+        header.process.is_some()
+            && value(Attribute::Process) == header.process
+            && value(Attribute::Instance) == header.instance
+    }
+
+    /// The unit that the file that waits speaks for.
+    fn found(&self, next: Option<(usize, usize)>) -> TimeScale {
+        let mut probe = TimeScaleProbe::default();
+        for (place, records) in parts(&self.held, self.held_from, next) {
+            probe.records(&self.held[place], records);
+        }
+        probe.decide()
+    }
+
+    fn take(&mut self, batch: &Batch, records: Range<usize>, reading: &mut Reading<'_, '_>) {
+        let Some(file) = self.begun.last_mut() else { return };
+        batch.unread_at(&records).for_each(|unread| Unread::add(&mut file.unread, unread));
+        self.accounting.part(batch, records, &mut reading.listeners);
         file.timed_records = self.accounting.timed_records();
-        reading.meter.read(&file.name, file.bytes)
+    }
+
+    fn begin(&mut self, scale: TimeScale, offset: u64, reading: &mut Reading<'_, '_>) {
+        let is_first = self.begun.is_empty();
+        let name = if is_first { self.name.clone() } else { format!("{} from byte {}", self.name, grouped(offset)) };
+        self.accounting.begin_file(scale);
+        reading.begin_file(&name);
+        let head_hash = self.head_hash.filter(|_| is_first);
+        self.begun.push(SourceFile { name, head_hash, scale, ..SourceFile::default() });
+        self.begin = if is_first { 0 } else { offset };
+    }
+
+    fn end_file(&mut self, end: u64, reading: &mut Reading<'_, '_>) {
+        let Some(file) = self.begun.last_mut() else { return };
+        file.bytes = end - self.begin;
+        file.header = self.accounting.header().clone();
+        self.accounting.end_file(&mut reading.listeners);
+    }
+
+    fn finish(mut self, reading: &mut Reading<'_, '_>) -> Vec<SourceFile> {
+        self.release(Rest::Nothing, reading);
+        self.end_file(self.end, reading);
+        self.begun
     }
 }
 
-/// The unit that parts of a file speak for.
-fn found<'b>(parts: impl IntoIterator<Item = &'b Batch>) -> TimeScale {
-    let mut probe = TimeScaleProbe::default();
-    parts.into_iter().for_each(|part| probe.batch(part));
-    probe.decide()
+/// Whether more of an input may come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    More,
+    Nothing,
+}
+
+/// The records of batches from a record of the first one up to the one at `next`: the place of each batch, and which of
+/// its records.
+fn parts(
+    batches: &VecDeque<Batch>,
+    from: usize,
+    next: Option<(usize, usize)>,
+) -> impl Iterator<Item = (usize, Range<usize>)> + '_ {
+    let last = next.map_or(batches.len(), |(place, _)| place + 1);
+    batches.iter().take(last).enumerate().map(move |(place, batch)| {
+        let begin = if place == 0 { from } else { 0 };
+        let end = next.filter(|(last, _)| *last == place).map_or(batch.records.len(), |(_, record)| record);
+        (place, begin..end)
+    })
 }

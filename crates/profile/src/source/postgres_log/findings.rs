@@ -2,6 +2,8 @@
 
 use measure::Finding;
 use measure::quantity::{counted, grouped};
+use measure::schema::FindingSpec;
+use measure::schema::logs::findings as row;
 
 use crate::event::{Ticks, Unread};
 
@@ -56,50 +58,60 @@ impl LogSummary {
     }
 }
 
+/// A count among the executions: what is counted, its row, and what one and several do.
+type Note = (fn(&LogSummary) -> u64, FindingSpec, [&'static str; 2]);
+
+const NOTES: [Note; 9] = [
+    (|logs| logs.unmeasured, row::NO_FIGURES, ["has no figures", "have no figures"]),
+    (|logs| logs.without_blocks, row::NO_BLOCKS, ["counts no blocks", "count no blocks"]),
+    (|logs| logs.without_node_times, row::NO_NODE_TIMES, ["has no times of nodes", "have no times of nodes"]),
+    (
+        |logs| logs.without_io_times,
+        row::NO_IO_TIMES,
+        ["reads blocks and does not say how long that took", "read blocks and do not say how long that took"],
+    ),
+    (|logs| logs.without_session, row::NO_SESSIONS, ["does not say whose it is", "do not say whose they are"]),
+    (|logs| logs.without_time, row::NO_TIMES, ["does not say when it was", "do not say when they were"]),
+    (|logs| logs.parallel, row::PARALLEL_PLANS, ["ran in several processes"; 2]),
+    (|logs| logs.orphans, row::INNER_STATEMENTS, ["ran inside a function or procedure"; 2]),
+    (
+        |logs| logs.repeated,
+        row::REPEATED_ENTRIES,
+        ["stands in logs of several formats", "stand in logs of several formats"],
+    ),
+];
+
+/// What follows from each of these, and what to do.
+fn consequence(finding: &FindingSpec) -> &'static str {
+    match *finding {
+        row::NO_FIGURES => ": set auto_explain.log_analyze",
+        row::NO_BLOCKS => ": set auto_explain.log_buffers",
+        row::NO_NODE_TIMES => ": set auto_explain.log_timing",
+        row::NO_IO_TIMES => ": set track_io_timing. The time of these reads is unaccounted for within calls",
+        row::NO_SESSIONS => ": add %p to log_line_prefix",
+        row::NO_TIMES => ": add %m to log_line_prefix",
+        row::PARALLEL_PLANS => ": below a Gather, times of nodes and of reads are means of the processes",
+        row::INNER_STATEMENTS => " whose own call is not in the log",
+        _ => ", as a server writes them side by side (stderr, csvlog, jsonlog): counted once",
+    }
+}
+
 /// The findings of logs that were read.
 pub fn findings(logs: &LogSummary) -> Vec<Finding> {
-    let mut found = vec![Finding::info("log-of-plans", UNKNOWABLE)];
-    if logs.plans == 0 {
-        let message = "The log holds no plan in JSON. Set auto_explain.log_min_duration, auto_explain.log_analyze, \
-                       auto_explain.log_buffers, auto_explain.log_format = json and track_io_timing.";
-        found.push(Finding::warning("no-plans", message));
-    }
+    let mut found = Vec::new();
+    found.push(if logs.plans > 0 {
+        row::LOG_OF_PLANS.of(UNKNOWABLE)
+    } else {
+        row::NO_PLANS.of("The log holds no plan in JSON. Set auto_explain.log_min_duration, auto_explain.log_analyze, \
+             auto_explain.log_buffers, auto_explain.log_format = json and track_io_timing.")
+    });
     let executions = counted(logs.plans, "execution", "executions");
-    let settings = [
-        (logs.unmeasured, "no-figures", "have no figures: set auto_explain.log_analyze"),
-        (logs.without_blocks, "no-blocks", "count no blocks: set auto_explain.log_buffers"),
-        (logs.without_node_times, "no-node-times", "have no times of nodes: set auto_explain.log_timing"),
-        (
-            logs.without_io_times,
-            "no-io-times",
-            "read blocks and do not say how long it took: set track_io_timing. Their reads are in the time unaccounted \
-             within calls",
-        ),
-        (logs.without_session, "no-sessions", "do not say whose they are: add %p to log_line_prefix"),
-        (logs.without_time, "no-times", "do not say when they were: add %m to log_line_prefix"),
-    ];
-    for (count, id, what) in settings {
+    for (count, finding, [one, many]) in NOTES {
+        let count = count(logs);
         if count > 0 {
-            found.push(Finding::warning(id, format!("{} of {} {what}.", grouped(count), executions)));
-        }
-    }
-    let notes = [
-        (
-            logs.parallel,
-            "parallel-plans",
-            "ran in several processes: below a Gather, times of nodes and of reads are means of the processes",
-        ),
-        (logs.orphans, "inner-statements", "ran inside a function or procedure whose own call is not in the log"),
-        (
-            logs.repeated,
-            "repeated-entries",
-            "stand in logs of several formats, as a server writes them side by side (stderr, csvlog, jsonlog): counted \
-             once",
-        ),
-    ];
-    for (count, id, what) in notes {
-        if count > 0 {
-            found.push(Finding::info(id, format!("{} of {} {what}.", grouped(count), executions)));
+            let what = if count == 1 { one } else { many };
+            let message = format!("{} of {executions} {what}{}.", grouped(count), consequence(&finding));
+            found.push(finding.of(message));
         }
     }
     if logs.nodes_below_zero > 0 {
@@ -107,22 +119,25 @@ pub fn findings(logs: &LogSummary) -> Vec<Finding> {
             "{} below zero: a subquery that is listed on one node ran inside another.",
             counted(logs.nodes_below_zero, "node of a plan has an own time", "nodes of plans have own times")
         );
-        found.push(Finding::info("nodes-below-zero", message));
+        found.push(row::NODES_BELOW_ZERO.of(message));
     }
     if logs.io_below_zero > 0 {
         let message = format!(
             "{} of I/O came out below zero when inner statements were taken off their callers: left out.",
             counted(logs.io_below_zero, "time", "times")
         );
-        found.push(Finding::warning("io-below-zero", message));
+        found.push(row::IO_BELOW_ZERO.of(message));
     }
     if let Some(micros) = logs.micros_per_get_at_most() {
         let message = format!(
-            "Elapsed time less the time of reads is {micros:.2} µs a block got, over {} blocks: an upper bound of the \
-             cost of a logical I/O, because all other work is in it.",
-            grouped(logs.gets_of_timed.unsigned_abs())
+            "Elapsed time less the time of reads is {micros:.2} µs a block got, over {}: an upper bound of the cost of \
+             a logical I/O, because all other work is in it.",
+            counted(logs.gets_of_timed.unsigned_abs(), "block", "blocks")
         );
-        found.push(Finding::info("time-per-block", message));
+        found.push(row::TIME_PER_BLOCK.of(message));
     }
     found
 }
+
+#[cfg(test)]
+mod tests;

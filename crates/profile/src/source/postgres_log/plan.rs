@@ -79,6 +79,8 @@ pub struct Node {
     pub loops: u64,
     /// Rows of all loops together, as far as a mean of three digits allows.
     pub rows: u64,
+    /// Rows that the planner expected of a loop.
+    pub expected_rows: Option<u64>,
     /// Processes that were started for the part below it (Gather nodes).
     pub workers_launched: Option<u64>,
     /// Blocks, where they were counted.
@@ -185,6 +187,7 @@ fn node(keys: &Object<'_>, parent: Option<usize>) -> Result<Node, Fault> {
         loop_time: keys.number("Actual Total Time", micros_of_millis)?.map(Ticks::from_micros),
         loops: loops.unwrap_or(0).unsigned_abs(),
         rows: u64::try_from(rows / 1000).unwrap_or(u64::MAX),
+        expected_rows: keys.number("Plan Rows", count)?.map(i64::unsigned_abs),
         workers_launched: keys.number("Workers Launched", count)?.map(i64::unsigned_abs),
         blocks: Blocks { hit, read, written, temporary_read, temporary_written },
         has_blocks: blocks.iter().any(Option::is_some),

@@ -36,6 +36,11 @@ pub const ROW: SourceRow = SourceRow {
     noun: "a server log",
     name: Some("PostgreSQL server log"),
     recognises: |_, head| detect(head).is_some(),
+    unused: &[
+        ("time_scale", "times of a PostgreSQL log are in milliseconds"),
+        ("think_time", "a PostgreSQL log does not show how long a session waited for its client"),
+        ("workers", "one thread reads a PostgreSQL log"),
+    ],
     open: |_| Box::new(LogSource::new()),
 };
 
@@ -330,6 +335,7 @@ impl LogSource {
             own: own.cost,
             misses: 0,
             rows: execution.document.nodes[0].rows,
+            goal: 0,
             plan_hash: execution.plan_hash,
             waits: own.io.into_iter().filter(|time| time.0 > 0).sum(),
             offset: execution.entry.offset,
@@ -410,6 +416,7 @@ impl LogSource {
                 operation: node.operation.clone(),
                 object: 0,
                 rows: node.rows,
+                estimated: node.expected_rows,
                 starts: Some(node.loops),
                 figures: Some(figures),
             };
@@ -495,7 +502,7 @@ impl Source for LogSource {
         inputs
     }
 
-    fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<SourceFile, Problem> {
+    fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<Vec<SourceFile>, Problem> {
         let (name, head_hash) = (input.given.name(), input.head_hash);
         let bytes = input.open()?;
         reading.begin_file(&name);
@@ -507,7 +514,7 @@ impl Source for LogSource {
         unread.iter().for_each(|unread| Unread::add(&mut self.summary.unread, unread));
         let timed_records = self.summary.plans - plans;
         let cut_short = outcome.err().map(|error| error.to_string());
-        Ok(SourceFile { name, bytes, timed_records, unread, cut_short, head_hash, ..SourceFile::default() })
+        Ok(vec![SourceFile { name, bytes, timed_records, unread, cut_short, head_hash, ..SourceFile::default() }])
     }
 
     fn finish(self: Box<Self>, listeners: &mut Listeners<'_>) -> Finished {

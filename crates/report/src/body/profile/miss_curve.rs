@@ -5,7 +5,6 @@ use measure::{Run, Unit};
 use super::amount::of_micros;
 use super::row::{Row, rows};
 use crate::page::number::bytes;
-use crate::page::table::Scale;
 use crate::page::{Align, Cell, Table};
 
 /// Most lines: every second size is left out until there are no more.
@@ -21,14 +20,18 @@ pub(super) fn table(run: &Run) -> Option<Table> {
     let percent =
         |row: &Row, name: &str| row.value(name).map(|share| Cell::number(format!("{share:.1}"), share, Unit::Percent));
     let note = "For this trace alone, as a further cache that keeps the blocks read last; other sessions share it.";
-    Table::over(&thinned(&all))
+    let shown = thinned(&all);
+    // Of all reads: the largest gain may be a small one.
+    let share = |row: &Row| row.value("share_avoided").filter(|percent| *percent > 0.0);
+    let bars = shown.iter().map(|row| Cell::bar(share(row).map(|percent| (percent / 100.0).min(1.0)))).collect();
+    Table::over(&shown)
         .column("more cache", Align::Decimal, |row| row.number("extra_bytes").map(Cell::bytes))
         .column("block reads avoided", Align::Right, |row| Cell::count(row.value("reads_avoided").unwrap_or(0.0)))
         .column("%", Align::Right, |row| percent(row, "share_avoided"))
         .each(is_sampled.then_some("± %"), |table, heading| {
             table.column(heading, Align::Right, |row| percent(row, "share_error"))
         })
-        .bars("", Scale::Linear, |row| row.value("share_avoided"))
+        .cells("", Align::Bar, bars)
         .column("time avoided", Align::Decimal, |row| {
             row.value("time_avoided").filter(|micros| *micros >= MICROS_MIN).map(of_micros)
         })

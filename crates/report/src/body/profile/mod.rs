@@ -4,6 +4,7 @@
 
 mod amount;
 mod calls;
+pub(super) mod chart;
 mod miss_curve;
 mod readings;
 mod row;
@@ -14,6 +15,7 @@ mod story;
 mod time;
 mod unread;
 
+use measure::schema::profile::findings::SKEW_EMPTY;
 use measure::{Finding, Run};
 use serde_json::Value;
 
@@ -21,15 +23,22 @@ use crate::page::Section;
 use crate::page::number::{grouped, three_digits};
 use row::{Row, rows, summary};
 
+/// Names of one kind that the header has at most.
+const NAMES_MAX: usize = 3;
+
 /// Prefix of the ids of findings whose sentences stand on top.
 const ANSWER_PREFIX: &str = "answer-";
+
+/// Prefix of the ids of findings about the tiers of a kind of reads; the kind follows.
+const TIERS_PREFIX: &str = "tiers-";
 
 /// Prefix of the ids of findings that say what makes a class smaller; the class follows.
 const PRACTICE_PREFIX: &str = "practice-";
 
 /// Whether the page itself gives this finding.
-pub(super) fn gives(id: &str) -> bool {
-    id.starts_with(ANSWER_PREFIX) || id.starts_with(PRACTICE_PREFIX) || id == skew::EMPTY
+pub(super) fn gives(run: &Run, id: &str) -> bool {
+    let is_in_table = id.strip_prefix(TIERS_PREFIX).is_some_and(|kind| readings::has_tiers(run, kind));
+    id.starts_with(ANSWER_PREFIX) || id.starts_with(PRACTICE_PREFIX) || SKEW_EMPTY.has(id) || is_in_table
 }
 
 /// The page of a profile; of a breakdown, or of one statement, where the run was asked for one.
@@ -37,17 +46,17 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some(summary) = summary(run) else {
         return vec![Section::Text("No call and no wait was read.".into())];
     };
-    let mut sections = vec![overview(run, &summary)];
+    let mut sections = vec![Section::lines([overview(run, &summary)].into_iter().chain(header(run)).collect())];
     sections.extend(skew::section(run));
     if let Some(id) = run.subject.get("statement").and_then(Value::as_str) {
         sections.extend(story::sections(run, id, &summary));
-    } else if sections.len() == 1 {
+    } else if !skew::is_asked_for(run) {
         sections.push(answers(run));
         sections.push(Section::Table(time::table(run, &summary)));
         sections.extend(practices(run, &summary));
         let calls: Vec<Row> = rows(run, "call").collect();
         let calls = calls::table(&calls, summary.value("interval").unwrap_or(0.0));
-        let tables = statements::tables(run).into_iter().chain(readings::tables(run));
+        let tables = statements::tables(run, &summary).into_iter().chain(readings::tables(run));
         let tables = tables.chain(miss_curve::table(run)).chain(calls);
         let tables = tables.chain(session::table(run)).chain(session::scopes(run));
         sections.extend(tables.map(Section::Table));
@@ -57,7 +66,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 }
 
 /// What was traced, in one line: files, sessions, interval, calls.
-fn overview(run: &Run, summary: &Row) -> Section {
+fn overview(run: &Run, summary: &Row) -> String {
     let files = run.subject.get("files").and_then(Value::as_array).map_or(0, Vec::len);
     let sessions = run.cases.iter().filter(|case| row::is_of(case, "summary") && row::has_session(case)).count();
     let calls = |recursive: bool| {
@@ -67,11 +76,44 @@ fn overview(run: &Run, summary: &Row) -> Section {
     let parts = [
         (files > 1).then(|| amount::counted(files as f64, "file", "files")),
         Some(amount::counted(sessions as f64, "session", "sessions")),
-        Some(amount::exact_time(summary.value("interval").unwrap_or(0.0))),
+        Some(
+            amount::exact_time(summary.value("interval").unwrap_or(0.0)) + if sessions > 1 { " added up" } else { "" },
+        ),
         Some(amount::counted(calls(false), "client call", "client calls")),
         Some(format!("{} recursive", grouped(calls(true) as u64))),
     ];
-    Section::Text(parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Where it was traced and when: release, instance, host, service, and both ends by the wall clock.
+fn header(run: &Run) -> Option<String> {
+    let list = |key: &str| {
+        let values = run.subject.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        let values: Vec<&str> = values.filter(|value| !value.is_empty()).collect();
+        match values.len() {
+            0 => None,
+            1..=NAMES_MAX => Some(values.join(", ")),
+            more => Some(format!("{} and {} more", values[..NAMES_MAX].join(", "), more - NAMES_MAX)),
+        }
+    };
+    let clock = |key: &str| {
+        let text = run.subject.get(key).and_then(Value::as_str)?.replace('T', " ");
+        Some(text.split('.').next().unwrap_or_default().to_string())
+    };
+    let parts = [
+        list("versions").map(|versions| format!("release {versions}")),
+        match (list("instances"), list("hosts")) {
+            (Some(instances), Some(hosts)) => Some(format!("instance {instances} on {hosts}")),
+            (instances, hosts) => instances.map(|names| format!("instance {names}")).or(hosts),
+        },
+        list("services").map(|names| format!("service {names}")),
+        clock("first_clock").zip(clock("last_clock")).map(|(first, last)| match last.strip_prefix(&first[..11]) {
+            Some(time) => format!("{first} to {time}"),
+            None => format!("{first} to {last}"),
+        }),
+    ];
+    let text = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    (!text.is_empty()).then_some(text)
 }
 
 fn answers(run: &Run) -> Section {

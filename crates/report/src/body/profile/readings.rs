@@ -8,7 +8,7 @@ use crate::page::number::grouped;
 use crate::page::{Align, Cell, Table};
 
 /// Kinds of accesses with the names of tables; other kinds are shown elsewhere.
-const ACCESSES: [(&str, &str); 9] = [
+pub(super) const ACCESSES: [(&str, &str); 9] = [
     ("single-block-read", "single-block reads"),
     ("multi-block-read", "multi-block reads"),
     ("parallel-read", "parallel reads"),
@@ -20,8 +20,11 @@ const ACCESSES: [(&str, &str); 9] = [
     ("grant", "waits for another node's leave"),
 ];
 
+/// How the kinds of accesses begin that pass the buffer cache by.
+const DIRECT: &str = "direct-";
+
 /// Tiers with the names of tables.
-const TIERS: [(&str, &str); 3] =
+pub(super) const TIERS: [(&str, &str); 3] =
     [("file-system-cache", "file-system cache"), ("storage-cache", "storage's cache, or flash"), ("disk", "disk")];
 
 /// Statements whose cost of a logical I/O is shown.
@@ -29,20 +32,35 @@ const STATEMENTS_MAX: usize = 5;
 
 /// All that the run has of them.
 pub(super) fn tables(run: &Run) -> Vec<Table> {
-    accesses(run).into_iter().chain(tiers(run)).chain(logical_reads(run)).collect()
+    let buffered = accesses(run, "latency of", |kind| !kind.starts_with(DIRECT));
+    let direct = accesses(run, "waits for direct I/O", |kind| kind.starts_with(DIRECT)).map(|table| Table {
+        note: Some("Direct I/O is asynchronous: such a wait is neither a request nor its time.".into()),
+        ..table
+    });
+    buffered.into_iter().chain(direct).chain(tiers(run)).chain(logical_reads(run)).collect()
+}
+
+/// Whether a table shows the tiers that served reads of this kind.
+pub(super) fn has_tiers(run: &Run, kind: &str) -> bool {
+    ACCESSES.iter().any(|(known, _)| *known == kind) && tier_rows(run, kind).len() > 1
+}
+
+fn tier_rows<'a>(run: &'a Run, kind: &str) -> Vec<Row<'a>> {
+    rows(run, "tier").filter(|row| row.text("reading") == kind).collect()
 }
 
 /// One line a kind of access.
-fn accesses(run: &Run) -> Option<Table> {
+fn accesses(run: &Run, heading: &str, is_shown: fn(&str) -> bool) -> Option<Table> {
     let found = |(kind, title): &(&str, &'static str)| {
         let row = rows(run, "reading").find(|row| row.text("reading") == *kind)?;
         Some((row, *title, row.metric("latency")?))
     };
-    let found: Vec<(Row, &str, &Metric)> = ACCESSES.iter().filter_map(found).collect();
+    let found: Vec<(Row, &str, &Metric)> =
+        ACCESSES.iter().filter(|(kind, _)| is_shown(kind)).filter_map(found).collect();
     let sizes = |row: &Row| Some(row.metric("blocks_per_request")?.statistics).filter(|sizes| sizes.max > 1.0);
     let shown = |micros: Option<f64>| Cell::or_absent(micros.map(of_micros));
     Table::over(&found)
-        .column("latency of", Align::Left, |(_, title, _)| *title)
+        .column(heading, Align::Left, |(_, title, _)| *title)
         .column("waits", Align::Right, |(_, _, latency)| Cell::count(latency.statistics.n as f64))
         .column("median", Align::Decimal, |(_, _, latency)| of_micros(latency.median()).with_spread(latency))
         .column("mean", Align::Decimal, |(_, _, latency)| of_micros(latency.statistics.mean))
@@ -64,7 +82,7 @@ fn accesses(run: &Run) -> Option<Table> {
 /// A table for each kind of reads that several tiers served; if one tier served all of them, a finding says so.
 fn tiers(run: &Run) -> Vec<Table> {
     let of_kind = |(kind, title): &(&str, &str)| {
-        let tiers: Vec<Row> = rows(run, "tier").filter(|row| row.text("reading") == *kind).collect();
+        let tiers = tier_rows(run, kind);
         (tiers.len() > 1).then(|| tiers_of(&tiers, title))
     };
     let mut tables: Vec<Table> = ACCESSES.iter().filter_map(of_kind).collect();

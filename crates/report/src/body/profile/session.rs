@@ -9,10 +9,10 @@ use crate::page::{Align, Table};
 /// Most lines of either table; the others are added up in the last line.
 const LINES_MAX: usize = 10;
 
-/// The columns of sessions: metric and heading.
+/// The columns of sessions: metric and heading. Calls and waits between them are all that was traced.
 const COLUMNS: [(&str, &str); 6] = [
     ("interval", "interval"),
-    ("response_time", "in calls"),
+    ("in_calls", "in calls"),
     ("cpu", "CPU"),
     ("waits", "waits"),
     ("unaccounted_within", "within"),
@@ -36,7 +36,7 @@ pub(super) fn table(run: &Run) -> Option<Table> {
         .column(format!("sessions, {}", scale.heading), Align::Left, |(name, _)| name.clone())
         .each(COLUMNS.iter().enumerate(), |table, (index, (metric, heading))| {
             let table = table.column(*heading, Align::Right, |(_, rows)| sum(rows, metric).map(|us| scale.cell(us)));
-            if index < 2 { table } else { table.optional() }
+            if index == 0 { table } else { table.optional() }
         });
     (sessions.len() > 1).then(|| table.done())
 }

@@ -1,5 +1,6 @@
 //! A breakdown of calls and waits by the dimensions that were asked for.
 
+use measure::schema::profile::findings::SKEW_EMPTY;
 use measure::{Case, Run};
 use serde_json::Value;
 
@@ -7,9 +8,6 @@ use super::amount::{count, scale, share};
 use super::row::is_of;
 use crate::page::number::grouped;
 use crate::page::{Align, Section, Table};
-
-/// The id of the finding that nothing passes the filter.
-pub(super) const EMPTY: &str = "skew-empty";
 
 /// Lines that are shown where the run does not say how many; the others are added up in the last one.
 const LINES: usize = 20;
@@ -26,9 +24,14 @@ struct Line<'a> {
     is_sum: bool,
 }
 
+/// Whether the run was asked for a breakdown: the page is then of nothing else.
+pub(super) fn is_asked_for(run: &Run) -> bool {
+    section(run).is_some()
+}
+
 /// The breakdown, or that nothing passes its filter; none where none was asked for.
 pub(super) fn section(run: &Run) -> Option<Section> {
-    let empty = run.findings.iter().find(|finding| finding.id == EMPTY);
+    let empty = run.findings.iter().find(|finding| SKEW_EMPTY.made(finding));
     empty.map(|finding| Section::Text(finding.message.clone())).or_else(|| table(run).map(Section::Table))
 }
 
@@ -48,7 +51,7 @@ fn table(run: &Run) -> Option<Table> {
             })
         })
         .column(scale.heading, Align::Right, |line| scale.cell(line.total))
-        .column("%", Align::Right, |line| share(line.total, total).filter(|_| !line.is_sum))
+        .column("%", Align::Right, |line| share(line.total, total))
         .column("calls", Align::Right, |line| count(line.calls))
         .times("mean", |line| nanos(line.case?, "mean"))
         .blank(|line| line.case.is_none())

@@ -5,10 +5,14 @@ use serde_json::Value;
 
 use super::amount::{count, per, scale, share};
 use super::row::{Row, rows};
+use super::time;
 use crate::page::{Align, Table};
 
 /// Statements that are shown where the run does not say how many.
 const TOP: usize = 10;
+
+/// The id of the row of all statements that have no row of their own.
+const OTHERS: &str = "(others)";
 
 /// By what the run ranks its statements.
 #[derive(Clone, Copy)]
@@ -16,6 +20,7 @@ struct Ranking {
     title: &'static str,
     value: fn(&Row) -> f64,
     is_time: bool,
+    is_response_time: bool,
 }
 
 fn ranking(run: &Run) -> Ranking {
@@ -23,23 +28,31 @@ fn ranking(run: &Run) -> Ranking {
         Some("physical-reads") => ("physical reads", |row| row.value("physical_reads").unwrap_or(0.0), false),
         Some("logical-reads") => ("logical reads", |row| row.value("logical_reads").unwrap_or(0.0), false),
         Some("cpu") => ("CPU", |row| row.value("cpu").unwrap_or(0.0), true),
-        _ => ("time, idle waits in it included", response_time, true),
+        _ => (RESPONSE_TIME, response_time, true),
     };
-    Ranking { title, value, is_time }
+    Ranking { title, value, is_time, is_response_time: title == RESPONSE_TIME }
 }
 
-/// Response time without think time, which is the client's and not the statement's.
+/// What statements are ranked by where the run does not say otherwise.
+const RESPONSE_TIME: &str = "response time";
+
+/// Response time without think time and idle waits: they are no work of the statement.
 fn response_time(row: &Row) -> f64 {
-    row.value("response_time").unwrap_or(0.0) - row.value("think_time").unwrap_or(0.0)
+    let value = |name: &str| row.value(name).unwrap_or(0.0);
+    value("response_time") - value("think_time") - value("idle")
 }
 
-/// Both tables; none where there is no statement.
-pub(super) fn tables(run: &Run) -> Vec<Table> {
+/// Both tables; none where there is no statement. Shares of time are those of the response time, as everywhere on the
+/// page.
+pub(super) fn tables(run: &Run, summary: &Row) -> Vec<Table> {
     let ranking = ranking(run);
     let mut statements: Vec<Row> = rows(run, "statement").collect();
-    statements.sort_by(|a, b| (ranking.value)(b).total_cmp(&(ranking.value)(a)));
+    // All others together are no statement that could be first.
+    let is_others = |row: &Row| row.text("id") == OTHERS;
+    statements.sort_by(|a, b| is_others(a).cmp(&is_others(b)).then((ranking.value)(b).total_cmp(&(ranking.value)(a))));
     let top = run.subject.get("top").and_then(Value::as_u64).map_or(TOP, |top| top as usize);
-    let total: f64 = statements.iter().map(ranking.value).map(|value| value.max(0.0)).sum();
+    let sum: f64 = statements.iter().map(ranking.value).map(|value| value.max(0.0)).sum();
+    let total = if ranking.is_response_time { time::served(run, summary) } else { sum };
     let shown: Vec<Row> = statements.iter().take(top).copied().filter(|row| (ranking.value)(row) > 0.0).collect();
     times(run, &shown, total, ranking).into_iter().chain(work(&shown)).collect()
 }

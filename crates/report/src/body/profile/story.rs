@@ -5,7 +5,8 @@ use measure::Run;
 use super::amount::{count, counted, exact_time, of_micros, scale, share};
 use super::calls;
 use super::row::{Row, rows};
-use crate::page::number::time;
+use super::time;
+use crate::page::number;
 use crate::page::table::Scale;
 use crate::page::{Align, Section, Table};
 
@@ -22,20 +23,74 @@ pub(super) fn sections(run: &Run, id: &str, summary: &Row) -> Vec<Section> {
     let total = row.value("response_time").unwrap_or(0.0);
     let tables = calls::table(&of("statement_call"), total).into_iter().chain(waits(&of("statement_event"), total));
     let tables = tables.chain(plans(&of("plan_line"))).chain(histograms(&of("statement_histogram")));
-    let text = of("statement_text").first().map(|row| text(row.text("text")));
-    [head(id, row, summary)].into_iter().chain(text).chain(tables.map(Section::Table)).collect()
+    let found = of("statement_text");
+    let text = found.first().map(|row| text(row.text("text")));
+    let tables = binds(&of("binds")).into_iter().chain(callers(run, id)).chain(tables);
+    let parsed = found.first().and_then(parsed);
+    [head(id, row, time::served(run, summary))]
+        .into_iter()
+        .chain(parsed)
+        .chain(text)
+        .chain(tables.map(Section::Table))
+        .collect()
 }
 
-fn head(id: &str, row: &Row, summary: &Row) -> Section {
-    let own = row.value("response_time").unwrap_or(0.0);
-    let interval = summary.value("interval").unwrap_or(0.0);
+/// Who parsed it, how deep it was called, and for what it was optimized.
+fn parsed(row: &Row) -> Option<Section> {
+    let user = row.number("user").filter(|_| !row.text("text").starts_with("(cursor #"))?;
+    let depth = row.number("depth").unwrap_or(0.0);
+    let goal = Some(row.text("goal")).filter(|goal| !goal.is_empty());
+    let called = if depth > 0.0 { format!("called at depth {depth}") } else { "called by the client".into() };
+    let user = if user == 0.0 { "SYS".into() } else { format!("user {user}") };
+    let goal = goal.map_or(String::new(), |goal| format!(", optimizer goal {goal}"));
+    Some(Section::Text(format!("parsed by {user}, {called}{goal}")))
+}
+
+/// The bind values of its first executions, where the run was asked for them.
+fn binds(rows: &[Row]) -> Option<Table> {
+    Table::over(rows)
+        .column("binds of execution", Align::Right, |row| row.number("number").map(count))
+        .column("values", Align::Left, |row| row.text("text"))
+        .unless_empty()
+}
+
+/// The statements that called it, and those that it called.
+fn callers(run: &Run, id: &str) -> Option<Table> {
+    let text = |id: &str| {
+        let found = rows(run, "statement_text").find(|text| text.text("id") == id);
+        found.map_or("", |row| row.text("text")).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let mut edges: Vec<(String, Row)> = Vec::new();
+    edges.extend(rows(run, "call_tree").filter(|row| row.text("id") == id).map(|row| ("called by".into(), row)));
+    edges.extend(rows(run, "call_tree").filter(|row| row.text("parent") == id).map(|row| ("calls".into(), row)));
+    let scale = scale(edges.iter().filter_map(|(_, row)| row.value("inclusive_elapsed")).sum());
+    let other = |(_, row): &(String, Row)| {
+        if row.text("id") == id { row.text("parent").to_string() } else { row.text("id").to_string() }
+    };
+    Table::over(&edges)
+        .column("call tree", Align::Left, |(role, _)| role.clone())
+        .column("statement", Align::Left, other)
+        .column("count", Align::Right, |(_, row)| row.value("calls").map(count))
+        .column(scale.heading, Align::Right, |(_, row)| row.value("inclusive_elapsed").map(|us| scale.cell(us)))
+        .column("text", Align::Left, |edge| text(&other(edge)))
+        .optional()
+        .unless_empty()
+}
+
+fn head(id: &str, row: &Row, served: f64) -> Section {
+    let value = |name: &str| row.value(name).unwrap_or(0.0);
+    let own = value("response_time") - value("think_time") - value("idle");
     let inclusive = row.value("inclusive_elapsed").unwrap_or(0.0);
     let between = row.value("outside").unwrap_or(0.0);
     let mut text = format!(
-        "statement {id}: {} own ({} % of the interval){}; its calls with recursive children take {}",
+        "statement {id}: {} own ({} % of the response time){}; its calls with recursive children take {}",
         exact_time(own),
-        share(own, interval).unwrap_or_default().text,
-        if between > 0.0 { format!(", of it {} between its calls", time(between * 1e3)) } else { String::new() },
+        share(own, served).unwrap_or_default().text,
+        if between > 0.0 {
+            format!(", of it {} between its calls", number::time(between * 1e3))
+        } else {
+            String::new()
+        },
         exact_time(inclusive),
     );
     let counts = [
@@ -101,16 +156,30 @@ fn plan(lines: &[Row]) -> Table {
         .column(hash.map_or("plan".into(), |hash| format!("plan {hash}")), Align::Left, |line| {
             format!("{}{}", "  ".repeat(level(line)), line.text("operation"))
         })
-        .column(format!("own {}", scale.heading), Align::Right, |line| line.value("time").map(|us| scale.cell(us)))
-        .column("%", Align::Right, |line| line.value("time").and_then(|us| share(us, total)))
         .column("rows", Align::Right, |line| line.value("rows").map(count))
+        .column("expected", Align::Right, |line| line.value("estimated_rows").map(count))
+        .optional()
+        .each((total > 0.0).then_some(scale), |table, scale| {
+            table
+                .column(format!("own {}", scale.heading), Align::Right, |line| {
+                    line.value("time").map(|us| scale.cell(us))
+                })
+                .column("%", Align::Right, |line| line.value("time").and_then(|us| share(us, total)))
+        })
         .column("own gets", Align::Right, |line| line.value("gets").map(count))
         .optional()
         .column("own reads", Align::Right, |line| line.value("physical_reads").map(count))
         .optional()
         .column("starts", Align::Right, |line| line.value("starts").map(count))
         .optional()
+        .noted(expected(lines))
         .done()
+}
+
+/// What the expected rows are of, where a plan has some.
+fn expected(lines: &[Row]) -> &'static str {
+    let has = |name: &str| lines.iter().any(|line| line.value(name).is_some());
+    if has("estimated_rows") { "Rows are those of all starts, expected ones those of one start." } else { "" }
 }
 
 /// One histogram an event that has blocks, by calls and by time.
@@ -128,7 +197,9 @@ fn histogram(event: &str, buckets: &[Row]) -> Table {
     let (calls, total) = (sum("calls"), sum("total"));
     let here = |bucket: &Row| bucket.value("calls").unwrap_or(0.0);
     Table::over(buckets)
-        .column(format!("{event} from"), Align::Decimal, |bucket| time(bucket.number("from_us").unwrap_or(0.0) * 1e3))
+        .column(format!("{event} from"), Align::Decimal, |bucket| {
+            number::time(bucket.number("from_us").unwrap_or(0.0) * 1e3)
+        })
         .column("count", Align::Right, |bucket| count(here(bucket)))
         .column("% calls", Align::Right, |bucket| share(here(bucket), calls))
         .column("% time", Align::Right, |bucket| share(bucket.value("total").unwrap_or(0.0), total))

@@ -1,6 +1,7 @@
 //! The table that adds up: classes with their events, served time, idle time, interval.
 
 use measure::Run;
+use measure::schema::profile::findings::WAITS_NOT_TRACED;
 use measure::wait_class::Class;
 
 use super::amount::{count, of_micros, scale, share};
@@ -14,12 +15,8 @@ pub(super) fn title(class: &str) -> String {
 
 /// The same, where waits were not traced: then what is unaccounted for holds them.
 fn title_in(run: &Run, class: &str) -> String {
-    let is_untraced = run.findings.iter().any(|finding| finding.id == "waits-not-traced");
-    match class {
-        "unaccounted-within" if is_untraced => "not traced, within calls".into(),
-        "unaccounted-between" if is_untraced => "not traced, between calls".into(),
-        _ => title(class),
-    }
+    let is_untraced = run.findings.iter().any(|finding| WAITS_NOT_TRACED.made(finding));
+    Class::with_key(class).map_or_else(|| title(class), |known| known.title(!is_untraced).into())
 }
 
 /// The interval without think time and idle time, in microseconds: of what shares are.
@@ -60,7 +57,8 @@ pub(super) fn table(run: &Run, summary: &Row) -> Table {
         lines.extend(idle);
         lines.push(sum("interval", interval, 0.0));
     }
-    let scale = scale(interval);
+    // What was served is to be read; idle time may be longer by far.
+    let scale = scale(served);
     Table::over(&lines)
         .column("where the time went", Align::Left, |line| line.name.clone())
         .column(scale.heading, Align::Right, |line| scale.cell(line.total))
@@ -75,7 +73,25 @@ pub(super) fn table(run: &Run, summary: &Row) -> Table {
         .column("min", Align::Decimal, |line| edge(line, "min"))
         .optional()
         .rules(|line| line.entry.is_none())
+        .noted(below_zero(run, &lines))
         .done()
+}
+
+/// Why a row is below zero, where no finding says it.
+fn below_zero(run: &Run, lines: &[Line]) -> &'static str {
+    let is_below = |class: &str| {
+        lines
+            .iter()
+            .any(|line| line.total < 0.0 && line.entry.as_ref().is_some_and(|entry| entry.row.text("class") == class))
+    };
+    let is_told = |id: &str| run.findings.iter().any(|finding| finding.id == id);
+    if is_below("unaccounted-within") && !is_told("negative-unaccounted-within") {
+        return "Below zero: CPU that was burned inside timed waits is in both rows.";
+    }
+    if is_below("unaccounted-between") && !is_told("negative-unaccounted-between") {
+        return "Below zero: the times of some calls and waits overlap.";
+    }
+    ""
 }
 
 fn calls(line: &Line) -> Option<f64> {

@@ -1,5 +1,6 @@
 //! One question by several access paths: what a row costs by each, with a chart of it and the published figures.
 
+pub(super) mod chart;
 mod label;
 mod processor;
 

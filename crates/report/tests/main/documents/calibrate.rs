@@ -1,20 +1,21 @@
-//! A run document of a calibration, as the experiment gives it on a private server.
+//! A run document of a calibration, as the experiment gives it on a given server with the user's queries.
 
-use measure::{Case, Finding, Metric, Run, Unit};
+use measure::schema::calibrate::findings as row;
+use measure::{Case, Metric, Run, Unit};
 use serde_json::{Value, json};
 
 use super::{case, run, single};
 
 fn ratio(name: &str, value: f64) -> Metric {
-    single(name, Unit::Ratio, "median of 9 samples over that of seq_page_cost", value)
+    single(name, Unit::Ratio, "bootstrap", value)
 }
 
 fn millis(name: &str, value: f64) -> Metric {
     single(name, Unit::Milliseconds, "execution time by EXPLAIN", value)
 }
 
-fn percent(name: &str, value: f64) -> Metric {
-    single(name, Unit::Percent, "EXPLAIN", value)
+fn count(name: &str, value: f64) -> Metric {
+    single(name, Unit::Count, "queries", value)
 }
 
 fn parameters(part: &str, more: Value) -> Value {
@@ -25,79 +26,96 @@ fn parameters(part: &str, more: Value) -> Value {
     all
 }
 
-/// A constant's cases by share: the value, and microseconds.
-fn constant(name: &str, now: f64, values: [Option<f64>; 5], micros: [f64; 5]) -> Vec<Case> {
-    let shares = [0, 50, 90, 99, 100].into_iter().zip(values).zip(micros);
-    let made = shares.map(|((share, value), micros)| {
-        let mut metrics = vec![ratio("now", now)];
-        if let Some(value) = value {
-            metrics.push(ratio("value", value));
-            metrics.push(ratio("value_low", value * 0.9));
-            metrics.push(ratio("value_high", value * 1.2));
-        }
-        metrics.push(single("time", Unit::Microseconds, "schedstat", micros));
-        case(parameters("constant", json!({"constant": name, "cached_percent": share})), metrics)
-    });
-    made.collect()
+/// A constant in a state, which is empty for one that has none; withheld where its passes are far apart.
+fn constant(name: &str, state: &str, [now, value, spread, micros]: [f64; 4]) -> Case {
+    let mut metrics = vec![ratio("now", now), ratio("value", value)];
+    metrics.extend([
+        ratio("value_low", value * 0.95),
+        ratio("value_high", value * 1.1),
+        ratio("passes_spread", spread),
+    ]);
+    if spread < 1.5 && !name.starts_with("parallel") {
+        metrics.push(ratio("given", value));
+    }
+    metrics.push(single("time", Unit::Microseconds, "schedstat", micros));
+    let state = if state.is_empty() { json!({}) } else { json!({"state": state}) };
+    let mut more = json!({"constant": name});
+    more.as_object_mut().unwrap().extend(state.as_object().unwrap().clone());
+    case(parameters("constant", more), metrics)
 }
 
-fn query(state: &str, clustering: &str, share: f64, times: [f64; 3], picks: [usize; 3]) -> Case {
-    let more = json!({"state": state, "clustering": clustering, "rows": (share * 6000.0) as u64});
-    let names = ["full_scan_time", "index_time", "bitmap_time"];
-    let mut metrics = vec![percent("selectivity", share)];
-    metrics.extend(names.iter().zip(times).map(|(name, time)| millis(name, time)));
-    for (by, at) in ["now", "measured", "recommended"].into_iter().zip(picks) {
-        metrics.push(millis(&format!("picked_by_{by}"), times[at]));
+fn ratios(value: f64) -> [Metric; 3] {
+    [ratio("ratio", value), ratio("ratio_low", value * 0.9), ratio("ratio_high", value * 1.2)]
+}
+
+/// A set and its verdict; `advice` is empty where the advice is about another one.
+fn set(state: &str, name: &str, (verdict, advice): (&str, &str), [changed, ratio_all, now]: [f64; 3]) -> Case {
+    let source = if state == "as-found" { "own" } else { "verification" };
+    let mut more = json!({"state": state, "source": source, "constants": name, "verdict": verdict});
+    if !advice.is_empty() {
+        more["advice"] = json!(advice);
+    }
+    let mut metrics = vec![count("queries", 31.0), count("changed", changed)];
+    if changed > 0.0 {
+        metrics.extend([count("faster", changed - 2.0), count("slower", 1.0)]);
+        metrics.extend(ratios(ratio_all));
+        metrics.extend([ratio("worst", 1.1), millis("time_now", now), millis("time_then", now * ratio_all)]);
+    }
+    metrics.extend([ratio("seq_page_cost", 0.079), ratio("random_page_cost", 0.16), ratio("cpu_tuple_cost", 0.01)]);
+    metrics.extend([ratio("cpu_index_tuple_cost", 0.005), ratio("cpu_operator_cost", 0.002)]);
+    case(parameters("set", more), metrics)
+}
+
+fn query(state: &str, name: &str, nodes: [&str; 2], times: Option<[f64; 2]>) -> Case {
+    let source = if state == "as-found" { "own" } else { "verification" };
+    let verdict = if times.is_some() { "faster" } else { "not timed" };
+    let more = json!({
+        "state": state, "source": source, "query": name, "constants": "cached", "node_now": nodes[0],
+        "node_then": nodes[1], "plan_now": format!("Aggregate [{}]", nodes[0]),
+        "plan_then": format!("Aggregate [{}]", nodes[1]), "verdict": verdict,
+    });
+    let mut metrics = Vec::new();
+    if let Some([now, then]) = times {
+        metrics.extend([millis("time_now", now), millis("time_then", then)]);
+        metrics.extend(ratios(then / now));
     }
     case(parameters("query", more), metrics)
 }
 
-fn score(state: &str, constants: &str, right: f64, lost: f64, run_time: Option<f64>) -> Case {
-    let count = |name: &str, value| single(name, Unit::Count, "queries", value);
-    let mut metrics = vec![count("queries", 16.0), count("fastest_picked", right), millis("time", 1234.0 + lost)];
-    metrics.extend([millis("fastest_time", 1234.0), millis("lost", lost)]);
-    metrics.extend(run_time.map(|time| millis("run_time", time)));
-    if constants == "recommended" && state == "cached" {
-        metrics.extend([ratio("seq_page_cost", 1.0), ratio("random_page_cost", 2.023_456_7)]);
-        metrics.push(single("effective_cache_size", Unit::Count, "told", 2_861_591.0));
-    }
-    case(parameters("verification", json!({"state": state, "constants": constants})), metrics)
-}
-
-/// Every part of the page, with a constant that did not come out.
+/// Every part of the page, with a constant that is withheld.
 pub(crate) fn calibrate() -> Run {
-    let mut run = run("calibrate", json!({"kind": "postgres", "version": "18.1", "sql": true}));
-    let some = |values: [f64; 5]| values.map(Some);
-    run.cases.extend(constant("seq_page_cost", 1.0, some([1.0; 5]), [28.3, 17.3, 3.7, 0.719, 0.584]));
-    let random = some([3.6, 2.76, 2.64, 2.33, 2.02]);
-    run.cases.extend(constant("random_page_cost", 4.0, random, [102.0, 47.9, 9.81, 1.68, 1.18]));
-    let tuple = some([0.0021, 0.0035, 0.0163, 0.084, 0.1035]);
-    run.cases.extend(constant("cpu_tuple_cost", 0.01, tuple, [0.0604; 5]));
-    run.cases.extend(constant("cpu_index_tuple_cost", 0.005, [None; 5], [-0.001; 5]));
-    let setup = some([1203.0, 1968.0, 9184.0, 47_355.0, 58_351.0]);
-    run.cases.extend(constant("parallel_setup_cost", 1000.0, setup, [34_066.0; 5]));
-    let memory = |name: &str, value| single(name, Unit::Bytes, "/proc/meminfo", value);
+    let subject = json!({"kind": "postgres", "version": "18.1", "sql": true, "database": "shop"});
+    let mut run = run("calibrate", subject);
+    run.cases.push(constant("seq_page_cost", "cached", [1.0, 0.079, 1.08, 0.45]));
+    run.cases.push(constant("seq_page_cost", "system", [1.0, 0.25, 1.2, 1.4]));
+    run.cases.push(constant("random_page_cost", "cached", [4.0, 0.16, 1.31, 0.92]));
+    run.cases.push(constant("cpu_tuple_cost", "", [0.01, 0.01, 1.0, 0.0571]));
+    run.cases.push(constant("cpu_index_tuple_cost", "", [0.005, 0.0011, 7.1, 0.006]));
+    run.cases.push(constant("parallel_setup_cost", "", [1000.0, 5660.0, 1.2, 32_300.0]));
+    let memory = |name: &str, value| single(name, Unit::Bytes, "the page cache", value);
     let size = parameters("constant", json!({"constant": "effective_cache_size"}));
-    run.cases.push(case(size, vec![memory("now", 4_294_967_296.0), memory("value", 23_442_153_472.0)]));
-    for (state, scale) in [("cold", 100.0), ("cached", 1.0)] {
-        for (clustering, index) in [("random", 1.0), ("good", 0.1)] {
-            let more = json!({"state": state, "clustering": clustering});
-            let mut metrics = vec![percent("predicted_now", 1.234), percent("predicted_measured", 5.67)];
-            if clustering == "random" {
-                metrics.extend([percent("predicted_recommended", 4.32), percent("clocked", 4.56)]);
-            }
-            run.cases.push(case(parameters("crossover", more), metrics));
-            for (share, picks) in [(0.01, [1, 1, 1]), (1.0, [2, 1, 2]), (30.0, [0, 2, 0])] {
-                let times = [90.0 * scale, share * index * 30.0 * scale, (share * 20.0 + 0.1) * scale];
-                run.cases.push(query(state, clustering, share, times, picks));
-            }
-        }
-        run.cases.push(score(state, "now", 11.0, 345.6, Some(1600.0)));
-        run.cases.push(score(state, "measured", 13.0, 123.4, Some(1388.0)));
-        run.cases.push(score(state, "without-random_page_cost", 10.0, 456.7, None));
-        run.cases.push(score(state, "recommended", 15.0, 12.3, None));
+    run.cases.push(case(size, vec![memory("now", 4_294_967_296.0), memory("value", 2_442_153_472.0)]));
+    let reads = parameters("constant", json!({"constant": "effective_io_concurrency"}));
+    run.cases.push(case(reads, vec![count("now", 16.0), count("from", 8.0), count("to", 64.0)]));
+    for (state, advice) in [("as-found", "change"), ("cached", "undecided")] {
+        run.cases.push(set(state, "now", ("", ""), [0.0, 1.0, 0.0]));
+        run.cases.push(set(state, "cached", (advice, advice), [9.0, 0.62, 1234.5]));
+        run.cases.push(set(state, "random-1.1", ("keep", ""), [0.0, 1.0, 0.0]));
     }
-    let message = "With the server's constants postgres 18.1 picks the fastest plan for 11 of 16 queries (cached).";
-    run.findings.push(Finding::info("answer-verification-cached", message));
+    let nodes = ["Seq Scan on lineitem", "Index Scan on lineitem by lineitem_order"];
+    run.cases.push(query("as-found", "lines of a month", nodes, Some([310.0, 120.0])));
+    run.cases.push(query("as-found", "4711", ["Hash Join (Left)", "Nested Loop (Left)"], None));
+    run.cases.push(query("cached", "2 % in order, within", nodes, Some([1.5, 1.1])));
+    let why = json!({"state": "as-found", "source": "own", "query": "shop 7", "verdict": "it writes"});
+    run.cases.push(case(parameters("refused", why), Vec::new()));
+    let remedy = json!({
+        "query": "orders of a city", "node_now": nodes[0], "node_then": "Nested Loop",
+        "advice": "rows of Seq Scan on orders are off by 40 times: ANALYZE, or CREATE STATISTICS",
+    });
+    let times = vec![millis("time_now", 80.0), millis("time_then", 12.0), ratio("estimate_off", 40.0)];
+    run.cases.push(case(parameters("remedy", remedy), times));
+    let message = "postgres 18.1, as the server is: set seq_page_cost = 0.079, random_page_cost = 0.160. By cached 9 \
+                   of your 31 queries get another plan. Drawn anew, 95 % of the means lie between 0.56 and 0.74.";
+    run.findings.push(row::ANSWER_ADVICE.named("as-found", message));
     run
 }

@@ -1,6 +1,7 @@
 //! Counters of a process: by a processor that counts in turns, and under valgrind where it hides its counters.
 
-use measure::{Finding, Metric, Run, Unit};
+use measure::schema::{counters, events};
+use measure::{Metric, Run, Unit};
 use serde_json::json;
 
 use super::{case, run, single};
@@ -33,12 +34,11 @@ pub(crate) fn counters() -> Run {
     let mut run = run("counters", json!({"kind": "process", "pid": 34_783, "command": "oracle"}));
     run.cases.push(case(json!({"pid": 34_783}), metrics));
     run.findings = vec![
-        Finding::info(
-            "answer-ipc",
+        counters::findings::ANSWER_IPC.of(
             "0.372 instructions a cycle: the processor mostly waited, as it does for memory or after wrong guesses. It \
              went to memory once in 145 instructions.",
         ),
-        Finding::info("absent-counters", "Not counted, because this processor has no such event: llc-stores."),
+        events::findings::ABSENT_COUNTERS.of("Not counted, because this processor has no such event: llc-stores."),
     ];
     run
 }
@@ -61,7 +61,7 @@ pub(crate) fn counters_under_valgrind() -> Run {
     add("ipc", Unit::Ratio, "instructions over cycles", 1.683);
     let mut run = run("counters", json!({"kind": "process", "command": "gzip -k a-rather-long-name-of-a-file.log"}));
     run.cases.push(case(json!({"command": "gzip -k a-rather-long-name-of-a-file.log"}), metrics));
-    run.findings = vec![Finding::info("answer-ipc", "1.68 instructions a cycle: the processor mostly worked.")];
+    run.findings = vec![counters::findings::ANSWER_IPC.of("1.68 instructions a cycle: the processor mostly worked.")];
     run
 }
 

@@ -1,6 +1,7 @@
 //! Run documents of nested loops.
 
-use measure::{Finding, Run, Unit};
+use measure::schema::join::findings as row;
+use measure::{Run, Unit};
 use serde_json::{Value, json};
 
 use super::{case, run, single, spread};
@@ -55,7 +56,7 @@ pub(crate) fn join_methods() -> Run {
     run.cases.push(join(json!({"method": "prefetch", "look_ahead": 64}), 49.3, 37.0));
     run.cases.push(join(json!({"method": "batch", "batch_size": 128}), 46.1, 16.0));
     run.cases.push(join(json!({"method": "batched-rowid", "batch_size": 512}), 43.0, 4.0));
-    run.findings.push(Finding::info("answer-gain", "Gathering made the time for reads shorter by these factors."));
+    run.findings.push(row::ANSWER_GAIN.of("Gathering made the time for reads shorter by these factors."));
     run
 }
 

@@ -8,8 +8,8 @@ mod profile_readings;
 mod scan;
 
 use measure::run::SCHEMA;
-use measure::schema::{self, Spec};
-use measure::{Case, Finding, Host, Metric, Parameters, Run, Statistics, Unit};
+use measure::schema::{self, Spec, disk, ladder, lio, reads};
+use measure::{Case, Host, Metric, Parameters, Run, Statistics, Unit};
 use serde_json::{Value, json};
 
 pub(crate) use calibrate::calibrate;
@@ -117,7 +117,6 @@ pub(crate) fn ladder() -> Run {
         ("pool-get", 61.0, 0.1),
         ("system-call", 98.0, 0.05),
         ("page-cache-read", 2240.0, 0.1),
-        ("storage-round-trip", 63_100.0, 0.12),
         ("device-random-depth-1", 79_100.0, 0.6),
         ("device-random-best-depth", 16_900.0, 0.1),
         ("device-sequential", 7_600.0, 0.1),
@@ -130,17 +129,13 @@ pub(crate) fn ladder() -> Run {
         run.cases.push(case(parameters, vec![spread("latency", Unit::Nanoseconds, nanos, wide)]));
     }
     run.findings = vec![
-        Finding::info(
-            "answer-ratio",
-            "A single-block physical I/O costs 283 logical I/Os here; in 128-block reads 27.",
-        ),
-        Finding::info("answer-depth", "Depth 64 makes the device 4.7 times faster than one read at a time."),
-        Finding::warning("absent-dram-huge", "no huge page could be had: none are reserved."),
-        Finding::warning(
-            "fresh-file",
-            "The test file was just written: the device rungs may be the storage's cache. Use --on PATH \
-             for an old file.",
-        ),
+        ladder::findings::ANSWER_RATIO
+            .of("A single-block physical I/O costs 283 logical I/Os here; in 128-block reads 27."),
+        ladder::findings::ANSWER_DEPTH
+            .of("At depth 64 the device gives 4.70 times as many reads a second as one at a time."),
+        ladder::findings::ABSENT_RUNG.named("storage-round-trip", "tmpfs refuses direct I/O."),
+        ladder::findings::JUST_WRITTEN
+            .of("The test file was just written: the device rungs may show the storage's cache."),
     ];
     run
 }
@@ -190,8 +185,7 @@ pub(crate) fn disk_plain() -> Run {
         let parameters = disk_parameters(&[("depth", json!(depth))]);
         run.cases.push(case(parameters, reads(latency, 20_000.0, 2.0 * f64::from(depth))));
     }
-    run.findings.push(Finding::warning(
-        "served-from-page-cache",
+    run.findings.push(reads::findings::SERVED_FROM_PAGE_CACHE.of(
         "The page cache served the reads of the file (31 of 32): this is memory, not the device. Use --direct, or \
          --evict on a file of your own.",
     ));
@@ -204,10 +198,10 @@ pub(crate) fn disk_zones() -> Run {
     for (zone, latency) in [("outer", 112.0), ("inner", 101.9), ("both", 104.8)] {
         run.cases.push(case(disk_parameters(&[("zone", json!(zone))]), reads(latency, 2000.0, 2.0)));
     }
-    run.findings.push(Finding::info(
-        "answer-zones",
-        "Place makes no difference on this device (a hard disk in 2005: 1.5 × and 2.9 ×).",
-    ));
+    run.findings.push(
+        disk::findings::ANSWER_ZONES
+            .of("Place makes no difference on this device (a hard disk in 2005: 1.5 × and 2.9 ×)."),
+    );
     run
 }
 
@@ -291,8 +285,8 @@ pub(crate) fn lio() -> Run {
     });
     run.cases.push(case(physical, vec![spread("physical_block", Unit::Nanoseconds, 56_800.0, 0.3)]));
     run.findings = vec![
-        Finding::info("answer-ratio", "A physical I/O of one block costs 590 logical I/Os."),
-        Finding::info("absent-cycles", "Core cycles were not counted: this machine hides the processor's counters."),
+        lio::findings::ANSWER_RATIO.of("A physical I/O of one block costs 590 logical I/Os."),
+        lio::findings::ABSENT_CYCLES.of("Core cycles were not counted: this machine hides the processor's counters."),
     ];
     run
 }

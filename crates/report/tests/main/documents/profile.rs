@@ -1,6 +1,7 @@
 //! Profiles made by hand, as the profiler writes them into run documents.
 
-use measure::{Finding, Host, Metric, Run, Unit};
+use measure::schema::profile::findings as row;
+use measure::{Host, Metric, Run, Unit};
 use serde_json::{Value, json};
 
 use super::{case, run, single};
@@ -20,7 +21,14 @@ fn metrics(times: &[(&str, f64)], counts: &[(&str, f64)]) -> Vec<Metric> {
 
 /// An empty profile of one file.
 fn empty() -> Run {
-    let mut run = run("profile", json!({"kind": "trace", "path": "shop_ora_4712.trc", "files": ["shop_ora_4712.trc"]}));
+    let mut run = run(
+        "profile",
+        json!({
+            "kind": "trace", "path": "shop_ora_4712.trc", "files": ["shop_ora_4712.trc"], "versions": ["11.2.0.3.0"],
+            "instances": ["shop"], "hosts": ["db1"], "services": ["shop.web"],
+            "first_clock": "2024-01-31T10:58:57.903120", "last_clock": "2024-01-31T10:59:08.4031",
+        }),
+    );
     run.host = Host::default();
     run.own_cost.clear();
     run
@@ -84,7 +92,11 @@ fn statement(run: &mut Run, id: &str, text: &str, figures: [f64; 6]) {
             ],
         ),
     );
-    add(run, json!({"table": "statement_text", "id": id, "text": text}), metrics(&[], &[("text_bytes", 60.0)]));
+    add(
+        run,
+        json!({"table": "statement_text", "id": id, "text": text, "user": 84, "goal": "ALL_ROWS"}),
+        metrics(&[], &[("text_bytes", 60.0)]),
+    );
 }
 
 /// A sort that spills, run once: CPU, temporary I/O and a scan.
@@ -93,6 +105,7 @@ pub(crate) fn profile() -> Run {
     let times = [
         ("interval", 10_500_000.0),
         ("response_time", 10_499_200.0),
+        ("in_calls", 10_498_193.0),
         ("cpu", 6_010_000.0),
         ("waits", 4_741_007.0),
         ("unaccounted_within", -251_807.0),
@@ -121,14 +134,19 @@ pub(crate) fn profile() -> Run {
     statement(&mut run, "5ncdvm4r9w3cx", text, [10_102_000.0, 5_600_000.0, 60_123.0, 31_000.0, 900_000.0, 1.0]);
     statement(&mut run, "9babjv8yq8ru3", "BEGIN report(:1); END;", [396_000.0, 410_000.0, 20.0, 226.0, 1.0, 1.0]);
     run.findings = vec![
-        Finding::info("answer-class", "Largest class: CPU, 57.2 % of 10.5 s; then temporary I/O, 24.8 %."),
-        Finding::info(
-            "answer-statements",
-            "1 of 2 statements is 96.2 % of the time of all statements: 5ncdvm4r9w3cx SELECT ...",
+        row::ANSWER_CLASS.of("Largest class: CPU, 57.2 % of the response time of 10.5 s; then temporary I/O, 24.8 %."),
+        row::ANSWER_STATEMENTS.of("1 of 2 statements is 96.2 % of the response time: 5ncdvm4r9w3cx SELECT ..."),
+        row::PRACTICE.named(
+            "cpu",
+            "93.2 % of it is 5ncdvm4r9w3cx SELECT ...: 5.60 s in 31 000 gets. Gets do not explain that much CPU: look \
+             at the lines of its plan and at the functions that it calls. See --by statement,call --where class=cpu.",
         ),
-        Finding::info("practice-cpu", "Find the statements with most logical reads and let them touch fewer blocks."),
-        Finding::info("practice-temporary-io", "Give the statements that sort or hash more memory."),
-        Finding::info("negative-unaccounted-within", "Unaccounted for within calls is -252 ms: CPU inside waits."),
+        row::PRACTICE.named(
+            "temporary-io",
+            "Give the statements that sort or hash more memory, by statement rather than for all. See --by \
+             object,statement --where class=temporary-io.",
+        ),
+        row::NEGATIVE_WITHIN.of("Unaccounted for within calls is -252 ms: CPU inside waits."),
     ];
     run
 }
@@ -152,11 +170,19 @@ pub(crate) fn profile_sessions() -> Run {
     run
 }
 
-/// The same, asked for the story of one statement.
+/// The same, asked for the story of one statement: it is called by another one, and calls a recursive one.
 pub(crate) fn profile_statement() -> Run {
     let mut run = profile();
     let id = "5ncdvm4r9w3cx";
     run.subject.insert("statement".into(), json!(id));
+    for (parent, called, calls, elapsed) in
+        [("9babjv8yq8ru3", id, 9_047.0, 11.1e6), (id, "87gaftwrm2h68", 12.0, 4_100.0)]
+    {
+        let parameters = json!({"table": "call_tree", "id": called, "parent": parent});
+        add(&mut run, parameters, metrics(&[("inclusive_elapsed", elapsed)], &[("calls", calls)]));
+    }
+    let binds = json!({"table": "binds", "id": id, "number": 1, "text": ":1 = 17, :2 = \"Europe\""});
+    add(&mut run, binds, metrics(&[], &[("values", 2.0)]));
     for (name, calls, elapsed) in [("PARSE", 1.0, 1_900.0), ("EXEC", 1.0, 40.0), ("FETCH", 9_045.0, 10_100_000.0)] {
         add(
             &mut run,
@@ -184,7 +210,13 @@ pub(crate) fn profile_statement() -> Run {
             "table": "plan_line", "id": id, "plan": 1, "plan_hash": 811_000_111_u64, "line": line, "parent": line - 1,
             "level": level, "operation": operation, "object": 0,
         });
-        let counts = [("rows", 9e5), ("gets", 31_000.0 * f64::from(level)), ("physical_reads", 30_000.0)];
+        let counts = [
+            ("rows", 9e5),
+            ("estimated_rows", 1.2e5),
+            ("starts", 1.0),
+            ("gets", 31_000.0 * f64::from(level)),
+            ("physical_reads", 30_000.0),
+        ];
         add(&mut run, parameters, metrics(&[("time", micros)], &counts));
     }
     run

@@ -1,6 +1,7 @@
 //! A profile with readings and a miss curve, and one with a breakdown, made by hand as the profiler writes them.
 
-use measure::{Finding, Metric, Run, Statistics, Unit};
+use measure::schema::profile::findings as row;
+use measure::{Metric, Run, Statistics, Unit};
 use serde_json::{Value, json};
 
 use super::profile::profile;
@@ -94,7 +95,8 @@ pub(crate) fn profile_readings() -> Run {
             ],
         );
     }
-    run.findings.push(Finding::warning("file-system-cache-answers", "71 % of the single-block reads were fast."));
+    run.findings
+        .push(row::FILE_SYSTEM_CACHE_ANSWERS.named("single-block-read", "71 % of the single-block reads were fast."));
     run
 }
 

@@ -1,6 +1,8 @@
 //! Six access paths, with and without the processor's counters.
 
-use measure::{Case, Finding, Metric, Run, Unit};
+use measure::schema::events;
+use measure::schema::scan::findings as row;
+use measure::{Case, Metric, Run, Unit};
 use serde_json::json;
 
 use super::{case, run, single, spread};
@@ -21,12 +23,11 @@ pub(crate) fn scan() -> Run {
     let mut run = run("scan", json!({"kind": "engine", "rows": 7_000_000}));
     run.cases.extend(PATHS.map(|(path, threads, gets, row_time)| one(path, threads, gets, row_time)));
     run.findings = vec![
-        Finding::info(
-            "answer-dearest",
+        row::ANSWER_DEAREST.of(
             "A row costs 130 ns (479 cycles) by index-bad-clustering: 5.55 times full-scan, 1570 times column-scan.",
         ),
-        Finding::info("answer-visits", "index-bad-clustering got each block 41.6 times."),
-        Finding::info("absent-instructions", "Instructions and instructions per cycle are absent: no PMU."),
+        row::ANSWER_VISITS.of("index-bad-clustering got each block 41.6 times."),
+        events::findings::ABSENT_COUNTERS.of("Not counted, because there is no PMU: instructions."),
     ];
     run
 }
@@ -39,8 +40,9 @@ pub(crate) fn scan_counted() -> Run {
     }
     run.cases.push(one("a-path-of-tomorrow", 1, 12.0, 2.5));
     run.findings.pop();
-    run.findings.push(Finding::info("answer-ipc", "index-bad-clustering gets least done in a cycle."));
-    run.findings.push(Finding::info("valgrind", "Instructions are of the same scan of 262144 rows under valgrind."));
+    run.findings.push(row::ANSWER_IPC.of("index-bad-clustering gets least done in a cycle."));
+    run.findings
+        .push(events::findings::VALGRIND.of("Instructions are of the same scan of 262144 rows under valgrind."));
     run
 }
 

@@ -89,8 +89,8 @@ impl ColumnStore {
             let (found, taken) = Meter::new(clock, scope, pass.watch).watch(scans);
             let found = found?;
             Ok(ScanCost {
-                cpu: taken.cpu,
-                elapsed: taken.end.since(taken.start),
+                cpu: taken.times.cpu,
+                elapsed: taken.times.end.since(taken.times.start),
                 tally: taken.tally,
                 rows: found.rows,
                 count: found.count,

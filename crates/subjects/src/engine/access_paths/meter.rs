@@ -1,12 +1,12 @@
 //! What a pass takes, and the one place where something besides the clocks watches it.
 
-use measure::Nanos;
 use sys::counters::{Counters, Rings, Tally};
 use sys::process::{process_cpu, thread_cpu};
 use sys::time::Clock;
 use sys::valgrind;
 
 use crate::access_paths::Watch;
+use crate::engine::team::Times;
 
 /// Whose work is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,9 +27,7 @@ pub(super) struct Meter<'a> {
 
 /// What was taken between two moments.
 pub(super) struct Taken {
-    pub(super) start: Nanos,
-    pub(super) end: Nanos,
-    pub(super) cpu: Nanos,
+    pub(super) times: Times,
     pub(super) tally: Tally,
 }
 
@@ -63,6 +61,6 @@ impl<'a> Meter<'a> {
         let (start, before) = (self.clock.now(), cpu());
         let result = work();
         let (after, end) = (cpu(), self.clock.now());
-        (result, Taken { start, end, cpu: after.since(before), tally: Tally::default() })
+        (result, Taken { times: Times { start, end, cpu: after.since(before) }, tally: Tally::default() })
     }
 }

@@ -271,7 +271,7 @@ impl AccessPaths for AccessEngine {
         path: AccessPath,
         asked: Asked,
         progress: &mut Progress<'_>,
-    ) -> Result<PathFacts, SubjectError> {
+    ) -> Result<Result<PathFacts, Finding>, SubjectError> {
         self.prepared = None;
         if let Some(structure) = Structure::of(path) {
             let what = format!("making {} for {}", structure.name(), path.name());
@@ -285,13 +285,13 @@ impl AccessPaths for AccessEngine {
         self.prepared = Some((path, asked));
         let source = "wall clock; what another path made before is there already";
         metrics.push(schema::PREPARATION.single(source, time.as_seconds()));
-        Ok(PathFacts {
+        Ok(Ok(PathFacts {
             parameters: self.parameters(path),
             metrics,
             kernel: self.kernel(),
-            sampling: Sampling { time: SAMPLE_TIME, laps_max: LAPS_MAX },
+            sampling: Sampling { time: SAMPLE_TIME, laps_max: LAPS_MAX, lap_time: None },
             sources: sources(path),
-        })
+        }))
     }
 
     fn scan(&mut self, pass: &ScanPass<'_>) -> Result<ScanCost, SubjectError> {

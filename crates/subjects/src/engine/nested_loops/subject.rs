@@ -8,6 +8,7 @@ use dataset::DataSet;
 use device::Device;
 use measure::quantity::{size_in_words, three_digits};
 use measure::schema::join::parameters;
+use measure::schema::subjects::findings as row;
 use measure::{Finding, Parameters};
 use serde_json::json;
 use storage::catalog::TableSpec;
@@ -86,10 +87,9 @@ impl EngineLoops {
                  processor's part of a join, the operating system with its page cache, and other programs on the \
                  device: a join here takes longer than this by at least its processor time."
             );
-            self.findings.push(Finding::info("virtual-time", message));
+            self.findings.push(row::VIRTUAL_TIME.of(message));
         } else if self.asked.io == Io::Async && self.engine.method() == "threads" {
-            self.findings.push(Finding::warning(
-                "io-uring-refused",
+            self.findings.push(row::IO_URING_REFUSED.of(
                 "The kernel or its administrator refuses io_uring: each read in flight has a thread of its own, which \
                  costs processor time and may limit what gathering gains. See /proc/sys/kernel/io_uring_disabled.",
             ));
@@ -98,15 +98,12 @@ impl EngineLoops {
         let spec = TableSpec::new("", DataSet::keyed(self.asked.table(0).shape(), rows, TABLE_SEED));
         let table = rows.div_ceil(u64::from(spec.rows_per_page().max(1))) * PAGE_SIZE as u64;
         if table < 2 * pool {
-            self.findings.push(Finding::warning(
-                "table-fits-pool",
-                format!(
-                    "The table takes about {} and the buffer pool {}: within a join most blocks are read once at most, \
+            self.findings.push(row::TABLE_FITS_POOL.of(format!(
+                "The table takes about {} and the buffer pool {}: within a join most blocks are read once at most, \
                      whatever the method is. Ask for more --rows or a smaller --pool.",
-                    size_in_words(table),
-                    size_in_words(pool)
-                ),
-            ));
+                size_in_words(table),
+                size_in_words(pool)
+            )));
         }
     }
 
@@ -185,14 +182,11 @@ impl Subject for EngineLoops {
     fn findings(&mut self) -> Vec<Finding> {
         let left = std::mem::take(&mut self.left);
         if left > LEFT_MAX {
-            self.findings.push(Finding::warning(
-                "page-cache-not-emptied",
-                format!(
-                    "Up to {} % of the table and its index stayed in the page cache when it was to be emptied of \
+            self.findings.push(row::PAGE_CACHE_NOT_EMPTIED.of(format!(
+                "Up to {} % of the table and its index stayed in the page cache when it was to be emptied of \
                      them: some reads came from memory. Leave out --buffered, or look which program reads these files.",
-                    three_digits(left * 100.0)
-                ),
-            ));
+                three_digits(left * 100.0)
+            )));
         }
         std::mem::take(&mut self.findings)
     }

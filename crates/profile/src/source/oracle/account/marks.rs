@@ -1,7 +1,7 @@
 //! The seldom lines: marks, declarations, plan lines, errors, ends of transactions.
 
 use crate::event::{
-    Failure, Observer, PlanFigures, PlanLine, ProblemKind, Scope, StatementIndex, StatementKind, Transaction,
+    Binds, Failure, Observer, PlanFigures, PlanLine, ProblemKind, Scope, StatementIndex, StatementKind, Transaction,
 };
 use crate::source::oracle::account::state::{Accounting, CURSORS, Change, SESSIONS};
 use crate::source::oracle::budget::point;
@@ -19,7 +19,14 @@ fn part(attribute: Attribute, scope: &mut Scope) -> Option<&mut String> {
         Attribute::Service => Some(&mut scope.service),
         Attribute::Client => Some(&mut scope.client),
         Attribute::Container => Some(&mut scope.container),
-        Attribute::Session | Attribute::Driver | Attribute::Continued | Attribute::Version => None,
+        Attribute::Session
+        | Attribute::Driver
+        | Attribute::ContinuedFrom
+        | Attribute::ContinuesIn
+        | Attribute::Version
+        | Attribute::Host
+        | Attribute::Instance
+        | Attribute::Process => None,
     }
 }
 
@@ -27,30 +34,18 @@ impl Accounting {
     /// Keeps what a mark changes until the next line that is no mark.
     pub(super) fn mark(&mut self, mark: &Mark, clock: Option<i64>, bytes: &[u8], offset: u64) {
         if let Some(clock) = clock {
-            let (first, last) = self.clocks.unwrap_or((clock, clock));
-            self.clocks = Some((first.min(clock), last.max(clock)));
+            self.wall_clock.stamp(clock);
         }
         let change = match mark {
             Mark::Attribute(attribute, span) => {
                 let value = bytes.get(span.clone()).unwrap_or_default();
-                match attribute {
-                    Attribute::Continued => {
-                        // Old releases print the mark with no name in every file.
-                        if !value.trim_ascii().is_empty() {
-                            match self.continuation.is_begun {
-                                false => self.continuation.came_from = true,
-                                true => self.continuation.goes_on = true,
-                            }
-                        }
-                        return;
-                    }
-                    Attribute::Version => {
-                        self.version.get_or_insert_with(|| shown(value));
-                        return;
-                    }
-                    Attribute::Driver => return,
-                    other => Change::Attribute(*other, shown(value)),
+                if self.of_file(*attribute, value.trim_ascii()) {
+                    return;
                 }
+                Change::Attribute(*attribute, shown(value))
+            }
+            Mark::Container(name, _) => {
+                Change::Attribute(Attribute::Container, shown(bytes.get(name.clone()).unwrap_or_default()))
             }
             Mark::Process(number) => Change::Process(*number),
             Mark::SizeLimit => return self.problem(ProblemKind::SizeLimit, 1, offset),
@@ -61,6 +56,49 @@ impl Accounting {
             self.changes.remove(0);
         }
         self.changes.push(change);
+    }
+
+    /// Takes what a mark says of the whole file; whether it does.
+    fn of_file(&mut self, attribute: Attribute, value: &[u8]) -> bool {
+        let header = &mut self.header;
+        match attribute {
+            Attribute::ContinuedFrom | Attribute::ContinuesIn if value.is_empty() => {
+                // Old releases print the mark with no name in every file.
+            }
+            Attribute::ContinuedFrom if !self.continuation.is_begun => {
+                self.continuation.came_from = true;
+                header.continued_from = Some(shown(value));
+            }
+            Attribute::ContinuesIn | Attribute::ContinuedFrom => {
+                self.continuation.goes_on = true;
+                header.continues_in = Some(shown(value));
+            }
+            // Where a release has a banner and a version of its own, the version says more.
+            Attribute::Version => header.version = Some(shown(value)),
+            Attribute::Host => drop(header.host.get_or_insert_with(|| shown(value))),
+            Attribute::Instance => drop(header.instance.get_or_insert_with(|| shown(value))),
+            Attribute::Process => drop(header.process.get_or_insert_with(|| shown(value))),
+            Attribute::Driver => {}
+            _ => return false,
+        }
+        true
+    }
+
+    /// Learns the names of containers from a batch ahead of its other marks: some lines name a container by its number
+    /// alone, and the stamp that has both may come later.
+    pub(super) fn learn_containers(&mut self, batch: &Batch) {
+        for (span, number) in &batch.containers {
+            let name = shown(batch.bytes.get(span.clone()).unwrap_or_default());
+            if self.containers.get(number) == Some(&name) {
+                continue;
+            }
+            let text = number.to_string();
+            self.registry.name_container(&mut self.context, &text, &name);
+            for session in self.sessions.iter_mut().filter(|session| session.scope.container == text) {
+                session.scope.container.clone_from(&name);
+            }
+            self.containers.insert(*number, name);
+        }
     }
 
     /// Applies the marks since the last line. Attributes that stand before the first session of the run are that
@@ -104,13 +142,10 @@ impl Accounting {
                 let place = self.current_session();
                 let session = &mut self.sessions[place];
                 // A container is named by its name in stamps and by its number in marks; the name says more.
-                let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-                let is_container = matches!(attribute, Attribute::Container);
-                if is_container && is_number(text) && !is_number(&session.scope.container) {
-                    return;
-                }
+                let name = text.parse().ok().filter(|_| *attribute == Attribute::Container);
+                let name = name.and_then(|number: u64| self.containers.get(&number)).unwrap_or(text);
                 if let Some(part) = part(*attribute, &mut session.scope) {
-                    part.clone_from(text);
+                    part.clone_from(name);
                 }
                 session.scope_index = self.registry.scope(&mut self.context, &session.scope);
             }
@@ -153,8 +188,17 @@ impl Accounting {
                 self.give_up(entry.given_up, offset);
                 self.fail(place, entry.index, (*code, *time), offset, observer);
             }
-            Body::Binds { is_open: true, .. } => self.problem(ProblemKind::RecordInValue, 1, offset),
-            Body::Binds { .. } | Body::Call(_) | Body::Wait(_) | Body::Mark(..) => {}
+            Body::Binds { cursor, is_open, values, .. } => {
+                if *is_open {
+                    self.problem(ProblemKind::RecordInValue, 1, offset);
+                }
+                if let Some(values) = values.and_then(|index| batch.binds.get(index as usize)) {
+                    let place = self.current_session();
+                    let statement = self.statement_of(place, *cursor, offset);
+                    observer.binds(&self.context, &Binds { statement, values: values.clone() });
+                }
+            }
+            Body::Call(_) | Body::Wait(_) | Body::Mark(..) => {}
         }
     }
 
@@ -218,9 +262,11 @@ impl Accounting {
             operation,
             object: record.object,
             rows: record.rows,
+            estimated: record.figures.and_then(|figures| figures.estimated_rows),
             starts: record.figures.and_then(|figures| figures.starts),
             figures: figures.flatten(),
         };
+        self.context.learn_object(line.object, &line.operation);
         observer.plan_line(&self.context, &line);
         self.operation = line.operation;
     }

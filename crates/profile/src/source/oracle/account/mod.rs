@@ -9,16 +9,21 @@
 mod marks;
 mod settle;
 mod state;
+mod wall_clock;
+
+use std::ops::Range;
 
 use crate::event::{
-    Accounted, Call, Cost, Observer, Problem, ProblemKind, Root, Session, SessionIndex, StatementIndex, StatementKind,
-    Ticks, TimeScale, Wait,
+    Accounted, Call, Child, Cost, Observer, Problem, ProblemKind, Root, Session, SessionIndex, StatementIndex,
+    StatementKind, Ticks, TimeScale, Wait,
 };
+use crate::source::contract::FileHeader;
 use crate::source::oracle::account::settle::{Within, root_of};
 use crate::source::oracle::account::state::{BatchEvent, CURSORS, SESSIONS};
 use crate::source::oracle::budget::point;
 use crate::source::oracle::cursor::PendingWait;
 use crate::source::oracle::record::{Batch, Body, CallKind, CallRecord, Unread, WaitRecord};
+use crate::source::oracle::recursion::Claimed;
 use crate::source::oracle::registry::Registry;
 use crate::source::oracle::session::SessionState;
 
@@ -58,9 +63,14 @@ impl Accounting {
         accounting
     }
 
-    /// The release that wrote the current file, as its first mark of that kind says.
-    pub fn version(&self) -> Option<&str> {
-        self.version.as_deref()
+    /// What the current file says of where it comes from.
+    pub fn header(&self) -> &FileHeader {
+        &self.header
+    }
+
+    /// Whether the current file had a line other than marks.
+    pub fn is_begun(&self) -> bool {
+        self.continuation.is_begun
     }
 
     /// Calls and waits of the current file so far.
@@ -73,7 +83,10 @@ impl Accounting {
     pub fn begin_file(&mut self, scale: TimeScale) {
         self.scale = scale;
         self.files += 1;
-        self.version = None;
+        self.header = FileHeader::default();
+        self.containers.clear();
+        self.registry.forget_numbered_containers();
+        self.wall_clock.begin_file();
         self.timed_records = 0;
         self.continuation.came_from = false;
         self.continuation.is_begun = false;
@@ -81,8 +94,17 @@ impl Accounting {
 
     /// Takes the records of the next part of the file.
     pub fn batch<O: Observer + ?Sized>(&mut self, batch: &Batch, observer: &mut O) {
+        self.part(batch, 0..batch.records.len(), observer);
+    }
+
+    /// Takes some of a batch's records, with what was not read between them.
+    pub fn part<O: Observer + ?Sized>(&mut self, batch: &Batch, records: Range<usize>, observer: &mut O) {
         self.translate(batch);
-        for record in &batch.records {
+        self.learn_containers(batch);
+        for unread in batch.unread_at(&records) {
+            Unread::add(&mut self.unread, unread);
+        }
+        for record in &batch.records[records] {
             let offset = record.offset;
             match &record.body {
                 Body::Call(call) => {
@@ -101,9 +123,6 @@ impl Accounting {
                     self.seldom(other, batch, offset, observer);
                 }
             }
-        }
-        for unread in &batch.unread {
-            Unread::add(&mut self.unread, unread);
         }
     }
 
@@ -175,7 +194,11 @@ impl Accounting {
         }
         let index = continued.unwrap_or_else(|| {
             let index = SessionIndex(u32::try_from(self.context.sessions.len()).unwrap_or(u32::MAX));
-            self.context.sessions.push(Session { id: key.to_owned() });
+            let uses = self.names.entry(key.to_owned()).or_default();
+            *uses += 1;
+            // The same identifier in another file is another session.
+            let id = if *uses == 1 { key.to_owned() } else { format!("{key} ({uses})").trim_start().to_owned() };
+            self.context.sessions.push(Session { id });
             self.known.insert(key.to_owned(), index);
             index
         });
@@ -208,8 +231,7 @@ impl Accounting {
 
     fn call<O: Observer + ?Sized>(&mut self, record: &CallRecord, offset: u64, observer: &mut O) {
         let Some(figures) = self.figures(record) else {
-            self.problem(ProblemKind::TooLarge, 1, offset);
-            return;
+            return self.problem(ProblemKind::TooLarge, 1, offset);
         };
         let elapsed = figures.inclusive.elapsed;
         if elapsed < Ticks::ZERO {
@@ -221,7 +243,7 @@ impl Accounting {
             self.observe_time(place, start, end, offset, observer);
         }
         let (statement, cursor) = self.statement_of_call(place, record, offset);
-        let within = Within { kind: record.kind, depth: record.depth, statement, span };
+        let within = Within { kind: record.kind, depth: record.depth, statement, plan_hash: record.plan_hash, span };
         let waits = self.settle_waits(place, cursor, &within, observer);
         let session = &mut self.sessions[place];
         if let Some(cursor) = cursor {
@@ -232,9 +254,16 @@ impl Accounting {
         let start = span.map(|(start, _)| start).or(session.clock.last().map(|last| last - elapsed));
         let context = &self.context;
         let index = session.index;
-        let claim = session.recursion.claim(record.depth, start, |orphan| {
-            observer.root(context, &root_of(index, &orphan));
-        });
+        let claim =
+            session.recursion.claim(record.depth, start, |claimed, waiting| match (claimed, waiting.statement) {
+                (Claimed::Orphan, _) => observer.root(context, &root_of(index, waiting)),
+                (Claimed::Child, Some(child)) => {
+                    let (calls, elapsed) = (waiting.calls, waiting.inclusive.elapsed);
+                    observer.child(context, &Child { parent: statement, statement: child, calls, elapsed });
+                }
+                // Calls of several statements that were folded.
+                (Claimed::Child, None) => {}
+            });
         let mut own = figures.inclusive;
         own -= claim.children;
         let call = Call {
@@ -254,6 +283,7 @@ impl Accounting {
             misses: figures.misses,
             rows: figures.rows,
             plan_hash: record.plan_hash,
+            goal: record.goal,
             waits,
             offset,
         };
@@ -263,7 +293,7 @@ impl Accounting {
             let root = Root { session: session.index, inclusive: figures.inclusive, depth: 0, calls: 1 };
             observer.root(&self.context, &root);
         } else {
-            session.recursion.push(record.depth, start.unwrap_or(Ticks::ZERO), figures.inclusive);
+            session.recursion.push(record.depth, start.unwrap_or(Ticks::ZERO), figures.inclusive, statement);
         }
         if claim.straddled > 0 {
             self.problem(ProblemKind::FoldStraddled, claim.straddled, offset);
@@ -355,9 +385,18 @@ impl Accounting {
             if let Some(segment) = self.sessions[place].clock.move_back(end) {
                 self.settle_by_name(place, offset, observer);
                 self.settle_session(place, Some(segment), observer);
+                self.wall_clock.restart();
             }
         }
-        self.sessions[place].extend(start, end, self.files);
+        let session = &mut self.sessions[place];
+        if session.clock.leaps(start) && !self.wall_clock.tells_of(start) {
+            session.leap(start, end);
+            return self.problem(ProblemKind::ClockLeapt, 1, offset);
+        }
+        session.extend(start, end, self.files);
+        if self.wall_clock.line(end) {
+            self.context.clock = self.wall_clock.first();
+        }
     }
 
     fn wait<O: Observer + ?Sized>(&mut self, record: &WaitRecord, offset: u64, observer: &mut O) {
@@ -382,9 +421,12 @@ impl Accounting {
             0 => None,
             number => Some(self.cursor(place, number, offset)),
         };
-        let statement = match cursor {
-            Some(cursor) => self.sessions[place].cursors.all[cursor].statement,
-            None => self.registry.pseudo(&mut self.context, StatementKind::NoCursor),
+        let (statement, plan_hash) = match cursor {
+            Some(cursor) => {
+                let cursor = &self.sessions[place].cursors.all[cursor];
+                (cursor.statement, cursor.plan_hash)
+            }
+            None => (self.registry.pseudo(&mut self.context, StatementKind::NoCursor), 0),
         };
         let session = &mut self.sessions[place];
         let wait = Wait {
@@ -396,6 +438,7 @@ impl Accounting {
             end,
             parameters: record.parameters,
             object: record.object,
+            plan_hash,
             offset,
             ..Wait::default()
         };

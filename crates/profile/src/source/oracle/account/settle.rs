@@ -19,6 +19,7 @@ pub(super) struct Within {
     pub(super) kind: CallKind,
     pub(super) depth: u16,
     pub(super) statement: StatementIndex,
+    pub(super) plan_hash: u64,
     /// Start and end; `None` where the call has no time.
     pub(super) span: Option<(Ticks, Ticks)>,
 }
@@ -95,6 +96,7 @@ impl Accounting {
                     kind: if is_query { CallKind::Fetch } else { CallKind::Exec },
                     depth: statement.map_or(0, |statement| statement.depth),
                     statement: wait.wait.statement,
+                    plan_hash: wait.wait.plan_hash,
                     span: None,
                 };
                 let call = (!wait.is_between_by_name).then_some(&within);
@@ -114,7 +116,7 @@ impl Accounting {
         segment: Option<(Ticks, Ticks)>,
         observer: &mut O,
     ) {
-        let Accounting { context, sessions, pending_waits, budget, holes, .. } = self;
+        let Accounting { context, sessions, pending_waits, budget, holes, wall_clock, clocks, .. } = self;
         let session = &mut sessions[place];
         let index = session.index;
         *pending_waits -= session.loose.len();
@@ -131,7 +133,16 @@ impl Accounting {
             observer.root(context, &root_of(index, &waiting));
         }
         let unrecorded = session.take_holes();
+        for (first, last) in session.clock.take_left() {
+            if budget.interval(last - first) {
+                observer.segment(context, &Segment { session: index, first, last });
+            }
+        }
         if let Some((first, last)) = segment {
+            if let Some((begin, end)) = wall_clock.ends_of(first, last) {
+                let (earliest, latest) = clocks.unwrap_or((begin, end));
+                *clocks = Some((earliest.min(begin), latest.max(end)));
+            }
             if budget.interval(last - first) {
                 if unrecorded > Ticks::ZERO {
                     *holes.entry(index).or_default() += unrecorded;
@@ -155,6 +166,8 @@ impl Accounting {
         self.by_process.clear();
         self.current = None;
         self.previous = None;
+        self.wall_clock.restart();
+        self.context.clock = None;
     }
 }
 
@@ -173,6 +186,7 @@ fn hand_on<O: Observer + ?Sized>(
     let mut wait = pending.wait;
     if let Some(call) = call {
         (wait.statement, wait.placement, wait.depth) = (call.statement, Placement::Inside(call.kind), call.depth);
+        wait.plan_hash = call.plan_hash;
     }
     observer.wait(context, &wait);
     call.map_or(Ticks::ZERO, |_| wait.elapsed)

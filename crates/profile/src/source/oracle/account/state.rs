@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::event::{Context, EventIndex, Problem, ProblemKind, SessionIndex, Ticks, TimeScale, Unread};
+use crate::source::contract::FileHeader;
+use crate::source::oracle::account::wall_clock::WallClock;
 use crate::source::oracle::budget::Budget;
 use crate::source::oracle::record::Attribute;
 use crate::source::oracle::registry::Registry;
@@ -38,10 +40,13 @@ pub struct Accounting {
     pub(super) unread: Vec<Unread>,
     pub(super) holes: BTreeMap<SessionIndex, Ticks>,
     pub(super) clocks: Option<(i64, i64)>,
+    pub(super) wall_clock: WallClock,
     /// Files begun.
     pub(super) files: u32,
-    /// The release that wrote the current file, where it says so.
-    pub(super) version: Option<String>,
+    /// What the current file says of where it comes from.
+    pub(super) header: FileHeader,
+    /// The names of the current file's containers by number.
+    pub(super) containers: HashMap<u64, String, foldhash::fast::RandomState>,
     /// Calls and waits of the current file.
     pub(super) timed_records: u64,
     /// Sessions of the current file, and of the one before where it goes on in this one.
@@ -54,6 +59,8 @@ pub struct Accounting {
     pub(super) previous: Option<usize>,
     /// The session of every identifier of all files, the last one where several have it.
     pub(super) known: HashMap<String, SessionIndex, foldhash::fast::RandomState>,
+    /// How many sessions have each identifier.
+    pub(super) names: HashMap<String, u32, foldhash::fast::RandomState>,
     /// Marks since the last line that is no mark.
     pub(super) changes: Vec<Change>,
     pub(super) continuation: Continuation,

@@ -21,6 +21,7 @@ use crate::source::oracle::read::turn::{Entry, Turn};
 use crate::source::oracle::record::Batch;
 use crate::source::oracle::scan::{Outcome, Scanner, State};
 
+use crate::source::contract::BindValues;
 pub use crate::source::contract::ReadOptions;
 pub use turn::Consumer;
 
@@ -38,8 +39,18 @@ pub fn read(source: Bytes, options: ReadOptions, consumer: &mut (dyn FnMut(&Batc
 /// Reads one file like [`read`], as long as `consumer` wants more: what comes behind the batch at which it breaks off
 /// is not read.
 pub fn read_while(source: Bytes, options: ReadOptions, consumer: &mut Consumer<'_>) -> io::Result<()> {
+    read_with(source, options, BindValues::Dropped, consumer)
+}
+
+/// The same, which does this with values of bind variables.
+pub fn read_with(
+    source: Bytes,
+    options: ReadOptions,
+    binds: BindValues,
+    consumer: &mut Consumer<'_>,
+) -> io::Result<()> {
     let mut source = Chunks::new(source, options.chunk_bytes);
-    let mut worker = Worker::default();
+    let mut worker = Worker::new(binds);
     let mut turn = Turn { entry: Entry::default(), failure: None, is_over: false, consumer };
     let mut batch = Batch::default();
     if let Some(chunk) = source.next(&mut batch.bytes)? {
@@ -54,7 +65,7 @@ pub fn read_while(source: Bytes, options: ReadOptions, consumer: &mut Consumer<'
     thread::scope(|scope| {
         for number in 1..workers {
             let queue = &queue;
-            if start(scope, move || Worker::default().work(number, queue)).is_err() {
+            if start(scope, move || Worker::new(binds).work(number, queue)).is_err() {
                 // What comes out does not depend on how many there are.
                 queue.make_do_with(number);
                 break;
@@ -66,7 +77,6 @@ pub fn read_while(source: Bytes, options: ReadOptions, consumer: &mut Consumer<'
 }
 
 /// What a thread has of its own.
-#[derive(Default)]
 struct Worker {
     scanner: Scanner,
     /// Room to put what is left of a chunk before the next one.
@@ -74,6 +84,10 @@ struct Worker {
 }
 
 impl Worker {
+    fn new(binds: BindValues) -> Worker {
+        Worker { scanner: Scanner::new(binds), joined: Vec::new() }
+    }
+
     /// Does what the queue says until there is nothing more to do.
     fn work(&mut self, number: usize, queue: &Queue<'_>) {
         let _alarm = Alarm { queue };

@@ -1,0 +1,181 @@
+//! The contest from its arguments to its bars: data sets that no constant was fitted to, the advice of several runs of
+//! `readpath calibrate`, and every plan of every query timed.
+
+use std::fs;
+use std::io::Write;
+use std::time::Instant;
+
+use clap::Args;
+use measure::Run;
+use measure::schema::contest::ELAPSED;
+
+use super::data::Data;
+use super::judgement;
+use super::plans::{self, Caches};
+use super::sets::{self, ADVISED, BEFORE, MEASURED, OWN, Set, USUAL};
+use crate::bars::{Bar, Judged, Wanted};
+use crate::conductor::Conductor;
+use crate::installed;
+use crate::kept_run::run_of;
+use crate::options::{Options, ServerOptions};
+use crate::private_postgres::PrivatePostgres;
+use crate::program::argv;
+use crate::progress::progress;
+
+/// Holds the constants that calibrate advises against other sets, on data and queries that none was fitted to.
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    options: Options,
+    #[command(flatten)]
+    server: ServerOptions,
+    /// The data sets; both by default.
+    #[arg(long, value_enum)]
+    data: Vec<Data>,
+    /// MiB of a data set with its indexes: 1024 and 4096 make a result.
+    #[arg(long, default_value_t = 1024)]
+    mebibytes: u64,
+    /// MiB of the server's shared buffers; a quarter of the data by default.
+    #[arg(long)]
+    buffers: Option<u64>,
+    /// How often each plan is timed warm, after once that is not counted.
+    #[arg(long, default_value_t = 3)]
+    runs: u64,
+    /// Time plans with all caches emptied too, by what calibrate advises for a cold server.
+    #[arg(long)]
+    cold: bool,
+    /// An earlier version's readpath, whose recommendation is timed beside.
+    #[arg(long)]
+    before: Option<String>,
+    /// More words for calibrate, such as --payload=4MiB.
+    #[arg(long, allow_hyphen_values = true)]
+    calibrate: Vec<String>,
+}
+
+/// What runs of calibrate said in a state.
+struct Advice {
+    /// One set a run.
+    advised: Vec<Set>,
+    measured: Set,
+    before: Option<Set>,
+}
+
+/// Holds the contest and gives the exit code. An error is a sentence: nothing could be compared.
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, String> {
+    let Arguments { options, server, mebibytes, .. } = arguments;
+    options.build_readpath()?;
+    let installation = installed::find(server.postgres.as_deref())?;
+    let what = format!(
+        "The constants that readpath advises, the server's own, random_page_cost 1.1 and all measured ones, on {} and \
+         data sets of {mebibytes} MiB that none was fitted to.",
+        installed::name(&installation)
+    );
+    let mut conductor = Conductor::begin("calibrate", options.pairs, what)?;
+    conductor.describe("mebibytes", *mebibytes);
+    conductor.describe("postgres", installed::name(&installation));
+    let buffers = arguments.buffers.unwrap_or(mebibytes / 4).max(16) << 20;
+    let folder = tempfile::Builder::new().prefix("readpath-calibrate-").tempdir_in(server.directory());
+    let folder = folder.map_err(|error| format!("no folder for the queries: {error}"))?;
+    let mut postgres =
+        PrivatePostgres::start_as_users_do(&installation, &server.directory(), buffers, &conductor.interruption)?;
+    let mut questions = Vec::new();
+    for data in if arguments.data.is_empty() { Data::ALL.to_vec() } else { arguments.data.clone() } {
+        let bytes = data.load(&mut postgres.connect()?, *mebibytes)?;
+        conductor.describe(&format!("bytes_{}", data.name()), bytes);
+        let file = folder.path().join(format!("{}.sql", data.name()));
+        fs::write(&file, data.queries_file()).map_err(|error| format!("the queries cannot be written: {error}"))?;
+        let words = format!("--on {} --queries {} --run", postgres.url(), file.display());
+        let advice = ask(arguments, &mut conductor, &words, ("as-found", "cached"), data.name())?;
+        let runs = Caches::Warm { runs: arguments.runs };
+        questions.push(compare(&mut conductor, &mut postgres, data, (&advice, runs, "warm"))?);
+        if arguments.cold {
+            let words = format!("--on postgres:{}", installation.programs().display());
+            let advice = ask(arguments, &mut conductor, &words, ("cold", "cold"), "cold")?;
+            questions.push(compare(&mut conductor, &mut postgres, data, (&advice, Caches::Cold, "cold"))?);
+        }
+    }
+    let bars = judgement::bars(&conductor.ledger, &questions);
+    conductor.judge(bars);
+    conductor.conclude(options, out)
+}
+
+/// Runs calibrate as often as there are pairs; what it advises for queries in a state, and the set of a state of
+/// blocks.
+fn ask(
+    arguments: &Arguments,
+    conductor: &mut Conductor,
+    words: &str,
+    (state, blocks): (&str, &str),
+    question: &str,
+) -> Result<Advice, String> {
+    let command = |readpath: &str, words: &str| {
+        let mut command = argv([readpath, "calibrate", "--format", "json", "--no-store", "--quiet"]);
+        command.extend(words.split_whitespace().map(String::from));
+        command
+    };
+    let mut runs: Vec<Run> = Vec::new();
+    for number in 0..arguments.options.pairs {
+        progress(&format!("calibrate on {question}: run {} of {}", number + 1, arguments.options.pairs));
+        conductor.interruption.check()?;
+        let mut command = command(&arguments.options.readpath(), words);
+        command.extend(arguments.calibrate.iter().cloned());
+        let started = Instant::now();
+        runs.push(run_of(&command)?);
+        conductor.ledger.add(question, ADVISED, &ELAPSED, started.elapsed().as_secs_f64());
+    }
+    let advised: Vec<Set> = runs.iter().map(|run| sets::advised(run, state)).collect();
+    for (number, set) in advised.iter().enumerate() {
+        let text = if set.is_empty() { "the server's own".into() } else { sets::statement(set) };
+        conductor.note("advised", format!("On {question} run {} advises {text}.", number + 1));
+    }
+    let agree: Vec<f64> = advised.windows(2).map(|pair| f64::from(u8::from(sets::agree(&pair[0], &pair[1])))).collect();
+    let share: Vec<f64> =
+        (!agree.is_empty()).then(|| agree.iter().sum::<f64>() / agree.len() as f64).into_iter().collect();
+    let name = format!("{question}: share of runs that advise what the run before does");
+    let bar = Bar::of_samples(name, Judged::ratio(Wanted::AtLeast(0.9), "unsteady"), &share, "one run has no other");
+    conductor.judge([bar.from("runs one after the other")]);
+    let before = match &arguments.before {
+        None => None,
+        Some(before) => {
+            let server = words.split(" --queries").next().unwrap_or(words);
+            let run = run_of(&command(before, server))?;
+            Some(sets::recommended_before(&run, if state == "cold" { "cold" } else { "cached" }))
+        }
+    };
+    let last = runs.last().ok_or("calibrate was not run")?;
+    Ok(Advice { measured: sets::named(last, state, blocks), advised, before })
+}
+
+/// Times every plan of every query, and notes how each contender does; the question's name.
+fn compare(
+    conductor: &mut Conductor,
+    postgres: &mut PrivatePostgres,
+    data: Data,
+    (advice, caches, state): (&Advice, Caches, &str),
+) -> Result<String, String> {
+    let question = format!("{}, {state}", data.name());
+    let usual = vec![("seq_page_cost".to_string(), 1.0), ("random_page_cost".into(), 1.1)];
+    let mut contenders = vec![(OWN, Set::new()), (USUAL, usual), (MEASURED, advice.measured.clone())];
+    contenders.extend(advice.before.iter().map(|set| (BEFORE, set.clone())));
+    // One contender for each run of calibrate that advises something of its own.
+    let others = contenders.len();
+    contenders.extend(advice.advised.iter().map(|set| (ADVISED, set.clone())));
+    let mut timed = Vec::new();
+    for query in data.queries() {
+        conductor.interruption.check()?;
+        progress(&format!("{question}: {}", query.name));
+        timed.push(plans::time(postgres, &query, &contenders, caches)?);
+    }
+    conductor
+        .note("plans", format!("{question}: {} plans were timed.", timed.iter().map(|one| one.plans).sum::<usize>()));
+    for run in others..contenders.len() {
+        let chosen: Vec<usize> = (0..others).chain([run]).collect();
+        let names: Vec<&str> = chosen.iter().map(|at| contenders[*at].0).collect();
+        let of_run: Vec<plans::Timed> = timed
+            .iter()
+            .map(|one| plans::Timed { by: chosen.iter().map(|at| one.by[*at]).collect(), ..one.clone() })
+            .collect();
+        judgement::note(&mut conductor.ledger, &question, &names, &of_run);
+    }
+    Ok(question)
+}

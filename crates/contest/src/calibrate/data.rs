@@ -1,0 +1,106 @@
+//! The data sets and their queries, which were written down before the method was tuned.
+
+use clap::ValueEnum;
+
+use crate::private_postgres::Connection;
+use crate::progress::progress;
+
+/// A data set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Data {
+    /// Orders and their lines, after TPC-H.
+    Orders,
+    /// Skewed events in the order of their time.
+    Events,
+}
+
+/// A query with its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Query {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+impl Data {
+    pub(crate) const ALL: [Data; 2] = [Data::Orders, Data::Events];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Data::Orders => "orders",
+            Data::Events => "events",
+        }
+    }
+
+    fn tables(self) -> &'static str {
+        match self {
+            Data::Orders => include_str!("orders-tables.sql"),
+            Data::Events => include_str!("events-tables.sql"),
+        }
+    }
+
+    /// The file of its queries.
+    pub(crate) fn queries_file(self) -> &'static str {
+        match self {
+            Data::Orders => include_str!("orders-queries.sql"),
+            Data::Events => include_str!("events-queries.sql"),
+        }
+    }
+
+    /// Rows of its largest unit, orders or events, for this number of MiB, indexes included.
+    fn rows(self, mebibytes: u64) -> u64 {
+        match self {
+            Data::Orders => mebibytes * 1050,
+            Data::Events => mebibytes * 3900,
+        }
+    }
+
+    /// Makes and fills its tables in a schema that they are alone in; bytes that they then have.
+    pub(crate) fn load(self, session: &mut Connection, mebibytes: u64) -> Result<u64, String> {
+        progress(&format!("loading {mebibytes} MiB of {}", self.name()));
+        session.run("DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public")?;
+        let rows = self.rows(mebibytes).to_string();
+        for statement in statements(self.tables()) {
+            session.run(&statement.replace("{n}", &rows))?;
+        }
+        session.run("VACUUM (FREEZE, ANALYZE)")?;
+        session.number(
+            "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class WHERE relkind = 'r' \
+                        AND relnamespace = 'public'::regnamespace",
+        )
+    }
+
+    /// Its queries.
+    pub(crate) fn queries(self) -> Vec<Query> {
+        let mut queries = Vec::new();
+        for part in self.queries_file().split("-- name: ").skip(1) {
+            let (name, text) = part.split_once('\n').unwrap_or((part, ""));
+            let text = text.trim().trim_end_matches(';');
+            queries.push(Query { name: name.trim().into(), text: text.into() });
+        }
+        queries
+    }
+}
+
+/// The statements of a file of ours, in which a semicolon ends a line and stands nowhere else.
+fn statements(file: &str) -> Vec<String> {
+    let lines: Vec<&str> = file.lines().filter(|line| !line.starts_with("--")).collect();
+    let all = lines.join("\n");
+    all.split(';').map(str::trim).filter(|statement| !statement.is_empty()).map(String::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_data_set_has_thirty_queries_and_each_a_name_of_its_own() {
+        for data in Data::ALL {
+            let mut names: Vec<String> = data.queries().into_iter().map(|query| query.name).collect();
+            assert!(data.queries().iter().all(|query| query.text.starts_with("SELECT")), "{}", data.name());
+            let count = names.len();
+            names.sort();
+            names.dedup();
+            assert!(names.len() == count && count >= 30, "{}: {count}", data.name());
+        }
+    }
+}

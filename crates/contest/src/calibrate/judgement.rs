@@ -1,0 +1,103 @@
+//! How the contenders do over all queries, and the bars.
+
+use measure::schema::Spec;
+use measure::schema::contest::{RIGHT_PLANS, TOTAL_TIME, WORST_RATIO};
+
+use super::plans::Timed;
+use super::sets::{ADVISED, BEFORE, MEASURED, OWN, USUAL};
+use crate::bars::{Bar, Judged, Wanted};
+use crate::ledger::Ledger;
+
+/// A plan is right within this part of the fastest and this number of milliseconds.
+const NEAR: f64 = 0.1;
+const NEAR_MILLIS: f64 = 0.2;
+
+/// Notes how each contender does over the queries of a question.
+pub(crate) fn note(ledger: &mut Ledger, question: &str, contenders: &[&str], timed: &[Timed]) {
+    for (at, contender) in contenders.iter().enumerate() {
+        let is_right = |one: &&Timed| one.by[at] <= one.best * (1.0 + NEAR) + NEAR_MILLIS;
+        let right = timed.iter().filter(is_right).count();
+        let total: f64 = timed.iter().map(|one| one.by[at]).sum();
+        // Against the server's own, which comes first; what differs by less than can be told does not.
+        let ratio = |one: &Timed| if one.by[at] - one.by[0] < NEAR_MILLIS { 1.0 } else { one.by[at] / one.by[0] };
+        ledger.add(question, contender, &RIGHT_PLANS, right as f64);
+        ledger.add(question, contender, &TOTAL_TIME, total);
+        ledger.add(question, contender, &WORST_RATIO, timed.iter().map(ratio).fold(1.0, f64::max));
+    }
+}
+
+/// The bars of the questions that were asked.
+pub(crate) fn bars(ledger: &Ledger, questions: &[String]) -> Vec<Bar> {
+    questions.iter().flat_map(|question| of_question(ledger, question)).collect()
+}
+
+fn of_question(ledger: &Ledger, question: &str) -> Vec<Bar> {
+    let samples = |contender: &str, spec: &Spec| ledger.samples(question, contender, spec).to_vec();
+    let best_right = |at: usize| {
+        let of = |contender| samples(contender, &RIGHT_PLANS).get(at).copied().unwrap_or(0.0);
+        [OWN, USUAL, MEASURED].map(of).into_iter().fold(0.0, f64::max)
+    };
+    let right = samples(ADVISED, &RIGHT_PLANS);
+    let more: Vec<f64> = right.iter().enumerate().map(|(at, right)| right - best_right(at)).collect();
+    let totals = |contender: &str| ledger.ratios(question, (contender, &TOTAL_TIME), (OWN, &TOTAL_TIME));
+    let reachable = [USUAL, MEASURED].map(totals).concat().into_iter().fold(1.0, f64::min);
+    let wanted = if reachable <= 0.9 { 0.9 } else { 1.03 };
+    let worst = samples(ADVISED, &WORST_RATIO);
+    let absent = "no run of calibrate ended";
+    let before = samples(BEFORE, &RIGHT_PLANS);
+    let beside = before.first().map_or(String::new(), |right| format!(", {right} by the version before"));
+    vec![
+        Bar::of_samples(
+            format!("{question}: right plans more than the best of the others"),
+            Judged::figure(Wanted::AtLeast(0.0), "wrong"),
+            &more,
+            absent,
+        )
+        .from(format!("one a run of calibrate{beside}")),
+        Bar::of_samples(
+            format!("{question}: total time in the server's own"),
+            Judged::ratio(Wanted::AtMost(wanted), "slower"),
+            &totals(ADVISED),
+            absent,
+        )
+        .from("timed natively"),
+        Bar::of_samples(
+            format!("{question}: the worst query in the server's own"),
+            Judged::ratio(Wanted::AtMost(1.3), "harmful"),
+            &worst,
+            absent,
+        )
+        .from("timed natively"),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bars::Outcome;
+
+    /// The bars where queries take so long by the server's own, 1.1, all measured and the advice.
+    fn outcomes(queries: &[[f64; 4]]) -> Vec<Outcome> {
+        let mut ledger = Ledger::default();
+        let timed: Vec<Timed> = queries
+            .iter()
+            .map(|by| Timed { by: by.to_vec(), best: by.iter().copied().fold(f64::MAX, f64::min), plans: 4 })
+            .collect();
+        note(&mut ledger, "orders", &[OWN, USUAL, MEASURED, ADVISED], &timed);
+        bars(&ledger, &["orders".into()]).iter().map(Bar::outcome).collect()
+    }
+
+    #[test]
+    fn advice_that_is_as_right_as_the_best_and_harms_none_meets_all_bars() {
+        let met = outcomes(&[[100.0, 50.0, 40.0, 40.0], [10.0, 10.0, 9.0, 9.0]]);
+        assert_eq!(met, [Outcome::Met; 3]);
+    }
+
+    #[test]
+    fn advice_that_keeps_what_could_be_halved_or_harms_a_query_misses() {
+        let kept = outcomes(&[[100.0, 50.0, 40.0, 100.0], [10.0, 10.0, 9.0, 10.0]]);
+        assert!(matches!(kept[..], [Outcome::Missed(_), Outcome::Missed(_), Outcome::Met]), "{kept:?}");
+        let harmful = outcomes(&[[100.0, 50.0, 40.0, 40.0], [10.0, 10.0, 20.0, 20.0]]);
+        assert!(matches!(harmful[2], Outcome::Missed(_)), "{harmful:?}");
+    }
+}

@@ -1,0 +1,132 @@
+//! Every plan of a query that a set of constants or a toggle leads to, timed natively, so that the best is known.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use measure::statistics::median;
+
+use super::data::Query;
+use super::sets::{Set, statement};
+use crate::private_postgres::{Connection, PrivatePostgres};
+
+/// Ways that are closed, one at a time and in pairs.
+const TOGGLES: [&str; 8] = [
+    "enable_nestloop",
+    "enable_hashjoin",
+    "enable_mergejoin",
+    "enable_seqscan",
+    "enable_indexscan",
+    "enable_bitmapscan",
+    "enable_hashagg",
+    "enable_sort",
+];
+
+/// A plan that takes this many times as long as the best so far, and at least this number of milliseconds, is ended.
+const TIMES_MAX: f64 = 8.0;
+const LIMIT_MIN: f64 = 1000.0;
+
+/// How plans are timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Caches {
+    /// After a run that is not counted, the median of this number of runs.
+    Warm {
+        /// How many.
+        runs: u64,
+    },
+    /// Once, after all caches were emptied.
+    Cold,
+}
+
+/// A plan, with what leads to it, and its milliseconds.
+struct Reached {
+    settings: String,
+    millis: f64,
+}
+
+/// The milliseconds of a query by each contender's plan, and those of the fastest plan that is known.
+#[derive(Clone, Debug)]
+pub(crate) struct Timed {
+    pub(crate) by: Vec<f64>,
+    pub(crate) best: f64,
+    pub(crate) plans: usize,
+}
+
+/// Times all plans of a query.
+pub(crate) fn time(
+    server: &mut PrivatePostgres,
+    query: &Query,
+    contenders: &[(&str, Set)],
+    caches: Caches,
+) -> Result<Timed, String> {
+    let mut session = server.connect()?;
+    let mut plans: BTreeMap<String, Reached> = BTreeMap::new();
+    let mut picked = Vec::new();
+    for (_, set) in contenders {
+        let settings = statement(set);
+        let outline = session.outline(&settings, &query.text)?;
+        plans.entry(outline.clone()).or_insert(Reached { settings, millis: f64::NAN });
+        picked.push(outline);
+    }
+    for settings in toggled(contenders) {
+        let outline = session.outline(&settings, &query.text)?;
+        plans.entry(outline).or_insert(Reached { settings, millis: f64::NAN });
+    }
+    // The contenders' first: the others are ended once they take much longer.
+    let mut order: Vec<String> = picked.clone();
+    order.extend(plans.keys().cloned());
+    let mut best = f64::INFINITY;
+    for outline in order {
+        let Some(plan) = plans.get_mut(&outline).filter(|plan| plan.millis.is_nan()) else { continue };
+        let limit = if picked.contains(&outline) { 600_000.0 } else { (best * TIMES_MAX).max(LIMIT_MIN) };
+        plan.millis = run(server, &mut session, query, (&plan.settings, limit), caches)?;
+        best = best.min(plan.millis);
+    }
+    let by = picked.iter().map(|outline| plans[outline].millis).collect();
+    Ok(Timed { by, best, plans: plans.len() })
+}
+
+/// Settings under each toggle and each two of them, by the server's own constants and by all that were measured.
+fn toggled(contenders: &[(&str, Set)]) -> Vec<String> {
+    let sets: Vec<String> = contenders.iter().take(3).map(|(_, set)| statement(set)).collect();
+    let mut all = Vec::new();
+    for (at, one) in TOGGLES.iter().enumerate() {
+        let off = format!("SET {one} = off; ");
+        all.extend(sets.iter().map(|set| format!("{set}{off}")));
+        all.extend(TOGGLES[at + 1..].iter().map(|other| format!("{}{off}SET {other} = off; ", sets[0])));
+    }
+    all.push(format!("{}SET max_parallel_workers_per_gather = 0; ", sets[0]));
+    all
+}
+
+/// The median of the runs of a plan; infinite where it takes longer than `limit`.
+fn run(
+    server: &mut PrivatePostgres,
+    session: &mut Connection,
+    query: &Query,
+    (settings, limit): (&str, f64),
+    caches: Caches,
+) -> Result<f64, String> {
+    let (runs, settling) = match caches {
+        Caches::Warm { runs } => (runs, 1),
+        Caches::Cold => (1, 0),
+    };
+    let mut millis = Vec::new();
+    for number in 0..runs + settling {
+        if caches == Caches::Cold {
+            server.empty_caches()?;
+            *session = server.connect()?;
+        }
+        session.reset(settings)?;
+        session.run(&format!("SET statement_timeout = {}", limit.min(1e8) as u64))?;
+        // What the server has to know about the tables is read before the clock starts.
+        session.run(&format!("EXPLAIN {}", query.text))?;
+        let started = Instant::now();
+        match session.lines(&query.text) {
+            Ok(_) if number >= settling => millis.push(started.elapsed().as_secs_f64() * 1e3),
+            Ok(_) => {}
+            Err(_) if started.elapsed().as_secs_f64() * 1e3 >= limit => return Ok(f64::INFINITY),
+            Err(reason) => return Err(format!("`{}`: {reason}", query.name)),
+        }
+    }
+    Ok(median(&millis).unwrap_or(f64::INFINITY))
+}

@@ -1,0 +1,83 @@
+//! What runs of `readpath calibrate` advise: the set that is advised, and the others that it compared.
+
+use measure::schema::calibrate::parameters::{ADVICE, CONSTANTS, PART, STATE};
+use measure::{Case, Run};
+
+/// Constants with their values; empty for the server's own.
+pub(crate) type Set = Vec<(String, f64)>;
+
+/// The constants of a set.
+const NAMES: [&str; 5] =
+    ["seq_page_cost", "random_page_cost", "cpu_tuple_cost", "cpu_index_tuple_cost", "cpu_operator_cost"];
+
+/// Two runs agree where each constant is within this many times of the other's.
+const AGREE: f64 = 1.3;
+
+/// The contenders.
+pub(crate) const OWN: &str = "the server's own";
+pub(crate) const USUAL: &str = "random_page_cost 1.1";
+pub(crate) const MEASURED: &str = "all measured";
+pub(crate) const ADVISED: &str = "readpath";
+pub(crate) const BEFORE: &str = "readpath before";
+
+/// The set of a run for queries in a state by its name, which is empty where the run has none.
+pub(crate) fn named(run: &Run, state: &str, name: &str) -> Set {
+    let is_it = |case: &&Case| is_of(case, state) && CONSTANTS.in_case(case).as_deref() == Some(name);
+    run.cases.iter().find(is_it).map(values).unwrap_or_default()
+}
+
+/// The set that a run advises for queries in a state: empty where it says to keep the server's own, and where it is
+/// undecided.
+pub(crate) fn advised(run: &Run, state: &str) -> Set {
+    let is_it = |case: &&Case| is_of(case, state) && ADVICE.in_case(case).as_deref() == Some("change");
+    run.cases.iter().find(is_it).map(values).unwrap_or_default()
+}
+
+/// The set that an earlier version recommends.
+pub(crate) fn recommended_before(run: &Run, state: &str) -> Set {
+    let is_it = |case: &&Case| {
+        PART.in_case(case).as_deref() == Some("verification")
+            && STATE.in_case(case).as_deref() == Some(state)
+            && CONSTANTS.in_case(case).as_deref() == Some("recommended")
+    };
+    run.cases.iter().find(is_it).map(values).unwrap_or_default()
+}
+
+fn is_of(case: &Case, state: &str) -> bool {
+    PART.in_case(case).as_deref() == Some("set") && STATE.in_case(case).as_deref() == Some(state)
+}
+
+fn values(case: &Case) -> Set {
+    NAMES.iter().filter_map(|name| Some((name.to_string(), case.metric(name)?.median()))).collect()
+}
+
+/// Whether two runs advise the same.
+pub(crate) fn agree(one: &Set, other: &Set) -> bool {
+    let is_near = |name: &String, value: f64| {
+        let found = other.iter().find(|(other, _)| other == name);
+        found.is_some_and(|(_, other)| (value / other).max(other / value) <= AGREE)
+    };
+    one.len() == other.len() && one.iter().all(|(name, value)| is_near(name, *value))
+}
+
+/// The statement that sets these constants and resets all others.
+pub(crate) fn statement(set: &Set) -> String {
+    let value = |name: &&str| match set.iter().find(|(other, _)| other == name) {
+        Some((_, value)) => format!("SET {name} = {value:.8}; "),
+        None => format!("RESET {name}; "),
+    };
+    NAMES.iter().map(value).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_agree_where_each_constant_is_near_and_none_is_missing() {
+        let set = |values: [f64; 2]| -> Set { NAMES.iter().map(|name| name.to_string()).zip(values).collect() };
+        assert!(agree(&set([1.0, 2.0]), &set([1.25, 1.6])));
+        assert!(!agree(&set([1.0, 2.0]), &set([1.4, 2.0])));
+        assert!(!agree(&set([1.0, 2.0]), &Set::new()) && agree(&Set::new(), &Set::new()));
+    }
+}

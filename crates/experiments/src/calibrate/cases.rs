@@ -1,0 +1,123 @@
+//! The cases of a comparison: each query whose plan a set changes, and how each set does.
+
+use measure::schema::calibrate::parameters::{
+    ADVICE, CONSTANTS, NODE_NOW, NODE_THEN, PLAN_NOW, PLAN_THEN, QUERY, SOURCE, STATE, VERDICT,
+};
+use measure::schema::calibrate::{self, SETTING};
+use measure::{Case, Metric};
+
+use super::bench::{Bench, State};
+use super::comparison::{Compared, Comparison};
+use super::estimate::Estimate;
+use super::findings::Advice;
+use super::judgement::Judged;
+use crate::error::ExperimentError;
+use crate::journal::Journal;
+
+const TIMED: &str = "execution time by EXPLAIN, the plans of a query in turns";
+
+/// Keeps all cases.
+pub(super) fn keep(
+    bench: &Bench<'_>,
+    comparison: &Comparison,
+    advice: &Advice,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    for set in 1..comparison.sets.len() {
+        for one in comparison.changed(set) {
+            journal.keep(query(bench, comparison, set, one))?;
+        }
+    }
+    for (name, why) in &comparison.refused {
+        journal.keep(refused(bench, comparison.state, name, why))?;
+    }
+    for one in comparison.compared.iter().filter(|one| one.query.not_run.is_some() || one.not_timed.is_some()) {
+        let why = one.not_timed.as_deref().unwrap_or_default();
+        journal.keep(refused(bench, comparison.state, &one.query.name, why))?;
+    }
+    for set in 0..comparison.sets.len() {
+        journal.keep(of_set(bench, comparison, advice, set))?;
+    }
+    Ok(())
+}
+
+fn source(state: State) -> &'static str {
+    if state == State::AsFound { "own" } else { "verification" }
+}
+
+fn case(bench: &Bench<'_>, part: &str, state: State) -> Case {
+    bench.case(part, [STATE.of(state.name()), SOURCE.of(source(state))])
+}
+
+/// A query that was not explained or not run.
+fn refused(bench: &Bench<'_>, state: State, name: &str, why: &str) -> Case {
+    let mut case = case(bench, "refused", state);
+    case.parameters.extend([QUERY.of(name), VERDICT.of(why)]);
+    case
+}
+
+/// A query with its plans by the server's own constants and by a set.
+fn query(bench: &Bench<'_>, comparison: &Comparison, set: usize, one: &Compared) -> Case {
+    let mut case = case(bench, "query", comparison.state);
+    let [now, then] = [&one.variants[0].plan, &one.variants[one.variant(set)].plan];
+    let compiled = |is_compiled: bool| if is_compiled { "compiled" } else { "not compiled" };
+    let nodes = match now.top.difference(&then.top) {
+        Some((now, then)) => [now.described(), then.described()],
+        None => [compiled(now.is_compiled).into(), compiled(then.is_compiled).into()],
+    };
+    let pair = one.pair(set);
+    let verdict = pair.as_ref().map_or("not timed", |pair| pair.verdict().name());
+    let [node_now, node_then] = nodes;
+    case.parameters.extend([
+        QUERY.of(one.query.name.as_str()),
+        CONSTANTS.of(comparison.sets[set].name),
+        NODE_NOW.of(node_now),
+        NODE_THEN.of(node_then),
+        PLAN_NOW.of(now.top.outline()),
+        PLAN_THEN.of(then.top.outline()),
+        VERDICT.of(verdict),
+    ]);
+    if let Some(pair) = pair {
+        case.metrics.extend(calibrate::TIME_NOW.of_samples(TIMED, &pair.now));
+        case.metrics.extend(calibrate::TIME_THEN.of_samples(TIMED, &pair.then));
+        case.metrics.extend(pair.ratio().map(|ratio| ratios(&ratio, "of the medians")).into_iter().flatten());
+    }
+    case
+}
+
+fn ratios(Estimate { value, low, high }: &Estimate, what: &str) -> [Metric; 3] {
+    let ends = "bootstrap, 95 %";
+    [
+        calibrate::RATIO.single(what, *value),
+        calibrate::RATIO_LOW.single(ends, *low),
+        calibrate::RATIO_HIGH.single(ends, *high),
+    ]
+}
+
+/// How a set does over all queries.
+fn of_set(bench: &Bench<'_>, comparison: &Comparison, advice: &Advice, set: usize) -> Case {
+    let mut case = case(bench, "set", comparison.state);
+    let judged: Option<&Judged> = comparison.judged.get(set).filter(|_| set > 0);
+    case.parameters.extend([CONSTANTS.of(comparison.sets[set].name)]);
+    case.parameters.extend(judged.map(|judged| VERDICT.of(judged.decision.name())));
+    if set == advice.set {
+        case.parameters.extend([ADVICE.of(advice.decision.name())]);
+    }
+    let changed = comparison.changed(set).count() as u64;
+    case.metrics.push(calibrate::QUERIES.count("queries that were explained", comparison.compared.len() as u64));
+    case.metrics
+        .push(calibrate::CHANGED.count("queries with another plan than by the server's own constants", changed));
+    if let Some(judged) = judged.filter(|judged| judged.changed > 0) {
+        let verdicts = "queries whose interval lies on one side of 1";
+        case.metrics.push(calibrate::FASTER.count(verdicts, judged.faster as u64));
+        case.metrics.push(calibrate::SLOWER.count(verdicts, judged.slower as u64));
+        case.metrics.extend(ratios(&judged.ratio, "geometric mean of the changed queries, drawn anew with their runs"));
+        case.metrics.push(calibrate::WORST.single("the changed query that loses most", judged.worst));
+        let sum = "medians of the changed queries, summed";
+        case.metrics.push(calibrate::TIME_NOW.single(sum, judged.now));
+        case.metrics.push(calibrate::TIME_THEN.single(sum, judged.then));
+    }
+    let values = comparison.sets[set].values.iter();
+    case.metrics.extend(values.map(|(name, value)| SETTING.of(name).single("set in the session", *value)));
+    case
+}

@@ -1,0 +1,242 @@
+//! Queries under several sets of constants: which plans change, and what they take, in turns.
+
+use std::time::Duration;
+
+use measure::statistics::median;
+use subjects::postgres::calibration::Plan;
+use subjects::postgres::calibration::queries::Query;
+
+use super::bench::{Bench, State};
+use super::judgement::{Judged, Pair, judge};
+use super::sets::{ConstantSet, own};
+use crate::error::ExperimentError;
+use crate::journal::Journal;
+
+/// Rounds that are run whatever they take, after one that is not counted.
+const ROUNDS_MIN: usize = 3;
+
+/// How long further rounds may begin.
+const ROUNDS_TIME: Duration = Duration::from_secs(8);
+
+/// Rounds of a dry run, which would only repeat them.
+const ROUNDS_REHEARSED: usize = 2;
+
+/// Another plan may take this many times as long as the one now, and at least this long, before it is ended.
+const TIMES_MAX: f64 = 5.0;
+const LIMIT_MIN: Duration = Duration::from_millis(500);
+
+/// A plan of a query, with the sets that lead to it.
+#[derive(Clone, Debug)]
+pub(super) struct Variant {
+    pub(super) plan: Plan,
+    /// Places in the list of sets, where 0 is the server's own.
+    pub(super) sets: Vec<usize>,
+    /// Milliseconds.
+    pub(super) millis: Vec<f64>,
+    /// Whether it was ended for taking too long.
+    is_cut: bool,
+}
+
+/// A query with its plans: the first is the one by the server's own constants.
+#[derive(Clone, Debug)]
+pub(super) struct Compared {
+    pub(super) query: Query,
+    pub(super) variants: Vec<Variant>,
+    /// Why its plans were not timed.
+    pub(super) not_timed: Option<String>,
+}
+
+/// What was found in one state.
+pub(super) struct Comparison {
+    pub(super) state: State,
+    /// The server's own constants come first.
+    pub(super) sets: Vec<ConstantSet>,
+    pub(super) compared: Vec<Compared>,
+    /// Queries with the reason why they could not be explained.
+    pub(super) refused: Vec<(String, String)>,
+    pub(super) judged: Vec<Judged>,
+    /// Whether plans were timed.
+    pub(super) is_timed: bool,
+}
+
+impl Compared {
+    /// The plan by a set.
+    pub(super) fn variant(&self, set: usize) -> usize {
+        self.variants.iter().position(|variant| variant.sets.contains(&set)).unwrap_or(0)
+    }
+
+    /// The times by the server's own constants and by a set, where that leads to another plan.
+    pub(super) fn pair(&self, set: usize) -> Option<Pair> {
+        let at = self.variant(set);
+        let pair = Pair { now: self.variants[0].millis.clone(), then: self.variants[at].millis.clone() };
+        (at > 0 && self.not_timed.is_none() && !pair.now.is_empty() && !pair.then.is_empty()).then_some(pair)
+    }
+
+    fn is_changed(&self) -> bool {
+        self.variants.len() > 1
+    }
+}
+
+impl Comparison {
+    /// Queries whose plan a set changes.
+    pub(super) fn changed(&self, set: usize) -> impl Iterator<Item = &Compared> {
+        self.compared.iter().filter(move |one| one.variant(set) > 0)
+    }
+
+    /// Judges each set by the times.
+    pub(super) fn judge(&mut self) {
+        let of = |set| judge(&self.compared.iter().filter_map(|one| one.pair(set)).collect::<Vec<_>>());
+        self.judged = (0..self.sets.len()).map(of).collect();
+    }
+}
+
+/// Asks for the plans of all queries by each set.
+pub(super) fn plan(
+    bench: &mut Bench<'_>,
+    state: State,
+    queries: Vec<Query>,
+    sets: &[ConstantSet],
+    journal: &mut dyn Journal,
+) -> Result<Comparison, ExperimentError> {
+    journal.step(&format!("plans of {} queries, {}", queries.len(), state.in_words()), Duration::from_secs(2));
+    bench.tables.plan_as_users_do()?;
+    let sets: Vec<ConstantSet> = [own()].into_iter().chain(sets.iter().cloned()).collect();
+    let mut compared: Vec<Compared> = queries
+        .into_iter()
+        .map(|query| Compared { not_timed: query.not_run.clone(), query, variants: Vec::new() })
+        .collect();
+    let mut refused = Vec::new();
+    let is_rehearsal = bench.tables.is_rehearsal();
+    for (at, set) in sets.iter().enumerate() {
+        bench.set_constants(&set.values)?;
+        let mut kept = Vec::new();
+        for mut one in compared {
+            match bench.tables.plan_of(&one.query)? {
+                Err(why) => refused.push((one.query.name, why)),
+                Ok(plan) => {
+                    add(&mut one.variants, at, plan, is_rehearsal);
+                    kept.push(one);
+                }
+            }
+        }
+        compared = kept;
+    }
+    bench.set_constants(&[])?;
+    Ok(Comparison { state, sets, compared, refused, judged: Vec::new(), is_timed: false })
+}
+
+/// Adds a set's plan to those that there are. A dry run, which knows no plan, takes each for another one.
+fn add(variants: &mut Vec<Variant>, set: usize, plan: Plan, is_rehearsal: bool) {
+    match variants.iter_mut().find(|variant| !is_rehearsal && is_same(&variant.plan, &plan)) {
+        Some(variant) => variant.sets.push(set),
+        None => variants.push(Variant { plan, sets: vec![set], millis: Vec::new(), is_cut: false }),
+    }
+}
+
+fn is_same(one: &Plan, other: &Plan) -> bool {
+    one.is_compiled == other.is_compiled && one.top.outline() == other.top.outline()
+}
+
+/// Times the queries whose plan some set changes, all plans of a query one after the other, in rounds.
+pub(super) fn time(
+    bench: &mut Bench<'_>,
+    comparison: &mut Comparison,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    let state = comparison.state;
+    let wanted = if state == State::Cold { bench.parameters.cold_rounds() } else { bench.parameters.rounds };
+    let wanted = if bench.tables.is_rehearsal() { wanted.min(ROUNDS_REHEARSED) } else { wanted };
+    // Nothing settles where each run begins with empty caches, or with a table that does not fit.
+    let settling = usize::from(state == State::Cached || state == State::AsFound);
+    let started = bench.machine.clock.now();
+    let changed = comparison.compared.iter().filter(|one| one.is_changed()).count();
+    for round in 0..wanted + settling {
+        let elapsed = bench.machine.clock.now().since(started);
+        if round >= ROUNDS_MIN + settling && Duration::from_nanos(elapsed.0) > ROUNDS_TIME {
+            break;
+        }
+        let what = format!("{changed} queries whose plan changes, {}, round {}", state.in_words(), round + 1);
+        journal.step(&what, Duration::from_secs(if state == State::Cold { 120 } else { 5 }));
+        for one in comparison.compared.iter_mut().filter(|one| one.is_changed() && one.not_timed.is_none()) {
+            take_turns(
+                bench,
+                one,
+                &comparison.sets,
+                Round { state, number: round, counts: round >= settling },
+                journal,
+            )?;
+        }
+        bench.look(journal);
+    }
+    bench.set_constants(&[])?;
+    comparison.is_timed = true;
+    comparison.judge();
+    Ok(())
+}
+
+/// A round of turns.
+#[derive(Clone, Copy)]
+struct Round {
+    state: State,
+    number: usize,
+    counts: bool,
+}
+
+/// Runs each plan of a query once; from round to round the order turns around.
+fn take_turns(
+    bench: &mut Bench<'_>,
+    one: &mut Compared,
+    sets: &[ConstantSet],
+    round: Round,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    let count = one.variants.len();
+    let order: Vec<usize> =
+        if round.number.is_multiple_of(2) { (0..count).collect() } else { (0..count).rev().collect() };
+    for at in order.into_iter().filter(|at| *at < count) {
+        let limit = limit(bench, one, at);
+        if one.variants[at].is_cut {
+            let millis = one.variants[at].millis.last().copied();
+            one.variants[at].millis.extend(millis.filter(|_| round.counts));
+            continue;
+        }
+        if round.state == State::Cold {
+            bench.cool(journal)?;
+        }
+        bench.set_constants(&sets[one.variants[at].sets[0]].values)?;
+        if round.state == State::Cold {
+            // What the server has to know about the tables is read here, so that the statement does not.
+            let _ = bench.tables.plan_of(&one.query)?;
+        }
+        match bench.tables.run_query(&one.query, limit)? {
+            Ok(plan) if !is_same(&plan, &one.variants[at].plan) && !bench.tables.is_rehearsal() => {
+                one.not_timed = Some("its plan changed between EXPLAIN and the run".into());
+                return Ok(());
+            }
+            Ok(plan) => {
+                one.variants[at].millis.extend(plan.execution_ms.filter(|_| round.counts));
+                // With what each step did.
+                one.variants[at].plan = plan;
+            }
+            // It takes at least that long, which is slow enough for a verdict.
+            Err(_) if at > 0 && limit < bench.parameters.time_limit() => {
+                one.variants[at].is_cut = true;
+                one.variants[at].millis.push(limit.as_secs_f64() * 1e3);
+            }
+            Err(why) => {
+                one.not_timed = Some(why);
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How long a plan of a query may take.
+fn limit(bench: &Bench<'_>, one: &Compared, at: usize) -> Duration {
+    let all = bench.parameters.time_limit();
+    match median(&one.variants[0].millis) {
+        Some(now) if at > 0 => Duration::from_secs_f64(now * TIMES_MAX / 1e3).max(LIMIT_MIN).min(all),
+        _ => all,
+    }
+}

@@ -1,0 +1,249 @@
+//! What the times of queries by two sets of constants say: a verdict for each query, and whether the set is worth
+//! changing to.
+//!
+//! Each query counts by its ratio, so that small ones have the weight of large ones. Intervals are those of a bootstrap
+//! that draws queries, and of each the repetitions.
+//!
+//! Source: Efron, Tibshirani, "An Introduction to the Bootstrap", 1993, the percentile interval.
+
+use measure::random::SplitMix64;
+use measure::statistics::median;
+
+use super::estimate::Estimate;
+
+/// Fewest queries whose plan changes from which a set is judged.
+pub(super) const CHANGED_MIN: usize = 4;
+
+/// A query that takes surely more than this many times as long is reason enough to keep what is there; surely means
+/// that the lower end of its interval is above the second.
+const HARM: f64 = 1.25;
+const HARM_SURELY: f64 = 1.1;
+
+/// All queries together must not take more than this.
+const TOTAL_MAX: f64 = 1.0;
+
+/// Two sets are as good where both ends of the interval of their ratio lie within this part of 1.
+const SAME: f64 = 0.05;
+
+/// A difference below this is that of two readings: milliseconds.
+const MILLIS_MIN: f64 = 0.05;
+
+const RESAMPLES: usize = 1000;
+const TAIL: usize = RESAMPLES / 40;
+const SEED: u64 = 1;
+
+/// A query's milliseconds by the server's own constants and by others, where they lead to another plan.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Pair {
+    pub(super) now: Vec<f64>,
+    pub(super) then: Vec<f64>,
+}
+
+/// What the times of one query say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Faster,
+    Slower,
+    Undecided,
+}
+
+impl Verdict {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::Undecided => "undecided",
+        }
+    }
+}
+
+/// Whether a set is worth changing to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Decision {
+    Change,
+    Keep,
+    Undecided,
+}
+
+impl Decision {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Decision::Change => "change",
+            Decision::Keep => "keep",
+            Decision::Undecided => "undecided",
+        }
+    }
+}
+
+/// What all queries say of a set.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Judged {
+    pub(super) decision: Decision,
+    /// Queries whose plan changes, and which of them are surely faster and slower.
+    pub(super) changed: usize,
+    pub(super) faster: usize,
+    pub(super) slower: usize,
+    /// Geometric mean of the ratios of the changed ones.
+    pub(super) ratio: Estimate,
+    /// Of the one that loses most.
+    pub(super) worst: f64,
+    /// Milliseconds of the changed ones.
+    pub(super) now: f64,
+    pub(super) then: f64,
+}
+
+impl Pair {
+    /// Milliseconds then over now, with its interval.
+    pub(super) fn ratio(&self) -> Option<Estimate> {
+        let value = ratio(median(&self.now)?, median(&self.then)?);
+        let mut random = SplitMix64::new(SEED);
+        let drawn = (0..RESAMPLES).map(|_| self.drawn(&mut random));
+        let (low, high) = ends(drawn.collect());
+        Some(Estimate { value, low: low.min(value), high: high.max(value) })
+    }
+
+    /// The ratio of the medians of samples that are drawn anew.
+    fn drawn(&self, random: &mut SplitMix64) -> f64 {
+        let mut middle = |samples: &[f64]| {
+            let draw = |_: &f64| samples[random.below(samples.len() as u64) as usize];
+            median(&samples.iter().map(draw).collect::<Vec<_>>()).unwrap_or(f64::NAN)
+        };
+        let (now, then) = (middle(&self.now), middle(&self.then));
+        ratio(now, then)
+    }
+
+    /// What the times say.
+    pub(super) fn verdict(&self) -> Verdict {
+        match self.ratio() {
+            Some(ratio) if ratio.high < 1.0 => Verdict::Faster,
+            Some(ratio) if ratio.low > 1.0 => Verdict::Slower,
+            _ => Verdict::Undecided,
+        }
+    }
+}
+
+/// Milliseconds over milliseconds; 1 where they differ by less than can be told.
+fn ratio(now: f64, then: f64) -> f64 {
+    if (then - now).abs() < MILLIS_MIN { 1.0 } else { then / now }
+}
+
+fn ends(mut values: Vec<f64>) -> (f64, f64) {
+    values.sort_by(f64::total_cmp);
+    let at = |index: usize| values.get(index).copied().unwrap_or(f64::NAN);
+    (at(TAIL), at(values.len().saturating_sub(TAIL + 1)))
+}
+
+/// Judges a set by the queries whose plans it changes.
+pub(super) fn judge(pairs: &[Pair]) -> Judged {
+    let ratios: Vec<Estimate> = pairs.iter().filter_map(Pair::ratio).collect();
+    let sum = |of: fn(&Pair) -> &Vec<f64>| pairs.iter().filter_map(|pair| median(of(pair))).sum::<f64>();
+    let (now, then) = (sum(|pair| &pair.now), sum(|pair| &pair.then));
+    let count = |wanted| pairs.iter().filter(|pair| pair.verdict() == wanted).count();
+    let mut judged = Judged {
+        decision: Decision::Undecided,
+        changed: pairs.len(),
+        faster: count(Verdict::Faster),
+        slower: count(Verdict::Slower),
+        ratio: mean_ratio(pairs),
+        worst: ratios.iter().map(|ratio| ratio.value).fold(1.0, f64::max),
+        now,
+        then,
+    };
+    let does_harm = ratios.iter().any(|ratio| ratio.value > HARM && ratio.low > HARM_SURELY);
+    judged.decision = decide(&judged, does_harm);
+    judged
+}
+
+fn decide(judged: &Judged, does_harm: bool) -> Decision {
+    let Estimate { low, high, .. } = judged.ratio;
+    match judged {
+        // Harm is harm, however few queries show it.
+        _ if does_harm => Decision::Keep,
+        _ if judged.changed < CHANGED_MIN => Decision::Undecided,
+        _ if low > 1.0 => Decision::Keep,
+        _ if high < 1.0 && judged.then <= judged.now * TOTAL_MAX => Decision::Change,
+        _ if high < 1.0 + SAME && low > 1.0 - SAME => Decision::Keep,
+        _ => Decision::Undecided,
+    }
+}
+
+/// The geometric mean of the queries' ratios, with an interval over queries and repetitions.
+fn mean_ratio(pairs: &[Pair]) -> Estimate {
+    let mean = |ratios: &[f64]| (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
+    let values: Vec<f64> = pairs.iter().filter_map(Pair::ratio).map(|ratio| ratio.value).collect();
+    if values.is_empty() {
+        return Estimate { value: 1.0, low: 1.0, high: 1.0 };
+    }
+    let mut random = SplitMix64::new(SEED);
+    let mut drawn = Vec::with_capacity(RESAMPLES);
+    for _ in 0..RESAMPLES {
+        let ratios: Vec<f64> = (0..pairs.len())
+            .map(|_| {
+                let at = random.below(pairs.len() as u64) as usize;
+                pairs[at].drawn(&mut random)
+            })
+            .collect();
+        drawn.push(mean(&ratios));
+    }
+    let (low, high) = ends(drawn);
+    Estimate { value: mean(&values), low, high }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Times of a query that takes `now` and `then`, a few per cent apart from run to run.
+    fn pair(now: f64, then: f64) -> Pair {
+        let around = |middle: f64| [0.97, 1.0, 1.01, 0.99, 1.04].map(|part| middle * part).to_vec();
+        Pair { now: around(now), then: around(then) }
+    }
+
+    fn decision(ratios: &[(f64, f64)]) -> Decision {
+        judge(&ratios.iter().map(|(now, then)| pair(*now, *then)).collect::<Vec<_>>()).decision
+    }
+
+    #[test]
+    fn queries_that_are_surely_faster_together_are_reason_to_change() {
+        let judged = judge(&[pair(100.0, 40.0), pair(3.0, 2.0), pair(900.0, 700.0), pair(20.0, 21.0), pair(7.0, 4.0)]);
+        assert_eq!((judged.decision, judged.changed, judged.faster), (Decision::Change, 5, 4));
+        assert!(judged.ratio.high < 1.0 && judged.then < judged.now && judged.worst < 1.1, "{judged:?}");
+    }
+
+    #[test]
+    fn one_query_that_takes_twice_as_long_is_reason_to_keep_what_is_there() {
+        let gain = [(100.0, 40.0), (50.0, 20.0), (900.0, 300.0), (20.0, 9.0), (7.0, 3.0), (5.0, 2.0)];
+        assert_eq!(decision(&gain), Decision::Change);
+        assert_eq!(decision(&[&gain[..], &[(10.0, 20.0)]].concat()), Decision::Keep);
+        assert_eq!(decision(&[(10.0, 20.0)]), Decision::Keep, "however few there are");
+    }
+
+    #[test]
+    fn slower_queries_and_queries_that_take_the_same_are_reason_to_keep() {
+        assert_eq!(decision(&[(10.0, 11.5), (20.0, 23.0), (30.0, 33.0), (4.0, 4.6), (5.0, 5.7)]), Decision::Keep);
+        assert_eq!(decision(&[(10.0, 10.01), (20.0, 20.1), (30.0, 29.9), (40.0, 40.1), (50.0, 50.0)]), Decision::Keep);
+    }
+
+    #[test]
+    fn few_changed_plans_and_mixed_ones_cannot_tell() {
+        assert_eq!(decision(&[]), Decision::Undecided);
+        assert_eq!(decision(&[(10.0, 2.0), (10.0, 2.0), (10.0, 2.0)]), Decision::Undecided);
+        assert_eq!(decision(&[(10.0, 12.0), (10.0, 8.0), (10.0, 12.0), (10.0, 8.5), (10.0, 9.0)]), Decision::Undecided);
+    }
+
+    #[test]
+    fn a_gain_in_ratios_that_costs_more_time_in_all_is_no_gain() {
+        let small = [(1.0, 0.5), (1.0, 0.4), (1.0, 0.5), (1.0, 0.6), (1.0, 0.4), (2.0, 1.0), (3.0, 1.5)];
+        assert_eq!(decision(&small), Decision::Change);
+        assert_ne!(decision(&[&small[..], &[(1000.0, 1080.0)]].concat()), Decision::Change);
+    }
+
+    #[test]
+    fn a_noisy_query_has_no_verdict_and_a_difference_of_two_readings_is_none() {
+        let noisy = Pair { now: vec![10.0, 30.0, 11.0, 28.0, 12.0], then: vec![11.0, 10.0, 31.0, 12.0, 27.0] };
+        assert_eq!(noisy.verdict(), Verdict::Undecided);
+        assert_eq!(pair(0.020, 0.060).verdict(), Verdict::Undecided, "40 microseconds");
+        assert_eq!(pair(10.0, 8.0).verdict(), Verdict::Faster);
+        assert_eq!(pair(10.0, 12.0).verdict(), Verdict::Slower);
+    }
+}

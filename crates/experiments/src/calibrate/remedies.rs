@@ -1,0 +1,166 @@
+//! Where no constants help: queries whose fastest plan none of the sets leads to, and what stands in its way.
+
+use std::time::Duration;
+
+use measure::schema::calibrate;
+use measure::schema::calibrate::parameters::{ADVICE, NODE_NOW, NODE_THEN, QUERY};
+use measure::statistics::median;
+use subjects::postgres::calibration::Plan;
+use subjects::postgres::calibration::queries::PARALLEL;
+
+use super::bench::Bench;
+use super::comparison::{Compared, Comparison};
+use crate::error::ExperimentError;
+use crate::journal::Journal;
+
+/// Ways of the planner that are closed one at a time, with the major version that has each.
+const TOGGLES: [(&str, u32); 10] = [
+    ("enable_nestloop", 13),
+    ("enable_hashjoin", 13),
+    ("enable_mergejoin", 13),
+    ("enable_seqscan", 13),
+    ("enable_indexscan", 13),
+    ("enable_bitmapscan", 13),
+    ("enable_sort", 13),
+    ("enable_hashagg", 13),
+    ("enable_memoize", 14),
+    (PARALLEL, 13),
+];
+
+/// Runs of each other plan, after one that is not counted.
+const RUNS: usize = 3;
+
+/// A plan is worth a word when it takes at most this part of what the best set's takes, and saves this number of
+/// milliseconds.
+const GAIN: f64 = 0.75;
+const GAIN_MILLIS: f64 = 0.5;
+
+/// Row estimates that are off by this many times are the reason; of fewer rows than these, none is.
+const OFF: f64 = 10.0;
+const ROWS_MIN: f64 = 100.0;
+
+/// Looks for faster plans of the user's queries by closing the planner's ways, and keeps a case for each query that has
+/// one.
+pub(super) fn look(
+    bench: &mut Bench<'_>,
+    comparison: &Comparison,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    let queries = comparison.compared.iter().filter(|one| one.query.not_run.is_none() && one.not_timed.is_none());
+    let queries: Vec<&Compared> = queries.collect();
+    journal.step(&format!("other plans of {} queries", queries.len()), Duration::from_secs(queries.len() as u64));
+    let major = bench.tables.facts().major();
+    let toggles: Vec<&str> = TOGGLES.iter().filter(|(_, since)| major >= *since).map(|(name, _)| *name).collect();
+    bench.set_constants(&[])?;
+    for one in queries {
+        bench.tables.close_ways(&[], &toggles)?;
+        let Some((best, now)) = best_of_sets(bench, one)? else { continue };
+        let mut fastest: Option<(Plan, f64)> = None;
+        let mut seen: Vec<String> = one.variants.iter().map(|variant| variant.plan.top.outline()).collect();
+        for toggle in &toggles {
+            bench.tables.close_ways(&[toggle], &toggles)?;
+            let Ok(plan) = bench.tables.plan_of(&one.query)? else { continue };
+            let outline = plan.top.outline();
+            if seen.contains(&outline) && !bench.tables.is_rehearsal() {
+                continue;
+            }
+            seen.push(outline);
+            // What takes longer than the best is of no use.
+            let limit = Duration::from_secs_f64((best / 1e3).max(0.05)).min(bench.parameters.time_limit());
+            let Some(millis) = timed(bench, one, limit)? else { continue };
+            if millis < best * GAIN
+                && best - millis > GAIN_MILLIS
+                && fastest.as_ref().is_none_or(|(_, other)| millis < *other)
+            {
+                fastest = Some((plan, millis));
+            }
+        }
+        if let Some((plan, millis)) = fastest {
+            keep(bench, one, (&now, best), (&plan, millis), journal)?;
+        }
+    }
+    bench.tables.close_ways(&[], &toggles).map_err(ExperimentError::from)
+}
+
+/// The least time of the plans by the sets, and the plan by the server's own with what each step did.
+fn best_of_sets(bench: &mut Bench<'_>, one: &Compared) -> Result<Option<(f64, Plan)>, ExperimentError> {
+    let least = one.variants.iter().filter_map(|variant| median(&variant.millis)).min_by(f64::total_cmp);
+    let limit = bench.parameters.time_limit();
+    // A query whose plan no set changes has not been run.
+    let Ok(plan) = bench.tables.run_query(&one.query, limit)? else { return Ok(None) };
+    let millis = match least {
+        Some(least) => Some(least),
+        None => timed(bench, one, limit)?,
+    };
+    Ok(millis.map(|millis| (millis, plan)))
+}
+
+/// The median of some runs; `None` where one takes too long.
+fn timed(bench: &mut Bench<'_>, one: &Compared, limit: Duration) -> Result<Option<f64>, ExperimentError> {
+    let mut millis = Vec::new();
+    for run in 0..=RUNS {
+        let Ok(plan) = bench.tables.run_query(&one.query, limit)? else { return Ok(None) };
+        millis.extend(plan.execution_ms.filter(|_| run > 0));
+    }
+    Ok(median(&millis))
+}
+
+fn keep(
+    bench: &Bench<'_>,
+    one: &Compared,
+    (now, best): (&Plan, f64),
+    (fast, millis): (&Plan, f64),
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    let (before, after) = now.top.difference(&fast.top).unwrap_or((&now.top, &fast.top));
+    let parameters = [
+        QUERY.of(one.query.name.as_str()),
+        NODE_NOW.of(before.described()),
+        NODE_THEN.of(after.described()),
+        ADVICE.of(advice(now, fast)),
+    ];
+    let mut case = bench.case("remedy", parameters);
+    case.metrics.push(calibrate::TIME_NOW.single("the least median of the plans by all sets of constants", best));
+    case.metrics
+        .push(calibrate::TIME_THEN.single("median of the plan when other ways are closed to the planner", millis));
+    if let Some((_, off)) = worst_estimate(now) {
+        case.metrics.push(calibrate::ESTIMATE_OFF.single("rows of EXPLAIN ANALYZE and those that were expected", off));
+    }
+    Ok(journal.keep(case)?)
+}
+
+/// What stands in the way of the faster plan, and what would help.
+fn advice(now: &Plan, fast: &Plan) -> String {
+    if let Some((step, off)) = worst_estimate(now) {
+        return format!(
+            "rows of {step} are off by {} times: ANALYZE, CREATE STATISTICS over columns that depend on each other, or \
+             a condition that the planner can estimate",
+            off.round()
+        );
+    }
+    let has = |plan: &Plan, kind: &str| plan.top.find(kind).is_some();
+    let reads = now.top.buffers.is_some_and(|buffers| buffers.reads > buffers.hits / 10);
+    if reads && has(fast, "Bitmap Heap Scan") {
+        return "a bitmap scan asks for its blocks ahead of their use, which no cost says: raise \
+                effective_io_concurrency"
+            .into();
+    }
+    if has(now, "Index Scan") || has(fast, "Index Scan") || has(fast, "Bitmap Heap Scan") {
+        return "the rows lie in another order than the planner takes for the whole table: CLUSTER, an index that holds \
+                all columns of the query, or a larger statistics target"
+            .into();
+    }
+    "the estimates of rows are right and the costs are not: no advice".into()
+}
+
+/// The lowest step whose rows are most off, and how many times; `None` where all are near.
+fn worst_estimate(plan: &Plan) -> Option<(String, f64)> {
+    let steps = plan.top.steps().into_iter().rev();
+    let off = steps.filter_map(|step| {
+        let (planned, rows) = (step.planned_rows?, step.rows?);
+        let loops = step.loops.unwrap_or(1.0);
+        let (more, less) = (planned.max(rows), planned.min(rows).max(1.0));
+        (more * loops >= ROWS_MIN && more / less >= OFF).then(|| (step.described(), more / less))
+    });
+    off.into_iter().next()
+}

@@ -1,0 +1,215 @@
+//! Sets of constants: all that were measured or none, in the units that the server's other costs are in.
+//!
+//! The cost of a row keeps the server's value, so that what is compared with costs keeps its meaning: the parallel
+//! costs, the limits of compilation, the costs of functions. A constant that does not repeat itself is withheld, and
+//! what takes its place keeps the server's own ratio to its neighbour.
+
+use measure::statistics::median;
+
+use super::estimate::{Estimate, ratio};
+
+/// A constant whose passes differ by more than this many times is withheld.
+pub(super) const SPREAD_MAX: f64 = 1.5;
+
+/// Steps a decade of the values that are given: two runs that differ by less than a step differ by one step at most.
+const STEPS: f64 = 10.0;
+
+/// The constant whose value stays, and by which the others are measured.
+pub(super) const SCALE: &str = "cpu_tuple_cost";
+pub(super) const SEQ_PAGE: &str = "seq_page_cost";
+pub(super) const RANDOM_PAGE: &str = "random_page_cost";
+
+/// The constants of a set.
+pub(super) const CONSTANTS: [&str; 5] = [SEQ_PAGE, RANDOM_PAGE, SCALE, "cpu_index_tuple_cost", "cpu_operator_cost"];
+
+/// PostgreSQL's own values with a block at random at what is said of solid-state disks: the advice that a user finds
+/// everywhere.
+const USUAL_ADVICE: [f64; 5] = [1.0, 1.1, 0.01, 0.005, 0.0025];
+
+/// A set with its name.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ConstantSet {
+    pub(super) name: &'static str,
+    /// Empty for the server's own.
+    pub(super) values: Vec<(&'static str, f64)>,
+}
+
+/// A cost in several passes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Passes {
+    /// Microseconds, the samples of each pass.
+    pub(super) passes: Vec<Vec<f64>>,
+}
+
+/// What passes say of a constant, in units of the row's cost at the server's value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Settled {
+    /// The median of the passes, with the interval of the pass in the middle.
+    pub(super) value: Estimate,
+    /// The largest pass over the least.
+    pub(super) spread: f64,
+    /// Whether it repeats itself and is above 0 for sure.
+    pub(super) is_given: bool,
+}
+
+impl Passes {
+    /// All samples.
+    pub(super) fn samples(&self) -> Vec<f64> {
+        self.passes.concat()
+    }
+
+    /// The cost as a multiple of `row`'s, times the server's value for that.
+    pub(super) fn settled(&self, row: &Passes, scale: f64) -> Option<Settled> {
+        let of_pass = |(over, under): (&Vec<f64>, &Vec<f64>)| ratio(over, under);
+        let mut found: Vec<Estimate> = self.passes.iter().zip(&row.passes).filter_map(of_pass).collect();
+        if found.is_empty() || found.len() < self.passes.len() {
+            return None;
+        }
+        found.sort_by(|one, other| one.value.total_cmp(&other.value));
+        let middle = found[found.len() / 2];
+        let value = median(&found.iter().map(|pass| pass.value).collect::<Vec<_>>())?;
+        let [low, high] = [found[0].value, found[found.len() - 1].value];
+        let spread = if low > 0.0 { high / low } else { f64::INFINITY };
+        let is_given = spread <= SPREAD_MAX && middle.low > 0.0 && value > 0.0;
+        let value = Estimate { value: value * scale, low: middle.low * scale, high: middle.high * scale };
+        Some(Settled { value, spread, is_given })
+    }
+}
+
+/// All constants from what was settled, and the server's own values; `None` where a block has no cost to go by.
+pub(super) fn of_measured(
+    name: &'static str,
+    settled: impl Fn(&'static str) -> Option<Settled>,
+    now: impl Fn(&'static str) -> f64,
+) -> Option<ConstantSet> {
+    let given = |name| settled(name).filter(|settled| settled.is_given).map(|settled| rounded(settled.value.value));
+    let page = given(SEQ_PAGE);
+    let random = given(RANDOM_PAGE);
+    // A block that is withheld follows the other one by the server's own ratio.
+    let own_ratio = now(RANDOM_PAGE) / now(SEQ_PAGE).max(f64::MIN_POSITIVE);
+    let (page, random) = match (page, random) {
+        (Some(page), Some(random)) => (page, random.max(page)),
+        (Some(page), None) => (page, page * own_ratio),
+        (None, Some(random)) => (random / own_ratio.max(1.0), random),
+        (None, None) => return None,
+    };
+    let value = |name: &'static str| match name {
+        SEQ_PAGE => page,
+        RANDOM_PAGE => random,
+        SCALE => now(SCALE),
+        // The row keeps its value, so a cost that is withheld keeps its ratio to it by staying.
+        other => given(other).unwrap_or_else(|| now(other)),
+    };
+    Some(ConstantSet { name, values: CONSTANTS.map(|name| (name, value(name))).into() })
+}
+
+/// The set between the sets of several states: geometric means of its blocks' costs.
+pub(super) fn between(name: &'static str, sets: &[ConstantSet]) -> Option<ConstantSet> {
+    let first = sets.first().filter(|_| sets.len() > 1)?;
+    let mean = |at: usize| {
+        let logarithms = sets.iter().map(|set| set.values[at].1.ln());
+        rounded((logarithms.sum::<f64>() / sets.len() as f64).exp())
+    };
+    let values = first.values.iter().enumerate().map(|(at, (name, value))| match *name {
+        SEQ_PAGE | RANDOM_PAGE => (*name, mean(at)),
+        name => (name, *value),
+    });
+    Some(ConstantSet { name, values: values.collect() })
+}
+
+/// The server's own constants.
+pub(super) fn own() -> ConstantSet {
+    ConstantSet { name: "now", values: Vec::new() }
+}
+
+/// What is advised everywhere.
+pub(super) fn usual_advice() -> ConstantSet {
+    ConstantSet { name: "random-1.1", values: CONSTANTS.into_iter().zip(USUAL_ADVICE).collect() }
+}
+
+/// A value at one of ten steps a decade, with two digits.
+pub(super) fn rounded(value: f64) -> f64 {
+    let step = 10f64.powf((value.log10() * STEPS).round() / STEPS);
+    let digits = 10f64.powf(step.log10().floor() - 1.0);
+    (step / digits).round() * digits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passes(values: &[[f64; 3]]) -> Passes {
+        Passes { passes: values.iter().map(|pass| pass.to_vec()).collect() }
+    }
+
+    fn now(name: &str) -> f64 {
+        match name {
+            SEQ_PAGE => 1.0,
+            RANDOM_PAGE => 4.0,
+            SCALE => 0.01,
+            "cpu_index_tuple_cost" => 0.005,
+            _ => 0.0025,
+        }
+    }
+
+    fn settled(value: f64, is_given: bool) -> Option<Settled> {
+        Some(Settled { value: Estimate { value, low: value, high: value }, spread: 1.0, is_given })
+    }
+
+    #[test]
+    fn a_cost_is_given_in_the_servers_unit_and_only_where_its_passes_agree() {
+        let row = passes(&[[0.05, 0.05, 0.05], [0.06, 0.06, 0.06], [0.05, 0.05, 0.05]]);
+        let steady = passes(&[[0.5, 0.51, 0.49], [0.6, 0.61, 0.6], [0.55, 0.55, 0.54]]).settled(&row, 0.01).unwrap();
+        assert!(steady.is_given && (steady.value.value - 0.1).abs() < 1e-9 && steady.spread < 1.2, "{steady:?}");
+        let moving = passes(&[[0.5, 0.5, 0.5], [0.9, 0.9, 0.9], [0.45, 0.45, 0.45]]).settled(&row, 0.01).unwrap();
+        assert!(!moving.is_given && moving.spread > SPREAD_MAX, "{moving:?}");
+        let through_zero = passes(&[[0.01, -0.01, 0.02]; 3]).settled(&row, 0.01).unwrap();
+        assert!(!through_zero.is_given, "{through_zero:?}");
+    }
+
+    #[test]
+    fn all_constants_stand_in_a_set_and_the_row_keeps_its_value() {
+        let set = of_measured("cached", |name| if name == SCALE { None } else { settled(0.08, true) }, now).unwrap();
+        assert_eq!(set.values.iter().map(|(name, _)| *name).collect::<Vec<_>>(), CONSTANTS);
+        assert_eq!(set.values[2].1, 0.01);
+    }
+
+    #[test]
+    fn a_constant_that_is_withheld_keeps_the_servers_ratio_to_its_neighbour() {
+        let of = |page: bool, random: bool| {
+            let settled = move |name: &'static str| match name {
+                SEQ_PAGE => settled(0.1, page),
+                RANDOM_PAGE => settled(0.2, random),
+                _ => settled(9.0, false),
+            };
+            of_measured("cached", settled, now)
+                .map(|set| set.values.iter().map(|(_, value)| *value).collect::<Vec<_>>())
+        };
+        assert_eq!(of(true, true), Some(vec![0.1, 0.2, 0.01, 0.005, 0.0025]));
+        assert_eq!(of(true, false), Some(vec![0.1, 0.4, 0.01, 0.005, 0.0025]));
+        assert_eq!(of(false, true), Some(vec![0.05, 0.2, 0.01, 0.005, 0.0025]));
+        assert_eq!(of(false, false), None);
+    }
+
+    #[test]
+    fn values_a_tenth_apart_are_given_as_the_same_or_as_neighbours() {
+        assert_eq!([0.1, 0.0996, 0.098, 1.26, 0.0249].map(rounded), [0.1, 0.1, 0.1, 1.3, 0.025]);
+        for value in [0.0123, 0.7, 3.3, 41.0] {
+            for part in [0.85, 0.95, 1.05, 1.15] {
+                let apart = rounded(value * part) / rounded(value);
+                assert!((0.76..1.32).contains(&apart), "{value} {part} {apart}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_set_between_states_lies_between_their_blocks() {
+        let set = |page: f64, random: f64| ConstantSet {
+            name: "one",
+            values: CONSTANTS.into_iter().zip([page, random, 0.01, 0.005, 0.0025]).collect(),
+        };
+        let middle = between("safe", &[set(0.1, 0.1), set(10.0, 40.0)]).unwrap();
+        assert_eq!((middle.values[0].1, middle.values[1].1, middle.values[2].1), (1.0, 2.0, 0.01));
+        assert_eq!(between("safe", &[set(0.1, 0.1)]), None);
+    }
+}

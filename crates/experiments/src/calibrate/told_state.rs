@@ -1,0 +1,98 @@
+//! Which state a given server's queries are in: told from its own counters and from the page cache.
+
+use measure::Unit;
+use measure::quantity::{grouped, three_digits};
+use measure::schema::calibrate::findings as row;
+use measure::schema::calibrate::{self, parameters::STATE};
+use subjects::postgres::calibration::server_caches::ServerCaches;
+
+use super::bench::{Bench, State};
+use crate::error::ExperimentError;
+use crate::journal::Journal;
+
+/// Share of blocks in the buffers from which on queries are cached by the server.
+const HITS_CACHED: f64 = 0.99;
+
+/// Share of the files in the page cache from which on what the buffers lack comes from there.
+const FILES_CACHED: f64 = 0.95;
+
+/// Microseconds of a read below which it came from the page cache: no device answers so soon on average.
+const READ_SYSTEM: f64 = 30.0;
+
+/// The state; `None` where the counters do not tell.
+pub(super) fn of(caches: &ServerCaches) -> Option<State> {
+    let (_, hits) = caches.hits?;
+    let files = caches.files.map(|(size, held)| held as f64 / size.max(1) as f64);
+    match (caches.read_micros, files) {
+        _ if hits >= HITS_CACHED => Some(State::Cached),
+        (Some(micros), _) => Some(if micros < READ_SYSTEM { State::System } else { State::Cold }),
+        (None, Some(held)) if held >= FILES_CACHED => Some(State::System),
+        _ => None,
+    }
+}
+
+/// Keeps what was told, and says it.
+pub(super) fn keep(
+    bench: &mut Bench<'_>,
+    caches: &ServerCaches,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    let Some((blocks, hits)) = caches.hits else {
+        journal.find(row::ABSENT_STATE.of(
+            "In which state the queries of this database run is not known: too few blocks were asked for since its \
+             counters were reset.",
+        ));
+        return Ok(());
+    };
+    let state = of(caches);
+    let mut case = bench.case("state", [STATE.of(state.map_or("unknown", State::name))]);
+    let source = "pg_stat_database, since its counters were reset";
+    case.metrics.push(calibrate::HITS.single(source, hits * 100.0));
+    case.metrics.extend(caches.read_micros.map(|micros| calibrate::READ_TIME.single(source, micros)));
+    let mut message = format!(
+        "Of {} blocks that this database asked for, {} % were in the shared buffers",
+        grouped(blocks as u64),
+        three_digits(hits * 100.0)
+    );
+    if let Some(micros) = caches.read_micros {
+        message += &format!("; a block that was not took {} µs", three_digits(micros));
+    }
+    if let Some((size, held)) = caches.files {
+        let share = held as f64 / size.max(1) as f64 * 100.0;
+        case.metrics.push(calibrate::FILES_HELD.single("the page cache, when the run began", share));
+        message += &format!("; the page cache holds {} % of its files", three_digits(share));
+    }
+    message += &match state {
+        Some(state) => format!(": its queries run {}.", state.in_words()),
+        None => ". Whether the others come from the page cache or from the disk cannot be seen from here: \
+                 track_io_timing, or readpath on the server's machine, shows it."
+            .into(),
+    };
+    journal.keep(case)?;
+    journal.find(row::ANSWER_STATE.of(message).with("hits", hits * 100.0, Unit::Percent));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(hits: f64, read_micros: Option<f64>, held: Option<u64>) -> Option<State> {
+        of(&ServerCaches { hits: Some((1e6, hits)), read_micros, files: held.map(|held| (100, held)) })
+    }
+
+    #[test]
+    fn the_state_is_that_of_the_blocks_that_the_buffers_lack() {
+        assert_eq!(state(0.995, Some(900.0), Some(3)), Some(State::Cached));
+        assert_eq!(state(0.9, Some(8.0), None), Some(State::System));
+        assert_eq!(state(0.9, Some(400.0), Some(99)), Some(State::Cold));
+        assert_eq!(state(0.9, None, Some(97)), Some(State::System));
+    }
+
+    #[test]
+    fn counters_that_do_not_tell_give_no_state() {
+        assert_eq!(state(0.9, None, Some(60)), None);
+        assert_eq!(state(0.9, None, None), None);
+        assert_eq!(of(&ServerCaches::default()), None);
+    }
+}

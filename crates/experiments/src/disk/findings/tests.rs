@@ -1,0 +1,159 @@
+//! Its findings, read on both sides of their conditions.
+
+use device::pattern::Pattern;
+use device::plan::StopAfter;
+use measure::{Metric, Statistics};
+use sides::proptest::collection::vec;
+use sides::proptest::option;
+use sides::proptest::prelude::{Just, Strategy, any, prop_oneof};
+use sides::proptest::sample::select;
+use sides::{Reading, both_sides, reading, says};
+use sys::memory::Pages;
+
+use super::*;
+
+const WORKLOAD: Workload = Workload {
+    pattern: Pattern::Random,
+    block_size: 8192,
+    pages: Pages::Small,
+    stop_after: StopAfter::Reads(1),
+    warm_up: StopAfter::Reads(0),
+    seed: 1,
+    workers: 2,
+    depth: 16,
+    reap_batch: 1,
+    method: None,
+    rate: None,
+};
+
+/// A reading with this latency in microseconds, and this rate; without one where there is none.
+fn measured(latency: f64, rate: Option<f64>, tier: Option<Tier>) -> Measured {
+    let latency = reads::READ_LATENCY.single("clock", latency);
+    let iops = rate.map(|rate| reads::IOPS.single("clock", rate));
+    Measured::of(iops.into_iter().chain([latency]).collect(), tier)
+}
+
+/// Mean time of a read in a zone, in ms, and its median; none of a zone that was not read.
+type Time = Option<(f64, f64)>;
+
+fn zone() -> impl Strategy<Value = Time> {
+    prop_oneof![3 => (4.0..9.0, 4.0..9.0).prop_map(Some), 1 => Just(None)]
+}
+
+fn in_zones(times: [Time; 3]) -> Vec<(Zone, Measured)> {
+    let zones = [Zone::Outer, Zone::Inner, Zone::Both].into_iter().zip(times);
+    let read = |(zone, time): (Zone, Time)| {
+        let (mean, median) = time?;
+        Some((zone, measured(median * 1e3, Some(1e3 / mean), None)))
+    };
+    zones.filter_map(read).collect()
+}
+
+/// What the sentence about zones must begin with, by the limit of 1.15.
+fn place(outer: (f64, f64), others: &[(f64, f64)]) -> &'static str {
+    let matters = |other: &(f64, f64)| other.0 / outer.0 >= 1.15 && other.1 / outer.1 >= 1.15;
+    let is_even = |other: &(f64, f64)| (1.0 / 1.15..1.15).contains(&(other.0 / outer.0));
+    match () {
+        () if others.iter().any(matters) => "Place matters on this device:",
+        () if others.iter().all(is_even) => "Place makes no difference on this device:",
+        () => "The zones differ, but not as place alone makes them:",
+    }
+}
+
+/// What a read takes, and which level served it.
+fn read() -> Reading {
+    let tiers = [Tier::PageCache, Tier::Storage, Tier::Mixed { from_storage: 0.5 }, Tier::NeverWritten, Tier::Unknown];
+    let tier = prop_oneof![4 => select(tiers.to_vec()).prop_map(Some), 1 => Just(None)];
+    let rate = any::<bool>().prop_map(|is_known| is_known.then_some(250.0));
+    let answer = |(latency, rate, tail, tier): &(f64, Option<f64>, Option<f64>, Option<Tier>)| {
+        let mut one = measured(*latency, *rate, *tier);
+        one.cases[0].metrics.iter_mut().for_each(|metric: &mut Metric| {
+            metric.statistics = Statistics { p99: *tail, ..metric.statistics };
+        });
+        whole(&WORKLOAD, &[("a".into(), one)])
+    };
+    reading(row::ANSWER_READ, (1.0..1e5, rate, option::of(1e2..1e6), tier), answer, |(latency, rate, tail, tier)| {
+        let by = match tier {
+            Some(Tier::PageCache) => "The page cache served the reads",
+            Some(Tier::Storage) => "Storage served",
+            Some(Tier::Mixed { .. }) => "The page cache and storage together served",
+            Some(Tier::NeverWritten) => "The file system itself (the blocks were never written) served",
+            Some(Tier::Unknown) => "An unknown level served",
+            None => "The model served the reads.",
+        };
+        let takes = format!("A random read of 8 KiB takes {} with 32 in flight", micros(*latency));
+        let tail = tail.map_or(": 250 reads a second.".into(), |tail| {
+            format!(", one in a hundred {} or more: 250 reads a second.", micros(tail))
+        });
+        rate.map(|_| says![by, takes, tail])
+    })
+}
+
+/// Paths against the first, and places or distances against each other.
+fn against() -> Vec<Reading> {
+    let paths = |figures: &Vec<(f64, f64)>| {
+        let one = |(latency, rate): &(f64, f64)| measured(*latency, Some(*rate), None);
+        let names = ["first", "second", "third"].map(String::from).into_iter();
+        whole(&WORKLOAD, &names.zip(figures.iter().map(one)).collect::<Vec<_>>())
+    };
+    let paths = reading(row::ANSWER_PATHS, vec((1.0..1e4, 1.0..1e4), 1..4), paths, |figures| {
+        let (first, others) = figures.split_first()?;
+        let times = |(other, name): (&(f64, f64), &str)| {
+            let (latency, rate) = (three_digits(other.0 / first.0), three_digits(other.1 / first.1));
+            format!("{name} takes {latency} times as long as one of first, and {name} gives {rate} times")
+        };
+        (!others.is_empty()).then(|| others.iter().zip(["second", "third"]).map(times).collect())
+    });
+    let spread_of = |(what, medians): &(&'static str, Vec<f64>)| {
+        spread(what, &medians.iter().map(|median| measured(*median, None, None)).collect::<Vec<_>>())
+    };
+    let values = (select(&["place", "distance"][..]), vec(10.0..13.0, 0..4));
+    let spread = reading(row::ANSWER_SPREAD, values, spread_of, |(what, medians)| {
+        let least = medians.iter().copied().min_by(f64::total_cmp)?;
+        let most = medians.iter().copied().max_by(f64::total_cmp)?;
+        let means = if most / least < 1.15 { "there is no arm to move" } else { "repeat the run" };
+        Some(says![format!("from {} to {} over every {what}", micros(least), micros(most)), means])
+    });
+    vec![paths, spread]
+}
+
+/// Zones, those of a model beside the published ones, and the outer half of the model's disk.
+fn places() -> Vec<Reading> {
+    let zones = reading(
+        row::ANSWER_ZONES,
+        [zone(), zone(), zone()],
+        |times| zones(&in_zones(*times)),
+        |times| {
+            let [outer, inner, both] = *times;
+            let others: Vec<(f64, f64)> = [inner, both].into_iter().flatten().collect();
+            let costs =
+                |name: &str, time: Time| Some(format!("{name} {} times the outer", three_digits(time?.0 / outer?.0)));
+            let clauses = [costs("the inner zone", inner), costs("one worker in each", both)];
+            let place = place(outer?, &others);
+            (!others.is_empty()).then(|| clauses.into_iter().flatten().chain([place.into()]).collect())
+        },
+    );
+    let of_model = |(workers, times): &(usize, [Time; 3])| model_against_published(*workers, &in_zones(*times));
+    let values = (1..5_usize, [zone(), zone(), zone()]);
+    let published = reading(row::ANSWER_MODEL_PUBLISHED, values, of_model, |(workers, times)| {
+        let named = ["outer", "inner", "both"].into_iter().zip(*times).zip([5.7, 8.7, 16.4]);
+        let clause = |((name, time), published): ((&str, Time), f64)| {
+            Some(format!("{name} {} ms (published {published})", three_digits(time?.0)))
+        };
+        let clauses: Vec<String> = named.filter_map(clause).collect();
+        let with = format!("With {workers} worker{},", if *workers == 1 { "" } else { "s" });
+        (!clauses.is_empty()).then(|| clauses.into_iter().chain([with]).collect())
+    });
+    let half = |gain: &f64| {
+        outer_half(OuterPart { share: 0.5, cylinders: 0.41, seek_ms: 5.5, whole_seek_ms: 8.5, rate_gain: *gain })
+    };
+    let half = reading(row::ANSWER_OUTER_HALF, 0.8..2.0, half, |gain| {
+        (*gain > 1.0).then(|| says!["outer 41.0 % of the tracks", format!("gives {} times", three_digits(*gain))])
+    });
+    vec![zones, published, half]
+}
+
+#[test]
+fn what_reads_of_a_disk_say_follows_from_their_times() {
+    both_sides(&disk::findings::ALL, [vec![read()], against(), places()].into_iter().flatten());
+}

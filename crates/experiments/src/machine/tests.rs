@@ -1,0 +1,87 @@
+//! Its findings, read on both sides of their conditions.
+
+use measure::quantity::format_nanos;
+use measure::schema::conditions;
+use sides::proptest::prelude::any;
+use sides::{both_sides, reading, says};
+
+use super::*;
+
+const UNCHANGED: Change = Change { core_ghz: None, additions: None, stolen: None, elapsed: Nanos(1_000_000_000) };
+
+/// What is found when two measurements saw these changes, the first while a scan was timed.
+fn found(first: Change, sensitivity: Sensitivity) -> Vec<Finding> {
+    let mut noted = Disturbances::default();
+    noted.note("a scan", &first, sensitivity, 4);
+    noted.note("another", &UNCHANGED, Sensitivity::Core, 4);
+    noted.findings()
+}
+
+#[test]
+fn what_disturbs_a_measurement_is_found_beyond_its_limit_and_not_before() {
+    let ghz = |core_ghz: f64| Change { core_ghz: Some((2.0, core_ghz)), ..UNCHANGED };
+    let changed = |core_ghz: f64| (core_ghz - 2.0).abs() / 2.0 > 0.02;
+    let clock = move |row, sensitivity| {
+        let says = move |after: &f64| {
+            let figures =
+                format!("during 1 of 2 measurements, most during a scan (2.00 to {} GHz)", three_digits(*after));
+            changed(*after).then(|| says![figures])
+        };
+        reading(row, 1.9..2.1, move |after: &f64| found(ghz(*after), sensitivity), says)
+    };
+    let shared = |additions: &(f64, f64)| {
+        let mut noted = Disturbances::default();
+        for (additions, what) in [(additions.0, "a scan"), (additions.1, "another")] {
+            let change = Change { additions: Some((4.0, additions)), ..UNCHANGED };
+            noted.note(what, &change, Sensitivity::Core, 4);
+        }
+        noted.findings()
+    };
+    let stolen =
+        |millis: &u64| found(Change { stolen: Some(Nanos::from_millis(*millis)), ..UNCHANGED }, Sensitivity::Core);
+    let device = |ratios: &Vec<f64>| {
+        let noted = ratios.iter().map(|ratio| (*ratio, "a scan".into())).collect();
+        Disturbances { blocks: 3, shared: noted, ..Disturbances::default() }.findings()
+    };
+    let cache = |deep: &f64| LastCache::of(32 << 20, 4 << 20, [34.0, *deep]).finding();
+    let kind = |is_slow: &bool| match is_slow {
+        true => ClockKind::Monotonic { reason: "it jumps".into() },
+        false => ClockKind::Tsc { ghz: 2.0 },
+    };
+    both_sides(
+        &conditions::findings::ALL,
+        vec![
+            clock(row::CORE_CLOCK_CHANGED, Sensitivity::Core),
+            clock(row::CORE_CLOCK_CHANGED_BESIDE_STORAGE, Sensitivity::Storage),
+            reading(row::CORE_SHARED, (3.0..4.0, 3.0..4.0), shared, |(one, other)| {
+                let (least, best) = (one.min(*other), one.max(*other));
+                let count = "during 1 of 2 measurements";
+                (least < best * 0.9).then(|| says![count, three_digits(least / best), three_digits(best / least)])
+            }),
+            reading(row::STOLEN_TIME, 0..200_u64, stolen, |millis| {
+                // 4 processors for a second.
+                let share = *millis as f64 / 4000.0 * 100.0;
+                (share > 2.0).then(|| says!["during 1 of 2 measurements", format!("({} % of", three_digits(share))])
+            }),
+            reading(row::DEVICE_SHARED, sides::proptest::collection::vec(1.1..9.0, 0..3), device, |ratios| {
+                let most = ratios.iter().copied().max_by(f64::total_cmp)?;
+                Some(says![format!("in {} of 3 measurements, {} times", ratios.len(), three_digits(most))])
+            }),
+            reading(row::L3_SMALLER_THAN_SAID, 30.0..200.0, cache, |deep| {
+                (*deep > 34.0 * 2.5).then(|| says!["claims 32 MiB", format!("16 MiB costs {}", format_nanos(*deep))])
+            }),
+            reading(
+                row::SLOW_CLOCK,
+                any::<bool>(),
+                move |is_slow| slow_clock(&kind(is_slow)),
+                |is_slow| is_slow.then(|| says!["because it jumps:"]),
+            ),
+            reading(
+                row::NO_CORE_CLOCK,
+                any::<Option<f64>>(),
+                |ghz| no_core_clock(*ghz),
+                |ghz| ghz.is_none().then(Vec::new),
+            ),
+        ],
+    );
+}

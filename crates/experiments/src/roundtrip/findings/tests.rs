@@ -1,0 +1,149 @@
+//! Its findings, read on both sides of their conditions.
+
+use device::pattern::Span;
+use measure::Metric;
+use sides::proptest::option;
+use sides::proptest::prelude::{Just, Strategy, any, prop_oneof};
+use sides::proptest::sample::select;
+use sides::{Reading, both_sides, reading, says};
+use subjects::round_trip::{PassOffer, SingleReads};
+
+use super::*;
+use crate::roundtrip::on_subjects::{bound, finding, nothing_read};
+
+/// Median and mean in microseconds.
+type Times = (f64, f64);
+
+fn measured(reads: u64, (median, mean): Times, p99: Option<f64>, tier: Option<Tier>) -> Measured {
+    let statistics = Statistics { n: reads, median, mean, p99, ..Statistics::single(median) };
+    let metric: Metric = reads::READ_LATENCY.of_statistics("clock", statistics);
+    Measured::of(vec![metric], tier)
+}
+
+fn tiers() -> impl Strategy<Value = Option<Tier>> {
+    let tiers =
+        vec![Tier::PageCache, Tier::Storage, Tier::Mixed { from_storage: 0.5 }, Tier::NeverWritten, Tier::Unknown];
+    prop_oneof![1 => Just(None), 5 => select(tiers).prop_map(Some)]
+}
+
+/// What is said of a block that was read again, of one in the page cache, and of the published ones.
+fn again() -> Vec<Reading> {
+    let values = || (option::weighted(0.7, 10.0..1e4), option::of(1.0..50.0), tiers());
+    let of = |(again, cached, tier): &(Option<f64>, Option<f64>, Option<Tier>)| {
+        let of = |pass, time: &Option<f64>| Some((pass, 1, measured(1, ((*time)?, (*time)?), None, *tier)));
+        let passes = [of(Pass::StorageCached, again), of(Pass::PageCached, cached)];
+        report("a.dat", &passes.into_iter().flatten().collect::<Vec<_>>())
+    };
+    let answer = reading(row::ANSWER_ROUNDTRIP, values(), of, |(again, cached, tier)| {
+        let Some(again) = again else {
+            let takes = |cached| format!("One block of a.dat from the page cache takes {}: memory", micros(cached));
+            return cached.map(|cached| says![takes(cached)]);
+        };
+        let meaning = match (*tier)? {
+            Tier::Storage => ": to the storage and back. No cache of this host served it: they counted 7 MiB.",
+            Tier::PageCache => ", but this host's memory served it: they counted 7 MiB. The round trip",
+            Tier::NeverWritten => ", but the blocks were never written: no storage serves them.",
+            Tier::Mixed { .. } | Tier::Unknown => "; which level served it is not clear: they counted 7 MiB.",
+        };
+        Some(says![format!("A block of a.dat read again takes {}{meaning}", micros(*again))])
+    });
+    let published = reading(row::ANSWER_PUBLISHED, values(), of, |(again, cached, tier)| {
+        let times = |published: f64, again: f64| three_digits(published / again);
+        let beside =
+            cached.map_or(" times.".into(), |cached| format!(" times; its page cache 40 µs, here {}.", micros(cached)));
+        let said = |again| {
+            says![
+                format!("The published SAN took {} times that", times(478.0, again)),
+                format!("the published NFS {}{beside}", times(1410.0, again))
+            ]
+        };
+        again.filter(|_| *tier == Some(Tier::Storage)).map(said)
+    });
+    vec![answer, published]
+}
+
+/// Whether first reads are slower than later ones, from 16 on: median and mean, and 1 in 100.
+fn first() -> Vec<Reading> {
+    let values = || (10..22_u64, 1.0..5.0, 1.0..5.0, option::of(5.0..20.0), tiers());
+    let of = |(reads, median, mean, tail, tier): &(u64, f64, f64, Option<f64>, Option<Tier>)| {
+        let p99 = |scale: f64| tail.map(|tail| 100.0 * (tail * scale - scale + 1.0));
+        let first = measured(*reads, (100.0 * median, 100.0 * mean), p99(1.0), *tier);
+        let again = measured(*reads, (100.0, 100.0), p99(0.0), *tier);
+        report("a.dat", &[(Pass::FirstTouch, 1, first), (Pass::StorageCached, 1, again)])
+    };
+    let is_judged = |reads: u64, tier: Option<Tier>| reads >= 16 && matches!(tier, None | Some(Tier::Storage));
+    let is_lazy =
+        |median: f64, mean: f64, tail: Option<f64>| median.max(mean) >= 3.0 || tail.is_some_and(|tail| tail >= 10.0);
+    let times = |median: f64, mean: f64| format!(": {} and {} times", three_digits(median), three_digits(mean));
+    let lazy = reading(row::LAZILY_LOADED, values(), of, move |(reads, median, mean, tail, tier)| {
+        let tail_said =
+            tail.map_or(" (one read".into(), |tail| format!(", one in a hundred {} times", three_digits(tail)));
+        (is_judged(*reads, *tier) && is_lazy(*median, *mean, *tail)).then(|| says![times(*median, *mean), tail_said])
+    });
+    let even = reading(row::ANSWER_FIRST_TOUCH, values(), of, move |(reads, median, mean, tail, tier)| {
+        (is_judged(*reads, *tier) && !is_lazy(*median, *mean, *tail))
+            .then(|| says![times(*median, *mean), "No lazy loading"])
+    });
+    vec![lazy, even]
+}
+
+/// What a path lacks.
+fn lacks() -> Vec<Reading> {
+    let passes = |reason: &Option<&'static str>| reason.map(absent_page_cached);
+    let absent = reading(row::ABSENT_PAGE_CACHED, option::of(Just("a model has no host")), passes, |reason| {
+        reason.map(|reason| says![format!("is absent: {reason}.")])
+    });
+    let caching = prop_oneof![Just(Caching::Direct), Just(Caching::Buffered)];
+    let direct = |(caching, is_evicted): &(Caching, bool)| no_direct_io("a.dat", *caching, *is_evicted);
+    let direct = reading(row::NO_DIRECT_IO, (caching, any::<bool>()), direct, |(caching, is_evicted)| {
+        let consequence =
+            if *is_evicted { "evicted before each pass instead" } else { "passes are absent. With --evict" };
+        (*caching == Caching::Buffered).then(|| says!["a.dat cannot be read", consequence])
+    });
+    let fewer = |(count, blocks_per_read): &(u64, u64)| {
+        let span = Span { offset: 0, length: 1 };
+        fewer_blocks("a.dat", Requests { blocks_per_read: *blocks_per_read, bytes: 1, span, count: *count }, 4)
+    };
+    let fewer = reading(row::FEWER_BLOCKS, (0..8_u64, select(vec![1_u64, 16])), fewer, |(count, blocks)| {
+        let requests = if *count == 1 { "request" } else { "requests" };
+        let said =
+            format!("{count} separate {requests} of {}; 4 were", if *blocks == 1 { "1 block" } else { "16 blocks" });
+        (*count < 4).then(|| says![said])
+    });
+    vec![absent, direct, fewer]
+}
+
+/// What a server's reads say.
+fn of_server() -> Vec<Reading> {
+    let pass = || select(vec![Pass::FirstTouch, Pass::PageCached, Pass::StorageCached]);
+    let tier = select(vec!["page-cache", "mixed", "unknown", "storage"]);
+    let values = (pass(), any::<bool>(), option::weighted(0.8, (1.0..1e3, any::<bool>())), tier);
+    let of = |(pass, is_direct, time, tier): &(Pass, bool, Option<(f64, bool)>, &'static str)| {
+        let offer = PassOffer { pass: *pass, is_direct: *is_direct };
+        time.map(|(micros, is_timed)| if is_timed { finding(offer, micros, tier) } else { bound(offer, micros, tier) })
+    };
+    let answer = reading(row::ANSWER_OF_SERVER, values, of, |(pass, is_direct, time, tier)| {
+        let (takes, is_timed) = (*time)?;
+        let meaning = match (is_timed, *tier) {
+            (_, "page-cache") => "the operating system's page cache answered and not the storage",
+            (true, "storage") => "the storage answered. The published SAN took",
+            (true, _) => "which tier answered is not clear",
+            (false, _) => "Which tier answered cannot be known from it.",
+        };
+        let past = if *is_direct && is_timed { ", past the page cache)" } else { ")" };
+        let most = if is_timed { "" } else { "at most " };
+        Some(says![format!("A block takes {most}{} ({pass}{past}", micros(takes)), meaning])
+    });
+    let nothing = |(pass, read, hits): &(Pass, u64, u64)| {
+        nothing_read(*pass, &[SingleReads { read: *read, hits: *hits, ..SingleReads::default() }], "shared buffers")
+    };
+    let nothing = reading(row::NOTHING_READ, (pass(), 0..2_u64, 0..2_u64), nothing, |(pass, read, hits)| {
+        (*read == 0 && *hits > 0).then(|| says![format!("found in shared buffers ({pass}): nothing was read")])
+    });
+    vec![answer, nothing]
+}
+
+#[test]
+fn what_a_round_trip_says_follows_from_its_passes() {
+    both_sides(&roundtrip::findings::ALL, [again(), first(), lacks(), of_server()].into_iter().flatten());
+}

@@ -1,0 +1,178 @@
+//! `readpath report`: runs as one page for a browser, and their charts as files.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use ::measure::{Run, atomic_file};
+use ::report::{html, svg, without_texts};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command};
+
+use super::profile;
+use crate::exit::{Exit, Failure};
+use crate::options::{CommandRow, Context, arguments};
+use crate::output;
+
+/// The row of the table of commands.
+pub(super) const COMMAND: CommandRow = CommandRow { name: "report", define, run };
+
+const EXAMPLES: &str = "\
+Examples:
+  readpath report -o page.html                        the last run
+  readpath report last~1 last -o page.html            two runs beside each other
+  readpath report --all -o page.html                  all kept runs
+  readpath report orcl_ora_4711.trc -o page.html      the profile of a trace
+  readpath report here.json there.json -o page.html   this machine and another
+  readpath report last --charts charts                each chart as an SVG file";
+
+/// Characters of an identifier in the name of a file.
+const ID_LENGTH: usize = 13;
+
+#[derive(Args)]
+struct Arguments {
+    /// Identifiers or their beginnings, `last`, `last~1` for the one before, run documents, traces [default: last]
+    #[arg(value_name = "RUN")]
+    runs: Vec<String>,
+    /// All runs of the store, the oldest first
+    #[arg(long, conflicts_with = "runs")]
+    all: bool,
+    /// File to write the page to
+    #[arg(long, short, value_name = "FILE", required_unless_present = "charts")]
+    output: Option<PathBuf>,
+    /// Folder to write each chart to, as an SVG file
+    #[arg(long, value_name = "DIR")]
+    charts: Option<PathBuf>,
+    /// Leave the texts of statements out
+    #[arg(long)]
+    no_text: bool,
+    /// Replace files that are there
+    #[arg(long)]
+    force: bool,
+}
+
+fn define(command: Command) -> Command {
+    let about = "Makes one page of runs for a browser: charts, the numbers under them, and what they mean";
+    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
+}
+
+fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
+    let arguments = arguments::<Arguments>(matches)?;
+    if matches.value_source("format") == Some(ValueSource::CommandLine) {
+        let sentence = "--format has no effect here: a page is HTML and a chart SVG. Leave it out.";
+        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+    }
+    if let Some(page) = &arguments.output {
+        refuse_to_replace(page, arguments.force)?;
+    }
+    let (mut runs, complaints) = runs(&arguments, context)?;
+    complaints.iter().for_each(|complaint| output::complain(complaint));
+    if runs.is_empty() {
+        let nothing = "there is no run to show, so nothing was written.";
+        return Err(Failure::new(Exit::Failed, nothing));
+    }
+    if arguments.no_text {
+        runs.iter_mut().for_each(without_texts);
+    }
+    if let Some(page) = &arguments.output {
+        write(page, &html::report(&runs, &complaints))?;
+        output::print(&format!("{}\n", page.display()))?;
+    }
+    if let Some(folder) = &arguments.charts {
+        let count = write_charts(folder, &runs, arguments.force)?;
+        output::print(&format!("{}: {}\n", folder.display(), ::measure::quantity::counted(count, "chart", "charts")))?;
+    }
+    Ok(if complaints.is_empty() { Exit::Done } else { Exit::Failed })
+}
+
+/// The runs that are named, and a sentence for each that could not be read: the others are shown.
+fn runs(arguments: &Arguments, context: &Context) -> Result<(Vec<Run>, Vec<String>), Failure> {
+    if arguments.all {
+        return all(context);
+    }
+    if arguments.runs.is_empty() {
+        return Ok((vec![context.load("last")?], Vec::new()));
+    }
+    let mut runs = Vec::new();
+    let mut complaints = Vec::new();
+    for reference in &arguments.runs {
+        match one(reference, context) {
+            Ok(run) => runs.push(run),
+            // A name that is not there is a mistake of the command line: a page without it would hide that.
+            Err(failure) if failure.exit == Exit::WrongCommandLine => return Err(failure),
+            Err(failure) => complaints.push(failure.message),
+        }
+    }
+    Ok((runs, complaints))
+}
+
+fn all(context: &Context) -> Result<(Vec<Run>, Vec<String>), Failure> {
+    let store = context.store_to_read()?;
+    let listing = store.list()?;
+    let mut complaints: Vec<String> = listing
+        .unreadable
+        .iter()
+        .map(|file| format!("{} is not read: {}.", file.path.display(), file.reason))
+        .collect();
+    let mut runs = Vec::new();
+    for summary in listing.runs.iter().rev() {
+        match store.load(&summary.id) {
+            Ok(run) => runs.push(run),
+            Err(error) => complaints.push(error.to_string()),
+        }
+    }
+    Ok((runs, complaints))
+}
+
+/// A run of the store, of a file, or of a trace. The store comes first, so that no stray file hides `last`.
+fn one(reference: &str, context: &Context) -> Result<Run, Failure> {
+    let path = Path::new(reference);
+    let is_path = reference.contains('/') || reference.ends_with(".json");
+    if !is_path && let Ok(run) = context.store_to_read().and_then(|store| Ok(store.load(reference)?)) {
+        return Ok(run);
+    }
+    if path.is_file() && !is_document(path) { profile::of_file(path, context) } else { context.load(reference) }
+}
+
+/// Whether a file begins as a run document does.
+fn is_document(path: &Path) -> bool {
+    let mut beginning = [0; 64];
+    let read = fs::File::open(path).and_then(|mut file| file.read(&mut beginning)).unwrap_or(0);
+    beginning[..read].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
+}
+
+/// Writes each chart of each run, those of several runs under names with the run in them.
+fn write_charts(folder: &Path, runs: &[Run], is_forced: bool) -> Result<u64, Failure> {
+    let mut charts: Vec<(PathBuf, String)> = Vec::new();
+    for run in runs {
+        let id: String = run.id.chars().filter(char::is_ascii_alphanumeric).take(ID_LENGTH).collect();
+        for (name, text) in svg::files(run) {
+            let name = if runs.len() > 1 { format!("{name}-{id}.svg") } else { format!("{name}.svg") };
+            charts.push((folder.join(name), text));
+        }
+    }
+    charts.iter().try_for_each(|(path, _)| refuse_to_replace(path, is_forced))?;
+    fs::create_dir_all(folder).map_err(|error| not_written(folder, &error))?;
+    charts.iter().try_for_each(|(path, text)| write(path, text))?;
+    Ok(charts.len() as u64)
+}
+
+fn refuse_to_replace(path: &Path, is_forced: bool) -> Result<(), Failure> {
+    let sentence = match fs::symlink_metadata(path) {
+        Ok(data) if data.is_dir() => format!("{} is a folder: name a file.", path.display()),
+        Ok(_) if !is_forced => {
+            format!("{} is there already. Name another file, or replace it with --force.", path.display())
+        }
+        _ => return Ok(()),
+    };
+    Err(Failure::new(Exit::WrongCommandLine, sentence))
+}
+
+/// Writes a file whole or not at all.
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    atomic_file::replace(path, text.as_bytes()).map_err(|error| not_written(path, &error))
+}
+
+fn not_written(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(Exit::Failed, format!("{} could not be written: {error}. Nothing was left there.", path.display()))
+}

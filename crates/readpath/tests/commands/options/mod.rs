@@ -1,0 +1,270 @@
+//! Every option of every command, on every kind of device and subject: each shows an effect or is refused with the
+//! reason. The options are those of the command line's own definition, so that one without a line in the table fails.
+
+mod ladder;
+mod promises;
+mod table;
+mod witness;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread;
+use std::time::Instant;
+
+use crate::user::{User, complaint};
+use rusqlite::Connection;
+use table::{Run, Section, sections};
+use tempfile::TempDir;
+use trial::Trial;
+use witness::{Outcome, Witness};
+
+/// Commands that no user calls: `scan` starts it, with words of its own choice.
+const INTERNAL: [&str; 1] = ["counted-scan"];
+
+/// Options of every command that end it with a text.
+const TEXTS: [&str; 2] = ["--help", "--version"];
+
+/// Options by another name, with the one that the table has.
+const ALIASES: [(&str, &str); 1] = [("--inner-rows", "--rows")];
+
+/// Options that other tests try: no document shows how many threads read a trace (`promises.rs`), and a private server
+/// is started and restarted for the end of a page (`calibrate.rs`).
+const ELSEWHERE: [(&str, &str); 2] = [("profile of a trace", "--workers"), ("calibrate on a private server", "--sql")];
+
+/// Runs at the same time.
+const WORKERS: usize = 4;
+
+/// The options of each command, from the completions that its definition gives a shell.
+fn options() -> BTreeMap<String, BTreeSet<String>> {
+    let output = User::new().run("completions bash");
+    let script = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = script.lines().map(str::trim).collect();
+    let command = |pair: &[&str]| {
+        let name = pair[0].strip_prefix("readpath__subcmd__")?.strip_suffix(')')?.replace("__subcmd__", " ");
+        let words = pair[1].strip_prefix("opts=\"")?.trim_end_matches('"').split(' ');
+        let words = words.filter(|word| word.starts_with("--") && !TEXTS.contains(word));
+        let is_wanted = !name.split(' ').any(|word| word == "help");
+        is_wanted.then(|| (name.replace("counted scan", "counted-scan"), words.map(String::from).collect()))
+    };
+    lines.windows(2).filter_map(command).collect()
+}
+
+/// What the table is tried on.
+struct Place {
+    folder: TempDir,
+    trial: Option<Trial>,
+    at_work: Mutex<()>,
+    /// Whether the processor counts no instructions here, so that valgrind is asked.
+    hides_counters: bool,
+}
+
+impl Place {
+    /// Files of 4 MiB, a database, a trace, a log, and a server where there is one.
+    fn new() -> Place {
+        let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let file = |name: &str, bytes: &[u8]| {
+            fs::write(folder.path().join(name), bytes).unwrap();
+            // What is not on the disk yet cannot leave the page cache.
+            fs::File::open(folder.path().join(name)).unwrap().sync_all().unwrap();
+        };
+        let mut random = measure::random::SplitMix64::new(7);
+        let data: Vec<u8> = (0..1 << 19).flat_map(|_| random.next_u64().to_le_bytes()).collect();
+        file("data", &data);
+        file("alone", &data);
+        file("shop.trc", include_bytes!("../../traces/shop_ora_4711.trc"));
+        file("literals.trc", LITERALS.as_bytes());
+        file("server.log", LOG.as_bytes());
+        let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)";
+        let make = format!("CREATE TABLE t (id INTEGER PRIMARY KEY, name); {rows} INSERT INTO t SELECT i, i FROM n");
+        Connection::open(folder.path().join("shop.db")).unwrap().execute_batch(&make).unwrap();
+        let counted = User::new().run("--format json counters -- true").stdout;
+        let hides_counters = String::from_utf8_lossy(&counted).contains("absent-counters");
+        Place { folder, trial: Trial::start(&["shared_buffers=128MB"]), at_work: Mutex::default(), hides_counters }
+    }
+
+    /// Words of the table as words of a command line.
+    fn words(&self, words: &str, home: &Path) -> String {
+        let server = self.trial.as_ref().map_or(String::new(), Trial::url);
+        let path = |name: &str| self.folder.path().join(name).display().to_string();
+        let marks = [
+            ("FILE", path("data")),
+            // Of one command at a time: another one would read it into the page cache again.
+            ("ALONE", path("alone")),
+            ("DATABASE", path("shop.db")),
+            ("TRACE", path("shop.trc")),
+            ("LITERALS", path("literals.trc")),
+            ("LOG", path("server.log")),
+            ("SERVER", server),
+            ("HOME", home.display().to_string()),
+            ("SELF", std::process::id().to_string()),
+        ];
+        marks.iter().fold(words.into(), |words: String, (mark, meaning)| words.replace(mark, meaning))
+    }
+
+    /// Whether this machine has what a run needs.
+    fn has(&self, section: &Section, run: &Run) -> bool {
+        let needs = |what: &str| run.needs.as_deref() == Some(what);
+        let mut words = [&section.plain, &run.words].into_iter();
+        let is_there = self.trial.is_some() || !words.any(|words| words.contains("SERVER"));
+        let has_valgrind = || Path::new("/usr/bin/valgrind").exists();
+        is_there && (!needs("valgrind") || has_valgrind()) && (!needs("hidden counters") || self.hides_counters)
+    }
+}
+
+/// A trace of two statements that differ in a literal.
+const LITERALS: &str = "\
+*** SESSION ID:(12.345) 2026-11-21 10:00:00.000
+PARSING IN CURSOR #140 len=20 dep=0 uid=83 oct=3 lid=83 tim=1000000 hv=11 ad='7f' sqlid='aaaaaaaaaaaaa'
+select 1 from orders
+END OF STMT
+EXEC #140:c=2000,e=5000,p=9,cr=30,cu=1,mis=0,r=0,dep=0,og=1,plh=77,tim=1007000
+PARSING IN CURSOR #141 len=20 dep=0 uid=83 oct=3 lid=83 tim=1008000 hv=11 ad='7f' sqlid='bbbbbbbbbbbbb'
+select 2 from orders
+END OF STMT
+EXEC #141:c=2000,e=5000,p=9,cr=30,cu=1,mis=0,r=0,dep=0,og=1,plh=77,tim=1017000
+";
+
+/// A log of two such statements.
+const LOG: &str = "\
+2026-11-21 10:45:01.004 UTC [7] me@shop LOG:  duration: 4.000 ms  plan:
+\t{ \"Query Text\": \"select 1 from orders\", \"Query Identifier\": 11, \"Plan\": { \"Node Type\": \"Seq Scan\", \
+\"Actual Total Time\": 3.5, \"Actual Rows\": 3, \"Actual Loops\": 1, \"Shared Hit Blocks\": 3, \
+\"Shared Read Blocks\": 2, \"I/O Read Time\": 1.250 } }
+2026-11-21 10:45:02.004 UTC [7] me@shop LOG:  duration: 2.000 ms  plan:
+\t{ \"Query Text\": \"select 2 from orders\", \"Query Identifier\": 12, \"Plan\": { \"Node Type\": \"Seq Scan\", \
+\"Actual Total Time\": 1.5, \"Actual Rows\": 3, \"Actual Loops\": 1, \"Shared Hit Blocks\": 90, \
+\"Shared Read Blocks\": 0 } }
+2026-11-21 10:45:02.005 UTC [7] me@shop LOG:  checkpoint starting: time
+";
+
+/// Runs the words in a home of their own, after what has to be there.
+fn outcome(place: &Place, after: Option<&str>, words: &str, witnesses: &[&Witness]) -> Outcome {
+    let user = User::new();
+    let run = |words: &str| -> Output {
+        let words = place.words(words, user.home.path());
+        let format = if table::has_document(&words) { "--format json " } else { "" };
+        user.command(&format!("{format}{words}")).output().unwrap()
+    };
+    if let Some(left) = after.and_then(|after| after.strip_prefix("left ")) {
+        let folder = user.temporary.path().join(left);
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("file"), [7; 5000]).unwrap();
+    } else if let Some(after) = after {
+        let output = run(after);
+        assert!(output.status.success(), "{after}: {}", complaint(&output));
+    }
+    // A damaged list of tables is refused, but where the tables are to be loaded again.
+    if words.contains("--reload") {
+        fs::create_dir(user.home.path().join("tables")).unwrap();
+        fs::write(user.home.path().join("tables/manifest.json"), "{ torn").unwrap();
+    }
+    // One run at a time makes its schema in a database.
+    let is_alone = words.contains("SERVER") && !words.contains("--dry-run");
+    let _alone = is_alone.then(|| place.at_work.lock().unwrap());
+    let before = witnesses.iter().map(|witness| witness.found(user.home.path())).collect();
+    let start = Instant::now();
+    let output = run(words);
+    Outcome { output, took: start.elapsed(), user, before }
+}
+
+/// What others are held against, each run once: what was run before, and the words.
+type Plain = Mutex<HashMap<(Option<String>, String), Arc<OnceLock<Outcome>>>>;
+
+/// What is wrong with the run, one sentence an option.
+fn complaints((place, plain): (&Place, &Plain), section: &Section, run: &Run) -> Vec<String> {
+    let witnesses: Vec<&Witness> = run.options.iter().map(|(_, witness)| witness).collect();
+    let tried = outcome(place, run.after.as_deref(), &run.words, &witnesses);
+    let words = run.against.as_ref().unwrap_or(&section.plain);
+    let is_held = words != table::NOTHING && !witnesses.iter().all(|witness| witness.stands_alone());
+    let held = is_held.then(|| plain.lock().unwrap().entry((run.after.clone(), words.clone())).or_default().clone());
+    let held = held.as_ref().map(|held| held.get_or_init(|| outcome(place, run.after.as_deref(), words, &[])));
+    let judge = |(at, (option, witness)): (usize, &(String, Witness))| {
+        let reason = witness.judge(at, held, &tried)?;
+        Some(format!("readpath {}: {option}: {reason}", run.words))
+    };
+    run.options.iter().enumerate().filter_map(judge).collect()
+}
+
+#[test]
+fn every_option_has_an_effect_or_is_refused_with_the_reason() {
+    let (place, sections, plain) = (Place::new(), sections(), Plain::default());
+    let runs = |section| -> Vec<(&Section, &Run)> {
+        let section: &Section = section;
+        section.runs.iter().filter(|run| place.has(section, run)).map(|run| (section, run)).collect()
+    };
+    let tried: Vec<(&Section, &Run)> = sections.iter().flat_map(runs).collect();
+    let (next, found) = (Mutex::new(tried.iter()), Mutex::new(Vec::new()));
+    let work = || {
+        while let Some((section, run)) = { next.lock().unwrap().next() } {
+            let complaints = complaints((&place, &plain), section, run);
+            found.lock().unwrap().extend(complaints);
+        }
+    };
+    thread::scope(|scope| (0..WORKERS).for_each(|_| drop(scope.spawn(work))));
+    let found = found.into_inner().unwrap();
+    assert!(found.is_empty(), "{} of {} runs:\n{}", found.len(), tried.len(), found.join("\n"));
+}
+
+/// What came after the table was made, and has no line in it yet. The list only gets shorter.
+const NOT_TRIED_YET: [&str; 23] = [
+    "calibrate on a given server: --passes",
+    "calibrate on a given server: --queries",
+    "calibrate on a given server: --rounds",
+    "calibrate on a given server: --run",
+    "calibrate on a given server: --time-limit",
+    "calibrate on a private server: --cold-rounds",
+    "calibrate on a private server: --cold-samples",
+    "calibrate on a private server: --passes",
+    "calibrate on a private server: --queries",
+    "calibrate on a private server: --rounds",
+    "calibrate on a private server: --run",
+    "calibrate on a private server: --time-limit",
+    "profile of a trace: --binds",
+    "profile of a trace: --follow",
+    "profile of a trace: --no-text",
+    "profile of a log: --binds",
+    "profile of a log: --follow",
+    "profile of a log: --no-text",
+    "report: --format",
+    "report: --no-store",
+    "report: --quiet",
+    "report: --store",
+    "report: no section",
+];
+
+#[test]
+fn every_option_of_the_command_line_is_in_the_table_on_every_kind_of_subject() {
+    let (options, sections) = (options(), sections());
+    let mut missing = Vec::new();
+    for (command, options) in options.iter().filter(|(command, _)| !INTERNAL.contains(&command.as_str())) {
+        if command == "ladder" {
+            missing.extend(options.iter().filter(|option| !ladder::TRIED.contains(&option.as_str())).cloned());
+            continue;
+        }
+        let of_command: Vec<&Section> = sections.iter().filter(|section| section.command() == *command).collect();
+        let globals = options.iter().filter(|option| table::GLOBALS.contains(&option.as_str()));
+        let anywhere = |option: &&String| !of_command.iter().any(|section| section.tries(option));
+        missing.extend(globals.filter(anywhere).map(|option| format!("{command}: {option}")));
+        for section in &of_command {
+            let known = options.iter().filter(|option| !table::GLOBALS.contains(&option.as_str()));
+            let is_missing = |option: &&String| {
+                let name = ALIASES.iter().find(|(alias, _)| alias == *option).map_or(option.as_str(), |(_, name)| name);
+                let is_apart = table::PLACES.contains(&name) || ELSEWHERE.contains(&(section.title.as_str(), name));
+                !section.is_refused() && !section.tries(name) && !is_apart
+            };
+            missing.extend(known.filter(is_missing).map(|option| format!("{}: {option}", section.title)));
+        }
+        if of_command.is_empty() {
+            missing.push(format!("{command}: no section"));
+        }
+    }
+    let tried: Vec<&&str> = NOT_TRIED_YET.iter().filter(|known| !missing.iter().any(|one| one == *known)).collect();
+    assert!(tried.is_empty(), "no longer missing, or no such option: {tried:?}");
+    missing.retain(|one| !NOT_TRIED_YET.contains(&one.as_str()));
+    let unknown = sections.iter().filter(|section| !options.contains_key(&section.command()));
+    missing.extend(unknown.map(|section| format!("{}: no such command", section.title)));
+    assert!(missing.is_empty(), "not in the table:\n{}", missing.join("\n"));
+}

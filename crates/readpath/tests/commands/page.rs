@@ -1,0 +1,114 @@
+//! `readpath report`: a page and charts of kept runs, of documents and of traces, and what it refuses.
+
+use std::fs;
+
+use crate::user::User;
+
+/// A run that takes no time: reads of a modelled disk.
+const QUICK: &str = "disk model:hdd-7200 --zones outer,inner --count 20 --seed 1 -q";
+
+fn with_runs() -> User {
+    let user = User::new();
+    for _ in 0..2 {
+        assert!(user.run(QUICK).status.success());
+    }
+    user
+}
+
+fn page_of(user: &User, name: &str) -> String {
+    fs::read_to_string(user.home.path().join(name)).unwrap()
+}
+
+#[test]
+fn three_commands_lead_from_nothing_to_a_page() {
+    let user = with_runs();
+    let page = user.home.path().join("page.html");
+    let output = user.run(&format!("report -o {}", page.display()));
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{}\n", page.display()));
+    let text = page_of(&user, "page.html");
+    assert!(text.starts_with("<!DOCTYPE html>") && text.ends_with("</html>\n"));
+    assert!(text.contains("How long a read takes by zone") && text.contains("model hdd-7200"));
+    assert!(
+        !text.contains("src=")
+            && text.matches("http").count()
+                == text.matches("http-equiv").count() + text.matches("http://www.w3.org/2000/svg").count()
+    );
+}
+
+#[test]
+fn what_is_there_is_replaced_only_when_asked_and_a_failure_leaves_nothing() {
+    let user = with_runs();
+    let home = user.home.path().display();
+    fs::write(user.home.path().join("page.html"), "years of work").unwrap();
+    let complaint = user.refused(&format!("report -o {home}/page.html"), 2);
+    assert!(complaint.contains("is there already") && complaint.contains("--force"), "{complaint}");
+    assert_eq!(page_of(&user, "page.html"), "years of work");
+    assert!(user.run(&format!("report -o {home}/page.html --force")).status.success());
+    assert!(page_of(&user, "page.html").contains("</html>"));
+    let complaint = user.refused(&format!("report -o {home}/none/page.html"), 1);
+    assert!(complaint.contains("could not be written"), "{complaint}");
+    user.refused(&format!("report -o {home}"), 2);
+    user.refused("report", 2);
+    user.refused(&format!("report -o {home}/other.html --format json"), 2);
+    assert!(!user.home.path().join("other.html").exists());
+}
+
+#[test]
+fn all_runs_stand_beside_each_other_and_a_damaged_one_is_named() {
+    let user = with_runs();
+    let home = user.home.path().display();
+    assert!(user.run(&format!("report --all -o {home}/all.html")).status.success());
+    assert!(page_of(&user, "all.html").contains("disk: 2 runs beside each other"));
+    let newer = user.home.path().join("newer.json");
+    fs::write(&newer, r#"{"schema": "readpath.run/9", "id": "x"}"#).unwrap();
+    let broken = user.home.path().join("broken.json");
+    fs::write(&broken, "{\"schema\": \"readpath.run/1\", \"id\": \"0").unwrap();
+    let output = user.run(&format!("report last {} {} -o {home}/some.html", newer.display(), broken.display()));
+    assert_eq!(output.status.code(), Some(1));
+    let page = page_of(&user, "some.html");
+    assert!(page.contains("How long a read takes by zone"), "the others are shown");
+    assert!(page.contains("newer.json") && page.contains("broken.json"), "what is not shown is named");
+    let complaint = user.refused(&format!("report nowhere -o {home}/none.html"), 2);
+    assert!(complaint.contains("nowhere"), "{complaint}");
+    let newcomer = User::new();
+    newcomer.refused(&format!("report -o {}/x.html", newcomer.home.path().display()), 2);
+    newcomer.refused(&format!("report --all -o {}/x.html", newcomer.home.path().display()), 1);
+}
+
+#[test]
+fn each_chart_is_a_file_and_runs_do_not_overwrite_each_other() {
+    let user = with_runs();
+    let home = user.home.path().display();
+    let output = user.run(&format!("report last~1 last --charts {home}/charts"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut names: Vec<String> = fs::read_dir(user.home.path().join("charts"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    assert!(names.len() >= 2 && names.iter().filter(|name| name.starts_with("disk-zones-")).count() == 2, "{names:?}");
+    let chart = page_of(&user, &format!("charts/{}", names[0]));
+    assert!(chart.starts_with("<svg") && chart.contains("<title") && chart.contains("<style>"));
+    user.refused(&format!("report last --charts {home}/charts/{}", names[0]), 1);
+}
+
+#[test]
+fn the_texts_of_statements_stay_out_where_that_is_asked() {
+    let user = User::new();
+    let home = user.home.path().display();
+    let trace = "=====================\nPARSING IN CURSOR #1 len=31 dep=0 uid=5 oct=3 lid=5 tim=1000000 hv=1 ad='1' \
+                 sqlid='7wd0gdwwgph1r'\nselect secret_name from my_vault\nEND OF STMT\nPARSE \
+                 #1:c=0,e=100,p=0,cr=0,cu=0,mis=1,r=0,dep=0,og=1,plh=0,tim=1000100\nEXEC \
+                 #1:c=0,e=100,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=1,plh=0,tim=1000200\nFETCH \
+                 #1:c=9000,e=9000,p=0,cr=4,cu=0,mis=0,r=1,dep=0,og=1,plh=0,tim=1010000\n";
+    fs::write(user.home.path().join("a.trc"), trace).unwrap();
+    assert!(user.run(&format!("report {home}/a.trc -o {home}/with.html")).status.success());
+    assert!(page_of(&user, "with.html").contains("secret_name"));
+    assert!(user.run(&format!("report {home}/a.trc -o {home}/without.html --no-text")).status.success());
+    let page = page_of(&user, "without.html");
+    assert!(!page.contains("secret_name") && !page.contains("my_vault"));
+    assert!(page.contains("7wd0gdwwgph1r") && page.contains("Where the response time went"));
+    // A trace that is only shown is not kept.
+    assert!(String::from_utf8_lossy(&user.run("runs").stdout).contains("No runs are kept yet"));
+}

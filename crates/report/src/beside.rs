@@ -1,0 +1,249 @@
+//! Several runs beside each other: one chart for each that they have in common, and what differs beyond the noise.
+//!
+//! Charts are put together by their names and their rows, so that an experiment needs nothing of its own for this.
+
+use measure::Run;
+use measure::compare::{Verdict, compare};
+use measure::run::Build;
+use serde_json::Value;
+
+use crate::body;
+use crate::page::{Align, Axis, Cell, Chart, Datum, Key, Line, Page, Plot, Row, Section, Shape, Table};
+
+/// Most runs whose marks have a colour each; more become lines over the runs.
+const COLORED_MAX: usize = 6;
+
+/// Lines of a chart over the runs.
+const LINES_MAX: usize = 8;
+
+/// Differences that are listed of each pair.
+const DIFFERENCES_MAX: usize = 20;
+
+/// A page for each experiment of which there are several runs.
+pub(crate) fn pages(runs: &[Run]) -> Vec<Page> {
+    let mut experiments: Vec<&str> = Vec::new();
+    for run in runs {
+        if !experiments.contains(&run.experiment.as_str()) {
+            experiments.push(&run.experiment);
+        }
+    }
+    let of = |name: &str| {
+        let mut several: Vec<&Run> = runs.iter().filter(|run| run.experiment == name).collect();
+        several.sort_by(|one, other| one.started.cmp(&other.started));
+        (several.len() > 1).then(|| page(name, &several))
+    };
+    experiments.into_iter().filter_map(of).collect()
+}
+
+/// All runs in a table.
+pub(crate) fn list(runs: &[Run]) -> Table {
+    let rows: Vec<&Run> = runs.iter().collect();
+    Table::over(&rows)
+        .column("experiment", Align::Left, |run| run.experiment.clone())
+        .column("on", Align::Left, |run| place(run))
+        .column("machine", Align::Left, |run| body::machine(run).unwrap_or_default())
+        .column("started (UTC)", Align::Word, |run| minute(run))
+        .column("run", Align::Word, |run| run.id.clone())
+        .column("readpath", Align::Left, |run| run.build.as_ref().map_or(String::new(), Build::to_string))
+        .optional()
+        .done()
+}
+
+/// On what a run was made.
+pub(crate) fn place(run: &Run) -> String {
+    let files = run.subject.get("files").and_then(Value::as_array).filter(|files| !files.is_empty());
+    let files = files.map(|files| {
+        let first = files[0].get("name").unwrap_or(&files[0]).as_str().unwrap_or_default();
+        let first = first.rsplit('/').next().unwrap_or(first);
+        if files.len() > 1 { format!("{first} and {} more", files.len() - 1) } else { first.to_string() }
+    });
+    files
+        .or_else(|| body::subject(&run.subject))
+        .or_else(|| body::machine(run))
+        .unwrap_or_else(|| "this machine".into())
+}
+
+/// A run in a few words.
+pub(crate) fn name(run: &Run) -> String {
+    format!("{} {}", run.experiment, minute(run))
+}
+
+/// `2026-01-31T12:34:56.789Z` as `2026-01-31 12:34`.
+fn minute(run: &Run) -> String {
+    run.started.chars().take(16).collect::<String>().replace('T', " ")
+}
+
+/// What tells each of several runs from the others.
+fn names(runs: &[&Run]) -> Vec<String> {
+    let parts: [&dyn Fn(&Run) -> String; 3] =
+        [&|run| place(run), &|run| body::machine(run).unwrap_or_default(), &|run| minute(run)];
+    let varies = |part: &&&dyn Fn(&Run) -> String| runs.iter().any(|run| part(run) != part(runs[0]));
+    let varying: Vec<_> = parts.iter().filter(varies).collect();
+    let one = |(index, run): (usize, &&Run)| {
+        let words: Vec<String> = varying.iter().map(|part| part(run)).filter(|text| !text.is_empty()).collect();
+        let words = words.join(", ");
+        let is_alone = runs.iter().filter(|other| varying.iter().all(|part| part(other) == part(run))).count() == 1;
+        if is_alone && !words.is_empty() { words } else { format!("{words} ({})", index + 1).trim().to_string() }
+    };
+    runs.iter().enumerate().map(one).collect()
+}
+
+fn page(experiment: &str, runs: &[&Run]) -> Page {
+    let names = names(runs);
+    let charts: Vec<Vec<Chart>> = runs.iter().map(|run| charts(run)).collect();
+    let mut files: Vec<&'static str> = Vec::new();
+    for chart in charts.iter().flatten() {
+        if !files.contains(&chart.name) {
+            files.push(chart.name);
+        }
+    }
+    let is_few = runs.len() <= COLORED_MAX;
+    let one = |file: &'static str| {
+        let of = |own: &Vec<Chart>| own.iter().find(|chart| chart.name == file).cloned();
+        let found: Vec<(usize, Chart)> =
+            charts.iter().enumerate().filter_map(|(at, own)| Some((at, of(own)?))).collect();
+        if found.len() < 2 {
+            return None;
+        }
+        if is_few { together(&found, &names) } else { over_runs(&found, runs.len()) }
+    };
+    let mut sections = vec![Section::Head {
+        title: format!("{experiment}: {} runs beside each other", runs.len()),
+        facts: if is_few { names.clone() } else { Vec::new() },
+        settings: Vec::new(),
+    }];
+    sections.extend(files.into_iter().filter_map(one).map(|chart| Section::Chart(Box::new(chart))));
+    if is_few {
+        sections.extend((1..runs.len()).map(|other| differences((runs[0], runs[other]), (&names[0], &names[other]))));
+    }
+    Page { sections }
+}
+
+fn charts(run: &Run) -> Vec<Chart> {
+    let sections = body::page(run).sections.into_iter();
+    sections.filter_map(|section| if let Section::Chart(chart) = section { Some(*chart) } else { None }).collect()
+}
+
+/// Charts of several runs as one, with a colour for each run.
+fn together(found: &[(usize, Chart)], names: &[String]) -> Option<Chart> {
+    let first = &found[0].1;
+    let keys: Vec<Key> = names.iter().map(Key::measured).collect();
+    let plot = match &first.plot {
+        Plot::Rows(_) => Plot::Rows(rows(found)),
+        Plot::Lines(across, ..) => {
+            let own = |(run, chart): &(usize, Chart)| match &chart.plot {
+                Plot::Lines(_, lines, _) => lines.first().map(|line| Line { key: *run, ..line.clone() }),
+                _ => None,
+            };
+            Plot::Lines(across.clone(), found.iter().filter_map(own).collect(), Vec::new())
+        }
+        Plot::Heat(..) | Plot::Stack(_) => return None,
+    };
+    let of_first = match &first.plot {
+        Plot::Lines(..) if first.keys.len() > 1 => format!(", {}", first.keys[0].name),
+        _ => String::new(),
+    };
+    let title = format!("{}{of_first}: the runs beside each other", first.title);
+    let chart = Chart::new(first.name, title, first.value.clone(), plot).keyed(keys);
+    chart.noted(first.note.clone().unwrap_or_default()).with_at_least(2)
+}
+
+/// Rows with a mark for each run. A row is the same in two runs where its name is; of names that differ in their
+/// digits alone, such as the best depth of two disks, the first stands for both.
+fn rows(found: &[(usize, Chart)]) -> Vec<Row> {
+    let without_digits = |text: &str| text.chars().filter(|letter| !letter.is_ascii_digit()).collect::<String>();
+    let mut all: Vec<Row> = Vec::new();
+    for (run, chart) in found {
+        let Plot::Rows(rows) = &chart.plot else { continue };
+        for row in rows {
+            let measured = row.marks.iter().filter(|(key, _)| !chart.keys[*key].is_published);
+            for (key, datum) in measured {
+                let subject = chart.keys[*key].name.as_str();
+                let label = if subject.is_empty() { row.label.clone() } else { format!("{} {subject}", row.label) };
+                let exact = |known: &Row| known.group == row.group && known.label == label;
+                let alike = |known: &Row| {
+                    known.group == row.group
+                        && without_digits(&known.label) == without_digits(&label)
+                        && !rows.iter().any(|other| other.label == known.label)
+                        && !known.marks.iter().any(|(known, _)| known == run)
+                };
+                let at = all.iter().position(exact).or_else(|| all.iter().position(alike));
+                match at {
+                    Some(at) => all[at].marks.push((*run, datum.clone())),
+                    None => all.push(Row { group: row.group.clone(), label, marks: vec![(*run, datum.clone())] }),
+                }
+            }
+        }
+    }
+    // Without groups that begin anew for every row of a later run.
+    let mut groups: Vec<String> = Vec::new();
+    for row in &all {
+        if !groups.contains(&row.group) {
+            groups.push(row.group.clone());
+        }
+    }
+    all.sort_by_key(|row| groups.iter().position(|group| *group == row.group));
+    all
+}
+
+/// A line for each row over many runs, the oldest first.
+fn over_runs(found: &[(usize, Chart)], runs: usize) -> Option<Chart> {
+    let first = &found[0].1;
+    let mut lines: Vec<(String, Vec<(f64, Datum)>)> = Vec::new();
+    for (run, chart) in found {
+        let Plot::Rows(rows) = &chart.plot else { return None };
+        for row in rows {
+            let Some((_, datum)) = row.marks.iter().find(|(key, _)| !chart.keys[*key].is_published) else { continue };
+            let name = [row.group.as_str(), row.label.as_str()].into_iter().filter(|part| !part.is_empty());
+            let name = name.collect::<Vec<_>>().join(", ");
+            match lines.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, points)) => points.push((*run as f64 + 1.0, datum.clone())),
+                None => lines.push((name, vec![(*run as f64 + 1.0, datum.clone())])),
+            }
+        }
+    }
+    lines.sort_by_key(|(_, points)| std::cmp::Reverse(points.len()));
+    let left_out = lines.len().saturating_sub(LINES_MAX);
+    lines.truncate(LINES_MAX);
+    let keys = lines.iter().map(|(name, _)| Key::measured(name)).collect();
+    let lines = lines.into_iter().enumerate();
+    let lines = lines.map(|(key, (_, points))| Line { key, shape: Shape::Marked, points }).collect();
+    let across = Axis::linear("run, the oldest first", measure::Unit::Count);
+    let title = format!("{} in each of {runs} runs", first.title);
+    let chart = Chart::new(first.name, title, first.value.clone(), Plot::Lines(across, lines, Vec::new())).keyed(keys);
+    let note = if left_out > 0 { format!("{left_out} further rows are not drawn.") } else { String::new() };
+    chart.noted(note).with_at_least(2)
+}
+
+/// What differs between two runs by more than the noise of their samples.
+fn differences((first, second): (&Run, &Run), (one, other): (&str, &str)) -> Section {
+    let comparison = compare(first, second);
+    let differing = crate::compare::differing(&comparison);
+    let compared = comparison.cases.iter().flat_map(|case| &case.metrics);
+    let compared = compared.filter(|metric| matches!(metric.verdict, Verdict::Differs | Verdict::WithinNoise)).count();
+    if compared == 0 {
+        return Section::Text(format!(
+            "{other} against {one}: they have no value in common with enough samples in both."
+        ));
+    }
+    if differing.is_empty() {
+        return Section::Text(format!(
+            "{other} against {one}: of {compared} values that both runs have with enough samples, none differs by \
+             more than their noise."
+        ));
+    }
+    let shown = &differing[..differing.len().min(DIFFERENCES_MAX)];
+    let title = format!(
+        "{other} against {one}: {} of {compared} values differ by more than the noise of their samples{}.",
+        differing.len(),
+        if differing.len() > shown.len() { format!("; the {} that differ most", shown.len()) } else { String::new() }
+    );
+    let table = Table::over(shown)
+        .column("case", Align::Left, |row| row.case.clone())
+        .column("value", Align::Left, |row| row.metric.clone())
+        .column(one, Align::Right, |row| row.before.clone())
+        .column(other, Align::Right, |row| row.after.clone())
+        .column("ratio", Align::Decimal, |row| Cell::or_absent(row.ratio.clone()))
+        .column("95 %", Align::Left, |row| row.interval.clone());
+    Section::Table(table.titled(title).done())
+}

@@ -1,0 +1,232 @@
+//! Reads of a device as charts: by place, by distance, by case, over time, and their distribution.
+
+use measure::change_point::segments;
+use measure::schema::reads;
+use measure::{Case, Metric, Run, Unit};
+use serde_json::Value;
+
+use super::zone_label;
+use crate::body::drawing::{Drawing, extremes, figure, median, ratio, rows};
+use crate::page::parameters::{described, varying};
+use crate::page::{Axis, Chart, Datum, HeatColumn, Key, Line, Place, Plot, Row, Shape};
+
+/// Findings that say from where the reads were served, and what disturbed them.
+const SERVED: &[&str] =
+    &["served-*", "answered-*", "same-content", "virtual-time", "no-direct-io", "core-*", "stolen-*"];
+
+/// Cells of a heat map for each factor of ten.
+const CELLS_PER_DECADE: f64 = 12.0;
+
+/// Fewest values of a distribution that say more than its percentiles.
+const BUCKETS_MIN: usize = 4;
+
+/// What is drawn of a run on a device.
+pub(in crate::body) fn drawing(run: &Run) -> Drawing {
+    let all: Vec<&Case> = run.cases.iter().collect();
+    let has = |name: &'static str| -> Vec<&Case> {
+        all.iter().copied().filter(|case| case.parameters.contains_key(name)).collect()
+    };
+    let (zones, positions, distances) = (has("zone"), has("position"), has("distance"));
+    let is_plain =
+        |case: &&Case| ["zone", "position", "distance"].iter().all(|name| !case.parameters.contains_key(*name));
+    let plain: Vec<&Case> = all.iter().copied().filter(is_plain).collect();
+    let names = varying(&plain);
+    let label = |case: &Case| {
+        let parts: Vec<String> =
+            names.iter().filter_map(|name| Some(described(name, case.parameters.get(*name)?))).collect();
+        if parts.is_empty() { "all reads".into() } else { parts.join(", ") }
+    };
+    let mut charts: Vec<Chart> = Vec::new();
+    charts.extend(latencies("disk-latency", "How long a read takes", &rows(&plain, label, latency)));
+    charts.extend(rates(&plain, label));
+    charts.extend(latencies("disk-zones", "How long a read takes by zone", &rows(&zones, zone_label, mean_latency)));
+    charts.extend(along(&positions, "position"));
+    charts.extend(along(&distances, "distance"));
+    charts.extend(over_time(&plain));
+    let heat_label = |case: &Case| match case.parameters.get("position").or(case.parameters.get("distance")) {
+        Some(place) => place_of(place).map_or(String::new(), |(x, axis)| axis.shown(x)),
+        None if case.parameters.contains_key("zone") => zone_label(case),
+        None => label(case),
+    };
+    charts.extend(distribution(&all, heat_label));
+    Drawing::new(figures(&all), charts)
+}
+
+fn figures(cases: &[&Case]) -> Vec<Option<crate::page::Figure>> {
+    let axis = Axis::linear("", Unit::Nanoseconds);
+    let Some([fastest, slowest]) = extremes(cases, |case| reads::READ_LATENCY.in_case(case)) else { return Vec::new() };
+    let shown = |what: &str, case: &Case| median(case, &reads::READ_LATENCY).map(|datum| figure(what, &axis, &datum));
+    let rate = cases
+        .iter()
+        .filter_map(|case| reads::IOPS.in_case(case))
+        .max_by(|one, other| one.statistics.mean.total_cmp(&other.statistics.mean));
+    let rate =
+        rate.map(|metric| figure("most reads a second", &Axis::linear("", Unit::PerSecond), &Datum::mean(metric)));
+    if std::ptr::eq(fastest, slowest) {
+        let tail = reads::READ_LATENCY.in_case(fastest).and_then(|metric| {
+            let p99 = metric.statistics.p99?;
+            Some(figure("1 of 100 reads takes longer than", &axis, &Datum { range: None, ..Datum::of(metric, p99) }))
+        });
+        return vec![shown("a read, median", fastest), tail, rate];
+    }
+    let nanos = |case: &Case| reads::READ_LATENCY.nanos(case).unwrap_or(0.0);
+    let times = ratio("slowest case over fastest", nanos(slowest), nanos(fastest), "the two medians, divided");
+    vec![shown("a read in the fastest case, median", fastest), times, rate]
+}
+
+fn latency(case: &Case) -> Option<Datum> {
+    median(case, &reads::READ_LATENCY)
+}
+
+fn mean_latency(case: &Case) -> Option<Datum> {
+    reads::READ_LATENCY.in_case(case).map(Datum::mean)
+}
+
+fn latencies(name: &'static str, title: &str, rows: &[Row]) -> Option<Chart> {
+    let value = Axis::linear("latency of a read", Unit::Nanoseconds);
+    let what = if name == "disk-zones" { "mean" } else { "median" };
+    let note = format!("Bar: {what}; thin line: smallest to 90th percentile.");
+    let chart = Chart::new(name, title, value, Plot::Rows(rows.to_vec())).noted(note);
+    chart
+        .concerning(&["answer-zones", "answer-read", "answer-depth", "answer-model-published", "answer-outer-half"])
+        .with_at_least(2)
+}
+
+/// Reads a second of the cases.
+fn rates(cases: &[&Case], label: impl Fn(&Case) -> String) -> Option<Chart> {
+    let rate = |case: &Case| reads::IOPS.in_case(case).map(Datum::mean);
+    let value = Axis::linear("reads a second", Unit::PerSecond);
+    let chart = Chart::new("disk-rate", "How many reads a second", value, Plot::Rows(rows(cases, label, rate)));
+    chart
+        .noted("Bar: reads over elapsed time; thin line: range of the windows.")
+        .concerning(&["rate-not-reached"])
+        .with_at_least(2)
+}
+
+/// A place as a number with its axis: a part of the device, or bytes.
+fn place_of(value: &Value) -> Option<(f64, Axis)> {
+    let place = value.as_f64()?;
+    Some(match value.as_u64() {
+        Some(_) if place > 1.0 => (place, Axis::logarithmic("distance between two reads", Unit::Bytes)),
+        _ => (place * 100.0, Axis::linear("position on the device, 0 is its first byte", Unit::Percent)),
+    })
+}
+
+/// Latency and bandwidth against a place.
+fn along(cases: &[&Case], parameter: &'static str) -> Vec<Chart> {
+    let place = |case: &Case| place_of(case.parameters.get(parameter)?);
+    let mut placed: Vec<(f64, &Case)> = cases.iter().filter_map(|case| Some((place(case)?.0, *case))).collect();
+    placed.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let Some(axis) = cases.iter().rev().find_map(|case| Some(place(case)?.1)) else { return Vec::new() };
+    let line = |key: usize, shape: Shape, value: &dyn Fn(&Case) -> Option<Datum>| {
+        let points = placed.iter().filter_map(|(x, case)| Some((*x, value(case)?))).collect();
+        Line { key, shape, points }
+    };
+    let tail = |case: &Case| {
+        let metric = reads::READ_LATENCY.in_case(case)?;
+        metric.statistics.p99.map(|p99| Datum { range: None, ..Datum::of(metric, p99) })
+    };
+    let bandwidth = |case: &Case| reads::BANDWIDTH.in_case(case).map(Datum::mean);
+    let (names, what) = match parameter {
+        "position" => (["disk-position", "disk-position-bandwidth"], "position on the device"),
+        _ => (["disk-distance", "disk-distance-bandwidth"], "distance between two reads"),
+    };
+    let keys = vec![Key::measured("median"), Key::measured("99th percentile")];
+    let lines = vec![line(0, Shape::Marked, &latency), line(1, Shape::Marked, &tail)];
+    let value = Axis::linear("latency of a read", Unit::Nanoseconds);
+    let latency =
+        Chart::new(names[0], format!("Latency by {what}"), value, Plot::Lines(axis.clone(), lines, Vec::new()))
+            .keyed(keys)
+            .noted("Thin line at a median: smallest to 90th percentile.")
+            .concerning(if parameter == "position" { &["answer-place"] } else { &["answer-distance"] });
+    let value = Axis::linear("MiB a second", Unit::MebibytesPerSecond);
+    let bandwidth = Plot::Lines(axis, vec![line(0, Shape::Marked, &bandwidth)], Vec::new());
+    let bandwidth = Chart::new(names[1], format!("Bandwidth by {what}"), value, bandwidth);
+    let bandwidth = bandwidth.noted("Bytes over elapsed time; thin line: range of the windows.");
+    [latency, bandwidth].into_iter().filter_map(|chart| chart.with_at_least(3)).collect()
+}
+
+/// Reads a second over the time of the cases, one after the other, with the levels between lasting changes.
+fn over_time(cases: &[&Case]) -> Option<Chart> {
+    let mut windows: Vec<(f64, Datum)> = Vec::new();
+    let mut seconds = 0.0;
+    for timeline in cases.iter().filter_map(|case| case.timeline.as_ref()) {
+        for reads in &timeline.reads {
+            let rate = *reads as f64 * 1e3 / timeline.window_ms.max(1e-3);
+            windows.push((
+                seconds * 1e9,
+                Datum { n: Some(*reads), ..Datum::made(rate, "reads completed in a window, over its width") },
+            ));
+            seconds += timeline.window_ms / 1e3;
+        }
+    }
+    let rates: Vec<f64> = windows.iter().map(|(_, datum)| datum.value).collect();
+    let levels = segments(&rates);
+    let mut steps: Vec<(f64, Datum)> = Vec::new();
+    let mut places = Vec::new();
+    for level in &levels {
+        let (first, last) = (level.windows.start, level.windows.end.saturating_sub(1));
+        let datum = Datum {
+            n: Some(level.windows.len() as u64),
+            ..Datum::made(level.rate, "median of the windows between two changes")
+        };
+        let (from, to) = (windows.get(first)?.0, windows.get(last)?.0);
+        steps.extend([(from, datum.clone()), (to, datum)]);
+        if first > 0 {
+            places.push(Place {
+                at: from,
+                text: format!("changed at {}", Axis::linear("", Unit::Nanoseconds).shown(from)),
+            });
+        }
+    }
+    let lines = vec![
+        Line { key: 0, shape: Shape::Points, points: windows },
+        Line { key: 1, shape: Shape::Steps, points: steps },
+    ];
+    let value = Axis::linear("reads a second", Unit::PerSecond);
+    let across = Axis::linear("time since the first read", Unit::Nanoseconds);
+    let note = match levels.len() {
+        0 => String::new(),
+        1 => "A point is a window; no change of the rate lasted.".to_string(),
+        count => format!("A point is a window; the rate changed for long {} times.", count - 1),
+    };
+    let title = "How many reads a second, over the time of the measurement";
+    let chart = Chart::new("disk-over-time", title, value, Plot::Lines(across, lines, places)).noted(note);
+    let chart = chart.keyed(vec![Key::measured("a window"), Key::measured("level")]).concerning(&["rate-changed"]);
+    // Cases one after the other are one measurement only where they are segments of one.
+    let is_one = cases.len() == 1 || cases.iter().all(|case| case.parameters.contains_key("segment"));
+    chart.with_at_least(10).filter(|_| is_one)
+}
+
+/// The distribution of latencies, a column for each case.
+fn distribution(cases: &[&Case], label: impl Fn(&Case) -> String) -> Option<Chart> {
+    let column = |case: &&Case| {
+        let metric = reads::READ_LATENCY.in_case(case).filter(|metric| metric.histogram.len() >= BUCKETS_MIN)?;
+        Some(HeatColumn { label: label(case), cells: cells(metric), source: metric.source.clone() })
+    };
+    let columns: Vec<HeatColumn> = cases.iter().filter_map(column).collect();
+    let places =
+        ["position", "distance"].into_iter().find(|name| cases.iter().all(|case| case.parameters.contains_key(*name)));
+    let across = Axis::linear(if columns.len() == 1 { "" } else { places.unwrap_or("case") }, Unit::Count);
+    let value = Axis::logarithmic("latency of a read", Unit::Nanoseconds);
+    let chart = Chart::new("disk-heat", "How latencies are distributed", value, Plot::Heat(across, columns));
+    chart
+        .noted("A column is a case; the darker a cell, the more of its reads took that long.")
+        .concerning(SERVED)
+        .with_at_least(1)
+}
+
+/// The buckets of a histogram in cells of equal ratio.
+fn cells(metric: &Metric) -> Vec<(f64, f64, u64)> {
+    let scale = metric.unit.nanoseconds().unwrap_or(1.0);
+    let mut cells: Vec<(i64, u64)> = Vec::new();
+    for (value, count) in metric.histogram.iter().filter(|(value, _)| *value > 0.0) {
+        let index = ((value * scale).log10() * CELLS_PER_DECADE).floor() as i64;
+        match cells.last_mut() {
+            Some((last, sum)) if *last == index => *sum += count,
+            _ => cells.push((index, *count)),
+        }
+    }
+    let edge = |index: i64| 10_f64.powf(index as f64 / CELLS_PER_DECADE);
+    cells.into_iter().map(|(index, count)| (edge(index), edge(index + 1), count)).collect()
+}

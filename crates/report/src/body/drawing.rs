@@ -1,0 +1,132 @@
+//! What the charts of several experiments have in common.
+
+use measure::schema::{Bound, Spec};
+use measure::{Case, Metric, Run};
+
+use crate::page::{Axis, Chart, Datum, Figure, Key, Plot, Row};
+
+/// What is drawn of a run: the numbers that matter most, and the charts in the order of their questions.
+#[derive(Default)]
+pub(super) struct Drawing {
+    pub(super) figures: Vec<Figure>,
+    pub(super) charts: Vec<Chart>,
+}
+
+impl Drawing {
+    /// The charts, and of the figures the first three that are there.
+    pub(super) fn new(figures: impl IntoIterator<Item = Option<Figure>>, charts: Vec<Chart>) -> Drawing {
+        Drawing { figures: figures.into_iter().flatten().take(3).collect(), charts }
+    }
+}
+
+/// A number that matters, with how it was obtained.
+pub(super) fn figure(what: impl Into<String>, axis: &Axis, datum: &Datum) -> Figure {
+    let range = datum.range.map(|(low, high)| format!("{} to {}", axis.shown(low), axis.shown(high)));
+    let samples = datum.n.filter(|n| *n > 1).map(|n| measure::quantity::counted(n, "sample", "samples"));
+    let how: Vec<String> = [range, samples, Some(datum.source.clone())].into_iter().flatten().collect();
+    let cell = crate::page::Cell { value: Some(datum.value), unit: Some(axis.unit), ..axis.shown(datum.value).into() };
+    Figure { what: what.into(), cell, how: how.join(", ") }
+}
+
+/// How many times one value is another.
+pub(super) fn ratio(what: impl Into<String>, part: f64, of: f64, how: &str) -> Option<Figure> {
+    let axis = Axis::linear("", measure::Unit::Ratio);
+    let times = part / of;
+    (of > 0.0 && times.is_finite()).then(|| figure(what, &axis, &Datum::made(times, how)))
+}
+
+/// A number of a finding of the run.
+pub(super) fn found(run: &Run, id: &str, name: &str, what: &str) -> Option<Figure> {
+    let quantity = run.findings.iter().find(|finding| finding.id == id)?.values.get(name)?;
+    let value = quantity.value * quantity.unit.nanoseconds().unwrap_or(1.0);
+    Some(figure(what, &Axis::linear("", quantity.unit), &Datum::made(value, "as the sentence about it says")))
+}
+
+/// The median of a metric in a case.
+pub(super) fn median(case: &Case, spec: &Spec) -> Option<Datum> {
+    spec.in_case(case).map(Datum::median)
+}
+
+/// A row for each case that has a value.
+pub(super) fn rows(
+    cases: &[&Case],
+    label: impl Fn(&Case) -> String,
+    value: impl Fn(&Case) -> Option<Datum>,
+) -> Vec<Row> {
+    cases.iter().filter_map(|case| Some(Row::of(label(case), value(case)?))).collect()
+}
+
+/// Rows of several subjects: a row for each text of `label`, and in it a mark for each text of `subject`, with the
+/// published figures behind them.
+pub(super) struct Beside<'a> {
+    pub(super) cases: &'a [&'a Case],
+    pub(super) group: &'a dyn Fn(&Case) -> String,
+    pub(super) label: &'a dyn Fn(&Case) -> String,
+    pub(super) subject: &'a dyn Fn(&Case) -> String,
+    pub(super) value: &'a dyn Fn(&Case) -> Option<Datum>,
+    pub(super) published: &'a dyn Fn(&Case) -> Vec<(&'static str, Datum)>,
+}
+
+impl Beside<'_> {
+    /// The rows, and the keys of their marks.
+    pub(super) fn rows(&self) -> (Vec<Key>, Vec<Row>) {
+        let mut keys: Vec<Key> = Vec::new();
+        let mut rows: Vec<Row> = Vec::new();
+        for case in self.cases {
+            let Some(datum) = (self.value)(case) else { continue };
+            let (group, label) = ((self.group)(case), (self.label)(case));
+            let key = place(&mut keys, Key::measured((self.subject)(case)));
+            let known = rows.iter().position(|row| row.label == label && row.group == group);
+            let row = known.unwrap_or_else(|| {
+                rows.push(Row { group, label, marks: Vec::new() });
+                rows.len() - 1
+            });
+            rows[row].marks.push((key, datum));
+        }
+        for case in self.cases {
+            let (group, label) = ((self.group)(case), (self.label)(case));
+            for (name, datum) in (self.published)(case) {
+                let key = place(&mut keys, Key::published(name));
+                let rows = rows.iter_mut().filter(|row| row.label == label && row.group == group);
+                let rows = rows.filter(|row| !row.marks.iter().any(|(known, _)| *known == key));
+                rows.for_each(|row| row.marks.push((key, datum.clone())));
+            }
+        }
+        (keys, rows)
+    }
+
+    /// A chart of them.
+    pub(super) fn chart(&self, name: &'static str, title: impl Into<String>, value: Axis) -> Option<Chart> {
+        let (keys, rows) = self.rows();
+        Chart::new(name, title, value, Plot::Rows(rows)).keyed(keys).with_at_least(1)
+    }
+}
+
+/// The place of a key among the others, of which it becomes one.
+fn place(keys: &mut Vec<Key>, key: Key) -> usize {
+    keys.iter().position(|known| *known == key).unwrap_or_else(|| {
+        keys.push(key);
+        keys.len() - 1
+    })
+}
+
+/// A published figure as a datum, times in nanoseconds.
+pub(super) fn published(figure: &measure::schema::Published) -> Datum {
+    let bound = match figure.bound {
+        Bound::Exactly => "published",
+        Bound::About => "published as about this",
+        Bound::Above => "published as more than this",
+        Bound::Below => "published as less than this",
+    };
+    Datum::made(figure.value * figure.unit.nanoseconds().unwrap_or(1.0), format!("{bound}: {}", figure.source))
+}
+
+/// The smallest and the largest of some metric among cases.
+pub(super) fn extremes<'a>(
+    cases: &[&'a Case],
+    metric: impl Fn(&'a Case) -> Option<&'a Metric>,
+) -> Option<[&'a Case; 2]> {
+    let mut known: Vec<(&Case, f64)> = cases.iter().filter_map(|case| Some((*case, metric(case)?.median()))).collect();
+    known.sort_by(|one, other| one.1.total_cmp(&other.1));
+    Some([known.first()?.0, known.last()?.0])
+}

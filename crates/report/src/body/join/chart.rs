@@ -1,0 +1,192 @@
+//! Nested loops as charts: the wait by method, what gathering gains by size, by order of the rows and in flight.
+
+use measure::schema::join;
+use measure::{Case, Run, Unit};
+
+use super::{ALONE, CURVE_MIN, SIZES, gain, is_alone};
+use crate::body::drawing::{Beside, Drawing, figure, median, published, ratio};
+use crate::body::subjects::{subject, subjects, values};
+use crate::page::parameters::cell;
+use crate::page::{Axis, Chart, Datum, Key, Line, Plot, Shape};
+
+/// What is drawn of nested loops.
+pub(in crate::body) fn drawing(run: &Run) -> Drawing {
+    let joins: Vec<&Case> = run.cases.iter().filter(|case| case.parameters.contains_key("method")).collect();
+    let value = Axis::linear("time waited for reads", Unit::Nanoseconds);
+    let mut charts: Vec<Chart> = Vec::new();
+    charts.extend(waits(&joins, &value));
+    charts.extend(elapsed(&joins));
+    charts.extend(saturation(&joins));
+    charts.extend(by_order(&joins));
+    // Gains count within a subject: the server's, where the run was of one.
+    let asked = subjects(&joins).into_iter().next_back().unwrap_or_default();
+    let own: Vec<&Case> = joins.iter().copied().filter(|case| subject(case) == asked).collect();
+    let gain = |case: &Case| gain(case, &own, "io_time");
+    let alone = own.iter().copied().find(|case| is_alone(case) && join::IO_TIME.in_case(case).is_some());
+    let best = own.iter().copied().filter(|case| gain(case).is_some());
+    let best = best.max_by(|one, other| gain(one).unwrap_or(0.0).total_cmp(&gain(other).unwrap_or(0.0)));
+    let shown =
+        |what: String, case: Option<&Case>| median(case?, &join::IO_TIME).map(|datum| figure(what, &value, &datum));
+    let times = alone.zip(best).and_then(|(alone, best)| {
+        let (slow, fast) = (join::IO_TIME.nanos(alone)?, join::IO_TIME.nanos(best)?);
+        ratio("wait of one at a time over the gathered one", slow, fast, "the two medians, divided")
+    });
+    let figures = [
+        shown(format!("wait of {}", alone.map_or(String::new(), method)), alone),
+        shown(format!("wait of {}", best.map_or(String::new(), method)), best),
+        times,
+    ];
+    Drawing::new(figures, charts)
+}
+
+/// A method with its sizes.
+fn method(case: &Case) -> String {
+    let size = SIZES.iter().find_map(|name| Some(cell(case, name)).filter(|size| !size.is_empty()));
+    let size = size.map_or(String::new(), |size| format!(", {size} rows"));
+    let ahead = Some(cell(case, "effective_io_concurrency")).filter(|depth| !depth.is_empty());
+    let ahead = ahead.map_or(String::new(), |depth| format!(", effective_io_concurrency {depth}"));
+    let direct = if cell(case, "direct") == "false" && !ahead.is_empty() { ", OS cache used" } else { "" };
+    format!("{}{size}{ahead}{direct}", cell(case, "method"))
+}
+
+fn order(case: &Case) -> String {
+    format!("{} % of the rows out of order", cell(case, "rand"))
+}
+
+/// The wait of each method, with the published ones where they are of the same question.
+fn waits(joins: &[&Case], value: &Axis) -> Option<Chart> {
+    let beside = |case: &Case| -> Vec<(&'static str, Datum)> {
+        let is_of_time = join::EXPERIMENT.published("io_time", case);
+        is_of_time
+            .map(|figure| {
+                (
+                    if figure.what == join::HARD_DISK { "published, hard disk" } else { "published, solid-state disk" },
+                    published(figure),
+                )
+            })
+            .collect()
+    };
+    let timed: Vec<&Case> = joins.iter().copied().filter(|case| join::IO_TIME.in_case(case).is_some()).collect();
+    let with_published = values(&timed, |case| cell(case, "rand")).len() == 1;
+    let group = |case: &Case| {
+        let parts = [subject(case), if with_published { String::new() } else { order(case) }];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+    };
+    let chart = Beside {
+        cases: &timed,
+        group: &group,
+        label: &method,
+        subject: &|_| String::new(),
+        value: &|case| median(case, &join::IO_TIME),
+        published: &|case| if with_published { beside(case) } else { Vec::new() },
+    };
+    let axis =
+        if with_published { Axis { scale: crate::page::Scale::Logarithmic, ..value.clone() } } else { value.clone() };
+    let chart = chart.chart("join-wait", "How long a nested loop waits for reads, by how it gathers them", axis)?;
+    chart
+        .noted("Median of the joins; thin line: smallest to 90th percentile or largest.")
+        .concerning(&[
+            "answer-*",
+            "not-cold",
+            "not-all-cold",
+            "core-*",
+            "stolen-*",
+            "joins-scatter",
+            "virtual-time",
+            "cold",
+        ])
+        .with_at_least(2)
+}
+
+/// Elapsed time of the methods of servers, which do not tell their waits.
+fn elapsed(joins: &[&Case]) -> Option<Chart> {
+    let untimed: Vec<&Case> = joins.iter().copied().filter(|case| join::IO_TIME.in_case(case).is_none()).collect();
+    let chart = Beside {
+        cases: &untimed,
+        group: &subject,
+        label: &method,
+        subject: &|_| String::new(),
+        value: &|case| median(case, &join::ELAPSED),
+        published: &|_| Vec::new(),
+    };
+    let chart = chart.chart(
+        "join-elapsed",
+        "How long a join takes on the server",
+        Axis::linear("elapsed time", Unit::Nanoseconds),
+    )?;
+    chart
+        .noted("Median of the joins; thin line: range.")
+        .concerning(&["answer-server-*", "buffers-not-emptied", "page-cache-not-emptied"])
+        .with_at_least(2)
+}
+
+/// A line for each method, over a number that varies among its cases.
+fn curves(
+    joins: &[&Case],
+    x: impl Fn(&Case) -> Option<f64>,
+    line: impl Fn(&Case) -> String,
+    least: usize,
+) -> (Vec<Key>, Vec<Line>) {
+    let value = |case: &Case| gain(case, joins, "io_time");
+    let mut keys = Vec::new();
+    let mut lines = Vec::new();
+    for name in values(joins, &line) {
+        let here = joins.iter().filter(|case| line(case) == name);
+        let point = |case: &&&Case| {
+            let n = join::IO_TIME.in_case(case)?.statistics.n;
+            Some((
+                x(case)?,
+                Datum { n: Some(n), ..Datum::made(value(case)?, "median wait of one at a time over that of this one") },
+            ))
+        };
+        let mut points: Vec<(f64, Datum)> = here.filter_map(|case| point(&case)).collect();
+        points.sort_by(|one, other| one.0.total_cmp(&other.0));
+        points.dedup_by(|one, other| one.0 == other.0);
+        if points.len() >= least {
+            lines.push(Line { key: keys.len(), shape: Shape::Marked, points });
+            keys.push(Key::measured(name));
+        }
+    }
+    (keys, lines)
+}
+
+/// What more rows at once gain.
+fn saturation(joins: &[&Case]) -> Option<Chart> {
+    let size = |case: &Case| SIZES.iter().find_map(|name| cell(case, name).parse::<f64>().ok());
+    let line = |case: &Case| {
+        format!("{} {}, rand {}", subject(case), cell(case, "method"), cell(case, "rand")).trim().to_string()
+    };
+    let (keys, lines) = curves(joins, size, line, CURVE_MIN);
+    let across = Axis::logarithmic("rows gathered at once", Unit::Count);
+    let value = Axis::linear("times less waiting than one at a time", Unit::Ratio);
+    let chart = Chart::new(
+        "join-saturation",
+        "What gathering more rows at once gains",
+        value,
+        Plot::Lines(across, lines, Vec::new()),
+    );
+    chart.keyed(keys).concerning(&["answer-saturation"]).with_at_least(CURVE_MIN)
+}
+
+/// What the order of the rows has to do with it.
+fn by_order(joins: &[&Case]) -> Option<Chart> {
+    let gathered: Vec<&Case> = joins.to_vec();
+    let percent = |case: &Case| cell(case, "rand").parse::<f64>().ok();
+    let line = |case: &Case| {
+        if ALONE.contains(&cell(case, "method").as_str()) {
+            String::new()
+        } else {
+            format!("{} {}", subject(case), method(case)).trim().to_string()
+        }
+    };
+    let (keys, lines) = curves(&gathered, percent, line, 3);
+    let across = Axis::linear("rows out of order", Unit::Percent);
+    let value = Axis::linear("times less waiting than one at a time", Unit::Ratio);
+    let chart = Chart::new(
+        "join-order",
+        "What gathering gains by how far the rows are out of order",
+        value,
+        Plot::Lines(across, lines, Vec::new()),
+    );
+    chart.keyed(keys).with_at_least(3)
+}

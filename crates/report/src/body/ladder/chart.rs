@@ -1,0 +1,35 @@
+//! The ladder as a chart on a logarithmic axis.
+
+use measure::schema::ladder;
+use measure::{Run, Unit};
+
+use super::{Line, label, lines};
+use crate::body::drawing::{Drawing, figure, ratio};
+use crate::page::{Axis, Chart, Datum, Plot, Row};
+
+/// What is drawn of a ladder.
+pub(in crate::body) fn drawing(run: &Run) -> Drawing {
+    let lines = lines(run);
+    let value = Axis::logarithmic("time of one 8 KiB read or load", Unit::Nanoseconds);
+    let of = |line: &Line| Some(Row::of(label(line), Datum::median(ladder::LATENCY.in_case(line.case)?)));
+    let chart = Chart::new(
+        "ladder",
+        "What one read costs at every level",
+        value.clone(),
+        Plot::Rows(lines.iter().filter_map(of).collect()),
+    )
+    .noted("Each grid line is ten times the one before it. The thin line is the range of the samples.")
+    .concerning(&["answer-*", "fresh-file", "just-written", "core-*", "stolen-*", "l3-*", "huge-page-buffers"]);
+    let find = |name: &str| lines.iter().find(|line| line.rung.name == name);
+    let logical = find("lio").or(find("pool-get"));
+    let physical = find("device-random-depth-1");
+    let shown = |what: &str, line: Option<&Line>| {
+        Some(figure(what, &value, &Datum::median(ladder::LATENCY.in_case(line?.case)?)))
+    };
+    let times = logical.zip(physical).and_then(|(logical, physical)| {
+        ratio("a physical read over a logical one", physical.nanos, logical.nanos, "the two medians, divided")
+    });
+    let figures = [shown("a logical read", logical), shown("a physical read of one block", physical), times];
+    let figures = figures.into_iter().chain([shown("a load from DRAM", find("dram"))]);
+    Drawing::new(figures, chart.with_at_least(2).into_iter().collect())
+}

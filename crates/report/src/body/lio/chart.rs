@@ -1,0 +1,76 @@
+//! Logical reads as charts: the matrix of row lengths and columns beside the published one, and other axes.
+
+use measure::schema::lio;
+use measure::{Case, Run, Unit};
+
+use super::{CHECK, access, accesses, phrase};
+use crate::body::drawing::{Beside, Drawing, extremes, figure, found, median, published};
+use crate::body::subjects::{name, subject};
+use crate::page::parameters::cell;
+use crate::page::{Axis, Chart, Datum};
+
+/// What the published figures are of, by the words of their source.
+const PUBLISHED: [(&str, &str); 2] = [("on a PC", "published, PC"), ("M-8000", "published, M-8000")];
+
+/// What is drawn of logical reads.
+pub(in crate::body) fn drawing(run: &Run) -> Drawing {
+    let cases: Vec<&Case> = run.cases.iter().filter(|case| !case.parameters.contains_key(CHECK)).collect();
+    let value = Axis::linear("CPU of a logical read", Unit::Nanoseconds);
+    let mut charts: Vec<Chart> = Vec::new();
+    for (index, access) in accesses(&cases).iter().enumerate().take(4) {
+        let here: Vec<&Case> = cases.iter().copied().filter(|case| self::access(case) == *access).collect();
+        let names = ["lio", "lio-second", "lio-third", "lio-fourth"];
+        let title = format!("What a logical read costs: {}", phrase(access));
+        charts.extend(matrix(&here, names[index], &title, &value, access[4].is_empty()));
+    }
+    let figures = figures(run, &cases, &value);
+    Drawing::new(figures, charts)
+}
+
+fn matrix(cases: &[&Case], file: &'static str, title: &str, value: &Axis, is_published: bool) -> Option<Chart> {
+    let group = |case: &Case| match cell(case, "row_length") {
+        length if length.is_empty() => cell(case, "table"),
+        length => format!("rows of {length} bytes"),
+    };
+    let label = |case: &Case| match cell(case, "columns").as_str() {
+        "" => String::new(),
+        "1" => "1 column".into(),
+        count => format!("{count} columns"),
+    };
+    let beside = |case: &Case| -> Vec<(&'static str, Datum)> {
+        let figures = lio::EXPERIMENT.published("lio", case).filter(|_| is_published);
+        let named = |figure: &measure::schema::Published| {
+            let (_, name) = PUBLISHED.iter().find(|(word, _)| figure.source.contains(word))?;
+            Some((*name, published(figure)))
+        };
+        figures.filter_map(named).collect()
+    };
+    let beside = Beside {
+        cases,
+        group: &group,
+        label: &label,
+        subject: &|case| name(&subject(case)),
+        value: &|case| median(case, &lio::LIO),
+        published: &beside,
+    };
+    let chart = beside.chart(file, title, value.clone())?;
+    let concerns: &[&str] = if file == "lio" {
+        &["answer-*", "core-*", "stolen-*", "tables-fit-cache", "machine-busy", "samples-apart", "sources-differ-*"]
+    } else {
+        &[]
+    };
+    chart
+        .noted("Outlined bars are published figures of other machines. Thin line: range of the samples.")
+        .concerning(concerns)
+        .with_at_least(2)
+}
+
+fn figures(run: &Run, cases: &[&Case], value: &Axis) -> Vec<Option<crate::page::Figure>> {
+    let Some([cheapest, dearest]) = extremes(cases, |case| lio::LIO.in_case(case)) else { return Vec::new() };
+    let shape = |case: &Case| format!("rows of {} bytes, {} columns", cell(case, "row_length"), cell(case, "columns"));
+    let shown = |what: &str, case: &Case| {
+        median(case, &lio::LIO).map(|datum| figure(format!("the {what} logical read: {}", shape(case)), value, &datum))
+    };
+    let times = found(run, "answer-ratio", "ratio", "a physical read over a logical one");
+    vec![shown("cheapest", cheapest), shown("dearest", dearest), times]
+}

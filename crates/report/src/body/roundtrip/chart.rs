@@ -1,0 +1,52 @@
+//! Round trips as a chart: the tier that served each pass, with the published figures.
+
+use measure::schema::{reads, roundtrip};
+use measure::{Case, Run, Unit};
+
+use crate::body::drawing::{Beside, Drawing, figure, median, published};
+use crate::body::subjects::subject;
+use crate::page::parameters::cell;
+use crate::page::{Axis, Datum};
+
+/// What is drawn of round trips.
+pub(in crate::body) fn drawing(run: &Run) -> Drawing {
+    let cases: Vec<&Case> = run.cases.iter().collect();
+    let value = Axis::logarithmic("latency of a read", Unit::Nanoseconds);
+    let label = |case: &Case| {
+        let tier = case.parameter("tier").unwrap_or_else(|| "tier not known".into()).replace('-', " ");
+        format!("{}: {tier}", cell(case, "pass").replace('-', " "))
+    };
+    let group = |case: &Case| match cell(case, "blocks_per_read").as_str() {
+        "1" | "" => "one block a read".to_string(),
+        count => format!("{count} blocks a read"),
+    };
+    let latency = |case: &Case| median(case, &reads::READ_LATENCY).or(median(case, &roundtrip::READ_LATENCY_AT_MOST));
+    let beside = Beside {
+        cases: &cases,
+        group: &group,
+        label: &label,
+        subject: &subject,
+        value: &latency,
+        published: &|case| published_beside(case),
+    };
+    let chart = beside.chart("roundtrip", "How long a read takes, and which tier answered", value.clone());
+    let chart = chart.map(|chart| {
+        chart.noted("Thin line: smallest to 90th percentile.").concerning(&[
+            "answer-*",
+            "tier-unknown",
+            "absent-*",
+            "lazily-loaded",
+        ])
+    });
+    let one = |case: &&&Case| ["1", ""].contains(&cell(case, "blocks_per_read").as_str());
+    let figures = cases.iter().filter(one).map(|case| Some(figure(label(case), &value, &latency(case)?)));
+    let figures: Vec<_> = figures.collect();
+    Drawing::new(figures, chart.into_iter().collect())
+}
+
+fn published_beside(case: &Case) -> Vec<(&'static str, Datum)> {
+    if cell(case, "blocks_per_read") != "1" {
+        return Vec::new();
+    }
+    roundtrip::EXPERIMENT.published("read_latency", case).map(|figure| (figure.what, published(figure))).collect()
+}

@@ -1,0 +1,86 @@
+//! Tables as HTML. Bars are left out: a chart shows them better.
+
+use crate::markup::{Attribute, Markup};
+use crate::page::{Align, Cell, Column, Table};
+
+/// Rows of a table that are written; a page is read, and the run document has all of them.
+const ROWS_MAX: usize = 400;
+
+/// A table in an element that scrolls by itself, so that a narrow page does not.
+pub(super) fn table(markup: &mut Markup, table: &Table, name: &str) {
+    let columns: Vec<&Column> = table.columns.iter().filter(|column| is_shown(column)).collect();
+    if columns.is_empty() {
+        return;
+    }
+    let region: [Attribute<'_>; 4] =
+        [("class", &"scroll"), ("role", &"region"), ("aria-label", &name), ("tabindex", &"0")];
+    markup.around("div", &region, |region| {
+        region.around("table", &[], |body| {
+            if let Some(title) = &table.title {
+                body.element("caption", &[], title);
+            }
+            body.around("thead", &[], |head| {
+                head.around("tr", &[], |row| columns.iter().for_each(|column| heading(row, column)));
+            });
+            body.line();
+            body.around("tbody", &[], |rows| {
+                (0..table.rows().min(ROWS_MAX)).for_each(|at| line(rows, table, &columns, at))
+            });
+        });
+    });
+    if table.rows() > ROWS_MAX {
+        let sentence = format!("{} more rows are in --format csv.", table.rows() - ROWS_MAX);
+        markup.element("p", &[("class", &"quiet")], &sentence);
+    }
+    if let Some(note) = &table.note {
+        markup.element("p", &[("class", &"quiet")], note);
+    }
+    markup.line();
+}
+
+/// Whether a column says something that is not drawn.
+fn is_shown(column: &Column) -> bool {
+    column.align != Align::Bar && (!column.is_optional || column.cells.iter().any(|cell| !cell.text.is_empty()))
+}
+
+/// How the cells of a column stand.
+fn class(column: &Column) -> &'static str {
+    match column.align {
+        Align::Right | Align::Decimal => "num",
+        Align::Word => "word",
+        Align::Left | Align::Path | Align::Bar => "",
+    }
+}
+
+fn heading(row: &mut Markup, column: &Column) {
+    let tag = if column.heading.is_empty() { "td" } else { "th" };
+    row.element(tag, &[("class", &class(column))], &column.heading);
+}
+
+fn line(rows: &mut Markup, table: &Table, columns: &[&Column], at: usize) {
+    for (_, text) in table.groups.iter().filter(|(row, _)| *row == at) {
+        rows.around("tr", &[("class", &"group")], |row| {
+            row.element("th", &[("colspan", &columns.len()), ("scope", &"rowgroup")], text);
+        });
+    }
+    let sum: &str = if table.rules.contains(&at) { "sum" } else { "" };
+    rows.around("tr", &[("class", &sum)], |row| {
+        for (index, column) in columns.iter().enumerate() {
+            cell(row, &column.cells[at], class(column), index == 0);
+        }
+    });
+    rows.line();
+}
+
+fn cell(row: &mut Markup, cell: &Cell, class: &'static str, is_first: bool) {
+    let value = cell.value.map(|value| value.to_string()).unwrap_or_default();
+    let range = cell.spread.map(|(low, high)| format!("range {low} to {high}")).unwrap_or_default();
+    let all: [Attribute<'_>; 3] = [("class", &class), ("data-v", &value), ("title", &range)];
+    let given: Vec<Attribute<'_>> = all.into_iter().filter(|(_, value)| !value.to_string().is_empty()).collect();
+    if is_first && !cell.text.trim().is_empty() {
+        let head: Vec<Attribute<'_>> = given.into_iter().chain([("scope", &"row" as &dyn std::fmt::Display)]).collect();
+        row.element("th", &head, &cell.text);
+    } else {
+        row.element("td", &given, &cell.text);
+    }
+}

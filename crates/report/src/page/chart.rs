@@ -1,0 +1,301 @@
+//! Charts: typed data that a renderer may draw. What is drawn can be listed: `Chart::data` is the table of it.
+
+use measure::{Finding, Metric, Unit};
+
+use super::cell::Cell;
+use super::number::{three_digits, with_unit};
+use super::table::{Align, Builder, Scale, Table};
+
+/// A question, drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chart {
+    /// A name for files and links, in kebab case.
+    pub name: &'static str,
+    /// What is shown, in words that need nothing else on the page.
+    pub title: String,
+    /// How to read it, or how it was obtained.
+    pub note: Option<String>,
+    /// The axis of the values.
+    pub value: Axis,
+    /// What the marks are of, in the order of their colours.
+    pub keys: Vec<Key>,
+    /// How the values stand.
+    pub plot: Plot,
+    /// The ids of findings that concern it; one that ends in `*` stands for all that begin so.
+    pub concerns: &'static [&'static str],
+    /// Those findings of the run.
+    pub beside: Vec<Finding>,
+}
+
+/// An axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// What it measures.
+    pub label: String,
+    /// What its values are counted in; times are nanoseconds.
+    pub unit: Unit,
+    /// How values lie along it.
+    pub scale: Scale,
+}
+
+/// What marks of one colour are of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Key {
+    /// Its name; empty where there is one only.
+    pub name: String,
+    /// Whether the figures were published by someone else.
+    pub is_published: bool,
+}
+
+/// A value with what is known of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Datum {
+    /// The value.
+    pub value: f64,
+    /// The range of the samples, from the smallest to the 90th percentile or the largest.
+    pub range: Option<(f64, f64)>,
+    /// How many samples.
+    pub n: Option<u64>,
+    /// How it was obtained.
+    pub source: String,
+}
+
+/// How the values of a chart stand.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Plot {
+    /// Names with a bar for each mark.
+    Rows(Vec<Row>),
+    /// Points over another axis, and places on that axis that have a name.
+    Lines(Axis, Vec<Line>, Vec<Place>),
+    /// Shares of a whole by column: the darker, the more.
+    Heat(Axis, Vec<HeatColumn>),
+    /// Bars made of parts, one part a key.
+    Stack(Vec<Row>),
+}
+
+/// A named row of marks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// What stands over it and the rows that follow.
+    pub group: String,
+    /// Its name.
+    pub label: String,
+    /// Its marks: the number of a key, and the value.
+    pub marks: Vec<(usize, Datum)>,
+}
+
+/// Points that belong together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// The number of its key.
+    pub key: usize,
+    /// How the points are joined.
+    pub shape: Shape,
+    /// The points, ascending.
+    pub points: Vec<(f64, Datum)>,
+}
+
+/// How points are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// By straight lines, with a mark at each point.
+    Marked,
+    /// By straight lines alone: there are many.
+    Plain,
+    /// Level from each point to the next.
+    Steps,
+    /// Not at all.
+    Points,
+}
+
+/// A place on the lower axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// Where.
+    pub at: f64,
+    /// What is there.
+    pub text: String,
+}
+
+/// A column of a heat map.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeatColumn {
+    /// What it is of.
+    pub label: String,
+    /// Ranges of the value axis with their counts.
+    pub cells: Vec<(f64, f64, u64)>,
+    /// How the counts were obtained.
+    pub source: String,
+}
+
+impl Chart {
+    /// A chart without colours that need a name.
+    pub(crate) fn new(name: &'static str, title: impl Into<String>, value: Axis, plot: Plot) -> Chart {
+        let (title, key) = (title.into(), Key::measured(""));
+        Chart { name, title, note: None, value, keys: vec![key], plot, concerns: &[], beside: Vec::new() }
+    }
+
+    /// The chart with a remark under it.
+    pub(crate) fn noted(self, note: impl Into<String>) -> Chart {
+        Chart { note: Some(note.into()).filter(|note| !note.is_empty()), ..self }
+    }
+
+    /// The chart with the names of what its marks are of.
+    pub(crate) fn keyed(self, keys: Vec<Key>) -> Chart {
+        Chart { keys, ..self }
+    }
+
+    /// The chart beside which the findings of these ids stand.
+    pub(crate) fn concerning(self, concerns: &'static [&'static str]) -> Chart {
+        Chart { concerns, ..self }
+    }
+
+    /// The chart where it has at least `least` values: fewer are a sentence.
+    pub(crate) fn with_at_least(self, least: usize) -> Option<Chart> {
+        let count = match &self.plot {
+            Plot::Rows(rows) | Plot::Stack(rows) => rows.iter().map(|row| row.marks.len()).sum(),
+            Plot::Lines(_, lines, _) => lines.iter().map(|line| line.points.len()).sum(),
+            Plot::Heat(_, columns) => columns.len(),
+        };
+        (count >= least).then_some(self)
+    }
+
+    /// Whether a finding of this id concerns it.
+    pub(crate) fn is_concerned(&self, id: &str) -> bool {
+        self.concerns.iter().any(|concern| match concern.strip_suffix('*') {
+            Some(beginning) => id.starts_with(beginning),
+            None => *concern == id,
+        })
+    }
+
+    /// All values that are drawn, each with its unit, its range, its count and its source.
+    pub fn data<'a>(&'a self) -> Table {
+        match &self.plot {
+            Plot::Rows(rows) | Plot::Stack(rows) => {
+                let of = |row: &'a Row| row.marks.iter().map(move |mark| (row, mark));
+                let marks: Vec<(&Row, &(usize, Datum))> = rows.iter().flat_map(of).collect();
+                let name = |(row, (key, _)): &(&Row, &(usize, Datum))| self.named(&row.label, *key);
+                let table = Table::over(&marks).column("of", Align::Left, name);
+                let table = table.groups(|(row, _)| row.group.clone());
+                self.values(table, |(_, (_, datum))| datum).done()
+            }
+            Plot::Lines(across, lines, _) => {
+                let of = |line: &'a Line| line.points.iter().map(move |point| (line, point));
+                let points: Vec<(&Line, &(f64, Datum))> = lines.iter().flat_map(of).collect();
+                let table = Table::over(&points)
+                    .column(across.label.clone(), Align::Right, |(_, (x, _))| across.cell(*x))
+                    .groups(|(line, _)| self.keys.get(line.key).map_or(String::new(), |key| key.name.clone()));
+                self.values(table, |(_, (_, datum))| datum).done()
+            }
+            Plot::Heat(across, columns) => {
+                let of = |column: &'a HeatColumn| column.cells.iter().map(move |cell| (column, cell));
+                let cells: Vec<(&HeatColumn, &(f64, f64, u64))> = columns.iter().flat_map(of).collect();
+                Table::over(&cells)
+                    .column(format!("{} from", self.value.label), Align::Right, |(_, (low, ..))| self.value.cell(*low))
+                    .column("to", Align::Right, |(_, (_, high, _))| self.value.cell(*high))
+                    .column("count", Align::Right, |(_, (.., count))| Cell::count(*count as f64))
+                    .column("source", Align::Left, |(column, _)| column.source.clone())
+                    .groups(|(column, _)| format!("{} {}", across.label, column.label))
+                    .done()
+            }
+        }
+    }
+
+    /// The columns of a value.
+    fn values<'a, R>(&self, table: Builder<'a, R>, datum: impl Fn(&R) -> &Datum) -> Builder<'a, R> {
+        let range = |datum: &Datum| {
+            let (low, high) = datum.range?;
+            let text = format!("{}–{}", self.value.shown(low), self.value.shown(high));
+            Some(Cell { spread: Some((low, high)), unit: Some(self.value.unit), ..text.into() })
+        };
+        table
+            .column(self.value.label.clone(), Align::Right, |row| self.value.cell(datum(row).value))
+            .column("range", Align::Word, |row| range(datum(row)))
+            .optional()
+            .column("samples", Align::Right, |row| datum(row).n.map(|n| Cell::count(n as f64)))
+            .optional()
+            .column("source", Align::Left, |row| datum(row).source.clone())
+            .optional()
+    }
+
+    /// The name of a row with that of the key, where there are several.
+    fn named(&self, label: &str, key: usize) -> String {
+        let key = self.keys.get(key).map_or("", |key| key.name.as_str());
+        let parts = [label, key].into_iter().filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join(": ")
+    }
+}
+
+impl Row {
+    /// A row of one mark.
+    pub(crate) fn of(label: impl Into<String>, datum: Datum) -> Row {
+        Row { group: String::new(), label: label.into(), marks: vec![(0, datum)] }
+    }
+}
+
+impl Key {
+    /// What this tool measured.
+    pub(crate) fn measured(name: impl Into<String>) -> Key {
+        Key { name: name.into(), is_published: false }
+    }
+
+    /// What someone else published.
+    pub(crate) fn published(name: impl Into<String>) -> Key {
+        Key { name: name.into(), is_published: true }
+    }
+}
+
+impl Axis {
+    /// An axis that begins at zero.
+    pub(crate) fn linear(label: impl Into<String>, unit: Unit) -> Axis {
+        Axis { label: label.into(), unit, scale: Scale::Linear }
+    }
+
+    /// An axis on which equal lengths are equal ratios.
+    pub(crate) fn logarithmic(label: impl Into<String>, unit: Unit) -> Axis {
+        Axis { label: label.into(), unit, scale: Scale::Logarithmic }
+    }
+
+    /// A value of it in words, with its unit.
+    pub(crate) fn shown(&self, value: f64) -> String {
+        match self.unit {
+            Unit::Ratio => format!("{} ×", three_digits(value)),
+            Unit::Count => three_digits(value),
+            unit => with_unit(value, unit),
+        }
+    }
+
+    fn cell(&self, value: f64) -> Cell {
+        Cell { text: self.shown(value), value: Some(value), unit: Some(self.unit), spread: None }
+    }
+}
+
+impl Datum {
+    /// A value that was made of others, with the words for how.
+    pub(crate) fn made(value: f64, source: impl Into<String>) -> Datum {
+        Datum { value, range: None, n: None, source: source.into() }
+    }
+
+    /// The median of a metric with its range, times in nanoseconds.
+    pub(crate) fn median(metric: &Metric) -> Datum {
+        Datum::of(metric, metric.median())
+    }
+
+    /// The mean of a metric with its range: what is right for rates.
+    pub(crate) fn mean(metric: &Metric) -> Datum {
+        Datum::of(metric, metric.statistics.mean)
+    }
+
+    /// A value of a metric, in the metric's own unit, with the range and the count of its samples.
+    pub(crate) fn of(metric: &Metric, value: f64) -> Datum {
+        let (statistics, scale) = (&metric.statistics, metric.unit.nanoseconds().unwrap_or(1.0));
+        let high = statistics.p90.unwrap_or(statistics.max);
+        let range = (statistics.n > 1).then_some((statistics.min * scale, high * scale));
+        Datum { value: value * scale, range, n: Some(statistics.n), source: metric.source.clone() }
+    }
+
+    /// Whether it can be drawn on an axis.
+    pub(crate) fn is_on(&self, scale: Scale) -> bool {
+        self.value.is_finite() && (scale == Scale::Linear || self.value > 0.0)
+    }
+}

@@ -1,0 +1,102 @@
+//! What stands around the marks: axes with their values, grid lines, names of axes, a legend.
+
+use super::class;
+use super::scale::Ruler;
+use super::words::width;
+use crate::markup::{Markup, Px};
+use crate::page::Chart;
+
+/// Space at the edges of a picture.
+pub(super) const EDGE: f64 = 6.0;
+
+/// Sizes of text.
+pub(super) const TEXT: f64 = 12.0;
+pub(super) const SMALL: f64 = 11.0;
+
+/// The area of the marks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Area {
+    pub(super) left: f64,
+    pub(super) right: f64,
+    pub(super) top: f64,
+    pub(super) bottom: f64,
+}
+
+/// How many values fit beside an axis of this length.
+pub(super) fn most_ticks(length: f64) -> usize {
+    (length / 78.0).clamp(2.0, 8.0) as usize
+}
+
+/// Writes a text.
+pub(super) fn label(markup: &mut Markup, text: &str, (x, y): (f64, f64), class: &'static str) {
+    markup.element("text", &[("class", &class), ("x", &Px(x)), ("y", &Px(y))], text);
+}
+
+/// Writes a straight line.
+pub(super) fn line(markup: &mut Markup, from: (f64, f64), to: (f64, f64), class: &str) {
+    let attributes: [(&str, &dyn std::fmt::Display); 5] =
+        [("class", &class), ("x1", &Px(from.0)), ("y1", &Px(from.1)), ("x2", &Px(to.0)), ("y2", &Px(to.1))];
+    markup.leaf("line", &attributes);
+}
+
+/// Grid lines up from the lower axis, with their values under them and the axis' name under these. Values that would
+/// touch are left out. Returns where the picture goes on.
+pub(super) fn lower_axis(markup: &mut Markup, ruler: &Ruler, name: &str, area: Area) -> f64 {
+    let mut free = f64::NEG_INFINITY;
+    for (value, text) in ruler.ticks(most_ticks(area.right - area.left)) {
+        let (x, half) = (ruler.at(value), width(&text, SMALL) / 2.0);
+        line(markup, (x, area.top), (x, area.bottom + 4.0), "grid");
+        let middle = x.min(area.right + EDGE * 2.0 - half).max(half + 1.0);
+        if middle - half > free {
+            label(markup, &text, (middle, area.bottom + 16.0), "tick middle");
+            free = middle + half + 6.0;
+        }
+    }
+    markup.line();
+    label(markup, name, (area.left, area.bottom + 32.0), "axis");
+    area.bottom + 38.0
+}
+
+/// Grid lines across from the left axis, with their values before them and the axis' name where it was given a place.
+pub(super) fn left_axis(markup: &mut Markup, ruler: &Ruler, name: &str, area: Area, at: (f64, f64)) {
+    for (value, text) in ruler.ticks(((area.bottom - area.top) / 40.0) as usize) {
+        let y = ruler.at(value);
+        line(markup, (area.left, y), (area.right, y), "grid");
+        label(markup, &text, (area.left - 6.0, y + 4.0), "tick end");
+    }
+    markup.line();
+    label(markup, name, at, "axis");
+}
+
+/// Widest value of a left axis.
+pub(super) fn left_width(ruler: &Ruler, height: f64) -> f64 {
+    let ticks = ruler.ticks((height / 40.0) as usize);
+    ticks.iter().map(|(_, text)| width(text, SMALL)).fold(20.0, f64::max)
+}
+
+/// The names of the keys in lines, each behind its colour; nothing for one key. Returns where the picture goes on.
+pub(super) fn legend(markup: &mut Markup, chart: &Chart, keys: &[usize], right: f64, top: f64) -> f64 {
+    if keys.len() < 2 {
+        return top;
+    }
+    let (mut x, mut y) = (EDGE, top + 14.0);
+    for key in keys {
+        let name = super::words::cut(&chart.keys[*key].name, right - 3.0 * EDGE - 16.0, TEXT);
+        let length = 18.0 + width(&name, TEXT) + 14.0;
+        if x + length > right && x > EDGE {
+            (x, y) = (EDGE, y + 18.0);
+        }
+        let attributes: [(&str, &dyn std::fmt::Display); 5] = [
+            ("class", &class(chart, *key, "bar")),
+            ("x", &Px(x)),
+            ("y", &Px(y - 9.0)),
+            ("width", &"12"),
+            ("height", &"10"),
+        ];
+        markup.leaf("rect", &attributes);
+        label(markup, &name, (x + 18.0, y), "name");
+        x += length;
+    }
+    markup.line();
+    y + 8.0
+}

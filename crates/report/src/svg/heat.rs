@@ -1,0 +1,83 @@
+//! Heat maps: a column for each case, and in it the darker a range of values, the larger its share of the column.
+
+use super::Drawing;
+use super::frame::{Area, EDGE, SMALL, label, left_axis, left_width};
+use super::scale::Ruler;
+use super::words::{cut, width};
+use crate::markup::{Markup, Px};
+use crate::page::{Axis, Chart, HeatColumn, Scale};
+
+/// Height of the area of the cells.
+const HEIGHT: f64 = 240.0;
+
+/// The map.
+pub(super) fn heat(chart: &Chart, across: &Axis, columns: &[HeatColumn], picture: f64, top: f64) -> Drawing {
+    let mut markup = Markup::default();
+    let top = top + 24.0;
+    let edges = columns.iter().flat_map(|column| &column.cells).flat_map(|(low, high, _)| [*low, *high]);
+    let upright = Ruler::over(&chart.value, edges, (top + HEIGHT, top));
+    let left = EDGE + left_width(&upright, HEIGHT) + 8.0;
+    let area = Area { left, right: picture - EDGE, top, bottom: top + HEIGHT };
+    let name = if chart.value.scale == Scale::Logarithmic { ", log scale" } else { "" };
+    left_axis(&mut markup, &upright, &format!("{}{name}", chart.value.label), area, (EDGE, area.top - 12.0));
+    let wide = (area.right - area.left) / columns.len().max(1) as f64;
+    let share = |column: &HeatColumn, count: u64| {
+        let whole = column.cells.iter().map(|cell| cell.2).sum::<u64>().max(1);
+        count as f64 / whole as f64
+    };
+    let largest = columns.iter().flat_map(|column| column.cells.iter().map(|cell| share(column, cell.2)));
+    let largest = largest.fold(1e-9, f64::max);
+    let mut free = f64::NEG_INFINITY;
+    for (index, column) in columns.iter().enumerate() {
+        let x = area.left + wide * index as f64;
+        for (low, high, count) in column.cells.iter().filter(|cell| cell.2 > 0) {
+            let part = share(column, *count);
+            // The root keeps the rare ones visible: a tail of 1 % is what a heat map is looked at for.
+            let depth = format!("{:.2}", 0.12 + 0.88 * (part / largest).sqrt());
+            let (y, bottom) = (upright.at(*high), upright.at(*low));
+            markup.around("g", &[], |group| {
+                let range = format!("{} to {}", chart.value.shown(*low), chart.value.shown(*high));
+                group.element("title", &[], &format!("{}: {range}, {count} ({:.1} %)", column.label, part * 100.0));
+                let attributes: [(&str, &dyn std::fmt::Display); 6] = [
+                    ("class", &"cell"),
+                    ("fill-opacity", &depth),
+                    ("x", &Px(x + 0.5)),
+                    ("y", &Px(y)),
+                    ("width", &Px((wide - 1.0).max(0.5))),
+                    ("height", &Px((bottom - y).max(0.6))),
+                ];
+                group.leaf("rect", &attributes);
+            });
+        }
+        let text = cut(&column.label, (wide * 2.0).max(60.0), SMALL);
+        let (middle, half) = (x + wide / 2.0, width(&text, SMALL) / 2.0);
+        let middle = middle.clamp(EDGE + half, picture - half);
+        if middle - half > free {
+            label(&mut markup, &text, (middle, area.bottom + 16.0), "tick middle");
+            free = middle + half + 8.0;
+        }
+        markup.line();
+    }
+    label(&mut markup, &across.label, (area.left, area.bottom + 32.0), "axis");
+    legend(&mut markup, largest, (area.left, area.bottom + 52.0));
+    Drawing { markup, height: area.bottom + 62.0 }
+}
+
+/// How dark which share is.
+fn legend(markup: &mut Markup, largest: f64, (left, y): (f64, f64)) {
+    label(markup, "share of a column's reads: 0", (left, y), "tick");
+    let from = left + width("share of a column's reads: 0", SMALL);
+    for step in 0..6 {
+        let depth = format!("{:.2}", 0.12 + 0.88 * (f64::from(step) / 5.0).sqrt());
+        let attributes: [(&str, &dyn std::fmt::Display); 6] = [
+            ("class", &"cell"),
+            ("fill-opacity", &depth),
+            ("x", &Px(from + 16.0 * f64::from(step))),
+            ("y", &Px(y - 9.0)),
+            ("width", &"15"),
+            ("height", &"10"),
+        ];
+        markup.leaf("rect", &attributes);
+    }
+    label(markup, &format!("{:.0} %", largest * 100.0), (from + 102.0, y), "tick");
+}

@@ -1,0 +1,182 @@
+//! Lines: points over another axis, joined, with their ranges and with places that have a name.
+
+use super::frame::{self, Area, EDGE, SMALL, TEXT, label, left_axis, left_width, line, lower_axis};
+use super::scale::Ruler;
+use super::words::{cut, width};
+use super::{Drawing, NARROW, class};
+use crate::markup::{Markup, Px};
+use crate::page::{Axis, Chart, Datum, Line, Place, Scale, Shape};
+
+/// Height of the area of the marks.
+const HEIGHT: f64 = 240.0;
+
+/// Part of the width that names behind lines may take.
+const NAMES_MAX: f64 = 0.26;
+
+/// Least distance between names one under the other.
+const APART: f64 = 15.0;
+
+/// Most points that are drawn of a line: neighbours beyond would lie on one spot.
+const POINTS_MAX: usize = 700;
+
+/// Most points that carry a mark with a title.
+const MARKED_MAX: usize = 80;
+
+/// The lines of a chart.
+pub(super) fn lines(
+    chart: &Chart,
+    across: &Axis,
+    (lines, places): (&[Line], &[Place]),
+    picture: f64,
+    top: f64,
+) -> Drawing {
+    let shown: Vec<Line> = lines.iter().map(|line| drawable(line, across.scale, chart.value.scale)).collect();
+    let mut markup = Markup::default();
+    let keys: Vec<usize> = named_keys(chart, &shown);
+    let has_legend = picture < NARROW && keys.len() > 1;
+    let top = if has_legend { frame::legend(&mut markup, chart, &keys, picture, top) } else { top };
+    let behind = if has_legend || keys.len() < 2 { 12.0 } else { names_width(chart, &keys, picture) };
+    let top = top + 24.0 + places_height(places);
+    let values = shown.iter().flat_map(|line| &line.points).flat_map(|(_, datum)| {
+        let (low, high) = datum.range.filter(|_| has_ranges(&shown)).unwrap_or((datum.value, datum.value));
+        [low, datum.value, high]
+    });
+    let upright = Ruler::over(&chart.value, values, (top + HEIGHT, top));
+    let left = EDGE + left_width(&upright, HEIGHT) + 8.0;
+    let area = Area { left, right: picture - EDGE - behind, top, bottom: top + HEIGHT };
+    let at =
+        shown.iter().flat_map(|line| line.points.iter().map(|(x, _)| *x)).chain(places.iter().map(|place| place.at));
+    let level = Ruler::over(across, at, (area.left, area.right));
+    left_axis(&mut markup, &upright, &scaled(&chart.value), area, (EDGE, top - 12.0 - places_height(places)));
+    let height = lower_axis(&mut markup, &level, &scaled(across), area);
+    mark_places(&mut markup, places, &level, area);
+    for one in &shown {
+        draw(&mut markup, chart, across, one, (&level, &upright));
+    }
+    if !has_legend && keys.len() > 1 {
+        names_behind(&mut markup, chart, &shown, &upright, area);
+    }
+    Drawing { markup, height }
+}
+
+fn scaled(axis: &Axis) -> String {
+    let scale = if axis.scale == Scale::Logarithmic { ", log scale" } else { "" };
+    format!("{}{scale}", axis.label)
+}
+
+/// The points of a line that its axes can show, and not more than can be told apart.
+fn drawable(line: &Line, across: Scale, upright: Scale) -> Line {
+    let is_on = |x: f64| x.is_finite() && (across == Scale::Linear || x > 0.0);
+    let points: Vec<(f64, Datum)> =
+        line.points.iter().filter(|(x, datum)| is_on(*x) && datum.is_on(upright)).cloned().collect();
+    let step = points.len().div_ceil(POINTS_MAX).max(1);
+    let last = points.len().saturating_sub(1);
+    let points = points.into_iter().enumerate().filter(|(index, _)| index % step == 0 || *index == last);
+    Line { points: points.map(|(_, point)| point).collect(), ..*line }
+}
+
+/// The keys that lines have, each once.
+fn named_keys(chart: &Chart, lines: &[Line]) -> Vec<usize> {
+    let has = |key: &usize| lines.iter().any(|line| line.key == *key && !line.points.is_empty());
+    (0..chart.keys.len()).filter(has).collect()
+}
+
+fn names_width(chart: &Chart, keys: &[usize], picture: f64) -> f64 {
+    let widest = keys.iter().map(|key| width(&chart.keys[*key].name, TEXT)).fold(0.0, f64::max);
+    widest.min(picture * NAMES_MAX) + 12.0
+}
+
+/// Whether ranges are drawn: of one line or a few points, not of many over each other.
+fn has_ranges(lines: &[Line]) -> bool {
+    lines.iter().map(|line| line.points.len()).sum::<usize>() <= MARKED_MAX
+}
+
+fn places_height(places: &[Place]) -> f64 {
+    if places.is_empty() { 0.0 } else { APART * places.len().min(4) as f64 }
+}
+
+/// A line up at each place, with its name over the area, each name on a line of its own: the last place has the lowest,
+/// so that no other place's line crosses it.
+fn mark_places(markup: &mut Markup, places: &[Place], level: &Ruler, area: Area) {
+    let mut sorted: Vec<&Place> = places.iter().collect();
+    sorted.sort_by(|one, other| other.at.total_cmp(&one.at));
+    for (index, place) in sorted.into_iter().enumerate() {
+        let (x, y) = (level.at(place.at), area.top - 4.0 - APART * (index % 4) as f64);
+        let text = cut(&place.text, area.right - area.left, SMALL);
+        line(markup, (x, y + 2.0), (x, area.bottom), "place");
+        let most = (area.right - width(&text, SMALL)).max(area.left);
+        label(markup, &text, ((x + 4.0).clamp(area.left, most), y), "tick");
+    }
+    markup.line();
+}
+
+fn draw(markup: &mut Markup, chart: &Chart, across: &Axis, one: &Line, (level, upright): (&Ruler, &Ruler)) {
+    let spot = |(x, datum): &(f64, Datum)| (level.at(*x), upright.at(datum.value));
+    if one.shape != Shape::Points && one.points.len() > 1 {
+        let mut path = String::new();
+        let mut before: Option<f64> = None;
+        for (x, y) in one.points.iter().map(spot) {
+            if let (Shape::Steps, Some(level)) = (one.shape, before) {
+                path += &format!("L{} {}", Px(x), Px(level));
+            }
+            path += &format!("{}{} {}", if before.is_some() { 'L' } else { 'M' }, Px(x), Px(y));
+            before = Some(y);
+        }
+        markup.leaf("path", &[("class", &class(chart, one.key, "line")), ("d", &path)]);
+    }
+    let is_marked = matches!(one.shape, Shape::Marked | Shape::Points) || one.points.len() == 1;
+    if !is_marked {
+        return;
+    }
+    let radius = if one.points.len() > MARKED_MAX { "1.6" } else { "4" };
+    for point in &one.points {
+        let (x, y) = spot(point);
+        if one.points.len() > MARKED_MAX {
+            markup.leaf(
+                "circle",
+                &[("class", &class(chart, one.key, "dot")), ("cx", &Px(x)), ("cy", &Px(y)), ("r", &radius)],
+            );
+            continue;
+        }
+        markup.around("g", &[], |group| {
+            let name = chart.keys.get(one.key).map_or("", |key| key.name.as_str());
+            let text = format!("{name} {} at {}", chart.value.shown(point.1.value), across.shown(point.0));
+            group.element("title", &[], text.trim());
+            if let Some((low, high)) = point.1.range {
+                line(group, (x, upright.at(low)), (x, upright.at(high)), "range");
+            }
+            group.leaf(
+                "circle",
+                &[("class", &class(chart, one.key, "dot")), ("cx", &Px(x)), ("cy", &Px(y)), ("r", &radius)],
+            );
+        });
+    }
+    markup.line();
+}
+
+/// The name of each line behind its last point, moved apart where they would lie on each other.
+fn names_behind(markup: &mut Markup, chart: &Chart, lines: &[Line], upright: &Ruler, area: Area) {
+    let last = |line: &Line| Some((upright.at(line.points.last()?.1.value), line.key));
+    let mut names: Vec<(f64, usize)> = Vec::new();
+    for (y, key) in lines.iter().filter_map(last) {
+        if !names.iter().any(|(_, known)| *known == key) {
+            names.push((y, key));
+        }
+    }
+    names.sort_by(|one, other| one.0.total_cmp(&other.0));
+    for index in 1..names.len() {
+        names[index].0 = names[index].0.max(names[index - 1].0 + APART);
+    }
+    // What was pushed out below moves all above it up.
+    let mut lowest = area.bottom;
+    for name in names.iter_mut().rev() {
+        name.0 = name.0.min(lowest);
+        lowest = name.0 - APART;
+    }
+    for (y, key) in names {
+        let text = cut(&chart.keys[key].name, area.right * NAMES_MAX * 1.4, TEXT);
+        let attributes: [(&str, &dyn std::fmt::Display); 3] =
+            [("class", &class(chart, key, "name-of")), ("x", &Px(area.right + 8.0)), ("y", &Px(y + 4.0))];
+        markup.element("text", &attributes, &text);
+    }
+}

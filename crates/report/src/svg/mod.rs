@@ -1,0 +1,129 @@
+//! Charts as SVG: one picture a chart, for a page or for a file of its own.
+//!
+//! A picture is drawn for a width in points and not scaled to it, so that its text is as large as that of the page. It
+//! says by itself what it shows: each mark has its name or its value beside it, and a title for those who cannot see
+//! it. Colours come from a style sheet, so that a page can be light or dark.
+
+mod frame;
+mod heat;
+mod lines;
+mod rows;
+mod scale;
+mod words;
+
+use measure::Run;
+
+use crate::beside::place;
+use crate::body;
+use crate::markup::{Markup, Px};
+use crate::page::{Chart, Plot, Section};
+
+/// Colours of the marks: those of Okabe and Ito, which people with any colour vision tell apart.
+pub(crate) const STYLE: &str = include_str!("chart.css");
+
+/// Colours that there are.
+const COLORS: [&str; 8] = ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"];
+
+/// Below this width names stand over their marks.
+const NARROW: f64 = 480.0;
+
+/// Width of a picture in a file of its own.
+const FILE_WIDTH: f64 = 720.0;
+
+/// What is drawn, with its height.
+struct Drawing {
+    markup: Markup,
+    height: f64,
+}
+
+/// A chart in `width` points, as a part of a page; `id` is unique there.
+pub(crate) fn picture(chart: &Chart, width: f64, id: &str, class: &'static str) -> Markup {
+    let drawing = draw(chart, width, 0.0);
+    let mut markup = Markup::default();
+    let size = format!("0 0 {} {}", Px(width), Px(drawing.height));
+    let (title, about) = (format!("{id}-title"), format!("{id}-about"));
+    let labelled = format!("{title} {about}");
+    let attributes: [(&str, &dyn std::fmt::Display); 6] = [
+        ("xmlns", &"http://www.w3.org/2000/svg"),
+        ("class", &format!("chart {class}")),
+        ("viewBox", &size),
+        ("width", &Px(width)),
+        ("role", &"img"),
+        ("aria-labelledby", &labelled),
+    ];
+    markup.around("svg", &attributes, |svg| {
+        svg.element("title", &[("id", &title)], &chart.title);
+        svg.element("desc", &[("id", &about)], &words::description(chart));
+        svg.add(&drawing.markup);
+    });
+    markup
+}
+
+/// The charts of a run as files: names without an ending, and their text.
+pub fn files(run: &Run) -> Vec<(&'static str, String)> {
+    let about = format!("readpath {}, {}, run {}, {}", run.experiment, place(run), run.id, run.started);
+    let charts = body::page(run).sections.into_iter().filter_map(|section| match section {
+        Section::Chart(chart) => Some((chart.name, file(&chart, &about))),
+        _ => None,
+    });
+    charts.collect()
+}
+
+/// A chart as a file.
+fn file(chart: &Chart, about: &str) -> String {
+    let heading = words::wrapped(&chart.title, FILE_WIDTH - 2.0 * frame::EDGE, 15.0);
+    let top = 14.0 + 20.0 * heading.len() as f64;
+    let drawing = draw(chart, FILE_WIDTH, top);
+    let foot: Vec<String> = chart
+        .note
+        .iter()
+        .map(String::as_str)
+        .chain([about])
+        .flat_map(|text| words::wrapped(text, FILE_WIDTH - 2.0 * frame::EDGE, 11.0))
+        .collect();
+    let height = drawing.height + 8.0 + 15.0 * foot.len() as f64;
+    let mut markup = Markup::default();
+    let attributes: [(&str, &dyn std::fmt::Display); 7] = [
+        ("xmlns", &"http://www.w3.org/2000/svg"),
+        ("class", &"chart file"),
+        ("viewBox", &format!("0 0 {} {}", Px(FILE_WIDTH), Px(height))),
+        ("width", &Px(FILE_WIDTH)),
+        ("height", &Px(height)),
+        ("role", &"img"),
+        ("aria-labelledby", &"title about"),
+    ];
+    markup.around("svg", &attributes, |svg| {
+        svg.element("title", &[("id", &"title")], &chart.title);
+        svg.element("desc", &[("id", &"about")], &words::description(chart));
+        svg.around("style", &[], |style| style.verbatim(STYLE));
+        svg.leaf("rect", &[("class", &"ground"), ("width", &"100%"), ("height", &"100%")]);
+        for (index, line) in heading.iter().enumerate() {
+            let y = Px(20.0 + 20.0 * index as f64);
+            svg.element("text", &[("class", &"heading"), ("x", &Px(frame::EDGE)), ("y", &y)], line);
+        }
+        svg.line();
+        svg.add(&drawing.markup);
+        for (index, line) in foot.iter().enumerate() {
+            let y = Px(drawing.height + 12.0 + 15.0 * index as f64);
+            svg.element("text", &[("class", &"foot"), ("x", &Px(frame::EDGE)), ("y", &y)], line);
+        }
+    });
+    markup.line();
+    markup.finish()
+}
+
+/// Draws below `top`.
+fn draw(chart: &Chart, width: f64, top: f64) -> Drawing {
+    match &chart.plot {
+        Plot::Rows(rows) => rows::bars(chart, rows, width, top),
+        Plot::Stack(rows) => rows::stacks(chart, rows, width, top),
+        Plot::Lines(across, lines, places) => lines::lines(chart, across, (lines, places), width, top),
+        Plot::Heat(across, columns) => heat::heat(chart, across, columns, width, top),
+    }
+}
+
+/// The class of a key's colour, and of its form where it was published.
+fn class(chart: &Chart, key: usize, form: &str) -> String {
+    let published = chart.keys.get(key).is_some_and(|key| key.is_published);
+    format!("{form} {}{}", COLORS[key % COLORS.len()], if published { " published" } else { "" })
+}

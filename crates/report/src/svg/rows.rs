@@ -1,0 +1,203 @@
+//! Bars: a name, a bar with its range for each mark, and the value behind it.
+
+use super::frame::{self, Area, EDGE, SMALL, TEXT, label, line, lower_axis};
+use super::scale::Ruler;
+use super::words::{cut, width};
+use super::{COLORS, Drawing, NARROW, class};
+use crate::markup::{Markup, Px};
+use crate::page::{Chart, Datum, Row, Scale};
+
+/// Part of the width that names may take on the left; longer ones stand over their bars.
+const NAMES_MAX: f64 = 0.34;
+
+/// Part of the width that a value and the name of its key may take.
+const WORDS_MAX: f64 = 0.6;
+
+/// Height of a bar, and what lies between rows.
+const BAR: f64 = 14.0;
+const GAP: f64 = 8.0;
+
+/// Where the names stand.
+struct Names {
+    width: f64,
+    are_above: bool,
+}
+
+fn names(rows: &[Row], picture: f64) -> Names {
+    let widest = rows.iter().map(|row| width(&row.label, TEXT)).fold(0.0, f64::max);
+    let are_above = picture < NARROW || widest > picture * NAMES_MAX;
+    Names { width: if are_above { 0.0 } else { widest + 8.0 }, are_above }
+}
+
+/// Bars, one for each mark.
+pub(super) fn bars(chart: &Chart, rows: &[Row], picture: f64, top: f64) -> Drawing {
+    let names = names(rows, picture);
+    let left = EDGE + names.width;
+    let is_drawn = |(_, datum): &&(usize, Datum)| datum.is_on(chart.value.scale);
+    let values = rows.iter().flat_map(|row| &row.marks).filter(is_drawn).flat_map(|(_, datum)| ends(datum));
+    let ruler = Ruler::over(&chart.value, values, (0.0, 1.0));
+    // As long as lets every value stand behind its bar.
+    let room = rows.iter().flat_map(|row| &row.marks).filter(is_drawn).map(|(key, datum)| {
+        let end = ends(datum).into_iter().map(|value| ruler.at(value)).fold(0.0, f64::max);
+        (picture - EDGE - left - width(&words(chart, *key, datum, picture), SMALL) - 8.0) / end.max(0.05)
+    });
+    let length = room.fold(picture - EDGE - left - 12.0, f64::min).max(60.0);
+    let ruler = ruler.between((left, left + length));
+    let mut marks = Markup::default();
+    let mut y = top + 4.0;
+    let mut group = "";
+    for row in rows {
+        if row.group != group {
+            group = &row.group;
+            label(&mut marks, &cut(group, picture - 2.0 * EDGE, TEXT), (EDGE, y + 13.0), "group");
+            y += 22.0;
+        }
+        if names.are_above {
+            label(&mut marks, &cut(&row.label, picture - 2.0 * EDGE, TEXT), (EDGE, y + 11.0), "name");
+            y += 16.0;
+        } else {
+            let middle = y + BAR * row.marks.len() as f64 / 2.0 + 4.0;
+            label(&mut marks, &row.label, (left - 8.0, middle), "name end");
+        }
+        for (key, datum) in &row.marks {
+            let text = words(chart, *key, datum, picture);
+            bar(&mut marks, chart, row, (*key, datum, &text), &ruler, y);
+            y += BAR;
+        }
+        y += GAP;
+        marks.line();
+    }
+    finish(chart, marks, &ruler, Area { left, right: left + length, top: top + 2.0, bottom: y - GAP + 4.0 })
+}
+
+/// The axis is drawn first, so that its grid lies below the marks.
+fn finish(chart: &Chart, marks: Markup, ruler: &Ruler, area: Area) -> Drawing {
+    let mut markup = Markup::default();
+    let height = lower_axis(&mut markup, ruler, &axis_name(chart), area);
+    line(&mut markup, (ruler.origin(), area.top), (ruler.origin(), area.bottom), "base");
+    markup.add(&marks);
+    Drawing { markup, height }
+}
+
+fn axis_name(chart: &Chart) -> String {
+    let scale = if chart.value.scale == Scale::Logarithmic { ", log scale" } else { "" };
+    format!("{}{scale}", chart.value.label)
+}
+
+/// The values that a mark reaches.
+fn ends(datum: &Datum) -> Vec<f64> {
+    let (low, high) = datum.range.unwrap_or((datum.value, datum.value));
+    vec![low, datum.value, high]
+}
+
+/// What stands behind a bar, cut where it would leave no room for one.
+fn words(chart: &Chart, key: usize, datum: &Datum, picture: f64) -> String {
+    let name = chart.keys.get(key).map_or("", |key| key.name.as_str());
+    let text = format!("{} {name}", chart.value.shown(datum.value));
+    cut(text.trim_end(), picture * WORDS_MAX, SMALL)
+}
+
+/// A bar, on a logarithmic scale a point at the end of a line: such a scale has no zero that a bar could stand on.
+fn bar(
+    markup: &mut Markup,
+    chart: &Chart,
+    row: &Row,
+    (key, datum, text): (usize, &Datum, &str),
+    ruler: &Ruler,
+    y: f64,
+) {
+    if !datum.is_on(chart.value.scale) {
+        label(markup, text, (ruler.origin() + 6.0, y + 11.0), "value");
+        return;
+    }
+    let (from, to, middle) = (ruler.origin(), ruler.at(datum.value), y + BAR / 2.0);
+    let range = datum.range.map_or(String::new(), |(low, high)| {
+        format!(", range {} to {}", chart.value.shown(low), chart.value.shown(high))
+    });
+    let samples = datum.n.filter(|n| *n > 1).map_or(String::new(), |n| format!(", {n} samples"));
+    markup.around("g", &[], |group| {
+        group.element("title", &[], &format!("{}: {text}{range}{samples}", row.label));
+        if chart.value.scale == Scale::Logarithmic {
+            line(group, (from, middle), (to, middle), &class(chart, key, "stem"));
+            group.leaf(
+                "circle",
+                &[("class", &class(chart, key, "dot")), ("cx", &Px(to)), ("cy", &Px(middle)), ("r", &"4.5")],
+            );
+        } else {
+            let (x, length) = (from.min(to), (to - from).abs().max(1.0));
+            let attributes: [(&str, &dyn std::fmt::Display); 5] = [
+                ("class", &class(chart, key, "bar")),
+                ("x", &Px(x)),
+                ("y", &Px(y + 2.0)),
+                ("width", &Px(length)),
+                ("height", &Px(BAR - 4.0)),
+            ];
+            group.leaf("rect", &attributes);
+        }
+        whiskers(group, datum, ruler, middle);
+    });
+    let end = ends(datum).into_iter().map(|value| ruler.at(value)).fold(to, f64::max);
+    label(markup, text, (end.max(to + 4.0) + 6.0, y + 11.0), "value");
+}
+
+/// The range of the samples.
+fn whiskers(markup: &mut Markup, datum: &Datum, ruler: &Ruler, y: f64) {
+    let Some((low, high)) = datum.range else { return };
+    let (low, high) = (ruler.at(low), ruler.at(high));
+    if high - low < 2.0 {
+        return;
+    }
+    line(markup, (low, y), (high, y), "range");
+    line(markup, (low, y - 3.0), (low, y + 3.0), "range");
+    line(markup, (high, y - 3.0), (high, y + 3.0), "range");
+}
+
+/// Bars made of parts, under a legend of these.
+pub(super) fn stacks(chart: &Chart, rows: &[Row], picture: f64, top: f64) -> Drawing {
+    let names = names(rows, picture);
+    let left = EDGE + names.width;
+    let sum = |row: &Row| row.marks.iter().map(|(_, datum)| datum.value.max(0.0)).sum::<f64>();
+    let sums = rows.iter().map(|row| width(&chart.value.shown(sum(row)), SMALL));
+    let right = picture - EDGE - sums.fold(0.0, f64::max) - 8.0;
+    let ruler = Ruler::over(&chart.value, rows.iter().map(sum), (left, right));
+    let mut marks = Markup::default();
+    let keys: Vec<usize> = (0..chart.keys.len()).collect();
+    let start = frame::legend(&mut marks, chart, &keys, picture, top);
+    let mut y = start + 6.0;
+    for row in rows {
+        if names.are_above {
+            label(&mut marks, &cut(&row.label, picture - 2.0 * EDGE, TEXT), (EDGE, y + 11.0), "name");
+            y += 16.0;
+        } else {
+            label(&mut marks, &row.label, (left - 8.0, y + 14.0), "name end");
+        }
+        let mut before = 0.0;
+        for (key, datum) in &row.marks {
+            part(&mut marks, chart, row, (*key, datum), (ruler.at(before), ruler.at(before + datum.value.max(0.0))), y);
+            before += datum.value.max(0.0);
+        }
+        label(&mut marks, &chart.value.shown(before), (ruler.at(before) + 6.0, y + 14.0), "value");
+        y += 20.0 + GAP;
+        marks.line();
+    }
+    finish(chart, marks, &ruler, Area { left, right, top: start + 2.0, bottom: y - GAP + 4.0 })
+}
+
+fn part(markup: &mut Markup, chart: &Chart, row: &Row, (key, datum): (usize, &Datum), (from, to): (f64, f64), y: f64) {
+    if to - from < 0.2 {
+        return;
+    }
+    let name = &chart.keys[key].name;
+    markup.around("g", &[], |group| {
+        let text = chart.value.shown(datum.value);
+        group.element("title", &[], &format!("{}: {text} {name}", row.label));
+        let attributes: [(&str, &dyn std::fmt::Display); 5] = [
+            ("class", &format!("bar {}", COLORS[key % COLORS.len()])),
+            ("x", &Px(from)),
+            ("y", &Px(y)),
+            ("width", &Px((to - from - 0.6).max(0.4))),
+            ("height", &"20"),
+        ];
+        group.leaf("rect", &attributes);
+    });
+}

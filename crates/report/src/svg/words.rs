@@ -1,0 +1,98 @@
+//! Text in a picture: how wide it is about, where it breaks, and the description for those who cannot see.
+
+use crate::page::{Chart, Datum, Plot, Row};
+
+/// Rows and lines that a description names.
+const DESCRIBED_MAX: usize = 12;
+
+/// Width of a text in a font of this size: a little more than any of the usual fonts needs.
+pub(super) fn width(text: &str, size: f64) -> f64 {
+    let of = |character: char| match character {
+        'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '|' | '\'' | '(' | ')' | '[' | ']' | '!' | 'f' | 't' | 'r' => {
+            0.36
+        }
+        ' ' | '\u{202f}' => 0.3,
+        'm' | 'w' | 'M' | 'W' | '%' | '@' | '–' => 0.9,
+        'A'..='Z' => 0.7,
+        _ if character as u32 >= 0x1100 => 1.1,
+        _ => 0.6,
+    };
+    text.chars().map(of).sum::<f64>() * size * 1.06
+}
+
+/// A text that takes at most `most` points; its end is left out where it is longer.
+pub(super) fn cut(text: &str, most: f64, size: f64) -> String {
+    if width(text, size) <= most {
+        return text.into();
+    }
+    let mut short: String = text.into();
+    while !short.is_empty() && width(&short, size) + size > most {
+        short.pop();
+    }
+    format!("{}…", short.trim_end())
+}
+
+/// A text in lines of at most `most` points.
+pub(super) fn wrapped(text: &str, most: f64, size: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if width(line, size) + width(word, size) + size * 0.3 <= most => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(cut(word, most, size)),
+        }
+    }
+    lines
+}
+
+/// What a chart shows, in words.
+pub(super) fn description(chart: &Chart) -> String {
+    let what = match &chart.plot {
+        Plot::Rows(rows) => format!("Bar chart of {}: {}.", chart.value.label, of_rows(chart, rows)),
+        Plot::Stack(rows) => format!("Stacked bars of {}: {}.", chart.value.label, of_rows(chart, rows)),
+        Plot::Lines(across, lines, places) => {
+            let one = |line: &crate::page::Line| {
+                let ends = line.points.first().zip(line.points.last())?;
+                let at =
+                    |(x, datum): &(f64, Datum)| format!("{} at {}", chart.value.shown(datum.value), across.shown(*x));
+                let name = chart.keys.get(line.key).map_or("", |key| key.name.as_str());
+                Some(format!("{name} from {} to {}", at(ends.0), at(ends.1)).trim_start().to_string())
+            };
+            let lines: Vec<String> = lines.iter().take(DESCRIBED_MAX).filter_map(one).collect();
+            let places: String =
+                places.iter().map(|place| format!(" {} at {}.", place.text, across.shown(place.at))).collect();
+            format!("Line chart of {} by {}: {}.{places}", chart.value.label, across.label, lines.join("; "))
+        }
+        Plot::Heat(across, columns) => {
+            format!("Heat map of {} by {}, {} columns.", chart.value.label, across.label, columns.len())
+        }
+    };
+    format!("{what} The table under the chart has all values.")
+}
+
+fn of_rows(chart: &Chart, rows: &[Row]) -> String {
+    let mark = |(key, datum): &(usize, Datum)| {
+        let name = chart.keys.get(*key).map_or("", |key| key.name.as_str());
+        format!("{} {name}", chart.value.shown(datum.value)).trim_end().to_string()
+    };
+    let row = |row: &Row| format!("{} {}", row.label, row.marks.iter().map(mark).collect::<Vec<_>>().join(", "));
+    let named: Vec<String> = rows.iter().take(DESCRIBED_MAX).map(row).collect();
+    let more = rows.len().saturating_sub(DESCRIBED_MAX);
+    let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("{}{rest}", named.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_breaks_between_words_and_a_long_name_is_cut() {
+        let lines = wrapped("one two three four five six seven", 100.0, 12.0);
+        assert!(lines.len() > 1 && lines.iter().all(|line| width(line, 12.0) <= 100.0), "{lines:?}");
+        assert!(cut("a-name-without-an-end-to-it", 80.0, 12.0).ends_with('…'));
+        assert_eq!(cut("short", 80.0, 12.0), "short");
+    }
+}

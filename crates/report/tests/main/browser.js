@@ -1,0 +1,23 @@
+// What a browser makes of a page: told to the document around it, which the browser prints.
+addEventListener("load", () => {
+  const complaints = [];
+  const wide = document.documentElement.scrollWidth - innerWidth;
+  if (wide > 0) complaints.push(`the page is ${wide} px wider than its window`);
+  const shown = [...document.querySelectorAll("svg")].filter(one => one.getBoundingClientRect().width > 0);
+  for (const picture of shown) {
+    const name = picture.getAttribute("aria-labelledby");
+    const box = picture.getBoundingClientRect();
+    const words = [...picture.querySelectorAll("text")].map(text => [text.textContent, text.getBoundingClientRect()]);
+    for (const [word, at] of words) {
+      if (at.left < box.left - 1 || at.right > box.right + 1 || at.top < box.top - 1 || at.bottom > box.bottom + 1) {
+        complaints.push(`${name}: "${word}" leaves its picture`);
+      }
+    }
+    words.forEach(([one, a], index) => words.slice(index + 1).forEach(([other, b]) => {
+      const [x, y] = [Math.min(a.right, b.right) - Math.max(a.left, b.left), Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)];
+      if (x > 2 && y > 4) complaints.push(`${name}: "${one}" lies on "${other}"`);
+    }));
+  }
+  const loaded = performance.getEntriesByType("resource").map(entry => entry.name);
+  parent.postMessage(JSON.stringify({ pictures: shown.length, width: innerWidth, loaded, complaints }), "*");
+});

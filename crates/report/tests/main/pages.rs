@@ -1,0 +1,287 @@
+//! Pages for browsers: charts against pictures that a person has looked at, and what a hostile run can do to a page.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use measure::schema::calibrate;
+use measure::store::read_run;
+use measure::{Case, Run, Unit};
+use proptest::prelude::*;
+use report::{html, svg};
+use serde_json::json;
+
+use crate::documents;
+use crate::golden::check;
+
+/// The elements of a page. Whatever else follows an opening bracket came out of a run.
+const ELEMENTS: [&str; 49] = [
+    "html",
+    "head",
+    "meta",
+    "link",
+    "title",
+    "style",
+    "body",
+    "main",
+    "section",
+    "nav",
+    "footer",
+    "script",
+    "h1",
+    "h2",
+    "h3",
+    "p",
+    "ul",
+    "li",
+    "a",
+    "dl",
+    "div",
+    "dt",
+    "dd",
+    "figure",
+    "figcaption",
+    "details",
+    "summary",
+    "table",
+    "caption",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "pre",
+    "code",
+    "strong",
+    "svg",
+    "desc",
+    "g",
+    "rect",
+    "line",
+    "path",
+    "circle",
+    "text",
+    "!DOCTYPE",
+    "defs",
+    "tspan",
+    "button",
+];
+
+/// The documents of earlier versions, by the names of their files.
+pub(crate) fn kept() -> Vec<(String, Run)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runs");
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let name = |path: &PathBuf| path.file_stem().unwrap().to_string_lossy().into_owned();
+    paths.iter().map(|path| (name(path), read_run(path).unwrap())).collect()
+}
+
+/// What a page says after its own style sheets and its own script are taken away.
+fn without_own(page: &str) -> String {
+    let mut left = page.to_string();
+    for (begin, end) in [("<style>", "</style>"), ("<script>", "</script>")] {
+        while let Some(from) = left.find(begin) {
+            let to = left[from..].find(end).unwrap() + from + end.len();
+            left.replace_range(from..to, "");
+        }
+    }
+    left
+}
+
+/// What in a page is no markup of ours.
+fn foreign(page: &str) -> Vec<String> {
+    let name = |rest: &str| {
+        rest.trim_start_matches('/')
+            .chars()
+            .take_while(|letter| letter.is_alphanumeric() || *letter == '!')
+            .collect::<String>()
+    };
+    let tags = without_own(page).split('<').skip(1).map(name).collect::<BTreeSet<_>>();
+    tags.into_iter().filter(|tag| !ELEMENTS.contains(&tag.as_str())).collect()
+}
+
+#[test]
+fn the_charts_of_real_runs_are_the_ones_that_were_looked_at() {
+    let mut count = 0;
+    for (name, run) in kept() {
+        for (chart, text) in svg::files(&run) {
+            check(&format!("charts/{name}-{chart}.svg"), &text);
+            count += 1;
+        }
+    }
+    assert!(count >= 15, "{count} charts");
+}
+
+#[test]
+fn a_page_is_the_one_that_was_looked_at() {
+    let (_, run) = kept().into_iter().find(|(name, _)| name == "roundtrip-server").unwrap();
+    check("roundtrip-server.html", &html::report(&[run], &[]));
+}
+
+#[test]
+fn no_mark_and_no_text_leaves_its_picture() {
+    for run in documents::all().into_iter().chain(kept().into_iter().map(|(_, run)| run)) {
+        for (name, text) in svg::files(&run) {
+            assert!(!text.contains("NaN") && !text.contains("inf\""), "{name}: {text}");
+            let number = |name: &str, element: &str| {
+                let value = element.split_once(&format!(" {name}=\""))?.1.split('"').next()?;
+                value.parse::<f64>().ok()
+            };
+            for element in text.split('<') {
+                for (axis, most) in [("x", 720.0), ("x1", 720.0), ("x2", 720.0), ("cx", 720.0)] {
+                    let at = number(axis, element).unwrap_or(0.0);
+                    assert!((0.0..=most).contains(&at), "{} {name}: {element}", run.experiment);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_experiment_answers_its_question_with_a_chart() {
+    let drawn = |run: &Run| svg::files(run).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+    let wanted: [(Run, &[&str]); 8] = [
+        (documents::ladder(), &["ladder"]),
+        (documents::disk_sweep(), &["disk-position", "disk-distance", "disk-position-bandwidth"]),
+        (documents::roundtrip(), &["roundtrip"]),
+        (documents::lio(), &["lio"]),
+        (documents::scan_counted(), &["scan", "scan-instructions", "scan-cycles", "scan-ipc"]),
+        (documents::join_sweep(), &["join-wait", "join-saturation"]),
+        (documents::calibrate(), &["random-page-cost", "sets"]),
+        (documents::profile_readings(), &["response-time", "miss-curve"]),
+    ];
+    for (run, charts) in wanted {
+        let drawn = drawn(&run);
+        assert!(charts.iter().all(|chart| drawn.contains(chart)), "{}: {drawn:?}", run.experiment);
+    }
+}
+
+#[test]
+fn the_numbers_of_a_page_are_those_of_the_run() {
+    let page = html::report(&[documents::ladder()], &[]);
+    for number in ["79.1 µs", "1.13 ns", "16.9 µs"] {
+        // In the picture, in the description of it, in the table of its numbers, and in the table of the run.
+        assert!(page.matches(number).count() >= 4, "{number}");
+    }
+    assert!(page.contains("1297 ×") || page.contains("1\u{202f}297 ×"), "the ratio of 79.1 µs and 61 ns");
+    let warnings = page.matches("The test file was just written").count();
+    assert_eq!(warnings, 1, "beside its chart and not a second time");
+}
+
+fn hostile(text: &str) -> Run {
+    let mut run = documents::profile();
+    let mut other = documents::unknown();
+    run.command = vec![text.into()];
+    run.id = text.into();
+    run.started = text.into();
+    run.subject.insert("path".into(), json!(text));
+    run.subject.insert("files".into(), json!([text]));
+    run.host.cpu = Some(text.into());
+    run.findings.push(calibrate::findings::NOT_COLD.of(text));
+    for case in run.cases.iter_mut().chain(&mut other.cases) {
+        case.parameters.values_mut().filter(|value| value.is_string()).for_each(|value| {
+            if !["summary", "class", "statement"].contains(&value.as_str().unwrap_or_default()) {
+                *value = json!(text);
+            }
+        });
+        case.parameters.insert(text.into(), json!(text));
+        case.metrics.iter_mut().for_each(|metric| metric.source = text.into());
+    }
+    run.cases.extend(other.cases);
+    run
+}
+
+#[test]
+fn script_tags_control_characters_and_marks_of_direction_come_out_harmless() {
+    let text = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\" onload=\"x' \
+                \u{202e}\u{2066}\u{1b}[31m\0]]>-->";
+    let page = html::report(&[hostile(text), hostile(text)], &[text.into()]);
+    assert_eq!(foreign(&page), Vec::<String>::new());
+    assert_eq!(page.matches("<script").count(), 1);
+    let strange = page.chars().find(|letter| {
+        letter.is_control() && *letter != '\n' || ('\u{202a}'..='\u{2069}').contains(letter) && *letter != '\u{202f}'
+    });
+    assert_eq!(strange, None);
+    for (_, svg) in svg::files(&hostile(text)) {
+        assert_eq!(foreign(&svg), Vec::<String>::new());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn no_name_becomes_markup(text in "[<>&\"'/a-z!=\\-\u{0}-\u{1f}]{0,60}|\\PC{0,40}") {
+        let page = html::report(&[hostile(&text)], &[]);
+        prop_assert_eq!(foreign(&page), Vec::<String>::new());
+        prop_assert_eq!(page.matches("<script").count(), 1);
+    }
+}
+
+#[test]
+fn ten_megabytes_of_statement_do_not_become_ten_megabytes_of_page() {
+    let mut run = documents::profile();
+    let text = "select 1 from dual ".repeat(550_000);
+    for case in run.cases.iter_mut().filter(|case| case.parameters.contains_key("text")) {
+        case.parameters.insert("text".into(), json!(text));
+    }
+    assert!(html::report(&[run], &[]).len() < 1 << 20);
+}
+
+#[test]
+fn a_page_of_two_hundred_runs_is_made_soon_and_stays_small() {
+    let mut runs = Vec::new();
+    for index in 0..200_u32 {
+        let mut run = match index % 4 {
+            0 => documents::ladder(),
+            1 => documents::disk_sweep(),
+            2 => documents::lio(),
+            _ => documents::profile_readings(),
+        };
+        run.id = format!("0197c0de-0000-7000-8000-{index:012}");
+        run.started = format!("2026-01-{:02}T12:{:02}:56Z", index / 24 + 1, index % 60);
+        runs.push(run);
+    }
+    let begun = Instant::now();
+    let page = html::report(&runs, &[]);
+    // A build for tests takes some ten times longer than the one that users have.
+    let most = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
+    assert!(begun.elapsed() < most, "{:?}", begun.elapsed());
+    assert!(page.len() < 5 << 20, "{} bytes", page.len());
+    assert!(page.contains("What one read costs at every level in each of 50 runs"));
+}
+
+#[test]
+fn runs_beside_each_other_share_a_chart_and_say_what_differs() {
+    let with = |scale: f64, depth: u64, id: &str| {
+        let mut run = documents::ladder();
+        run.id = id.into();
+        run.started = format!("2026-01-31T12:34:{id}Z");
+        for (index, case) in run.cases.iter_mut().enumerate() {
+            let median = case.metrics[0].median() * scale;
+            let samples: Vec<f64> =
+                (0..40).map(|sample| median * (1.0 + f64::from(sample * 7 % 40 + index as i32) / 4000.0)).collect();
+            case.metrics[0] = documents::spec("latency", Unit::Nanoseconds).of_samples("clock", &samples).unwrap();
+            if case.parameters.contains_key("depth") {
+                case.parameters.insert("depth".into(), json!(depth));
+            }
+        }
+        run
+    };
+    let page = html::report(&[with(1.0, 64, "10"), with(2.0, 256, "20")], &[]);
+    assert!(page.contains("ladder: 2 runs beside each other"));
+    assert!(page.contains("values differ by more than the noise of their samples"), "{page}");
+    let beside = page.split("id=\"beside-1\"").nth(1).unwrap().split("id=\"run-1\"").next().unwrap();
+    // The best depth of both stands in one row, whatever each of them found it to be.
+    assert!(beside.contains("device, 64 at a time") && !beside.contains("device, 256 at a time"));
+}
+
+#[test]
+fn an_empty_page_says_what_to_do_and_a_run_without_cases_that_it_has_none() {
+    assert!(html::report(&[], &[]).contains("try readpath ladder"));
+    let empty = documents::run("disk", json!({}));
+    assert!(html::report(&[empty], &["old.json is not read".into()]).contains("No case was finished."));
+    let mut strange = documents::disk_plain();
+    strange.cases.push(Case::default());
+    assert!(html::report(&[strange], &[]).contains("</html>"));
+}

@@ -1,0 +1,267 @@
+//! The user's queries: from a file, from the files of a folder, or those of pg_stat_statements that take most time.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use server::session::identifier;
+
+use super::Calibration;
+use crate::error::SubjectError;
+
+/// The word for the server's own list, which a number can follow.
+const LIST: &str = "pg_stat_statements";
+
+/// Queries of the server's list, unless a number follows its name.
+const LISTED: usize = 50;
+
+/// Most queries that are taken: each is explained under every set of constants.
+const QUERIES_MAX: usize = 1000;
+
+/// Largest file.
+const FILE_MAX: u64 = 16 << 20;
+
+/// Where the user's queries come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QuerySource {
+    /// A file, or a folder of files that end in `.sql`.
+    Files(PathBuf),
+    /// This many of the server's list.
+    Listed(usize),
+}
+
+/// A query as the user wrote it, or as the server's list has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnQuery {
+    /// What it is called on pages.
+    pub name: String,
+    /// Its text, without the semicolon.
+    pub text: String,
+}
+
+impl QuerySource {
+    /// Reads the value of `--queries`; a sentence where it cannot be.
+    pub fn parse(word: &str) -> Result<QuerySource, String> {
+        let Some(number) = word.strip_prefix(LIST) else { return Ok(QuerySource::Files(word.into())) };
+        let wrong = || format!("--queries takes {LIST}:N with a number from 1 to {QUERIES_MAX}");
+        let number = match number.strip_prefix(':') {
+            None if number.is_empty() => LISTED,
+            None => return Ok(QuerySource::Files(word.into())),
+            Some(number) => number.parse().map_err(|_| wrong())?,
+        };
+        if (1..=QUERIES_MAX).contains(&number) { Ok(QuerySource::Listed(number)) } else { Err(wrong()) }
+    }
+}
+
+/// The queries of a file, or of the files of a folder in the order of their names; a sentence where there are none.
+pub fn of_files(path: &Path) -> Result<Vec<OwnQuery>, String> {
+    let sentence = |error: std::io::Error| format!("the queries in {} cannot be read: {error}", path.display());
+    let mut files = vec![path.to_path_buf()];
+    if path.is_dir() {
+        let entries = fs::read_dir(path).map_err(sentence)?.flatten().map(|entry| entry.path());
+        files = entries.filter(|path| path.extension().is_some_and(|ending| ending == "sql")).collect();
+        files.sort();
+    }
+    let mut all = Vec::new();
+    for file in files {
+        let size = fs::metadata(&file).map_err(sentence)?.len();
+        if size > FILE_MAX {
+            return Err(format!("{} is larger than {} MiB: give a file of queries", file.display(), FILE_MAX >> 20));
+        }
+        let text = String::from_utf8_lossy(&fs::read(&file).map_err(sentence)?).into_owned();
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        all.extend(split(&text, &stem));
+    }
+    match all.len() {
+        0 => Err(format!("{} holds no query: write each with a semicolon behind it", path.display())),
+        1..=QUERIES_MAX => Ok(all),
+        more => Err(format!("{} holds {more} queries: up to {QUERIES_MAX} are taken", path.display())),
+    }
+}
+
+impl Calibration {
+    /// The queries of this database that take most time by the server's list, without what has no plan and what an
+    /// earlier run of this program left there; a sentence where there is no list.
+    pub fn listed(&mut self, number: usize) -> Result<Result<Vec<OwnQuery>, String>, SubjectError> {
+        let place = "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE \
+                     e.extname = 'pg_stat_statements'";
+        let found = self.session().rows(place)?.into_iter().flatten().flatten().next();
+        let extension = match found {
+            Some(schema) => identifier(&schema),
+            None if self.is_rehearsal() => identifier("public"),
+            None => {
+                let advice = "the database has no extension pg_stat_statements: CREATE EXTENSION pg_stat_statements, \
+                              with the library in shared_preload_libraries, or give --queries a file";
+                return Ok(Err(advice.into()));
+            }
+        };
+        let list = format!(
+            "SELECT queryid, query FROM {extension}.pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database \
+             WHERE datname = current_database()) AND query ~* '^[[:space:](]*(/[*].*[*]/[[:space:]]*)?(select|with|\
+             values|table|insert|update|delete|merge)' AND position('readpath.' IN query) = 0 ORDER BY total_exec_time \
+             DESC LIMIT {number}"
+        );
+        let rows = match self.session().rows(&list) {
+            Err(server::ServerError::Statement { reason, .. }) => {
+                return Ok(Err(format!("{LIST} cannot be read: {reason}")));
+            }
+            rows => rows?,
+        };
+        let query = |row: Vec<Option<String>>| {
+            let mut columns = row.into_iter().map(Option::unwrap_or_default);
+            let (name, text) = (columns.next()?, columns.next()?);
+            Some(OwnQuery { name, text: text.trim().trim_end_matches(';').into() })
+        };
+        Ok(Ok(rows.into_iter().filter_map(query).collect()))
+    }
+}
+
+/// The statements of a text. A comment `-- name: NAME` before one names it; else it has the file's name and a number.
+///
+/// Only a proposal: the server refuses what is not one statement.
+pub fn split(text: &str, file: &str) -> Vec<OwnQuery> {
+    let mut all = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    while at <= text.len() {
+        let rest = &text[at..];
+        if !rest.is_empty() && !rest.starts_with(';') {
+            at += token(rest);
+            continue;
+        }
+        let (body, name) = without_comments(&text[start..at]);
+        if !body.is_empty() {
+            let name = name.unwrap_or_else(|| format!("{file} {}", all.len() + 1));
+            all.push(OwnQuery { name, text: body.into() });
+        }
+        at += 1;
+        start = at;
+    }
+    all
+}
+
+/// A statement without the comments before it, and the name that one of them gives.
+fn without_comments(text: &str) -> (&str, Option<String>) {
+    let (mut rest, mut name) = (text.trim(), None);
+    while rest.starts_with("--") || rest.starts_with("/*") {
+        let length = token(rest);
+        let comment = rest[..length].trim_start_matches('-').trim();
+        name = comment.strip_prefix("name:").map(|name| name.trim().to_string()).or(name);
+        rest = rest[length..].trim_start();
+    }
+    (rest, name)
+}
+
+/// Bytes of the token at the beginning of a text that is not empty: a literal, a name in quotes, a comment, or a
+/// letter.
+fn token(text: &str) -> usize {
+    let until = |from: usize, end: &str| text[from..].find(end).map_or(text.len(), |at| from + at + end.len());
+    let first = text.chars().next().map_or(1, char::len_utf8);
+    match text.as_bytes() {
+        [b'-', b'-', ..] => until(2, "\n"),
+        [b'/', b'*', ..] => comment(text),
+        [b'E' | b'e', b'\'', ..] => escaped(text),
+        [quote @ (b'\'' | b'"'), ..] => until(1, if *quote == b'"' { "\"" } else { "'" }),
+        [b'$', ..] => dollar(text).map_or(first, |tag| until(tag.len(), tag)),
+        // The whole of a word: an `e` at its end does not begin a literal.
+        [letter, ..] if letter.is_ascii_alphanumeric() || *letter == b'_' => {
+            let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'$';
+            text.bytes().take_while(is_of_word).count()
+        }
+        _ => first,
+    }
+}
+
+/// Comments of this kind nest.
+fn comment(text: &str) -> usize {
+    let (mut depth, mut at) = (0, 0);
+    while at < text.len() {
+        let rest = &text.as_bytes()[at..];
+        match rest {
+            [b'/', b'*', ..] => (depth, at) = (depth + 1, at + 2),
+            [b'*', b'/', ..] if depth == 1 => return at + 2,
+            [b'*', b'/', ..] => (depth, at) = (depth - 1, at + 2),
+            _ => at += 1,
+        }
+    }
+    text.len()
+}
+
+/// A literal in which a backslash takes the next letter's meaning.
+fn escaped(text: &str) -> usize {
+    let mut letters = text.char_indices().skip(2);
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '\\' => drop(letters.next()),
+            '\'' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// `$$` or `$TAG$` at the beginning of a text.
+fn dollar(text: &str) -> Option<&str> {
+    let end = text[1..].find('$')? + 2;
+    let tag = &text[1..end - 1];
+    let is_tag = |letter: char| letter.is_alphanumeric() || letter == '_';
+    (tag.chars().all(is_tag) && !tag.starts_with(|letter: char| letter.is_ascii_digit())).then_some(&text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn texts(text: &str) -> Vec<String> {
+        split(text, "file").into_iter().map(|query| query.text).collect()
+    }
+
+    #[test]
+    fn a_semicolon_inside_a_literal_a_name_or_a_comment_ends_no_query() {
+        let one = [
+            "SELECT ';' || \"a;b\" FROM t -- ; no\n WHERE a = 1",
+            "SELECT $$;$$, $tag$ ; $$ ; $tag$, $1, a$b FROM t",
+            "SELECT E'\\';' /* ; /* ; */ ; */ FROM t",
+            "SELECT 'it''s;' , '\\'",
+            "SELECT 'ä;' , type'x;'",
+        ];
+        for text in one {
+            assert_eq!(texts(&format!("{text};\n")), [text]);
+        }
+        assert_eq!(texts(&one.join(";\n")), one);
+    }
+
+    #[test]
+    fn a_query_is_called_what_its_comment_says_and_else_by_its_place() {
+        let found = split("-- about all\n-- name: first one\nSELECT 1;\n/* x */ SELECT 2; ; -- end\n", "shop");
+        let names: Vec<&str> = found.iter().map(|query| query.name.as_str()).collect();
+        assert_eq!(names, ["first one", "shop 2"]);
+        assert_eq!(found[1].text, "SELECT 2");
+    }
+
+    #[test]
+    fn where_queries_come_from_is_a_file_unless_the_servers_list_is_named() {
+        assert_eq!(QuerySource::parse("pg_stat_statements"), Ok(QuerySource::Listed(LISTED)));
+        assert_eq!(QuerySource::parse("pg_stat_statements:7"), Ok(QuerySource::Listed(7)));
+        assert_eq!(
+            QuerySource::parse("pg_stat_statements.sql"),
+            Ok(QuerySource::Files("pg_stat_statements.sql".into()))
+        );
+        for wrong in ["pg_stat_statements:", "pg_stat_statements:0", "pg_stat_statements:x"] {
+            assert!(QuerySource::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics_and_nothing_but_blanks_comments_and_semicolons_is_lost(
+            text in "\\PC*|[a-z;'\"$\\\\/*\\-\nEe ]*",
+        ) {
+            let found = split(&text, "file");
+            let letters = |text: &str| text.chars().filter(char::is_ascii_digit).count();
+            let kept: usize = found.iter().map(|query| letters(&query.text)).sum();
+            prop_assert!(kept <= letters(&text));
+            prop_assert!(found.iter().all(|query| !query.text.is_empty()));
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Queries whose plans are compared: those of the verification, and the user's own, which are prepared, and planned and
+//! run in transactions that write nothing.
+//!
+//! What the server refuses of a user's query is an answer about that query, in a sentence, and no failure of the run.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use server::{Buffers, Plan, ServerError};
+
+use super::{Calibration, SETTINGS, WAYS};
+use crate::error::SubjectError;
+
+/// What other users' statements find on a server where nothing else is set, and a private server does not have.
+const USUAL: [(&str, &str); 2] = [("max_parallel_workers_per_gather", "2"), ("jit", "on")];
+
+/// Parameters without values get the plan that fits all of them.
+const GENERIC: (&str, &str) = ("plan_cache_mode", "force_generic_plan");
+
+/// Longest planning of a user's query.
+const PLANNING_LIMIT: Duration = Duration::from_secs(5);
+
+/// Functions that may do more than compute, by name.
+const VOLATILE: &str = "SELECT DISTINCT proname FROM pg_proc WHERE provolatile = 'v'";
+
+/// What a dry run assumes that a query takes.
+const ASSUMED_TIME: Duration = Duration::from_millis(10);
+
+/// A query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    /// What it is called on pages.
+    pub name: String,
+    /// What stands behind EXPLAIN: the statement, or the execution of a prepared one.
+    statement: String,
+    /// Whether it is the user's.
+    pub is_own: bool,
+    /// Why it is explained and not run.
+    pub not_run: Option<String>,
+}
+
+/// What the server gave for a user's query, or the sentence that says why nothing.
+pub type Answered<T> = Result<T, String>;
+
+impl Query {
+    /// A query of ours, over our own tables.
+    pub(super) fn of_verification(name: String, statement: String) -> Query {
+        Query { name, statement, is_own: false, not_run: None }
+    }
+}
+
+impl Calibration {
+    /// Leaves statements to be planned and run as those of other users are.
+    pub fn plan_as_users_do(&mut self) -> Result<(), SubjectError> {
+        self.is_as_users = true;
+        for setting in SETTINGS.iter().map(|(setting, _)| *setting).chain(WAYS) {
+            self.reset(setting)?;
+        }
+        let usual: &[(&str, &str)] = if self.is_private() { &USUAL } else { &[] };
+        usual.iter().chain([&GENERIC]).try_for_each(|(setting, value)| self.set(setting, value))
+    }
+
+    /// Closes ways of the planner to it, by the names of their settings, or opens them all again.
+    pub fn close_ways(&mut self, settings: &[&str], open: &[&str]) -> Result<(), SubjectError> {
+        open.iter().try_for_each(|setting| self.reset(setting))?;
+        settings.iter().try_for_each(|setting| self.set(setting, if *setting == PARALLEL { "0" } else { "off" }))?;
+        Ok(self.session().run("DISCARD PLANS")?)
+    }
+
+    /// Prepares a user's query, and finds out whether it may be run.
+    pub fn prepare_own(
+        &mut self,
+        number: usize,
+        (name, text): (&str, &str),
+        volatile: &BTreeSet<String>,
+    ) -> Result<Answered<Query>, SubjectError> {
+        let prepared = format!("readpath_{number}");
+        let statement = format!("PREPARE {prepared} AS {text}");
+        if let Err(why) = self.read_only(PLANNING_LIMIT, |tables| tables.session().run_one(&statement))? {
+            return Ok(Err(why));
+        }
+        let counted = format!(
+            "SELECT coalesce(cardinality(parameter_types), 0) FROM pg_prepared_statements WHERE name = '{prepared}'"
+        );
+        let parameters = self.session().number(&counted, 0)?;
+        let values = vec!["NULL"; parameters as usize].join(", ");
+        let values = if values.is_empty() { values } else { format!("({values})") };
+        let statement = format!("EXECUTE {prepared}{values}");
+        let mut query = Query { name: name.into(), statement, is_own: true, not_run: None };
+        let verbose = format!("EXPLAIN (VERBOSE, FORMAT JSON) {}", query.statement);
+        let plan = match self.read_only(PLANNING_LIMIT, |tables| tables.session().rows(&verbose))? {
+            Err(why) => return Ok(Err(why)),
+            Ok(rows) => rows.into_iter().flatten().flatten().collect::<Vec<_>>().join("\n"),
+        };
+        query.not_run = why_not_run(&plan, parameters, volatile);
+        Ok(Ok(query))
+    }
+
+    /// Names of the functions that may do more than compute.
+    pub fn volatile_functions(&mut self) -> Result<BTreeSet<String>, SubjectError> {
+        Ok(self.session().rows(VOLATILE)?.into_iter().flatten().flatten().collect())
+    }
+
+    /// The plan of a query by the constants that are set.
+    pub fn plan_of(&mut self, query: &Query) -> Result<Answered<Plan>, SubjectError> {
+        let statement = query.statement.clone();
+        let assumed = Plan::assumed("Seq Scan", Buffers::default());
+        if query.is_own {
+            return self.read_only(PLANNING_LIMIT, |tables| tables.session().explain_with("", &statement, assumed));
+        }
+        Ok(Ok(self.session().explain_with("", &statement, assumed)?))
+    }
+
+    /// Runs a query by the constants that are set, and gives its plan with what each step did.
+    pub fn run_query(&mut self, query: &Query, limit: Duration) -> Result<Answered<Plan>, SubjectError> {
+        let statement = query.statement.clone();
+        self.session().assume(ASSUMED_TIME);
+        let mut assumed = Plan::assumed("Seq Scan", Buffers::default());
+        assumed.execution_ms = Some(ASSUMED_TIME.as_secs_f64() * 1e3);
+        if query.is_own {
+            return self.read_only(limit, |tables| tables.session().explain(&statement, assumed));
+        }
+        Ok(Ok(self.session().explain(&statement, assumed)?))
+    }
+
+    /// Works in a transaction that writes nothing. What the server refuses is a sentence; a lost server is an error.
+    fn read_only<T>(
+        &mut self,
+        limit: Duration,
+        work: impl FnOnce(&mut Calibration) -> Result<T, ServerError>,
+    ) -> Result<Answered<T>, SubjectError> {
+        self.session().begin_read_only(limit)?;
+        let started = Instant::now();
+        let outcome = work(self);
+        let took = started.elapsed();
+        let refused = match outcome {
+            Ok(value) => {
+                self.session().roll_back()?;
+                return Ok(Ok(value));
+            }
+            Err(ServerError::Statement { reason, code, .. }) => refusal(&reason, &code),
+            Err(ServerError::Cancelled { .. } | ServerError::TooLong { .. }) if took >= limit => {
+                format!("it takes longer than {} s", limit.as_secs_f64())
+            }
+            Err(ServerError::Cancelled { .. }) => "another session cancelled it".into(),
+            Err(ServerError::Locked { .. }) => "it waits for a lock that another session holds".into(),
+            Err(error @ (ServerError::Plan(_) | ServerError::TooLong { .. })) => error.to_string(),
+            Err(error) => return Err(error.into()),
+        };
+        self.session().roll_back()?;
+        Ok(Err(refused))
+    }
+
+    /// Whether other sessions were at work in a good part of the looks since the run began.
+    pub fn is_busy(&self) -> bool {
+        self.notes.is_busy()
+    }
+}
+
+/// The setting that closes parallel plans, by a number.
+pub const PARALLEL: &str = "max_parallel_workers_per_gather";
+
+/// A refusal of the server as a clause.
+fn refusal(reason: &str, code: &str) -> String {
+    match code {
+        "42601" => format!("it is not one statement that can be prepared, or its text is cut ({reason})"),
+        "42501" => format!("the role may not read what it names ({reason})"),
+        "25006" => format!("it writes ({reason})"),
+        "42P01" | "3F000" | "42703" | "42883" => {
+            format!("a name in it is not found by the role's search_path ({reason})")
+        }
+        _ => format!("the server refuses it ({reason})"),
+    }
+}
+
+/// Why a query with this verbose plan is not run.
+fn why_not_run(plan: &str, parameters: u64, volatile: &BTreeSet<String>) -> Option<String> {
+    let has = |kind: &str| plan.contains(&format!("\"Node Type\": \"{kind}\""));
+    if has("ModifyTable") {
+        return Some("it writes".into());
+    }
+    if has("LockRows") {
+        return Some("it locks rows".into());
+    }
+    if let Some(name) = called(plan).find(|name| volatile.contains(*name)) {
+        return Some(format!("it calls {name}, which may do more than compute"));
+    }
+    (parameters > 0).then(|| "the values of its parameters are not known".into())
+}
+
+/// Words directly before an opening parenthesis.
+fn called(text: &str) -> impl Iterator<Item = &str> {
+    let is_of_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+    text.match_indices('(').filter_map(move |(at, _)| {
+        let before = text[..at].trim_end_matches('"').trim_end_matches('\\');
+        let name = before.rsplit(|letter| !is_of_name(letter)).next()?;
+        (!name.is_empty()).then_some(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason(plan: &str, parameters: u64) -> Option<String> {
+        why_not_run(plan, parameters, &["nextval".to_string(), "Odd Name".into(), "pg_sleep".into()].into())
+    }
+
+    #[test]
+    fn what_may_do_more_than_compute_is_not_run() {
+        assert_eq!(reason(r#"{"Node Type": "Seq Scan", "Filter": "(lower(a) = 'pg_sleep')"}"#, 0), None);
+        for plan in [
+            r#""Output": ["pg_sleep(1)"]"#,
+            r#""Output": ["nextval('s'::regclass)"]"#,
+            r#""Filter": "(pg_catalog.pg_sleep(t.a) IS NULL)""#,
+            r#""Node Type": "ModifyTable""#,
+            r#""Node Type": "LockRows""#,
+        ] {
+            assert!(reason(plan, 0).is_some(), "{plan}");
+        }
+        assert!(reason("{}", 2).unwrap().contains("parameters"));
+    }
+
+    #[test]
+    fn a_refusal_names_what_the_user_can_mend() {
+        assert!(refusal("syntax error at end of input", "42601").contains("cut"));
+        assert!(refusal("permission denied for table t", "42501").contains("may not read"));
+    }
+}

@@ -1,0 +1,288 @@
+//! The queries of the verification: joins of every kind, index-only scans, subqueries, limits along an index, sorts and
+//! aggregates at several sizes, over a table within the shared buffers and one beyond them.
+
+use server::schema;
+
+use super::queries::Query;
+use super::{Calibration, ChosenPlan, Executed, Ways};
+use crate::error::SubjectError;
+
+/// Bytes of a row with its head and its pointer: 24 + 4 × 4 + 41, aligned to 8, and 4; and what it takes in three
+/// indexes.
+const ROW_BYTES: u64 = 92;
+const INDEX_BYTES_A_ROW: u64 = 66;
+
+/// Bytes of a row of the small table with its indexes.
+const PARENT_BYTES: u64 = 200;
+
+/// Children of a parent in the table within the buffers.
+const CHILDREN: u64 = 20;
+
+/// The table beyond the buffers is this much larger than they are, and is left out where that is more than this
+/// multiple of the payload: on a server with large buffers it would take minutes.
+const BEYOND_PERCENT: u64 = 125;
+const PAYLOADS_BEYOND_MAX: u64 = 10;
+
+/// Letters of the column that is in no index.
+const FILLER: u32 = 40;
+
+/// The tables.
+const PARENTS: &str = "calibrate_parents";
+const WITHIN: &str = "calibrate_within";
+const BEYOND: &str = "calibrate_beyond";
+
+/// Kinds of a parent.
+const KINDS: u64 = 100;
+
+/// Rows of the tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VerificationRows {
+    /// Of the table within the shared buffers.
+    pub within: u64,
+    /// Of the table beyond them; 0 where it is left out.
+    pub beyond: u64,
+}
+
+impl VerificationRows {
+    /// For a payload and buffers of these bytes.
+    pub(super) fn of(payload: u64, buffers: u64) -> VerificationRows {
+        let beyond = buffers / 100 * BEYOND_PERCENT;
+        let beyond = if beyond > payload.saturating_mul(PAYLOADS_BEYOND_MAX) { 0 } else { beyond };
+        VerificationRows { within: (payload / ROW_BYTES).max(CHILDREN * KINDS), beyond: beyond / ROW_BYTES }
+    }
+
+    /// The most for a payload.
+    pub(super) fn at_most(payload: u64) -> VerificationRows {
+        VerificationRows { beyond: payload.saturating_mul(PAYLOADS_BEYOND_MAX) / ROW_BYTES, ..Self::of(payload, 0) }
+    }
+
+    /// Bytes of the tables with their indexes.
+    pub(super) fn bytes(self) -> u64 {
+        (self.within + self.beyond).saturating_mul(ROW_BYTES + INDEX_BYTES_A_ROW) + self.parents() * PARENT_BYTES
+    }
+
+    fn parents(self) -> u64 {
+        self.within / CHILDREN
+    }
+}
+
+impl Calibration {
+    /// Rows of the tables of the verification.
+    pub fn verification_rows(&self) -> VerificationRows {
+        self.verification
+    }
+
+    /// Makes and fills the tables of the verification.
+    pub fn load_verification(&mut self) -> Result<(), SubjectError> {
+        let rows = self.verification;
+        let seed = self.seed % (1 << 31);
+        let parents = self.schema.create_table(PARENTS, "id integer, kind integer, filler text", "")?;
+        self.fill(
+            &parents,
+            rows.parents(),
+            &format!(
+                "n, abs(hashint8extended(n, {seed}) % {KINDS})::integer, \
+            repeat('p', 100)"
+            ),
+            &["id", "kind"],
+        )?;
+        for (name, rows) in [(WITHIN, rows.within), (BEYOND, rows.beyond)].into_iter().filter(|(_, rows)| *rows > 0) {
+            let columns = "id integer, parent integer, amount integer, kind integer, filler text";
+            let table = self.schema.create_table(name, columns, "")?;
+            // A thousandth of the rows is of one kind, a twentieth of another.
+            let values = format!(
+                "n, 1 + abs(hashint8extended(n, {seed} + 1) % {})::integer, \
+                 1 + abs(hashint8extended(n, {seed} + 2) % {rows})::integer, \
+                 CASE WHEN hashint8extended(n, {seed} + 3) % 1000 = 0 THEN 3 \
+                 WHEN hashint8extended(n, {seed} + 3) % 20 = 0 THEN 2 ELSE 1 END, repeat('c', {FILLER})",
+                self.verification.parents()
+            );
+            self.fill(&table, rows, &values, &["id", "parent", "amount"])?;
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, table: &str, rows: u64, values: &str, indexed: &[&str]) -> Result<(), SubjectError> {
+        let session = self.schema.session();
+        session.run(&format!("INSERT INTO {table} SELECT {values} FROM generate_series(1, {rows}) n"))?;
+        for column in indexed {
+            session.run(&format!("CREATE INDEX ON {table} ({column})"))?;
+        }
+        session.run(&format!("VACUUM (FREEZE, ANALYZE) {table}"))?;
+        session.assume(super::LOAD_TIME_A_ROW.saturating_mul(u32::try_from(rows).unwrap_or(u32::MAX)));
+        Ok(())
+    }
+
+    /// The queries of the verification over one of the tables.
+    pub fn verification_queries(&self, scanned: Scanned) -> Vec<Query> {
+        let (name, rows) = scanned.of(self.verification);
+        let queries = queries(&schema::full_name(name), rows, self.verification.parents());
+        queries.into_iter().map(|(name, text)| Query::of_verification(name, text)).collect()
+    }
+}
+
+/// A table of the verification that is scanned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scanned {
+    /// The one within the shared buffers.
+    Within,
+    /// The one beyond them.
+    Beyond,
+}
+
+impl Scanned {
+    /// Its name and its rows.
+    fn of(self, rows: VerificationRows) -> (&'static str, u64) {
+        match self {
+            Scanned::Within => (WITHIN, rows.within),
+            Scanned::Beyond => (BEYOND, rows.beyond),
+        }
+    }
+}
+
+impl Calibration {
+    /// Leaves one process to do all work, with the planner's ways open.
+    pub fn allow_single_process(&mut self) -> Result<(), SubjectError> {
+        self.allow(Ways::All)
+    }
+
+    /// Counts the rows of a table by a full scan.
+    pub fn scan_of(&mut self, scanned: Scanned) -> Result<Executed, SubjectError> {
+        let (name, rows) = scanned.of(self.verification);
+        self.allow(Ways::Only(ChosenPlan::FullScan))?;
+        self.executed(&format!("SELECT count(*) FROM {}", schema::full_name(name)), rows)
+    }
+
+    /// Rows of the table beyond the buffers in the order of an index whose rows lie anywhere, one for this number of
+    /// blocks: counted by the index alone, and fetched. Each number `at` names other rows.
+    pub fn fetch_beyond(&mut self, at: u64, blocks_a_row: u64) -> Result<(Executed, Executed), SubjectError> {
+        let rows = (self.verification.beyond / (self.facts().block_bytes / ROW_BYTES) / blocks_a_row).max(1);
+        let first = at * rows % self.verification.beyond.max(1);
+        let range = format!("amount > {first} AND amount <= {}", first + rows);
+        let table = schema::full_name(BEYOND);
+        self.allow(Ways::IndexOnly)?;
+        let count = format!("SELECT count(*) FROM {table} WHERE {range}");
+        // Once more: the first time reads the index.
+        self.executed(&count, rows)?;
+        let counted = self.executed(&count, rows)?;
+        self.allow(Ways::Only(ChosenPlan::Index))?;
+        Ok((counted, self.executed(&format!("SELECT count(filler) FROM {table} WHERE {range}"), rows)?))
+    }
+}
+
+/// Queries over a table of this number of rows, and its parents.
+fn queries(t: &str, rows: u64, parents: u64) -> Vec<(String, String)> {
+    let p = schema::full_name(PARENTS);
+    let part = |share: f64| ((rows as f64 * share) as u64).max(1);
+    let mut all = Vec::new();
+    let mut add = |name: &str, text: String| all.push((name.to_string(), text));
+    for (name, share) in [("0.2 %", 0.002), ("2 %", 0.02), ("20 %", 0.2)] {
+        add(&format!("{name} in order"), format!("SELECT sum(amount) FROM {t} WHERE id <= {}", part(share)));
+    }
+    for (name, share) in [("0.05 %", 0.0005), ("0.5 %", 0.005), ("3 %", 0.03), ("15 %", 0.15)] {
+        let text = format!("SELECT count(filler) FROM {t} WHERE amount <= {}", part(share));
+        add(&format!("{name} scattered"), text);
+    }
+    for (name, share) in [("5 %", 0.05), ("40 %", 0.4)] {
+        let text = format!("SELECT count(*) FROM {t} WHERE amount <= {}", part(share));
+        add(&format!("{name} by an index alone"), text);
+    }
+    for kinds in [1, 8, 50] {
+        let text = format!("SELECT count(c.filler) FROM {p} p JOIN {t} c ON c.parent = p.id WHERE p.kind < {kinds}");
+        add(&format!("children of {kinds} % of the parents"), text);
+    }
+    for (name, share) in [("0.5 %", 0.005), ("10 %", 0.1), ("100 %", 1.0)] {
+        let range = format!("c.id <= {}", part(share));
+        let text = format!("SELECT count(p.filler) FROM {t} c JOIN {p} p ON p.id = c.parent WHERE {range}");
+        add(&format!("parents of {name} in order"), text);
+    }
+    all.extend(joins_and_sorts(t, rows, parents).map(|(name, text)| (name.to_string(), text)));
+    all
+}
+
+/// Joins, subqueries, limits, sorts and aggregates of one size each.
+fn joins_and_sorts(t: &str, rows: u64, parents: u64) -> [(&'static str, String); 15] {
+    let p = schema::full_name(PARENTS);
+    let [hundredth, tenth, half] = [rows / 100, rows / 10, rows / 2].map(|rows| rows.max(1));
+    let some_parents = (parents / 10).max(1);
+    [
+        (
+            "parents of 1 % scattered",
+            format!("SELECT count(p.filler) FROM {t} c JOIN {p} p ON p.id = c.parent WHERE c.amount <= {hundredth}"),
+        ),
+        (
+            "join of the table with itself",
+            format!("SELECT count(b.filler) FROM {t} a JOIN {t} b ON b.id = a.amount WHERE a.id <= {hundredth}"),
+        ),
+        (
+            "join in the order of both",
+            format!(
+                "SELECT p.id, count(*) FROM {p} p JOIN {t} c ON c.parent = p.id WHERE p.id <= {some_parents} GROUP BY \
+                 1 ORDER BY 1"
+            ),
+        ),
+        (
+            "largest child of each of 1 %",
+            format!("SELECT p.id, (SELECT max(c.amount) FROM {t} c WHERE c.parent = p.id) FROM {p} p WHERE p.kind = 7"),
+        ),
+        (
+            "parents with a rare child",
+            format!(
+                "SELECT count(*) FROM {p} p WHERE p.kind < 20 AND EXISTS (SELECT FROM {t} c WHERE c.parent = p.id AND \
+                 c.kind = 3)"
+            ),
+        ),
+        (
+            "parents without a common child",
+            format!(
+                "SELECT count(*) FROM {p} p WHERE p.kind < 5 AND NOT EXISTS (SELECT FROM {t} c WHERE c.parent = p.id \
+                 AND c.kind = 2)"
+            ),
+        ),
+        (
+            "parents in a list",
+            format!("SELECT count(*) FROM {p} p WHERE p.id IN (SELECT parent FROM {t} WHERE amount <= {hundredth})"),
+        ),
+        ("last rare rows", format!("SELECT id, filler FROM {t} WHERE kind = 3 ORDER BY id DESC LIMIT 20")),
+        ("first scattered rows", format!("SELECT id, filler FROM {t} WHERE kind = 2 ORDER BY amount LIMIT 100")),
+        (
+            "first rows of a join",
+            format!(
+                "SELECT p.filler, c.amount FROM {t} c JOIN {p} p ON p.id = c.parent WHERE p.kind < 3 ORDER BY c.amount \
+                 LIMIT 50"
+            ),
+        ),
+        ("middle of a sort", format!("SELECT amount, filler FROM {t} ORDER BY amount OFFSET {half} LIMIT 1")),
+        (
+            "sort of a tenth",
+            format!("SELECT parent, amount FROM {t} WHERE id <= {tenth} ORDER BY parent, amount OFFSET {} ", tenth / 2),
+        ),
+        ("groups by parent", format!("SELECT parent, count(*), sum(amount) FROM {t} GROUP BY 1")),
+        ("groups by kind", format!("SELECT kind, count(*), max(filler) FROM {t} GROUP BY 1")),
+        ("distinct parents", format!("SELECT count(DISTINCT parent) FROM {t}")),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_beyond_large_buffers_is_left_out_and_never_made_larger_than_announced() {
+        let payload = 24 << 20;
+        assert!(VerificationRows::of(payload, 128 << 20).beyond * ROW_BYTES > 128 << 20);
+        assert_eq!(VerificationRows::of(payload, 8 << 30).beyond, 0);
+        for buffers in [16 << 20, 128 << 20, 1 << 30] {
+            assert!(VerificationRows::of(payload, buffers).bytes() <= VerificationRows::at_most(payload).bytes());
+        }
+    }
+
+    #[test]
+    fn every_query_of_the_verification_has_a_name_of_its_own() {
+        let mut names: Vec<String> = queries("t", 100_000, 5000).into_iter().map(|(name, _)| name).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert!(names.len() == count && count >= 24, "{names:?}");
+    }
+}
