@@ -144,6 +144,7 @@ pub(crate) fn wait(row: &mut Row<'_>, texts: &mut Texts, context: &Context, wait
     row.optional_time("start_ns", wait.end.map(|end| Ticks(end.0.saturating_sub(wait.elapsed.0))));
     row.optional_time("end_ns", wait.end);
     row.time("elapsed_ns", wait.elapsed);
+    row.optional("sum_of", wait.sum_of.map(|count| i64::try_from(count).unwrap_or(i64::MAX)));
     let placement = usize::from(wait.placement != Placement::Between);
     row.shared("placement", made(&mut texts.placements, &["between", "inside"], placement, |text| (*text).into()));
     row.integer("depth", wait.depth.into());

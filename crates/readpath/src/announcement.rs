@@ -24,6 +24,8 @@ pub(crate) struct Rehearsed {
     /// The major version that it was taken for.
     major: u32,
     statements: u64,
+    /// Whether these are the most that the run sends.
+    is_bound: bool,
     bytes: u64,
     time: Duration,
 }
@@ -32,7 +34,14 @@ impl Rehearsed {
     /// What was recorded of one server of this major version.
     pub(crate) fn of((server, major): (&str, u32), recorder: &Recorder) -> Rehearsed {
         let (statements, bytes) = recorder.size();
-        Rehearsed { server: server.into(), major, statements, bytes, time: recorder.time() }
+        Rehearsed {
+            server: server.into(),
+            major,
+            statements,
+            is_bound: recorder.is_bound(),
+            bytes,
+            time: recorder.time(),
+        }
     }
 
     /// Whether it was what is sent to this server.
@@ -78,7 +87,7 @@ fn making(forecast: &Forecast, rehearsed: &Rehearsed) -> Vec<(&'static str, Stri
         None => format!("up to {} of shared buffers, as far as it has them", mebibytes(*made)),
     };
     let kilobytes = (rehearsed.bytes + LOG_BYTES_A_LINE * rehearsed.statements) / 1000;
-    let lines = rounded(rehearsed.statements);
+    let lines = format!("{} {}", if rehearsed.is_bound { "up to" } else { "about" }, rounded(rehearsed.statements));
     let log = known.as_ref().map_or("", |known| known.log_statement.as_str());
     let log = match log {
         "" => String::new(),
@@ -88,8 +97,8 @@ fn making(forecast: &Forecast, rehearsed: &Rehearsed) -> Vec<(&'static str, Stri
         ("makes", format!("a schema readpath with tables and indexes of up to {} at one time", mebibytes(*made))),
         ("displaces", format!("{displaced}: blocks of others are read again afterwards")),
         ("sorts", format!("in temporary files of up to {} at one time", mebibytes(*temporary))),
-        ("sends", format!("about {lines} statements on one connection; a second one is open for a moment")),
-        ("logs", format!("about {lines} lines, {} kB, where log_statement is all{log}", rounded(kilobytes))),
+        ("sends", format!("{lines} statements on one connection; a second one is open for a moment")),
+        ("logs", format!("{lines} lines, {} kB, where log_statement is all{log}", rounded(kilobytes))),
         ("takes", format!("about {}", duration(rehearsed.time))),
         ("stops", format!("by ^C, and removes the schema, as at its end; after kill -9: readpath clean --on {server}")),
     ]
@@ -128,7 +137,14 @@ mod tests {
         let known = Known { major: 15, name: "postgres 15.18".into(), buffers: 64 << 20, log_statement: "none".into() };
         let forecast = forecast(Some(known));
         let time = Duration::from_secs(95);
-        let rehearsed = Rehearsed { server: forecast.server.clone(), major: 15, statements: 1491, bytes: 80_000, time };
+        let rehearsed = Rehearsed {
+            server: forecast.server.clone(),
+            major: 15,
+            statements: 1491,
+            is_bound: false,
+            bytes: 80_000,
+            time,
+        };
         for mark in ["", "-- "] {
             let screen = screen(&forecast, &rehearsed, mark);
             assert!(

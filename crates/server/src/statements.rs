@@ -25,6 +25,10 @@ pub struct Statements(Arc<Mutex<Noted>>);
 struct Noted {
     lines: Vec<String>,
     time: Duration,
+    /// Whether a run sends at most these.
+    is_bound: bool,
+    /// Statements, and their bytes, that are not repeated in the list.
+    more: (u64, u64),
 }
 
 impl Statements {
@@ -41,6 +45,25 @@ impl Statements {
         self.with(|noted| noted.lines.push(format!("{REMARK}{remark}")));
     }
 
+    /// What is found decides how many of the statements are sent: these are the most.
+    pub fn bound(&self) {
+        self.with(|noted| noted.is_bound = true);
+    }
+
+    /// Whether a run sends at most these.
+    pub fn is_bound(&self) -> bool {
+        self.with(|noted| noted.is_bound)
+    }
+
+    /// Counts what was added since the list had `size` this many times more, without a line of its own.
+    pub fn repeat_since(&self, size: (u64, u64), times: u64) {
+        let now = self.size();
+        self.with(|noted| {
+            noted.more.0 += (now.0 - size.0) * times;
+            noted.more.1 += (now.1 - size.1) * times;
+        });
+    }
+
     /// Adds to the time that the statements would take.
     pub(crate) fn take(&self, time: Duration) {
         self.with(|noted| noted.time += time);
@@ -51,11 +74,11 @@ impl Statements {
         self.with(|noted| noted.time)
     }
 
-    /// The number of statements, and their bytes.
+    /// The number of statements, and their bytes, with those that are counted without a line.
     pub fn size(&self) -> (u64, u64) {
         self.with(|noted| {
             let statements = noted.lines.iter().filter(|line| !line.starts_with(REMARK));
-            statements.fold((0, 0), |(count, bytes), line| (count + 1, bytes + line.len() as u64))
+            statements.fold(noted.more, |(count, bytes), line| (count + 1, bytes + line.len() as u64))
         })
     }
 

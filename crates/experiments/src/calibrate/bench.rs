@@ -4,8 +4,8 @@ use measure::schema::calibrate::findings as row;
 use measure::schema::calibrate::parameters::{PART, SUBJECT};
 use measure::{Case, Parameters, Unit};
 use serde_json::Value;
-use subjects::Subject;
 use subjects::postgres::calibration::Calibration;
+use subjects::{Recorder, Subject};
 
 use super::parameters::CalibrateParameters;
 use super::sets::CONSTANTS;
@@ -58,6 +58,8 @@ impl State {
 pub(super) struct Bench<'a> {
     pub(super) parameters: &'a CalibrateParameters,
     pub(super) machine: &'a Machine,
+    /// Where a rehearsal notes what it would send.
+    pub(super) recorder: Option<Recorder>,
     pub(super) tables: &'a mut Calibration,
     /// The constants that are set in the session.
     pub(super) constants: Vec<(&'static str, f64)>,

@@ -145,12 +145,12 @@ pub(super) fn time(
 ) -> Result<(), ExperimentError> {
     let state = comparison.state;
     let wanted = if state == State::Cold { bench.parameters.cold_rounds() } else { bench.parameters.rounds };
-    let wanted = if bench.tables.is_rehearsal() { wanted.min(ROUNDS_REHEARSED) } else { wanted };
     // Nothing settles where each run begins with empty caches, or with a table that does not fit.
     let settling = usize::from(state == State::Cached || state == State::AsFound);
     let started = bench.machine.clock.now();
     let changed = comparison.compared.iter().filter(|one| one.is_changed()).count();
     for round in 0..wanted + settling {
+        let sent = bench.recorder.as_ref().map(|recorder| recorder.size());
         let elapsed = bench.machine.clock.now().since(started);
         if round >= ROUNDS_MIN + settling && Duration::from_nanos(elapsed.0) > ROUNDS_TIME {
             break;
@@ -167,6 +167,10 @@ pub(super) fn time(
             )?;
         }
         bench.look(journal);
+        if let Some((recorder, sent)) = bench.recorder.as_ref().zip(sent).filter(|_| round + 1 == ROUNDS_REHEARSED) {
+            recorder.repeat_since(sent, (wanted + settling).saturating_sub(ROUNDS_REHEARSED) as u64);
+            break;
+        }
     }
     bench.set_constants(&[])?;
     comparison.is_timed = true;

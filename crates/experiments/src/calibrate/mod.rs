@@ -55,6 +55,7 @@ pub fn run(
         recorder.remark("constants are set to what is measured");
         recorder
             .remark("of the queries below, those whose plan some set changes are run, in further rounds like these");
+        recorder.bound();
         if parameters.on.in_use().next().is_none() {
             recorder.remark("left out: a private server is restarted with empty caches before each cold sample");
         }
@@ -62,7 +63,8 @@ pub fn run(
     let outcome = subject_run::run_on(opener, environment, machine, journal, |tables, journal| {
         Descriptions::default().add(tables, journal);
         journal.describe_subject("sql", json!(parameters.sql));
-        measure_all(&mut Bench { parameters, machine, tables, constants: Vec::new() }, texts, journal)
+        let recorder = environment.recorder.clone();
+        measure_all(&mut Bench { parameters, machine, tables, recorder, constants: Vec::new() }, texts, journal)
     });
     match outcome {
         Err(ExperimentError::Stopped) => return Ok(()),

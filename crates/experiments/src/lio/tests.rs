@@ -107,6 +107,8 @@ fn measured(
     is_one_of_several: bool,
     stops_at: Option<usize>,
 ) -> (Result<Found, ExperimentError>, Kept, Vec<String>) {
+    let on = if is_one_of_several { "engine,sqlite" } else { "engine" };
+    let parameters = &LioParameters { on: on.parse().unwrap(), ..parameters.clone() };
     let stop = Stop::default();
     let machine = Machine::observe(stop.clone());
     let log = Log::default();

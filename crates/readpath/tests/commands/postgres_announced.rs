@@ -78,8 +78,10 @@ fn what_a_run_takes_of_a_given_server_is_said_before_anything_is_made_there() {
             assert!(text.contains(part), "{words}: no {part} in {screen}");
         }
         let (said, sent) = (numbers(&screen, "sends")[0], sent(&log[before..]).len() as f64);
-        // Rounded to two digits.
-        assert!((0.8..1.25).contains(&(said / sent)), "{words}: {said} announced, {sent} sent");
+        // Rounded to two digits; where plans decide what is run, the most is announced.
+        let share = said / sent;
+        let is_true = if text.contains(" sends up to ") { share > 0.98 } else { (0.8..1.25).contains(&share) };
+        assert!(is_true, "{words}: {said} announced, {sent} sent");
         serde_json::from_slice::<Value>(&output.stdout).unwrap();
         let script = String::from_utf8(user.run(&format!("{words} --on {} --dry-run", trial.url())).stdout).unwrap();
         assert!(script.starts_with("-- This run works on"), "{script:.300}");
