@@ -16,6 +16,10 @@ const PAUSE: i64 = 1_000_000;
 /// When the made trace begins.
 const BEGIN: i64 = 1_000_000_000_000;
 
+/// How the first line behind a preamble begins, and one within it that looks alike.
+const RECORDS: [&[u8]; 5] = [b"*** ", b"=====", b"WAIT #", b"PARSE #", b"EXEC #"];
+const CONTINUED: &[u8] = b"*** TRACE DUMP CONTINUED";
+
 /// Calls of a synthetic trace that is repeated.
 const SYNTHETIC_FETCHES: u64 = 20_000;
 
@@ -77,12 +81,27 @@ fn sources(folder: &Path) -> Result<Vec<Vec<u8>>, String> {
     Ok(sources)
 }
 
+/// What a trace has behind its preamble.
+fn body(trace: &[u8]) -> &[u8] {
+    let mut at = 0;
+    for line in trace.split_inclusive(|byte| *byte == b'\n') {
+        let is_record = RECORDS.iter().any(|record| line.starts_with(record));
+        if is_record && !line.starts_with(CONTINUED) {
+            break;
+        }
+        at += line.len();
+    }
+    &trace[at..]
+}
+
 /// Writes the sources one after the other, each with its times moved behind those before, until there are enough bytes.
+/// The preamble of the first one alone is written: another one begins another trace.
 fn repeat(sources: &[Vec<u8>], size: u64, file: &fs::File) -> io::Result<u64> {
     let mut out = BufWriter::with_capacity(1 << 20, file);
     let (mut written, mut now) = (0, BEGIN);
     while written < size {
         for source in sources {
+            let source = if written == 0 { source.as_slice() } else { body(source) };
             let (first, last) = times(source).unwrap_or((0, 0));
             written += moved(source, now - first, &mut out)?;
             now += last - first + PAUSE;
@@ -171,6 +190,17 @@ mod tests {
         let text = b"EXEC #1:c=0,e=1,tim=99\nWAIT #1: nam='x' ela= 1 tim=5\nselect anytim=7\n";
         assert_eq!(moved(text, 10, &mut out).unwrap() as usize, out.len());
         assert_eq!(out, b"EXEC #1:c=0,e=1,tim=109\nWAIT #1: nam='x' ela= 1 tim=15\nselect anytim=7\n");
+    }
+
+    #[test]
+    fn a_repeated_trace_has_one_preamble_and_every_record() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let record = "*** SESSION ID:(9.1)\nEXEC #1:c=0,e=1,tim=99\n";
+        let source = format!("*** TRACE DUMP CONTINUED FROM FILE  ***\nOracle Database 10g\n\n{record}");
+        repeat(&[source.clone().into_bytes()], 2 * source.len() as u64, file.as_file()).unwrap();
+        let text = fs::read_to_string(file.path()).unwrap();
+        let count = |part: &str| text.matches(part).count();
+        assert_eq!((count("Oracle Database"), count("SESSION"), count("EXEC")), (1, 3, 3), "{text}");
     }
 
     #[test]
