@@ -146,7 +146,8 @@ findings! {
     ANSWER_LOGICAL_READ = Info "answer-logical-read", "CPU time per logical I/O, of 1000 or more";
     ANSWER_TRANSACTIONS = Info "answer-transactions", "ends of transactions, where commits have a tenth of the time";
     TRANSACTIONS = Info "transactions", "ends of transactions elsewhere";
-    PRACTICE = Info "practice-*" in crate::wait_class::KEYS, "what makes a class smaller that has a tenth of the time";
+    PRACTICE = Info "practice-*" in crate::wait_class::SERVING_KEYS,
+        "what makes a class smaller that has a tenth of the time";
     STATEMENTS_ADDED_UP = Info "statements-added-up", "statements without a row of their own";
     FOLDED_INCLUSIVE = Info "folded-inclusive", "statements were seen together, by their texts without literals";
     FOLDED_BY_ITSELF = Warning "folded-by-itself", "nine of ten statements were executed once, and are seen together";
@@ -207,7 +208,7 @@ findings! {
     LOGICAL_IO_BY_ROWS = Info "logical-io-by-rows", "the CPU time of gets and of rows, fitted over statements";
     SKEW_MERGED = Warning "skew-merged", "a breakdown with too many values to keep apart";
     SKEW_WITHOUT_CPU = Info "skew-without-cpu", "calls whose CPU time the source does not know";
-    SKEW_EMPTY = Warning "skew-empty", "no call and no wait passes the filter";
+    SKEW_EMPTY = Warning "skew-empty", "no wait passes the filter, and no call of known CPU time";
 }
 
 /// Times of calls and of lines of a plan.

@@ -10,7 +10,7 @@ mod table;
 
 pub use advice::advice;
 use names::{begins, is_same};
-pub use table::{CLASSES, Class, ClassRow, KEYS};
+pub use table::{CLASSES, Class, ClassRow, SERVING_KEYS};
 
 impl Class {
     /// Its row of the table.

@@ -54,10 +54,34 @@ macro_rules! wait_classes {
             },
         )*];
 
-        /// Their keys.
-        pub const KEYS: [&str; CLASSES.len()] = [$($key),*];
     };
 }
+
+/// How many classes serve requests.
+const SERVING: usize = {
+    let (mut place, mut count) = (0, 0);
+    while place < CLASSES.len() {
+        if !CLASSES[place].is_idle {
+            count += 1;
+        }
+        place += 1;
+    }
+    count
+};
+
+/// The keys of the classes that serve requests: the time of the others is no response time, and nothing makes it less.
+pub const SERVING_KEYS: [&str; SERVING] = {
+    let mut keys = [""; SERVING];
+    let (mut place, mut count) = (0, 0);
+    while place < CLASSES.len() {
+        if !CLASSES[place].is_idle {
+            keys[count] = CLASSES[place].key;
+            count += 1;
+        }
+        place += 1;
+    }
+    keys
+};
 
 wait_classes! {
     /// CPU of all calls but parse calls: mostly logical reads.

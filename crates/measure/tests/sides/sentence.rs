@@ -5,7 +5,7 @@ use measure::quantity::{THIN_SPACE, format_nanos, grouped, size_in_words, three_
 use measure::{Finding, Unit};
 
 /// Signs that no sentence has.
-const NEVER: [&str; 12] = ["NaN", " inf", "-inf", "  ", " .", " ,", "..", ",,", "()", "{", "}", "\n"];
+const NEVER: [&str; 9] = ["  ", " .", " ,", "..", ",,", "()", "{", "}", "\n"];
 
 /// Nouns that follow a number, where there is one of them.
 const NOUNS: [&str; 27] = [
@@ -44,6 +44,8 @@ pub fn faults(finding: &Finding) -> Vec<String> {
     let text = &finding.message;
     let mut faults: Vec<String> =
         NEVER.iter().filter(|sign| text.contains(**sign)).map(|sign| format!("\"{sign}\" in a sentence")).collect();
+    let words = text.split(|sign: char| !sign.is_alphanumeric());
+    faults.extend(words.filter(|word| ["NaN", "inf"].contains(word)).map(|word| format!("\"{word}\" in a sentence")));
     if !text.ends_with('.') {
         faults.push("no point at its end".into());
     }
@@ -140,6 +142,8 @@ mod tests {
     fn a_sentence_without_an_end_or_with_no_number_is_seen() {
         assert_eq!(of("It costs NaN"), ["\"NaN\" in a sentence", "no point at its end"]);
         assert_eq!(of(", and 2 reads."), ["a sign at its beginning"]);
+        assert_eq!(of("It takes -inf µs."), ["\"inf\" in a sentence"]);
+        assert!(of("It is inferred.").is_empty());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::metrics::{
     reads, signed, time,
 };
 use crate::event::{CallKind, Merge, PlanFigures, StatementIndex};
-use crate::findings::caveat::array_saving;
+use crate::findings::arrays::array_saving;
 use crate::tables::{CallSums, Plan, PlanRow, Profile, StatementProfile};
 
 /// Most statements with a row of their own; the rest are added up in one row, whose id is `OTHERS`. A program that

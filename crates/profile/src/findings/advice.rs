@@ -8,7 +8,7 @@ use measure::wait_class::{Class, advice};
 
 use super::naming::{name, nanos};
 use crate::event::block_wait::block_class;
-use crate::event::{CallKind, Ticks};
+use crate::event::{CallKind, Cost, Ticks};
 use crate::observe::hot_spots::{HotBlock, HotSpot, HotSpots};
 use crate::tables::class_sums::ClassSums;
 use crate::tables::{CallSums, Profile, StatementProfile};
@@ -126,7 +126,9 @@ impl Of<'_> {
             return Vec::new();
         }
         let executions = most.calls_of(&profile.context, CallKind::Exec).calls;
-        let gets = most.logical_reads().max(0);
+        // As the CPU, without those of its parses.
+        let Cost { consistent_gets, current_gets, .. } = calls(most).own;
+        let gets = consistent_gets.saturating_add(current_gets).max(0);
         let each = cpu(most).micros() / gets.max(1) as f64;
         let mut text = format!("{} % of it is {}", three_digits(100.0 * self.part(cpu(most))), name(profile, most));
         text += &match executions {
@@ -169,7 +171,8 @@ impl Of<'_> {
         }
         let total = |of: fn(&CallSums) -> u64| self.profile.statements.iter().map(|one| of(&parse(one))).sum::<u64>();
         let (parses, hard) = (total(|sums| sums.calls), total(|sums| sums.misses));
-        let shares = format!("{} of {} parses are hard.", grouped(hard), grouped(parses));
+        let are = if hard == 1 { "is" } else { "are" };
+        let shares = format!("{} of {} {are} hard.", grouped(hard), counted(parses, "parse", "parses"));
         let advice = if hard * 2 >= parses {
             "Use bind variables where texts differ only in their literals; --fold-literals shows which do."
         } else {

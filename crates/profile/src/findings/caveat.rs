@@ -3,35 +3,22 @@
 use std::collections::BTreeSet;
 
 use measure::Finding;
-use measure::quantity::{counted, format_nanos, grouped, three_digits};
+use measure::quantity::{counted, format_nanos, grouped};
 use measure::schema::FindingSpec;
 use measure::schema::profile::findings as row;
 use measure::wait_class::is_known;
 
+use super::arrays;
 use super::naming::{name, nanos};
-use crate::event::{CallKind, EventIndex, Problem, ProblemKind, Ticks};
+use crate::event::{CallKind, Problem, ProblemKind, Ticks};
+use crate::tables::class_sums::work;
 use crate::tables::{Profile, SessionProfile, StatementProfile, folding};
 
 /// Executions from which on parsing at each of them is worth a word.
 const EXECUTIONS_MIN: u64 = 20;
 
-/// Fetches from which on fetching row by row is worth a word.
-const FETCHES_MIN: u64 = 100;
-
-/// Rows of an execution from which on they are worth fetching in arrays.
-const ROWS_MIN: u64 = 20;
-
-/// Rows of an array that is large enough: more gains little.
-const ARRAY: u64 = 100;
-
-/// Rows a fetch below which they come almost one by one.
-const ONE_BY_ONE: f64 = 2.0;
-
-/// Part of the interval that larger arrays must save to be worth a word.
-const ARRAY_SHARE: f64 = 0.01;
-
-/// A wait for the client of this many µs is no round trip, whatever the user calls think time.
-const THINKING_MICROS: f64 = 1e6;
+/// Events without a class that are named.
+const EVENTS_NAMED: usize = 5;
 
 /// Unaccounted time below zero is worth a word from this share of the interval on: below, it is the steps of clocks.
 const NEGATIVE_SHARE: f64 = 0.005;
@@ -48,17 +35,23 @@ pub(super) fn findings(profile: &Profile, files: &[String]) -> Vec<Finding> {
     findings.extend(orphans(profile));
     findings.extend(parsed_every_time(profile));
     findings.extend(executed_once(profile));
-    findings.extend(larger_arrays(profile));
+    findings.extend(arrays::larger(profile));
     findings.extend(plan_times(profile));
     findings.extend(unknown_events(profile));
     findings.extend(errors(profile));
     findings
 }
 
+/// Whether waits are in the source as far as it can have them. One that does not know CPU time, such as a log of plans,
+/// has no level at which it could be traced again: its own findings say what it lacks.
+pub(super) fn is_traced(profile: &Profile) -> bool {
+    let whole = &profile.whole;
+    whole.waits_are_traced || (!whole.calls.is_empty() && work(whole).cpu.is_none())
+}
+
 fn waits_not_traced(profile: &Profile) -> Option<Finding> {
     let whole = &profile.whole;
-    let has_calls = !whole.calls.is_empty();
-    if has_calls && !whole.waits_are_traced {
+    if !whole.calls.is_empty() && !is_traced(profile) {
         let message = "Waits were not traced: what is unaccounted for holds them, reads included. Trace again with \
                        waits (level 8 or 12).";
         return Some(row::WAITS_NOT_TRACED.of(message));
@@ -68,13 +61,17 @@ fn waits_not_traced(profile: &Profile) -> Option<Finding> {
         |one: &&SessionProfile| !one.waits_are_traced && one.calls.keys().any(|(_, is_recursive)| !is_recursive);
     let untraced: Vec<&SessionProfile> = profile.sessions.iter().filter(is_untraced).collect();
     let hidden: Ticks = untraced.iter().map(|one| one.unaccounted_within + one.unaccounted_between).sum();
-    (!untraced.is_empty() && whole.waits_are_traced).then(|| {
+    let can_hide = whole.waits_are_traced && work(whole).cpu.is_some();
+    (can_hide && hidden > Ticks::ZERO).then(|| {
+        let count = untraced.len() as u64;
         let message = format!(
-            "{} of {} sessions have no wait in the trace: {} of what is unaccounted for is theirs, and holds their \
-             waits.",
-            grouped(untraced.len() as u64),
+            "{} of {} sessions {} no wait in the trace: {} of what is unaccounted for is {}, and holds {} waits.",
+            grouped(count),
             grouped(profile.sessions.len() as u64),
-            format_nanos(nanos(hidden))
+            by_number(count, "has", "have"),
+            format_nanos(nanos(hidden)),
+            by_number(count, "its own", "theirs"),
+            by_number(count, "its", "their"),
         );
         row::SESSIONS_NOT_TRACED.of(message)
     })
@@ -163,10 +160,10 @@ wordings! {
     UnknownCursor = UNDECLARED_CURSORS, "cursor is", "cursors are", "{some} not declared in the trace ({at}): \
         it was switched on later, or its beginning is missing. Calls of {that cursor} are kept, under \
         identifiers that begin with `undeclared-`.";
-    UnknownCursorsShared = UNDECLARED_SHARED, "of them share", "of them share", "Too many cursors \
+    UnknownCursorsShared = UNDECLARED_SHARED, "of them shares", "of them share", "Too many cursors \
         are undeclared: {some} one row ({at}).";
-    StatementsShared = STATEMENTS_SHARED, "declaration of a further one", "declarations of further ones",
-        "There are too many statements for rows of their own: {some} share the row `other statements` ({at}).";
+    StatementsShared = STATEMENTS_SHARED, "declaration of a further one shares", "declarations of further ones share",
+        "There are too many statements for rows of their own: {some} the row `other statements` ({at}).";
     CursorsShared = CURSORS_SHARED, "line", "lines", "Too many cursors were named: {some} of further ones \
         {is} under `other unknown cursors` ({at}).";
     SessionsShared = SESSIONS_SHARED, "time", "times", "There are too many sessions to keep apart: further \
@@ -254,8 +251,9 @@ fn parsed_every_time(profile: &Profile) -> Option<Finding> {
     } else {
         "Prepare it once, or let the session cache its cursor."
     };
+    let every = if parses < executions { "nearly every" } else { "every" };
     let message = format!(
-        "A statement is parsed at every execution ({}, {}: {}){others}. {advice}",
+        "A statement is parsed at {every} execution ({}, {}: {}){others}. {advice}",
         counted(*parses, "parse", "parses"),
         counted(*executions, "execution", "executions"),
         name(profile, first)
@@ -279,102 +277,6 @@ fn is_of_the_dictionary(profile: &Profile, statement: &StatementProfile) -> bool
     profile.context.statement(statement.statement).is_some_and(|known| known.depth > 0 && known.user == 0)
 }
 
-/// The query that would save most by fetching larger arrays.
-fn larger_arrays(profile: &Profile) -> Option<Finding> {
-    let saving = profile.statements.iter().filter_map(|statement| Some((statement, array_saving(profile, statement)?)));
-    let (statement, saving) = saving.max_by(|(_, one), (_, other)| one.micros.total_cmp(&other.micros))?;
-    let matters = saving.micros >= ARRAY_SHARE * profile.whole.interval.micros();
-    if !matters && saving.rows_each >= ONE_BY_ONE {
-        return None;
-    }
-    let shown = |micros: f64| format_nanos(1e3 * micros);
-    let worth = match saving.micros > 0.0 {
-        true => format!(
-            "Arrays of {ARRAY} save {} round trips of {}: {} ({} to {}).",
-            grouped(saving.trips),
-            shown(saving.trip_micros),
-            shown(saving.micros),
-            shown(saving.range.0),
-            shown(saving.range.1),
-        ),
-        false => format!("Arrays of {ARRAY} save {} calls.", grouped(saving.trips)),
-    };
-    let message = format!(
-        "Rows are fetched {} at a time ({} fetches: {}): each fetch is a round trip. {worth}",
-        three_digits(saving.rows_each),
-        grouped(saving.fetches),
-        name(profile, statement)
-    );
-    let finding = if saving.rows_each < ONE_BY_ONE { row::ROW_BY_ROW } else { row::SMALL_ARRAYS };
-    Some(finding.of(message))
-}
-
-/// What larger arrays would save a query.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct ArraySaving {
-    /// Rows of a fetch now.
-    pub(crate) rows_each: f64,
-    /// Fetches now.
-    pub(crate) fetches: u64,
-    /// Fetches that would go.
-    pub(crate) trips: u64,
-    /// The mean time of a round trip.
-    pub(crate) trip_micros: f64,
-    /// What would be saved, 0 where no round trip has a time.
-    pub(crate) micros: f64,
-    /// The same with the ends of the mean's interval, 19 of 20 times.
-    pub(crate) range: (f64, f64),
-}
-
-/// What arrays of [`ARRAY`] rows would save a query of the client; `None` where it fetches few rows an execution, or
-/// larger arrays already.
-pub(crate) fn array_saving(profile: &Profile, statement: &StatementProfile) -> Option<ArraySaving> {
-    let fetch = statement.calls_of(&profile.context, CallKind::Fetch);
-    let executions = statement.calls_of(&profile.context, CallKind::Exec).calls.max(1);
-    let is_clients = profile.context.statement(statement.statement).is_some_and(|known| known.depth == 0);
-    // A query that returns a few rows an execution has nothing to fetch in arrays.
-    if !is_clients || fetch.calls < FETCHES_MIN || fetch.rows / executions < ROWS_MIN {
-        return None;
-    }
-    let trips = fetch.calls.saturating_sub(executions.max(fetch.rows.div_ceil(ARRAY)));
-    let rows_each = fetch.rows as f64 / fetch.calls as f64;
-    if trips == 0 || rows_each >= ARRAY as f64 / 2.0 {
-        return None;
-    }
-    let trip = round_trip(profile, statement);
-    let saved = |micros: f64| trips as f64 * micros.max(0.0);
-    let (mean, error) = trip.unwrap_or_default();
-    Some(ArraySaving {
-        rows_each,
-        fetches: fetch.calls,
-        trips,
-        trip_micros: mean,
-        micros: saved(mean),
-        range: (saved(mean - 2.0 * error), saved(mean + 2.0 * error)),
-    })
-}
-
-/// The mean of a statement's waits for the client that are no think time, in µs, and its standard error.
-fn round_trip(profile: &Profile, statement: &StatementProfile) -> Option<(f64, f64)> {
-    let is_client = |index: &EventIndex| profile.context.event(*index).is_some_and(|event| event.is_client);
-    let (mut count, mut total, mut squares) = (0.0, 0.0, 0.0);
-    for (_, sums) in statement.waits.iter().filter(|(event, _)| is_client(event)) {
-        count += sums.count as f64;
-        total += sums.total.micros();
-        for (_, bucket) in sums.histogram.iter() {
-            let mean = bucket.total.micros() / bucket.count.max(1) as f64;
-            // The think time is taken off below.
-            let is_short = mean < THINKING_MICROS;
-            squares += if is_short { bucket.count as f64 * mean * mean } else { 0.0 };
-        }
-    }
-    let think = statement.think_time;
-    let (count, total) = (count - think.count as f64, total - think.total.micros());
-    let mean = total / count;
-    let variance = (squares / count - mean * mean).max(0.0);
-    (count >= 1.0).then(|| (mean, (variance / count).sqrt()))
-}
-
 /// Plans whose lines have times that contradict each other.
 fn plan_times(profile: &Profile) -> Option<Finding> {
     let contradicts = |one: &&StatementProfile| one.plans.iter().any(|plan| !plan.has_sound_times());
@@ -392,7 +294,10 @@ fn plan_times(profile: &Profile) -> Option<Finding> {
 fn unknown_events(profile: &Profile) -> Option<Finding> {
     let names = profile.whole.events.keys().filter_map(|index| profile.context.event(*index));
     let unknown: BTreeSet<&str> = names.map(|event| event.name.as_str()).filter(|name| !is_known(name)).collect();
-    let first = unknown.iter().take(5).copied().collect::<Vec<_>>().join(", ");
+    let mut first = unknown.iter().take(EVENTS_NAMED).copied().collect::<Vec<_>>().join(", ");
+    if unknown.len() > EVENTS_NAMED {
+        first += &format!(" and {} more", grouped((unknown.len() - EVENTS_NAMED) as u64));
+    }
     (!unknown.is_empty()).then(|| {
         let count = unknown.len() as u64;
         let some = counted(count, "event has", "events have");

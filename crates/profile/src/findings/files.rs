@@ -15,6 +15,9 @@ use crate::source::SourceFile;
 /// Files that are named one by one where they could not be read.
 const NAMED_MAX: usize = 5;
 
+/// Kinds of lines that are named where they were not read.
+const KINDS_NAMED: usize = 3;
+
 /// The findings about the files, and the source's own.
 pub(crate) fn findings(ingested: &Ingested) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
@@ -149,7 +152,10 @@ fn unread_lines(files: &[SourceFile]) -> Option<Finding> {
         }
     }
     kinds.sort_by_key(|(_, lines)| std::cmp::Reverse(*lines));
-    let some: Vec<String> = kinds.iter().take(3).map(|(kind, lines)| format!("{kind}: {}", grouped(*lines))).collect();
+    let shown = kinds.iter().take(KINDS_NAMED);
+    let mut some: Vec<String> = shown.map(|(kind, lines)| format!("{kind}: {}", grouped(*lines))).collect();
+    let others: u64 = kinds.iter().skip(KINDS_NAMED).map(|(_, lines)| lines).sum();
+    some.extend((others > 0).then(|| format!("others: {}", grouped(others))));
     (lines > 0).then(|| {
         let lines = counted(lines, "line was", "lines were");
         let message = format!("{lines} not read ({}). --explain-unread lists them by file.", some.join(", "));

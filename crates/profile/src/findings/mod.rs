@@ -2,7 +2,8 @@
 //! number.
 
 mod advice;
-pub(crate) mod caveat;
+pub(crate) mod arrays;
+mod caveat;
 mod files;
 mod naming;
 
@@ -48,8 +49,8 @@ pub fn findings(profile: &Profile, hot: &HotSpots, order: Order, files: &[String
         classes.iter().filter(|(class, _)| !class.is_idle()).map(|(class, sums)| (*class, sums)).collect();
     let total = served.iter().map(|(_, sums)| sums.total).sum::<Ticks>();
     let mut findings = Vec::new();
-    let is_traced = profile.whole.waits_are_traced;
-    findings.extend(largest_classes(&served, total, is_traced));
+    let knows_cpu = work(&profile.whole).cpu.is_some();
+    findings.extend(largest_classes(&served, total, caveat::is_traced(profile)));
     findings.extend(few_statements(profile, order, total, &row::ANSWER_STATEMENTS));
     if order != Order::PhysicalReads && work(&profile.whole).physical_reads >= READS_MIN {
         findings.extend(few_statements(profile, Order::PhysicalReads, total, &row::ANSWER_PHYSICAL_READS));
@@ -57,7 +58,7 @@ pub fn findings(profile: &Profile, hot: &HotSpots, order: Order, files: &[String
     findings.extend(logical_read(profile, &served));
     let mut known = served.clone();
     // Without traced waits, or without known CPU, these two are no class of their own but hold the others.
-    let holds_no_others = profile.whole.waits_are_traced && work(&profile.whole).cpu.is_some();
+    let holds_no_others = profile.whole.waits_are_traced && knows_cpu;
     known
         .retain(|(class, _)| holds_no_others || !matches!(class, Class::UnaccountedWithin | Class::UnaccountedBetween));
     findings.extend(transactions(profile, total));
@@ -67,17 +68,23 @@ pub fn findings(profile: &Profile, hot: &HotSpots, order: Order, files: &[String
     findings
 }
 
+/// Whether a time is worth a word. Where calls and waits overlap so much that nothing is left of the served time, no
+/// part of it is.
+fn matters(part: Ticks, served: Ticks) -> bool {
+    let are_times = part > Ticks::ZERO && served > Ticks::ZERO;
+    are_times && part.0 as f64 / served.0 as f64 >= CLASS_MATTERS
+}
+
 /// The largest class and, where it matters, the next one.
 fn largest_classes(served: &[(Class, &ClassSums)], total: Ticks, is_traced: bool) -> Option<Finding> {
     let mut ranked: Vec<&(Class, &ClassSums)> = served.iter().collect();
     ranked.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.total));
     let share = |sums: &ClassSums| percent(sums.total.0, total.0);
-    let matters = |sums: &ClassSums| sums.total.0 as f64 >= CLASS_MATTERS * total.0 as f64 && sums.total > Ticks::ZERO;
-    let (class, sums) = ranked.first().filter(|(_, sums)| matters(sums))?;
+    let (class, sums) = ranked.first().filter(|(_, sums)| matters(sums.total, total))?;
     let (name, share_of_first) = (class.title(is_traced), share(sums));
     let all = format_nanos(nanos(total));
     let mut text = format!("Largest class: {name}, {share_of_first} % of the response time of {all}");
-    if let Some((next, sums)) = ranked.get(1).filter(|(_, sums)| matters(sums)) {
+    if let Some((next, sums)) = ranked.get(1).filter(|(_, sums)| matters(sums.total, total)) {
         text += &format!("; then {}, {} %", next.title(is_traced), share(sums));
     }
     Some(row::ANSWER_CLASS.of(text + "."))
@@ -89,17 +96,17 @@ fn few_statements(profile: &Profile, order: Order, served: Ticks, finding: &Find
     let values: Vec<i64> = ranked.iter().map(|statement| order.value(statement).max(0)).collect();
     let total: i64 = values.iter().fold(0, |sum: i64, value| sum.saturating_add(*value));
     let of_all = ranked.len();
-    if total <= 0 || of_all < 2 {
+    let of = if order == Order::ResponseTime { served.0 } else { total };
+    if total <= 0 || of <= 0 || of_all < 2 {
         return None;
     }
     let mut sum = 0_i64;
     let enough = |value: &i64| {
         sum = sum.saturating_add(*value);
-        sum as f64 >= MOST * total as f64
+        sum as f64 / total as f64 >= MOST
     };
     let few = values.iter().position(enough)? + 1;
     let verb = if few == 1 { "is" } else { "are" };
-    let of = if order == Order::ResponseTime { served.0 } else { total };
     let what = match order {
         Order::ResponseTime => "response time",
         Order::PhysicalReads => "physical reads",
@@ -118,10 +125,11 @@ fn few_statements(profile: &Profile, order: Order, served: Ticks, finding: &Find
 fn added_up(profile: &Profile) -> Option<Finding> {
     let others = profile.statements.len().checked_sub(STATEMENTS_MAX).filter(|others| *others > 0)?;
     let message = format!(
-        "{} of {} statements are added up in one row, (others): the first {} have their own. Where texts differ only \
+        "{} of {} statements {} added up in one row, (others): the first {} have their own. Where texts differ only \
          in their literals, --fold-literals makes them few.",
         grouped(others as u64),
         grouped(profile.statements.len() as u64),
+        if others == 1 { "is" } else { "are" },
         grouped(STATEMENTS_MAX as u64)
     );
     Some(row::STATEMENTS_ADDED_UP.of(message))
@@ -133,7 +141,8 @@ fn logical_read(profile: &Profile, served: &[(Class, &ClassSums)]) -> Option<Fin
     let of_gets = logical_io(&statement_works(profile))?;
     let cpu = served.iter().find(|(class, _)| *class == Class::Cpu).map(|(_, sums)| sums.total)?;
     let total: Ticks = served.iter().map(|(_, sums)| sums.total).sum();
-    if of_gets.gets < GETS_MIN || (cpu.0 as f64) < CLASS_MATTERS * total.0 as f64 {
+    // CPU that is less than a step of its clock has no cost a get.
+    if of_gets.gets < GETS_MIN || of_gets.cpu <= Ticks::ZERO || !matters(cpu, total) {
         return None;
     }
     let cost = 1e3 * of_gets.micros_per_get();
@@ -169,16 +178,14 @@ fn transactions(profile: &Profile, served: Ticks) -> Option<Finding> {
     if waits > 0 {
         text += &format!("; {} of {LOG_SYNC} {} each", grouped(waits), format_nanos(nanos(total) / waits as f64));
     }
-    let matters = total.0 as f64 >= CLASS_MATTERS * served.0 as f64;
-    let finding = if matters { row::ANSWER_TRANSACTIONS } else { row::TRANSACTIONS };
+    let finding = if matters(total, served) { row::ANSWER_TRANSACTIONS } else { row::TRANSACTIONS };
     Some(finding.of(text + "."))
 }
 
 /// The advice for the classes that matter, the largest class first.
 fn practices(profile: &Profile, hot: &HotSpots, served: &[(Class, &ClassSums)], total: Ticks) -> Vec<Finding> {
     let mut large: Vec<(Class, &ClassSums)> =
-        served.iter().copied().filter(|(_, sums)| sums.total.0 as f64 >= CLASS_MATTERS * total.0 as f64).collect();
-    large.retain(|(_, sums)| sums.total > Ticks::ZERO);
+        served.iter().copied().filter(|(_, sums)| matters(sums.total, total)).collect();
     large.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.total));
     large.into_iter().map(|class| advice::practice(profile, hot, class)).collect()
 }
@@ -188,86 +195,4 @@ fn percent(part: i64, whole: i64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::event::{Context, Cost, Event, EventIndex, Problem, ProblemKind, Statement, StatementIndex};
-    use crate::tables::{CallSums, EventSums, SessionProfile, StatementProfile};
-
-    fn micros(micros: i64) -> Ticks {
-        Ticks::from_micros(micros)
-    }
-
-    /// A second, most of it reads of single blocks; 100 executions of a statement, each with a parse.
-    fn profile() -> Profile {
-        let calls = |calls, cpu| {
-            let own = Cost { cpu: Some(micros(cpu)), elapsed: micros(cpu), consistent_gets: 10, ..Cost::default() };
-            CallSums { calls, own, ..CallSums::default() }
-        };
-        let event = Event::new("db file sequential read", &[]);
-        let statement = Statement { id: "9qf3hs81ntb6d".into(), text: "select 1".into(), ..Statement::default() };
-        Profile {
-            context: Context {
-                events: vec![event],
-                statements: vec![statement],
-                call_names: vec!["PARSE".into(), "EXEC".into()],
-                ..Context::default()
-            },
-            whole: SessionProfile {
-                interval: micros(1_000_000),
-                cpu: micros(60_000),
-                waits: micros(950_000),
-                unaccounted_within: micros(-10_000),
-                waits_are_traced: true,
-                calls: [((0, false), calls(100, 20_000)), ((1, false), calls(100, 40_000))].into(),
-                events: [(EventIndex(0), EventSums { count: 9, total: micros(950_000), ..EventSums::default() })]
-                    .into(),
-                ..SessionProfile::default()
-            },
-            statements: vec![StatementProfile {
-                statement: StatementIndex(0),
-                calls: [(0, calls(100, 20_000)), (1, calls(100, 40_000))].into(),
-                ..StatementProfile::default()
-            }],
-            ..Profile::default()
-        }
-    }
-
-    fn ids(profile: &Profile) -> Vec<String> {
-        findings(profile, &HotSpots::default(), Order::ResponseTime, &["a.trc".into()])
-            .into_iter()
-            .map(|finding| finding.id)
-            .collect()
-    }
-
-    #[test]
-    fn the_largest_class_is_named_and_has_its_practices_and_small_ones_have_none() {
-        let found = findings(&profile(), &HotSpots::default(), Order::ResponseTime, &[]);
-        let largest = found.iter().find(|finding| finding.id == "answer-class").unwrap();
-        assert_eq!(largest.message, "Largest class: single-block reads, 95.0 % of the response time of 1.00 s.");
-        let practices: Vec<&str> =
-            found.iter().map(|finding| finding.id.as_str()).filter(|id| id.starts_with("practice-")).collect();
-        assert_eq!(practices, ["practice-single-block-reads"]);
-    }
-
-    #[test]
-    fn what_explains_or_spoils_a_number_is_said() {
-        let mut profile = profile();
-        assert!(ids(&profile).contains(&"negative-unaccounted-within".into()));
-        assert!(ids(&profile).contains(&"parsed-at-every-execution".into()));
-        assert!(!ids(&profile).contains(&"waits-not-traced".into()));
-        profile.whole.waits_are_traced = false;
-        profile.context.events[0].name = "an event of a release to come".into();
-        let problem = Problem { kind: ProblemKind::SizeLimit, count: 1, first_file: 0, first_offset: 77 };
-        profile.problems.push(problem);
-        let found = findings(&profile, &HotSpots::default(), Order::ResponseTime, &["a.trc".into()]);
-        for id in ["waits-not-traced", "events-without-class", "size-limit"] {
-            assert!(found.iter().any(|finding| finding.id == id), "{id}");
-        }
-        assert!(found.iter().any(|finding| finding.message.contains("first in a.trc, byte 77")));
-    }
-
-    #[test]
-    fn an_empty_profile_says_nothing_rather_than_dividing_by_it() {
-        assert!(findings(&Profile::default(), &HotSpots::default(), Order::Cpu, &[]).is_empty());
-    }
-}
+mod tests;

@@ -66,13 +66,12 @@ impl Instruments {
             self.skew.iter().flat_map(|skew| skew.breakdown(&profile.context).findings()).collect();
         findings.extend(self.readings.findings());
         findings.extend(self.logical_io(profile).iter().flat_map(LogicalIo::findings));
-        let of_curve = self.curve.findings(self.readings.block_bytes());
-        if self.files > 1 && !of_curve.is_empty() {
+        if self.files > 1 && self.curve.reads() > 0 {
             let message = "The miss curve takes the blocks of all files as those of one database: give the traces of \
                            each database apart.";
             findings.push(row::MISS_CURVE_OF_SEVERAL_FILES.of(message));
         }
-        findings.extend(of_curve);
+        findings.extend(self.curve.findings(self.readings.block_bytes()));
         findings
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::event::{CallKind, Merge, StatementKind};
+use crate::event::{CallKind, Merge, Statement, StatementKind};
 use crate::tables::{Profile, StatementProfile};
 
 /// What stands for a literal.
@@ -19,7 +19,7 @@ pub fn fold(profile: &mut Profile) -> usize {
     let mut count = 0;
     for one in std::mem::take(&mut profile.statements) {
         let known = profile.context.statements.get_mut(one.statement.0 as usize);
-        let text = known.filter(|known| known.kind == StatementKind::Declared && !known.text.is_empty());
+        let text = known.filter(|known| has_text(known));
         let Some(known) = text else {
             folded.push(one);
             continue;
@@ -60,11 +60,17 @@ pub fn executed_once(profile: &Profile) -> Option<(usize, usize)> {
     (all >= STATEMENTS_MIN && once * 10 >= all * 9).then_some((once, all))
 }
 
-/// Whether at most half of the texts of a profile are left when their literals are.
+/// Whether at most half of the texts that can be folded are left when their literals are.
 pub fn is_worth_it(profile: &Profile) -> bool {
-    let texts = || profile.statements.iter().filter_map(|one| profile.context.statement(one.statement));
-    let folded: HashSet<String> = texts().map(|known| fold_text(&known.text)).collect();
-    folded.len() * 2 <= profile.statements.len()
+    let known = profile.statements.iter().filter_map(|one| profile.context.statement(one.statement));
+    let texts: Vec<&Statement> = known.filter(|known| has_text(known)).collect();
+    let folded: HashSet<String> = texts.iter().map(|known| fold_text(&known.text)).collect();
+    folded.len() * 2 <= texts.len() && !texts.is_empty()
+}
+
+/// Whether a statement has a text of its own. The others are named by what the source says of them.
+fn has_text(known: &Statement) -> bool {
+    known.kind == StatementKind::Declared && !known.text.is_empty()
 }
 
 /// A text with a question mark for every literal and one space for all white space; lists of literals are one.
@@ -160,7 +166,7 @@ fn number(rest: &[char]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Context, Statement, StatementIndex, Ticks};
+    use crate::event::{Context, StatementIndex, Ticks};
     use crate::tables::CallSums;
     use proptest::prelude::*;
 

@@ -432,7 +432,7 @@ fn a_file_without_waits_beside_one_with_waits_is_said() {
     let both = [("a.trc", with.text), ("b.trc", without.text.replace("(9.1)", "(10.1)"))];
     let outcome = profile(&both, &Asked::default());
     let said = finding(&outcome, "waits-of-sessions-not-traced").expect("one session has none");
-    assert!(said.starts_with("1 of 2 sessions have no wait in the trace: 500 ms"), "{said}");
+    assert!(said.starts_with("1 of 2 sessions has no wait in the trace: 500 ms"), "{said}");
 }
 
 #[test]

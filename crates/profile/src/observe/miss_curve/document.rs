@@ -77,10 +77,10 @@ impl MissCurve {
         };
         let bytes = row.blocks.saturating_mul(block_bytes.unwrap_or(BLOCK_BYTES_ASSUMED));
         let message = format!(
-            "{:.0} % of the block reads read a block again. {} more blocks of buffer cache ({}{assumed}) would have \
-             avoided {:.0} % of the block reads and {} of waiting, if this trace had them for itself.",
+            "{:.0} % of the block reads read a block again. {} of buffer cache ({}{assumed}) would have avoided \
+             {:.0} % of the block reads and {} of waiting, if this trace had that for itself.",
             100.0 * again.share,
-            grouped(row.blocks),
+            counted(row.blocks, "more block", "more blocks"),
             size_in_words(bytes),
             100.0 * row.share,
             format_nanos(1e3 * row.time.micros()),
@@ -108,7 +108,11 @@ impl MissCurve {
         if unnamed.requests > 0 {
             parts.push(counted(unnamed.requests, "read whose line names", "reads whose lines name") + " no block");
         }
-        let message = format!("The miss curve leaves out {}.", parts.join(" and "));
+        let beginning = match self.reads() {
+            0 => "There is no miss curve: the trace has only",
+            _ => "The miss curve leaves out",
+        };
+        let message = format!("{beginning} {}.", parts.join(" and "));
         (!parts.is_empty()).then(|| row::MISS_CURVE_LEAVES_OUT.of(message))
     }
 

@@ -53,7 +53,7 @@ pub struct Tier {
     pub count: u64,
     /// Their time.
     pub time: Ticks,
-    /// The most frequent latency in µs, on a logarithmic scale.
+    /// The latency in µs that is nearest to the most frequent one on a logarithmic scale.
     pub mode_micros: f64,
     /// The valley below which the reads lie, in µs; none for the slowest tier.
     pub below_micros: Option<f64>,
@@ -78,6 +78,12 @@ pub fn tiers(reads: &LatencyDistribution, blocks: f64) -> Vec<Tier> {
     let weighted: Vec<Weighted> =
         buckets.iter().map(|bucket| Weighted { value: value(bucket), count: bucket.count }).collect();
     let Modes { hills, valleys } = modes(&weighted, step);
+    // A rounded value is spread over its step, so that the top of the hill may be a latency that no read had.
+    let nearest = |hill: f64| {
+        let distance = |value: &f64| (value / hill).ln().abs();
+        weighted.iter().map(|one| one.value).min_by(|one, other| distance(one).total_cmp(&distance(other)))
+    };
+    let hills: Vec<f64> = hills.into_iter().map(|hill| nearest(hill).unwrap_or(hill)).collect();
     let tier = |(index, hill): (usize, &f64)| Tier {
         label: TierLabel::of_read(*hill, blocks),
         count: 0,

@@ -45,11 +45,15 @@ impl Breakdown {
         });
         let without_cpu = (self.calls_without_cpu > 0).then(|| {
             let calls = counted(self.calls_without_cpu, "call is", "calls are");
-            let message = format!("{calls} not in the breakdown: the source does not know its CPU time.");
+            let whose = if self.calls_without_cpu == 1 { "its" } else { "their" };
+            let message = format!("{calls} not in the breakdown: the source does not know {whose} CPU time.");
             row::SKEW_WITHOUT_CPU.of(message)
         });
-        let nothing = (self.all.count == 0)
-            .then(|| row::SKEW_EMPTY.of("No call and no wait passes the filter. Look at its names with --by event."));
+        let nothing = match self.calls_without_cpu {
+            0 => "No call and no wait passes the filter. Look at its names with --by event.",
+            _ => "The breakdown is empty: no wait passes the filter, and no call of known CPU time.",
+        };
+        let nothing = (self.all.count == 0).then(|| row::SKEW_EMPTY.of(nothing));
         merged.into_iter().chain(without_cpu).chain(nothing).collect()
     }
 

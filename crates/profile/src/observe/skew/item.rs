@@ -38,10 +38,10 @@ pub(crate) struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    /// `None` where the source does not know the CPU time of calls.
-    pub(crate) fn of_call(context: &'a Context, call: &Call) -> Option<Item<'a>> {
-        Some(Item {
-            time: call.own.cpu?,
+    /// Of no time where the source does not know the CPU time of calls.
+    pub(crate) fn of_call(context: &'a Context, call: &Call) -> Item<'a> {
+        Item {
+            time: call.own.cpu.unwrap_or_default(),
             sum_of: None,
             end: call.end,
             session: call.session,
@@ -55,7 +55,7 @@ impl<'a> Item<'a> {
             plan_hash: call.plan_hash,
             parameters: None,
             block_wait: None,
-        })
+        }
     }
 
     /// A wait for the client that is `think_time` long or longer is think time.

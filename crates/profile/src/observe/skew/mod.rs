@@ -61,7 +61,7 @@ pub struct Breakdown {
     pub all: Sums,
     /// What was merged because there were too many values.
     pub merged: Option<Merged>,
-    /// Calls that are not in it because their CPU time is not known.
+    /// Calls that pass the filter and are not in it, because their CPU time is not known.
     pub calls_without_cpu: u64,
 }
 
@@ -90,7 +90,12 @@ impl Skew {
         Skew::with_keys_max(dimensions, filter, think_time, KEYS_MAX)
     }
 
-    fn with_keys_max(dimensions: Vec<Dimension>, filter: Filter, think_time: Ticks, keys_max: usize) -> Skew {
+    pub(crate) fn with_keys_max(
+        dimensions: Vec<Dimension>,
+        filter: Filter,
+        think_time: Ticks,
+        keys_max: usize,
+    ) -> Skew {
         Skew {
             dimensions,
             filter,
@@ -158,9 +163,10 @@ impl Skew {
 
 impl Observer for Skew {
     fn call(&mut self, context: &Context, call: &Call) {
-        match Item::of_call(context, call) {
-            Some(item) => self.add(context, &item),
-            None => self.calls_without_cpu += 1,
+        let item = Item::of_call(context, call);
+        match call.own.cpu {
+            Some(_) => self.add(context, &item),
+            None => self.calls_without_cpu += u64::from(self.filter.accepts(context, &item)),
         }
     }
 

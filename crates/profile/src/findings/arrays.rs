@@ -1,0 +1,122 @@
+//! What larger arrays would save a query that fetches few rows at a time.
+
+use measure::Finding;
+use measure::quantity::{counted, format_nanos, grouped, three_digits};
+use measure::schema::profile::findings as row;
+
+use super::naming::name;
+use crate::event::{CallKind, EventIndex};
+use crate::tables::{Profile, StatementProfile};
+
+/// Fetches from which on fetching row by row is worth a word.
+const FETCHES_MIN: u64 = 100;
+
+/// Rows of an execution from which on they are worth fetching in arrays.
+const ROWS_MIN: u64 = 20;
+
+/// Rows of an array that is large enough: more gains little.
+const ARRAY: u64 = 100;
+
+/// Rows a fetch below which they come almost one by one.
+const ONE_BY_ONE: f64 = 2.0;
+
+/// Part of the interval that larger arrays must save to be worth a word.
+const ARRAY_SHARE: f64 = 0.01;
+
+/// A wait for the client of this many µs is no round trip, whatever the user calls think time.
+const THINKING_MICROS: f64 = 1e6;
+
+/// The query that would save most by fetching larger arrays.
+pub(super) fn larger(profile: &Profile) -> Option<Finding> {
+    let saving = profile.statements.iter().filter_map(|statement| Some((statement, array_saving(profile, statement)?)));
+    let least = ARRAY_SHARE * profile.whole.interval.micros();
+    let matters = |saving: &ArraySaving| saving.micros > 0.0 && saving.micros >= least;
+    let saving = saving.filter(|(_, saving)| saving.rows_each < ONE_BY_ONE || matters(saving));
+    let (statement, saving) = saving.max_by(|(_, one), (_, other)| one.micros.total_cmp(&other.micros))?;
+    let shown = |micros: f64| format_nanos(1e3 * micros);
+    let worth = match saving.micros > 0.0 {
+        true => format!(
+            "Arrays of {ARRAY} save {} of {}: {} ({} to {}).",
+            counted(saving.trips, "round trip", "round trips"),
+            shown(saving.trip_micros),
+            shown(saving.micros),
+            shown(saving.range.0),
+            shown(saving.range.1),
+        ),
+        false => format!("Arrays of {ARRAY} save {}.", counted(saving.trips, "call", "calls")),
+    };
+    let message = format!(
+        "Rows are fetched {} at a time ({} fetches: {}): each fetch is a round trip. {worth}",
+        three_digits(saving.rows_each),
+        grouped(saving.fetches),
+        name(profile, statement)
+    );
+    let finding = if saving.rows_each < ONE_BY_ONE { row::ROW_BY_ROW } else { row::SMALL_ARRAYS };
+    Some(finding.of(message))
+}
+
+/// What larger arrays would save a query.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ArraySaving {
+    /// Rows of a fetch now.
+    pub(crate) rows_each: f64,
+    /// Fetches now.
+    pub(crate) fetches: u64,
+    /// Fetches that would go.
+    pub(crate) trips: u64,
+    /// The mean time of a round trip.
+    pub(crate) trip_micros: f64,
+    /// What would be saved, 0 where no round trip has a time.
+    pub(crate) micros: f64,
+    /// The same with the ends of the mean's interval, 19 of 20 times.
+    pub(crate) range: (f64, f64),
+}
+
+/// What arrays of [`ARRAY`] rows would save a query of the client; `None` where it fetches few rows an execution, or
+/// larger arrays already.
+pub(crate) fn array_saving(profile: &Profile, statement: &StatementProfile) -> Option<ArraySaving> {
+    let fetch = statement.calls_of(&profile.context, CallKind::Fetch);
+    let executions = statement.calls_of(&profile.context, CallKind::Exec).calls.max(1);
+    let is_clients = profile.context.statement(statement.statement).is_some_and(|known| known.depth == 0);
+    // A query that returns a few rows an execution has nothing to fetch in arrays.
+    if !is_clients || fetch.calls < FETCHES_MIN || fetch.rows / executions < ROWS_MIN {
+        return None;
+    }
+    let trips = fetch.calls.saturating_sub(executions.max(fetch.rows.div_ceil(ARRAY)));
+    let rows_each = fetch.rows as f64 / fetch.calls as f64;
+    if trips == 0 || rows_each >= ARRAY as f64 / 2.0 {
+        return None;
+    }
+    let trip = round_trip(profile, statement);
+    let saved = |micros: f64| trips as f64 * micros.max(0.0);
+    let (mean, error) = trip.unwrap_or_default();
+    Some(ArraySaving {
+        rows_each,
+        fetches: fetch.calls,
+        trips,
+        trip_micros: mean,
+        micros: saved(mean),
+        range: (saved(mean - 2.0 * error), saved(mean + 2.0 * error)),
+    })
+}
+
+/// The mean of a statement's waits for the client that are no think time, in µs, and its standard error.
+fn round_trip(profile: &Profile, statement: &StatementProfile) -> Option<(f64, f64)> {
+    let is_client = |index: &EventIndex| profile.context.event(*index).is_some_and(|event| event.is_client);
+    let (mut count, mut total, mut squares) = (0.0, 0.0, 0.0);
+    for (_, sums) in statement.waits.iter().filter(|(event, _)| is_client(event)) {
+        count += sums.count as f64;
+        total += sums.total.micros();
+        for (_, bucket) in sums.histogram.iter() {
+            let mean = bucket.total.micros() / bucket.count.max(1) as f64;
+            // The think time is taken off below.
+            let is_short = mean < THINKING_MICROS;
+            squares += if is_short { bucket.count as f64 * mean * mean } else { 0.0 };
+        }
+    }
+    let think = statement.think_time;
+    let (count, total) = (count - think.count as f64, total - think.total.micros());
+    let mean = total / count;
+    let variance = (squares / count - mean * mean).max(0.0);
+    (count >= 1.0).then(|| (mean, (variance / count).sqrt()))
+}

@@ -1,0 +1,103 @@
+//! The findings of a profile, read on both sides of their conditions.
+
+mod answers;
+mod caveats;
+mod files;
+mod instruments;
+mod made;
+mod practices;
+mod problems;
+mod repeated;
+mod trace;
+
+use measure::schema::profile;
+use sides::both_sides;
+
+use super::*;
+use crate::event::{Context, Cost, Event, EventIndex, Problem, ProblemKind, Statement, StatementIndex};
+use crate::tables::{CallSums, EventSums, SessionProfile, StatementProfile};
+
+fn micros(micros: i64) -> Ticks {
+    Ticks::from_micros(micros)
+}
+
+/// A second, most of it reads of single blocks; 100 executions of a statement, each with a parse.
+fn profile() -> Profile {
+    let calls = |calls, cpu| {
+        let own = Cost { cpu: Some(micros(cpu)), elapsed: micros(cpu), consistent_gets: 10, ..Cost::default() };
+        CallSums { calls, own, ..CallSums::default() }
+    };
+    let event = Event::new("db file sequential read", &[]);
+    let statement = Statement { id: "9qf3hs81ntb6d".into(), text: "select 1".into(), ..Statement::default() };
+    Profile {
+        context: Context {
+            events: vec![event],
+            statements: vec![statement],
+            call_names: vec!["PARSE".into(), "EXEC".into()],
+            ..Context::default()
+        },
+        whole: SessionProfile {
+            interval: micros(1_000_000),
+            cpu: micros(60_000),
+            waits: micros(950_000),
+            unaccounted_within: micros(-10_000),
+            waits_are_traced: true,
+            calls: [((0, false), calls(100, 20_000)), ((1, false), calls(100, 40_000))].into(),
+            events: [(EventIndex(0), EventSums { count: 9, total: micros(950_000), ..EventSums::default() })].into(),
+            ..SessionProfile::default()
+        },
+        statements: vec![StatementProfile {
+            statement: StatementIndex(0),
+            calls: [(0, calls(100, 20_000)), (1, calls(100, 40_000))].into(),
+            ..StatementProfile::default()
+        }],
+        ..Profile::default()
+    }
+}
+
+fn ids(profile: &Profile) -> Vec<String> {
+    findings(profile, &HotSpots::default(), Order::ResponseTime, &["a.trc".into()])
+        .into_iter()
+        .map(|finding| finding.id)
+        .collect()
+}
+
+#[test]
+fn the_largest_class_is_named_and_has_its_practices_and_small_ones_have_none() {
+    let found = findings(&profile(), &HotSpots::default(), Order::ResponseTime, &[]);
+    let largest = found.iter().find(|finding| finding.id == "answer-class").unwrap();
+    assert_eq!(largest.message, "Largest class: single-block reads, 95.0 % of the response time of 1.00 s.");
+    let practices: Vec<&str> =
+        found.iter().map(|finding| finding.id.as_str()).filter(|id| id.starts_with("practice-")).collect();
+    assert_eq!(practices, ["practice-single-block-reads"]);
+}
+
+#[test]
+fn what_explains_or_spoils_a_number_is_said() {
+    let mut profile = profile();
+    assert!(ids(&profile).contains(&"negative-unaccounted-within".into()));
+    assert!(ids(&profile).contains(&"parsed-at-every-execution".into()));
+    assert!(!ids(&profile).contains(&"waits-not-traced".into()));
+    profile.whole.waits_are_traced = false;
+    profile.context.events[0].name = "an event of a release to come".into();
+    let problem = Problem { kind: ProblemKind::SizeLimit, count: 1, first_file: 0, first_offset: 77 };
+    profile.problems.push(problem);
+    let found = findings(&profile, &HotSpots::default(), Order::ResponseTime, &["a.trc".into()]);
+    for id in ["waits-not-traced", "events-without-class", "size-limit"] {
+        assert!(found.iter().any(|finding| finding.id == id), "{id}");
+    }
+    assert!(found.iter().any(|finding| finding.message.contains("first in a.trc, byte 77")));
+}
+
+#[test]
+fn an_empty_profile_says_nothing_rather_than_dividing_by_it() {
+    assert!(findings(&Profile::default(), &HotSpots::default(), Order::Cpu, &[]).is_empty());
+}
+
+#[test]
+fn what_a_profile_says_follows_from_its_values() {
+    let of_tables = answers::readings().into_iter().chain(practices::readings()).chain(repeated::readings());
+    let of_caveats = caveats::readings().into_iter().chain(problems::readings());
+    let of_inputs = files::readings().into_iter().chain(instruments::readings());
+    both_sides(&profile::findings::ALL, of_tables.chain(of_caveats).chain(of_inputs));
+}

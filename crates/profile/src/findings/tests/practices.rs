@@ -1,0 +1,203 @@
+//! What makes a class smaller: advice by class and event, the hot spot, and what the counts say.
+
+use measure::Finding;
+use measure::quantity::{counted, format_nanos, grouped, three_digits};
+use measure::schema::profile::findings as row;
+use measure::wait_class::{CLASSES, Class, ClassRow, advice, class_of};
+use sides::proptest::prelude::any;
+use sides::proptest::sample::select;
+use sides::{Reading, reading, says};
+
+use super::made::{FILE, add, calls, found, micros, profile, query, with_unaccounted};
+use crate::document::Order;
+use crate::event::{CallKind, Event, Wait};
+use crate::findings::findings;
+use crate::observe::hot_spots::HotSpots;
+use crate::observe::tests::{hear, wait};
+use crate::tables::{CallSums, Profile};
+
+pub(super) fn readings() -> Vec<Reading> {
+    let [block, object] = hot_spots();
+    let [hard_to_optimize, hard_or_not] = of_parses();
+    vec![of_classes(), of_untraced(), block, object, of_statement(), hard_to_optimize, hard_or_not]
+}
+
+/// The findings that say one thing.
+fn that_say(part: &str, found: Vec<Finding>) -> Vec<Finding> {
+    found.into_iter().filter(|finding| finding.message.contains(part)).collect()
+}
+
+/// An event of a class; none of those that are no waits.
+fn event_of(class: &ClassRow) -> Option<String> {
+    let events = class.events.iter().map(|pattern| pattern.replace('*', "x"));
+    events.into_iter().find(|event| class_of(event) == class.class)
+}
+
+/// A class with this time in µs, besides others with another.
+fn with_class(class: &ClassRow, time: i64, rest: i64) -> Profile {
+    let other = if class.class == Class::Application { "log file sync" } else { "enq: TX - row lock contention" };
+    let mut made = match event_of(class) {
+        Some(event) => profile(0, &[(other, rest), (event.as_str(), time)]),
+        None => profile(0, &[(other, rest)]),
+    };
+    match class.class {
+        Class::Cpu => {
+            made.whole.cpu = micros(time);
+            made.whole.calls = [((CallKind::Exec as u16, false), calls(1, time, 0, 0))].into();
+        }
+        Class::CpuParse => {
+            made.whole.cpu = micros(time);
+            made.whole.calls.insert((CallKind::Parse as u16, false), calls(1, time, 0, 0));
+        }
+        Class::UnaccountedWithin => made.whole.unaccounted_within = micros(time),
+        Class::UnaccountedBetween => made.whole.unaccounted_between = micros(time),
+        _ => {}
+    }
+    made
+}
+
+/// Each class that serves requests, where it has a tenth of the time.
+fn of_classes() -> Reading {
+    let serving: Vec<&'static ClassRow> = CLASSES.iter().filter(|class| !class.is_idle).collect();
+    let values = (select(serving), 0..30_i64, 1..300_i64);
+    let of = |(class, time, rest): &(&'static ClassRow, i64, i64)| {
+        let id = format!("practice-{}", class.key);
+        found(&with_class(class, *time, *rest)).into_iter().filter(move |finding| finding.id == id).collect::<Vec<_>>()
+    };
+    reading(row::PRACTICE, values, of, |(class, time, rest)| {
+        let event = event_of(class);
+        let of_event = event.as_deref().and_then(|event| Some(format!("{event}: {}", advice(event)?)));
+        let practices = of_event.unwrap_or_else(|| class.practices.join(" "));
+        let by = if event.is_some() { "event,statement" } else { "statement,call" };
+        let is_unaccounted = matches!(class.class, Class::UnaccountedWithin | Class::UnaccountedBetween);
+        let see = if is_unaccounted { String::new() } else { format!("See --by {by} --where class={}.", class.key) };
+        (*time > 0 && time * 10 >= time + rest).then(|| says![practices, see])
+    })
+}
+
+/// What is unaccounted for is no class where it holds the waits.
+fn of_untraced() -> Reading {
+    let of = |is_traced: &bool| {
+        let mut made = with_unaccounted(profile(10, &[]), 90);
+        made.whole.waits_are_traced = *is_traced;
+        found(&made).into_iter().filter(|finding| finding.id.ends_with("within") && row::PRACTICE.has(&finding.id))
+    };
+    reading(row::PRACTICE, any::<bool>(), of, |is_traced| is_traced.then(|| says!["Look at the machine"]))
+}
+
+const BUSY: &str = "buffer busy waits";
+
+/// Waits for blocks of these numbers, as much of them as is waited for in all.
+fn waits_for(each: impl Iterator<Item = (i64, i64, i64)>) -> Vec<Finding> {
+    let waits: Vec<Wait> =
+        each.map(|(block, object, time)| Wait { object: Some(object), ..wait(0, time, [4, block, 1]) }).collect();
+    let time: i64 = waits.iter().map(|wait| wait.elapsed.micros() as i64).sum();
+    let mut made = profile(0, &[(BUSY, time)]);
+    made.context.events = vec![Event::new(BUSY, &["file#", "block#", "class#"].map(String::from))];
+    let mut hot = HotSpots::default();
+    for wait in &waits {
+        hear(&made.context, wait, |block_wait, _| hot.add(wait, block_wait));
+    }
+    findings(&made, &hot, Order::ResponseTime, &[FILE.into()])
+}
+
+/// The block and the object that half of a class was waited for, in 20 waits or more: of µs each, besides six others.
+fn hot_spots() -> [Reading; 2] {
+    let values = (15..25_i64, 1..20_i64, 1..60_i64);
+    let are_hot = |(count, each, other): &(i64, i64, i64)| *count >= 20 && count * each >= 6 * other;
+    let share = |(count, each, other): &(i64, i64, i64)| {
+        three_digits(100.0 * ((count * each) as f64 / (count * each + 6 * other) as f64))
+    };
+    let of_block = |(count, each, other): &(i64, i64, i64)| {
+        let hot = (0..*count).map(|_| (7, 55, *each));
+        that_say("Block ", waits_for(hot.chain((0..6).map(|number| (100 + number, 55, *other)))))
+    };
+    let block = reading(row::PRACTICE, values.clone(), of_block, move |waits| {
+        let hot = format!("Block 4:7 (data block) of object 55 has {} % of it, in {} waits.", share(waits), waits.0);
+        let see = "--by block,statement --where class=concurrency shows the rest. buffer busy waits: Sessions meet";
+        are_hot(waits).then(|| says![hot, see])
+    });
+    let of_object = |(count, each, other): &(i64, i64, i64)| {
+        let hot = (0..*count).map(|number| (7 + number, 55, *each));
+        that_say("Object ", waits_for(hot.chain((0..6).map(|number| (100 + number, 60 + number, *other)))))
+    };
+    let object = reading(row::PRACTICE, values, of_object, move |waits| {
+        let hot = format!("Object 55 has {} % of it, in {} waits.", share(waits), waits.0);
+        are_hot(waits).then(|| says![hot, "--by object,statement --where class=concurrency shows the rest."])
+    });
+    [block, object]
+}
+
+/// A statement with a quarter of the CPU: executions, µs of CPU, µs that are no statement's, gets.
+fn of_statement() -> Reading {
+    let values = (select(vec![0_u64, 1, 2, 999, 1000]), 1..100_i64, 0..400_i64, 0..30_i64);
+    let of = |(executions, cpu, others, gets): &(u64, i64, i64, i64)| {
+        let mut made = profile(cpu + others, &[]);
+        let fetch = (CallKind::Fetch, calls(1, *cpu, *gets, 0));
+        // The gets of a parse are not what its CPU is for.
+        let parse = (CallKind::Parse, calls(1, 0, 5000, 0));
+        add(&mut made, query("s0"), &[parse, (CallKind::Exec, calls(*executions, 0, 0, 0)), fetch]);
+        that_say(" % of it is ", found(&made))
+    };
+    reading(row::PRACTICE, values, of, |(executions, cpu, others, gets)| {
+        let share = three_digits(100.0 * (*cpu as f64 / (cpu + others) as f64));
+        let (count, nanos) = (*executions as f64, 1e3 * *cpu as f64);
+        let work = match executions {
+            0 | 1 => format!("{} in {}.", format_nanos(nanos), counted(*gets as u64, "get", "gets")),
+            _ => format!(
+                "{} executions of {} CPU and {} gets each.",
+                grouped(*executions),
+                format_nanos(nanos / count),
+                three_digits(*gets as f64 / count)
+            ),
+        };
+        let advice = match () {
+            () if *executions >= 1000 => "Execute it less often",
+            () if *gets > 0 && *cpu <= 10 * gets => "Let it touch fewer blocks",
+            () => "Gets do not explain that much CPU",
+        };
+        (cpu * 4 >= cpu + others).then(|| says![format!("{share} % of it is s0 select 1: {work} {advice}")])
+    })
+}
+
+/// Parses of a statement, their CPU in ms each, how many were hard, and ms of other parses.
+type Parses = (u64, i64, u64, i64);
+
+fn parsing((parses, each, hard, others): &Parses) -> Vec<Finding> {
+    let cpu = *parses as i64 * each * 1000;
+    let mut made = profile(0, &[]);
+    let all = calls(*parses + 1, cpu + others * 1000, 0, 0);
+    made.whole.cpu = all.own.cpu.unwrap_or_default();
+    made.whole.calls = [((CallKind::Parse as u16, false), all)].into();
+    let parse = CallSums { misses: *hard.min(parses), ..calls(*parses, cpu, 0, 0) };
+    add(&mut made, query("s0"), &[(CallKind::Parse, parse)]);
+    found(&made)
+}
+
+fn of_parses() -> [Reading; 2] {
+    let values = (1..4_u64, 95..106_i64, 0..4_u64, 0..2000_i64);
+    let is_hard_to_optimize = |(parses, each, _, others): &Parses| {
+        let own = *parses as i64 * each;
+        *each >= 100 && own * 4 >= own + others
+    };
+    let of = |parses: &Parses| that_say("fewer tables, partitions", parsing(parses));
+    let hard_to_optimize = reading(row::PRACTICE, values.clone(), of, move |of| {
+        let (parses, each, _, others) = of;
+        let own = *parses as i64 * each;
+        let share = three_digits(100.0 * (own as f64 / (own + others) as f64));
+        let parses = counted(*parses, "parse", "parses");
+        let each = format_nanos(1e6 * *each as f64);
+        let said = format!("{share} % of it is {parses} of s0 select 1 at {each} each: fewer tables");
+        is_hard_to_optimize(of).then(|| says![said])
+    });
+    let of = |parses: &Parses| that_say(" hard. ", parsing(parses));
+    let hard_or_not = reading(row::PRACTICE, values, of, move |of| {
+        let (parses, _, hard, _) = of;
+        let hard = hard.min(parses);
+        let are = if *hard == 1 { "is" } else { "are" };
+        let advice = if hard * 2 >= *parses { "Use bind variables" } else { "Prepare a statement once" };
+        let parses = counted(*parses, "parse", "parses");
+        (!is_hard_to_optimize(of)).then(|| says![format!("{hard} of {parses} {are} hard. {advice}")])
+    });
+    [hard_to_optimize, hard_or_not]
+}
