@@ -85,6 +85,13 @@ impl Journal for Kept {
 
 #[cfg(test)]
 impl Kept {
+    /// What a report finds.
+    pub(crate) fn found(report: impl FnOnce(&mut dyn Journal)) -> Vec<Finding> {
+        let mut kept = Kept::default();
+        report(&mut kept);
+        kept.findings
+    }
+
     pub(crate) fn ids(&self) -> Vec<&str> {
         self.findings.iter().map(|finding| finding.id.as_str()).collect()
     }

@@ -58,6 +58,12 @@ impl Machine {
         *self.last_cache.get_or_init(|| LastCache::measure(&self.host.caches, &self.clock, &self.stop))
     }
 
+    /// The same with a last cache of this many bytes.
+    #[cfg(test)]
+    pub(crate) fn with_last_cache(self, bytes: u64) -> Machine {
+        Machine { last_cache: OnceCell::from(Some(LastCache::of(bytes, bytes, [1.0, 1.0]))), ..self }
+    }
+
     /// The machine of a dry run: the same, of which nothing is measured any more.
     pub fn rehearsal(&self) -> Machine {
         Machine { is_rehearsal: true, disturbances: RefCell::default(), ..self.clone() }

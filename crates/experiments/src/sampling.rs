@@ -2,11 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use measure::Nanos;
-use measure::schema::lio::findings as row;
+use measure::quantity::counted;
+use measure::schema::FindingSpec;
+use measure::{Finding, Nanos};
 use subjects::logical_reads::Cache;
-
-use crate::journal::Journal;
 
 /// How long a sample has to last, so that its own overhead is negligible.
 #[derive(Clone, Copy, Debug)]
@@ -51,15 +50,17 @@ impl SampleCount {
     }
 }
 
-/// Reports blocks that were read in a case where all should have been cached.
-pub(crate) fn report_misses(what: &str, misses: u64, cache: Cache, journal: &mut dyn Journal) {
-    if misses > 0 {
-        journal.find(row::NOT_ALL_CACHED.of(format!(
-            "{misses} blocks were missing from {} in {what}, which should find all of them there: the cost \
-                 includes reading them. {}",
-            cache.name, cache.advice
-        )));
-    }
+/// The finding of a `row` about blocks that were read in a case where all should have been cached.
+pub(crate) fn missing(row: &FindingSpec, what: &str, misses: u64, cache: Cache) -> Option<Finding> {
+    let message = || {
+        format!(
+            "{} missing from {} in {what}, which should find every block there: the cost includes those reads. {}",
+            counted(misses, "block was", "blocks were"),
+            cache.name,
+            cache.advice
+        )
+    };
+    (misses > 0).then(|| row.of(message()))
 }
 
 #[cfg(test)]

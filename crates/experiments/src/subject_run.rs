@@ -1,7 +1,6 @@
 //! The life of a subject in a run: offered by a place, opened, measured, and removed whatever happened.
 
-use measure::schema::subjects::findings as row;
-use measure::{Finding, Parameters};
+use measure::Parameters;
 use serde_json::Value;
 use subjects::{Closing, Environment, Offer, Opener, Opening, Place, Places, Subject, SubjectError};
 
@@ -18,20 +17,9 @@ pub(crate) fn openers<'a, T: ?Sized>(
     offer: impl Fn(&'a dyn Place) -> Offer<'a, T>,
     journal: &mut dyn Journal,
 ) -> Result<Vec<Opener<'a, T>>, ExperimentError> {
-    let mut openers = Vec::new();
-    for place in places.iter() {
-        match offer(place) {
-            Ok(opener) => openers.push(opener),
-            Err(refusal) if places.is_named(place) => return Err(ExperimentError::Parameters(refusal)),
-            Err(refusal) => journal.find(without_engine(&refusal)),
-        }
-    }
+    let (openers, absence) = places.offers(offer).map_err(ExperimentError::Parameters)?;
+    journal.find_all(absence);
     Ok(openers)
-}
-
-/// The finding about the engine beside other subjects, where it cannot do what is asked.
-fn without_engine(refusal: &str) -> Finding {
-    row::ABSENT_ENGINE.of(format!("The engine was not measured beside: {}.", refusal.trim_end_matches('.')))
 }
 
 /// Checks of each subject that is in use whether the run may do there what it does, and announces what it takes: before

@@ -11,6 +11,7 @@ use sys::valgrind::Simulated;
 pub use storage::unit::Level;
 
 use crate::error::SubjectError;
+pub use crate::logical_reads::Cache;
 use crate::opening::Progress;
 use crate::subject::Subject;
 
@@ -186,6 +187,8 @@ pub struct Sources {
     pub physical_reads: &'static str,
     /// Bytes that are touched.
     pub touched: &'static str,
+    /// Where blocks are cached, and what to do when they are not.
+    pub cache: Cache,
 }
 
 /// What is known of a path before it is taken.

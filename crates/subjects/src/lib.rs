@@ -20,6 +20,8 @@ pub mod progress;
 pub mod round_trip;
 pub mod sqlite;
 pub mod subject;
+#[cfg(test)]
+mod tests;
 
 pub use access_paths::AccessPaths;
 pub use error::SubjectError;

@@ -44,6 +44,13 @@ impl Witnessed {
         Witnessed { caching, asked: 0, fetched: Some(0), left: None }
     }
 
+    /// Reads of this many bytes through the page cache, of which the kernel fetched some, of files of which a share was
+    /// there before.
+    #[cfg(test)]
+    pub(crate) fn of(asked: u64, fetched: Option<u64>, left: Option<f64>) -> Witnessed {
+        Witnessed { caching: Caching::Buffered, asked, fetched, left }
+    }
+
     /// Adds a reading that returns its outcome and the bytes that it asked for. `left` is the share of the files that
     /// was in the page cache before.
     pub(crate) fn watch<T>(

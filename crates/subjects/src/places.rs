@@ -3,11 +3,13 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
+use measure::Finding;
+use measure::schema::subjects::findings as row;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::engine::EnginePlace;
 use crate::error::SubjectError;
-use crate::place::Place;
+use crate::place::{Offer, Opener, Place};
 use crate::postgres::place::{PostgresPlace, SCHEMES};
 use crate::sqlite;
 use crate::sqlite::place::SqlitePlace;
@@ -122,6 +124,26 @@ impl Places {
             add(&mut self.places, Arc::new(EnginePlace));
         }
         self
+    }
+
+    /// What the places offer an experiment, and the finding about the engine where it was added to others and cannot do
+    /// what is asked. Errors with the refusal of a place that the user named.
+    pub fn offers<'a, T: ?Sized>(
+        &'a self,
+        offer: impl Fn(&'a dyn Place) -> Offer<'a, T>,
+    ) -> Result<(Vec<Opener<'a, T>>, Option<Finding>), String> {
+        let (mut openers, mut absence) = (Vec::new(), None);
+        for place in self.iter() {
+            match offer(place) {
+                Ok(opener) => openers.push(opener),
+                Err(refusal) if self.is_named(place) => return Err(refusal),
+                Err(refusal) => {
+                    let reason = refusal.trim_end_matches('.');
+                    absence = Some(row::ABSENT_ENGINE.of(format!("The engine was not measured beside: {reason}.")));
+                }
+            }
+        }
+        Ok((openers, absence))
     }
 
     /// Each server of these that is in use, by itself.

@@ -2,7 +2,7 @@
 //! before, and whether the storage answered.
 
 use measure::Unit;
-use measure::quantity::{format_nanos, three_digits};
+use measure::quantity::{counted, format_nanos, three_digits};
 use measure::schema::join;
 use measure::schema::join::findings as row;
 
@@ -61,7 +61,8 @@ fn report_gathering(
         let Gain { subject, method, elapsed, .. } = gain;
         format!("{beside} On the same rows, {subject} gains {} by {method}.", three_digits(*elapsed))
     });
-    let ahead = best.way.size.map_or(String::new(), |size| format!(" and {size} reads ahead"));
+    let join = if best.group.name.is_empty() { "with" } else { "and" };
+    let ahead = best.way.size.map_or(String::new(), |size| format!(" {join} {} ahead", counted(size, "read", "reads")));
     let message = format!(
         "On {name}, {} and {rand} % of the rows out of order, gathering is worth {} times: {} by {}, which reads one \
          block at a time, {} by {}{}{ahead}.{beside}",

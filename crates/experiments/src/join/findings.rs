@@ -5,7 +5,7 @@ use measure::quantity::three_digits;
 use measure::schema::join;
 use measure::schema::join::findings as row;
 use measure::{Finding, Unit};
-use subjects::nested_loops::DeviceReads;
+use subjects::nested_loops::{DeviceReads, JoinMethod};
 
 use super::bench::Measured;
 use crate::journal::Journal;
@@ -25,12 +25,14 @@ pub(super) fn report(rand: u8, measured: &[Measured], device: &DeviceReads, jour
     methods.dedup();
     let of = |method: &str| measured.iter().filter(move |case| case.way.method == method).collect::<Vec<_>>();
     let best = |method: &&str| of(method).into_iter().min_by(|one, other| one.io_time().total_cmp(&other.io_time()));
-    let gathered: Vec<&Measured> = methods.iter().filter_map(best).collect();
+    // Where nothing was waited for there is no ratio.
+    let has_waited = |case: &&Measured| case.io_time() > 0.0 && case.elapsed() > 0.0;
+    let gathered: Vec<&Measured> = methods.iter().filter_map(best).filter(has_waited).collect();
     if gathered.is_empty() {
         return;
     }
     let ratios = |time: fn(&Measured) -> f64| {
-        let ratio = |case: &&Measured| (case.way.method, time(alone) / time(case).max(f64::MIN_POSITIVE));
+        let ratio = |case: &&Measured| (case.way.method, time(alone) / time(case));
         gathered.iter().map(ratio).collect::<Vec<_>>()
     };
     let (waits, whole) = (ratios(Measured::io_time), ratios(Measured::elapsed));
@@ -84,11 +86,14 @@ fn report_saturation(rand: u8, cases: &[&Measured], journal: &mut dyn Journal) {
     let (size, case) = &sized[at];
     let method = case.way.method;
     let blocks = join::BLOCKS_PER_REQUEST.median(&case.case).map_or("no".into(), three_digits);
+    let overlap = match method == JoinMethod::AwaitedBatch.name() {
+        true => "",
+        false => " Its batches overlap; awaited-batch shows what the size of a batch is worth.",
+    };
     let message = match at {
         0 => format!(
             "With {rand} % of the rows out of order, the size of its batches makes no difference to {method}: {size} \
-             at a time is within 5 % of every larger size. Its batches overlap; awaited-batch shows what the size of \
-             a batch is worth."
+             at a time is within 5 % of every larger size.{overlap}"
         ),
         _ => format!(
             "With {rand} % of the rows out of order, {method} gains less than 5 % by batches of more than {size} rows, \
@@ -97,3 +102,6 @@ fn report_saturation(rand: u8, cases: &[&Measured], journal: &mut dyn Journal) {
     };
     journal.find(row::ANSWER_SATURATION.of(message).with("rows", *size as f64, Unit::Count));
 }
+
+#[cfg(test)]
+mod tests;

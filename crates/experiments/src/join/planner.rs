@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use measure::quantity::three_digits;
+use measure::quantity::{counted, three_digits};
 use measure::schema::join::findings as row;
 use measure::schema::join::{self, parameters};
 use measure::{Case, Metric, Unit};
@@ -21,6 +21,9 @@ const RANDOM_PAGE_COST: f64 = 4.0;
 
 /// Factors below this are none.
 const SAME: f64 = 1.1;
+
+/// A break-even of all rows, in percent, is none.
+const ALL_ROWS: f64 = 100.0;
 
 /// Blocks of the smallest table whose scan is more than one read of 1 MiB.
 const BLOCKS_MIN: u64 = 256;
@@ -41,7 +44,7 @@ pub(super) struct Costs {
 impl Costs {
     /// Per cent of the rows whose look-ups, of this many milliseconds each, take as long as a full scan.
     pub(super) fn break_even(&self, lookup: f64) -> Option<f64> {
-        (lookup > 0.0 && self.scan > 0.0).then(|| (self.scan / lookup / self.rows as f64 * 100.0).min(100.0))
+        (lookup > 0.0 && self.scan > 0.0).then(|| (self.scan / lookup / self.rows as f64 * 100.0).min(ALL_ROWS))
     }
 }
 
@@ -101,10 +104,10 @@ fn cached(
     Ok(journal.keep(case)?)
 }
 
-/// A figure with its least and its greatest sample, as a sentence writes it.
-fn in_words(metric: &Metric) -> String {
+/// A figure with its unit, and its least and its greatest sample, as a sentence writes it.
+fn in_words(metric: &Metric, unit: &str) -> String {
     let [median, min, max] = [metric.median(), metric.statistics.min, metric.statistics.max].map(three_digits);
-    format!("{median} ({min} to {max})")
+    format!("{median} {unit} ({min} to {max})")
 }
 
 /// What a planner that knows nothing of gathering gets wrong here.
@@ -125,41 +128,45 @@ pub(super) fn report(
     };
     if costs.blocks < BLOCKS_MIN {
         let message = format!(
-            "The table has {} blocks, and from fewer than {BLOCKS_MIN} no cost of a planner follows: ask for more \
-             --rows.",
-            costs.blocks
+            "The table has {}, and from fewer than {BLOCKS_MIN} no cost of a planner follows: ask for more --rows.",
+            counted(costs.blocks, "block", "blocks")
         );
         return journal.find(row::ABSENT_PLANNER_VIEW.of(message));
     }
     let name = best.way.method;
     let place = if is_virtual { "On this model" } else { "Here" };
     // Beyond all rows there is nothing that a scan could win.
-    let from = |even: &Metric| match even.median() < 100.0 {
-        true => format!("from {} % of the rows on", in_words(even)),
+    let is_part = |even: &Metric| even.median() < ALL_ROWS;
+    let from = |even: &Metric| match is_part(even) {
+        true => format!("from {} of the rows on", in_words(even, "%")),
         false => "for no part of the rows".into(),
     };
     let factor = alone.elapsed() / best.elapsed().max(f64::MIN_POSITIVE);
     let message = format!(
-        "{place}, with {rand} % of the rows out of order, a random block of the inner table takes {} µs one at a time \
-         and {} µs by {name}; medians, with their ranges. A full scan is faster {} when look-ups come one at a time, \
-         and {} by {name}. {}{}",
-        in_words(block),
-        in_words(gathered),
+        "{place}, with {rand} % of the rows out of order, a random block of the inner table takes {} one at a time and \
+         {} by {name}; medians, with their ranges. A full scan is faster {} when look-ups come one at a time, and {} \
+         by {name}. {}{}",
+        in_words(block, "µs"),
+        in_words(gathered, "µs"),
         from(even),
         from(even_gathered),
         single_reads(factor, name),
         random_page_cost(block.median(), gathered.median(), costs.block, name)
     );
+    let parts = [("break_even", even), ("break_even_gathered", even_gathered)];
+    let parts = parts.into_iter().filter(|(_, even)| is_part(even));
     let finding = row::PLANNER_VIEW.of(message).with("factor", factor, Unit::Ratio);
-    let finding = finding.with("break_even", even.median(), Unit::Percent);
-    journal.find(finding.with("break_even_gathered", even_gathered.median(), Unit::Percent));
+    journal.find(parts.fold(finding, |finding, (name, even)| finding.with(name, even.median(), Unit::Percent)));
 }
 
 /// What a planner gets wrong that prices each block as a read by itself: `factor` is the time of a join one at a time
 /// in that by the method `name`.
 fn single_reads(factor: f64, name: &str) -> String {
     if factor < SAME {
-        return format!("By {name} a join is no faster in earnest, so that single reads are its right price.");
+        return format!(
+            "By {name} a join is {} times as fast, which is no gain in earnest: single reads are its right price.",
+            three_digits(factor)
+        );
     }
     format!(
         "A planner that knows the price of single reads takes a nested loop for {} times as dear as it is by {name}, \

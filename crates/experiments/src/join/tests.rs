@@ -22,13 +22,13 @@ use crate::machine::Machine;
 const ROWS: u64 = 1000;
 
 /// What was done, by all subjects of a test.
-type Log = Rc<RefCell<Vec<String>>>;
+pub(super) type Log = Rc<RefCell<Vec<String>>>;
 
 /// A subject whose joins take no time.
-struct Fake {
+pub(super) struct Fake {
     name: &'static str,
     /// Whether it sees only from outside what its joins wait for.
-    is_apart: bool,
+    pub(super) is_apart: bool,
     /// Groups, of which the last cannot be measured where there is a reason.
     groups: Vec<Group>,
     absence: Option<&'static str>,
@@ -36,6 +36,8 @@ struct Fake {
     not_from_storage: Option<&'static str>,
     /// Added to each sum.
     error: i64,
+    /// How far the joins of each way lie apart: the first takes so much less, the third so much more.
+    pub(super) spreads: [f64; 2],
     /// Raised in the join of this number.
     stops_at: Option<(usize, Stop)>,
     joins: usize,
@@ -51,7 +53,7 @@ fn group(name: &str, is_direct: bool) -> Group {
 }
 
 impl Fake {
-    fn new(name: &'static str, log: &Log) -> Fake {
+    pub(super) fn new(name: &'static str, log: &Log) -> Fake {
         let groups = vec![group("", false)];
         let (absence, stops_at, table, log) = (None, None, None, Rc::clone(log));
         Fake {
@@ -61,6 +63,7 @@ impl Fake {
             absence,
             not_from_storage: None,
             error: 0,
+            spreads: [0.0, 0.0],
             stops_at,
             joins: 0,
             table,
@@ -121,7 +124,9 @@ impl NestedLoops for Fake {
         self.note(&format!("joins {way} from {}", keys.first));
         let table = self.table.ok_or(SubjectError::NotPrepared)?;
         // Gathered joins take a quarter.
-        let elapsed = Nanos::from_millis(if way == 0 { 40 } else { 10 });
+        let millis = if way == 0 { 40.0 } else { 10.0 };
+        let apart = [-1.0, 0.0, 1.0][(self.joins - 1) / 2 % 3] * self.spreads[way];
+        let elapsed = Nanos((millis * (1.0 + apart) * 1e6) as u64);
         let waiting = (!self.is_apart).then_some(elapsed);
         let blocks = BlockCost { read: 100, waiting, ..BlockCost::default() };
         let explained = explained.map(|_| Explained { read: 100, hits: 0, waiting: Some(elapsed) });

@@ -1,9 +1,9 @@
 //! What the numbers of several subjects say, each by itself and against the engine.
 
 use measure::Unit;
-use measure::quantity::{format_nanos, three_digits};
+use measure::quantity::{counted, format_nanos, three_digits};
 use measure::schema::lio::findings as row;
-use subjects::logical_reads::{Access, Table, Touch};
+use subjects::logical_reads::{Access, Table};
 use subjects::subject::ENGINE;
 
 use super::Found;
@@ -43,17 +43,21 @@ fn first_scans(found: &[Measured], journal: &mut dyn Journal) {
         Some((first, settled, first.lio / settled.lio))
     });
     let Some((first, settled, ratio)) = pairs.max_by(|one, other| one.2.total_cmp(&other.2)) else { return };
-    journal.find(row::ANSWER_FIRST_SCAN.of(format!(
-            "The first scan after a load costs up to {} times the later ones, {} a block against {} ({}): it looks up \
-             each row's transaction and stores the result in the row. VACUUM after a load saves the first reader that \
-             work.",
-            three_digits(ratio),
-            format_nanos(first.lio),
-            format_nanos(settled.lio),
-            first.table
-        ),
-    )
-    .with("ratio", ratio, Unit::Ratio));
+    let meaning = match ratio > 1.0 {
+        true => {
+            "it looks up each row's transaction and stores the result in the row. VACUUM after a load saves the first \
+             reader that work."
+        }
+        false => "looking up each row's transaction costs nothing that can be seen here.",
+    };
+    let message = format!(
+        "The first scan after a load costs up to {} times the later ones, {} a block against {} ({}): {meaning}",
+        three_digits(ratio),
+        format_nanos(first.lio),
+        format_nanos(settled.lio),
+        first.table
+    );
+    journal.find(row::ANSWER_FIRST_SCAN.of(message).with("ratio", ratio, Unit::Ratio));
 }
 
 /// What a get costs by address and through an index.
@@ -92,14 +96,15 @@ fn found_tables(found: &Found, journal: &mut dyn Journal) {
 
 /// Samples that do not agree with each other.
 fn spread(found: &Found, journal: &mut dyn Journal) {
-    let wide: Vec<&Measured> = found.cases.iter().filter(|one| !one.is_first && one.spread > SPREAD).collect();
+    let settled: Vec<&Measured> = found.cases.iter().filter(|one| !one.is_first).collect();
+    let wide: Vec<&Measured> = settled.iter().copied().filter(|one| one.spread > SPREAD).collect();
     let Some(widest) = wide.iter().max_by(|one, other| one.spread.total_cmp(&other.spread)) else { return };
     journal.find(row::SAMPLES_APART.of(format!(
-        "Samples lie more than ±{} % apart in {} of {} cases of {}, ±{} % in {} of {}: another run may differ by \
-             as much. Repeat it on a quiet server and machine, or take more samples with --repeat.",
+        "Samples lie more than ±{} % apart in {} of {} of {}, ±{} % in {} of {}: another run may differ by as \
+             much. Repeat it on a quiet server and machine, or take more samples with --repeat.",
         three_digits(SPREAD * 100.0),
         wide.len(),
-        found.cases.len(),
+        counted(settled.len() as u64, "case", "cases"),
         found.name,
         three_digits(widest.spread * 100.0),
         widest.plan.access.name(),
@@ -109,9 +114,7 @@ fn spread(found: &Found, journal: &mut dyn Journal) {
 
 /// A subject's cost of a block against the engine's, as a geometric mean over the tables.
 fn compare(found: &Found, engine: &Found, journal: &mut dyn Journal) {
-    let is_plain = |one: &&Measured| {
-        !one.is_first && one.plan.access == Access::FullScan && one.plan.touch == Touch::Rows && one.plan.threads == 1
-    };
+    let is_plain = |one: &&Measured| !one.is_first && one.plan == Plan::SCAN && one.changed_rows == 0;
     let ratio = |one: &Measured| Some(one.lio / case(&engine.cases, &one.table, Access::FullScan)?.lio);
     let ratios: Vec<f64> = found.cases.iter().filter(is_plain).filter_map(ratio).collect();
     let (Some(least), Some(most)) =
@@ -120,14 +123,16 @@ fn compare(found: &Found, engine: &Found, journal: &mut dyn Journal) {
         return;
     };
     let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
-    journal.find(row::ANSWER_AGAINST_ENGINE.of(format!(
-            "A logical I/O of a full scan on {} costs {} times the engine's ({} to {}), which does nothing but read. \
-             The rest is what a database does for its other users.",
-            found.name,
-            three_digits(mean),
-            three_digits(least),
-            three_digits(most)
-        ),
-    )
-    .with("ratio", mean, Unit::Ratio));
+    let meaning = match least > 1.0 {
+        true => ", which does nothing but read. The rest is what a database does for its other users.",
+        false => ".",
+    };
+    let message = format!(
+        "A logical I/O of a full scan on {} costs {} times the engine's ({} to {}){meaning}",
+        found.name,
+        three_digits(mean),
+        three_digits(least),
+        three_digits(most)
+    );
+    journal.find(row::ANSWER_AGAINST_ENGINE.of(message).with("ratio", mean, Unit::Ratio));
 }

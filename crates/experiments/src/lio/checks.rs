@@ -7,6 +7,7 @@ use measure::schema::lio::parameters as named;
 use measure::schema::{Parameter, lio as schema};
 use measure::{Case, Metric, Parameters};
 use subjects::logical_reads::{Access, ColdRead, Population, RANGE_BLOCKS, Table};
+use sys::counters::CycleCounter;
 
 use super::findings::{self, Physical, is_preferred};
 use super::measuring::{self, Bench, Measured, Plan, Setting};
@@ -37,7 +38,9 @@ pub(super) fn run(bench: &mut Bench<'_>, found: &[Measured], journal: &mut dyn J
     if populate(bench, Population::Interleaved, journal)? {
         interleaved = measuring::case(bench, setting, Plan::SCAN, of(named::POPULATION, "interleaved"), journal)?;
     }
-    findings::cross_checks(found, [&in_order, &interleaved, &by_rowid].map(Option::as_ref), journal);
+    let uncounted = CycleCounter::of_this_thread().err().map(|reason| reason.to_string());
+    let checked = [&in_order, &interleaved, &by_rowid].map(Option::as_ref);
+    findings::cross_checks(found, checked, uncounted.as_deref(), journal);
     let single = physical(bench, table, ColdRead::SingleBlocks, journal)?;
     let Some(single) = single else { return Ok(()) };
     let ranged = physical(bench, table, ColdRead::Ranges, journal)?;

@@ -1,9 +1,11 @@
 //! What the numbers of one subject say, in sentences, against what was published and what its readers believed.
 
-use measure::Unit;
+use std::collections::BTreeSet;
+
 use measure::quantity::{format_nanos, three_digits};
 use measure::schema::lio as schema;
 use measure::schema::lio::findings as row;
+use measure::{Finding, Unit};
 use subjects::logical_reads::{Access, Cell, RANGE_BLOCKS, Table};
 
 use super::measuring::{Measured, Plan};
@@ -111,9 +113,10 @@ fn shapes(found: &[Measured], journal: &mut dyn Journal) {
     );
 }
 
-/// The geometric mean of a ratio over all values of the other dimension; `None` where there is none.
+/// The geometric mean of a ratio over all values of the other dimension, each once; `None` where there is none.
 fn mean_ratio(values: impl Iterator<Item = u32>, ratio: impl Fn(u32) -> Option<f64>) -> Option<f64> {
-    let logarithms: Vec<f64> = values.filter_map(ratio).map(f64::ln).collect();
+    let values: BTreeSet<u32> = values.collect();
+    let logarithms: Vec<f64> = values.into_iter().filter_map(ratio).map(f64::ln).collect();
     (!logarithms.is_empty()).then(|| (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp())
 }
 
@@ -121,10 +124,14 @@ fn mean_ratio(values: impl Iterator<Item = u32>, ratio: impl Fn(u32) -> Option<f
 fn split(found: &[Measured], journal: &mut dyn Journal) {
     let plain = || plain(found).filter_map(|(_, one)| Some((one, one.get?)));
     let Some((one, get)) = plain().find(|(one, _)| is_preferred(&one.table)).or(plain().next()) else { return };
+    let (part, rest) = match get < one.lio {
+        true => ("of the", "takes the rest"),
+        false => ("beside the", "cannot be told from noise"),
+    };
     journal.find(
         row::ANSWER_SPLIT
             .of(format!(
-                "The get takes {} of the {} of a logical I/O ({}); walking {} rows takes the rest.",
+                "The get takes {} {part} {} of a logical I/O ({}); walking {} rows {rest}.",
                 format_nanos(get),
                 format_nanos(one.lio),
                 one.table,
@@ -138,8 +145,10 @@ fn split(found: &[Measured], journal: &mut dyn Journal) {
 /// What rebuilding costs: the dearest case against the same without changes.
 fn changed(found: &[Measured], journal: &mut dyn Journal) {
     let pairs = found.iter().filter(|one| one.changed_rows > 0).filter_map(|one| {
-        let unchanged =
-            found.iter().find(|other| other.changed_rows == 0 && other.plan == one.plan && other.table == one.table)?;
+        let is_unchanged = |other: &&Measured| {
+            !other.is_first && other.changed_rows == 0 && other.plan == one.plan && other.table == one.table
+        };
+        let unchanged = found.iter().find(is_unchanged)?;
         Some((one, unchanged, one.block / unchanged.block))
     });
     let Some((one, unchanged, ratio)) = pairs.max_by(|one, other| one.2.total_cmp(&other.2)) else { return };
@@ -164,6 +173,7 @@ fn threads(found: &[Measured], journal: &mut dyn Journal) {
     for many in found.iter().filter(|one| one.plan.threads > 1 && one.plan.access != Access::OnePage) {
         let is_alone = |one: &&Measured| {
             one.plan.threads == 1
+                && !one.is_first
                 && (one.plan.access, one.plan.touch, &one.table) == (many.plan.access, many.plan.touch, &many.table)
                 && one.changed_rows == many.changed_rows
         };
@@ -246,8 +256,14 @@ impl Check {
 }
 
 /// The sources against each other: a finding for each pair that differs, one sentence for all that agree. `checked`
-/// are the cases in the order of the table, interleaved, and by rowid.
-pub(super) fn cross_checks(found: &[Measured], checked: [Option<&Measured>; 3], journal: &mut dyn Journal) {
+/// are the cases in the order of the table, interleaved, and by rowid; `uncounted` says why the processor counts no
+/// cycles, where it does not.
+pub(super) fn cross_checks(
+    found: &[Measured],
+    checked: [Option<&Measured>; 3],
+    uncounted: Option<&str>,
+    journal: &mut dyn Journal,
+) {
     let [in_order, interleaved, by_rowid] = checked;
     let mut checks = Vec::new();
     if let (Some(one), Some(other)) = (in_order, interleaved) {
@@ -290,7 +306,7 @@ pub(super) fn cross_checks(found: &[Measured], checked: [Option<&Measured>; 3], 
             other: (format!("by core cycles in the worst case ({})", what(one)), cycles),
             means: "the core's frequency moved, or the kernel's share of the time is not counted in cycles",
         }),
-        None => report_no_cycles(journal),
+        None => journal.find_all(uncounted.map(absent_cycles)),
     }
     say(&checks, journal);
 }
@@ -300,10 +316,8 @@ fn what(one: &Measured) -> String {
     format!("{}, {}, touching {}", one.table, one.plan.access.name(), one.plan.touch)
 }
 
-fn report_no_cycles(journal: &mut dyn Journal) {
-    if let Err(reason) = sys::counters::CycleCounter::of_this_thread() {
-        journal.find(row::ABSENT_CYCLES.of(format!("Core cycles were not counted: {reason}.")));
-    }
+fn absent_cycles(reason: &str) -> Finding {
+    row::ABSENT_CYCLES.of(format!("Core cycles were not counted: {reason}."))
 }
 
 fn say(checks: &[Check], journal: &mut dyn Journal) {
@@ -333,3 +347,6 @@ fn say(checks: &[Check], journal: &mut dyn Journal) {
         journal.find(row::SOURCES_AGREE.of(format!("Sources that agree within 10 %: {}.", clauses.join("; "))));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use measure::schema::Spec;
 use measure::schema::lio as schema;
+use measure::schema::lio::findings as row;
 use measure::schema::lio::parameters as named;
 use measure::{Case, Metric, Nanos, Parameters};
 use subjects::LogicalReads;
@@ -149,7 +150,7 @@ pub(super) fn case(
     // A block that is read once and then stays is seen before the samples only, one that leaves meanwhile after them.
     let beside = before.physical_reads.min(samples.counted.physical_reads);
     let misses = counted_in_samples.unwrap_or(beside);
-    sampling::report_misses(&what, misses, setting.facts.sources.cache, journal);
+    journal.find_all(sampling::missing(&row::NOT_ALL_CACHED, &what, misses, setting.facts.sources.cache));
     let measured = measured(&case, &setting, &plan, bench);
     journal.keep(case)?;
     Ok(measured)

@@ -3,8 +3,13 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use measure::quantity::{counted, format_nanos, three_digits};
+use measure::schema::lio::findings as of_lio;
 use measure::schema::subjects::findings as row;
 use measure::{Finding, Nanos, Parameters};
+use sides::proptest::option;
+use sides::proptest::prelude::any;
+use sides::{Reading, reading, says};
 use subjects::logical_reads::{
     Access, Baseline, Cache, ColdRead, Cost, Counted, Counts, LogicalReads, Pass, Population, Snapshot, Sources, Table,
     TableFacts, Touch,
@@ -27,6 +32,31 @@ struct Fake {
     /// Raises the flag at this read.
     stops_at: Option<(usize, Stop)>,
     reads: usize,
+    /// Blocks that its first and its last unmeasured pass miss.
+    missed: [u64; 2],
+    /// Blocks that its first sample misses; `None` where samples count nothing.
+    missed_in_sample: Option<u64>,
+    passes: usize,
+    /// Nanoseconds of a block that is not cached, read alone and among others.
+    cold: [Option<f64>; 2],
+    cannot_populate: bool,
+}
+
+impl Fake {
+    /// Its lap takes 5 ms of a simulated clock.
+    fn new(log: &Log) -> Fake {
+        Fake {
+            log: Rc::clone(log),
+            lap: Nanos::from_millis(5),
+            stops_at: None,
+            reads: 0,
+            missed: [0, 0],
+            missed_in_sample: None,
+            passes: 0,
+            cold: [None, None],
+            cannot_populate: false,
+        }
+    }
 }
 
 impl Subject for Fake {
@@ -62,7 +92,7 @@ impl LogicalReads for Fake {
             rows: "a counter",
             lap: ["pass", "passes"],
             baseline: Baseline::Overhead("nothing"),
-            cache: Cache { name: "the cache", advice: "" },
+            cache: Cache { name: "the cache", advice: "Ask for less." },
         };
         Ok(TableFacts { pages: 10, rows: 100, visibility: None, first_scans: None, sources })
     }
@@ -73,7 +103,7 @@ impl LogicalReads for Fake {
         changed_rows: Option<u32>,
     ) -> Result<Result<Option<Snapshot>, Finding>, SubjectError> {
         self.log.borrow_mut().push(format!("populate {population} {changed_rows:?}"));
-        let is_possible = changed_rows.is_none_or(|percent| percent == 0);
+        let is_possible = changed_rows.is_none_or(|percent| percent == 0) && !self.cannot_populate;
         Ok(if is_possible { Ok(None) } else { Err(row::ABSENT_CHANGED_ROWS.of("It changes nothing.")) })
     }
 
@@ -81,7 +111,9 @@ impl LogicalReads for Fake {
         if pass.access != Access::FullScan {
             return Ok(Err(row::ABSENT_ACCESS.named("rowid", "It scans only.")));
         }
-        let counts = Counts { gets: 10, rows: 100, ..Counts::default() };
+        self.passes += 1;
+        let physical_reads = self.missed[usize::from(self.passes > 1)];
+        let counts = Counts { gets: 10, rows: 100, physical_reads, ..Counts::default() };
         Ok(Ok(Counted { counts, statement: Some("SELECT nothing".into()) }))
     }
 
@@ -93,12 +125,60 @@ impl LogicalReads for Fake {
         self.log.borrow_mut().push(format!("{} x{}", pass.touch, pass.laps));
         let lap = if pass.touch == Touch::Nothing { self.lap.0 / 10 } else { self.lap.0 };
         let cpu = Nanos(lap * u64::from(pass.laps));
-        Ok(Cost { cpu, elapsed: cpu, ..Cost::default() })
+        // The first read only finds out how long a sample must be.
+        let missed =
+            |missed| Counts { gets: 10, physical_reads: if self.reads == 2 { missed } else { 0 }, ..Counts::default() };
+        Ok(Cost { cpu, elapsed: cpu, counts: self.missed_in_sample.map(missed), ..Cost::default() })
     }
 
-    fn read_cold(&mut self, _how: ColdRead, _blocks: u32) -> Result<Result<Vec<f64>, Finding>, SubjectError> {
-        Ok(Err(row::ABSENT_PHYSICAL.of("It has no disk.")))
+    fn read_cold(&mut self, how: ColdRead, _blocks: u32) -> Result<Result<Vec<f64>, Finding>, SubjectError> {
+        let block = self.cold[usize::from(how == ColdRead::Ranges)];
+        Ok(block.map(|block| vec![block]).ok_or_else(|| row::ABSENT_PHYSICAL.of("It has no disk.")))
     }
+}
+
+/// What the procedure finds on a fake, with the engine's checks or without them.
+fn found(mut fake: Fake, machine: &Machine, on: &str) -> Vec<Finding> {
+    let parameters = LioParameters { repeat: 2, on: on.parse().unwrap(), ..LioParameters::default() };
+    let subject = &mut fake;
+    let mut bench = Bench { parameters: &parameters, machine, subject, sampler: None, names_subject: false };
+    Kept::found(|journal| measure_subject(&mut bench, journal).map(drop).unwrap())
+}
+
+/// A block that is not cached against one that is, and blocks that should have been.
+pub(super) fn readings() -> [Reading; 2] {
+    let machine = Machine::observe(Stop::default()).rehearsal();
+    let here = machine.clone();
+    let cold = move |(lap, cold, cannot_populate): &(u64, [Option<f64>; 2], bool)| {
+        let fake =
+            Fake { lap: Nanos(*lap), cold: *cold, cannot_populate: *cannot_populate, ..Fake::new(&Log::default()) };
+        found(fake, &here, "engine")
+    };
+    let values = (1_000_000..5_000_000_u64, [option::of(1e3..1e7), option::of(1e2..1e5)], any::<bool>());
+    let ratio = reading(of_lio::ANSWER_RATIO, values, cold, |(lap, [single, ranged], cannot_populate)| {
+        let single = single.filter(|_| !cannot_populate)?;
+        // Ten gets, less a tenth for the pass that touches nothing.
+        let lio = (lap - lap / 10) as f64 / 10.0;
+        let costs = format!("A physical I/O of one block costs {} logical I/Os of stars", three_digits(single / lio));
+        let beside =
+            format!("({} against {}; Millsap: 37, the folklore: 10000)", format_nanos(single), format_nanos(lio));
+        let ranged = ranged.map_or(". The logical I/O is one".into(), |ranged| {
+            let [times, block] = [three_digits(ranged / lio), format_nanos(ranged)];
+            format!("; in reads of 128 blocks {times} ({block} a block; published: about 6)")
+        });
+        Some(says![costs, format!("{beside}{ranged}")])
+    });
+    let misses = move |(before, after, in_sample): &(u64, u64, Option<u64>)| {
+        let missed = [*before, *after];
+        found(Fake { missed, missed_in_sample: *in_sample, ..Fake::new(&Log::default()) }, &machine, "sqlite")
+    };
+    let values = (0..3_u64, 0..3_u64, option::of(0..3_u64));
+    let missing = reading(of_lio::NOT_ALL_CACHED, values, misses, |(before, after, in_sample)| {
+        let misses = in_sample.unwrap_or(*before.min(after));
+        let said = counted(misses, "block was", "blocks were");
+        (misses > 0).then(|| says![format!("{said} missing from the cache in stars, full-scan, touching rows, which")])
+    });
+    [ratio, missing]
 }
 
 /// Runs the procedure on a fake whose lap takes 5 ms of a simulated clock.
@@ -113,7 +193,7 @@ fn measured(
     let machine = Machine::observe(stop.clone());
     let log = Log::default();
     let stops_at = stops_at.map(|at| (at, stop));
-    let mut fake = Fake { log: Rc::clone(&log), lap: Nanos::from_millis(5), stops_at, reads: 0 };
+    let mut fake = Fake { stops_at, ..Fake::new(&log) };
     let mut kept = Kept::default();
     let mut bench =
         Bench { parameters, machine: &machine, subject: &mut fake, sampler: None, names_subject: is_one_of_several };

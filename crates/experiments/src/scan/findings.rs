@@ -1,6 +1,6 @@
 //! What the numbers say, in sentences.
 
-use measure::quantity::{format_nanos, three_digits, whole_mebibytes};
+use measure::quantity::{counted, format_nanos, grouped, three_digits, whole_mebibytes};
 use measure::schema::FindingSpec;
 use measure::schema::scan::{self as schema, PER_ROW, findings as row};
 use measure::sentence::capital;
@@ -132,8 +132,9 @@ impl Report<'_, '_> {
             |one: &Measured| one.value(schema::UNITS_READ) == Some(0.0) && one.value(schema::UNITS_UNREAD) > Some(0.0);
         let reads = || found.iter().filter(|one| one.row_time() > 0.0 && !is_unread(one));
         let (Some(least), Some(most)) = (reads().min_by(by_cost), reads().max_by(by_cost)) else { return };
-        let others = of(found, AccessPath::FullScan).into_iter().chain([*least]);
-        let mut others: Vec<&Measured> = others.filter(|one| one.path != most.path).collect();
+        let full = reads().find(|one| one.path == AccessPath::FullScan);
+        let mut others: Vec<&Measured> =
+            full.into_iter().chain([least]).copied().filter(|one| one.path != most.path).collect();
         others.dedup_by_key(|one| one.path);
         if others.is_empty() {
             return;
@@ -287,18 +288,19 @@ impl Report<'_, '_> {
     /// Answers that were given without reading.
     fn unread(&mut self, found: &[&Measured]) {
         let units = |one: &Measured| one.value(schema::UNITS_UNREAD).zip(one.value(schema::UNITS_READ));
-        if let Some((unread, _)) = of(found, AccessPath::ColumnCount).and_then(units) {
-            let sentence = format!(
-                "column-count read no column: each of its {unread} units knows how many of its values are null."
-            );
+        let none_read = of(found, AccessPath::ColumnCount).and_then(units);
+        if let Some((unread, _)) = none_read.filter(|(unread, read)| *unread > 0.0 && *read == 0.0) {
+            let each = if unread > 1.0 { format!("each of its {unread} units") } else { "its 1 unit".into() };
+            let sentence = format!("column-count read no column: {each} knows how many of its values are null.");
             self.find(&row::NOTHING_READ, &sentence, &[("units_unread", unread, Unit::Count)]);
         }
         let skipped = of(found, AccessPath::ColumnScan).and_then(units).filter(|(unread, _)| *unread > 0.0);
         if let Some((unread, read)) = skipped.filter(|_| self.bench.parameters.zone_maps) {
             let sentence = format!(
-                "the least and greatest values answered for {unread} of {} units of column-scan, and their codes were \
-                 not read: --no-zone-maps shows the scan itself.",
-                unread + read
+                "the least and greatest values answered for {} of {} of column-scan, and their codes were not read: \
+                 --no-zone-maps shows the scan itself.",
+                grouped(unread as u64),
+                counted((unread + read) as u64, "unit", "units")
             );
             let values = [("units_unread", unread, Unit::Count), ("units", unread + read, Unit::Count)];
             self.find(&row::ZONE_MAPS_ANSWERED, &sentence, &values);
@@ -314,6 +316,9 @@ impl Report<'_, '_> {
             return;
         };
         let gets = |one: &Measured| one.value(schema::GETS).unwrap_or(0.0).max(1.0);
+        if bad.row_time().min(good.row_time()) <= 0.0 {
+            return;
+        }
         let (more_gets, more_time) = (gets(bad) / gets(good), bad.row_time() / good.row_time());
         let bitmap = of(found, AccessPath::BitmapScan).map_or(String::new(), |bitmap| {
             format!(
@@ -369,3 +374,6 @@ fn limit(many: &Measured, machine: &Machine) -> Option<String> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use measure::schema::Spec;
-use measure::schema::scan::{self as schema, parameters as named};
+use measure::schema::scan::{self as schema, findings as row, parameters as named};
 use measure::{Case, Metric, Parameters};
 use subjects::access_paths::{AccessPath, Asked, PathFacts, ScanCost};
 
@@ -13,6 +13,7 @@ use super::samples::Samples;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::{Conditions, Sensitivity};
+use crate::sampling;
 
 /// A mebibyte, in bytes.
 const MEBIBYTE: f64 = (1 << 20) as f64;
@@ -73,6 +74,7 @@ pub(super) fn case(
     let change = conditions.changed(bench.machine);
     bench.machine.note(&what, &change, Sensitivity::Core);
     check_answer(bench, path, &samples)?;
+    journal.find_all(sampling::missing(&row::NOT_ALL_CACHED, &what, misses(&samples), facts.sources.cache));
     let mut case = Case::new(parameters(bench, path, threads));
     case.parameters.extend(facts.parameters.clone());
     case.metrics = times(&samples, facts);
@@ -89,6 +91,12 @@ pub(super) fn case(
     journal.keep(case.clone())?;
     let kernels = facts.kernel.map(String::from).zip(samples.by_counted_kernel.map(|(kernel, _)| kernel));
     Ok(Measured { path, threads, is_in_process: facts.sources.is_in_process, kernels, case })
+}
+
+/// Blocks that were not cached, of the pass that missed most.
+fn misses(samples: &Samples) -> u64 {
+    let read = samples.costs.iter().map(|cost| cost.physical_reads).max().unwrap_or(0);
+    (read as f64 / samples.laps).ceil() as u64
 }
 
 fn parameters(bench: &Bench<'_>, path: AccessPath, threads: usize) -> Parameters {

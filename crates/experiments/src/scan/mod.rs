@@ -14,7 +14,7 @@ mod tests;
 
 use std::time::Duration;
 
-use measure::quantity::whole_mebibytes;
+use measure::quantity::{counted, whole_mebibytes};
 use measure::schema::scan::findings as row;
 use measure::words::Word;
 use serde_json::json;
@@ -182,7 +182,8 @@ fn plan(bench: &mut Bench<'_>, paths: &[AccessPath], journal: &mut dyn Journal) 
             whole_mebibytes(limit)
         )));
     }
-    let message = format!("{rows} rows were forecast to take {sentence}, one after the other.");
+    let order = if needs.len() > 1 { ", one after the other" } else { "" };
+    let message = format!("{} forecast to take {sentence}{order}.", counted(rows, "row was", "rows were"));
     journal.find(row::MEMORY_NEEDED.of(message));
     Ok(())
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use ::measure::schema::subjects::findings as row;
 use ::measure::{Case, Finding, Nanos, Parameters};
 use subjects::access_paths::{
-    AccessPath, AccessPaths, Asked, Counting, MemoryNeed, PathFacts, PathOffer, Sampling, ScanCost, ScanPass, Sources,
+    AccessPath, AccessPaths, Asked, Cache, Counting, MemoryNeed, PathFacts, PathOffer, Sampling, ScanCost, ScanPass,
+    Sources,
 };
 use subjects::{Closing, Environment, Opener, Progress, Subject, SubjectError};
 
@@ -17,29 +18,31 @@ use crate::error::ExperimentError;
 use crate::journal::{Kept, Stop};
 use crate::machine::Machine;
 
-const ROWS: u64 = 1000;
+pub(super) const ROWS: u64 = 1000;
 
 /// What was done, by all subjects of a test.
-type Log = Rc<RefCell<Vec<String>>>;
+pub(super) type Log = Rc<RefCell<Vec<String>>>;
 
 /// A subject whose passes take no time.
-struct Fake {
-    name: &'static str,
+pub(super) struct Fake {
+    pub(super) name: &'static str,
     /// Its paths, with what each counts.
     counts: Vec<(AccessPath, u64)>,
     absent: Option<(AccessPath, &'static str)>,
     /// Raised in the first pass of this path.
     stops_at: Option<(AccessPath, Stop)>,
-    memory: Vec<MemoryNeed>,
+    pub(super) memory: Vec<MemoryNeed>,
+    /// Blocks that the passes of a sample miss.
+    pub(super) missed: u64,
     log: Log,
     path: Option<AccessPath>,
 }
 
 impl Fake {
-    fn new(name: &'static str, log: &Log) -> Fake {
+    pub(super) fn new(name: &'static str, log: &Log) -> Fake {
         let counts = vec![(AccessPath::IndexGoodClustering, 900), (AccessPath::FullScan, 900)];
         let (absent, stops_at, memory) = (None, None, Vec::new());
-        Fake { name, counts, absent, stops_at, memory, log: Rc::clone(log), path: None }
+        Fake { name, counts, absent, stops_at, memory, missed: 0, log: Rc::clone(log), path: None }
     }
 
     fn note(&self, what: &str) {
@@ -111,6 +114,7 @@ impl AccessPaths for Fake {
                 gets: source,
                 physical_reads: source,
                 touched: source,
+                cache: Cache { name: "the cache", advice: "Give fewer --rows." },
             },
         }))
     }
@@ -122,7 +126,8 @@ impl AccessPaths for Fake {
         }
         let (_, count) = self.counts.iter().find(|(of, _)| *of == path).ok_or(SubjectError::NotPrepared)?;
         let cpu = Nanos(100 * ROWS * u64::from(pass.laps));
-        Ok(ScanCost { cpu, elapsed: cpu, rows: ROWS, count: *count, gets: 10, ..ScanCost::default() })
+        let (rows, count, physical_reads) = (ROWS, *count, self.missed);
+        Ok(ScanCost { cpu, elapsed: cpu, rows, count, gets: 10, physical_reads, ..ScanCost::default() })
     }
 }
 

@@ -17,7 +17,6 @@ findings! {
     STANDBY = Warning "standby", "`lio`: the server is a standby, and the catalogs that it has were scanned";
     NOT_ALL_VISIBLE = Warning "not-all-visible", "`lio`, `scan`: an older transaction hides rows";
     FILE_CHANGED = Warning "file-changed", "`lio`: another program wrote to the database file that was read";
-    NOT_ALL_CACHED = Warning "not-all-cached", "`scan`: a pass of a server read blocks that were to be cached";
     VALGRIND_SERVER = Info "valgrind-server", "`scan`: instructions are those of a backend under valgrind";
     ABSENT_VALGRIND_SERVER = Warning "absent-valgrind-server", "`scan`: no backend could be run under valgrind";
     TABLE_EXCEEDS_BUFFERS = Warning "table-exceeds-buffers", "the table does not stay in the shared buffers";

@@ -308,10 +308,8 @@ impl LogicalReads for Engine {
     fn read_cold(&mut self, how: ColdRead, blocks: u32) -> Result<Result<Vec<f64>, Finding>, SubjectError> {
         self.discard_all()?;
         let Opened { table, direct } = self.current()?;
-        if !direct {
-            let reason = "The physical cost of a block was not measured: the file system of the tables refuses direct \
-                          I/O, so that the page cache would answer. Name a directory on another one with --dir.";
-            return Ok(Err(row::ABSENT_PHYSICAL_HERE.of(reason)));
+        if let Some(absence) = buffered(*direct) {
+            return Ok(Err(absence));
         }
         let session = self.pool.session();
         let mut samples = Vec::with_capacity(blocks as usize);
@@ -340,6 +338,16 @@ impl LogicalReads for Engine {
     }
 }
 
+/// The finding about tables that are not read directly.
+pub(super) fn buffered(direct: bool) -> Option<Finding> {
+    let reason = "The physical cost of a block was not measured: the file system of the tables refuses direct I/O, so \
+                  that the page cache would answer. Name a directory on another one with --dir.";
+    (!direct).then(|| row::ABSENT_PHYSICAL_HERE.of(reason))
+}
+
+/// Where the engine keeps blocks: it takes care itself that they stay there.
+pub(super) const CACHE: Cache = Cache { name: "the buffer pool", advice: "Please report this with the run document." };
+
 /// How the engine's figures are obtained.
 fn sources() -> Sources {
     Sources {
@@ -350,7 +358,7 @@ fn sources() -> Sources {
         rows: "counted by the reader, one pass",
         lap: ["pass", "passes"],
         baseline: Baseline::Gets,
-        cache: Cache { name: "the buffer pool", advice: "Please report this with the run document." },
+        cache: CACHE,
     }
 }
 

@@ -6,6 +6,8 @@ pub mod nested_loops;
 mod pass;
 mod place;
 mod team;
+#[cfg(test)]
+pub(crate) mod tests;
 
 pub(crate) use logical_reads::TABLE_SEED;
 pub use logical_reads::{Engine, check_cell};

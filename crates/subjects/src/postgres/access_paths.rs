@@ -24,8 +24,8 @@ use super::planner_paths::{PlannerPath, SETTINGS, offers};
 use super::reached::Reached;
 use super::statement::Meter;
 use crate::access_paths::{
-    AccessPath, AccessPaths, AccessSettings, Asked, Counting, MemoryNeed, PathBlocks, PathFacts, PathOffer, Sampling,
-    ScanCost, ScanPass, Sources,
+    AccessPath, AccessPaths, AccessSettings, Asked, Cache, CountedRows, Counting, MemoryNeed, PathBlocks, PathFacts,
+    PathOffer, Sampling, ScanCost, ScanPass, Sources,
 };
 use crate::error::SubjectError;
 use crate::opening::{Opening, Progress};
@@ -119,6 +119,45 @@ fn staying(buffer_bytes: u64) -> String {
     }
 }
 
+/// The finding about a table that does not stay in the shared buffers.
+pub(super) fn exceeding(rows: u64, buffer_bytes: u64) -> Option<Finding> {
+    let table = Customers::table_bytes(rows);
+    let message = || {
+        format!(
+            "The table takes {} and the server's shared buffers {}: a scan of more than a quarter of them passes \
+             through a ring and leaves nothing there, so that blocks come from the operating system again and again. \
+             {}",
+            whole_mebibytes(table),
+            size_in_words(buffer_bytes),
+            staying(buffer_bytes)
+        )
+    };
+    (table > buffer_bytes / BUFFERS_PART).then(|| row::TABLE_EXCEEDS_BUFFERS.of(message()))
+}
+
+/// What counting instructions of a server's backend came to, and the finding about it. Errors after ^C.
+pub(super) fn counted_by_valgrind(
+    name: &str,
+    outcome: Result<Vec<CountedRows>, SubjectError>,
+) -> Result<(Option<Finding>, Counting), SubjectError> {
+    let found = match outcome {
+        Err(SubjectError::Stopped) => return Err(SubjectError::Stopped),
+        Err(error) => {
+            let message = format!("Instructions of {name} were not counted under valgrind: {error}.");
+            return Ok((Some(row::ABSENT_VALGRIND_SERVER.of(message)), Counting::None));
+        }
+        Ok(found) => found,
+    };
+    let explain = |first: &CountedRows| {
+        row::VALGRIND_SERVER.of(format!(
+            "Instructions of {name} are those of its backend in single-user mode under valgrind, in user mode: what {} \
+             of a larger table add to the same statement, all blocks in shared buffers.",
+            counted(first.rows, "row", "rows")
+        ))
+    };
+    Ok((found.first().map(explain), Counting::Counted(found)))
+}
+
 impl PostgresPaths {
     /// Connects and sees what the server is; makes nothing.
     pub(super) fn open(
@@ -179,21 +218,6 @@ impl PostgresPaths {
         Ok(())
     }
 
-    /// Warns where the table does not stay in the shared buffers.
-    fn check_buffers(&mut self, buffer_bytes: u64) {
-        let table = Customers::table_bytes(self.table.rows());
-        if table > buffer_bytes / BUFFERS_PART {
-            self.notes.find(row::TABLE_EXCEEDS_BUFFERS.of(format!(
-                "The table takes {} and the server's shared buffers {}: a scan of more than a quarter of them \
-                     passes through a ring and leaves nothing there, so that blocks come from the operating system \
-                     again and again. {}",
-                whole_mebibytes(table),
-                size_in_words(buffer_bytes),
-                staying(buffer_bytes)
-            )));
-        }
-    }
-
     /// Leaves the planner one way, makes sure that it goes it, and brings into shared buffers what has room there.
     /// Gives what is known of it then.
     fn turn_to(&mut self, of: &PlannerPath, asked: Asked) -> Result<(Prepared, Vec<Metric>), SubjectError> {
@@ -231,19 +255,6 @@ impl PostgresPaths {
         self.reached.private.is_none().then(|| (ROUND_TRIP + ROW_TIME.saturating_mul(rows)).into())
     }
 
-    /// Warns of blocks that are not in shared buffers, although all were to be there.
-    fn report_misses(&mut self, path: AccessPath, buffers: Buffers) {
-        if buffers.reads > 0 {
-            self.notes.find(row::NOT_ALL_CACHED.of(format!(
-                "{} blocks of {} came from the operating system in each pass of {}: the cost contains that. Give \
-                     fewer --rows, or the server more shared_buffers.",
-                buffers.reads,
-                buffers.gets(),
-                path.name()
-            )));
-        }
-    }
-
     fn sources(&self) -> Sources {
         let source = self.meter.as_ref().map_or("", Meter::source);
         Sources {
@@ -255,6 +266,7 @@ impl PostgresPaths {
             gets: "EXPLAIN (ANALYZE, BUFFERS), one pass",
             physical_reads: "blocks that were not in shared buffers, by EXPLAIN, one pass",
             touched: "",
+            cache: Cache { name: "shared buffers", advice: "Give fewer --rows, or the server more shared_buffers." },
         }
     }
 }
@@ -294,7 +306,8 @@ impl AccessPaths for PostgresPaths {
         let session = self.reached.session()?;
         self.notes.check_space(&session, Customers::bytes_needed(self.table.rows()), "--rows")?;
         self.notes.describe("rows", json!(self.table.rows()));
-        self.check_buffers(session.facts().buffer_bytes);
+        let exceeding = exceeding(self.table.rows(), session.facts().buffer_bytes);
+        exceeding.into_iter().for_each(|finding| self.notes.find(finding));
         self.session = Some(session);
         Ok(Vec::new())
     }
@@ -312,28 +325,8 @@ impl AccessPaths for PostgresPaths {
         let outcome = instructions::count(private, &Count { name, paths, asked, seed, limit }, &self.stop, progress);
         let settings = private.settings().clone();
         private.restart(settings, &self.stop)?;
-        let name = self.notes.name();
-        let (finding, counting) = match outcome {
-            Err(SubjectError::Stopped) => return Err(SubjectError::Stopped),
-            Err(error) => {
-                let message = format!("Instructions of {name} were not counted under valgrind: {error}.");
-                (Some(row::ABSENT_VALGRIND_SERVER.of(message)), Counting::None)
-            }
-            Ok(found) => {
-                let explain = |rows| {
-                    let message = format!(
-                        "Instructions of {name} are those of its backend in single-user mode under valgrind, in user \
-                         mode: what {} of a larger table add to the same statement, all blocks in shared buffers.",
-                        counted(rows, "row", "rows")
-                    );
-                    row::VALGRIND_SERVER.of(message)
-                };
-                (found.first().map(|first| explain(first.rows)), Counting::Counted(found))
-            }
-        };
-        if let Some(finding) = finding {
-            self.notes.find(finding);
-        }
+        let (finding, counting) = counted_by_valgrind(self.notes.name(), outcome)?;
+        finding.into_iter().for_each(|finding| self.notes.find(finding));
         Ok(counting)
     }
 
@@ -352,7 +345,6 @@ impl AccessPaths for PostgresPaths {
             return Ok(Err(schema::findings::ABSENT_PATH.named(path.name(), absence_of_hidden(self.notes.name()))));
         }
         let (prepared, metrics) = self.turn_to(PlannerPath::of(path)?, asked)?;
-        self.report_misses(path, prepared.buffers);
         self.prepared = Some(prepared);
         Ok(Ok(PathFacts {
             parameters: Parameters::new(),

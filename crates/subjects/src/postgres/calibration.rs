@@ -11,7 +11,7 @@ pub mod verification_set;
 
 use std::time::Duration;
 
-use measure::quantity::size_in_words;
+use measure::quantity::{rounded_size, size_in_words, whole_mebibytes};
 use measure::schema::subjects::findings as row;
 use measure::{Finding, Parameters, Unit};
 use server::session::ROW_TIME;
@@ -313,13 +313,8 @@ impl Calibration {
         let mut notes = Notes::of(&session, opening.clock);
         let verification = verification_set::VerificationRows::of(payload, session.facts().buffer_bytes);
         notes.check_space(&session, bytes_needed(payload) + verification.bytes(), "--payload")?;
-        note_buffers(&mut notes, payload, session.facts().buffer_bytes);
-        if reached.private.is_none() {
-            notes.find(row::ABSENT_COLD.of(
-                "Nothing was measured cold: the caches of a given server are not emptied, because its other users \
-                 would pay for it. --on postgres:VERSION measures it on a private server on this machine's disk.",
-            ));
-        }
+        let found = [exceeding(payload, session.facts().buffer_bytes), absent_cold(reached.private.is_some())];
+        found.into_iter().flatten().for_each(|finding| notes.find(finding));
         let rows = payload / ROW_BYTES;
         let sizes = TableSizes { rows, sparse_rows: (rows / SPARSE_PART).max(1), ..TableSizes::default() };
         let mut schema = Schema::create(session)?;
@@ -561,21 +556,28 @@ pub(super) fn needs(payload: u64) -> Needs {
     Needs { made: bytes_needed(payload) + verification.bytes(), temporary: payload / 2, or_standby: false }
 }
 
-/// Notes a table that no scan leaves in the shared buffers.
-fn note_buffers(notes: &mut Notes, payload: u64, buffers: u64) {
+/// The finding that nothing is measured cold on a given server.
+pub(super) fn absent_cold(is_private: bool) -> Option<Finding> {
+    let message = "Nothing was measured cold: the caches of a given server are not emptied, because its other users \
+                   would pay for it. --on postgres:VERSION measures it on a private server on this machine's disk.";
+    (!is_private).then(|| row::ABSENT_COLD.of(message))
+}
+
+/// The finding about a table that no scan leaves in the shared buffers.
+pub(super) fn exceeding(payload: u64, buffers: u64) -> Option<Finding> {
     if payload <= buffers / BUFFERS_PART {
-        return;
+        return None;
     }
     let message = format!(
         "The table takes {} and the server's shared buffers {}: a scan of more than a quarter of them passes through a \
-         ring and leaves nothing there, so that what is called cached came from the operating system. --payload {}MiB \
+         ring and leaves nothing there, so that what is called cached came from the operating system. --payload {} \
          would stay.",
-        size_in_words(payload >> 20 << 20),
+        whole_mebibytes(payload),
         size_in_words(buffers),
-        (buffers / BUFFERS_PART) >> 20
+        rounded_size(buffers / BUFFERS_PART)
     );
     let finding = row::TABLE_EXCEEDS_BUFFERS.of(message).with("table", payload as f64, Unit::Bytes);
-    notes.find(finding.with("shared_buffers", buffers as f64, Unit::Bytes));
+    Some(finding.with("shared_buffers", buffers as f64, Unit::Bytes))
 }
 
 fn prepare(session: &mut Session) -> Result<(), ServerError> {

@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use measure::Finding;
+use measure::schema::subjects::findings as row;
 use server::private::{PrivateServer, PrivateServerError, ServerSettings};
 use server::session::identifier;
 use server::{Schema, ServerError, Session};
@@ -29,6 +31,33 @@ pub(super) struct Startup {
     pub(super) io_method: Option<String>,
     /// Whether it reads past the page cache.
     pub(super) direct: bool,
+}
+
+impl Startup {
+    /// The finding about a server that does not start like this, for the reason in `outcome`.
+    pub(super) fn absence(&self, outcome: Result<(), String>) -> Result<(), Finding> {
+        let method = self.io_method.as_ref().map_or(String::new(), |method| method.replace('_', "-"));
+        let (with, stem) = match (&self.io_method, self.direct) {
+            (Some(name), false) => (format!("io_method {name}"), method),
+            (Some(name), true) => (format!("io_method {name} past the page cache"), format!("{method}-direct")),
+            (None, _) => ("debug_io_direct".into(), "direct".into()),
+        };
+        outcome.map_err(|reason| {
+            let message = format!("The server does not start with {with}: {reason}. Its cases are absent.");
+            row::ABSENT_IO_METHOD.named(&stem, message)
+        })
+    }
+
+    /// The finding that nothing is gathered in joins that start like this on the server `name`: settings of reading
+    /// together came with the `io_method`.
+    pub(super) fn gathers_nothing(&self, name: &str) -> Option<Finding> {
+        let message = format!(
+            "Past the page cache {name} gathers nothing: before version 18 a bitmap scan only advises the kernel of \
+             blocks to come (posix_fadvise), which then reads them into the page cache. Differences between its direct \
+             joins are chance."
+        );
+        (self.direct && self.io_method.is_none()).then(|| row::SERVER_ADVICE.of(message))
+    }
 }
 
 /// How blocks leave the shared buffers.

@@ -5,9 +5,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use measure::Finding;
+use measure::quantity::{counted, grouped};
 use measure::schema::subjects::findings as row;
 use server::private::PrivateServer;
 use server::{Schema, ServerError, Session, space};
+use sys::file::witness::Cached;
 
 use super::cold::{Cold, Emptying, Startup};
 use super::fetched::blocks_of;
@@ -94,14 +96,8 @@ impl Ground {
         let second = Duration::from_secs(2);
         let mut sent = tenths(progress, |sent, of| (format!("loading {what}, {sent} of {of} rows"), second));
         let blocks = table.load(rows, &mut sent)?;
-        if let Some(reason) = &table.untimed {
-            let user = table.schema.session().facts().user.clone();
-            self.notes.find(row::ABSENT_IO_TIME.of(format!(
-                "The server did not time its reads, because track_io_timing is off and may not be set ({reason}): \
-                     how long it waited for them is not known. A superuser may allow it with GRANT SET ON PARAMETER \
-                     track_io_timing TO {user}."
-            )));
-        }
+        let user = table.schema.session().facts().user.clone();
+        absent_io_time(table.untimed.as_deref(), &user).into_iter().for_each(|finding| self.notes.find(finding));
         Ok(blocks)
     }
 
@@ -125,21 +121,8 @@ impl Ground {
 
     /// What the page cache of a private server's files still held at most when it had been emptied of them.
     pub(super) fn note_page_cache(&mut self) {
-        let Some(kept) = self.table.as_ref().and_then(|table| table.cold.kept()) else { return };
-        let finding = if kept.pages as f64 > KEPT_MAX * kept.of as f64 {
-            row::PAGE_CACHE_KEPT.of(format!(
-                "The page cache still held {} of {} pages of the server's files when it had been emptied: some \
-                     reads were answered from memory. Repeat the run.",
-                kept.pages, kept.of
-            ))
-        } else {
-            row::COLD.of(format!(
-                "Before each join the server's buffers were emptied and its files dropped from the page cache, \
-                     which then held {} of {} pages at most ({}).",
-                kept.pages, kept.of, kept.source
-            ))
-        };
-        self.notes.find(finding);
+        let kept = self.table.as_ref().and_then(|table| table.cold.kept());
+        kept.map(left_in_page_cache).into_iter().for_each(|finding| self.notes.find(finding));
     }
 
     /// Removes the schema, and ends a private server.
@@ -151,6 +134,31 @@ impl Ground {
         drop((cold, reached));
         closing
     }
+}
+
+/// The finding where a server may not be made to time its reads, for this reason.
+pub(super) fn absent_io_time(untimed: Option<&str>, user: &str) -> Option<Finding> {
+    let reason = untimed?;
+    Some(row::ABSENT_IO_TIME.of(format!(
+        "The server did not time its reads, because track_io_timing is off and may not be set ({reason}): how long it \
+         waited for them is not known. A superuser may allow it with GRANT SET ON PARAMETER track_io_timing TO {user}."
+    )))
+}
+
+/// What the page cache still held of a private server's files says about its reads.
+pub(super) fn left_in_page_cache(kept: Cached) -> Finding {
+    let pages = format!("{} of {}", grouped(kept.pages), counted(kept.of, "page", "pages"));
+    if kept.pages as f64 > KEPT_MAX * kept.of as f64 {
+        return row::PAGE_CACHE_KEPT.of(format!(
+            "The page cache still held {pages} of the server's files when it had been emptied: some reads were \
+             answered from memory. Repeat the run."
+        ));
+    }
+    row::COLD.of(format!(
+        "Before each join the server's buffers were emptied and its files dropped from the page cache, which then held \
+         {pages} at most ({}).",
+        kept.source
+    ))
 }
 
 impl ColdTable {

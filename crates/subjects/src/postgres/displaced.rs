@@ -17,13 +17,16 @@ const QUESTION: &str = "SELECT quote_ident(nspname), \
 #[derive(Debug)]
 pub(super) struct Displaced {
     /// Where the extension is; or why there is no count.
-    extension: Result<String, String>,
-    before: u64,
+    pub(super) extension: Result<String, String>,
+    pub(super) before: u64,
 }
 
 impl Displaced {
-    /// Counts them before anything of ours is there.
-    pub(super) fn begin(session: &mut Session) -> Result<Displaced, ServerError> {
+    /// Counts them before anything of ours is there; `None` on a private server, where nothing is of others.
+    pub(super) fn begin(session: &mut Session, is_private: bool) -> Result<Option<Displaced>, ServerError> {
+        if is_private {
+            return Ok(None);
+        }
         let found = session.rows(QUESTION)?;
         let text = |at: usize| found.first()?.get(at)?.clone();
         let extension = match (text(0), text(1).as_deref()) {
@@ -37,12 +40,19 @@ impl Displaced {
             (None, _) => Err(format!("the database has no extension {EXTENSION}")),
         };
         let before = extension.as_ref().map_or(Ok(0), |schema| of_others(session, schema))?;
-        Ok(Displaced { extension, before })
+        Ok(Some(Displaced { extension, before }))
     }
 
     /// Counts them again while ours are still there; `made` bytes of tables and indexes were.
     pub(super) fn end(self, session: &mut Session, made: u64) -> Result<Finding, ServerError> {
         let (buffers, block) = (session.facts().buffer_bytes, session.facts().block_bytes);
+        let after = self.extension.as_ref().map_or(Ok(0), |schema| of_others(session, schema))?;
+        Ok(self.finding(after, made, (buffers, block)))
+    }
+
+    /// What became of the others' blocks, of which `after` are there after `made` bytes were made, by the bytes of all
+    /// buffers and of a block.
+    pub(super) fn finding(&self, after: u64, made: u64, (buffers, block): (u64, u64)) -> Finding {
         let ours = made.min(buffers);
         let share = ours as f64 / buffers.max(1) as f64 * 100.0;
         let what = format!(
@@ -52,24 +62,20 @@ impl Displaced {
             three_digits(share)
         );
         let finding = |message| row::DISPLACED.of(message).with("share", share, Unit::Percent);
-        let schema = match self.extension {
-            Ok(schema) => schema,
-            Err(reason) => {
-                let message = format!("{what}. What they displaced there is not known, because {reason}.");
-                return Ok(finding(message));
-            }
-        };
-        let lost = self.before.saturating_sub(of_others(session, &schema)?) * block;
+        if let Err(reason) = &self.extension {
+            return finding(format!("{what}. What they displaced there is not known, because {reason}."));
+        }
+        let lost = self.before.saturating_sub(after) * block;
         let before = size_in_words(self.before * block);
         let message = match lost {
-            0 => format!("{what}. They displaced nothing: all {before} of others are still there ({EXTENSION})."),
+            0 => format!("{what}. They displaced 0 bytes: all {before} of others are still there ({EXTENSION})."),
             _ => format!(
                 "{what}. {} of the {before} that others had there are gone ({EXTENSION}), and are read again when they \
                  are asked for.",
                 size_in_words(lost)
             ),
         };
-        Ok(finding(message).with("displaced", lost as f64, Unit::Bytes))
+        finding(message).with("displaced", lost as f64, Unit::Bytes)
     }
 }
 

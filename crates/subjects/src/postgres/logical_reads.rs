@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use measure::quantity::size_in_words;
+use measure::quantity::{size_in_words, whole_mebibytes};
 use measure::schema::subjects::findings as row;
 use measure::{Finding, Nanos, Parameters};
 use server::private::PrivateServer;
@@ -457,21 +457,25 @@ impl LogicalReads for ServerReads {
 fn check_room(session: &Session, asked: &Asked, notes: &mut Notes) -> Result<(), SubjectError> {
     let facts = session.facts();
     notes.check_space(session, needs(asked, facts.block_bytes).made, "--payload")?;
+    exceeding(asked, facts.block_bytes, facts.buffer_bytes).into_iter().for_each(|finding| notes.find(finding));
+    Ok(())
+}
+
+/// The finding about a table that the shared buffers cannot hold.
+pub(super) fn exceeding(asked: &Asked, block_bytes: u64, buffer_bytes: u64) -> Option<Finding> {
     let read = |layout: &Layout| {
         let index = if is_indexed(asked, layout) { layout.index_bytes() } else { 0 };
-        layout.blocks(facts.block_bytes) * facts.block_bytes + index
+        layout.blocks(block_bytes) * block_bytes + index
     };
-    if let Some(largest) = layouts(asked).max_by_key(read).filter(|layout| read(layout) > facts.buffer_bytes) {
-        let index = if is_indexed(asked, &largest) { " with its index" } else { "" };
-        notes.find(row::TABLE_EXCEEDS_BUFFERS.of(format!(
-            "The table of {}{index} takes {} and the server's shared buffers {}: its blocks come from the \
-                 operating system again and again, and their cost contains that. Ask for a smaller --payload.",
-            largest.cell(),
-            size_in_words(read(&largest) >> 20 << 20),
-            size_in_words(facts.buffer_bytes)
-        )));
-    }
-    Ok(())
+    let largest = layouts(asked).max_by_key(read).filter(|layout| read(layout) > buffer_bytes)?;
+    let index = if is_indexed(asked, &largest) { " with its index" } else { "" };
+    Some(row::TABLE_EXCEEDS_BUFFERS.of(format!(
+        "The table of {}{index} takes {} and the server's shared buffers {}: its blocks come from the operating system \
+         again and again, and their cost contains that. Ask for a smaller --payload.",
+        largest.cell(),
+        whole_mebibytes(read(&largest)),
+        size_in_words(buffer_bytes)
+    )))
 }
 
 /// The layouts of the cells; [`unfit`] has refused those that have none.

@@ -22,3 +22,5 @@ mod reached;
 mod read_timing;
 mod round_trip;
 pub mod statement;
+#[cfg(test)]
+pub(crate) mod tests;

@@ -36,16 +36,32 @@ pub(super) fn check_concurrencies(asked: &Asked) -> Result<(), String> {
     Err(format!("--concurrency {value} cannot be: effective_io_concurrency is 0 to {CONCURRENCY_MAX}"))
 }
 
-/// The finding about a private server that does not start with an I/O method.
-fn not_started(io_method: Option<&str>, is_direct: bool, reason: &str) -> Finding {
-    let method = io_method.map_or(String::new(), |method| method.replace('_', "-"));
-    let (with, stem) = match (io_method, is_direct) {
-        (Some(name), false) => (format!("io_method {name}"), method),
-        (Some(name), true) => (format!("io_method {name} past the page cache"), format!("{method}-direct")),
-        (None, _) => ("debug_io_direct".into(), "direct".into()),
-    };
-    row::ABSENT_IO_METHOD
-        .named(&stem, format!("The server does not start with {with}: {reason}. Its cases are absent."))
+/// The finding where a server's programs lack a method that the version has.
+pub(super) fn absent_io_uring(startups: &[Startup]) -> Option<Finding> {
+    let methods: Vec<&str> = startups.iter().filter_map(|startup| startup.io_method.as_deref()).collect();
+    let message = "The server's programs do not offer io_method io_uring, because they were built without liburing: \
+                   its cases are absent. --on postgres:DIRECTORY takes the programs of another installation.";
+    (methods.len() > 1 && !methods.contains(&IO_URING)).then(|| row::ABSENT_IO_URING.of(message))
+}
+
+/// The finding about where reads may have come from; `None` of a private server, whose page cache is emptied.
+pub(super) fn not_emptied(emptying: &Emptying) -> Option<Finding> {
+    let page_cache = "Blocks that are not in shared buffers may come from the operating system's page cache, which \
+                      only a private server's files leave: --on postgres:18 starts one.";
+    match emptying {
+        Emptying::Private => None,
+        Emptying::Relation(_) | Emptying::Buffers(_) => {
+            let message = format!("The table left shared buffers before each join. {page_cache}");
+            Some(row::PAGE_CACHE_NOT_EMPTIED.of(message))
+        }
+        Emptying::Never(reason) => {
+            let message = format!(
+                "Shared buffers could not be emptied, because {reason}: each join took keys of its own instead, of \
+                 which blocks may have been there. {page_cache}"
+            );
+            Some(row::BUFFERS_NOT_EMPTIED.of(message))
+        }
+    }
 }
 
 /// A way to join.
@@ -162,56 +178,27 @@ impl PostgresLoops {
         let Startup { io_method, direct } = startup;
         let mut labels = Parameters::from_iter([parameters::DIRECT.of(*direct)]);
         labels.extend(io_method.as_ref().map(|method| parameters::IO_METHOD.of(method.as_str())));
-        // Settings of reading together came with the io_method.
-        let gathers_nothing = (*direct && io_method.is_none()).then(|| {
-            let reason = format!(
-                "Past the page cache {} gathers nothing: before version 18 a bitmap scan only advises the kernel of \
-                 blocks to come (posix_fadvise), which then reads them into the page cache. Differences between its \
-                 direct joins are chance.",
-                self.ground.notes.name()
-            );
-            row::SERVER_ADVICE.of(reason)
-        });
         Group {
             name: io_method.as_ref().map_or(String::new(), |method| format!("io_method {method}")),
             is_direct: *direct,
             parameters: labels,
             ways: self.joins.iter().map(|join| join.way()).collect(),
-            gathers_nothing,
+            gathers_nothing: startup.gathers_nothing(self.ground.notes.name()),
         }
     }
 
     /// Notes where a server's programs lack a method that the version has.
     fn note_methods(&mut self) {
-        let methods: Vec<&str> = self.startups.iter().filter_map(|startup| startup.io_method.as_deref()).collect();
-        if methods.len() > 1 && !methods.contains(&IO_URING) {
-            self.ground.notes.find(row::ABSENT_IO_URING.of(
-                "The server's programs do not offer io_method io_uring, because they were built without liburing: its \
-                 cases are absent. --on postgres:DIRECTORY takes the programs of another installation.",
-            ));
-        }
+        absent_io_uring(&self.startups).into_iter().for_each(|finding| self.ground.notes.find(finding));
     }
 
     /// Notes from where reads may have come.
     fn note_caches(&mut self) {
         let Ok(table) = self.ground.table() else { return };
-        let page_cache = "Blocks that are not in shared buffers may come from the operating system's page cache, which \
-                          only a private server's files leave: --on postgres:18 starts one.";
-        let finding = match table.cold.emptying() {
-            Emptying::Private => return self.ground.note_page_cache(),
-            Emptying::Relation(_) | Emptying::Buffers(_) => {
-                let message = format!("The table left shared buffers before each join. {page_cache}");
-                row::PAGE_CACHE_NOT_EMPTIED.of(message)
-            }
-            Emptying::Never(reason) => {
-                let message = format!(
-                    "Shared buffers could not be emptied, because {reason}: each join took keys of its own instead, of \
-                     which blocks may have been there. {page_cache}"
-                );
-                row::BUFFERS_NOT_EMPTIED.of(message)
-            }
-        };
-        self.ground.notes.find(finding);
+        match not_emptied(table.cold.emptying()) {
+            Some(finding) => self.ground.notes.find(finding),
+            None => self.ground.note_page_cache(),
+        }
     }
 }
 
@@ -258,10 +245,7 @@ impl NestedLoops for PostgresLoops {
 
     fn turn_to(&mut self, group: usize) -> Result<Result<(), Finding>, SubjectError> {
         let startup = self.startups.get(group).ok_or(SubjectError::NotPrepared)?.clone();
-        Ok(self
-            .ground
-            .start(&startup)?
-            .map_err(|reason| not_started(startup.io_method.as_deref(), startup.direct, &reason)))
+        Ok(startup.absence(self.ground.start(&startup)?))
     }
 
     fn join(&mut self, pass: &JoinPass) -> Result<JoinCost, SubjectError> {

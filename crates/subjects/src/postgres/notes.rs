@@ -1,7 +1,7 @@
 //! What a session on a server reports in every experiment: what the server is, which rights are missing, which other
 //! sessions were at work, which processes used the processors, and what could not be removed.
 
-use measure::quantity::{size_in_words, three_digits};
+use measure::quantity::{counted, grouped, size_in_words, three_digits};
 use measure::schema::own_cost;
 use measure::schema::subjects::findings as row;
 use measure::{Finding, Metric, Nanos, Parameters};
@@ -39,11 +39,11 @@ pub struct Notes {
 
 /// CPU time while statements were measured, split into backend, readpath and all processes.
 #[derive(Clone, Copy, Debug, Default)]
-struct Shares {
-    elapsed: Nanos,
-    backend: Nanos,
-    own: Nanos,
-    busy: Option<Nanos>,
+pub(super) struct Shares {
+    pub(super) elapsed: Nanos,
+    pub(super) backend: Nanos,
+    pub(super) own: Nanos,
+    pub(super) busy: Option<Nanos>,
 }
 
 impl Notes {
@@ -61,11 +61,8 @@ impl Notes {
             description.insert("encryption".into(), json!(encryption));
         }
         let (activity, shares) = (Activity::default(), Shares::default());
-        let (findings, displaced, made) = (Vec::new(), None, 0);
-        let mut notes =
-            Notes { name: facts.name(), address, description, findings, activity, shares, displaced, made, clock };
-        notes.note_rights(facts);
-        notes
+        let (findings, displaced, made) = (absent_activity(facts).into_iter().collect(), None, 0);
+        Notes { name: facts.name(), address, description, findings, activity, shares, displaced, made, clock }
     }
 
     /// The server's name in cases and sentences: `postgres 18.6`.
@@ -98,60 +95,25 @@ impl Notes {
         let free = space::check(session, needed)?;
         self.describe("tables_bytes_max", json!(needed));
         self.made = needed;
-        if let FreeSpace::Unknown(reason) = free {
-            let shown = if needed >= 1 << 20 { needed >> 20 << 20 } else { needed >> 10 << 10 };
-            self.find(row::UNKNOWN_SPACE.of(format!(
-                "The server's free space is not known, because {reason}. What is made there takes up to {} at one \
-                     time, none of it in the log; {option} makes it smaller.",
-                size_in_words(shown)
-            )));
-        }
+        self.findings.extend(unknown_space(&free, needed, option));
         Ok(())
     }
 
     /// Notes what a killed run left, and on a given server what others have in its buffers.
     pub fn begin(&mut self, schema: &mut Schema, is_private: bool) -> Result<(), SubjectError> {
-        let leftovers = schema.leftovers();
-        if leftovers > 0 {
-            self.find(
-                row::LEFTOVERS_REMOVED
-                    .of(format!("A killed run had left {leftovers} tables on the server: they were removed.")),
-            );
-        }
-        self.displaced = if is_private { None } else { Some(Displaced::begin(schema.session())?) };
+        self.findings.extend(leftovers_removed(schema.leftovers() as u64));
+        self.displaced = Displaced::begin(schema.session(), is_private)?;
         Ok(())
-    }
-
-    /// Notes whether the activity of other sessions can be seen.
-    fn note_rights(&mut self, facts: &ServerFacts) {
-        if !facts.reads_all_stats {
-            self.find(row::ABSENT_ACTIVITY.of(format!(
-                "Whether other sessions were at work is not known, because {} may not see them: GRANT \
-                     pg_read_all_stats TO {} adds it.",
-                facts.user, facts.user
-            )));
-        }
     }
 
     /// Notes where costs are not the backend's processor time.
     pub fn note_meter(&mut self, meter: &Meter) {
-        if let Meter::Explain(reason) = meter {
-            self.find(row::ABSENT_BACKEND_TIME.of(format!(
-                "The backend's processor time was not available, because {reason}: costs are EXPLAIN's execution \
-                     times, which contain waits and the counting itself. Run readpath on the server's own machine."
-            )));
-        }
+        self.findings.extend(absent_backend_time(meter));
     }
 
     /// Notes blocks of a table with rows that are not known to be visible to all, which cost more to read.
-    pub fn note_hidden(&mut self, (hidden, blocks): (u64, u64), table: &str) {
-        if hidden > 0 {
-            self.find(row::NOT_ALL_VISIBLE.of(format!(
-                "{hidden} of {blocks} blocks of {table} could not be made visible to all, because a transaction that \
-                 is older than the load is still open on the server: a scan looks at each row's history there. Repeat \
-                 the run when it has ended."
-            )));
-        }
+    pub fn note_hidden(&mut self, hidden: (u64, u64), table: &str) {
+        self.findings.extend(not_all_visible(hidden, table));
     }
 
     /// Looks for other sessions at work, between measurements, and gives the findings since the last call.
@@ -192,48 +154,103 @@ impl Notes {
             self.findings.extend(displaced.and_then(Result::ok));
             Ok(schema.finish()?)
         });
-        if let Err(error) = &outcome {
-            self.find(row::SCHEMA_LEFT.of(format!(
-                "The schema readpath could not be removed ({error}): run `readpath clean --on {}` when the server \
-                     is back.",
-                self.address
-            )));
-        }
-        self.note_activity();
-        let own_cost = self.note_shares().into_iter().collect();
-        Closing { findings: self.findings, own_cost, outcome }
+        self.findings.extend(schema_left(&outcome, &self.address));
+        self.findings.extend(server_busy(self.activity.looks(), self.activity.most()));
+        self.findings.extend(self.shares.machine_busy());
+        Closing { findings: self.findings, own_cost: self.shares.of_server().into_iter().collect(), outcome }
     }
+}
 
-    fn note_activity(&mut self) {
-        let (looks, busy) = self.activity.looks();
-        if busy > 0 {
-            let most = self.activity.most();
-            self.find(row::SERVER_BUSY.of(format!(
-                "Other sessions were at work on the server in {busy} of {looks} looks between the measurements, \
-                     up to {most} at once: they share its processors and its buffers, and costs may be higher for it. \
-                     Repeat the run when the server is quiet."
-            )));
-        }
-    }
-
-    /// This program's share of the backend's time, and a finding where other processes were busy.
-    fn note_shares(&mut self) -> Option<Metric> {
-        let Shares { elapsed, backend, own, busy } = self.shares;
-        if backend == Nanos::ZERO {
-            return None;
-        }
-        let busy = busy.map_or(Nanos::ZERO, |busy| busy.since(backend).since(own));
+impl Shares {
+    /// The finding where other processes were busy.
+    pub(super) fn machine_busy(&self) -> Option<Finding> {
+        let Shares { elapsed, backend, own, busy } = *self;
+        let busy = busy.filter(|_| backend > Nanos::ZERO)?.since(backend).since(own);
         let others = busy.as_seconds() / elapsed.as_seconds().max(1e-9);
-        if others > OTHERS {
-            self.find(row::MACHINE_BUSY.of(format!(
-                "Other processes kept {} processors of this machine busy while statements were measured: they \
-                     share its caches and its memory with the server, and costs may be higher for it. Repeat the run \
-                     when the machine is quiet.",
+        let message = || {
+            format!(
+                "Other processes kept {} processors of this machine busy while statements were measured: they share \
+                 its caches and its memory with the server, and costs may be higher for it. Repeat the run when the \
+                 machine is quiet.",
                 three_digits(others)
-            )));
-        }
-        let source = "this process's CPU clock over the backend's time, while statements were measured";
-        let share = own.as_seconds() / backend.as_seconds() * 100.0;
-        Some(own_cost::SHARE_OF_SERVER.single(source, share))
+            )
+        };
+        (others > OTHERS).then(|| row::MACHINE_BUSY.of(message()))
     }
+
+    /// This program's share of the backend's time.
+    fn of_server(&self) -> Option<Metric> {
+        let source = "this process's CPU clock over the backend's time, while statements were measured";
+        let share = self.own.as_seconds() / self.backend.as_seconds() * 100.0;
+        (self.backend > Nanos::ZERO).then(|| own_cost::SHARE_OF_SERVER.single(source, share))
+    }
+}
+
+/// The finding where the activity of other sessions cannot be seen.
+pub(super) fn absent_activity(facts: &ServerFacts) -> Option<Finding> {
+    let user = &facts.user;
+    let message = format!(
+        "Whether other sessions were at work is not known, because {user} may not see them: GRANT pg_read_all_stats TO \
+         {user} adds it."
+    );
+    (!facts.reads_all_stats).then(|| row::ABSENT_ACTIVITY.of(message))
+}
+
+/// The finding where it is not known whether `needed` bytes find room.
+pub(super) fn unknown_space(free: &FreeSpace, needed: u64, option: &str) -> Option<Finding> {
+    let FreeSpace::Unknown(reason) = free else { return None };
+    let shown = if needed >= 1 << 20 { needed >> 20 << 20 } else { needed >> 10 << 10 };
+    Some(row::UNKNOWN_SPACE.of(format!(
+        "The server's free space is not known, because {reason}. What is made there takes up to {} at one time, none \
+         of it in the log; {option} makes it smaller.",
+        size_in_words(shown)
+    )))
+}
+
+/// The finding about tables that a killed run had left.
+pub(super) fn leftovers_removed(tables: u64) -> Option<Finding> {
+    let were = if tables == 1 { "it was" } else { "they were" };
+    let message =
+        format!("A killed run had left {} on the server: {were} removed.", counted(tables, "table", "tables"));
+    (tables > 0).then(|| row::LEFTOVERS_REMOVED.of(message))
+}
+
+/// The finding where costs are not the backend's processor time.
+pub(super) fn absent_backend_time(meter: &Meter) -> Option<Finding> {
+    let Meter::Explain(reason) = meter else { return None };
+    Some(row::ABSENT_BACKEND_TIME.of(format!(
+        "The backend's processor time was not available, because {reason}: costs are EXPLAIN's execution times, which \
+         contain waits and the counting itself. Run readpath on the server's own machine."
+    )))
+}
+
+/// The finding about blocks with rows that are not known to be visible to all.
+pub(super) fn not_all_visible((hidden, blocks): (u64, u64), table: &str) -> Option<Finding> {
+    let message = format!(
+        "{} of {} of {table} could not be made visible to all, because a transaction that is older than the load is \
+         still open on the server: a scan looks at each row's history there. Repeat the run when it has ended.",
+        grouped(hidden),
+        counted(blocks, "block", "blocks")
+    );
+    (hidden > 0).then(|| row::NOT_ALL_VISIBLE.of(message))
+}
+
+/// The finding about a schema that could not be removed.
+pub(super) fn schema_left(outcome: &Result<(), SubjectError>, address: &str) -> Option<Finding> {
+    let error = outcome.as_ref().err()?;
+    Some(row::SCHEMA_LEFT.of(format!(
+        "The schema readpath could not be removed ({error}): run `readpath clean --on {address}` when the server is \
+         back."
+    )))
+}
+
+/// The finding about other sessions that were at work, by the looks, those that found one, and the most at once.
+pub(super) fn server_busy((looks, busy): (u64, u64), most: u64) -> Option<Finding> {
+    let message = format!(
+        "Other sessions were at work on the server in {busy} of {} between the measurements, up to {most} at once: \
+         they share its processors and its buffers, and costs may be higher for it. Repeat the run when the server is \
+         quiet.",
+        counted(looks, "look", "looks")
+    );
+    (busy > 0).then(|| row::SERVER_BUSY.of(message))
 }

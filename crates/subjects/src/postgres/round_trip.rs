@@ -48,6 +48,15 @@ pub(super) fn rows(asked: &Asked) -> InnerRows {
     InnerRows::new(InnerTable { rows, pad: PAD, rand: 0 })
 }
 
+/// The finding about buffers that cannot be emptied before each statement.
+pub(super) fn not_emptied(emptying: &Emptying) -> Option<Finding> {
+    let Emptying::Never(reason) = emptying else { return None };
+    Some(row::BUFFERS_NOT_EMPTIED.of(format!(
+        "Shared buffers could not be emptied, because {reason}, and no statement of a session does that: each \
+         statement read blocks that had not been read before, and the three reads before were left out."
+    )))
+}
+
 /// A server with the table in the schema of a run.
 pub(super) struct PostgresTrip {
     ground: Ground,
@@ -92,15 +101,8 @@ impl RoundTrip for PostgresTrip {
         let (emptying, usual) = (table.cold.emptying().clone(), table.cold.running().clone());
         let offer = |pass, is_direct| PassOffer { pass, is_direct };
         let usually = |pass| offer(pass, usual.direct);
-        let passes = match emptying {
-            Emptying::Never(reason) => {
-                self.ground.notes.find(row::BUFFERS_NOT_EMPTIED.of(format!(
-                    "Shared buffers could not be emptied, because {reason}, and no statement of a session does \
-                         that: each statement read blocks that had not been read before, and the three reads before \
-                         were left out."
-                )));
-                vec![usually(Pass::FirstTouch)]
-            }
+        let passes = match &emptying {
+            Emptying::Never(_) => vec![usually(Pass::FirstTouch)],
             Emptying::Private => {
                 let has_direct = table.startups()?.contains(&Startup { direct: true, ..usual.clone() });
                 let direct = has_direct.then(|| offer(Pass::StorageCached, true));
@@ -108,6 +110,7 @@ impl RoundTrip for PostgresTrip {
             }
             _ => vec![usually(Pass::PageCached)],
         };
+        not_emptied(&emptying).into_iter().for_each(|finding| self.ground.notes.find(finding));
         let sources = Sources {
             wait: "EXPLAIN's I/O Read Time (track_io_timing) over the blocks read, the mean of a statement",
             at_most: "EXPLAIN's Execution Time over the blocks read: all that the statement did, waiting included",
@@ -128,10 +131,8 @@ impl RoundTrip for PostgresTrip {
             }
         }
         let startup = Startup { direct: offer.is_direct, ..self.ground.table()?.cold.running().clone() };
-        Ok(self.ground.start(&startup)?.map_err(|reason| {
-            let message = format!("The server does not start with debug_io_direct: {reason}. Its case is absent.");
-            row::ABSENT_IO_METHOD.named("direct", message)
-        }))
+        // Its method of reading is the usual one: what may be refused is to read past the page cache.
+        Ok(Startup { io_method: None, ..startup.clone() }.absence(self.ground.start(&startup)?))
     }
 
     fn read(&mut self, blocks: &[u64]) -> Result<SingleReads, SubjectError> {

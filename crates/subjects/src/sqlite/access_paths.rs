@@ -15,8 +15,8 @@ use sys::time::Clock;
 use super::database::{Database, Need, description, subject_name};
 use super::load::{index_bytes, load, table_bytes};
 use crate::access_paths::{
-    AccessPath, AccessPaths, AccessSettings, Asked, Counting, MemoryNeed, PathBlocks, PathFacts, PathOffer, Sampling,
-    ScanCost, ScanPass, Sources,
+    AccessPath, AccessPaths, AccessSettings, Asked, Cache, Counting, MemoryNeed, PathBlocks, PathFacts, PathOffer,
+    Sampling, ScanCost, ScanPass, Sources,
 };
 use crate::error::SubjectError;
 use crate::opening::{Opening, Progress};
@@ -191,6 +191,7 @@ fn sources() -> Sources {
         gets: "sqlite3_db_status (CACHE_HIT and CACHE_MISS), one pass",
         physical_reads: "sqlite3_db_status (CACHE_MISS), one pass",
         touched: "",
+        cache: Cache { name: "SQLite's page cache", advice: "Give fewer --rows." },
     }
 }
 

@@ -9,5 +9,7 @@ pub mod logical_reads;
 pub mod nested_loops;
 mod page_gets;
 pub mod place;
+#[cfg(test)]
+pub(crate) mod tests;
 
 pub(crate) use database::FOLDER_PREFIX;

@@ -168,6 +168,18 @@ impl SqliteLoops {
     }
 }
 
+/// The finding about what served the pages that SQLite read.
+pub(super) fn served_by(witnessed: &Witnessed) -> Finding {
+    match witnessed.not_from_storage() {
+        None => row::ANSWERED_BY_STORAGE
+            .of(format!("The storage served the pages that SQLite read: {}.", witnessed.verdict().proof)),
+        Some(reason) => row::STORAGE_NOT_PROVED.of(format!(
+            "The storage did not serve all pages that SQLite read: {reason}. Its joins are not cold: name a folder on \
+             a disk in TMPDIR."
+        )),
+    }
+}
+
 impl Subject for SqliteLoops {
     fn name(&self) -> &str {
         &self.name
@@ -183,15 +195,7 @@ impl Subject for SqliteLoops {
     }
 
     fn finish(self: Box<Self>) -> Closing {
-        let finding = match self.witnessed.not_from_storage() {
-            None => row::ANSWERED_BY_STORAGE
-                .of(format!("The storage served the pages that SQLite read: {}.", self.witnessed.verdict().proof)),
-            Some(reason) => row::STORAGE_NOT_PROVED.of(format!(
-                "The storage did not serve all pages that SQLite read: {reason}. Its joins are not cold: name a \
-                     folder on a disk in TMPDIR."
-            )),
-        };
-        let findings = if self.inner.is_some() { vec![finding] } else { Vec::new() };
+        let findings = if self.inner.is_some() { vec![served_by(&self.witnessed)] } else { Vec::new() };
         let outcome = self.inner.map_or(Ok(()), |inner| inner.database.finish());
         Closing { findings, outcome, ..Closing::quiet() }
     }

@@ -32,6 +32,7 @@ use crate::access_paths::{
     AccessPath, AccessPaths, AccessSettings, Asked, Counting, MemoryNeed, PathFacts, PathOffer, Sampling, ScanCost,
     ScanPass, Sources,
 };
+use crate::engine::logical_reads::CACHE;
 use crate::error::SubjectError;
 use crate::huge_pages;
 use crate::opening::Progress;
@@ -223,6 +224,7 @@ fn sources(path: AccessPath) -> Sources {
             Some(Structure::Columns) => "bytes of codes, dictionaries and nulls that were read, one pass",
             _ => "gets times the size of a block, one pass",
         },
+        cache: CACHE,
     }
 }
 

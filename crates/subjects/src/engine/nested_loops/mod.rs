@@ -3,7 +3,7 @@
 mod device_reads;
 mod metered;
 mod passes;
-mod subject;
+pub(super) mod subject;
 
 pub use metered::ReadCost;
 pub use passes::{JoinEngine, PassCost, Scanned};

@@ -77,34 +77,16 @@ impl EngineLoops {
 
     /// Notes what there is to know before the first join.
     fn note(&mut self) {
-        if let Some(device) = self.on.as_ref().filter(|_| self.is_virtual) {
-            let name = device.name();
-            self.description.insert("model".into(), json!(name));
+        let model = self.on.as_ref().filter(|_| self.is_virtual);
+        if let Some(device) = model {
+            self.description.insert("model".into(), json!(device.name()));
             let parameters = device.describe().subject["parameters"].clone();
             self.description.insert("model_parameters".into(), parameters);
-            let message = format!(
-                "Times are those of the model {name}, which serves reads and does nothing else. It lacks the \
-                 processor's part of a join, the operating system with its page cache, and other programs on the \
-                 device: a join here takes longer than this by at least its processor time."
-            );
-            self.findings.push(row::VIRTUAL_TIME.of(message));
-        } else if self.asked.io == Io::Async && self.engine.method() == "threads" {
-            self.findings.push(row::IO_URING_REFUSED.of(
-                "The kernel or its administrator refuses io_uring: each read in flight has a thread of its own, which \
-                 costs processor time and may limit what gathering gains. See /proc/sys/kernel/io_uring_disabled.",
-            ));
         }
-        let (rows, pool) = (self.asked.rows, self.asked.pool.0);
-        let spec = TableSpec::new("", DataSet::keyed(self.asked.table(0).shape(), rows, TABLE_SEED));
-        let table = rows.div_ceil(u64::from(spec.rows_per_page().max(1))) * PAGE_SIZE as u64;
-        if table < 2 * pool {
-            self.findings.push(row::TABLE_FITS_POOL.of(format!(
-                "The table takes about {} and the buffer pool {}: within a join most blocks are read once at most, \
-                     whatever the method is. Ask for more --rows or a smaller --pool.",
-                size_in_words(table),
-                size_in_words(pool)
-            )));
-        }
+        let model = model.map(|device| device.name());
+        self.findings.extend(virtual_time(model.as_deref()));
+        self.findings.extend(model.is_none().then(|| io_uring_refused(self.asked.io, self.engine.method())).flatten());
+        self.findings.extend(table_fits_pool(&self.asked));
     }
 
     fn group(&self) -> Group {
@@ -137,6 +119,53 @@ impl EngineLoops {
             explained: None,
         }
     }
+}
+
+/// The finding about joins in the time of a model.
+pub(crate) fn virtual_time(model: Option<&str>) -> Option<Finding> {
+    let message = format!(
+        "Times are those of the model {}, which serves reads and does nothing else. It lacks the processor's part of a \
+         join, the operating system with its page cache, and other programs on the device: a join here takes longer \
+         than this by at least its processor time.",
+        model?
+    );
+    Some(row::VIRTUAL_TIME.of(message))
+}
+
+/// The finding where threads read that io_uring was meant for.
+pub(crate) fn io_uring_refused(io: Io, method: &str) -> Option<Finding> {
+    let message = "The kernel or its administrator refuses io_uring: each read in flight has a thread of its own, \
+                   which costs processor time and may limit what gathering gains. See \
+                   /proc/sys/kernel/io_uring_disabled.";
+    (io == Io::Async && method == "threads").then(|| row::IO_URING_REFUSED.of(message))
+}
+
+/// The finding about a table that the buffer pool holds for the most part.
+pub(crate) fn table_fits_pool(asked: &Asked) -> Option<Finding> {
+    let (rows, pool) = (asked.rows, asked.pool.0);
+    let spec = TableSpec::new("", DataSet::keyed(asked.table(0).shape(), rows, TABLE_SEED));
+    let table = rows.div_ceil(u64::from(spec.rows_per_page().max(1))) * PAGE_SIZE as u64;
+    let message = || {
+        format!(
+            "The table takes about {} and the buffer pool {}: within a join most blocks are read once at most, \
+             whatever the method is. Ask for more --rows or a smaller --pool.",
+            size_in_words(table),
+            size_in_words(pool)
+        )
+    };
+    (table < 2 * pool).then(|| row::TABLE_FITS_POOL.of(message()))
+}
+
+/// The finding about files of which this share stayed in the page cache at most.
+pub(crate) fn left_in_page_cache(left: f64) -> Option<Finding> {
+    let message = || {
+        format!(
+            "Up to {} % of the table and its index stayed in the page cache when it was to be emptied of them: some \
+             reads came from memory. Leave out --buffered, or look which program reads these files.",
+            three_digits(left * 100.0)
+        )
+    };
+    (left > LEFT_MAX).then(|| row::PAGE_CACHE_NOT_EMPTIED.of(message()))
 }
 
 /// Every method with every size.
@@ -180,14 +209,7 @@ impl Subject for EngineLoops {
     }
 
     fn findings(&mut self) -> Vec<Finding> {
-        let left = std::mem::take(&mut self.left);
-        if left > LEFT_MAX {
-            self.findings.push(row::PAGE_CACHE_NOT_EMPTIED.of(format!(
-                "Up to {} % of the table and its index stayed in the page cache when it was to be emptied of \
-                     them: some reads came from memory. Leave out --buffered, or look which program reads these files.",
-                three_digits(left * 100.0)
-            )));
-        }
+        self.findings.extend(left_in_page_cache(std::mem::take(&mut self.left)));
         std::mem::take(&mut self.findings)
     }
 

@@ -1,0 +1,320 @@
+//! The findings of the experiment, read on both sides of their conditions.
+
+use measure::quantity::{counted, format_nanos};
+use measure::schema::Spec;
+use measure::{Case, Parameters};
+use sides::proptest::array::{uniform2, uniform3};
+use sides::proptest::option;
+use sides::proptest::prelude::{Just, Strategy, any, prop_oneof};
+use sides::{Reading, both_sides, reading, says};
+use subjects::NestedLoops;
+use subjects::nested_loops::{Asked, Group, Way};
+
+use super::*;
+use crate::join::bench::{Bench, Gain};
+use crate::join::parameters::JoinParameters;
+use crate::join::planner::Costs;
+use crate::join::tests::{Fake, Log};
+use crate::join::{apart, measuring, planner};
+use crate::journal::{Kept, Stop};
+use crate::machine::Machine;
+
+fn group(name: &str, is_direct: bool) -> Group {
+    let parameters = Parameters::from_iter([("name".to_string(), name.into()), ("direct".into(), is_direct.into())]);
+    Group { name: name.into(), is_direct, parameters, ways: Vec::new(), gathers_nothing: None }
+}
+
+/// A case of a method, gathered unless it is one at a time, with these metrics.
+fn one(method: &'static str, size: Option<u64>, metrics: &[(&Spec, f64)]) -> Measured {
+    let metrics = metrics.iter().map(|(spec, value)| spec.single("made up", *value)).collect();
+    let is_gathered = !["one-at-a-time", "nested-loop"].contains(&method);
+    let way = Way { method, parameters: Parameters::new(), size, is_gathered };
+    Measured { rand: 100, group: group("", false), way, case: Case { metrics, ..Case::default() } }
+}
+
+/// A case that waits for this many milliseconds and takes half of that besides.
+fn waiting(method: &'static str, size: Option<u64>, millis: f64) -> Measured {
+    one(method, size, &[(&join::IO_TIME, millis), (&join::ELAPSED, millis * 1.5), (&join::BLOCKS_PER_REQUEST, 7.0)])
+}
+
+fn device(depth: usize, not_from_storage: Option<&str>) -> DeviceReads {
+    DeviceReads { alone: 400.0, together: 50.0, depth, not_from_storage: not_from_storage.map(String::from) }
+}
+
+fn reported(cases: impl IntoIterator<Item = Measured>, device: &DeviceReads) -> Vec<Finding> {
+    let cases: Vec<Measured> = cases.into_iter().collect();
+    Kept::found(|journal| report(100, &cases, device, journal))
+}
+
+/// Milliseconds of waiting one at a time and by two methods, each where it was measured, and the reads in flight.
+type Waits = ([Option<f64>; 3], usize, bool);
+
+const METHODS: [&str; 2] = ["batch", "batched-rowid"];
+
+fn waits() -> impl Strategy<Value = Waits> {
+    let near = || prop_oneof![1 => Just(0.0), 9 => 85.0..115.0, 3 => 10.0..50.0];
+    (uniform3(option::weighted(0.85, near())), prop_oneof![Just(1_usize), Just(64)], any::<bool>())
+}
+
+fn of_waits(([alone, one, other], depth, is_known): &Waits) -> Vec<Finding> {
+    let gathered =
+        METHODS.into_iter().zip([one, other]).filter_map(|(method, time)| Some(waiting(method, None, (*time)?)));
+    let alone = alone.map(|time| waiting("one-at-a-time", None, time));
+    reported(alone.into_iter().chain(gathered), &device(*depth, (!is_known).then_some("96 % stayed")))
+}
+
+/// The ratios of those methods that waited.
+fn ratios(([alone, one, other], ..): &Waits) -> Option<Vec<(&'static str, f64)>> {
+    let alone = alone.filter(|alone| *alone > 0.0)?;
+    let ratio = |(method, time): (&'static str, &Option<f64>)| Some((method, alone / time.filter(|time| *time > 0.0)?));
+    let ratios: Vec<_> = METHODS.into_iter().zip([one, other]).filter_map(ratio).collect();
+    (!ratios.is_empty()).then_some(ratios)
+}
+
+/// What gathering gains of the wait, and that it gains nothing where reads go one by one.
+fn gains() -> [Reading; 2] {
+    let gain = reading(row::ANSWER_GAIN, waits(), of_waits, |waits| {
+        let clause = |(method, ratio): &(&str, f64)| format!("{method} {}", three_digits(*ratio));
+        let clauses = ratios(waits)?.iter().map(clause).collect::<Vec<_>>().join(", ");
+        let reads = match (waits.1, waits.2) {
+            (1, _) => "; one read at a time is all that this way of reading has. The whole join",
+            (_, true) => "; random reads of the same file without a join gain 8.00 from 64 in flight. The whole join",
+            (_, false) => "is not known, because the storage did not serve all of them: 96 % stayed. The whole join",
+        };
+        // The processor's part makes all joins longer alike.
+        Some(says![format!("as with gathering: {clauses}; "), reads, format!("the processor's work: {clauses}.")])
+    });
+    let serialized = reading(row::ANSWER_SERIALIZED, waits(), of_waits, |waits| {
+        let is_same = |(_, ratio): &(&str, f64)| (1.0 / 1.1..1.1).contains(ratio);
+        (waits.1 == 1 && ratios(waits)?.iter().all(is_same)).then(|| says!["With 100 % of the rows out of order all"])
+    });
+    [gain, serialized]
+}
+
+/// Milliseconds by the size of a batch, where each was measured.
+fn saturation() -> Reading {
+    let sizes = [16, 64, 256, 1024];
+    let values = (any::<bool>(), [0, 1, 2, 3].map(|at| option::weighted(0.9, (100.0 - 3.0 * f64::from(at))..104.0)));
+    let cases = move |(is_awaited, times): &(bool, [Option<f64>; 4])| {
+        let method = if *is_awaited { "awaited-batch" } else { "batch" };
+        let of_sizes =
+            sizes.into_iter().zip(*times).filter_map(|(size, time)| Some(waiting(method, Some(size), time?)));
+        reported([waiting("one-at-a-time", None, 200.0)].into_iter().chain(of_sizes), &device(64, None))
+    };
+    reading(row::ANSWER_SATURATION, values, cases, move |(is_awaited, times)| {
+        let times: Vec<(u64, f64)> =
+            sizes.into_iter().zip(*times).filter_map(|(size, time)| Some((size, time?))).collect();
+        let gains_no_more = |at: &usize| times[at + 1..].iter().all(|(_, larger)| times[*at].1 < larger * 1.05);
+        let at = (0..times.len().checked_sub(1)?).find(gains_no_more).filter(|_| times.len() >= 3)?;
+        let method = if *is_awaited { "awaited-batch" } else { "batch" };
+        let size = times[at].0;
+        Some(match (at, is_awaited) {
+            (0, true) => says![format!("to {method}: {size} at a time is within 5 % of every larger size.")],
+            (0, false) => {
+                says![format!("to {method}: {size} at a time is within 5 % of every larger size. Its batches overlap")]
+            }
+            _ => says![format!(
+                "{method} gains less than 5 % by batches of more than {size} rows, which are 7.00 blocks a request."
+            )],
+        })
+    })
+}
+
+fn of_server(cases: &[Measured], before: &[Gain]) -> Vec<Finding> {
+    Kept::found(|journal| apart::report("postgres 18.6", cases, before, journal))
+}
+
+/// Milliseconds one at a time and by both sizes of a bitmap, the part of its blocks that was in memory, the group's
+/// name, whether it reads directly, and whether it can gather at all.
+type Server = ([f64; 3], f64, bool, bool, bool);
+
+fn server() -> impl Strategy<Value = Server> {
+    let times = [90.0..115.0, 80.0..120.0, 80.0..120.0];
+    (times, 0.0..0.2, any::<bool>(), any::<bool>(), prop_oneof![3 => Just(true), 1 => Just(false)])
+}
+
+fn gathering(([alone, small, large], cached, is_named, is_direct, gathers): &Server) -> Vec<Finding> {
+    let absence = (!gathers).then(|| measure::schema::subjects::findings::SERVER_ADVICE.of("It gathers nothing."));
+    let name = if *is_named { "io_method worker" } else { "" };
+    let group = Group { gathers_nothing: absence, ..group(name, *is_direct) };
+    let of = |method, size, millis: f64| {
+        let blocks = [(&join::TABLE_BLOCKS, (1.0 - cached) * 1e4), (&join::TABLE_HITS, cached * 1e4)];
+        Measured {
+            group: group.clone(),
+            ..one(method, size, &[[(&join::ELAPSED, millis)].as_slice(), &blocks].concat())
+        }
+    };
+    let cases =
+        [of("nested-loop", None, *alone), of("bitmap-scan", Some(1), *small), of("bitmap-scan", Some(64), *large)];
+    let gain = |rand, elapsed| Gain { subject: "engine".into(), rand, method: "batch", elapsed };
+    of_server(&cases, &[gain(0, 9.0), gain(100, 4.0)])
+}
+
+/// What gathering is worth on a server, and where its joins were not cold.
+fn gathered() -> [Reading; 3] {
+    let gain =
+        reading(row::ANSWER_SERVER_GAIN, server(), gathering, |(times, cached, is_named, is_direct, gathers)| {
+            let [alone, small, large] = *times;
+            let (best, size) = if small < large { (small, "1 read") } else { (large, "64 reads") };
+            let through = if *is_direct { "past" } else { "through" };
+            let with = if *is_named { "with io_method worker and" } else { "with" };
+            let [alone_said, best_said] = [alone, best].map(|millis| format_nanos(millis * 1e6));
+            let worth = format!(
+                "{through} the page cache and 100 % of the rows out of order, gathering is worth {} times",
+                three_digits(alone / best)
+            );
+            let one_by_one = format!(": {alone_said} by nested-loop, which reads one block at a time");
+            let times = format!("{one_by_one}, {best_said} by bitmap-scan {with} {size} ahead.");
+            let beside = " On the same rows, engine gains 4.00 by batch.";
+            (*gathers && *cached <= 0.1).then(|| says![worth, format!("{times}{beside}")])
+        });
+    let serialized = reading(
+        row::ANSWER_SERVER_SERIALIZED,
+        server(),
+        gathering,
+        |([alone, small, large], _, is_named, is_direct, _)| {
+            let best = alone / small.min(*large);
+            let and = if *is_named { " and io_method worker" } else { "" };
+            let said =
+                format!("With direct reads{and}, gathering gains nothing ({} times at best)", three_digits(best));
+            (*is_direct && best < 1.1).then(|| says![said])
+        },
+    );
+    let not_cold = reading(row::NOT_ALL_COLD, server(), gathering, |(_, cached, ..)| {
+        (*cached > 0.1).then(|| says![format!("Up to {} % of the blocks of a join", three_digits(cached * 100.0))])
+    });
+    [gain, serialized, not_cold]
+}
+
+/// Which level served blocks that come one at a time, of the first case that says.
+fn answered_by() -> [Reading; 2] {
+    let values = || (option::weighted(0.8, 10.0..30.0), any::<bool>(), any::<bool>());
+    let of = |(micros, is_direct, is_gathered): &(Option<f64>, bool, bool)| {
+        let method = if *is_gathered { "bitmap-scan" } else { "nested-loop" };
+        let spec = join::RANDOM_BLOCK;
+        let block = micros.map(|micros| (&spec, micros));
+        let case = one(method, None, &block.into_iter().collect::<Vec<_>>());
+        of_server(&[Measured { group: group("io_method sync", *is_direct), ..case }], &[])
+    };
+    let takes = |(micros, is_direct, is_gathered): &(Option<f64>, bool, bool)| {
+        let micros = micros.filter(|_| !is_direct && !is_gathered)?;
+        let takes = format!(
+            "nested-loop with io_method sync reads through the page cache takes {}",
+            format_nanos(micros * 1e3)
+        );
+        Some((micros, takes))
+    };
+    let memory = reading(row::ANSWERED_BY_PAGE_CACHE, values(), of, move |value| {
+        let (micros, takes) = takes(value)?;
+        (micros < 20.0).then(|| says![format!("{takes}: the page cache answered")])
+    });
+    let storage = reading(row::ANSWERED_BY_STORAGE, values(), of, move |value| {
+        let (micros, takes) = takes(value)?;
+        (micros >= 20.0).then(|| says![format!("{takes}: the storage answered.")])
+    });
+    [memory, storage]
+}
+
+/// Joins of two methods, a quarter to three quarters apart, whose waits are timed or not.
+fn scatter() -> Reading {
+    let machine = Machine::observe(Stop::default()).rehearsal();
+    let of = move |(spreads, is_apart): &([f64; 2], bool)| {
+        let asked = Asked { rows: 1000, ..Asked::default() };
+        let parameters = JoinParameters { outer_rows: 300, repeat: Some(3), asked, ..JoinParameters::default() };
+        let mut fake = Fake::new("here", &Log::default());
+        (fake.spreads, fake.is_apart) = (*spreads, *is_apart);
+        let table = parameters.asked.table(100);
+        let facts = fake.prepare(table, &mut |_, _| {}).unwrap();
+        let mut bench = Bench::new((&parameters, &machine), &mut fake, false);
+        Kept::found(|journal| {
+            measuring::cases(&mut bench, (table, &facts), &facts.groups[0], None, journal).map(drop).unwrap();
+        })
+    };
+    let spreads = uniform2(0.25..0.75);
+    reading(
+        row::JOINS_SCATTER,
+        (spreads, prop_oneof![3 => Just(false), 1 => Just(true)]),
+        of,
+        |([one, other], is_apart)| {
+            let methods = match (*one > 0.5, *other > 0.5) {
+                (false, false) => return None,
+                (true, true) => "one-at-a-time, batch",
+                (true, false) => "one-at-a-time",
+                (false, true) => "batch",
+            };
+            (!is_apart).then(|| says![format!("the joins by {methods} differ among themselves")])
+        },
+    )
+}
+
+/// Milliseconds, microseconds of a random block and the break-even of joins one at a time and gathered, blocks of the
+/// table, and microseconds of a block in sequence.
+type View = ([(f64, f64, f64); 2], u64, f64);
+
+fn view() -> impl Strategy<Value = View> {
+    let even = || prop_oneof![1 => Just(100.0), 3 => 1.0..99.0];
+    let gathered = prop_oneof![1 => 95.0..105.0, 1 => 10.0..90.0];
+    let blocks = prop_oneof![1 => Just(1_u64), 1 => 250..262_u64, 2 => 500..900_u64];
+    let sequential = prop_oneof![1 => Just(0.0), 4 => 1.0..20.0];
+    (
+        [(Just(100.0).boxed(), 80.0..200.0, even().boxed()), (gathered.boxed(), 20.0..100.0, even().boxed())],
+        blocks,
+        sequential,
+    )
+}
+
+fn viewed((cases, blocks, block): &View, has_costs: bool) -> Vec<Finding> {
+    let case = |(method, (millis, random, even)): (&'static str, &(f64, f64, f64))| {
+        one(method, None, &[(&join::ELAPSED, *millis), (&join::RANDOM_BLOCK, *random), (&join::BREAK_EVEN, *even)])
+    };
+    let cases: Vec<Measured> = ["one-at-a-time", "batch"].into_iter().zip(cases).map(case).collect();
+    let costs = Costs { rows: 2000, blocks: *blocks, scan: 50.0, block: *block };
+    Kept::found(|journal| planner::report((100, false), &cases, has_costs.then_some(costs), journal))
+}
+
+/// What a planner gets wrong, of a table that is large enough.
+fn planner() -> [Reading; 2] {
+    let values = || (view(), prop_oneof![4 => Just(true), 1 => Just(false)]);
+    let of = |(view, has_costs): &(View, bool)| viewed(view, *has_costs);
+    let seen = reading(row::PLANNER_VIEW, values(), of, |((cases, blocks, block), has_costs)| {
+        let [(alone, random, even), (gathered, random_gathered, even_gathered)] = *cases;
+        let range = |value: f64, unit| format!("{0} {unit} ({0} to {0})", three_digits(value));
+        let from = |even: f64| match even < 100.0 {
+            true => format!("from {} of the rows on", range(even, "%")),
+            false => "for no part of the rows".into(),
+        };
+        let takes =
+            format!("takes {} one at a time and {} by batch", range(random, "µs"), range(random_gathered, "µs"));
+        let evens =
+            format!("faster {} when look-ups come one at a time, and {} by batch.", from(even), from(even_gathered));
+        let factor = alone / gathered;
+        let factor = match factor < 1.1 {
+            true => format!("By batch a join is {} times as fast, which is no gain", three_digits(factor)),
+            false => format!("takes a nested loop for {} times as dear as it is by batch", three_digits(factor)),
+        };
+        let pages = random_gathered / block;
+        let error = match 4.0 / pages {
+            dear if dear >= 1.1 => format!("{} times too dear.", three_digits(dear)),
+            cheap if cheap <= 1.0 / 1.1 => format!("{} times too cheap.", three_digits(1.0 / cheap)),
+            _ => "right.".into(),
+        };
+        let constant = format!(
+            "{} measured one at a time and {} by batch, where it is {error}",
+            three_digits(random / block),
+            three_digits(pages)
+        );
+        let constant = (*block > 0.0).then_some(constant);
+        (*has_costs && *blocks >= 256).then(|| [takes, evens, factor].into_iter().chain(constant).collect())
+    });
+    let absent = reading(row::ABSENT_PLANNER_VIEW, values(), of, |((_, blocks, _), has_costs)| {
+        let table = counted(*blocks, "block", "blocks");
+        (*has_costs && *blocks < 256).then(|| says![format!("The table has {table}, and from fewer than 256 no cost")])
+    });
+    [seen, absent]
+}
+
+#[test]
+fn what_joins_say_follows_from_their_times() {
+    let all = gains().into_iter().chain([saturation(), scatter()]).chain(gathered()).chain(answered_by());
+    both_sides(&join::findings::ALL, all.chain(planner()));
+}
