@@ -1,8 +1,9 @@
 //! What each step of the experiment works with, and what all steps do with the server.
 
+use measure::quantity::three_digits;
 use measure::schema::calibrate::findings as row;
 use measure::schema::calibrate::parameters::{PART, SUBJECT};
-use measure::{Case, Parameters, Unit};
+use measure::{Case, Finding, Parameters, Unit};
 use serde_json::Value;
 use subjects::postgres::calibration::Calibration;
 use subjects::{Recorder, Subject};
@@ -54,6 +55,18 @@ impl State {
     }
 }
 
+/// The finding about a share of the server's files that stayed in the page cache when it was emptied.
+pub(super) fn not_cold(left: f64) -> Option<Finding> {
+    let message = || {
+        format!(
+            "{} % of the pages of the server's files stayed in the page cache after it was emptied: cold costs contain \
+             reads from memory. Put the folder for temporary files (TMPDIR) on a disk.",
+            three_digits(left * 100.0)
+        )
+    };
+    (left > WARM_SHARE_MAX).then(|| row::NOT_COLD.of(message()).with("left", left * 100.0, Unit::Percent))
+}
+
 /// What each step works with.
 pub(super) struct Bench<'a> {
     pub(super) parameters: &'a CalibrateParameters,
@@ -84,12 +97,7 @@ impl Bench<'_> {
 
     /// Empties all caches of a private server.
     pub(super) fn cool(&mut self, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
-        let left = self.tables.cool()?;
-        if left > WARM_SHARE_MAX {
-            let message = "Pages of the server's files stayed in the page cache after it was emptied: cold costs \
-                           contain reads from memory. Put the folder for temporary files (TMPDIR) on a disk.";
-            journal.find(row::NOT_COLD.of(message).with("left", left * 100.0, Unit::Percent));
-        }
+        journal.find_all(not_cold(self.tables.cool()?));
         Ok(())
     }
 

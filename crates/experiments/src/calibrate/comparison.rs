@@ -77,6 +77,14 @@ impl Compared {
     }
 }
 
+#[cfg(test)]
+impl Variant {
+    /// A plan that these sets lead to, and its milliseconds.
+    pub(super) fn of(sets: &[usize], millis: &[f64]) -> Variant {
+        Variant { plan: Plan::default(), sets: sets.to_vec(), millis: millis.to_vec(), is_cut: false }
+    }
+}
+
 impl Comparison {
     /// Queries whose plan a set changes.
     pub(super) fn changed(&self, set: usize) -> impl Iterator<Item = &Compared> {

@@ -1,14 +1,15 @@
 //! All constants: costs measured in several passes, in the unit of the server's other costs, for each state of the
 //! caches.
 
-use measure::Case;
 use measure::schema::calibrate;
 use measure::schema::calibrate::findings as row;
 use measure::schema::calibrate::parameters::{CONSTANT, STATE};
 use measure::statistics::median;
+use measure::{Case, Finding};
 use serde_json::Value;
 use subjects::postgres::calibration::LOAD_TIME_A_ROW;
 use subjects::postgres::calibration::server_caches::ServerCaches;
+use subjects::postgres::calibration::verification_set::VerificationRows;
 
 use super::bench::{Bench, State};
 use super::concurrency::{self, Sweep};
@@ -31,7 +32,7 @@ pub(super) struct Measured {
     pub(super) passes: Passes,
     pub(super) now: f64,
     pub(super) settled: Option<Settled>,
-    source: String,
+    pub(super) source: String,
 }
 
 /// Everything that was measured.
@@ -141,14 +142,16 @@ fn load_verification(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result
     let rows = bench.tables.verification_rows();
     loading(bench, "for the verification", rows.within + rows.beyond, journal);
     bench.tables.load_verification()?;
-    if rows.beyond == 0 {
-        journal.find(row::ABSENT_BEYOND.of(
-            "No table beyond the server's shared buffers was made, which would have taken more than ten times the \
-             payload: what a block costs that only the operating system has cached is absent, and no query of the \
-             verification reads past the buffers. A larger --payload has both.",
-        ));
-    }
+    journal.find_all(absent_beyond(rows));
     Ok(())
+}
+
+/// The finding where no table is larger than the shared buffers.
+pub(super) fn absent_beyond(rows: VerificationRows) -> Option<Finding> {
+    let message = "No table beyond the server's shared buffers was made, which would have taken more than ten times \
+                   the payload: what a block costs that only the operating system has cached is absent, and no query \
+                   of the verification reads past the buffers. A larger --payload has both.";
+    (rows.beyond == 0).then(|| row::ABSENT_BEYOND.of(message))
 }
 
 fn measure_system(
@@ -175,13 +178,17 @@ fn measure_parallel(
 ) -> Result<(), ExperimentError> {
     match parallel::measure(bench, journal)? {
         Ok(costs) => costs.into_iter().try_for_each(|cost| constants.add(bench, None, cost)),
-        Err(reason) if pass == 0 => {
-            let message = format!("parallel_tuple_cost and parallel_setup_cost were not measured, because {reason}.");
-            journal.find(row::ABSENT_PARALLEL.of(message));
+        Err(reason) => {
+            journal.find_all(absent_parallel(pass, &reason));
             Ok(())
         }
-        Err(_) => Ok(()),
     }
+}
+
+/// The finding about costs of workers that a pass could not measure; once in a run.
+pub(super) fn absent_parallel(pass: usize, reason: &str) -> Option<Finding> {
+    let message = format!("parallel_tuple_cost and parallel_setup_cost were not measured, because {reason}.");
+    (pass == 0).then(|| row::ABSENT_PARALLEL.of(message))
 }
 
 fn case(bench: &Bench<'_>, one: &Measured) -> Case {
@@ -210,7 +217,7 @@ fn case(bench: &Bench<'_>, one: &Measured) -> Case {
 }
 
 /// Says which constants do not repeat themselves.
-fn withheld(constants: &Constants, journal: &mut dyn Journal) {
+pub(super) fn withheld(constants: &Constants, journal: &mut dyn Journal) {
     let is_in_sets = |one: &&Measured| sets::CONSTANTS.contains(&one.name) && one.name != SCALE;
     let is_withheld = |one: &&Measured| !one.settled.is_some_and(|settled| settled.is_given);
     let withheld: Vec<String> = constants.all.iter().filter(is_in_sets).filter(is_withheld).map(named).collect();

@@ -1,7 +1,7 @@
 //! What to change, what it is worth here and how sure that is, in three sentences; and what else came out.
 
 use measure::Unit;
-use measure::quantity::{format_nanos, three_digits};
+use measure::quantity::{counted, format_nanos, three_digits};
 use measure::schema::calibrate::findings as row;
 use measure::statistics::median;
 
@@ -89,27 +89,31 @@ pub(super) fn advise(comparison: &Comparison, advice: &Advice, name: &str, journ
 /// What the change is worth, and how sure that is.
 fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: &str) -> Vec<String> {
     let changed = comparison.compared.iter().filter(|one| one.variants.len() > 1).count();
-    let all = comparison.compared.len();
+    let all = counted(comparison.compared.len() as u64, "query", "queries");
+    let verb = |count, one, many| if count == 1 { one } else { many };
     if judged.changed == 0 {
-        return vec![format!("Of {whose} {all} queries {changed} get another plan by some set of constants.")];
+        return vec![format!("Some set of constants changes the plans of {changed} of {whose} {all}.")];
     }
     let times = |value| three_digits(value);
     vec![
         format!(
-            "By {set} {} of {whose} {all} queries get another plan; these take {} times as long in the mean, {} \
-             instead of {} together, and the worst {} times as long.",
+            "By {set} {} of {whose} {all} {} another plan; {} {} times as long in the mean, {} instead of {} \
+             together, and the worst {} times as long.",
             judged.changed,
+            verb(judged.changed, "gets", "get"),
+            verb(judged.changed, "it takes", "these take"),
             times(judged.ratio.value),
             format_nanos(judged.then * 1e6),
             format_nanos(judged.now * 1e6),
             times(judged.worst)
         ),
         format!(
-            "Drawn anew, queries and runs, 95 % of the means lie between {} and {}; {} are faster for sure and {} \
+            "Drawn anew, queries and runs, 95 % of the means lie between {} and {}; {} {} faster for sure and {} \
              slower.",
             times(judged.ratio.low),
             times(judged.ratio.high),
             judged.faster,
+            verb(judged.faster, "is", "are"),
             judged.slower
         ),
     ]
@@ -172,6 +176,8 @@ fn report_concurrency(constants: &Constants, journal: &mut dyn Journal) {
              larger one may do better; `readpath join --concurrency` tries it.",
             plateau.from
         )
+    } else if plateau.from == plateau.to {
+        format!("A cold bitmap scan is fastest with effective_io_concurrency {}: {times}.", plateau.from)
     } else {
         format!(
             "A cold bitmap scan is as fast with any effective_io_concurrency from {} to {}: {times}.",
@@ -183,43 +189,4 @@ fn report_concurrency(constants: &Constants, journal: &mut dyn Journal) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::estimate::Estimate;
-    use super::*;
-
-    fn set(name: &'static str) -> ConstantSet {
-        ConstantSet { name, values: Vec::new() }
-    }
-
-    fn judged(decision: Decision, value: f64, changed: usize) -> Judged {
-        let ratio = Estimate { value, low: value * 0.9, high: value * 1.1 };
-        Judged { decision, changed, faster: 0, slower: 0, ratio, worst: 1.0, now: 1.0, then: 1.0 }
-    }
-
-    /// The set that is advised where those of a state, a safe one and the usual advice came out so.
-    fn advised(cached: (Decision, f64), safe: (Decision, f64), usual: (Decision, f64)) -> (Decision, &'static str) {
-        let sets = [set("now"), set("cached"), set("safe"), set("random-1.1")];
-        let all = [(Decision::Undecided, 1.0), cached, safe, usual].map(|(decision, ratio)| judged(decision, ratio, 9));
-        let advice = Advice::of(&sets, &all, "cached");
-        (advice.decision, sets[advice.set].name)
-    }
-
-    #[test]
-    fn the_set_of_the_state_is_advised_unless_another_is_clearly_better() {
-        use Decision::{Change, Keep, Undecided};
-        assert_eq!(advised((Change, 0.7), (Change, 0.68), (Change, 0.72)), (Change, "cached"));
-        assert_eq!(advised((Change, 0.9), (Change, 0.7), (Change, 0.6)), (Change, "random-1.1"));
-        assert_eq!(advised((Keep, 1.1), (Change, 0.9), (Undecided, 0.6)), (Change, "safe"));
-        assert_eq!(advised((Keep, 1.1), (Keep, 1.0), (Undecided, 1.0)), (Keep, "cached"));
-        assert_eq!(advised((Undecided, 1.1), (Keep, 1.0), (Keep, 1.0)), (Undecided, "cached"));
-    }
-
-    #[test]
-    fn a_verdict_of_a_busy_server_is_withheld() {
-        let sets = [set("now"), set("cached")];
-        let advice =
-            Advice::of(&sets, &[judged(Decision::Undecided, 1.0, 0), judged(Decision::Change, 0.5, 9)], "cached");
-        assert_eq!(advice.decision, Decision::Change);
-        assert_eq!(advice.withheld(Some("others were at work".into())).decision, Decision::Undecided);
-    }
-}
+mod tests;

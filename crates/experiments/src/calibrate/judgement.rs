@@ -145,7 +145,7 @@ pub(super) fn judge(pairs: &[Pair]) -> Judged {
         faster: count(Verdict::Faster),
         slower: count(Verdict::Slower),
         ratio: mean_ratio(pairs),
-        worst: ratios.iter().map(|ratio| ratio.value).fold(1.0, f64::max),
+        worst: ratios.iter().map(|ratio| ratio.value).reduce(f64::max).unwrap_or(1.0),
         now,
         then,
     };

@@ -22,6 +22,7 @@ mod told_state;
 
 use std::time::Duration;
 
+use measure::Finding;
 use measure::schema::calibrate::findings as row;
 use serde_json::json;
 use subjects::Environment;
@@ -95,12 +96,7 @@ fn measure_all(
     let constants = constants::measure(bench, journal)?;
     bench.look(journal);
     let sets = constants.sets();
-    if sets.len() == 1 {
-        journal.find(row::ABSENT_CONSTANTS.of(
-            "No block has a cost above the noise of this machine, so that no set of measured constants can be given. \
-             Repeat the run when the machine is quiet, or with a larger --payload.",
-        ));
-    }
+    journal.find_all(absent_constants(&sets));
     if let Some(texts) = &texts {
         judge_own(bench, texts, &sets, told, journal)?;
     }
@@ -128,24 +124,32 @@ fn describe_server(
     journal.describe_subject("database", json!(database));
     constants::keep_cache_size(bench, caches, journal)?;
     let spaces = bench.tables.tablespaces()?;
+    journal.find_all(tablespaces(&spaces));
+    told_state::keep(bench, caches, journal)
+}
+
+/// The finding where no set was measured, but for the usual advice.
+fn absent_constants(sets: &[ConstantSet]) -> Option<Finding> {
+    let message = "No block has a cost above the noise of this machine, so that no set of measured constants can be \
+                   given. Repeat the run when the machine is quiet, or with a larger --payload.";
+    (sets.len() == 1).then(|| row::ABSENT_CONSTANTS.of(message))
+}
+
+/// What tablespaces, each with its options, do to the constants.
+fn tablespaces(spaces: &[(String, String)]) -> impl Iterator<Item = Finding> {
     let of = |(name, options): &(String, String)| format!("{name} ({options})");
     let with_own: Vec<String> = spaces.iter().filter(|(_, options)| !options.is_empty()).map(of).collect();
-    if !with_own.is_empty() {
-        let message = format!(
-            "Tablespaces with costs of their own keep them whatever is set for a session or a database: {}.",
-            with_own.join(", ")
-        );
-        journal.find(row::TABLESPACE_COSTS.of(message));
-    }
-    if spaces.len() > 1 {
-        let message = format!(
-            "The server has {} tablespaces, of which only the default one was measured: on a given server nothing is \
-             cold, and what is cached costs the same in each.",
-            spaces.len()
-        );
-        journal.find(row::ONE_TABLESPACE.of(message));
-    }
-    told_state::keep(bench, caches, journal)
+    let costs = format!(
+        "Tablespaces with costs of their own keep them whatever is set for a session or a database: {}.",
+        with_own.join(", ")
+    );
+    let several = format!(
+        "The server has {} tablespaces, of which only the default one was measured: on a given server nothing is cold, \
+         and what is cached costs the same in each.",
+        spaces.len()
+    );
+    let costs = (!with_own.is_empty()).then(|| row::TABLESPACE_COSTS.of(costs));
+    costs.into_iter().chain((spaces.len() > 1).then(|| row::ONE_TABLESPACE.of(several)))
 }
 
 /// The user's queries as the server takes them, and those that it refuses with the reason.

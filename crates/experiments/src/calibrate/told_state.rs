@@ -1,9 +1,9 @@
 //! Which state a given server's queries are in: told from its own counters and from the page cache.
 
-use measure::Unit;
 use measure::quantity::{grouped, three_digits};
 use measure::schema::calibrate::findings as row;
 use measure::schema::calibrate::{self, parameters::STATE};
+use measure::{Finding, Unit};
 use subjects::postgres::calibration::server_caches::ServerCaches;
 
 use super::bench::{Bench, State};
@@ -37,18 +37,32 @@ pub(super) fn keep(
     caches: &ServerCaches,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
-    let Some((blocks, hits)) = caches.hits else {
-        journal.find(row::ABSENT_STATE.of(
-            "In which state the queries of this database run is not known: too few blocks were asked for since its \
-             counters were reset.",
-        ));
-        return Ok(());
-    };
+    journal.find(finding(caches));
+    let Some((_, hits)) = caches.hits else { return Ok(()) };
     let state = of(caches);
     let mut case = bench.case("state", [STATE.of(state.map_or("unknown", State::name))]);
     let source = "pg_stat_database, since its counters were reset";
     case.metrics.push(calibrate::HITS.single(source, hits * 100.0));
     case.metrics.extend(caches.read_micros.map(|micros| calibrate::READ_TIME.single(source, micros)));
+    if let Some(share) = files_held(caches) {
+        case.metrics.push(calibrate::FILES_HELD.single("the page cache, when the run began", share));
+    }
+    Ok(journal.keep(case)?)
+}
+
+/// Per cent of the files that the page cache held.
+fn files_held(caches: &ServerCaches) -> Option<f64> {
+    caches.files.map(|(size, held)| held as f64 / size.max(1) as f64 * 100.0)
+}
+
+/// What was told, in a sentence.
+pub(super) fn finding(caches: &ServerCaches) -> Finding {
+    let Some((blocks, hits)) = caches.hits else {
+        return row::ABSENT_STATE.of(
+            "In which state the queries of this database run is not known: too few blocks were asked for since its \
+             counters were reset.",
+        );
+    };
     let mut message = format!(
         "Of {} blocks that this database asked for, {} % were in the shared buffers",
         grouped(blocks as u64),
@@ -57,20 +71,16 @@ pub(super) fn keep(
     if let Some(micros) = caches.read_micros {
         message += &format!("; a block that was not took {} µs", three_digits(micros));
     }
-    if let Some((size, held)) = caches.files {
-        let share = held as f64 / size.max(1) as f64 * 100.0;
-        case.metrics.push(calibrate::FILES_HELD.single("the page cache, when the run began", share));
+    if let Some(share) = files_held(caches) {
         message += &format!("; the page cache holds {} % of its files", three_digits(share));
     }
-    message += &match state {
+    message += &match of(caches) {
         Some(state) => format!(": its queries run {}.", state.in_words()),
         None => ". Whether the others come from the page cache or from the disk cannot be seen from here: \
                  track_io_timing, or readpath on the server's machine, shows it."
             .into(),
     };
-    journal.keep(case)?;
-    journal.find(row::ANSWER_STATE.of(message).with("hits", hits * 100.0, Unit::Percent));
-    Ok(())
+    row::ANSWER_STATE.of(message).with("hits", hits * 100.0, Unit::Percent)
 }
 
 #[cfg(test)]

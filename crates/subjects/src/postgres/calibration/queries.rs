@@ -44,7 +44,7 @@ pub type Answered<T> = Result<T, String>;
 
 impl Query {
     /// A query of ours, over our own tables.
-    pub(super) fn of_verification(name: String, statement: String) -> Query {
+    pub fn of_verification(name: String, statement: String) -> Query {
         Query { name, statement, is_own: false, not_run: None }
     }
 }

@@ -1,0 +1,303 @@
+//! The findings of the experiment, read on both sides of their conditions, and which set is advised.
+
+use measure::Finding;
+use measure::quantity::grouped;
+use measure::schema::calibrate;
+use sides::proptest::array::{uniform2, uniform3, uniform5};
+use sides::proptest::collection::vec;
+use sides::proptest::option;
+use sides::proptest::prelude::{Just, Strategy, any, prop_oneof};
+use sides::proptest::sample::select;
+use sides::{Reading, both_sides, reading, says};
+use subjects::postgres::calibration::queries::Query;
+use subjects::postgres::calibration::server_caches::ServerCaches;
+use subjects::postgres::calibration::verification_set::VerificationRows;
+
+use super::*;
+use crate::calibrate::bench::not_cold;
+use crate::calibrate::comparison::{Compared, Variant};
+use crate::calibrate::constants::{self, Measured};
+use crate::calibrate::estimate::Estimate;
+use crate::calibrate::sets::{CONSTANTS, Passes, Settled};
+use crate::calibrate::{absent_constants, tablespaces, told_state};
+use crate::journal::Kept;
+
+fn set(name: &'static str) -> ConstantSet {
+    ConstantSet { name, values: Vec::new() }
+}
+
+fn judged(decision: Decision, value: f64, changed: usize) -> Judged {
+    let ratio = Estimate { value, low: value * 0.9, high: value * 1.1 };
+    Judged { decision, changed, faster: 0, slower: 0, ratio, worst: 1.0, now: 1.0, then: 1.0 }
+}
+
+/// The set that is advised where those of a state, a safe one and the usual advice came out so.
+fn advised(cached: (Decision, f64), safe: (Decision, f64), usual: (Decision, f64)) -> (Decision, &'static str) {
+    let sets = [set("now"), set("cached"), set("safe"), set("random-1.1")];
+    let all = [(Decision::Undecided, 1.0), cached, safe, usual].map(|(decision, ratio)| judged(decision, ratio, 9));
+    let advice = Advice::of(&sets, &all, "cached");
+    (advice.decision, sets[advice.set].name)
+}
+
+#[test]
+fn the_set_of_the_state_is_advised_unless_another_is_clearly_better() {
+    use Decision::{Change, Keep, Undecided};
+    assert_eq!(advised((Change, 0.7), (Change, 0.68), (Change, 0.72)), (Change, "cached"));
+    assert_eq!(advised((Change, 0.9), (Change, 0.7), (Change, 0.6)), (Change, "random-1.1"));
+    assert_eq!(advised((Keep, 1.1), (Change, 0.9), (Undecided, 0.6)), (Change, "safe"));
+    assert_eq!(advised((Keep, 1.1), (Keep, 1.0), (Undecided, 1.0)), (Keep, "cached"));
+    assert_eq!(advised((Undecided, 1.1), (Keep, 1.0), (Keep, 1.0)), (Undecided, "cached"));
+}
+
+#[test]
+fn a_verdict_of_a_busy_server_is_withheld() {
+    let sets = [set("now"), set("cached")];
+    let advice = Advice::of(&sets, &[judged(Decision::Undecided, 1.0, 0), judged(Decision::Change, 0.5, 9)], "cached");
+    assert_eq!(advice.decision, Decision::Change);
+    assert_eq!(advice.withheld(Some("others were at work".into())).decision, Decision::Undecided);
+}
+
+/// A state in which queries were compared, how many of nine got another plan, how many times as long these then took,
+/// and whether something withholds the verdict.
+type Advised = (Option<State>, usize, f64, bool);
+
+fn in_state((state, changed, factor, is_withheld): &Advised) -> Vec<Finding> {
+    let Some(state) = *state else { return Vec::new() };
+    let one = |number: usize| {
+        let query = Query::of_verification(format!("q{number}"), "SELECT".into());
+        let variants = match number < *changed {
+            true => vec![Variant::of(&[0], &[10.0]), Variant::of(&[1], &[10.0 * factor])],
+            false => vec![Variant::of(&[0, 1], &[10.0])],
+        };
+        Compared { query, variants, not_timed: None }
+    };
+    let sets = vec![set("now"), ConstantSet { name: "cached", values: vec![("seq_page_cost", 0.5)] }];
+    let (compared, refused, judged) = ((0..9).map(one).collect(), Vec::new(), Vec::new());
+    let mut comparison = Comparison { state, sets, compared, refused, judged, is_timed: true };
+    comparison.judge();
+    let advice = Advice::of(&comparison.sets, &comparison.judged, "cached");
+    let advice = advice.withheld(is_withheld.then(|| "it was busy".into()));
+    Kept::found(|journal| advise(&comparison, &advice, "postgres 18.6", journal))
+}
+
+fn advice() -> Reading {
+    let states = [State::Cold, State::System, State::Cached, State::AsFound].map(Some).into_iter().chain([None]);
+    let factor = prop_oneof![0.3..0.9, 1.06..1.6];
+    let values =
+        (select(states.collect::<Vec<_>>()), 0..7_usize, factor, prop_oneof![3 => Just(false), 1 => Just(true)]);
+    reading(row::ANSWER_ADVICE, values, in_state, |(state, changed, factor, is_withheld)| {
+        let state = (*state)?;
+        let verdict = match () {
+            () if *is_withheld => "undecided, because it was busy.",
+            // A query that takes a quarter longer is enough, and of others four.
+            () if *changed > 0 && *factor > 1.25 => "keep the server's own constants.",
+            () if *changed < 4 => "undecided: these queries cannot tell.",
+            () if *factor > 1.0 => "keep the server's own constants.",
+            () => "set seq_page_cost = 0.500.",
+        };
+        let whose = if state == State::AsFound { "your" } else { "readpath's" };
+        let times = three_digits(*factor);
+        let [then, now] = [factor * 1e7, 1e7].map(|one| format_nanos(one * *changed as f64));
+        let together =
+            format!("{times} times as long in the mean, {then} instead of {now} together, and the worst {times} times");
+        let (faster, slower) = if *factor < 1.0 { (*changed, 0) } else { (0, *changed) };
+        let are = if faster == 1 { "is" } else { "are" };
+        let sure = format!("lie between {times} and {times}; {faster} {are} faster for sure and {slower} slower.");
+        let verdict = format!("postgres 18.6, {}: {verdict}", state.in_words());
+        Some(match changed {
+            0 => says![verdict, format!("Some set of constants changes the plans of 0 of {whose} 9 queries.")],
+            1 => {
+                says![verdict, format!("By cached 1 of {whose} 9 queries gets another plan; it takes {together}"), sure]
+            }
+            _ => says![
+                verdict,
+                format!("By cached {changed} of {whose} 9 queries get another plan; these take {together}"),
+                sure
+            ],
+        })
+    })
+}
+
+/// The share of hits among a million blocks, microseconds of a read, and of 100 bytes how many are in the page cache.
+type Told = (Option<f64>, Option<f64>, Option<u64>);
+
+fn state() -> [Reading; 2] {
+    let values = || (option::weighted(0.8, 0.97..1.0), option::of(10.0..50.0), option::of(90..101_u64));
+    let found = |(hits, read_micros, held): &Told| {
+        let (hits, files) = (hits.map(|hits| (1e6, hits)), held.map(|held| (100, held)));
+        [told_state::finding(&ServerCaches { hits, read_micros: *read_micros, files })]
+    };
+    let absent = reading(row::ABSENT_STATE, values(), found, |(hits, ..)| {
+        hits.is_none().then(|| says!["is not known: too few blocks were asked for"])
+    });
+    let told = reading(row::ANSWER_STATE, values(), found, |(hits, micros, held)| {
+        let hits = (*hits)?;
+        let state = match (micros, held) {
+            _ if hits >= 0.99 => ": its queries run cached by the server.",
+            (Some(micros), _) if *micros < 30.0 => ": its queries run cached by the operating system.",
+            (Some(_), _) => ": its queries run with nothing cached.",
+            (None, Some(95..)) => ": its queries run cached by the operating system.",
+            _ => ". Whether the others come from the page cache or from the disk cannot be seen",
+        };
+        let found = format!(
+            "Of {} blocks that this database asked for, {} % were",
+            grouped(1_000_000),
+            three_digits(hits * 100.0)
+        );
+        let read = micros.map(|micros| format!("; a block that was not took {} µs", three_digits(micros)));
+        let files = held.map(|held| format!("; the page cache holds {} % of its files", three_digits(held as f64)));
+        Some([found, state.into()].into_iter().chain(read).chain(files).collect())
+    });
+    [absent, told]
+}
+
+/// A cost of a block in a state: the constant and microseconds.
+fn block(name: &'static str, state: State, cost: Option<(f64, f64)>) -> Measured {
+    let settled = |(value, _): (f64, f64)| Settled {
+        value: Estimate { value, low: value, high: value },
+        spread: 1.0,
+        is_given: true,
+    };
+    let passes = Passes { passes: cost.map(|(_, micros)| vec![micros]).into_iter().collect() };
+    Measured { name, state: Some(state), passes, now: 1.0, settled: cost.map(settled), source: String::new() }
+}
+
+fn random_page() -> Reading {
+    let cost = || option::weighted(0.8, (prop_oneof![1 => Just(0.0), 5 => 0.1..50.0], 1.0..500.0));
+    let found = |costs: &[[Option<(f64, f64)>; 2]; 3]| {
+        let of = |(state, [page, random]): (State, [Option<(f64, f64)>; 2])| {
+            [block("seq_page_cost", state, page), block("random_page_cost", state, random)]
+        };
+        let all = State::OF_BLOCKS.into_iter().zip(*costs).flat_map(of).collect();
+        Kept::found(|journal| report(&Constants { all, sweep: Vec::new() }, "postgres 18.6", journal))
+    };
+    reading(row::ANSWER_RANDOM_PAGE, uniform3(uniform2(cost())), found, |costs| {
+        let clause = |(state, [page, random]): (State, [Option<(f64, f64)>; 2])| {
+            let above_zero = |cost: Option<(f64, f64)>| cost.filter(|(value, _)| *value > 0.0);
+            let ((page, page_micros), (random, random_micros)) = (above_zero(page)?, above_zero(random)?);
+            let [random_micros, page_micros] = [random_micros, page_micros].map(|micros| format_nanos(micros * 1e3));
+            Some(format!(
+                "{} {} ({random_micros} against {page_micros})",
+                state.in_words(),
+                three_digits(random / page)
+            ))
+        };
+        let clauses: Vec<String> = State::OF_BLOCKS.into_iter().zip(*costs).filter_map(clause).collect();
+        (!clauses.is_empty())
+            .then(|| says![format!("random on postgres 18.6, in blocks in sequence: {}.", clauses.join("; "))])
+    })
+}
+
+/// Milliseconds of a bitmap scan by the settings 1, 8, 16, 32 and 64, the later ones in the time of the first.
+fn sweep() -> impl Strategy<Value = Option<[f64; 5]>> {
+    let later = || prop_oneof![4 => 0.9..1.05, 1 => 1.0..2.0, 1 => 0.5..0.9];
+    let times = [Just(1.0).boxed(), later().boxed(), later().boxed(), later().boxed(), later().boxed()];
+    option::weighted(0.9, times)
+}
+
+/// The ends of the settings that are as good as the best; `None` where a larger one is much worse.
+fn plateau(times: &[f64; 5]) -> Option<(usize, usize)> {
+    let best = times.iter().copied().fold(f64::INFINITY, f64::min);
+    let is_good = |at: &usize| times[*at] <= best * 1.1;
+    let (from, to) = ((0..5).find(is_good)?, (0..5).rfind(is_good)?);
+    times[from..].iter().all(|time| *time <= times[from] * 1.5).then_some((from, to))
+}
+
+fn concurrency() -> [Reading; 2] {
+    let settings = [1, 8, 16, 32, 64];
+    let found = move |times: &Option<[f64; 5]>| {
+        let times =
+            times.map(|times| settings.into_iter().zip(times).map(|(setting, time)| (setting, vec![time * 1e4])));
+        let sweep = times.into_iter().flatten().collect();
+        Kept::found(|journal| report(&Constants { all: Vec::new(), sweep }, "postgres 18.6", journal))
+    };
+    let absent = reading(row::ABSENT_CONCURRENCY, sweep(), found, |times| {
+        times.filter(|times| plateau(times).is_none()).map(|_| says!["effective_io_concurrency did not come out"])
+    });
+    let answer = reading(row::ANSWER_CONCURRENCY, sweep(), found, move |times| {
+        let times = (*times)?;
+        let (from, to) = plateau(&times)?;
+        let against = format!(": {} against 10.0 ms at 1.", format_nanos(times[from] * 1e7));
+        let [first, last] = [from, to].map(|at| settings[at]);
+        Some(match (from, to) {
+            (4, 4) => says!["is fastest with effective_io_concurrency 64, the largest that was tried", against],
+            _ if from == to => says![format!("is fastest with effective_io_concurrency {first}{against}")],
+            _ => says![format!("as fast with any effective_io_concurrency from {first} to {last}{against}")],
+        })
+    });
+    [absent, answer]
+}
+
+/// Which of the constants were given, where they came out at all; that of a row is never withheld.
+fn withheld() -> Reading {
+    let found = |given: &[Option<bool>; 5]| {
+        let of = |(name, is_given): (&'static str, Option<bool>)| {
+            let one = block(name, State::Cached, is_given.map(|_| (1.0, 1.0)));
+            let settled = one.settled.map(|settled| Settled { is_given: is_given == Some(true), ..settled });
+            Measured { state: None, settled, ..one }
+        };
+        let all = CONSTANTS.into_iter().zip(*given).map(of).collect();
+        Kept::found(|journal| constants::withheld(&Constants { all, sweep: Vec::new() }, journal))
+    };
+    let given = uniform5(prop_oneof![3 => Just(Some(true)), 1 => Just(Some(false)), 1 => Just(None)]);
+    reading(row::WITHHELD_CONSTANTS, given, found, |given| {
+        let is_withheld =
+            |(name, is_given): &(&str, Option<bool>)| *is_given != Some(true) && *name != "cpu_tuple_cost";
+        let names: Vec<&str> = CONSTANTS.into_iter().zip(*given).filter(is_withheld).map(|(name, _)| name).collect();
+        (!names.is_empty())
+            .then(|| says![format!("more than 1.5 times or the interval holds 0: {}. The", names.join(", "))])
+    })
+}
+
+/// What was not measured, and what does not hold for all.
+fn lacks() -> Vec<Reading> {
+    let cold = reading(
+        row::NOT_COLD,
+        0.0..0.02,
+        |left| not_cold(*left),
+        |left| {
+            (*left > 0.01)
+                .then(|| says![format!("{} % of the pages of the server's files", three_digits(left * 100.0))])
+        },
+    );
+    let beyond = |beyond: &u64| constants::absent_beyond(VerificationRows { within: 1, beyond: *beyond });
+    let beyond = reading(row::ABSENT_BEYOND, 0..2_u64, beyond, |beyond| {
+        (*beyond == 0).then(|| says!["No table beyond the server's shared buffers was made"])
+    });
+    let parallel = |pass: &usize| constants::absent_parallel(*pass, "the server started no worker");
+    let parallel = reading(row::ABSENT_PARALLEL, 0..3_usize, parallel, |pass| {
+        (*pass == 0).then(|| says!["were not measured, because the server started no worker."])
+    });
+    let sets = |costs: &[Option<(f64, f64)>; 2]| {
+        let [page, random] = *costs;
+        let scale = block("cpu_tuple_cost", State::Cached, Some((0.01, 1.0)));
+        let blocks =
+            [block("seq_page_cost", State::Cached, page), block("random_page_cost", State::Cached, random), scale];
+        absent_constants(&Constants { all: blocks.into(), sweep: Vec::new() }.sets())
+    };
+    let cost = || option::of((0.1..50.0, 1.0..500.0));
+    let sets = reading(row::ABSENT_CONSTANTS, [cost(), cost()], sets, |costs| {
+        (costs == &[None, None]).then(|| says!["No block has a cost above the noise of this machine"])
+    });
+    let spaces = |options: &Vec<bool>| {
+        let space =
+            |(at, has): (usize, &bool)| (format!("space{at}"), if *has { "seq_page_cost=2" } else { "" }.to_string());
+        tablespaces(&options.iter().enumerate().map(space).collect::<Vec<_>>()).collect::<Vec<_>>()
+    };
+    let own = reading(row::TABLESPACE_COSTS, vec(any::<bool>(), 0..4), spaces, |options| {
+        let named =
+            options.iter().enumerate().filter(|(_, has)| **has).map(|(at, _)| format!("space{at} (seq_page_cost=2)"));
+        let named: Vec<String> = named.collect();
+        (!named.is_empty()).then(|| says![format!("a session or a database: {}.", named.join(", "))])
+    });
+    let one = reading(row::ONE_TABLESPACE, vec(any::<bool>(), 0..4), spaces, |options| {
+        (options.len() > 1).then(|| says![format!("The server has {} tablespaces, of which only", options.len())])
+    });
+    vec![cold, beyond, parallel, sets, own, one]
+}
+
+#[test]
+fn what_a_calibration_says_follows_from_what_was_measured() {
+    let all = lacks().into_iter().chain([advice(), random_page(), withheld()]).chain(state()).chain(concurrency());
+    both_sides(&calibrate::findings::ALL, all);
+}
