@@ -4,7 +4,7 @@ use std::io::Write;
 
 use measure::run::SCHEMA;
 use measure::schema::contest::findings as row;
-use measure::{Build, Parameters, Run};
+use measure::{Build, Finding, Parameters, Run};
 use report::Style;
 use serde_json::Value;
 use uuid::Uuid;
@@ -73,6 +73,11 @@ impl Conductor {
         self.run.subject.insert(key.into(), value.into());
     }
 
+    /// The contender where it is there; otherwise records why it is not.
+    pub(crate) fn present<'a, T>(&mut self, name: &str, contender: &'a Result<T, String>) -> Option<&'a T> {
+        contender.as_ref().map_err(|reason| self.absent(name, reason)).ok()
+    }
+
     /// Records why a contender is absent.
     pub(crate) fn absent(&mut self, contender: &str, reason: &str) {
         self.run.findings.push(row::CONTENDER_ABSENT.of(format!("{contender} was absent: {reason}.")));
@@ -114,10 +119,7 @@ impl Conductor {
     /// Shows the run, keeps it where `--results` says, and gives the exit code: 1 when a bar was missed or could not
     /// be judged and `--fail-on-miss` was given.
     pub(crate) fn conclude(mut self, options: &Options, out: &mut dyn Write) -> Result<u8, String> {
-        if self.pairs < PAIRS_OF_A_RESULT {
-            let trial = format!("Fewer than {PAIRS_OF_A_RESULT} pairs: a trial, not a result.");
-            self.run.findings.push(row::TRIAL.of(trial));
-        }
+        self.run.findings.extend(trial(self.pairs));
         let (name, all_met) = (self.name, self.bars.iter().all(|bar| bar.outcome() == Outcome::Met));
         let run = self.finish();
         let page = report::render(&run, &STYLE);
@@ -134,7 +136,8 @@ impl Conductor {
         write(out, &report::render(&self.finish(), &STYLE)).map(|()| 0)
     }
 
-    fn finish(mut self) -> Run {
+    /// The run with its cases and findings.
+    pub(crate) fn finish(mut self) -> Run {
         self.run.cases = self.ledger.cases();
         self.run.cases.extend(self.bars.iter().map(Bar::case));
         self.run.findings.extend(self.bars.iter().filter_map(Bar::finding));
@@ -144,6 +147,12 @@ impl Conductor {
         self.run.finished = Some(jiff::Timestamp::now().to_string());
         self.run
     }
+}
+
+/// The finding about too few pairs for a result.
+pub(crate) fn trial(pairs: u64) -> Option<Finding> {
+    let message = format!("Fewer than {PAIRS_OF_A_RESULT} pairs: a trial, not a result.");
+    (pairs < PAIRS_OF_A_RESULT).then(|| row::TRIAL.of(message))
 }
 
 fn write(out: &mut dyn Write, text: &str) -> Result<(), String> {

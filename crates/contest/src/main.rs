@@ -23,6 +23,8 @@ mod progress;
 mod results;
 mod scan;
 mod size;
+#[cfg(test)]
+mod tests;
 mod turn_order;
 
 use std::io::{self, Write};

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use clap::Args;
 use measure::Run;
+use measure::quantity::counted;
 use measure::schema::contest::ELAPSED;
 
 use super::data::Data;
@@ -125,8 +126,7 @@ fn ask(
     }
     let advised: Vec<Set> = runs.iter().map(|run| sets::advised(run, state)).collect();
     for (number, set) in advised.iter().enumerate() {
-        let text = if set.is_empty() { "the server's own".into() } else { sets::statement(set) };
-        conductor.note("advised", format!("On {question} run {} advises {text}.", number + 1));
+        conductor.note("advised", advised_by(question, number, set));
     }
     let agree: Vec<f64> = advised.windows(2).map(|pair| f64::from(u8::from(sets::agree(&pair[0], &pair[1])))).collect();
     let share: Vec<f64> =
@@ -144,6 +144,19 @@ fn ask(
     };
     let last = runs.last().ok_or("calibrate was not run")?;
     Ok(Advice { measured: sets::named(last, state, blocks), advised, before })
+}
+
+/// What a run, counted from 0, advises.
+pub(crate) fn advised_by(question: &str, number: usize, set: &Set) -> String {
+    let statement = sets::statement(set);
+    let text = if set.is_empty() { "the server's own" } else { statement.trim_end_matches([';', ' ']) };
+    format!("On {question} run {} advises {text}.", number + 1)
+}
+
+/// How many plans were timed.
+pub(crate) fn plans_timed(question: &str, plans: u64) -> String {
+    let were = if plans == 1 { "was" } else { "were" };
+    format!("{question}: {} {were} timed.", counted(plans, "plan", "plans"))
 }
 
 /// Times every plan of every query, and notes how each contender does; the question's name.
@@ -166,8 +179,7 @@ fn compare(
         progress(&format!("{question}: {}", query.name));
         timed.push(plans::time(postgres, &query, &contenders, caches)?);
     }
-    conductor
-        .note("plans", format!("{question}: {} plans were timed.", timed.iter().map(|one| one.plans).sum::<usize>()));
+    conductor.note("plans", plans_timed(&question, timed.iter().map(|one| one.plans as u64).sum()));
     for run in others..contenders.len() {
         let chosen: Vec<usize> = (0..others).chain([run]).collect();
         let names: Vec<&str> = chosen.iter().map(|at| contenders[*at].0).collect();

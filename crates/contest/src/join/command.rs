@@ -67,9 +67,8 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     conductor.describe("outer_rows", *outer_rows);
     conductor.describe("rate_outer_rows", *rate_outer_rows);
     conductor.describe("fio", fio);
-    match &postgres {
-        Ok(postgres) => conductor.describe("postgres", postgres.name()),
-        Err(reason) => conductor.absent("PostgreSQL", reason),
+    if let Some(postgres) = conductor.present("PostgreSQL", &postgres) {
+        conductor.describe("postgres", postgres.name());
     }
     conductor.pairs("joins", 3, |turn, ledger| {
         let cold = Keys::of_turn(turn.pair, *outer_rows, rows, false);

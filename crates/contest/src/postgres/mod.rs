@@ -25,5 +25,5 @@ mod engine;
 mod judgement;
 mod peer;
 pub(crate) mod pool;
-mod pool_speed;
+pub(crate) mod pool_speed;
 mod tables;

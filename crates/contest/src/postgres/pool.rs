@@ -67,11 +67,15 @@ fn measure_cases(mib: usize, rounds: usize, directory: &Path, conductor: &mut Co
     for (name, samples) in &speed.samples {
         samples.iter().for_each(|ns| conductor.ledger.add(QUESTION, name, &GET_TIME, *ns));
     }
-    let huge = |bytes: Option<u64>| bytes.map_or("an unknown part".into(), |bytes| format!("{} MiB", bytes >> 20));
-    let (pool, chase) = (huge(speed.pool_huge_bytes), huge(speed.chase_huge_bytes));
-    conductor.note("huge-pages", format!("Huge pages hold {pool} of the pool of {mib} MiB and {chase} of the chase."));
-    conductor.note("loading", speed.loading);
+    conductor.note("huge-pages", huge_pages(mib, speed.pool_huge_bytes, speed.chase_huge_bytes));
+    conductor.note("loading", speed.loading.to_string());
     Ok(())
+}
+
+/// What huge pages hold, as far as the system tells, of a pool of this many MiB and of the chase.
+pub(crate) fn huge_pages(mib: usize, pool: Option<u64>, chase: Option<u64>) -> String {
+    let held = |bytes: Option<u64>| bytes.map_or("an unknown part".into(), |bytes| format!("{} MiB", bytes >> 20));
+    format!("Huge pages hold {} of the pool of {mib} MiB and {} of the chase.", held(pool), held(chase))
 }
 
 fn bars(ledger: &Ledger) -> Vec<Bar> {

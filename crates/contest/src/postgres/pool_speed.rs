@@ -3,12 +3,14 @@
 //! A disturbance of the machine hits all of them alike; a ratio is the median of the rounds' ratios.
 
 use std::error::Error;
+use std::fmt;
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use measure::Nanos;
+use measure::quantity::counted;
 use measure::random::{SplitMix64, mix};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use storage::page::id::PAGE_SIZE;
@@ -81,7 +83,7 @@ pub(crate) struct PoolSpeed {
     /// Bytes of the chase on huge pages.
     pub(crate) chase_huge_bytes: Option<u64>,
     /// What filling the pool took: MB a second, the pool's own counts, memory.
-    pub(crate) loading: String,
+    pub(crate) loading: Loading,
     /// Samples of [`DEPENDENT_LOAD`] and of each case, in ns, one a round.
     pub(crate) samples: Vec<(&'static str, Vec<f64>)>,
 }
@@ -102,19 +104,40 @@ pub(crate) fn measure(mib: usize, rounds: usize, directory: &Path) -> Result<Poo
     Ok(PoolSpeed { pool_huge_bytes, chase_huge_bytes, loading, samples })
 }
 
-fn load(pool: &Pool, clock: &Clock, segment: SegmentId, pages: u32) -> Result<String, Failure> {
+/// How a pool was filled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Loading {
+    /// Megabytes a second.
+    pub(crate) rate: f64,
+    /// Read requests.
+    pub(crate) reads: u64,
+    /// MiB of memory at its peak besides the pool; `None` where the system does not tell.
+    pub(crate) besides: Option<f64>,
+}
+
+impl fmt::Display for Loading {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Loading { rate, reads, besides } = *self;
+        write!(formatter, "Loaded at {rate:.0} MB/s by {}", counted(reads, "read", "reads"))?;
+        match besides {
+            Some(besides) => write!(
+                formatter,
+                "; at its peak the memory had {besides:.1} MiB besides the pool, with the program and the writing of \
+                 the file."
+            ),
+            None => formatter.write_str("."),
+        }
+    }
+}
+
+fn load(pool: &Pool, clock: &Clock, segment: SegmentId, pages: u32) -> Result<Loading, Failure> {
     let session = pool.session();
     let start = clock.now();
     session.prefetch_range(PageId { segment, number: 0 }, pages)?;
     let seconds = clock.now().since(start).0 as f64 / 1e9;
     let rate = f64::from(pages) * PAGE_SIZE as f64 / seconds / 1e6;
-    let mut loading = format!("Loaded at {rate:.0} MB/s: {:?}", session.counts());
-    if let Some(peak) = peak_memory() {
-        let besides = (peak as i64 - (pool.frames() * PAGE_SIZE) as i64) as f64 / f64::from(1 << 20);
-        loading +=
-            &format!(". Peak memory {besides:.1} MiB besides the pool, program and the writing of the file included.");
-    }
-    Ok(loading)
+    let besides = |peak: u64| (peak as i64 - (pool.frames() * PAGE_SIZE) as i64) as f64 / f64::from(1 << 20);
+    Ok(Loading { rate, reads: session.counts().physical_reads, besides: peak_memory().map(besides) })
 }
 
 fn shuffled(pages: u32) -> Vec<u32> {

@@ -90,8 +90,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     if !arguments.without_cpu_profile {
         progress("where the CPU time goes");
         let command = profile_command(options, trace.path(), Some(1));
-        let dearest = cpu_profile::summary(&command, folder.path()).unwrap_or_else(|why| format!("not seen: {why}."));
-        conductor.note("cpu-profile", format!("CPU time of readpath profile on one core, by function: {dearest}"));
+        conductor.note("cpu-profile", cpu_profile::note(cpu_profile::summary(&command, folder.path())));
     }
     conductor.conclude(options, out)
 }

@@ -7,6 +7,12 @@ use crate::program::{argv, output_of};
 /// Functions that are named.
 const FUNCTIONS: usize = 16;
 
+/// The dearest functions, or why they are not known, in a sentence.
+pub(crate) fn note(summary: Result<String, String>) -> String {
+    let dearest = summary.unwrap_or_else(|why| format!("not seen: {why}"));
+    format!("CPU time of readpath profile on one core, by function: {dearest}.")
+}
+
 /// Runs the command under `perf` and gives the dearest functions; or why there is nothing to say: a phrase
 /// without the command, whose paths are of this machine alone.
 pub(crate) fn summary(command: &[String], folder: &Path) -> Result<String, String> {

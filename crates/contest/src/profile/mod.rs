@@ -19,6 +19,6 @@
 
 pub(crate) mod command;
 mod compressed;
-mod cpu_profile;
+pub(crate) mod cpu_profile;
 mod scanner;
 mod trace_file;

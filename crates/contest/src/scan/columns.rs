@@ -7,9 +7,9 @@ use std::io::Write;
 use std::sync::Arc;
 
 use clap::Args;
-use measure::quantity::grouped;
+use measure::quantity::{counted, grouped};
 use measure::schema::contest::{BUILT, COLUMN_BYTES, COMPRESSION_RATIO};
-use storage::column::{Budget, UNIT_ROWS};
+use storage::column::{Budget, Forecast, UNIT_ROWS};
 
 use crate::conductor::Conductor;
 use crate::scan::rows_to_columns::build;
@@ -42,11 +42,13 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     let mut conductor = Conductor::begin("columns", 1, what)?;
     let refused = |error: storage::StorageError| error.to_string();
     let unit = build(rows.min(UNIT_ROWS as u64), &Arc::new(Budget::new(BUDGET))).map_err(refused)?.0;
-    conductor.note("forecast", format!("Forecast from one unit: {:?}.", unit.forecast(rows)));
+    if let Some(forecast) = forecast(unit.forecast(rows)) {
+        conductor.note("forecast", forecast);
+    }
     let budget = Arc::new(Budget::new(BUDGET));
     let (table, row_bytes, time) = build(rows, &budget).map_err(refused)?;
     let (bytes, taken) = (table.bytes(), budget.taken_max());
-    conductor.note("memory", format!("The columns take {bytes} bytes, and took {taken} while they were built."));
+    conductor.note("memory", memory(bytes, taken));
     let rate = row_bytes as f64 / time.as_seconds() / MEBIBYTE;
     conductor.ledger.add(COLUMNS_FROM_ROWS, "readpath", &BUILT, rate);
     for column in table.summary() {
@@ -58,6 +60,22 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
         }
     }
     conductor.show(out)
+}
+
+/// What was forecast from the rows of one unit.
+pub(crate) fn forecast(forecast: Option<Forecast>) -> Option<String> {
+    let Forecast { table_bytes, building_bytes } = forecast?;
+    Some(format!(
+        "One unit forecast the columns to take {}, and {} more for each thread that builds them.",
+        counted(table_bytes, "byte", "bytes"),
+        counted(building_bytes, "byte", "bytes")
+    ))
+}
+
+/// What columns take, and took at most while they were built.
+pub(crate) fn memory(bytes: u64, taken: u64) -> String {
+    let [bytes, taken] = [bytes, taken].map(|bytes| counted(bytes, "byte", "bytes"));
+    format!("The columns take {bytes}, and took {taken} at most while they were built.")
 }
 
 /// Bytes of rows that become columns in a second, for the rows of one pair.

@@ -108,17 +108,11 @@ fn compare(arguments: &Arguments, conductor: &mut Conductor) -> Result<(), Strin
 
 /// Records who takes turns, with versions, and who does not and why.
 fn describe(conductor: &mut Conductor, postgres: &Result<Postgres, String>, peers: &Result<Peers, String>) {
-    let mut present: Vec<String> = Vec::new();
-    match postgres {
-        Ok(postgres) => present.push(postgres.name().into()),
-        Err(reason) => conductor.absent("PostgreSQL", reason),
-    }
-    match peers {
-        Ok(peers) => {
-            present.extend(peers.versions.iter().map(|(name, version)| format!("{name} {version}")));
-            peers.absent.iter().for_each(|Absent { name, reason }| conductor.absent(name, reason));
-        }
-        Err(reason) => conductor.absent("Python with its libraries", reason),
+    let postgres = conductor.present("PostgreSQL", postgres);
+    let mut present: Vec<String> = postgres.map(|postgres| postgres.name().into()).into_iter().collect();
+    if let Some(peers) = conductor.present("Python with its libraries", peers) {
+        present.extend(peers.versions.iter().map(|(name, version)| format!("{name} {version}")));
+        peers.absent.iter().for_each(|Absent { name, reason }| conductor.absent(name, reason));
     }
     conductor.describe("contenders", present);
 }
