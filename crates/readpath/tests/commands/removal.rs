@@ -51,6 +51,18 @@ fn kept_runs_are_the_owners_alone_and_are_removed_when_asked_and_no_others() {
 }
 
 #[test]
+fn a_removal_that_a_script_wants_as_json_is_refused_and_removes_nothing() {
+    let user = User::new();
+    said(&user, PROFILE);
+    for words in ["runs rm --all --format json", "runs --format json rm last", "--format json runs rm --all"] {
+        let refusal = user.refused(words, 2);
+        assert!(refusal.contains("--format has no effect here: a removal is said in a sentence"), "{words}: {refusal}");
+    }
+    assert_eq!(names(&user.home.path().join(".local/share/readpath/runs")).len(), 1);
+    said(&user, "runs rm --all");
+}
+
+#[test]
 fn a_shared_store_stays_as_open_as_its_owner_made_it_and_the_usual_one_is_closed() {
     let user = User::new();
     let (shared, usual) = (user.home.path().join("shared"), user.home.path().join(".local/share/readpath/runs"));
