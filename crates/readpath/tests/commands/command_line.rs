@@ -4,61 +4,19 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// A user's home with an empty store.
-struct User {
-    home: tempfile::TempDir,
-}
+use crate::user::{User, complaint};
 
-impl User {
-    fn new() -> User {
-        User { home: tempfile::tempdir().unwrap() }
-    }
-
-    fn command(&self, words: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_readpath"));
-        command.args(words.split_whitespace()).env_clear().env("HOME", self.home.path()).env("LANG", "C.UTF-8");
-        command
-    }
-
-    fn run(&self, words: &str) -> Output {
-        self.command(words).output().unwrap()
-    }
-
-    /// Standard output of a command that must succeed.
-    fn ok(&self, words: &str) -> String {
-        let output = self.run(words);
-        assert_eq!(output.status.code(), Some(0), "{words}: {}", stderr(&output));
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    /// Standard error of a command that must end with `code` and print nothing.
-    fn refused(&self, words: &str, code: i32) -> String {
-        let output = self.run(words);
-        let complaint = stderr(&output);
-        assert_eq!(output.status.code(), Some(code), "{words}: {complaint}");
-        assert!(output.stdout.is_empty(), "{words}: {}", String::from_utf8_lossy(&output.stdout));
-        complaint
-    }
-
-    fn store(&self) -> std::path::PathBuf {
-        self.home.path().join(".local/share/readpath/runs")
-    }
-
-    fn kept(&self) -> Vec<String> {
-        let listing: Value = serde_json::from_str(&self.ok("runs --format json")).unwrap();
-        listing["runs"].as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap().to_string()).collect()
-    }
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+/// The identifiers of the runs that are kept.
+fn kept(user: &User) -> Vec<String> {
+    let runs = user.document("runs");
+    runs["runs"].as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap().to_string()).collect()
 }
 
 fn signal(child: &Child, signal: Signal) {
@@ -105,7 +63,7 @@ fn help_that_could_not_be_printed_is_a_failure() {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output = User::new().command(words).stdout(full).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{words}");
-        assert!(stderr(&output).contains("No space left"), "{words}: {}", stderr(&output));
+        assert!(complaint(&output).contains("No space left"), "{words}: {}", complaint(&output));
     }
 }
 
@@ -119,7 +77,7 @@ fn a_file_of_the_working_directory_is_shown_by_its_name_and_hides_no_kept_run() 
         fs::write(folder.join(name), document.replace("\"experiment\": \"null\"", "\"experiment\": \"ladder\""))
             .unwrap();
         let output = user.command(&format!("show {name}")).current_dir(&folder).output().unwrap();
-        assert!(output.status.success(), "{name}: {}", stderr(&output));
+        assert!(output.status.success(), "{name}: {}", complaint(&output));
         String::from_utf8(output.stdout).unwrap()
     };
     assert!(show("run-of-another-machine").starts_with("readpath ladder"));
@@ -148,7 +106,7 @@ fn completions_and_manual_are_printed() {
 fn an_empty_store_says_what_to_do_first() {
     let user = User::new();
     assert!(user.ok("runs").contains("readpath ladder"));
-    assert_eq!(user.kept(), Vec::<String>::new());
+    assert_eq!(kept(&user), Vec::<String>::new());
     assert!(user.refused("show last", 2).contains("no run 'last'"));
     assert!(!user.store().exists(), "looking makes no directory");
 }
@@ -158,7 +116,7 @@ fn a_run_is_kept_listed_shown_and_compared() {
     let user = User::new();
     let page = user.ok("null --cases 2");
     user.ok("null --cases 2");
-    let kept = user.kept();
+    let kept = kept(&user);
     assert_eq!(kept.len(), 2);
     assert_eq!(user.ok(&format!("show {}", kept[1])), page);
     assert_eq!(user.ok("show last~1"), page);
@@ -228,7 +186,7 @@ fn without_a_home_a_run_is_shown_and_says_that_it_is_not_kept() {
     let quiet = homeless("null --no-store");
     assert_eq!(quiet.status.code(), Some(0));
     assert!(!String::from_utf8_lossy(&quiet.stdout).contains("not kept"));
-    assert_eq!(user.kept(), Vec::<String>::new());
+    assert_eq!(kept(&user), Vec::<String>::new());
 }
 
 #[test]
@@ -249,7 +207,7 @@ fn a_corrupt_file_in_the_store_is_named_and_hides_nothing() {
     fs::write(user.store().join("corrupt.json"), "{\"schema\": \"readpath.run/1\"").unwrap();
     let list = user.ok("runs");
     assert!(list.contains("null") && list.contains("warning:"), "{list}");
-    assert_eq!(user.kept().len(), 1);
+    assert_eq!(kept(&user).len(), 1);
     assert!(user.ok("show last").contains("clock_read"));
     assert!(user.refused("show corrupt", 3).contains("corrupt.json"));
 }
@@ -293,7 +251,7 @@ fn a_reader_that_leaves_early_is_no_failure() {
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(first.starts_with("run,experiment"));
-    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+    assert_eq!((output.status.code(), complaint(&output).as_str()), (Some(0), ""));
 }
 
 #[test]
@@ -302,7 +260,7 @@ fn a_full_device_behind_standard_output_is_reported() {
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = user.command("null --cases 1").stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("standard output"));
+    assert!(complaint(&output).contains("standard output"));
 }
 
 /// Starts a long run and waits until it has kept a case.
@@ -339,7 +297,7 @@ fn an_interrupted_run_keeps_its_cases_and_says_so() {
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(code));
         assert!(String::from_utf8_lossy(&output.stdout).contains("interrupted"));
-        assert!(stderr(&output).starts_with("readpath: The run was interrupted"), "{}", stderr(&output));
+        assert!(complaint(&output).starts_with("readpath: The run was interrupted"), "{}", complaint(&output));
         let run: Value = serde_json::from_str(&user.ok("show last --format json")).unwrap();
         assert!(!run["cases"].as_array().unwrap().is_empty() && run["finished"].is_null());
         assert!(user.ok("runs").contains("unfinished"));
@@ -402,8 +360,8 @@ fn a_run_that_cannot_be_kept_any_more_is_printed_and_ends_with_3() {
     let mut page = String::new();
     child.stdout.take().unwrap().read_to_string(&mut page).unwrap();
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(page.contains("clock_read") && stderr(&output).contains("could not be kept"), "{page}");
+    assert_eq!(output.status.code(), Some(3), "{}", complaint(&output));
+    assert!(page.contains("clock_read") && complaint(&output).contains("could not be kept"), "{page}");
 }
 
 #[test]

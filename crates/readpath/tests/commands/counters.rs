@@ -1,14 +1,14 @@
 //! `readpath counters` as a user meets it: exit codes, what is counted, what is absent and why.
 
 // What stands beside the tests of this file is called by them alone.
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use crate::children::{first_child, interrupt, is_running};
+use crate::user::User;
 use serde_json::Value;
 
 fn counters(words: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_readpath"));
-    command.args(["counters", "--no-store", "--format", "json"]).args(words).output().unwrap()
+    User::new().run(&[&["counters", "--no-store", "--format", "json"], words].concat())
 }
 
 fn document(output: &Output) -> Value {
@@ -85,9 +85,8 @@ fn a_command_that_cannot_be_run_ends_as_in_a_shell() {
 
 #[test]
 fn an_interrupt_ends_the_command_too() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_readpath"));
-    command.args(["counters", "--no-store", "--", "sleep", "100"]);
-    let counters = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let user = User::new();
+    let counters = user.command("counters --no-store -- sleep 100").spawn().unwrap();
     let child = first_child(counters.id()).unwrap();
     interrupt(counters.id());
     let output = counters.wait_with_output().unwrap();

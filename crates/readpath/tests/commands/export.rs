@@ -1,8 +1,9 @@
 //! `readpath export` and profiles of server logs, as a user would call them.
 
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Output};
+
+use crate::user::User;
 
 const TRACE: &str = "\
 *** SESSION ID:(12.345) 2026-11-21 10:00:00.000
@@ -21,27 +22,22 @@ const LOG: &str = "\
 2026-11-21 10:45:01.005 UTC [7] me@shop LOG:  checkpoint starting: time
 ";
 
-fn readpath(folder: &Path, words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_readpath")).args(words).current_dir(folder).output().unwrap()
-}
-
 fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("a.trc"), TRACE).unwrap();
-    fs::write(folder.path().join("server.log"), LOG).unwrap();
-    folder
+/// A user with a trace and a log.
+fn user() -> User {
+    let user = User::new();
+    user.file("a.trc", TRACE.as_bytes());
+    user.file("server.log", LOG.as_bytes());
+    user
 }
 
 #[test]
 fn an_export_is_made_once_and_replaced_only_when_asked() {
-    let folder = folder();
-    let export = |words: &[&str]| {
-        readpath(folder.path(), &[&["export", "--events", "a.trc", "--output", "events"], words].concat())
-    };
+    let user = user();
+    let export = |words: &[&str]| user.run(&[&["export", "--events", "a.trc", "--output", "events"], words].concat());
     let first = export(&[]);
     assert_eq!(first.status.code(), Some(0), "{}", said(&first));
     assert!(said(&first).contains("events: 1 call, 1 wait, 1 statement, 1 session, 0 plan lines"), "{}", said(&first));
@@ -49,64 +45,64 @@ fn an_export_is_made_once_and_replaced_only_when_asked() {
     assert_eq!(again.status.code(), Some(2));
     assert!(said(&again).contains("--force"), "{}", said(&again));
     assert_eq!(export(&["--force"]).status.code(), Some(0));
-    let names = fs::read_dir(folder.path().join("events")).unwrap().count();
-    assert_eq!((names, fs::read_dir(folder.path()).unwrap().count()), (5, 3));
+    let names = fs::read_dir(user.home.path().join("events")).unwrap().count();
+    assert_eq!((names, fs::read_dir(user.home.path()).unwrap().count()), (5, 3));
 }
 
 #[test]
 fn an_export_that_reads_nothing_leaves_nothing() {
-    let folder = folder();
+    let user = user();
     for file in ["missing.trc", "/bin/sh"] {
-        let output = readpath(folder.path(), &["export", "--events", file, "--output", "events"]);
+        let output = user.run(&["export", "--events", file, "--output", "events"]);
         assert_eq!(output.status.code(), Some(1), "{}", said(&output));
         assert!(said(&output).contains(file), "{}", said(&output));
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        assert_eq!(fs::read_dir(user.home.path()).unwrap().count(), 2);
     }
-    let output = readpath(folder.path(), &["export", "--events", "a.trc", "--output", "no/such/place"]);
+    let output = user.run(&["export", "--events", "a.trc", "--output", "no/such/place"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(said(&output).contains("no/such/place"), "{}", said(&output));
 }
 
 #[test]
 fn an_export_takes_the_unit_of_time_that_it_is_given() {
-    let folder = folder();
+    let user = user();
     let words = ["export", "--events", "a.trc", "--output", "events", "--time-scale"];
-    assert_eq!(readpath(folder.path(), &[&words[..], &["2"]].concat()).status.code(), Some(2));
-    assert_eq!(readpath(folder.path(), &[&words[..], &["1"]].concat()).status.code(), Some(0));
-    let plain = fs::read(folder.path().join("events/waits.parquet")).unwrap();
-    assert_eq!(readpath(folder.path(), &[&words[..], &["1.024", "--force"]].concat()).status.code(), Some(0));
-    assert_ne!(fs::read(folder.path().join("events/waits.parquet")).unwrap(), plain, "times are in other units");
+    assert_eq!(user.run(&[&words[..], &["2"]].concat()).status.code(), Some(2));
+    assert_eq!(user.run(&[&words[..], &["1"]].concat()).status.code(), Some(0));
+    let plain = fs::read(user.home.path().join("events/waits.parquet")).unwrap();
+    assert_eq!(user.run(&[&words[..], &["1.024", "--force"]].concat()).status.code(), Some(0));
+    assert_ne!(fs::read(user.home.path().join("events/waits.parquet")).unwrap(), plain, "times are in other units");
 }
 
 #[test]
 fn the_sql_is_printed_by_name() {
-    let folder = folder();
-    let output = readpath(folder.path(), &["export", "--sql", "summary"]);
+    let user = user();
+    let output = user.run(&["export", "--sql", "summary"]);
     assert!(output.status.success() && said(&output).contains("FROM 'calls.parquet'"));
-    let output = readpath(folder.path(), &["export", "--sql", "nothing"]);
+    let output = user.run(&["export", "--sql", "nothing"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(said(&output).contains("statements"), "{}", said(&output));
-    assert_eq!(readpath(folder.path(), &["export", "--events", "a.trc"]).status.code(), Some(2));
+    assert_eq!(user.run(&["export", "--events", "a.trc"]).status.code(), Some(2));
 }
 
 #[test]
 fn a_server_log_is_profiled_by_its_content_and_says_what_it_cannot_know() {
-    let folder = folder();
-    let output = readpath(folder.path(), &["profile", "server.log", "--no-store", "--format", "json"]);
+    let user = user();
+    let output = user.run(&["profile", "server.log", "--no-store", "--format", "json"]);
     let text = said(&output);
     assert!(output.status.success(), "{text}");
     for wanted in ["IO:DataFileRead", "log-of-plans", "Seq Scan on orders", "time-per-block", "messages without a plan"]
     {
         assert!(text.contains(wanted), "{wanted} is not in {text}");
     }
-    let page = readpath(folder.path(), &["profile", "server.log", "--no-store"]);
+    let page = user.run(&["profile", "server.log", "--no-store"]);
     assert!(page.status.success() && said(&page).contains("IO:DataFileRead"), "{}", said(&page));
 }
 
 #[test]
 fn the_cpu_time_that_a_log_does_not_know_is_not_shown_as_zero() {
-    let folder = folder();
-    let page = said(&readpath(folder.path(), &["profile", "server.log", "--no-store"]));
+    let user = user();
+    let page = said(&user.run(&["profile", "server.log", "--no-store"]));
     assert!(!page.lines().any(|line| line.starts_with("CPU")), "{page}");
     let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("CPU, locks and all other waits are in the time unaccounted"), "no reason: {page}");
@@ -114,54 +110,54 @@ fn the_cpu_time_that_a_log_does_not_know_is_not_shown_as_zero() {
 
 #[test]
 fn a_folder_of_server_logs_is_read_with_what_is_rotated_and_packed() {
-    let folder = folder();
-    let logs = folder.path().join("logs");
+    let user = user();
+    let logs = user.home.path().join("logs");
     fs::create_dir(&logs).unwrap();
     fs::write(logs.join("postgresql.log.1"), LOG).unwrap();
     let later = LOG.replace("10:45", "10:46");
     fs::write(logs.join("postgresql.log"), &later).unwrap();
     fs::write(logs.join("other.json"), "{\"not\": \"a log\"}").unwrap();
-    let run = readpath(folder.path(), &["profile", "logs", "--no-store", "--format", "json"]);
+    let run = user.run(&["profile", "logs", "--no-store", "--format", "json"]);
     let run: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
     let files: Vec<&str> =
         run["subject"]["files"].as_array().unwrap().iter().filter_map(|name| name.as_str()).collect();
     assert_eq!(files, ["logs/postgresql.log.1", "logs/postgresql.log"]);
     fs::write(logs.join("a.trc"), TRACE).unwrap();
-    let mixed = said(&readpath(folder.path(), &["profile", "logs", "--no-store"]));
+    let mixed = said(&user.run(&["profile", "logs", "--no-store"]));
     assert!(mixed.contains("a.trc") || mixed.contains("1 session"), "{mixed}");
     let words = mixed.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("postgresql.log is not a trace like the other inputs: profile it apart"), "{mixed}");
     fs::remove_file(logs.join("a.trc")).unwrap();
     fs::remove_file(logs.join("postgresql.log")).unwrap();
     fs::remove_file(logs.join("postgresql.log.1")).unwrap();
-    let none = readpath(folder.path(), &["profile", "logs", "--no-store"]);
+    let none = user.run(&["profile", "logs", "--no-store"]);
     assert!(!none.status.success() && said(&none).contains("logs/other.json"), "{}", said(&none));
 }
 
 #[test]
 fn a_log_comes_through_a_pipe_as_well() {
-    let folder = folder();
+    let user = user();
     let command = format!("cat server.log | {} profile - --no-store --format csv", env!("CARGO_BIN_EXE_readpath"));
-    let output = Command::new("sh").args(["-c", &command]).current_dir(folder.path()).output().unwrap();
+    let output = Command::new("sh").args(["-c", &command]).current_dir(user.home.path()).output().unwrap();
     assert!(output.status.success() && said(&output).contains("IO:DataFileRead"), "{}", said(&output));
 }
 
 #[test]
 fn a_trace_among_logs_is_named_and_left_out() {
-    let folder = folder();
-    let output = readpath(folder.path(), &["profile", "server.log", "a.trc", "--no-store"]);
+    let user = user();
+    let output = user.run(&["profile", "server.log", "a.trc", "--no-store"]);
     let text = said(&output).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(output.status.code() == Some(1) && text.contains("profile it apart"), "{text}");
 }
 
 #[test]
 fn a_file_that_is_left_out_is_named_as_it_is_written() {
-    let folder = folder();
-    let output = readpath(folder.path(), &["profile", "a.trc", "missing.trc", "--no-store"]);
+    let user = user();
+    let output = user.run(&["profile", "a.trc", "missing.trc", "--no-store"]);
     let text = said(&output);
     assert!(text.contains("warning: missing.trc could not be") && text.contains("response time"), "{text}");
     assert_eq!(output.status.code(), Some(1), "a script sees that something is missing");
-    let output = readpath(folder.path(), &["export", "--events", "missing.trc", "a.trc", "--output", "parquet"]);
-    assert!(folder.path().join("parquet/calls.parquet").exists(), "{}", said(&output));
+    let output = user.run(&["export", "--events", "missing.trc", "a.trc", "--output", "parquet"]);
+    assert!(user.home.path().join("parquet/calls.parquet").exists(), "{}", said(&output));
     assert_eq!(output.status.code(), Some(1), "a script sees that something is missing");
 }

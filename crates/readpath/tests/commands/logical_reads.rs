@@ -2,65 +2,29 @@
 
 use std::fs::{self, File};
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
-use tempfile::TempDir;
 
-/// A user with a home directory on the build's disk.
-struct User {
-    home: TempDir,
+use crate::user::{User, complaint, ids, median};
+
+/// A user of `readpath lio`.
+fn user() -> User {
+    User::calling("lio")
 }
 
-impl User {
-    fn new() -> User {
-        User { home: TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap() }
-    }
-
-    fn command(&self, words: &str) -> Command {
-        self.readpath(&format!("lio {words}"))
-    }
-
-    fn readpath(&self, words: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_readpath"));
-        command.args(words.split_whitespace()).env_clear().env("HOME", self.home.path());
-        command.env("LANG", "C.UTF-8").env("PATH", "/usr/bin:/bin");
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
-    }
-
-    fn run(&self, words: &str) -> Output {
-        self.command(words).output().unwrap()
-    }
-
-    /// The run document of a command that must succeed, on tables of 4 MiB where the words do not say another size.
-    fn document(&self, words: &str) -> Value {
-        let payload = if words.contains("--payload") { "" } else { "--payload 4MiB" };
-        let output = self.run(&format!("{words} {payload} --repeat 2 --format json"));
-        assert!(output.status.success(), "{words}: {}", complaint(&output));
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-
-    /// What a command that must be refused with this code says.
-    fn refused(&self, words: &str, code: i32) -> String {
-        let output = self.run(words);
-        let complaint = complaint(&output);
-        assert_eq!(output.status.code(), Some(code), "{words}: {complaint}");
-        assert!(output.stdout.is_empty() && !complaint.contains("panicked"), "{words}: {complaint}");
-        complaint
-    }
-
-    /// The data files of the tables.
-    fn tables(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(self.home.path().join(".cache/readpath/tables"));
-        let paths = entries.into_iter().flatten().map(|entry| entry.unwrap().path());
-        paths.filter(|path| path.extension().is_some_and(|end| end == "pages")).collect()
-    }
+/// The document of a command that must succeed, on tables of 4 MiB where the words do not say another size.
+fn document(user: &User, words: &str) -> Value {
+    let payload = if words.contains("--payload") { "" } else { "--payload 4MiB" };
+    user.document(&format!("{words} {payload} --repeat 2"))
 }
 
-fn complaint(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+/// The data files of the tables.
+fn tables(user: &User) -> Vec<PathBuf> {
+    let entries = fs::read_dir(user.home.path().join(".cache/readpath/tables"));
+    let paths = entries.into_iter().flatten().map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension().is_some_and(|end| end == "pages")).collect()
 }
 
 /// The cases that are not cross-checks.
@@ -69,20 +33,10 @@ fn cases(document: &Value) -> Vec<&Value> {
     all.filter(|case| case["parameters"]["check"].is_null()).collect()
 }
 
-fn metric(case: &Value, name: &str) -> f64 {
-    let metrics = case["metrics"].as_array().unwrap();
-    let found = metrics.iter().find(|metric| metric["name"] == name).unwrap_or_else(|| panic!("no {name}: {case}"));
-    found["median"].as_f64().unwrap()
-}
-
-fn ids(document: &Value) -> Vec<&str> {
-    document["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap()).collect()
-}
-
 #[test]
 fn the_nine_cells_are_measured_and_their_counts_add_up() {
-    let user = User::new();
-    let document = user.document("");
+    let user = user();
+    let document = document(&user, "");
     assert_eq!(document["experiment"], "lio");
     assert_eq!(document["subject"]["kind"], "engine");
     let cases = cases(&document);
@@ -91,36 +45,36 @@ fn the_nine_cells_are_measured_and_their_counts_add_up() {
         let parameters = &case["parameters"];
         let row_length = parameters["row_length"].as_f64().unwrap();
         assert_eq!((&parameters["access"], &parameters["touch"]), (&"full-scan".into(), &"rows".into()));
-        let (rows, gets) = (metric(case, "rows"), metric(case, "gets"));
+        let (rows, gets) = (median(case, "rows"), median(case, "gets"));
         assert_eq!(rows, ((4 << 20) as f64 / row_length).floor());
-        assert_eq!(gets, (rows / metric(case, "rows_per_block")).round());
-        assert_eq!(metric(case, "physical_reads"), 0.0);
-        let lio = metric(case, "cpu") / gets * 1e6;
-        assert!((metric(case, "lio") / lio - 1.0).abs() < 0.5, "{case}");
-        assert!(metric(case, "get") > 0.0 && metric(case, "elapsed") > 0.0);
-        metric(case, "row_walk");
+        assert_eq!(gets, (rows / median(case, "rows_per_block")).round());
+        assert_eq!(median(case, "physical_reads"), 0.0);
+        let lio = median(case, "cpu") / gets * 1e6;
+        assert!((median(case, "lio") / lio - 1.0).abs() < 0.5, "{case}");
+        assert!(median(case, "get") > 0.0 && median(case, "elapsed") > 0.0);
+        median(case, "row_walk");
     }
     let found = ids(&document);
     assert!(found.contains(&"answer-ratio") || found.contains(&"absent-physical"), "{found:?}");
     assert!(found.iter().any(|id| id.starts_with("sources-")), "{found:?}");
-    assert_eq!(user.tables().len(), 10, "nine tables and the companion stay for the next run");
+    assert_eq!(tables(&user).len(), 10, "nine tables and the companion stay for the next run");
 }
 
 #[test]
 fn every_axis_multiplies_the_cases_and_renders_within_80_columns() {
-    let user = User::new();
+    let user = user();
     let axes = "--row-length 250 --columns 5 --access full-scan,rowid,one-page --threads 1,2 --changed-rows 0,50 \
                 --touch directory,rows,column-2,column-last --payload 1MiB";
-    let document = user.document(axes);
+    let document = document(&user, axes);
     let cases = cases(&document);
     assert_eq!(cases.len(), 3 * 4 * 2 * 2);
     for case in &cases {
         let parameters = &case["parameters"];
         let scans = parameters["access"] == "full-scan";
         let changed = parameters["changed_rows"] == 50;
-        assert_eq!(metric(case, "rebuilt_blocks") > 0.0, changed, "{case}");
+        assert_eq!(median(case, "rebuilt_blocks") > 0.0, changed, "{case}");
         if scans {
-            assert_eq!(metric(case, "gets") - metric(case, "undo_gets"), metric(cases[0], "gets"), "{case}");
+            assert_eq!(median(case, "gets") - median(case, "undo_gets"), median(cases[0], "gets"), "{case}");
         }
         assert_ne!(parameters["touch"], "column-last");
     }
@@ -128,7 +82,7 @@ fn every_axis_multiplies_the_cases_and_renders_within_80_columns() {
         assert!(ids(&document).contains(&id), "{id}: {:?}", ids(&document));
     }
     // A page is rendered from the kept document alone: to see it, nothing needs to be measured again.
-    let page = user.readpath("show last").output().unwrap().stdout;
+    let page = user.program().args(["show", "last"]).output().unwrap().stdout;
     let page = String::from_utf8(page).unwrap();
     assert!(page.starts_with("readpath lio") && page.contains("one-page"), "{page}");
     let wide = page.lines().find(|line| line.chars().count() > 80 && !line.contains(".cache/"));
@@ -137,7 +91,7 @@ fn every_axis_multiplies_the_cases_and_renders_within_80_columns() {
 
 #[test]
 fn memory_is_the_pool_and_at_most_64_mebibytes() {
-    let user = User::new();
+    let user = user();
     let words = "--payload 256MiB --row-length 250 --columns 5 --changed-rows 0,10 --repeat 1 --reload --format json";
     let mut child = user.command(words).spawn().unwrap();
     let status = format!("/proc/{}/status", child.id());
@@ -160,7 +114,7 @@ fn memory_is_the_pool_and_at_most_64_mebibytes() {
 
 #[test]
 fn what_cannot_be_is_refused_as_wrong_words() {
-    let user = User::new();
+    let user = user();
     for (words, says) in [
         ("--row-length 10 --columns 25", "25 columns do not fit"),
         ("--touch column-6 --columns 5", "--columns 6"),
@@ -181,7 +135,7 @@ fn what_cannot_be_is_refused_as_wrong_words() {
         let complaint = user.refused(words, 2);
         assert!(complaint.contains(says), "{words}: {complaint}");
     }
-    assert!(user.tables().is_empty(), "a table was made for a wrong command line");
+    assert!(tables(&user).is_empty(), "a table was made for a wrong command line");
     let complaint = user.refused("--payload 900TiB --row-length 2500 --columns 1", 2);
     assert!(complaint.contains("32 TiB"), "{complaint}");
     let complaint = user.refused("--payload 3TiB --row-length 2500 --columns 1", 1);
@@ -190,15 +144,15 @@ fn what_cannot_be_is_refused_as_wrong_words() {
 
 #[test]
 fn a_table_is_reused_and_a_damaged_one_is_an_error_until_it_is_loaded_again() {
-    let user = User::new();
+    let user = user();
     let one = "--row-length 250 --columns 5";
-    user.document(one);
-    let tables = user.tables();
-    let times: Vec<_> = tables.iter().map(|path| fs::metadata(path).unwrap().modified().unwrap()).collect();
-    user.document(one);
-    let again: Vec<_> = user.tables().iter().map(|path| fs::metadata(path).unwrap().modified().unwrap()).collect();
+    document(&user, one);
+    let paths = tables(&user);
+    let times: Vec<_> = paths.iter().map(|path| fs::metadata(path).unwrap().modified().unwrap()).collect();
+    document(&user, one);
+    let again: Vec<_> = tables(&user).iter().map(|path| fs::metadata(path).unwrap().modified().unwrap()).collect();
     assert_eq!(times, again);
-    let (path, error) = (&tables[0], "load the table again; --reload does");
+    let (path, error) = (&paths[0], "load the table again; --reload does");
     let whole = fs::read(path).unwrap();
     let last = whole.len() - 8192;
     let damaged = |at: usize| {
@@ -218,13 +172,13 @@ fn a_table_is_reused_and_a_damaged_one_is_an_error_until_it_is_loaded_again() {
         assert!(complaint.contains(reason) && complaint.contains(error), "{complaint}");
         assert_eq!(fs::read(path).unwrap(), bytes, "it was replaced without a word");
     }
-    user.document(&format!("{one} --reload"));
-    user.document(one);
+    document(&user, &format!("{one} --reload"));
+    document(&user, one);
 }
 
 #[test]
 fn an_interrupted_load_leaves_nothing_that_is_half_used() {
-    let user = User::new();
+    let user = user();
     for after in [150, 400, 900] {
         let child = user.command("--payload 256MiB --row-length 25 --columns 25").spawn().unwrap();
         std::thread::sleep(Duration::from_millis(after));
@@ -237,13 +191,13 @@ fn an_interrupted_load_leaves_nothing_that_is_half_used() {
         assert!(!complaint(&output).contains("panicked"), "{}", complaint(&output));
     }
     // Whatever was left, the next run makes a whole table of it.
-    let document = user.document("--row-length 25 --columns 25");
-    assert_eq!(metric(cases(&document)[0], "rows"), ((4 << 20) / 25) as f64);
+    let document = document(&user, "--row-length 25 --columns 25");
+    assert_eq!(median(cases(&document)[0], "rows"), ((4 << 20) / 25) as f64);
 }
 
 #[test]
 fn a_data_directory_that_cannot_be_is_told() {
-    let user = User::new();
+    let user = user();
     let file = user.home.path().join("file");
     File::create(&file).unwrap();
     let words = format!("--row-length 250 --columns 5 --payload 4MiB --dir {}", file.display());
@@ -253,10 +207,10 @@ fn a_data_directory_that_cannot_be_is_told() {
 
 #[test]
 fn a_flame_graph_is_written_whole_or_not_at_all() {
-    let user = User::new();
+    let user = user();
     let path = user.home.path().join("graph.svg");
     let words = format!("--row-length 25 --columns 25 --touch column-last --flamegraph {}", path.display());
-    user.document(&words);
+    document(&user, &words);
     let svg = fs::read_to_string(&path).unwrap();
     assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && svg.contains("samples, "), "{svg}");
     assert!(svg.contains("<title>walk_ahead: ") && !svg.contains("fetch_by_rowid"), "a cross-check is in it: {svg}");
@@ -270,7 +224,7 @@ fn a_flame_graph_is_written_whole_or_not_at_all() {
 
 #[test]
 fn a_flame_graph_never_takes_the_place_of_what_is_no_plain_file() {
-    let user = User::new();
+    let user = user();
     let folder = user.home.path().join("folder");
     fs::create_dir(&folder).unwrap();
     let socket = user.home.path().join("socket");
@@ -281,12 +235,12 @@ fn a_flame_graph_never_takes_the_place_of_what_is_no_plain_file() {
         let complaint = user.refused(&format!("--flamegraph {}", path.display()), 1);
         assert!(complaint.contains("no plain file"), "{complaint}");
     }
-    assert!(user.tables().is_empty(), "something was measured before the refusal");
+    assert!(tables(&user).is_empty(), "something was measured before the refusal");
     let target = user.home.path().join("target.svg");
     File::create(&target).unwrap();
     fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink(&target, &link).unwrap();
-    user.document(&format!("--row-length 250 --columns 5 --flamegraph {}", link.display()));
+    document(&user, &format!("--row-length 250 --columns 5 --flamegraph {}", link.display()));
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert!(fs::read_to_string(&target).unwrap().ends_with("</svg>\n"));
 }

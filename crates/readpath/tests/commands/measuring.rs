@@ -4,79 +4,34 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A user with a home directory on the build's disk.
-struct User {
-    home: TempDir,
+use crate::user::{User, complaint, ids};
+
+/// A file of this many mebibytes of random data.
+fn file(user: &User, mebibytes: usize) -> PathBuf {
+    let path = user.home.path().join("data");
+    let mut random = measure::random::SplitMix64::new(5);
+    let mut file = File::create(&path).unwrap();
+    for _ in 0..mebibytes {
+        let words: Vec<u8> = (0..1 << 17).flat_map(|_| random.next_u64().to_le_bytes()).collect();
+        file.write_all(&words).unwrap();
+    }
+    file.sync_all().unwrap();
+    path
 }
 
-impl User {
-    fn new() -> User {
-        User { home: TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap() }
-    }
-
-    fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_readpath"));
-        command.args(words).env_clear().env("HOME", self.home.path()).env("LANG", "C.UTF-8");
-        command.env("PATH", "/usr/bin:/bin").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
-    }
-
-    fn run(&self, words: &[&str]) -> Output {
-        self.command(words).output().unwrap()
-    }
-
-    /// The run document of a command that must succeed.
-    fn document(&self, words: &[&str]) -> Value {
-        let output = self.run(&[words, &["--format", "json"]].concat());
-        assert!(output.status.success(), "{words:?}: {}", complaint(&output));
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-
-    /// What a command that must be refused with this code says.
-    fn refused(&self, words: &[&str], code: i32) -> String {
-        let output = self.run(words);
-        let complaint = complaint(&output);
-        assert_eq!(output.status.code(), Some(code), "{words:?}: {complaint}");
-        assert!(!complaint.contains("panicked"), "{complaint}");
-        assert!(output.stdout.is_empty(), "{words:?} printed a result");
-        complaint
-    }
-
-    fn file(&self, mebibytes: usize) -> PathBuf {
-        let path = self.home.path().join("data");
-        let mut random = measure::random::SplitMix64::new(5);
-        let mut file = File::create(&path).unwrap();
-        for _ in 0..mebibytes {
-            let words: Vec<u8> = (0..1 << 17).flat_map(|_| random.next_u64().to_le_bytes()).collect();
-            file.write_all(&words).unwrap();
-        }
-        file.sync_all().unwrap();
-        path
-    }
-
-    fn kept_runs(&self) -> Vec<PathBuf> {
-        let store = self.home.path().join(".local/share/readpath/runs");
-        let entries = fs::read_dir(store).map(|entries| entries.map(|entry| entry.unwrap().path()).collect());
-        entries.unwrap_or_default()
-    }
-}
-
-fn complaint(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+fn kept_runs(user: &User) -> Vec<PathBuf> {
+    let entries = fs::read_dir(user.store()).map(|entries| entries.map(|entry| entry.unwrap().path()).collect());
+    entries.unwrap_or_default()
 }
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
-}
-
-fn ids(document: &Value) -> Vec<&str> {
-    document["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap()).collect()
 }
 
 #[test]
@@ -135,7 +90,7 @@ fn nothing_left(folder: &Path) -> bool {
 #[test]
 fn a_run_on_a_file_is_kept_and_shown_again() {
     let user = User::new();
-    let path = user.file(8);
+    let path = file(&user, 8);
     let document = user.document(&["disk", text(&path), "--count", "200", "--depth", "4", "--seed", "11"]);
     let parameters = &document["cases"][0]["parameters"];
     for (name, value) in [("seed", 11), ("depth", 4), ("block_size", 8192), ("count", 200), ("workers", 1)] {
@@ -149,7 +104,7 @@ fn a_run_on_a_file_is_kept_and_shown_again() {
 #[test]
 fn every_view_of_a_disk_renders_within_80_columns() {
     let user = User::new();
-    let path = user.file(32);
+    let path = file(&user, 32);
     let path = text(&path);
     for view in
         [vec!["--zones", "outer,inner,both"], vec!["--sweep", "4"], vec!["--seek-distances"], vec!["--rate", "500"]]
@@ -165,7 +120,7 @@ fn every_view_of_a_disk_renders_within_80_columns() {
 #[test]
 fn an_open_loop_tells_latency_service_and_lateness_apart() {
     let user = User::new();
-    let path = user.file(8);
+    let path = file(&user, 8);
     let document = user.document(&["disk", text(&path), "--rate", "1000", "--depth", "4", "--duration", "500ms"]);
     let metrics: Vec<&str> = document["cases"][0]["metrics"]
         .as_array()
@@ -183,7 +138,7 @@ fn what_cannot_be_read_is_refused_with_a_sentence() {
     let user = User::new();
     let empty = user.home.path().join("empty");
     File::create(&empty).unwrap();
-    let path = user.file(1);
+    let path = file(&user, 1);
     for command in ["disk", "roundtrip"] {
         assert!(user.refused(&[command, "/nowhere/at/all"], 1).contains("does not exist"));
         assert!(user.refused(&[command, text(user.home.path())], 1).contains("directory"));
@@ -208,7 +163,7 @@ fn what_cannot_be_read_is_refused_with_a_sentence() {
 #[test]
 fn parameters_that_cannot_be_are_refused_as_wrong_words() {
     let user = User::new();
-    let path = user.file(1);
+    let path = file(&user, 1);
     let impossible: [&[&str]; 16] = [
         &["--depth", "-1"],
         &["--span", "0"],
@@ -241,7 +196,7 @@ fn parameters_that_cannot_be_are_refused_as_wrong_words() {
 #[test]
 fn a_file_without_permission_is_refused_with_a_sentence() {
     let user = User::new();
-    let path = user.file(1);
+    let path = file(&user, 1);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     if File::open(&path).is_ok() {
         println!("skipped: this user may read everything (root)");
@@ -258,7 +213,7 @@ fn a_file_in_memory_is_not_read_as_a_device() {
         return;
     };
     let path = folder.path().join("data");
-    fs::copy(user.file(4), &path).unwrap();
+    fs::copy(file(&user, 4), &path).unwrap();
     assert!(user.refused(&["disk", text(&path)], 1).contains("--buffered"));
     let document = user.document(&["disk", text(&path), "--buffered", "--count", "100"]);
     assert!(ids(&document).contains(&"served-from-page-cache"), "{:?}", ids(&document));
@@ -271,14 +226,14 @@ fn a_disk_too_small_for_the_test_file_is_refused_before_anything_is_written() {
     let user = User::new();
     let complaint = user.refused(&["ladder", "--size", "4096TiB"], 1);
     assert!(complaint.contains("free") || complaint.contains("room"), "{complaint}");
-    let file = user.file(1);
+    let file = file(&user, 1);
     user.refused(&["ladder", "--dir", text(&file)], 1);
 }
 
 #[test]
 fn a_store_that_cannot_be_written_is_told_before_measuring() {
     let user = User::new();
-    let path = user.file(1);
+    let path = file(&user, 1);
     let start = Instant::now();
     let inside_a_file = path.join("runs");
     let complaint = user.refused(&["disk", text(&path), "--duration", "60s", "--store", text(&inside_a_file)], 3);
@@ -323,7 +278,7 @@ fn a_killed_run_leaves_neither_a_test_file_nor_half_a_document() {
         signal(&child, "KILL");
         child.wait().unwrap();
         assert!(nothing_left(user.home.path()), "the test file was left after {after} ms");
-        for run in user.kept_runs().iter().filter(|path| path.extension().is_some_and(|end| end == "json")) {
+        for run in kept_runs(&user).iter().filter(|path| path.extension().is_some_and(|end| end == "json")) {
             let document: Value = serde_json::from_slice(&fs::read(run).unwrap()).unwrap();
             assert_eq!(document["schema"], "readpath.run/1");
         }
@@ -334,7 +289,7 @@ fn a_killed_run_leaves_neither_a_test_file_nor_half_a_document() {
 #[test]
 fn memory_stays_flat_whatever_the_count_of_reads() {
     let user = User::new();
-    let path = user.file(8);
+    let path = file(&user, 8);
     fs::read(&path).unwrap();
     let peak = |count: &str| {
         let words = ["disk", text(&path), "--buffered", "--count", count, "--no-store", "--format", "json"];

@@ -1,52 +1,21 @@
 //! `readpath join` as a user calls it: on files and on models, on SQLite, what cannot be, ^C.
 
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
-use tempfile::TempDir;
 
-/// A user with a home directory on the build's disk.
-struct User {
-    home: TempDir,
+use crate::user::{User, complaint, ids};
+
+/// A user of `readpath join`.
+fn user() -> User {
+    User::calling("join --no-store")
 }
 
-impl User {
-    fn new() -> User {
-        User { home: TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap() }
-    }
-
-    fn command(&self, words: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_readpath"));
-        command.arg("join").args(words.split_whitespace()).env_clear().env("HOME", self.home.path());
-        command.env("LANG", "C.UTF-8").env("PATH", "/usr/bin:/bin").arg("--no-store");
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
-    }
-
-    fn run(&self, words: &str) -> Output {
-        self.command(words).output().unwrap()
-    }
-
-    /// The run document of a command that must succeed, on a small table where the words do not say another size.
-    fn document(&self, words: &str) -> Value {
-        let rows = if words.contains("--rows") { "" } else { "--rows 14000 --pool 4MiB" };
-        let output = self.run(&format!("{words} {rows} --repeat 2 --format json"));
-        assert!(output.status.success(), "{words}: {}", complaint(&output));
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-
-    fn refused(&self, words: &str) -> String {
-        let output = self.run(words);
-        let complaint = complaint(&output);
-        assert_eq!(output.status.code(), Some(2), "{words}: {complaint}");
-        assert!(output.stdout.is_empty() && !complaint.contains("panicked"), "{words}: {complaint}");
-        complaint
-    }
-}
-
-fn complaint(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+/// The document of a command that must succeed, on a small table where the words do not say another size.
+fn document(user: &User, words: &str) -> Value {
+    let rows = if words.contains("--rows") { "" } else { "--rows 14000 --pool 4MiB" };
+    user.document(&format!("{words} {rows} --repeat 2"))
 }
 
 /// The cases of one method, or of all joins for an empty name.
@@ -60,14 +29,10 @@ fn metric(case: &Value, name: &str) -> Option<f64> {
     metrics.iter().find(|metric| metric["name"] == name).map(|metric| metric["median"].as_f64().unwrap())
 }
 
-fn ids(document: &Value) -> Vec<&str> {
-    document["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap()).collect()
-}
-
 #[test]
 fn the_methods_read_the_same_blocks_in_fewer_and_fewer_requests() {
-    let user = User::new();
-    let document = user.document("--outer-rows 600 --buffered");
+    let user = user();
+    let document = document(&user, "--outer-rows 600 --buffered");
     assert_eq!((&document["experiment"], &document["subject"]["kind"]), (&"join".into(), &"engine".into()));
     let cases = joins(&document, "");
     let names: Vec<&str> = cases.iter().map(|case| case["parameters"]["method"].as_str().unwrap()).collect();
@@ -90,9 +55,9 @@ fn the_methods_read_the_same_blocks_in_fewer_and_fewer_requests() {
 
 #[test]
 fn on_a_model_a_run_repeats_itself_and_ranks_the_methods() {
-    let user = User::new();
+    let user = user();
     let of = |words: &str| {
-        let document = user.document(&format!("--outer-rows 500 --on {words}"));
+        let document = document(&user, &format!("--outer-rows 500 --on {words}"));
         let cases = joins(&document, "");
         assert!(cases.iter().all(|case| metric(case, "cpu_per_lookup").is_none()), "a model takes no CPU");
         cases.iter().map(|case| metric(case, "elapsed").unwrap()).collect::<Vec<f64>>()
@@ -103,15 +68,15 @@ fn on_a_model_a_run_repeats_itself_and_ranks_the_methods() {
         let [alone, prefetch, awaited, batch, rowid] = times[..] else { panic!("{times:?}") };
         assert!(rowid <= batch && batch <= prefetch.min(awaited) && prefetch.max(awaited) < alone, "{times:?}");
     }
-    let serial = user.document("--outer-rows 60 --on model:ssd --io sync");
+    let serial = document(&user, "--outer-rows 60 --on model:ssd --io sync");
     assert!(ids(&serial).contains(&"answer-serialized"), "{:?}", ids(&serial));
 }
 
 #[test]
 fn a_sweep_tells_from_which_size_on_nothing_is_gained() {
-    let user = User::new();
+    let user = user();
     let words = "--on model:ssd --rand 0,100 --outer-rows 1000 --method one-at-a-time,batch";
-    let document = user.document(&format!("{words} --batch-size 2,32,256,512"));
+    let document = document(&user, &format!("{words} --batch-size 2,32,256,512"));
     assert_eq!(joins(&document, "batch").len(), 8);
     assert!(ids(&document).contains(&"answer-saturation"), "{:?}", ids(&document));
     let blocks: Vec<f64> =
@@ -121,7 +86,7 @@ fn a_sweep_tells_from_which_size_on_nothing_is_gained() {
 
 #[test]
 fn sqlite_stands_beside_the_engine_with_blocks_and_gains_and_leaves_nothing() {
-    let user = User::new();
+    let user = user();
     let scratch = user.home.path().join("scratch");
     std::fs::create_dir(&scratch).unwrap();
     let words = "--on sqlite?page_size=8192 --rows 14000 --pool 4MiB --outer-rows 200 --repeat 2";
@@ -134,8 +99,8 @@ fn sqlite_stands_beside_the_engine_with_blocks_and_gains_and_leaves_nothing() {
 
 #[test]
 fn buffered_reads_without_a_join_have_a_gain_only_where_the_storage_served_both_passes() {
-    let user = User::new();
-    let document = user.document("--outer-rows 100 --buffered --method one-at-a-time,batch");
+    let user = user();
+    let document = document(&user, "--outer-rows 100 --buffered --method one-at-a-time,batch");
     let findings = document["findings"].as_array().unwrap();
     let gain = findings.iter().find(|finding| finding["id"] == "answer-gain").unwrap()["message"].as_str().unwrap();
     let of_depth = gain.split("without a join gain ").nth(1).unwrap();
@@ -146,16 +111,16 @@ fn buffered_reads_without_a_join_have_a_gain_only_where_the_storage_served_both_
 
 #[test]
 fn more_outer_rows_than_the_table_has_are_joined() {
-    let user = User::new();
+    let user = user();
     let words = "--rows 500 --pool 1MiB --outer-rows 3000 --method batch --batch-size 100000";
     // Every row six times, and seven rows a block: now and then the next row is in the same one.
-    let gets = metric(joins(&user.document(&format!("--on model:ssd {words}")), "")[0], "table_gets").unwrap();
+    let gets = metric(joins(&document(&user, &format!("--on model:ssd {words}")), "")[0], "table_gets").unwrap();
     assert!((2500.0..=3000.0).contains(&gets), "{gets}");
 }
 
 #[test]
 fn a_page_stays_within_80_columns_and_stands_beside_the_published_figures() {
-    let user = User::new();
+    let user = user();
     let output = user.run("--rows 14000 --pool 4MiB --outer-rows 300 --repeat 2 --on model:hdd-7200");
     let page = String::from_utf8(output.stdout).unwrap();
     assert!(page.contains("hard disk") && page.contains("121") && page.contains("batched-rowid"), "{page}");
@@ -165,7 +130,7 @@ fn a_page_stays_within_80_columns_and_stands_beside_the_published_figures() {
 
 #[test]
 fn what_cannot_be_is_refused_as_wrong_words() {
-    let user = User::new();
+    let user = user();
     for (words, says) in [
         ("--rand 101", "percentage"),
         ("--rand=-1", "whole percentage"),
@@ -194,7 +159,7 @@ fn what_cannot_be_is_refused_as_wrong_words() {
         ("--method batch --fixed-look-ahead", "no --method is prefetch"),
         ("--on sqlite:/etc/passwd", "only read"),
     ] {
-        let complaint = user.refused(words);
+        let complaint = user.refused(words, 2);
         assert!(complaint.contains(says), "{words}: {complaint}");
     }
     assert!(!user.home.path().join(".cache").exists(), "a table was made for a wrong command line");
@@ -202,7 +167,7 @@ fn what_cannot_be_is_refused_as_wrong_words() {
 
 #[test]
 fn an_interrupted_run_leaves_nothing_that_is_half_used() {
-    let user = User::new();
+    let user = user();
     for after in [150, 500, 1200] {
         let child = user.command("--rows 60000 --repeat 1000 --on model:hdd-7200").spawn().unwrap();
         std::thread::sleep(Duration::from_millis(after));
@@ -214,5 +179,5 @@ fn an_interrupted_run_leaves_nothing_that_is_half_used() {
         assert!(code == Some(130) || code.is_none(), "{code:?} {}", complaint(&output));
         assert!(!complaint(&output).contains("panicked"), "{}", complaint(&output));
     }
-    assert_eq!(joins(&user.document("--rows 60000 --outer-rows 50 --on model:ssd"), "").len(), 5);
+    assert_eq!(joins(&document(&user, "--rows 60000 --outer-rows 50 --on model:ssd"), "").len(), 5);
 }

@@ -5,61 +5,17 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::user::User;
+
 /// A trace made for these tests: two pages of a shop, 3.4 s, of it 2.3 s of a person thinking.
 const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/shop_ora_4711.trc");
-
-/// A user's home with an empty store.
-struct User {
-    home: tempfile::TempDir,
-}
-
-impl User {
-    fn new() -> User {
-        User { home: tempfile::tempdir().unwrap() }
-    }
-
-    fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_readpath"));
-        command.args(words).env_clear().env("HOME", self.home.path()).env("LANG", "C.UTF-8");
-        command
-    }
-
-    fn ok(&self, words: &[&str]) -> String {
-        let output = self.command(words).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{words:?}: {}", stderr(&output));
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    fn json(&self, words: &[&str]) -> Value {
-        serde_json::from_str(&self.ok(&[words, &["--format", "json"]].concat())).unwrap()
-    }
-
-    /// Standard error of a command that must end with `code` and print nothing.
-    fn refused(&self, words: &[&str], code: i32) -> String {
-        let output = self.command(words).output().unwrap();
-        assert_eq!(output.status.code(), Some(code), "{words:?}: {}", stderr(&output));
-        assert!(output.stdout.is_empty(), "{words:?}");
-        stderr(&output)
-    }
-
-    fn file(&self, name: &str, bytes: &[u8]) -> String {
-        let path = self.home.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, bytes).unwrap();
-        path.to_str().unwrap().into()
-    }
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
 
 /// The cases of a table, for the whole or for the sessions.
 fn rows<'a>(run: &'a Value, table: &str, of_session: bool) -> Vec<&'a Value> {
@@ -88,7 +44,7 @@ fn a_profile_is_printed_kept_shown_and_compared() {
     assert_eq!(user.ok(&["show", "last"]), page);
     assert!(user.ok(&["runs"]).contains("profile"));
     user.ok(&["profile", TRACE]);
-    let comparison = user.json(&["compare", "last~1", "last"]);
+    let comparison = user.document(&["compare", "last~1", "last"]);
     assert_eq!(comparison["only_before"].as_array().unwrap().len(), 0);
     let cases = comparison["cases"].as_array().unwrap();
     assert!(cases.len() > 30 && cases.iter().all(|case| !case["metrics"].as_array().unwrap().is_empty()));
@@ -96,7 +52,7 @@ fn a_profile_is_printed_kept_shown_and_compared() {
 
 #[test]
 fn the_document_adds_up_exactly_and_has_the_promised_names() {
-    let run = User::new().json(&["profile", TRACE]);
+    let run = User::new().document(&["profile", TRACE]);
     assert_eq!((run["experiment"].as_str(), run["subject"]["kind"].as_str()), (Some("profile"), Some("trace")));
     assert_eq!((run["subject"]["time_scale"].as_f64(), run["subject"]["files"][0].as_str()), (Some(1.0), Some(TRACE)));
     assert_eq!(run["subject"]["versions"][0], "11.2.0.4.0");
@@ -135,9 +91,9 @@ fn think_time_is_apart_and_its_border_can_be_moved() {
     let class = |run: &Value, name: &str| {
         rows(run, "class", false).iter().find(|row| row["parameters"]["class"] == name).map(|row| value(row, "total"))
     };
-    let usual = user.json(&["profile", TRACE]);
+    let usual = user.document(&["profile", TRACE]);
     assert_eq!(class(&usual, "think-time"), Some(2_300_000.0));
-    let none = user.json(&["profile", TRACE, "--think-time", "5s"]);
+    let none = user.document(&["profile", TRACE, "--think-time", "5s"]);
     assert_eq!(class(&none, "think-time"), None);
     let moved = class(&none, "network").unwrap() - class(&usual, "network").unwrap();
     assert!((moved - 2_300_000.0).abs() < 1e-6);
@@ -152,7 +108,7 @@ fn one_statement_has_its_story_and_an_unknown_one_is_refused() {
     let notes = ["note:", "warning:"].iter().filter_map(|word| page.find(word)).min().unwrap();
     assert!(page[..notes].trim_end().ends_with("Of the whole trace:"), "{page}");
     assert!(user.refused(&["profile", TRACE, "--statement", "nothing"], 2).contains("no statement 'nothing'"));
-    assert_eq!(user.json(&["runs"])["runs"].as_array().unwrap().len(), 1, "a refused profile is not kept");
+    assert_eq!(user.document(&["runs"])["runs"].as_array().unwrap().len(), 1, "a refused profile is not kept");
 }
 
 #[test]
@@ -168,7 +124,7 @@ fn statements_are_ranked_as_asked() {
 #[test]
 fn a_unit_of_time_that_the_user_gives_is_used_and_said() {
     let user = User::new();
-    let [plain, scaled] = ["1", "1.024"].map(|scale| user.json(&["profile", TRACE, "--time-scale", scale]));
+    let [plain, scaled] = ["1", "1.024"].map(|scale| user.document(&["profile", TRACE, "--time-scale", scale]));
     let waits = |run: &Value| value(rows(run, "summary", false)[0], "waits");
     assert!((waits(&plain) * 1.024 - waits(&scaled)).abs() < 1e-3);
     let cpu = |run: &Value| value(rows(run, "summary", false)[0], "cpu");
@@ -204,11 +160,11 @@ fn a_folder_is_read_without_what_cannot_be_read_and_says_so() {
     user.file("traces/deeper/b.trc", &trace);
     let broken = user.file("traces/broken.trc", b"\x00\x01\x02");
     let folder = Path::new(&first).parent().unwrap().to_str().unwrap();
-    let run = user.json(&["profile", folder]);
+    let run = user.document(&["profile", folder]);
     assert_eq!(run["subject"]["files"].as_array().unwrap().len(), 2);
     assert!(findings(&run).contains("file-left-out"));
     assert!(run.to_string().contains(&broken));
-    let one = user.json(&["profile", &first]);
+    let one = user.document(&["profile", &first]);
     let interval = |run: &Value| value(rows(run, "summary", false)[0], "interval");
     assert!((interval(&run) - 2.0 * interval(&one)).abs() < 1e-6, "two files with the same cursors do not mix");
     assert_eq!(rows(&run, "summary", true).len(), 2);
@@ -224,17 +180,17 @@ fn what_is_given_twice_is_said() {
     let first = user.file("a.trc", &trace);
     let linked = first.replace("a.trc", "linked.trc");
     fs::hard_link(&first, &linked).unwrap();
-    let run = user.json(&["profile", &first, &linked]);
+    let run = user.document(&["profile", &first, &linked]);
     assert_eq!(run["subject"]["files"].as_array().unwrap().len(), 1, "one file by two names is read once");
     assert!(run.to_string().contains("which was named before: it is read once"), "{run}");
     let packed = format!("{first}.gz");
     let status = Command::new("sh").args(["-c", &format!("gzip -c '{first}' > '{packed}'")]).status().unwrap();
     assert!(status.success());
-    let run = user.json(&["profile", &first, &packed]);
+    let run = user.document(&["profile", &first, &packed]);
     let said = run["findings"].as_array().unwrap().iter().find(|finding| finding["id"] == "same-content").unwrap();
     let message = said["message"].as_str().unwrap();
     assert!(message.contains(&first) && message.contains(&packed), "{message}");
-    assert!(!findings(&user.json(&["profile", &first])).contains("same-content"));
+    assert!(!findings(&user.document(&["profile", &first])).contains("same-content"));
 }
 
 #[test]
@@ -248,7 +204,7 @@ fn standard_input_gives_the_same_profile_as_the_file() {
         .unwrap();
     child.stdin.take().unwrap().write_all(&fs::read(TRACE).unwrap()).unwrap();
     let piped: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
-    let file = user.json(&["profile", TRACE, "--no-store"]);
+    let file = user.document(&["profile", TRACE, "--no-store"]);
     assert_eq!(piped["subject"]["files"][0], "standard input");
     assert_eq!(piped["cases"].to_string().replace("standard input", TRACE), file["cases"].to_string());
     let reader_gone = user.command(&["profile", TRACE]).stdout(Stdio::null()).output().unwrap();
@@ -261,7 +217,7 @@ fn lines_that_were_not_read_are_counted_and_listed_when_asked() {
     let mut trace = fs::read(TRACE).unwrap();
     trace.extend_from_slice(b"a line that is nothing\nWAIT #1: nam='cut off\n");
     let path = user.file("a.trc", &trace);
-    let run = user.json(&["profile", &path]);
+    let run = user.document(&["profile", &path]);
     assert!(findings(&run).contains("unread-lines"));
     let lines: f64 = rows(&run, "unread", false).iter().map(|row| value(row, "lines")).sum();
     assert_eq!(lines, 2.0);
@@ -277,7 +233,7 @@ fn texts_that_differ_in_literals_can_be_seen_together() {
     let another = trace.replace("i.order_id = :1", "i.order_id = 4").replace("9qf3hs81ntb6d", "bbbbbbbbbbbbb");
     let files = [user.file("1.trc", other.as_bytes()), user.file("2.trc", another.as_bytes())];
     let statements = |flags: &[&str]| {
-        let run = user.json(&[&["profile", &files[0], &files[1]], flags].concat());
+        let run = user.document(&[&["profile", &files[0], &files[1]], flags].concat());
         rows(&run, "statement", false).len()
     };
     assert_eq!((statements(&[]), statements(&["--fold-literals"])), (6, 5));
@@ -307,7 +263,7 @@ fn documents_of_real_traces_have_the_values_of_an_independent_script() {
         let trace = folder.join(expected["file"].as_str().unwrap());
         if fs::metadata(&trace).is_ok_and(|data| data.len() < REAL_TRACE_MAX) {
             let trace = trace.to_str().unwrap();
-            check_expected(&user.json(&["profile", trace, "--no-store", "--time-scale", "1"]), &expected, trace);
+            check_expected(&user.document(&["profile", trace, "--no-store", "--time-scale", "1"]), &expected, trace);
             checked += 1;
         }
     }

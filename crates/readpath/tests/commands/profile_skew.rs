@@ -2,10 +2,10 @@
 
 // What stands beside the tests of this file is called by them alone.
 use std::fmt::Write;
-use std::fs;
-use std::process::{Command, Output};
 
 use serde_json::Value;
+
+use crate::user::User;
 
 /// A trace whose fetches read 200 blocks of file 4 twice, from memory, and 100 of file 5 once, from a disk.
 fn trace() -> String {
@@ -34,36 +34,17 @@ fn trace() -> String {
     trace
 }
 
-/// A home with an empty store and the trace in it.
-struct User {
-    home: tempfile::TempDir,
+/// A user with the trace in the home, which each command line profiles.
+fn user() -> User {
+    let user = User::calling("profile shop.trc --no-store");
+    user.file("shop.trc", trace().as_bytes());
+    user
 }
 
-impl User {
-    fn new() -> User {
-        let home = tempfile::tempdir().unwrap();
-        fs::write(home.path().join("shop.trc"), trace()).unwrap();
-        User { home }
-    }
-
-    fn run(&self, words: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_readpath"));
-        command.args(["profile", "shop.trc", "--no-store"]).args(words).current_dir(self.home.path());
-        command.env_clear().env("HOME", self.home.path()).env("LANG", "C.UTF-8").output().unwrap()
-    }
-
-    fn ok(&self, words: &[&str]) -> String {
-        let output = self.run(words);
-        assert_eq!(output.status.code(), Some(0), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    /// The cases of a table.
-    fn table(&self, table: &str, words: &[&str]) -> Vec<Value> {
-        let run: Value = serde_json::from_str(&self.ok(&[words, &["--format", "json"]].concat())).unwrap();
-        let cases = run["cases"].as_array().unwrap();
-        cases.iter().filter(|case| case["parameters"]["table"] == table).cloned().collect()
-    }
+/// The cases of a table.
+fn table(user: &User, table: &str, words: &[&str]) -> Vec<Value> {
+    let run = user.document(words);
+    run["cases"].as_array().unwrap().iter().filter(|case| case["parameters"]["table"] == table).cloned().collect()
 }
 
 fn value(case: &Value, metric: &str) -> f64 {
@@ -73,22 +54,22 @@ fn value(case: &Value, metric: &str) -> f64 {
 
 #[test]
 fn one_event_is_followed_to_the_file_and_the_sums_are_those_of_the_profile() {
-    let user = User::new();
-    let rows = user.table("skew", &["--by", "file", "--where", "event=db file sequential read"]);
+    let user = user();
+    let rows = table(&user, "skew", &["--by", "file", "--where", "event=db file sequential read"]);
     let files: Vec<&Value> = rows.iter().map(|row| &row["parameters"]["file"]).collect();
     assert_eq!(files, ["5", "4"]);
     assert_eq!((value(&rows[0], "calls"), value(&rows[1], "calls")), (100.0, 400.0));
     let total: f64 = rows.iter().map(|row| value(row, "total")).sum();
-    let event = user.table("event", &[]).into_iter().find(|row| row["parameters"].get("session").is_none()).unwrap();
+    let event = table(&user, "event", &[]).into_iter().find(|row| row["parameters"].get("session").is_none()).unwrap();
     assert_eq!(total, value(&event, "total"));
-    let everything = user.table("skew", &["--by", "event"]);
+    let everything = table(&user, "skew", &["--by", "event"]);
     assert_eq!(everything.len(), 2);
     assert_eq!(value(&everything[1], "total"), 50_000.0, "CPU");
 }
 
 #[test]
 fn a_condition_alone_breaks_down_by_event_and_stands_on_the_page() {
-    let user = User::new();
+    let user = user();
     let page = user.ok(&["--where", "file=4 and latency<40us", "--where", "block>1100"]);
     assert!(page.contains("where file=4 and latency<40us and block>1100"), "{page}");
     assert!(page.contains("by event"), "{page}");
@@ -101,8 +82,8 @@ fn a_condition_alone_breaks_down_by_event_and_stands_on_the_page() {
 
 #[test]
 fn a_histogram_stands_in_the_order_of_its_values_and_top_says_how_many_rows() {
-    let user = User::new();
-    let rows = user.table("skew", &["--by", "latency"]);
+    let user = user();
+    let rows = table(&user, "skew", &["--by", "latency"]);
     let means: Vec<f64> = rows.iter().map(|row| value(row, "mean")).collect();
     assert!(means.is_sorted() && means.len() > 1, "{means:?}");
     let page = user.ok(&["--by", "block", "--top", "3"]);
@@ -113,7 +94,7 @@ fn a_histogram_stands_in_the_order_of_its_values_and_top_says_how_many_rows() {
 
 #[test]
 fn what_cannot_be_read_is_refused_with_what_to_write() {
-    let user = User::new();
+    let user = user();
     for (words, said) in [
         (["--by", "colour"], "'colour' is not a dimension: write one of event, class, file"),
         (["--by", "file,file"], "twice"),
@@ -121,31 +102,28 @@ fn what_cannot_be_read_is_refused_with_what_to_write() {
         (["--where", "latency>5"], "500us"),
         (["--where", "file=four"], "'four' is not a number"),
     ] {
-        let output = user.run(&words);
-        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{words:?}: {complaint}");
+        let complaint = user.refused(&words, 2);
         assert!(complaint.contains(said), "{words:?}: {complaint}");
-        assert!(output.stdout.is_empty(), "{words:?}");
     }
 }
 
 #[test]
 fn a_plain_profile_tells_tiers_the_cost_of_a_get_and_what_a_larger_cache_saves() {
-    let user = User::new();
-    let tiers = user.table("tier", &[]);
+    let user = user();
+    let tiers = table(&user, "tier", &[]);
     let names: Vec<&Value> = tiers.iter().map(|tier| &tier["parameters"]["tier"]).collect();
     assert_eq!(names, ["file-system-cache", "disk"]);
     assert_eq!((value(&tiers[0], "calls"), value(&tiers[1], "calls")), (400.0, 100.0));
-    let readings = user.table("reading", &[]);
+    let readings = table(&user, "reading", &[]);
     let reading = |name: &str| readings.iter().find(|row| row["parameters"]["reading"] == name).unwrap();
     assert_eq!(value(reading("logical-io"), "lio"), 25.0);
     assert_eq!(value(reading("re-read-blocks"), "share_of_reads"), 40.0);
-    let curve = user.table("miss_curve", &[]);
+    let curve = table(&user, "miss_curve", &[]);
     assert_eq!(curve.len(), 1, "a loop over 200 blocks is saved by 256 and by nothing less");
     assert_eq!(curve[0]["parameters"]["extra_blocks"], 256);
     assert_eq!((value(&curve[0], "reads_avoided"), value(&curve[0], "share_error")), (200.0, 0.0));
-    assert!(user.table("skew", &[]).is_empty());
-    let page = user.ok(&[]);
+    assert!(table(&user, "skew", &[]).is_empty());
+    let page = user.ok("");
     assert!(page.contains("were as fast as memory"), "{page}");
     assert!(page.contains("more cache") && page.contains("A block has 8 KiB, which is assumed"), "{page}");
 }

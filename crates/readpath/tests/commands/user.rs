@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
@@ -15,48 +15,122 @@ pub(crate) const DEBIAN: &str = "/usr/lib/postgresql/15";
 /// Counts the schemas that readpath may leave on a server.
 pub(crate) const SCHEMAS: &str = "SELECT count(*) FROM pg_namespace WHERE nspname = 'readpath'";
 
+/// The words of a command line.
+pub(crate) trait Words {
+    /// One by one.
+    fn words(&self) -> Vec<&str>;
+}
+
+impl Words for str {
+    fn words(&self) -> Vec<&str> {
+        self.split_whitespace().collect()
+    }
+}
+
+impl Words for String {
+    fn words(&self) -> Vec<&str> {
+        self.as_str().words()
+    }
+}
+
+impl Words for [&str] {
+    fn words(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+impl<const COUNT: usize> Words for [&str; COUNT] {
+    fn words(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+impl Words for Vec<&str> {
+    fn words(&self) -> Vec<&str> {
+        self.clone()
+    }
+}
+
+impl<W: Words + ?Sized> Words for &W {
+    fn words(&self) -> Vec<&str> {
+        (**self).words()
+    }
+}
+
 /// A user.
 pub(crate) struct User {
-    /// On the build's disk, which knows direct reads.
+    /// On the build's disk, which knows direct reads. Commands are called there.
     pub(crate) home: TempDir,
     /// Other users can enter it: a private server may run as another one.
     pub(crate) temporary: TempDir,
+    /// What each command line begins with.
+    beginning: &'static str,
 }
 
 impl User {
     pub(crate) fn new() -> User {
-        let temporary = TempDir::new().unwrap();
-        fs::set_permissions(temporary.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        User { home: TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap(), temporary }
+        User::calling("")
     }
 
-    /// A command from words with blanks between them.
-    pub(crate) fn command(&self, words: &str) -> Command {
+    /// A user each of whose command lines begins with these words.
+    pub(crate) fn calling(beginning: &'static str) -> User {
+        let temporary = TempDir::new().unwrap();
+        fs::set_permissions(temporary.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        User { home: TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap(), temporary, beginning }
+    }
+
+    /// The program, without a word.
+    pub(crate) fn program(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_readpath"));
-        command.args(words.split_whitespace()).env_clear().env("HOME", self.home.path());
+        command.env_clear().env("HOME", self.home.path()).current_dir(self.home.path());
         command.env("TMPDIR", self.temporary.path()).env("LANG", "C.UTF-8").env("PATH", "/usr/bin:/bin");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
-    pub(crate) fn run(&self, words: &str) -> Output {
+    pub(crate) fn command(&self, words: &(impl Words + ?Sized)) -> Command {
+        let mut command = self.program();
+        command.args(self.beginning.words()).args(words.words());
+        command
+    }
+
+    pub(crate) fn run(&self, words: &(impl Words + ?Sized)) -> Output {
         self.command(words).output().unwrap()
     }
 
-    /// The run document of a command that must succeed.
-    pub(crate) fn document(&self, words: &str) -> Value {
-        let output = self.run(&format!("{words} --format json"));
-        assert!(output.status.success(), "{words}: {}", complaint(&output));
-        serde_json::from_slice(&output.stdout).unwrap()
+    /// What a command prints that must succeed.
+    pub(crate) fn ok(&self, words: &(impl Words + ?Sized)) -> String {
+        let output = self.run(words);
+        assert_eq!(output.status.code(), Some(0), "{:?}: {}", words.words(), complaint(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The document of a command that must succeed.
+    pub(crate) fn document(&self, words: &(impl Words + ?Sized)) -> Value {
+        let words = [words.words(), vec!["--format", "json"]].concat();
+        serde_json::from_str(&self.ok(&words)).unwrap()
     }
 
     /// What a command says that fails with this code before its first case.
-    pub(crate) fn refused(&self, words: &str, code: i32) -> String {
+    pub(crate) fn refused(&self, words: &(impl Words + ?Sized), code: i32) -> String {
         let output = self.run(words);
-        let complaint = complaint(&output);
-        assert_eq!(output.status.code(), Some(code), "{words}: {complaint}");
-        assert!(output.stdout.is_empty() && !complaint.contains("panicked"), "{words}: {complaint}");
+        let (complaint, words) = (complaint(&output), words.words());
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {complaint}");
+        assert!(output.stdout.is_empty() && !complaint.contains("panicked"), "{words:?}: {complaint}");
         complaint
+    }
+
+    /// Writes a file into the home, with the folders above it; its path.
+    pub(crate) fn file(&self, name: &str, bytes: &[u8]) -> String {
+        let path = self.home.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().into()
+    }
+
+    /// Where its runs are kept.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.home.path().join(".local/share/readpath/runs")
     }
 }
 
