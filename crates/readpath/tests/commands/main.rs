@@ -8,6 +8,7 @@ mod calibrate;
 mod children;
 mod command_line;
 mod counters;
+mod examples;
 mod export;
 mod kills;
 mod limited;

@@ -18,7 +18,7 @@ const DIRECT_SINCE: u32 = 16;
 static GO_ON: AtomicBool = AtomicBool::new(false);
 
 /// The programs are fetched once for all tests of this build.
-fn cache() -> PathBuf {
+pub(crate) fn cache() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
 }
 
