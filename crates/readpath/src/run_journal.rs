@@ -59,11 +59,9 @@ impl RunJournal {
         self.run.finished = Some(moment);
     }
 
-    /// Forgets what the run came to since it was `before`: it is looked at once more.
-    pub(crate) fn begin_again(&mut self, before: &Run) {
-        self.run.cases.clear();
-        self.run.findings.clone_from(&before.findings);
-        self.run.subject.clear();
+    /// Makes the run what it was `before`; gives what it has come to since.
+    pub(crate) fn begin_again(&mut self, before: &Run) -> Run {
+        std::mem::replace(&mut self.run, before.clone())
     }
 
     /// Takes the progress line away.

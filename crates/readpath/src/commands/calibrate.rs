@@ -5,6 +5,7 @@ use clap::{ArgMatches, Args, Command};
 use experiments::calibrate::{self, CalibrateParameters};
 
 use super::subjects::{SubjectArguments, measure_on};
+use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 
@@ -42,7 +43,7 @@ struct Arguments {
     /// Run those whose plan changes, in read-only transactions and in turns; without this they are only explained
     #[arg(long)]
     run: bool,
-    /// Seconds that one of your queries may take
+    /// Seconds that one of your queries may take, with --run
     #[arg(long, value_name = "SECONDS", default_value_t = CalibrateParameters::default().time_limit)]
     time_limit: f64,
     /// How often all costs are measured, each time with tables of their own
@@ -78,6 +79,7 @@ fn define(command: Command) -> Command {
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
+    refuse_unused(matches, &[("time_limit", arguments.run, "it ends your own queries, which only --run executes")])?;
     let subjects = arguments.subjects.options().clone();
     let parameters = arguments.parameters()?;
     parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;

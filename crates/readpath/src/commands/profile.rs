@@ -11,7 +11,7 @@ use ::measure::{Run, quantity};
 use ::profile::document::{Order, Selection, find_statement};
 use ::profile::event::{StatementIndex, Ticks};
 use ::profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
-use ::profile::input::expand;
+use ::profile::input::{Given, expand};
 use ::profile::observe::instruments::Instruments;
 use ::profile::outcome::outcome;
 use ::profile::source::{BindValues, ReadOptions, SourceSettings};
@@ -21,7 +21,7 @@ use experiments::{Journal, Stop};
 
 use super::measure::{examine, examined};
 use super::time_scale::TimeScale;
-use super::unused::refuse_unused_of_source;
+use super::unused::{refuse_unused, refuse_unused_of_source};
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 use crate::output;
@@ -113,15 +113,17 @@ fn define(command: Command) -> Command {
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
+    let is_input = arguments.files.iter().any(|file| file.as_os_str() == "-");
+    refuse_unused(matches, &[("follow", !is_input, "standard input is read once, to its end")])?;
     let mut is_all_there = true;
     let exit = examine(context, COMMAND.name, |journal, stop| {
         let chosen = Chosen::of(&arguments.files);
         refuse_unused_of_source(matches, chosen.row)?;
+        // Before they are read: what is written meanwhile is not missed.
+        let known = arguments.follow.map(|idle| (sizes(&arguments.files), Duration::from_nanos(idle.0)));
+        let nothing = journal.run().clone();
         is_all_there = profile(&arguments, chosen, journal, stop)?;
-        match arguments.follow {
-            Some(idle) => follow(&arguments, context, journal, (stop, Duration::from_nanos(idle.0))),
-            None => Ok(()),
-        }
+        known.map_or(Ok(()), |known| follow(&arguments, context, journal, known, (stop, &nothing)))
     })?;
     Ok(if exit == Exit::Done && !is_all_there { Exit::Failed } else { exit })
 }
@@ -137,33 +139,42 @@ pub(super) fn of_file(file: &Path, context: &Context) -> Result<Run, Failure> {
     })
 }
 
-/// Renews the page while the files grow, until a signal comes or nothing was written for `idle`. On a terminal each
-/// page takes the place of the one before; elsewhere the last one alone is printed, as that of any run.
+/// Bytes of each of the files now.
+fn sizes(files: &[PathBuf]) -> Vec<u64> {
+    let found = expand(files);
+    let names = found.given.iter().chain(&found.candidates).map(Given::name);
+    names.map(|name| std::fs::metadata(name).map_or(0, |data| data.len())).collect()
+}
+
+/// Renews the page while the files grow beyond the `known` sizes, until a signal comes or nothing was written for
+/// `idle`. On a terminal each page takes the place of the one before; elsewhere the last one alone is printed, as that
+/// of any run.
 fn follow(
     arguments: &Arguments,
     context: &Context,
     journal: &mut RunJournal,
-    (stop, idle): (&Stop, Duration),
+    (mut known, idle): (Vec<u64>, Duration),
+    (stop, nothing): (&Stop, &Run),
 ) -> Result<(), Failure> {
-    let sizes = || -> Vec<u64> {
-        let files = expand(&arguments.files).given;
-        files.iter().map(|given| std::fs::metadata(given.name()).map_or(0, |data| data.len())).collect()
-    };
-    let (mut known, mut written) = (sizes(), Instant::now());
-    let kept = journal.run().clone();
+    let mut written = Instant::now();
     while !stop.requested() && written.elapsed() < idle {
         if context.settings.stdout_is_terminal {
             output::print(CLEARED)?;
             journal.clear_progress();
             output::print_result(report::Shown::Run(journal.run()), context)?;
         }
-        while !stop.requested() && written.elapsed() < idle && known == sizes() {
+        while !stop.requested() && written.elapsed() < idle && known == sizes(&arguments.files) {
             std::thread::sleep(RENEWAL);
         }
-        if known != sizes() {
-            (known, written) = (sizes(), Instant::now());
-            journal.begin_again(&kept);
+        let now = sizes(&arguments.files);
+        if known != now {
+            (known, written) = (now, Instant::now());
+            let shown = journal.begin_again(nothing);
             profile(arguments, Chosen::of(&arguments.files), journal, stop)?;
+            // A page that ^C broke off has no row, and the one before stands.
+            if journal.run().cases.is_empty() {
+                journal.begin_again(&shown);
+            }
         }
     }
     Ok(())

@@ -10,6 +10,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
 
 use super::profile;
+use super::show::refuse_store_of_files;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 use crate::output;
@@ -61,6 +62,9 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     if matches.value_source("format") == Some(ValueSource::CommandLine) {
         let sentence = "--format has no effect here: a page is HTML and a chart SVG. Leave it out.";
         return Err(Failure::new(Exit::WrongCommandLine, sentence));
+    }
+    if !arguments.runs.is_empty() {
+        refuse_store_of_files(matches, &arguments.runs.iter().collect::<Vec<_>>())?;
     }
     if let Some(page) = &arguments.output {
         refuse_to_replace(page, arguments.force)?;

@@ -40,6 +40,7 @@ pub const ROW: SourceRow = SourceRow {
         ("time_scale", "times of a PostgreSQL log are in milliseconds"),
         ("think_time", "a PostgreSQL log does not show how long a session waited for its client"),
         ("workers", "one thread reads a PostgreSQL log"),
+        ("binds", "values of parameters are not read from a PostgreSQL log"),
     ],
     open: |_| Box::new(LogSource::new()),
 };

@@ -1,10 +1,13 @@
 //! Options whose effect no run document shows: less is said, or more threads do the same.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
-use crate::user::User;
+use super::{LITERALS, LOG};
+use crate::user::{User, complaint};
 
 /// A trace that is longer than one chunk of the reader.
 const TRACE: &[u8] = include_bytes!("../../traces/shop_ora_4711.trc");
@@ -54,5 +57,36 @@ fn progress_that_a_terminal_shows_is_silenced_by_quiet() {
         };
         assert!(!said("").is_empty(), "{words}: no progress on a terminal");
         assert_eq!(said("--quiet"), "", "{words}");
+    }
+}
+
+/// Waits until a process has read this many bytes, or has ended.
+fn wait_for_reads(child: &mut Child, bytes: usize) {
+    let read = |process: u32| -> Option<usize> {
+        let account = fs::read_to_string(format!("/proc/{process}/io")).ok()?;
+        account.lines().next()?.strip_prefix("rchar: ")?.parse().ok()
+    };
+    while child.try_wait().unwrap().is_none() && read(child.id()).is_none_or(|read| read < bytes) {
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn what_is_written_to_a_followed_file_or_folder_is_on_the_page() {
+    let user = User::new();
+    let home = user.home.path();
+    fs::create_dir(home.join("logs")).unwrap();
+    for (file, followed, text) in [("a.trc", "a.trc", LITERALS), ("logs/server.log", "logs", LOG)] {
+        let long = text.repeat((1 << 20) / text.len());
+        fs::write(home.join(file), &long).unwrap();
+        let words = format!("profile {} --follow=5s --no-store --format json", home.join(followed).display());
+        let mut child = user.command(&words).spawn().unwrap();
+        wait_for_reads(&mut child, long.len());
+        let late =
+            text.replace("orders", "latecomers").replace("aaaaaaaaaaaaa", "ccccccccccccc").replace(": 11,", ": 31,");
+        File::options().append(true).open(home.join(file)).unwrap().write_all(late.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{file}: {}", complaint(&output));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("from latecomers"), "{file} is not read again");
     }
 }

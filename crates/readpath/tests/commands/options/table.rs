@@ -46,7 +46,7 @@ pub(super) struct Section {
 pub(super) struct Run {
     /// Its words.
     pub(super) words: String,
-    /// What is run before, in the same home.
+    /// What is run before, in the same home, with `; ` between command lines.
     pub(super) after: Option<String>,
     /// What the machine must have.
     pub(super) needs: Option<String>,
@@ -143,7 +143,10 @@ impl Section {
 
 /// The options of a command line, each with its value, before the words of another command.
 fn options(words: &str) -> Vec<(String, Option<String>)> {
-    let words: Vec<&str> = words.split(' ').take_while(|word| *word != "--").collect();
+    let words = words.split(' ').take_while(|word| *word != "--");
+    // A value may stand behind an equals sign as well.
+    let words: Vec<&str> =
+        words.flat_map(|word| word.splitn(if word.starts_with("--") { 2 } else { 1 }, '=')).collect();
     let value = |at: usize| words.get(at + 1).filter(|word| !word.starts_with("--")).map(|word| word.to_string());
     let named = words.iter().enumerate().filter(|(_, word)| word.starts_with("--"));
     named.map(|(at, word)| (word.to_string(), value(at))).collect()

@@ -21,6 +21,7 @@ pub(super) enum Witness {
     Finding(String),
     Lacks(String),
     Prints(String),
+    Omits(String, String),
     Scripted,
     Differs(String),
     Makes(String),
@@ -58,6 +59,7 @@ impl Witness {
             "finding" => Witness::Finding(rest.into()),
             "lacks" => Witness::Lacks(rest.into()),
             "prints" => Witness::Prints(rest.into()),
+            "omits" => Witness::Omits(pair().0, pair().1),
             "scripted" => Witness::Scripted,
             "differs" => Witness::Differs(rest.into()),
             "makes" => Witness::Makes(rest.into()),
@@ -131,12 +133,21 @@ impl Witness {
             Witness::Finding(id) => has_finding(outcome, id),
             Witness::Lacks(id) => !has_finding(outcome, id),
             Witness::Prints(text) => String::from_utf8_lossy(&outcome.output.stdout).contains(text.as_str()),
+            Witness::Omits(path, text) => !said_in(outcome, path).contains(text.as_str()),
             Witness::Makes(_) => after.is_some() && before != after,
             Witness::Leaves(_) => after.is_none(),
             Witness::Ends(code) => outcome.output.status.code() == Some(*code),
             Witness::Takes(time) => outcome.took >= *time,
             _ => false,
         }
+    }
+}
+
+/// What was printed, `-`, or written to this file of the home.
+fn said_in(outcome: &Outcome, path: &str) -> String {
+    match path {
+        "-" => String::from_utf8_lossy(&outcome.output.stdout).into_owned(),
+        _ => fs::read_to_string(outcome.user.home.path().join(path)).unwrap_or_default(),
     }
 }
 
