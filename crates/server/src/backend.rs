@@ -14,8 +14,9 @@ const SLEEP_TIMEOUT: Duration = Duration::from_millis(20);
 const ASKED_EVERY: Duration = Duration::from_micros(50);
 
 /// A query that takes about ten milliseconds of processor time, and how much of that the account has to show: a process
-/// with the right number in another container would show none.
-const WORK: &str = "SELECT count(*) FROM generate_series(1, 100000)";
+/// with the right number in another container would show none. A function in FROM would write its rows to a temporary
+/// file, which a role may not be allowed.
+const WORK: &str = "SELECT count(*) FROM (SELECT generate_series(1, 100000)) AS numbers";
 const WORK_AT_LEAST: Nanos = Nanos::from_millis(1);
 
 /// How processor times are obtained, for the documents.

@@ -188,6 +188,20 @@ pub enum ServerError {
         /// The server's data directory.
         place: String,
     },
+    /// Sorting takes more temporary files than the role may have.
+    #[error(
+        "sorting takes up to {} kB of temporary files at one time and {user} may have {} kB (temp_file_limit): ask for \
+         a smaller --payload or fewer --rows, or let a superuser say ALTER ROLE {user} SET temp_file_limit = '{} kB'",
+        needed.div_ceil(1024), limit >> 10, needed.div_ceil(1024)
+    )]
+    Temporary {
+        /// Bytes.
+        needed: u64,
+        /// Bytes.
+        limit: u64,
+        /// Who is connected.
+        user: String,
+    },
     /// This machine could not provide something.
     #[error("{0}")]
     Machine(String),

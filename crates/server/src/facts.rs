@@ -22,7 +22,8 @@ pub(crate) const QUESTION: &str = "SELECT current_setting('server_version_num'),
     CASE WHEN pg_has_role('pg_read_all_settings', 'USAGE') THEN current_setting('data_directory') END, \
     (SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid()), \
     (SELECT string_agg(extname || ' ' || extversion, ',') FROM pg_extension), \
-    current_setting('default_transaction_read_only'), current_setting('log_statement')";
+    current_setting('default_transaction_read_only'), current_setting('log_statement'), \
+    pg_size_bytes(current_setting('temp_file_limit'))";
 
 /// What a server reports about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +50,8 @@ pub struct ServerFacts {
     pub is_read_only: bool,
     /// Which statements the server writes to its log: `none`, `ddl`, `mod` or `all`.
     pub log_statement: String,
+    /// Bytes of temporary files that one of our processes may have; `None` where there is no limit.
+    pub temporary_bytes_max: Option<u64>,
     /// Whether we see the statistics of other users' sessions.
     pub reads_all_stats: bool,
     /// Whether we may do everything.
@@ -76,6 +79,7 @@ impl ServerFacts {
             may_create: true,
             is_read_only: false,
             log_statement: "none".into(),
+            temporary_bytes_max: None,
             reads_all_stats: true,
             is_superuser: false,
             data_directory: None,
@@ -117,6 +121,8 @@ pub(crate) fn of_row(row: &Row) -> Option<ServerFacts> {
         may_create: truth(8)?,
         is_read_only: text(14)? == "on",
         log_statement: text(15)?,
+        // Minus one is no limit.
+        temporary_bytes_max: text(16)?.parse().ok(),
         reads_all_stats: truth(9)?,
         is_superuser: truth(10).unwrap_or(false),
         data_directory: text(11),
@@ -139,8 +145,11 @@ mod tests {
         let words = ["150018", "15.18 (Debian 15.18-0+deb12u1)", "d", "u", "7", "8192", "134217728", "f", "t", "f"];
         let mut row: Row = words.iter().map(|word| Some((*word).to_string())).collect();
         row.extend([Some("f".into()), None, None, Some("plpgsql 1.0,pg_buffercache 1.3".into())]);
-        row.extend(["on", "ddl"].map(|setting| Some(setting.into())));
+        row.extend(["on", "ddl", "-1"].map(|setting| Some(setting.into())));
         let facts = of_row(&row).unwrap();
+        assert_eq!(facts.temporary_bytes_max, None);
+        row[16] = Some("65536".into());
+        assert_eq!(of_row(&row).unwrap().temporary_bytes_max, Some(65536));
         assert_eq!((facts.name().as_str(), facts.major()), ("postgres 15.18", 15));
         assert_eq!((facts.may_create, facts.data_directory.as_deref()), (true, None));
         assert_eq!(facts.extension("pg_buffercache"), Some("1.3"));

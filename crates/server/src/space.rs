@@ -28,6 +28,15 @@ pub fn check(session: &Session, needed: u64) -> Result<FreeSpace, ServerError> {
     }
 }
 
+/// Errors where sorting may take `needed` bytes of temporary files at one time and the role may not have as many.
+pub fn check_temporary(session: &Session, needed: u64) -> Result<(), ServerError> {
+    let facts = session.facts();
+    match facts.temporary_bytes_max {
+        Some(limit) if needed > limit => Err(ServerError::Temporary { needed, limit, user: facts.user.clone() }),
+        _ => Ok(()),
+    }
+}
+
 fn free(session: &Session) -> FreeSpace {
     if session.is_rehearsal() {
         return FreeSpace::Unknown("nothing was asked of the server");

@@ -149,6 +149,19 @@ fn a_user_without_rights_is_told_what_to_grant_and_one_with_them_needs_no_more()
 }
 
 #[test]
+fn a_limit_of_temporary_files_that_sorting_would_break_is_known_before_it_does() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    trial.run("CREATE USER shop; CREATE USER clerk; ALTER ROLE clerk SET temp_file_limit = '64kB'");
+    let check = |user: &str, needed| space::check_temporary(&open(&trial.url_of(user)).unwrap(), needed);
+    assert!(check("shop", 1 << 40).is_ok() && check("clerk", 64 << 10).is_ok());
+    let refused = check("clerk", (64 << 10) + 1).unwrap_err().to_string();
+    assert!(refused.contains("clerk may have 64 kB (temp_file_limit)"), "{refused}");
+    let advice = refused.split_once("let a superuser say ").unwrap().1;
+    trial.run(advice);
+    assert!(check("clerk", (64 << 10) + 1).is_ok(), "{advice}");
+}
+
+#[test]
 fn a_statement_that_takes_too_long_or_waits_too_long_ends() {
     let Some(trial) = Trial::start(&[]) else { return };
     let limits = Limits { statement: Duration::from_millis(300), lock: Duration::from_millis(100) };

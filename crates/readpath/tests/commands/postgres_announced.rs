@@ -117,6 +117,44 @@ fn a_server_that_would_refuse_is_asked_before_the_engine_is_measured() {
 }
 
 #[test]
+fn a_role_that_may_not_sort_on_the_disk_is_refused_before_the_engine_is_measured() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    trial.run("CREATE USER shop; GRANT CREATE ON DATABASE postgres TO shop; ALTER ROLE shop SET temp_file_limit = 0");
+    let user = User::new();
+    for words in EXPERIMENTS {
+        let engine = if words.starts_with("roundtrip") || words.starts_with("calibrate") { "" } else { "engine," };
+        let refused = user.refused(&format!("{words} --on {engine}{}", trial.url_of("shop")), 1);
+        assert!(refused.contains("shop may have 0 kB (temp_file_limit)"), "{words}: {refused}");
+        assert!(!refused.contains("This run"), "{words}: {refused}");
+    }
+    assert_eq!(trial.value(SCHEMAS), "0");
+}
+
+/// The largest temporary file of a session in a server's log, in bytes.
+fn largest_temporary(log: &str) -> u64 {
+    let size = |line: &str| line.split_once("temporary file: path")?.1.rsplit_once("size ")?.1.trim().parse().ok();
+    log.lines().filter_map(size).max().unwrap_or(0)
+}
+
+#[test]
+fn no_experiment_needs_temporary_tables_or_larger_temporary_files_than_it_announces() {
+    let Some(trial) = Trial::start(&["log_temp_files=0"]) else { return };
+    trial.run(
+        "CREATE USER shop; GRANT CREATE ON DATABASE postgres TO shop; \
+         REVOKE TEMPORARY ON DATABASE postgres FROM PUBLIC",
+    );
+    let user = User::new();
+    for words in EXPERIMENTS {
+        let before = trial.log().len();
+        let output = user.run(&format!("{words} --on {} --format json", trial.url_of("shop")));
+        assert!(output.status.success(), "{words}: {}", complaint(&output));
+        let announced = numbers(&complaint(&output), "sorts")[0] * f64::from(1 << 20);
+        let largest = largest_temporary(&trial.log()[before..]);
+        assert!(largest as f64 <= announced, "{words}: {largest} bytes, {announced} announced");
+    }
+}
+
+#[test]
 fn a_busy_server_is_noticed_by_every_experiment_or_the_run_says_what_hides_it() {
     let Some(trial) = Trial::start(&[]) else { return };
     trial.run("CREATE USER shop; GRANT CREATE ON DATABASE postgres TO shop");

@@ -103,6 +103,7 @@ impl PostgresPlace {
             needs => {
                 schema::check(&mut session)?;
                 space::check(&session, needs.made)?;
+                space::check_temporary(&session, needs.temporary)?;
                 needs
             }
         };
