@@ -242,6 +242,9 @@ fn withheld(bench: &Bench<'_>, comparison: &Comparison, told: Option<State>) -> 
         _ if bench.tables.is_busy() => {
             Some("other sessions were at work while it was measured; repeat the run when the server is quiet")
         }
+        _ if bench.tables.has_hidden() => {
+            Some("rows could not be marked as visible to all, so that no index does alone; repeat the run later")
+        }
         _ if !comparison.is_timed => Some("plans were compared and nothing was run; --run does"),
         Some(State::Cold) if !is_own => Some(
             "its queries read from the disk, which the verification does not on a given server; --queries with --run \

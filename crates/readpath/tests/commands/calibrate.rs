@@ -210,6 +210,18 @@ fn a_dry_run_sends_nothing_and_removes_what_it_would_make() {
 }
 
 #[test]
+fn no_constants_are_advised_where_an_older_transaction_keeps_indexes_from_doing_alone() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let mut other = trial.client();
+    other.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1").unwrap();
+    let document = User::new().document(&format!("calibrate --on {} {SMALL}", trial.url()));
+    assert!(ids(&document).contains(&"not-all-visible"), "{:?}", ids(&document));
+    let advised: Vec<&Value> = part(&document, "set").map(|set| &set["parameters"]["advice"]).collect();
+    assert!(advised.iter().any(|advice| *advice == "undecided"), "{advised:?}");
+    assert!(advised.iter().all(|advice| advice.is_null() || *advice == "undecided"), "{advised:?}");
+}
+
+#[test]
 fn an_interrupted_calibration_leaves_no_schema() {
     let Some(trial) = Trial::start(&[]) else { return };
     let user = User::new();

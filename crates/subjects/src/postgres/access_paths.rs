@@ -74,8 +74,6 @@ pub struct PostgresPaths {
     meter: Option<Meter>,
     /// What a statement costs that does nothing.
     nothing: Nanos,
-    /// Whether a transaction of another session may not see all rows.
-    has_hidden: bool,
     prepared: Option<Prepared>,
 }
 
@@ -178,7 +176,6 @@ impl PostgresPaths {
             planned: Vec::new(),
             meter: None,
             nothing: Nanos::ZERO,
-            has_hidden: false,
             prepared: None,
         })
     }
@@ -209,7 +206,6 @@ impl PostgresPaths {
         let blocks = blocks_of(session, &table, blocks)?;
         let hidden = hidden_of(session, &table, blocks)?;
         self.notes.note_hidden((hidden, blocks), "the table");
-        self.has_hidden = hidden > 0;
         let mut nothing = |_| Ok(meter.measure(schema.session(), "SELECT 0", 0, 1)?.cost);
         let mut costs = (0..EMPTY_STATEMENTS).map(&mut nothing).collect::<Result<Vec<Nanos>, SubjectError>>()?;
         costs.sort_unstable();
@@ -341,7 +337,7 @@ impl AccessPaths for PostgresPaths {
         }
         progress(&format!("{} by {}", self.notes.name(), path.name()), Duration::from_secs(2));
         self.prepared = None;
-        if path == AccessPath::IndexOnlyScan && self.has_hidden {
+        if path == AccessPath::IndexOnlyScan && self.notes.has_hidden() {
             return Ok(Err(schema::findings::ABSENT_PATH.named(path.name(), absence_of_hidden(self.notes.name()))));
         }
         let (prepared, metrics) = self.turn_to(PlannerPath::of(path)?, asked)?;
@@ -405,8 +401,8 @@ fn measured(
 /// Why an index alone does not do where a transaction of another session may not see all rows.
 fn absence_of_hidden(server: &str) -> String {
     format!(
-        "An index-only scan was not measured on {server}, because a transaction that is older than the load is still \
-         open there: every row would be looked up in the table. Repeat the run when it has ended."
+        "An index-only scan was not measured on {server}, because something there is older than the load, such as \
+         an open transaction: every row would be looked up in the table. Repeat the run when it has ended."
     )
 }
 

@@ -18,7 +18,7 @@ use server::session::ROW_TIME;
 pub use server::{Buffers, Plan};
 use server::{Schema, ServerError, ServerFacts, Session, schema};
 
-use super::fetched::blocks_of;
+use super::fetched::{blocks_of, hidden_of};
 use super::needs::Needs;
 use super::notes::Notes;
 use super::reached::Reached;
@@ -388,6 +388,8 @@ impl Calibration {
         self.sizes.blocks = blocks_of(session, &dense, (rows / DENSE_ROWS_A_BLOCK).max(1))?;
         self.sizes.sparse_blocks = blocks_of(session, &sparse, (sparse_rows / SPARSE_ROWS_A_BLOCK).max(1))?;
         session.assume(LOAD_TIME_A_ROW.saturating_mul(u32::try_from(rows).unwrap_or(u32::MAX)));
+        let hidden = hidden_of(session, &dense, self.sizes.blocks)?;
+        self.notes.note_hidden((hidden, self.sizes.blocks), "the table");
         Ok(())
     }
 

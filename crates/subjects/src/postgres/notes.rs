@@ -34,6 +34,7 @@ pub struct Notes {
     displaced: Option<Displaced>,
     /// Bytes of tables and indexes at one time.
     made: u64,
+    has_hidden: bool,
     clock: Clock,
 }
 
@@ -61,8 +62,9 @@ impl Notes {
             description.insert("encryption".into(), json!(encryption));
         }
         let (activity, shares) = (Activity::default(), Shares::default());
-        let (findings, displaced, made) = (absent_activity(facts).into_iter().collect(), None, 0);
-        Notes { name: facts.name(), address, description, findings, activity, shares, displaced, made, clock }
+        let (name, findings) = (facts.name(), absent_activity(facts).into_iter().collect());
+        let (displaced, made, has_hidden) = (None, 0, false);
+        Notes { name, address, description, findings, activity, shares, displaced, made, has_hidden, clock }
     }
 
     /// The server's name in cases and sentences: `postgres 18.6`.
@@ -113,7 +115,13 @@ impl Notes {
 
     /// Notes blocks of a table with rows that are not known to be visible to all, which cost more to read.
     pub fn note_hidden(&mut self, hidden: (u64, u64), table: &str) {
+        self.has_hidden |= hidden.0 > 0;
         self.findings.extend(not_all_visible(hidden, table));
+    }
+
+    /// Whether there were such blocks.
+    pub fn has_hidden(&self) -> bool {
+        self.has_hidden
     }
 
     /// Looks for other sessions at work, between measurements, and gives the findings since the last call.
@@ -227,8 +235,9 @@ pub(super) fn absent_backend_time(meter: &Meter) -> Option<Finding> {
 /// The finding about blocks with rows that are not known to be visible to all.
 pub(super) fn not_all_visible((hidden, blocks): (u64, u64), table: &str) -> Option<Finding> {
     let message = format!(
-        "{} of {} of {table} could not be made visible to all, because a transaction that is older than the load is \
-         still open on the server: a scan looks at each row's history there. Repeat the run when it has ended.",
+        "{} of {} of {table} could not be marked as visible to all, because something on the server is older than the \
+         load: an open or prepared transaction, a replication slot or a standby's query. A scan checks each row there, \
+         and an index-only scan looks into the table. Repeat the run when it has ended.",
         grouped(hidden),
         counted(blocks, "block", "blocks")
     );

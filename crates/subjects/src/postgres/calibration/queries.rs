@@ -151,6 +151,11 @@ impl Calibration {
         Ok(Err(refused))
     }
 
+    /// Whether rows of the tables are not known to be visible to all.
+    pub fn has_hidden(&self) -> bool {
+        self.notes.has_hidden()
+    }
+
     /// Whether other sessions were at work in a good part of the looks since the run began.
     pub fn is_busy(&self) -> bool {
         self.notes.is_busy()
