@@ -60,7 +60,7 @@ pub(super) fn read(
         plans: &ask.plans,
         parameters: ask.case,
         what: ask.what,
-        is_meant_cached: false,
+        page_cache: setting.page_cache(),
     };
     reading::run(machine, job, journal)
 }

@@ -16,6 +16,7 @@ use super::parameters::{DiskParameters, View};
 use super::workload::Workload;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
+use crate::reading::PageCache;
 use crate::region;
 
 /// Span of a zone that is not given, as in the source: 2 GiB, or a third of what there is.
@@ -94,6 +95,18 @@ impl<'a> Setting<'a> {
         }
         self.never_written = never_written;
         Ok(())
+    }
+
+    /// What helps where the page cache serves the reads.
+    pub(super) fn page_cache(&self) -> PageCache {
+        let witnesses = self.device.witnesses();
+        let is_direct_possible = witnesses.target().is_some_and(|target| target.reopen(Caching::Direct).is_ok());
+        PageCache::InTheWay(match (is_direct_possible, self.evict) {
+            (true, false) => "use --direct, or --evict on a file of your own",
+            (true, true) => "use --direct",
+            (false, false) => "use --evict on a file of your own, or a file system that does direct I/O",
+            (false, true) => "use a file system that does direct I/O",
+        })
     }
 
     /// Share of the region in the page cache, where reads go through one.

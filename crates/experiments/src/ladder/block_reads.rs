@@ -8,14 +8,13 @@ use device::workers::Team;
 use device::{Device, Slots};
 use measure::schema::{ladder, reads};
 use measure::{Case, Metric, Parameters, Statistics};
-use sys::file::Caching;
 use sys::memory::Pages;
 
 use super::steps::{Steps, rung};
 use super::storage::BLOCK;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
-use crate::reading::{self, Job, Measured};
+use crate::reading::{self, Job, Measured, PageCache};
 
 /// What a rung reads.
 #[derive(Clone, Copy)]
@@ -52,7 +51,7 @@ pub(super) fn read_unmeasured(steps: &Steps<'_>, device: &dyn Device, plan: Read
     }
 }
 
-/// Measures one plan; the page-cache warning of a reading that is meant to be cached is left to the caller.
+/// Measures one plan. Where the page cache can serve it, because its device was opened through it, that is the rung.
 pub(super) fn measure(
     steps: &Steps<'_>,
     source: Source<'_>,
@@ -66,8 +65,6 @@ pub(super) fn measure(
         StopAfter::Reads(reads) => Duration::from_micros(100 * reads),
     };
     steps.say(&what, expected, journal);
-    let witnesses = source.device.witnesses();
-    let is_buffered = witnesses.target().is_some_and(|target| target.caching() == Caching::Buffered);
     let job = Job {
         device: source.device,
         method: None,
@@ -75,7 +72,7 @@ pub(super) fn measure(
         plans: &[plan],
         parameters: Parameters::new(),
         what,
-        is_meant_cached: is_buffered,
+        page_cache: PageCache::Meant,
     };
     reading::run(steps.machine, job, journal)
 }

@@ -9,7 +9,7 @@ use measure::{Finding, Nanos, Unit};
 use sys::file::Caching;
 use sys::memory::Pages;
 
-use super::job::Job;
+use super::job::{Job, PageCache};
 use crate::journal::Journal;
 use crate::machine::Machine;
 
@@ -29,7 +29,7 @@ pub(super) fn report(
 ) {
     journal.find_all(fallback(&reading.fallbacks));
     if let Some((evidence, verdict)) = tier {
-        journal.find_all(of_tier(evidence.caching, verdict, (&job.what, job.is_meant_cached)));
+        journal.find_all(of_tier(evidence.caching, verdict, (&job.what, job.page_cache)));
         if verdict.tier == Tier::Storage {
             journal.find_all(no_device_counters(evidence));
             note_shared_device(machine, evidence, &job.what);
@@ -65,10 +65,13 @@ fn rate_not_reached(asked: f64, reached: f64) -> Option<Finding> {
     Some(finding.with("reached", reached, Unit::PerSecond))
 }
 
-/// What served the reads, where it was not what the reading is about; `what` is the reading in words, and whether the
-/// page cache was meant to serve it.
-fn of_tier(caching: Caching, verdict: &Verdict, (what, is_meant_cached): (&str, bool)) -> Option<Finding> {
+/// What served the reads, where it was not what the reading is about; `what` is the reading in words.
+fn of_tier(caching: Caching, verdict: &Verdict, (what, page_cache): (&str, PageCache)) -> Option<Finding> {
     let proof = &verdict.proof;
+    let advice = match page_cache {
+        PageCache::Meant => "repeat with more free memory",
+        PageCache::InTheWay(advice) => advice,
+    };
     Some(match (caching, verdict.tier) {
         (_, Tier::PageCache | Tier::Mixed { .. }) if verdict.is_by_layer => row::DEVICE_SAW_FEWER_READS.of(format!(
             "Not all of {what} reached a device, although the kernel sent them on: {proof}. A layer in between, such \
@@ -81,13 +84,10 @@ fn of_tier(caching: Caching, verdict: &Verdict, (what, is_meant_cached): (&str, 
         )),
         (Caching::Direct, Tier::Mixed { .. }) => row::READS_NOT_ALL_FROM_STORAGE
             .of(format!("Only part of {what} reached storage: {proof}. The latencies mix memory and storage.")),
-        (Caching::Buffered, Tier::PageCache) if !is_meant_cached => row::SERVED_FROM_PAGE_CACHE.of(format!(
-            "The page cache served {what}: {proof}. This is memory, not the device. Use --direct, or --evict on a \
-             file of your own."
-        )),
+        (Caching::Buffered, Tier::PageCache) if page_cache != PageCache::Meant => row::SERVED_FROM_PAGE_CACHE
+            .of(format!("The page cache served {what}: {proof}. This is memory, not the device: {advice}.")),
         (Caching::Buffered, Tier::Mixed { from_storage }) => {
             let cached = (1.0 - from_storage) * 100.0;
-            let advice = if is_meant_cached { "repeat with more free memory" } else { "use --direct" };
             let message = format!(
                 "About {} % of the bytes of {what} came from the page cache: {proof}. The latencies mix memory and \
                  storage; {advice}.",

@@ -25,8 +25,17 @@ pub struct Job<'a> {
     pub parameters: Parameters,
     /// The reading in words, for findings: "random reads of the outer zone".
     pub what: String,
-    /// Whether the page cache is meant to serve the reads: that it does is no warning then.
-    pub is_meant_cached: bool,
+    /// What the page cache means to it.
+    pub page_cache: PageCache,
+}
+
+/// What the page cache means to a reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageCache {
+    /// It is meant to serve the reads: that it does is no warning.
+    Meant,
+    /// It is in the way, and this helps: `use --direct`.
+    InTheWay(&'static str),
 }
 
 /// A reading that was done.

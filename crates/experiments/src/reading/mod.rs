@@ -15,7 +15,7 @@ use crate::journal::Journal;
 use crate::machine::{Change, Conditions, Machine, Sensitivity};
 use cases::Source;
 pub use findings::huge_page_buffers;
-pub use job::{Job, Measured};
+pub use job::{Job, Measured, PageCache};
 
 /// What was observed around a reading that took time of this machine.
 struct Around {

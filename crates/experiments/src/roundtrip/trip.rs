@@ -18,7 +18,7 @@ use super::parameters::RoundtripParameters;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
 use crate::machine::Machine;
-use crate::reading::{self, Job, Measured};
+use crate::reading::{self, Job, Measured, PageCache};
 use crate::region;
 
 /// How often the blocks are read to make them hot, and how often they are read then.
@@ -27,6 +27,9 @@ const MEASURED_ROUNDS: u64 = 4;
 
 /// Blocks whose content is looked at.
 const SAMPLE_BLOCKS: u64 = 64;
+
+/// What helps where the page cache kept blocks that were evicted. The experiment reads past it wherever it can.
+const OTHER_PLACE: &str = "use a file system that does direct I/O, or a block device";
 
 /// The experiment on one path.
 pub(super) struct Trip<'a> {
@@ -153,7 +156,7 @@ impl<'a> Trip<'a> {
             plans: &[self.layout.plan(requests, requests.count * warm_up, requests.count * rounds)],
             parameters: self.layout.case(pass, requests),
             what,
-            is_meant_cached: pass == Pass::PageCached,
+            page_cache: if pass == Pass::PageCached { PageCache::Meant } else { PageCache::InTheWay(OTHER_PLACE) },
         };
         let mut measured = reading::run(self.machine, job, journal)?;
         let tier = parameters::TIER.of(measured.tier());

@@ -222,6 +222,44 @@ fn a_file_in_memory_is_not_read_as_a_device() {
 }
 
 #[test]
+fn no_finding_advises_an_option_that_its_command_does_not_have() {
+    let user = User::new();
+    let on_disk = file(&user, 4);
+    let mut paths = vec![on_disk.clone()];
+    let folder = TempDir::new_in("/dev/shm");
+    paths.extend(folder.iter().map(|folder| folder.path().join("data")));
+    for path in &paths[1..] {
+        fs::copy(&on_disk, path).unwrap();
+    }
+    let mut named = 0;
+    for path in paths.iter().map(|path| text(path)) {
+        let runs: [&[&str]; 4] = [
+            &["disk", path, "--buffered", "--count", "100"],
+            &["disk", path, "--buffered", "--count", "100", "--evict"],
+            &["roundtrip", path, "--blocks", "16"],
+            &["roundtrip", path, "--blocks", "16", "--evict"],
+        ];
+        for words in runs {
+            fs::read(path).unwrap();
+            let output = user.run(&[words, &["--format", "json"]].concat());
+            // Where there is direct I/O, roundtrip evicts nothing.
+            let Ok(document) = serde_json::from_slice::<Value>(&output.stdout) else { continue };
+            let help = user.run(&[words[0], "--help"]).stdout;
+            let help = String::from_utf8(help).unwrap();
+            let findings = document["findings"].as_array().unwrap();
+            for message in findings.iter().map(|finding| finding["message"].as_str().unwrap()) {
+                let options = message.split(|letter: char| !letter.is_alphanumeric() && letter != '-');
+                for option in options.filter(|word| word.starts_with("--")) {
+                    assert!(help.contains(&format!("{option} ")) || help.contains(&format!("{option}\n")), "{message}");
+                    named += 1;
+                }
+            }
+        }
+    }
+    assert!(named > 0, "no option is advised: {paths:?}");
+}
+
+#[test]
 fn a_disk_too_small_for_the_test_file_is_refused_before_anything_is_written() {
     let user = User::new();
     let complaint = user.refused(&["ladder", "--size", "4096TiB"], 1);

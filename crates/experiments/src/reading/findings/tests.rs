@@ -15,19 +15,20 @@ use super::*;
 use crate::region;
 
 /// What can serve reads, and what they were opened and meant for.
-type Served = (Caching, Tier, bool, bool);
+type Served = (Caching, Tier, bool, PageCache);
 
 fn served() -> impl Strategy<Value = Served> {
     let caching = prop_oneof![Just(Caching::Direct), Just(Caching::Buffered)];
     let mixed = (0.02..0.98).prop_map(|from_storage| Tier::Mixed { from_storage });
     let whole = prop_oneof![Just(Tier::PageCache), Just(Tier::Storage), Just(Tier::NeverWritten), Just(Tier::Unknown)];
-    (caching, prop_oneof![mixed, whole], any::<bool>(), any::<bool>())
+    let page_cache = prop_oneof![Just(PageCache::Meant), Just(PageCache::InTheWay("use --direct"))];
+    (caching, prop_oneof![mixed, whole], any::<bool>(), page_cache)
 }
 
 fn of_tier(row: measure::schema::FindingSpec, stands: impl Fn(Served) -> Option<Vec<String>> + 'static) -> Reading {
-    let find = |(caching, tier, is_by_layer, is_meant_cached): &Served| {
+    let find = |(caching, tier, is_by_layer, page_cache): &Served| {
         let verdict = Verdict { tier: *tier, proof: "they counted 7 MiB".into(), is_by_layer: *is_by_layer };
-        super::of_tier(*caching, &verdict, ("reads of a file", *is_meant_cached))
+        super::of_tier(*caching, &verdict, ("reads of a file", *page_cache))
     };
     reading(row, served(), find, move |served| {
         let mut said = stands(*served)?;
@@ -59,13 +60,13 @@ fn served_by() -> Vec<Reading> {
     let mixed = of_tier(row::READS_NOT_ALL_FROM_STORAGE, |(caching, tier, is_by_layer, _)| {
         (caching == Caching::Direct && matches!(tier, Tier::Mixed { .. }) && !is_by_layer).then(Vec::new)
     });
-    let cached = of_tier(row::SERVED_FROM_PAGE_CACHE, |(caching, tier, is_by_layer, is_meant_cached)| {
+    let cached = of_tier(row::SERVED_FROM_PAGE_CACHE, |(caching, tier, is_by_layer, page_cache)| {
         let is_cached = caching == Caching::Buffered && tier == Tier::PageCache;
-        (is_cached && !is_by_layer && !is_meant_cached).then(Vec::new)
+        (is_cached && !is_by_layer && page_cache != PageCache::Meant).then(|| says!["not the device: use --direct."])
     });
-    let partly = of_tier(row::PARTLY_PAGE_CACHE, |(caching, tier, is_by_layer, is_meant_cached)| match tier {
+    let partly = of_tier(row::PARTLY_PAGE_CACHE, |(caching, tier, is_by_layer, page_cache)| match tier {
         Tier::Mixed { from_storage } if caching == Caching::Buffered && !is_by_layer => {
-            let advice = if is_meant_cached { "more free memory" } else { "use --direct" };
+            let advice = if page_cache == PageCache::Meant { "more free memory" } else { "use --direct" };
             Some(says![format!("About {} % of", three_digits(100.0 - from_storage * 100.0)), advice])
         }
         _ => None,
