@@ -51,6 +51,12 @@ pub(crate) fn absences(tally: &Tally, is_known: impl Fn(&str) -> bool) -> BTreeM
     reasons
 }
 
+/// The simulated caches in parentheses, as a sentence lists them; nothing where none is known.
+pub(crate) fn caches(simulated: &Simulated) -> String {
+    let caches = simulated.caches().join("; ");
+    if caches.is_empty() { caches } else { format!(" ({caches})") }
+}
+
 /// Names of metrics as a sentence lists them.
 pub(crate) fn in_words(names: &[&str]) -> String {
     names.join(", ").replace('_', "-")

@@ -8,6 +8,7 @@ use measure::schema::counters::findings as row;
 use measure::schema::events::findings as events_row;
 use measure::schema::{counters, events as schema};
 use measure::{Case, Finding, Nanos, Unit};
+use sys::valgrind::{Counted, Simulated, ValgrindError};
 
 use super::metrics::Observed;
 use crate::events;
@@ -25,10 +26,10 @@ pub(super) fn say(case: &Case, observed: &Observed, journal: &mut dyn Journal) {
     journal.find_all(ipc(case));
     absences(case, observed, journal);
     if let Some(simulated) = &observed.simulated {
-        let caches = simulated.caches().join("; ");
+        let caches = events::caches(simulated);
         journal.find(events_row::VALGRIND.of(format!(
             "Counts under valgrind come from a second run, in user mode only. Valgrind does not know AVX-512: a \
-                 program that chooses its instructions uses AVX2 there. It simulates caches ({caches}) without \
+                 program that chooses its instructions uses AVX2 there. It simulates caches{caches} without \
                  prefetching."
         )));
     }
@@ -74,12 +75,28 @@ pub(super) fn command_failed(who: &str, status: ExitStatus) -> Option<Finding> {
     Some(row::COMMAND_FAILED.of(format!("{who} {how}; the counts are those up to there.")))
 }
 
+/// What was counted in a second run, under valgrind; its failure is a finding, because the rest was counted.
+pub(super) fn second_run(counted: Result<Counted, ValgrindError>, journal: &mut dyn Journal) -> Option<Simulated> {
+    match counted {
+        Ok(counted) => {
+            journal.find_all(command_failed("Under valgrind the command", counted.ended.status));
+            Some(counted.simulated)
+        }
+        Err(error) => {
+            // Valgrind's last words may have a point of their own.
+            let reason = error.to_string();
+            let reason = reason.trim_end_matches('.');
+            let message = format!("Instructions were not counted under valgrind: {reason}.");
+            journal.find(events_row::ABSENT_VALGRIND.of(message));
+            None
+        }
+    }
+}
+
 /// One finding for each reason, with the counters that are absent for it.
 fn absences(case: &Case, observed: &Observed, journal: &mut dyn Journal) {
     for (reason, names) in events::absences(&observed.tally, |name| case.metric(name).is_some()) {
-        let advice = if schema::EVENT.of("instructions").in_case(case).is_none()
-            && case.parameters.contains_key("command")
-        {
+        let advice = if names.contains(&"instructions") && observed.may_ask_valgrind {
             " With --valgrind the command is run a second time under valgrind, which counts instructions and simulates \
              caches."
         } else {

@@ -16,6 +16,8 @@ pub(super) struct Observed {
     pub(super) times: Times,
     pub(super) change: Change,
     pub(super) simulated: Option<Simulated>,
+    /// Whether a second run under valgrind can still be asked for: not of a process, and not again.
+    pub(super) may_ask_valgrind: bool,
 }
 
 /// Times, and what the kernel booked.

@@ -12,7 +12,6 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use measure::schema::counters::parameters::{COMMAND, PID};
-use measure::schema::events::findings as events_row;
 use measure::{Case, Nanos, Parameters};
 use serde_json::Value;
 use sys::counters::{Counters, Rings};
@@ -90,7 +89,9 @@ fn count_command(
         major_faults: Some(usage.major_faults),
     };
     let times = Times { elapsed, user: Some((usage.user, usage.system)), booked, account: "wait4" };
-    let mut observed = Observed { tally, rings: counters.rings(), times, change, simulated: None };
+    let rings = counters.rings();
+    let may_ask_valgrind = !parameters.valgrind;
+    let mut observed = Observed { tally, rings, times, change, simulated: None, may_ask_valgrind };
     let outcome = Outcome::Ended(code(ended.status));
     journal.find_all(findings::command_failed("The command", ended.status));
     if parameters.valgrind {
@@ -115,17 +116,7 @@ fn count_under_valgrind(
         // Valgrind's own reading of a virtual processor has been a direct-mapped cache of 256 MiB.
         last_cache: machine.host.caches.iter().map(|cache| cache.bytes).max(),
     };
-    match callgrind.run(stdio(surroundings.output), machine.stop.flag()) {
-        Ok(counted) => {
-            journal.find_all(findings::command_failed("Under valgrind the command", counted.ended.status));
-            Some(counted.simulated)
-        }
-        Err(error) => {
-            let message = format!("Instructions were not counted under valgrind: {error}.");
-            journal.find(events_row::ABSENT_VALGRIND.of(message));
-            None
-        }
-    }
+    findings::second_run(callgrind.run(stdio(surroundings.output), machine.stop.flag()), journal)
 }
 
 fn count_process(
@@ -158,7 +149,8 @@ fn count_process(
     machine.note("the process", &change, Sensitivity::Core);
     journal.find_all(findings::process_ended(is_there, elapsed));
     let times = Times { elapsed, user: None, booked, account: "/proc" };
-    let observed = Observed { tally, rings: counters.rings(), times, change, simulated: None };
+    let rings = counters.rings();
+    let observed = Observed { tally, rings, times, change, simulated: None, may_ask_valgrind: false };
     keep(PID.of(pid), &observed, machine, journal)
 }
 

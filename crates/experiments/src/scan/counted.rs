@@ -10,6 +10,7 @@ use std::ffi::{CString, OsString};
 use std::process::Stdio;
 use std::time::Duration;
 
+use measure::quantity;
 use measure::schema::events::findings as events_row;
 use serde::{Deserialize, Serialize};
 use subjects::access_paths::{AccessPath, AccessPaths, AccessSettings, CountedRows, ScanPass, Watch};
@@ -20,6 +21,7 @@ use sys::valgrind::{self, Callgrind, Part, Simulated};
 use super::parameters::ScanParameters;
 use crate::counters::ValgrindRun;
 use crate::error::ExperimentError;
+use crate::events;
 use crate::journal::{Journal, Stop};
 use crate::machine::Machine;
 
@@ -222,12 +224,19 @@ pub(super) fn in_child(
         Err(_) if machine.stop.requested() => return CountedPaths::default(),
         Err(error) => Err(error.to_string()),
     };
+    counted_or_absent(counted, rows, journal)
+}
+
+/// Says how the counts came about, or why there are none.
+fn counted_or_absent(counted: Result<CountedPaths, String>, rows: u64, journal: &mut dyn Journal) -> CountedPaths {
     match counted {
         Ok(counted) => {
             report(&counted, rows, journal);
             counted
         }
         Err(reason) => {
+            // Valgrind's last words may have a point of their own.
+            let reason = reason.trim_end_matches('.');
             let message = format!("Instructions, branches and cache misses were not counted under valgrind: {reason}.");
             journal.find(events_row::ABSENT_VALGRIND.of(message));
             CountedPaths::default()
@@ -276,9 +285,13 @@ fn report(counted: &CountedPaths, rows: u64, journal: &mut dyn Journal) {
         )
     });
     journal.find(events_row::VALGRIND.of(format!(
-        "Instructions are of the same scan of {rows} rows by one thread in a child under valgrind, in user mode; \
+        "Instructions are of the same scan of {} by one thread in a child under valgrind, in user mode; \
              cycles are CPU time at the core's measured frequency.{kernel} It simulates branch prediction and caches \
-             without prefetching ({}); the last one is as much smaller than the processor's as the table.",
-        first.of.events.caches().join("; ")
+             without prefetching{}; the last one is as much smaller than the processor's as the table.",
+        quantity::counted(rows, "row", "rows"),
+        events::caches(&first.of.events)
     )));
 }
+
+#[cfg(test)]
+mod tests;
