@@ -83,7 +83,7 @@ impl Store {
 
     /// Closes the directory to other users: a store of an earlier version was open to them.
     pub fn make_private(&self) -> Result<(), StoreError> {
-        let refused = |source| StoreError::Unwritable { dir: self.dir.clone(), source };
+        let refused = |source| StoreError::LeftOpen { dir: self.dir.clone(), source };
         match fs::metadata(&self.dir).map_err(refused)?.mode() & 0o077 {
             0 => Ok(()),
             _ => fs::set_permissions(&self.dir, Permissions::from_mode(0o700)).map_err(refused),

@@ -19,6 +19,17 @@ pub enum StoreError {
         /// What the operating system reported.
         source: io::Error,
     },
+    /// The directory's rights could not be taken from other users.
+    #[error(
+        "the rights of {} could not be changed: {source}. Close it with `chmod 700`, or name another directory with \
+         --store DIR.", dir.display()
+    )]
+    LeftOpen {
+        /// The store's directory.
+        dir: PathBuf,
+        /// What the operating system reported.
+        source: io::Error,
+    },
     /// The directory exists but cannot be read.
     #[error("the runs in {} cannot be read: {source}. Name another directory with --store DIR.", dir.display())]
     Unlistable {

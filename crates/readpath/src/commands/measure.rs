@@ -5,7 +5,7 @@
 
 use ::measure::run::SCHEMA;
 use ::measure::sentence::capital;
-use ::measure::store::Store;
+use ::measure::store::{Store, StoreError};
 use ::measure::{Finding, Host, Parameters, Run};
 use experiments::{ExperimentError, Journal, Machine, Stop};
 use jiff::Timestamp;
@@ -110,10 +110,7 @@ fn store(context: &Context) -> Result<(Option<Store>, Option<Finding>), Failure>
     match opened {
         // Who names a directory may mean to share it.
         Ok(store) if context.globals.store.is_none() => {
-            let open = store
-                .make_private()
-                .err()
-                .map(|error| row::STORE_OPEN.of(format!("Other users may read kept runs: {error}")));
+            let open = left_open(store.make_private());
             Ok((Some(store), open))
         }
         Ok(store) => Ok((Some(store), None)),
@@ -123,6 +120,11 @@ fn store(context: &Context) -> Result<(Option<Store>, Option<Finding>), Failure>
         }
         Err(failure) => Err(failure),
     }
+}
+
+/// That other users may read kept runs, where their rights could not be taken from them.
+fn left_open(closed: Result<(), StoreError>) -> Option<Finding> {
+    closed.err().map(|error| row::STORE_OPEN.of(format!("Other users may read kept runs: {error}")))
 }
 
 pub(super) fn progress(context: &Context) -> Progress {
@@ -152,9 +154,13 @@ fn new_run(context: &Context, experiment: &str, host: Host) -> Run {
 
 /// Writes into the run how it ended, and gives the exit code for that.
 fn conclude(journal: &mut RunJournal, outcome: Result<(), String>, signal: Option<u8>) -> Exit {
+    if let Some(reason) = journal.not_kept() {
+        let message = format!("The run failed: {reason}");
+        journal.find(row::FAILED.of(message));
+        return Exit::NotKept;
+    }
     let kept = kept(journal);
     match (outcome, signal) {
-        _ if journal.not_kept().is_some() => Exit::NotKept,
         (_, Some(signal)) => {
             let message = format!("The run was interrupted by {}; {kept}", signals::name(signal));
             journal.find(row::INTERRUPTED.of(message));
@@ -189,8 +195,11 @@ fn complain(journal: &RunJournal, exit: Exit) -> Exit {
     if let Some(finding) = ending {
         output::complain(&finding.message);
     }
-    if let Some(reason) = journal.not_kept() {
+    if let Some(reason) = journal.not_kept().filter(|reason| !ending.is_some_and(|end| end.message.ends_with(reason))) {
         output::complain(reason);
     }
     exit
 }
+
+#[cfg(test)]
+mod tests;
