@@ -30,8 +30,6 @@ pub struct HotSpot<K> {
     pub count: u64,
     /// Their time, at least.
     pub total: Ticks,
-    /// What may have been another key's.
-    error: Ticks,
 }
 
 /// Blocks and objects by event.
@@ -46,36 +44,97 @@ struct EventSpots {
     blocks: Keys<HotBlock>,
 }
 
+/// The keys that are kept. Waits come by the ten million and most blocks are new, so that a key is looked for by its
+/// hash, and the least time is found without a look at keys.
 #[derive(Clone, Debug)]
-struct Keys<K>(Vec<HotSpot<K>>);
+struct Keys<K> {
+    hashes: [u32; KEYS],
+    totals: [Ticks; KEYS],
+    kept: Vec<Kept<K>>,
+    /// The place that was found last: waits for one object come in runs.
+    last: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Kept<K> {
+    key: K,
+    count: u64,
+    error: Ticks,
+}
 
 impl<K> Default for Keys<K> {
     fn default() -> Keys<K> {
-        Keys(Vec::new())
+        Keys { hashes: [0; KEYS], totals: [Ticks::ZERO; KEYS], kept: Vec::new(), last: 0 }
     }
 }
 
 impl<K: Copy + PartialEq> Keys<K> {
     #[inline]
-    fn add(&mut self, key: K, time: Ticks) {
-        if let Some(known) = self.0.iter_mut().find(|known| known.key == key) {
-            known.count += 1;
-            known.total += time;
-            return;
+    fn add(&mut self, key: K, hash: u32, time: Ticks) {
+        let place = match self.find(key, hash) {
+            Some(place) => {
+                self.kept[place].count += 1;
+                place
+            }
+            None if self.kept.len() < KEYS => {
+                self.kept.push(Kept { key, count: 1, error: Ticks::ZERO });
+                self.kept.len() - 1
+            }
+            None => {
+                let least = self.least();
+                self.kept[least] = Kept { key, count: 1, error: self.totals[least] };
+                least
+            }
+        };
+        self.hashes[place] = hash;
+        self.totals[place] += time;
+        self.last = place;
+    }
+
+    #[inline]
+    fn find(&self, key: K, hash: u32) -> Option<usize> {
+        if self.kept.get(self.last).is_some_and(|kept| kept.key == key) {
+            return Some(self.last);
         }
-        if self.0.len() < KEYS {
-            self.0.push(HotSpot { key, count: 1, total: time, error: Ticks::ZERO });
-            return;
+        // All at once, and without a branch for each.
+        let same = self.hashes.iter().enumerate();
+        let mut same = same.fold(0_u32, |same, (place, known)| same | u32::from(*known == hash) << place);
+        while same != 0 {
+            let place = same.trailing_zeros() as usize;
+            if self.kept.get(place).is_some_and(|kept| kept.key == key) {
+                return Some(place);
+            }
+            same &= same - 1;
         }
-        if let Some(least) = self.0.iter_mut().min_by_key(|known| known.total) {
-            let error = least.total;
-            *least = HotSpot { key, count: 1, total: error + time, error };
+        None
+    }
+
+    /// The first place with the least time.
+    #[inline]
+    fn least(&self) -> usize {
+        let mut least = 0;
+        for place in 1..KEYS {
+            least = if self.totals[place] < self.totals[least] { place } else { least };
         }
+        least
     }
 
     fn sure(&self) -> impl Iterator<Item = HotSpot<K>> + '_ {
-        self.0.iter().map(|spot| HotSpot { total: spot.total - spot.error, error: Ticks::ZERO, ..*spot })
+        let spot = |(kept, total): (&Kept<K>, &Ticks)| HotSpot {
+            key: kept.key,
+            count: kept.count,
+            total: *total - kept.error,
+        };
+        self.kept.iter().zip(&self.totals).map(spot)
     }
+}
+
+/// Mixes numbers into a few bits that differ where they do.
+#[inline]
+fn mixed(numbers: [i64; 3]) -> u32 {
+    const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mix = |hash: u64, number: &i64| (hash.rotate_left(23) ^ *number as u64).wrapping_mul(ODD);
+    (numbers.iter().fold(0, mix) >> 32) as u32
 }
 
 impl HotSpots {
@@ -89,10 +148,11 @@ impl HotSpots {
         let spots = self.events[place].get_or_insert_default();
         let object = wait.object.filter(|object| *object > 0);
         if let Some(object) = object {
-            spots.objects.add(object, wait.elapsed);
+            spots.objects.add(object, mixed([object, 0, 0]), wait.elapsed);
         }
         if let Some(address) = block_wait.address {
-            spots.blocks.add(HotBlock { address, object, class: block_wait.class }, wait.elapsed);
+            let hash = mixed([address.file, address.block, object.unwrap_or_default()]);
+            spots.blocks.add(HotBlock { address, object, class: block_wait.class }, hash, wait.elapsed);
         }
     }
 

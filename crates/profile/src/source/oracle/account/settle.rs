@@ -48,24 +48,26 @@ impl Accounting {
         let is_lob = within.kind == CallKind::Lob;
         let mut inside = Ticks::ZERO;
         *pending_waits -= session.loose.len();
-        for wait in session.loose.drain(..) {
+        for wait in &mut session.loose {
             // Of the calls without a cursor only operations on large objects wait inside.
-            let call = (is_lob && within.holds(&wait)).then_some(within);
-            inside += hand_on(context, &wait, call, observer);
+            let call = (is_lob && within.holds(wait)).then_some(within);
+            inside += hand_on(context, wait, call, observer);
         }
+        session.loose.clear();
         if let Some(place) = cursor {
             let cursor = &mut session.cursors.all[place];
             inside += std::mem::take(&mut cursor.placed);
             *pending_waits -= cursor.pending.len();
-            for wait in cursor.pending.drain(..) {
-                let is_inside = if wait.wait.end.is_some() { within.holds(&wait) } else { !wait.is_between_by_name };
-                inside += hand_on(context, &wait, is_inside.then_some(within), observer);
+            for wait in &mut cursor.pending {
+                let is_inside = if wait.wait.end.is_some() { within.holds(wait) } else { !wait.is_between_by_name };
+                inside += hand_on(context, wait, is_inside.then_some(within), observer);
             }
+            cursor.pending.clear();
             session.cursors.give_back(place);
         } else if is_lob && let Some(cursor) = session.cursors.last() {
             // The line of a large object's operation names no cursor, but its waits name the one that is open.
             let before = cursor.pending.len();
-            cursor.pending.retain(|wait| {
+            cursor.pending.retain_mut(|wait| {
                 let is_inside = within.holds(wait);
                 if is_inside {
                     inside += hand_on(context, wait, Some(within), observer);
@@ -83,13 +85,13 @@ impl Accounting {
         let session = &mut sessions[place];
         let mut placed = 0;
         *pending_waits -= session.loose.len();
-        for wait in session.loose.drain(..) {
-            hand_on(context, &wait, None, observer);
+        for mut wait in session.loose.drain(..) {
+            hand_on(context, &mut wait, None, observer);
         }
         for cursor in &mut session.cursors.all {
             placed += cursor.pending.len();
             *pending_waits -= cursor.pending.len();
-            for wait in std::mem::take(&mut cursor.pending) {
+            for mut wait in std::mem::take(&mut cursor.pending) {
                 let statement = context.statement(wait.wait.statement);
                 let is_query = statement.is_some_and(|statement| statement.command == SELECT);
                 let within = Within {
@@ -100,7 +102,7 @@ impl Accounting {
                     span: None,
                 };
                 let call = (!wait.is_between_by_name).then_some(&within);
-                cursor.placed += hand_on(context, &wait, call, observer);
+                cursor.placed += hand_on(context, &mut wait, call, observer);
             }
         }
         if placed > 0 {
@@ -120,13 +122,13 @@ impl Accounting {
         let session = &mut sessions[place];
         let index = session.index;
         *pending_waits -= session.loose.len();
-        for wait in session.loose.drain(..) {
-            hand_on(context, &wait, None, observer);
+        for mut wait in session.loose.drain(..) {
+            hand_on(context, &mut wait, None, observer);
         }
         for cursor in &mut session.cursors.all {
             *pending_waits -= cursor.pending.len();
-            for wait in cursor.pending.drain(..) {
-                hand_on(context, &wait, None, observer);
+            for mut wait in cursor.pending.drain(..) {
+                hand_on(context, &mut wait, None, observer);
             }
         }
         for waiting in session.recursion.drain() {
@@ -177,17 +179,17 @@ pub(super) fn root_of(session: SessionIndex, waiting: &Waiting) -> Root {
 }
 
 /// Hands a wait on: inside this call, or between calls. Its time if it lies inside.
+#[inline]
 fn hand_on<O: Observer + ?Sized>(
     context: &Context,
-    pending: &PendingWait,
+    PendingWait { wait, .. }: &mut PendingWait,
     call: Option<&Within>,
     observer: &mut O,
 ) -> Ticks {
-    let mut wait = pending.wait;
     if let Some(call) = call {
         (wait.statement, wait.placement, wait.depth) = (call.statement, Placement::Inside(call.kind), call.depth);
         wait.plan_hash = call.plan_hash;
     }
-    observer.wait(context, &wait);
+    observer.wait(context, wait);
     call.map_or(Ticks::ZERO, |_| wait.elapsed)
 }
