@@ -8,6 +8,8 @@ use lzma_rust2::XzReader;
 
 use crate::input::archive;
 use crate::input::bytes::Bytes;
+use crate::input::frames::{Layout, Parts};
+use crate::input::side_by_side::{SideBySide, Unpack};
 
 /// How many bytes tell how a file is compressed.
 pub(crate) const MAGIC_BYTES: usize = 6;
@@ -42,7 +44,8 @@ impl Compression {
     pub fn of(head: &[u8]) -> Option<Compression> {
         match head {
             [0x1f, 0x8b, ..] => Some(Compression::Gzip),
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Compression::Zstandard),
+            // A frame, or one that is stepped over: pzstd begins with one.
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Compression::Zstandard),
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Compression::Xz),
             [b'P', b'K', 3, 4, ..] => Some(Compression::Zip),
             [b'B', b'Z', b'h', b'1'..=b'9', ..] => Some(Compression::Bzip2),
@@ -62,9 +65,20 @@ impl Compression {
         })
     }
 
-    /// The bytes that were compressed into a plain file.
+    /// The bytes that were compressed into a plain file: side by side where it has parts that can be.
     pub(crate) fn unpack_file(self, file: File) -> io::Result<Bytes> {
-        if self == Compression::Zip { archive::unpack(file) } else { self.unpack(file) }
+        let (layout, unpack): (Layout, Unpack) = match self {
+            Compression::Zip => return archive::unpack(file),
+            Compression::Zstandard => (Layout::Zstandard, |bytes| Compression::Zstandard.unpack(bytes)),
+            Compression::Gzip => (Layout::Gzip, |bytes| Compression::Gzip.unpack(bytes)),
+            Compression::Xz | Compression::Bzip2 => return self.unpack(file),
+        };
+        let first = Parts::new(file.try_clone()?, layout)?.next()?;
+        if first.is_none_or(|(_, end)| file.metadata().is_ok_and(|data| end >= data.len())) {
+            return self.unpack(file);
+        }
+        let parts = Parts::new(file.try_clone()?, layout)?;
+        Ok(Bytes::from_reader(SideBySide::new(file, parts, unpack)))
     }
 }
 
@@ -113,6 +127,61 @@ mod tests {
         let mut writer = lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::with_preset(1)).unwrap();
         writer.write_all(text).unwrap();
         writer.finish().unwrap()
+    }
+
+    fn read_file(packed: &[u8], most: usize) -> io::Result<Vec<u8>> {
+        let mut file = tempfile::tempfile()?;
+        file.write_all(packed)?;
+        rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0))?;
+        let compression = Compression::of(packed).unwrap();
+        let mut bytes = compression.unpack_file(file)?;
+        let mut all = Vec::new();
+        while bytes.append(&mut all, most)? > 0 {}
+        Ok(all)
+    }
+
+    /// Bytes that do not pack well, so that frames are long.
+    fn noise(count: usize, seed: u64) -> Vec<u8> {
+        let mut random = measure::random::SplitMix64::new(seed);
+        (0..count / 8).flat_map(|_| random.next_u64().to_le_bytes()).collect()
+    }
+
+    fn bgzf(text: &[u8]) -> Vec<u8> {
+        let of_block = |block: &[u8]| {
+            let mut packed = flate2::GzBuilder::new()
+                .extra(vec![b'B', b'C', 2, 0, 0, 0])
+                .write(Vec::new(), flate2::Compression::fast());
+            packed.write_all(block).unwrap();
+            let mut packed = packed.finish().unwrap();
+            let size = u16::try_from(packed.len() - 1).unwrap().to_le_bytes();
+            packed[16..18].copy_from_slice(&size);
+            packed
+        };
+        text.chunks(32 << 10).flat_map(of_block).collect()
+    }
+
+    #[test]
+    fn parts_side_by_side_are_the_file_in_order() {
+        let texts: Vec<Vec<u8>> = (0..9).map(|seed| noise(700_000, seed)).collect();
+        let frames: Vec<u8> = texts.iter().flat_map(|text| zstd::encode_all(&text[..], 1).unwrap()).collect();
+        let skippable = [&[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3][..], &frames].concat();
+        for (packed, most) in
+            [(&frames, 100_000), (&frames, 7 << 20), (&skippable, 1 << 20), (&bgzf(&texts.concat()), 99_999)]
+        {
+            assert!(read_file(packed, most).unwrap() == texts.concat());
+        }
+    }
+
+    #[test]
+    fn a_damaged_part_is_an_error_behind_what_came_before() {
+        let texts: Vec<Vec<u8>> = (0..6).map(|seed| noise(1 << 20, seed)).collect();
+        let frames: Vec<Vec<u8>> = texts.iter().map(|text| zstd::encode_all(&text[..], 1).unwrap()).collect();
+        let whole = frames.concat();
+        assert!(read_file(&whole[..whole.len() - 9], 1 << 20).is_err());
+        assert!(read_file(&[&whole[..], b"no frame at all"].concat(), 1 << 20).is_err());
+        let mut damaged = whole;
+        damaged[frames[0].len()] ^= 0xFF;
+        assert!(read_file(&damaged, 1 << 20).is_err());
     }
 
     #[test]

@@ -8,8 +8,10 @@ pub mod bytes;
 mod compression;
 mod expand;
 pub mod foreign;
+mod frames;
 mod given;
 mod problem;
+mod side_by_side;
 
 use std::fs::File;
 use std::io;
