@@ -4,6 +4,7 @@
 //! nothing of what changes between runs (placement, temperature, neighbours): repeat both runs for that.
 
 mod matching;
+mod profiles;
 mod resample;
 
 use serde::Serialize;
@@ -15,6 +16,9 @@ use crate::run::{Build, Run};
 use crate::unit::Unit;
 pub use matching::Change;
 use matching::{Pairs, outcomes, pair_cases};
+pub use profiles::{
+    Amount, LineSide, PlanChange, PlanLineChange, ProfileComparison, ProfileSide, Spread, StatementAlone, TimeChange,
+};
 use resample::{Evidence, ratio_interval, value};
 
 /// What two runs have in common and how it differs.

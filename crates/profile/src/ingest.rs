@@ -1,10 +1,11 @@
 //! From what was given to a profile: the source is chosen, its inputs are read, the tables are filled.
 
 use std::io::{self, Read as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use measure::Finding;
 
+use crate::choice::FileChoice;
 use crate::event::{Observer, Ticks};
 use crate::input::bytes::Bytes;
 use crate::input::{self, Expansion, Given, Problem, foreign};
@@ -43,6 +44,8 @@ pub struct Ingested {
     pub folded: Option<usize>,
     /// Statements that were executed once, and all, where they were folded for that reason.
     pub folded_as_once: Option<(usize, usize)>,
+    /// Files that were not chosen by their name or their time.
+    pub left_out: u64,
 }
 
 impl Ingested {
@@ -68,7 +71,7 @@ impl Ingested {
             Problem::Unreadable { name, .. } | Problem::NotATrace { name, .. } | Problem::OtherSource { name, .. } => {
                 is_named(name)
             }
-            Problem::NoMatch { .. } => true,
+            Problem::NoMatch { .. } | Problem::NoneChosen { .. } => true,
             Problem::Unlisted { .. } | Problem::Repeated { .. } | Problem::NoLogs { .. } | Problem::NoTraces { .. } => {
                 false
             }
@@ -80,7 +83,7 @@ impl Ingested {
 ///
 /// A file that cannot be read, or is none of the source's, becomes a problem; the others are read.
 pub fn ingest<'p>(
-    Chosen { row, inputs, problems }: Chosen,
+    Chosen { row, inputs, problems, left_out }: Chosen,
     settings: &IngestSettings,
     more: &mut (dyn Observer + Send),
     progress: &'p mut Progress<'p>,
@@ -102,6 +105,7 @@ pub fn ingest<'p>(
         is_broken_off,
         folded: None,
         folded_as_once: None,
+        left_out,
     }
 }
 
@@ -137,12 +141,23 @@ pub struct Chosen {
     pub row: &'static SourceRow,
     inputs: Vec<Input>,
     problems: Vec<Problem>,
+    left_out: u64,
 }
 
 impl Chosen {
     /// Looks at the beginning of what the arguments name: files, folders, patterns, or `-` for standard input.
     pub fn of(arguments: &[PathBuf]) -> Chosen {
-        choose(input::expand(arguments))
+        Chosen::some_of(arguments, &FileChoice::default())
+    }
+
+    /// The same, of these files alone.
+    pub fn some_of(arguments: &[PathBuf], choice: &FileChoice) -> Chosen {
+        let mut expansion = input::expand(arguments);
+        let left_out = choice.apply(&mut expansion);
+        if left_out > 0 && expansion.given.is_empty() && expansion.candidates.is_empty() {
+            expansion.problems.push(Problem::NoneChosen { count: left_out });
+        }
+        Chosen { left_out, ..choose(expansion) }
     }
 }
 
@@ -178,7 +193,13 @@ fn choose(Expansion { given, candidates, mut problems }: Expansion) -> Chosen {
     let (inputs, others): (Vec<Recognised>, Vec<Recognised>) =
         given.into_iter().partition(|one| one.place.is_none_or(|of| of == place));
     problems.extend(logs.iter().chain(&others).map(other));
-    Chosen { row, inputs: inputs.into_iter().map(|one| one.input).collect(), problems }
+    Chosen { row, inputs: inputs.into_iter().map(|one| one.input).collect(), problems, left_out: 0 }
+}
+
+/// Whether the beginning of a file is a log's, which only some sources can tell from any other text.
+pub fn is_recognised(path: &Path) -> bool {
+    let head = input::open(&Given::File(path.into())).map(|bytes| first_bytes(bytes).0).unwrap_or_default();
+    SOURCES[..LAST].iter().any(|row| (row.recognises)(&path.to_string_lossy(), &head))
 }
 
 /// Looks at the beginning of an input. One that cannot be opened is left to the source that reads the others: it says

@@ -5,9 +5,12 @@
 //! waits that know their session, statement and parent) → observers (tables, miss curve, skew, export) → document and
 //! findings. The scanner knows no sessions, the accounting knows no text, and an observer knows no source.
 
+pub mod choice;
+pub mod compare;
 pub mod document;
 pub mod event;
 pub mod findings;
+pub mod follow;
 pub mod ingest;
 pub mod input;
 pub mod observe;

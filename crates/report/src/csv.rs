@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use measure::case::plain;
-use measure::compare::{Comparison, MetricComparison};
+use measure::compare::{Amount, Comparison, MetricComparison, ProfileComparison, TimeChange};
 use measure::store::Listing;
 use measure::{Case, Metric, Parameters, Run};
 
@@ -21,6 +21,7 @@ fn write(shown: Shown<'_>, _style: &Style, out: &mut dyn Write) -> io::Result<()
     let rows = match shown {
         Shown::Run(one) => run(one),
         Shown::Comparison(two) => comparison(two),
+        Shown::Profiles(two) => profiles(two),
         Shown::Runs(listing) => runs(listing),
     };
     let mut writer = csv::Writer::from_writer(out);
@@ -54,6 +55,43 @@ fn comparison(comparison: &Comparison) -> Vec<Vec<String>> {
         rows.extend(case.metrics.iter().map(row));
     }
     rows
+}
+
+/// Two profiles, one row a class, event or statement; what one side alone has leaves the other's columns empty.
+fn profiles(comparison: &ProfileComparison) -> Vec<Vec<String>> {
+    let columns = ["kind", "class", "name", "difference_us", "spread"];
+    let of_side = ["total_us", "count", "execution_us", "row_us"];
+    let sides = ["before", "after"].iter().flat_map(|side| of_side.map(|column| format!("{side}_{column}")));
+    let mut rows = vec![columns.map(String::from).into_iter().chain(sides).collect::<Vec<_>>()];
+    let changes = [
+        ("response-time", std::slice::from_ref(&comparison.response_time)),
+        ("class", comparison.classes.as_slice()),
+        ("event", comparison.events.as_slice()),
+        ("statement", comparison.statements.as_slice()),
+    ];
+    for (kind, changes) in changes {
+        rows.extend(changes.iter().map(|change| profile_row(kind, change)));
+    }
+    let empty = || [const { String::new() }; 4].into_iter();
+    let alone =
+        |kind: &str, id: &str| [kind.into(), String::new(), id.into(), String::new(), String::new()].into_iter();
+    let vanished = comparison.vanished.iter();
+    rows.extend(vanished.map(|one| alone("vanished", &one.id).chain(amount(&one.amount)).chain(empty()).collect()));
+    let new = comparison.new.iter();
+    rows.extend(new.map(|one| alone("new", &one.id).chain(empty()).chain(amount(&one.amount)).collect()));
+    rows
+}
+
+fn profile_row(kind: &str, change: &TimeChange) -> Vec<String> {
+    let spread = serde_json::to_value(change.spread).map_or(String::new(), |spread| plain(&spread));
+    let class = change.class.clone().unwrap_or_default();
+    let first = [kind.into(), class, change.name.clone(), change.difference_us.to_string(), spread];
+    first.into_iter().chain(amount(&change.before)).chain(amount(&change.after)).collect()
+}
+
+fn amount(amount: &Amount) -> [String; 4] {
+    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    [amount.total_us.to_string(), amount.count.to_string(), number(amount.execution_us), number(amount.row_us)]
 }
 
 /// The list of runs, one row a run.

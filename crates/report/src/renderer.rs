@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 
 use measure::Run;
-use measure::compare::Comparison;
+use measure::compare::{Comparison, ProfileComparison};
 use measure::store::Listing;
 use serde::Serialize;
 
 use crate::page::Page;
 use crate::style::Style;
-use crate::{body, compare, runs};
+use crate::{body, compare, compare_profiles, runs};
 
 /// A way to print a result.
 #[derive(Debug)]
@@ -41,6 +41,8 @@ pub enum Shown<'a> {
     Run(&'a Run),
     /// Two runs, one against the other.
     Comparison(&'a Comparison),
+    /// Two profiles, one against the other.
+    Profiles(&'a ProfileComparison),
     /// The runs that are kept.
     Runs(&'a Listing),
 }
@@ -51,6 +53,7 @@ impl Shown<'_> {
         match self {
             Shown::Run(run) => body::page(run),
             Shown::Comparison(comparison) => compare::page(comparison),
+            Shown::Profiles(comparison) => compare_profiles::page(comparison),
             Shown::Runs(listing) => runs::page(listing),
         }
     }

@@ -166,6 +166,8 @@ findings! {
     PLACED_BY_NAME = Warning "placed-by-name", "waits were put inside or between calls by their names";
     SIZE_LIMIT = Warning "size-limit", "the trace reached its greatest size";
     FILE_RECREATED = Warning "file-recreated", "the trace was removed and begun again";
+    FOLLOWED_ANEW = Warning "followed-anew", "the file that was followed was read from its beginning again, and why";
+    FOLLOWED_WHOLE = Info "followed-whole", "each page of what was followed reads all of it, and why";
     TEXT_CUT = Warning "text-cut", "the file was cut within the text of a statement";
     UNDECLARED_CURSORS = Info "undeclared-cursors", "calls of cursors that the trace does not declare";
     UNDECLARED_SHARED = Warning "undeclared-cursors-shared", "too many such cursors for rows of their own";
@@ -190,6 +192,7 @@ findings! {
     FAILED_CALLS = Info "failed-calls", "calls that ended with an error";
     FILE_LEFT_OUT = Warning "file-left-out", "a file that could not be read";
     FILES_LEFT_OUT = Warning "files-left-out", "further ones, beyond five";
+    FILES_NOT_CHOSEN = Info "files-not-chosen", "files with another name or time than was asked for";
     FILE_CUT_SHORT = Warning "file-cut-short", "a file that was read in part";
     OTHER_PART_MISSING = Warning "other-part-missing", "the trace comes from, or goes on in, a file that was not given";
     SAME_CONTENT = Warning "same-content", "two files with as many bytes that begin alike";

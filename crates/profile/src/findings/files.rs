@@ -28,6 +28,11 @@ pub(crate) fn findings(ingested: &Ingested) -> Vec<Finding> {
         let message = counted(more, "further file was", "further files were") + " left out.";
         findings.push(row::FILES_LEFT_OUT.of(message));
     }
+    if ingested.left_out > 0 {
+        let count = counted(ingested.left_out, "file has", "files have");
+        let message = format!("{count} another name or time than was asked for.");
+        findings.push(row::FILES_NOT_CHOSEN.of(message));
+    }
     for file in ingested.files.iter().filter(|file| file.cut_short.is_some()) {
         let reason = file.cut_short.as_deref().unwrap_or_default();
         let message = format!("{} was read up to byte {} only: {reason}.", file.name, grouped(file.bytes));
@@ -171,8 +176,10 @@ fn sentence(problem: &Problem) -> String {
         | Problem::NotATrace { .. }
         | Problem::OtherSource { .. }
         | Problem::Repeated { .. } => text,
-        Problem::NoLogs { .. } | Problem::Unlisted { .. } | Problem::NoMatch { .. } | Problem::NoTraces { .. } => {
-            capital(&text)
-        }
+        Problem::NoLogs { .. }
+        | Problem::Unlisted { .. }
+        | Problem::NoMatch { .. }
+        | Problem::NoneChosen { .. }
+        | Problem::NoTraces { .. } => capital(&text),
     }
 }

@@ -54,6 +54,12 @@ pub enum Problem {
         /// The folder.
         name: String,
     },
+    /// No file is left by its name and its time.
+    #[error("none of the files has the name and a stamp of the time that were asked for; files looked at: {count}")]
+    NoneChosen {
+        /// How many there are.
+        count: u64,
+    },
     /// An input of another source than the others.
     #[error("{name} is not {noun} like the other inputs: profile it apart")]
     OtherSource {

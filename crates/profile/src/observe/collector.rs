@@ -35,7 +35,7 @@ const CALLERS: usize = 1 << 17;
 const BLOCKS_GREATEST: i64 = 1 << 32;
 
 /// Sums of a session, by index.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct SessionSums {
     /// By twice the index of the name, plus one for recursive calls.
     calls: Vec<CallSums>,
@@ -53,7 +53,7 @@ struct SessionSums {
 }
 
 /// Sums of a statement. There can be as many statements as calls, so that it is kept small.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct StatementSums {
     calls: SortedList<u16, CallSums>,
     waits: SortedList<EventIndex, EventSums>,
@@ -94,7 +94,7 @@ impl StatementSums {
 }
 
 /// Fills the tables of a profile.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Collector {
     sessions: Vec<SessionSums>,
     statements: Vec<StatementSums>,

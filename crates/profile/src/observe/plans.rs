@@ -20,7 +20,7 @@ const LINES: usize = 1 << 14;
 
 /// The block that is being read: the lines of one execution of one statement. A trace writes them in one go, so that
 /// one block is open at a time, whatever the number of statements. Its room stays from block to block.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Block {
     statement: StatementIndex,
     plan_hash: u64,
@@ -83,7 +83,7 @@ fn kept(operations: &mut HashSet<Arc<str>, RandomState>, operation: &str) -> Arc
 }
 
 /// The plans of one statement.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Plans {
     plans: Vec<Plan>,
     left_out: u64,

@@ -10,7 +10,7 @@ use crate::event::Ticks;
 const TOLERANCE: Ticks = Ticks::from_micros(1_100_000);
 
 /// The clock of one session.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct SessionClock {
     /// From the first start to the last end since the clock was last set.
     segment: Option<(Ticks, Ticks)>,

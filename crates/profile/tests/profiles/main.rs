@@ -1,6 +1,7 @@
 //! Profiles of real, made, damaged and odd input. Memory has a program of its own: it looks at its whole process.
 
 mod borne_out;
+mod compared;
 mod damaged;
 mod expected;
 mod given_records;

@@ -13,6 +13,7 @@ mod ladder;
 mod lio;
 mod man;
 mod measure;
+mod named;
 mod null;
 mod profile;
 mod report;

@@ -1,17 +1,18 @@
 //! `readpath profile`: where the time went, from a trace.
 
+mod follow;
+pub(super) mod reading;
 mod skew;
 
 use std::ffi::OsString;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ::measure::{Run, quantity};
+use ::profile::choice::{FileChoice, FileName, WallClock};
 use ::profile::document::{Order, Selection, find_statement};
 use ::profile::event::{StatementIndex, Ticks};
-use ::profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
-use ::profile::input::{Given, expand};
+use ::profile::ingest::{Chosen, IngestSettings, Ingested};
 use ::profile::observe::instruments::Instruments;
 use ::profile::outcome::outcome;
 use ::profile::source::{BindValues, ReadOptions, SourceSettings};
@@ -19,12 +20,12 @@ use ::profile::tables::Profile;
 use clap::{ArgMatches, Args, Command, ValueEnum};
 use experiments::{Journal, Stop};
 
+use self::reading::{nothing_read, read};
 use super::measure::{examine, examined};
 use super::time_scale::TimeScale;
 use super::unused::{refuse_unused, refuse_unused_of_source};
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
-use crate::output;
 use crate::run_journal::RunJournal;
 use crate::words::word;
 
@@ -36,20 +37,12 @@ Examples:
   readpath profile orcl_ora_4711.trc                 where the time of a trace went
   readpath profile traces/ 'old/*.trc.gz'            folders and patterns, many files together
   zstd -dc big.trc.zst | readpath profile -          standard input
+  readpath profile /u01/diag/.../trace --name '*_ora_*' --since '2026-11-22 09:00'   some traces of a server
   readpath profile a.trc --sort physical-reads --top 20
   readpath profile a.trc --statement 5ncdvm4r9w3cx   the whole story of one statement
   readpath profile a.trc --by object,statement --where 'event=db file sequential read'   one event, by object
   readpath profile a.trc --follow                    a page that renews itself while the trace is written
   readpath profile a.trc --format json               the run document";
-
-/// How often a followed trace is looked at.
-const RENEWAL: Duration = Duration::from_secs(1);
-
-/// Clears a terminal and goes to its upper left corner.
-const CLEARED: &str = "\u{1b}[H\u{1b}[2J";
-
-/// How often the progress line changes.
-const REFRESH: Duration = Duration::from_millis(200);
 
 #[derive(Args)]
 struct Arguments {
@@ -57,6 +50,15 @@ struct Arguments {
     /// patterns, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Of files that are given or found, only those of this name, such as '*_ora_4711*'
+    #[arg(long, value_name = "GLOB")]
+    name: Option<FileName>,
+    /// Of traces, only those that were still written at this time on the server's wall clock: '2026-11-22 09:00'
+    #[arg(long, value_name = "TIME")]
+    since: Option<WallClock>,
+    /// Of traces, only those that were begun by this time
+    #[arg(long, value_name = "TIME")]
+    until: Option<WallClock>,
     /// Show all details of one statement, by its identifier or the beginning of it
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     statement: Option<String>,
@@ -117,13 +119,13 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     refuse_unused(matches, &[("follow", !is_input, "standard input is read once, to its end")])?;
     let mut is_all_there = true;
     let exit = examine(context, COMMAND.name, |journal, stop| {
-        let chosen = Chosen::of(&arguments.files);
+        let chosen = chosen(&arguments);
         refuse_unused_of_source(matches, chosen.row)?;
-        // Before they are read: what is written meanwhile is not missed.
-        let known = arguments.follow.map(|idle| (sizes(&arguments.files), Duration::from_nanos(idle.0)));
-        let nothing = journal.run().clone();
-        is_all_there = profile(&arguments, chosen, journal, stop)?;
-        known.map_or(Ok(()), |known| follow(&arguments, context, journal, known, (stop, &nothing)))
+        is_all_there = match arguments.follow {
+            Some(idle) => follow::follow(&arguments, context, journal, (stop, Duration::from_nanos(idle.0)))?,
+            None => profile(&arguments, chosen, journal, stop)?,
+        };
+        Ok(())
     })?;
     Ok(if exit == Exit::Done && !is_all_there { Exit::Failed } else { exit })
 }
@@ -134,76 +136,63 @@ pub(super) fn of_file(file: &Path, context: &Context) -> Result<Run, Failure> {
     let matches = define(Command::new(COMMAND.name)).try_get_matches_from(words);
     let matches = matches.map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
     let arguments = arguments::<Arguments>(&matches)?;
-    examined(context, COMMAND.name, |journal, stop| {
-        profile(&arguments, Chosen::of(&arguments.files), journal, stop).map(drop)
-    })
-}
-
-/// Bytes of each of the files now.
-fn sizes(files: &[PathBuf]) -> Vec<u64> {
-    let found = expand(files);
-    let names = found.given.iter().chain(&found.candidates).map(Given::name);
-    names.map(|name| std::fs::metadata(name).map_or(0, |data| data.len())).collect()
-}
-
-/// Renews the page while the files grow beyond the `known` sizes, until a signal comes or nothing was written for
-/// `idle`. On a terminal each page takes the place of the one before; elsewhere the last one alone is printed, as that
-/// of any run.
-fn follow(
-    arguments: &Arguments,
-    context: &Context,
-    journal: &mut RunJournal,
-    (mut known, idle): (Vec<u64>, Duration),
-    (stop, nothing): (&Stop, &Run),
-) -> Result<(), Failure> {
-    let mut written = Instant::now();
-    while !stop.requested() && written.elapsed() < idle {
-        if context.settings.stdout_is_terminal {
-            output::print(CLEARED)?;
-            journal.clear_progress();
-            output::print_result(report::Shown::Run(journal.run()), context)?;
-        }
-        while !stop.requested() && written.elapsed() < idle && known == sizes(&arguments.files) {
-            std::thread::sleep(RENEWAL);
-        }
-        let now = sizes(&arguments.files);
-        if known != now {
-            (known, written) = (now, Instant::now());
-            let shown = journal.begin_again(nothing);
-            profile(arguments, Chosen::of(&arguments.files), journal, stop)?;
-            // A page that ^C broke off has no row, and the one before stands.
-            if journal.run().cases.is_empty() {
-                journal.begin_again(&shown);
-            }
-        }
-    }
-    Ok(())
+    examined(context, COMMAND.name, |journal, stop| profile(&arguments, chosen(&arguments), journal, stop).map(drop))
 }
 
 /// Profiles the files; returns whether everything that was named could be read.
 fn profile(arguments: &Arguments, chosen: Chosen, journal: &mut RunJournal, stop: &Stop) -> Result<bool, Failure> {
     // Without it, it takes some more memory, and nothing else.
     let _ = sys::memory::use_one_arena();
-    let mut instruments = Instruments::new(arguments.skew.skew(think_time(arguments)));
-    let mut ingested = read(arguments, chosen, &mut instruments, journal, stop);
+    let (ingested, instruments) = read_all(arguments, chosen, journal, stop);
     if ingested.is_broken_off {
         return Ok(true);
     }
     if ingested.files.is_empty() {
         return Err(nothing_read(&ingested));
     }
+    take(arguments, ingested, &instruments, journal)
+}
+
+/// Reads the files with instruments that hear all of them.
+fn read_all(arguments: &Arguments, chosen: Chosen, journal: &mut RunJournal, stop: &Stop) -> (Ingested, Instruments) {
+    let mut instruments = instruments(arguments);
+    let settings = settings(arguments);
+    let ingested = read(chosen, &settings, &mut instruments, &mut |text, left| journal.step(text, left), stop);
+    (ingested, instruments)
+}
+
+fn instruments(arguments: &Arguments) -> Instruments {
+    Instruments::new(arguments.skew.skew(think_time(arguments)))
+}
+
+/// Takes a profile into the run; returns whether everything that was named could be read.
+fn take(
+    arguments: &Arguments,
+    mut ingested: Ingested,
+    instruments: &Instruments,
+    journal: &mut RunJournal,
+) -> Result<bool, Failure> {
     match arguments.fold_literals {
         Folding::Always => ingested.fold_literals(),
         Folding::Auto => ingested.fold_literals_of_once(),
         Folding::Never => {}
     }
     let selection = selection(arguments, &ingested.profile)?;
-    let outcome = outcome(&mut ingested, &instruments, &selection);
+    let outcome = outcome(&mut ingested, instruments, &selection);
     outcome.subject.into_iter().for_each(|(key, value)| journal.describe_subject(&key, value));
     describe(arguments, &selection, &ingested.profile, journal);
     journal.take(outcome.cases);
     outcome.findings.into_iter().for_each(|finding| journal.find(finding));
     Ok(ingested.has_all_named(&arguments.files))
+}
+
+/// The files that are read.
+fn chosen(arguments: &Arguments) -> Chosen {
+    Chosen::some_of(&arguments.files, &choice(arguments))
+}
+
+fn choice(arguments: &Arguments) -> FileChoice {
+    FileChoice { name: arguments.name.clone(), since: arguments.since, until: arguments.until }
 }
 
 /// Notes in the run what was asked for.
@@ -214,76 +203,30 @@ fn describe(arguments: &Arguments, selection: &Selection, profile: &Profile, jou
     if let Some(index) = selection.statement {
         journal.describe_subject("statement", profile.context.statement_id(index).into());
     }
+    let texts = [("name", arguments.name.as_ref().map(ToString::to_string))];
+    let times = [("since", arguments.since), ("until", arguments.until)];
+    let times = times.map(|(key, time)| (key, time.map(|time| time.to_string())));
+    for (key, text) in texts.into_iter().chain(times) {
+        text.into_iter().for_each(|text| journal.describe_subject(key, text.into()));
+    }
     if arguments.explain_unread {
         journal.describe_subject("explain_unread", true.into());
     }
     arguments.skew.describe(journal);
 }
 
-/// Reads all files, and reports now and then how far it is.
-fn read(
-    arguments: &Arguments,
-    chosen: Chosen,
-    instruments: &mut Instruments,
-    journal: &mut RunJournal,
-    stop: &Stop,
-) -> Ingested {
+/// How the files are read.
+fn settings(arguments: &Arguments) -> IngestSettings {
     let mut reading = ReadOptions::of_this_machine();
     reading.workers = arguments.workers.map_or(reading.workers, usize::from);
     let binds = if arguments.binds { BindValues::Kept } else { BindValues::Dropped };
     let source = SourceSettings { unit: arguments.time_scale.unit(), reading, binds };
-    let settings = IngestSettings { think_time: think_time(arguments), source };
-    let mut shown = Shown { start: Instant::now(), last: None, name: String::new() };
-    ingest(chosen, &settings, instruments, &mut |name, bytes| {
-        if let Some((text, left)) = shown.progress(name, bytes) {
-            journal.step(&text, left);
-        }
-        if stop.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })
+    IngestSettings { think_time: think_time(arguments), source }
 }
 
 /// A think time beyond what ticks can hold means the same as the longest: no wait is as long.
 fn think_time(arguments: &Arguments) -> Ticks {
     Ticks::from_nanos(arguments.think_time.0)
-}
-
-/// What the progress line shows.
-struct Shown {
-    start: Instant,
-    last: Option<Instant>,
-    name: String,
-}
-
-impl Shown {
-    /// The next words for the progress line and the time left of this file, when there is something new to say.
-    fn progress(&mut self, name: &str, bytes: u64) -> Option<(String, Duration)> {
-        if self.name != name {
-            (self.name, self.start, self.last) = (name.into(), Instant::now(), None);
-        }
-        if self.last.is_some_and(|last| last.elapsed() < REFRESH) {
-            return None;
-        }
-        self.last = Some(Instant::now());
-        // What a compressed file or a pipe comes to is known at its end only.
-        let is_plain = [".gz", ".zst", ".xz", ".zip"].iter().all(|ending| !name.ends_with(ending));
-        let size =
-            std::fs::metadata(Path::new(name)).ok().map(|data| data.len()).filter(|size| is_plain && *size >= bytes);
-        let mib = |bytes: u64| bytes >> 20;
-        let text = match size {
-            Some(size) => format!("reading {name}, {} of {} MiB", mib(bytes), mib(size)),
-            None => format!("reading {name}, {} MiB", mib(bytes)),
-        };
-        let left = size.map_or(0.0, |size| (size - bytes) as f64 / bytes.max(1) as f64);
-        Some((text, self.start.elapsed().mul_f64(left.min(1e4))))
-    }
-}
-
-/// Why there is no profile.
-fn nothing_read(ingested: &Ingested) -> Failure {
-    let reasons: Vec<String> = ingested.problems.iter().take(5).map(ToString::to_string).collect();
-    let more = ingested.problems.len().saturating_sub(reasons.len());
-    let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
-    Failure::new(Exit::Failed, format!("no trace was read: {}{rest}.", reasons.join("; ")))
 }
 
 fn selection(arguments: &Arguments, profile: &Profile) -> Result<Selection, Failure> {

@@ -1,7 +1,7 @@
 //! `readpath report`: runs as one page for a browser, and their charts as files.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use ::measure::{Run, atomic_file};
@@ -9,6 +9,7 @@ use ::report::{html, svg, without_texts};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
 
+use super::named::{Named, named};
 use super::profile;
 use super::show::refuse_store_of_files;
 use crate::exit::{Exit, Failure};
@@ -128,21 +129,12 @@ fn all(context: &Context) -> Result<(Vec<Run>, Vec<String>), Failure> {
     Ok((runs, complaints))
 }
 
-/// A run of the store, of a file, or of a trace. The store comes first, so that no stray file hides `last`.
+/// A run of the store, of a file, or of a trace.
 fn one(reference: &str, context: &Context) -> Result<Run, Failure> {
-    let path = Path::new(reference);
-    let is_path = reference.contains('/') || reference.ends_with(".json");
-    if !is_path && let Ok(run) = context.store_to_read().and_then(|store| Ok(store.load(reference)?)) {
-        return Ok(run);
+    match named(reference, context)? {
+        Named::Run(run) => Ok(*run),
+        Named::Profiled(path) => profile::of_file(&path, context),
     }
-    if path.is_file() && !is_document(path) { profile::of_file(path, context) } else { context.load(reference) }
-}
-
-/// Whether a file begins as a run document does.
-fn is_document(path: &Path) -> bool {
-    let mut beginning = [0; 64];
-    let read = fs::File::open(path).and_then(|mut file| file.read(&mut beginning)).unwrap_or(0);
-    beginning[..read].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
 }
 
 /// Writes each chart of each run, those of several runs under names with the run in them.

@@ -196,6 +196,29 @@ fn two_runs_are_compared_metric_by_metric() {
 }
 
 #[test]
+fn two_profiles_say_what_became_slower_and_whether_that_is_more_than_their_spread() {
+    let comparison = documents::profile_comparison();
+    check_page("compare-profiles", |style| report::render(Shown::Profiles(&comparison), style));
+    check("compare-profiles.csv", &in_format("csv", Shown::Profiles(&comparison)));
+    let json: serde_json::Value = serde_json::from_str(&in_format("json", Shown::Profiles(&comparison))).unwrap();
+    assert_eq!(json["statements"][0]["spread"], "beyond");
+    assert!(in_format("html", Shown::Profiles(&comparison)).contains("db file scattered read"));
+    let nothing = measure::compare::ProfileComparison::default();
+    check_page("compare-profiles-same", |style| report::render(Shown::Profiles(&nothing), style));
+}
+
+#[test]
+fn a_narrow_comparison_of_profiles_keeps_every_name_and_number() {
+    for width in [40, 60, 100] {
+        let page = report::render(Shown::Profiles(&documents::profile_comparison()), &Style { width, ..WIDE });
+        assert!(page.lines().all(|line| line.width() <= width), "{page}");
+        for text in ["db file scattered read", "4kz7x0w2mfu1q", "214", "2.01", "902"] {
+            assert!(page.contains(text), "{text} is lost:\n{page}");
+        }
+    }
+}
+
+#[test]
 fn the_list_of_runs_names_what_it_cannot_read() {
     let summary = |id: &str, experiment: &str, finished| Summary {
         id: id.into(),

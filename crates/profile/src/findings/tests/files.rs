@@ -11,13 +11,16 @@ use sides::{Reading, reading, says};
 use super::made::profile;
 use super::trace::{ingested, said};
 use crate::event::{Evidence, TimeScale, Unit, Unread};
+use crate::follow::{Way, findings};
 use crate::ingest::Ingested;
 use crate::input::Problem;
 use crate::source::{FileHeader, SourceFile};
 
 pub(super) fn readings() -> Vec<Reading> {
     let [one_by_one, further] = left_out();
-    vec![one_by_one, further, cut_short(), other_part(), same_content(), unit(), units_of_several(), unread()]
+    let of_files =
+        vec![one_by_one, further, cut_short(), other_part(), same_content(), unit(), units_of_several(), unread()];
+    of_files.into_iter().chain(not_read()).collect()
 }
 
 fn of_files(files: Vec<SourceFile>) -> Ingested {
@@ -45,6 +48,27 @@ fn left_out() -> [Reading; 2] {
         more => Some(says![format!("{more} further files were left out.")]),
     });
     [one_by_one, further]
+}
+
+/// Files of another name or time, and what is followed.
+fn not_read() -> [Reading; 3] {
+    let of = |count: &u64| said(Ingested { left_out: *count, ..ingested(profile(10, &[])) });
+    let not_chosen = reading(row::FILES_NOT_CHOSEN, 0..3_u64, of, |count| match count {
+        0 => None,
+        1 => Some(says!["1 file has another name or time"]),
+        more => Some(says![format!("{more} files have another name or time")]),
+    });
+    let of = |count: &usize| findings(&vec!["it was cut".to_string(); *count], Way::Added);
+    let anew = reading(row::FOLLOWED_ANEW, 0..12_usize, of, |count| {
+        let sentence = "While it was followed, it was cut: it was read from its beginning.";
+        (*count > 0).then(|| vec![sentence.to_string(); (*count).min(8)])
+    });
+    let of = |way: &Way| findings(&[], *way);
+    let whole = reading(row::FOLLOWED_WHOLE, select(vec![Way::Added, Way::Whole]), of, |way| match way {
+        Way::Added => None,
+        Way::Whole => Some(says!["reads all of what is followed again"]),
+    });
+    [not_chosen, anew, whole]
 }
 
 fn cut_short() -> Reading {

@@ -26,6 +26,7 @@ pub(super) fn ingested(profile: Profile) -> Ingested {
         is_broken_off: false,
         folded: None,
         folded_as_once: None,
+        left_out: 0,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::event::Ticks;
 const GREATEST: i64 = 1 << 60;
 
 /// What may still be added, by quantity.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Budget {
     time: i64,
     count: i64,

@@ -17,7 +17,7 @@ pub(crate) struct PendingWait {
 }
 
 /// A cursor.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Cursor {
     pub(crate) statement: StatementIndex,
     /// Hash of the plan of its last call; 0 where not known.
@@ -34,7 +34,7 @@ pub(crate) struct Cursor {
 ///
 /// A cursor's number is free for another statement after it was closed, but late lines still use it: a cursor is
 /// bound anew where it is declared, and never dropped.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Cursors {
     by_number: HashMap<u64, usize, RandomState>,
     /// In the order of their first line.

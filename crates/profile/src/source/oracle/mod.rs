@@ -18,6 +18,7 @@ mod registry;
 pub mod scan;
 mod session;
 mod statement;
+pub(crate) mod tail;
 pub mod time_scale;
 mod trace_files;
 mod wait;

@@ -54,7 +54,7 @@ pub(crate) struct Claim {
 /// The calls of one session that wait for a parent.
 ///
 /// A call at depth d settles all deeper ones, so that depths never fall from the bottom to the top: a stack.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Recursion {
     waiting: Vec<Waiting>,
     /// Most calls of a fold. It doubles where folds of this size no longer make room, so that all folds are

@@ -65,7 +65,7 @@ pub(crate) struct Entry {
 }
 
 /// Indexes of names already seen.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Registry {
     hasher: RandomState,
     statements: HashMap<StatementKey, StatementIndex, RandomState>,

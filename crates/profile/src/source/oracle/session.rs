@@ -9,7 +9,7 @@ use crate::source::session_clock::SessionClock;
 const HOLE_MIN: Ticks = Ticks::from_micros(1_000_000);
 
 /// A session.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct SessionState {
     pub(crate) index: SessionIndex,
     pub(crate) scope: Scope,

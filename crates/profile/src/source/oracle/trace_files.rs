@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use measure::quantity::grouped;
 
-use crate::event::{Accounted, TimeScale, Unread};
+use crate::event::{Accounted, TimeScale, Unit, Unread};
 use crate::input::{Given, Problem, foreign};
 use crate::observe::Listeners;
 use crate::source::contract::{Finished, Input, Reading, Source, SourceFile, SourceRow, SourceSettings};
@@ -56,18 +56,10 @@ impl Source for TraceFiles {
 
     fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<Vec<SourceFile>, Problem> {
         let given = input.given.clone();
-        let mut files = Files {
-            first: self.scale(&given)?,
-            unit: self.settings.unit.map(TimeScale::given),
-            accounting: &mut self.accounting,
-            name: given.name(),
-            head_hash: input.head_hash,
-            begun: Vec::new(),
-            held: VecDeque::new(),
-            held_from: 0,
-            begin: 0,
-            end: 0,
-        };
+        let first = scale(self.settings.unit, &given)?;
+        let accounting = mem::take(&mut self.accounting);
+        let mut files =
+            Files { head_hash: input.head_hash, ..Files::new(&given, self.settings.unit, first, accounting) };
         let mut head = Vec::new();
         let outcome = read_with(input.open()?, self.settings.reading, self.settings.binds, &mut |batch: &Batch| {
             if head.is_empty() {
@@ -75,7 +67,8 @@ impl Source for TraceFiles {
             }
             files.batch(batch, reading)
         });
-        let mut read = files.finish(reading);
+        let (mut read, accounting) = files.finish(reading);
+        self.accounting = accounting;
         let timed_records: u64 = read.iter().map(|file| file.timed_records).sum();
         match outcome {
             Err(error) if timed_records == 0 => Err(Problem::unreadable(&given, error)),
@@ -102,30 +95,29 @@ impl Source for TraceFiles {
     }
 }
 
-impl TraceFiles {
-    /// The unit of time, where it is given or where both ends of the file can be looked at. Anything but a plain file
-    /// can be read once only: there what is read first has to do.
-    fn scale(&self, given: &Given) -> Result<Option<TimeScale>, Problem> {
-        match (self.settings.unit, given) {
-            (Some(unit), _) => Ok(Some(TimeScale::given(unit))),
-            (None, Given::File(path)) if path.is_file() => {
-                let ends = probe(path)?;
-                let mut probe = TimeScaleProbe::default();
-                probe.records(&ends.head, 0..ends.head_records());
-                // Where another file begins at once, the end is not this one's.
-                let is_one = ends.head_records() == ends.head.records.len();
-                ends.tail.iter().filter(|_| is_one).for_each(|tail| probe.batch(tail));
-                Ok(Some(probe.decide()))
-            }
-            (None, _) => Ok(None),
+/// The unit of time, where it is given or where both ends of the file can be looked at. Anything but a plain file
+/// can be read once only: there what is read first has to do.
+pub(super) fn scale(unit: Option<Unit>, given: &Given) -> Result<Option<TimeScale>, Problem> {
+    match (unit, given) {
+        (Some(unit), _) => Ok(Some(TimeScale::given(unit))),
+        (None, Given::File(path)) if path.is_file() => {
+            let ends = probe(path)?;
+            let mut probe = TimeScaleProbe::default();
+            probe.records(&ends.head, 0..ends.head_records());
+            // Where another file begins at once, the end is not this one's.
+            let is_one = ends.head_records() == ends.head.records.len();
+            ends.tail.iter().filter(|_| is_one).for_each(|tail| probe.batch(tail));
+            Ok(Some(probe.decide()))
         }
+        (None, _) => Ok(None),
     }
 }
 
 /// An input under way: a file, or several one behind the other, as `cat` makes of them. Each begins with a preamble,
 /// and each has its own unit of time.
-struct Files<'s> {
-    accounting: &'s mut Accounting,
+#[derive(Clone)]
+pub(super) struct Files {
+    accounting: Accounting,
     /// The unit, where it is given.
     unit: Option<TimeScale>,
     /// The unit of the first file, where it is known before the reading.
@@ -144,8 +136,29 @@ struct Files<'s> {
     end: u64,
 }
 
-impl Files<'_> {
-    fn batch(&mut self, batch: &Batch, reading: &mut Reading<'_, '_>) -> ControlFlow<()> {
+impl Files {
+    /// Nothing of the input is read yet. `first` is the unit of its first file, where it is known before the reading.
+    pub(super) fn new(given: &Given, unit: Option<Unit>, first: Option<TimeScale>, accounting: Accounting) -> Files {
+        Files {
+            accounting,
+            unit: unit.map(TimeScale::given),
+            first,
+            name: given.name(),
+            head_hash: None,
+            begun: Vec::new(),
+            held: VecDeque::new(),
+            held_from: 0,
+            begin: 0,
+            end: 0,
+        }
+    }
+
+    /// The unit of the first file, of which nothing is read yet.
+    pub(super) fn set_unit(&mut self, first: TimeScale) {
+        self.first = Some(first);
+    }
+
+    pub(super) fn batch(&mut self, batch: &Batch, reading: &mut Reading<'_, '_>) -> ControlFlow<()> {
         self.end = batch.offset + batch.bytes.len() as u64;
         if let (true, Some(scale)) = (self.begun.is_empty(), self.first) {
             self.begin(scale, 0, reading);
@@ -254,10 +267,11 @@ impl Files<'_> {
         self.accounting.end_file(&mut reading.listeners);
     }
 
-    fn finish(mut self, reading: &mut Reading<'_, '_>) -> Vec<SourceFile> {
+    /// The files, and the accounting for the next input.
+    pub(super) fn finish(mut self, reading: &mut Reading<'_, '_>) -> (Vec<SourceFile>, Accounting) {
         self.release(Rest::Nothing, reading);
         self.end_file(self.end, reading);
-        self.begun
+        (self.begun, self.accounting)
     }
 }
 

@@ -39,6 +39,8 @@ pub const ROW: SourceRow = SourceRow {
     unused: &[
         ("time_scale", "times of a PostgreSQL log are in milliseconds"),
         ("think_time", "a PostgreSQL log does not show how long a session waited for its client"),
+        ("since", "a server log is chosen by its name alone: --name"),
+        ("until", "a server log is chosen by its name alone: --name"),
         ("workers", "one thread reads a PostgreSQL log"),
         ("binds", "values of parameters are not read from a PostgreSQL log"),
     ],

@@ -4,6 +4,7 @@ mod calibrate;
 mod counters;
 mod join;
 mod profile;
+mod profile_comparison;
 mod profile_readings;
 mod scan;
 
@@ -16,6 +17,7 @@ pub(crate) use calibrate::calibrate;
 pub(crate) use counters::{counters, counters_under_valgrind};
 pub(crate) use join::{join_methods, join_sweep};
 pub(crate) use profile::{profile, profile_sessions, profile_statement};
+pub(crate) use profile_comparison::profile_comparison;
 pub(crate) use profile_readings::{profile_breakdown, profile_readings};
 pub(crate) use scan::{scan, scan_counted, scan_counted_in_turns};
 

@@ -30,7 +30,7 @@ pub(super) struct BatchEvent {
 }
 
 /// The accounting of one or more files, one after the other.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Accounting {
     pub(super) context: Context,
     pub(super) registry: Registry,
@@ -75,7 +75,7 @@ pub struct Accounting {
 }
 
 /// Whether a file goes on where another one ended.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Continuation {
     /// The last mark of the file before said that it goes on, and no line followed.
     pub(super) goes_on: bool,

@@ -18,7 +18,7 @@ const SUMMER: i64 = 3600;
 const UNSTAMPED_MAX: i64 = 10 * 86_400;
 
 /// Wall clock and trace's clock of a file.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct WallClock {
     /// The last stamp, until a timed line follows.
     stamp: Option<i64>,

@@ -19,7 +19,7 @@ use crate::source::oracle::chunk::{Chunk, Chunks};
 use crate::source::oracle::read::queue::{Queue, Scanned, Task};
 use crate::source::oracle::read::turn::{Entry, Turn};
 use crate::source::oracle::record::Batch;
-use crate::source::oracle::scan::{Outcome, Scanner, State};
+use crate::source::oracle::scan::{ChunkEnd, Outcome, Scanner, State};
 
 use crate::source::contract::BindValues;
 pub use crate::source::contract::ReadOptions;
@@ -74,6 +74,38 @@ pub fn read_with(
         worker.work(0, &queue);
     });
     queue.into_turn().and_then(|turn| turn.failure).map_or(Ok(()), Err)
+}
+
+/// Reads a file that grows part by part, as if it were read at once.
+pub(crate) struct Growing {
+    worker: Worker,
+    entry: Entry,
+    options: ReadOptions,
+}
+
+impl Growing {
+    /// Nothing read yet.
+    pub(crate) fn new(options: ReadOptions, binds: BindValues) -> Growing {
+        Growing { worker: Worker::new(binds), entry: Entry::default(), options }
+    }
+
+    /// Reads the next part of the file: whole lines that begin at `offset`, behind which more may come.
+    pub(crate) fn read(&mut self, part: Bytes, offset: u64, consumer: &mut Consumer<'_>) -> io::Result<()> {
+        let mut turn = Turn { entry: mem::take(&mut self.entry), failure: None, is_over: false, consumer };
+        let mut chunks = Chunks::new(part, self.options.chunk_bytes);
+        let mut batch = Batch::default();
+        while let Some(Chunk { offset: within, end }) = chunks.next(&mut batch.bytes)? {
+            // The part ends here, and the file does not.
+            let end = if end == ChunkEnd::File { ChunkEnd::Line } else { end };
+            let scanned = self.worker.scan(batch, Chunk { offset: offset + within, end });
+            batch = self.worker.consume(scanned, &mut turn);
+            if turn.is_over {
+                break;
+            }
+        }
+        self.entry = turn.entry;
+        Ok(())
+    }
 }
 
 /// What a thread has of its own.

@@ -1,0 +1,190 @@
+//! Which of the files that were given and found are read: by their name, and by the time that a trace tells of.
+//!
+//! A server has one folder for the traces of all its sessions. To look at a few of them no other one is read whole: the
+//! stamps of the wall clock near both ends of a file say from when to when it was written.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::str::FromStr;
+use std::time::{Duration, SystemTime};
+
+use glob::Pattern;
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+use crate::input::{Expansion, Given};
+use crate::source::oracle::probe::{Probe, probe};
+use crate::source::oracle::record::{Batch, Body};
+
+/// How far the wall clock of a server can be ahead of UTC.
+const ZONE: Duration = Duration::from_secs(15 * 3600);
+
+/// A name of files with `*`, `?` and `[..]` in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileName(Pattern);
+
+impl FromStr for FileName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<FileName, String> {
+        if text.contains('/') {
+            return Err("it is the name of a file, without its folders".into());
+        }
+        Pattern::new(text).map(FileName).map_err(|error| error.msg.into())
+    }
+}
+
+impl fmt::Display for FileName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.0.as_str())
+    }
+}
+
+/// A time on the wall, as stamps show it: microseconds since 1970 as if it were UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WallClock(i64);
+
+impl FromStr for WallClock {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<WallClock, String> {
+        let time: DateTime =
+            text.trim().parse().map_err(|_| "write a date, or a date and a time: 2026-11-22 09:00".to_string())?;
+        let clock = time.to_zoned(TimeZone::UTC).map_err(|error| error.to_string())?;
+        Ok(WallClock(clock.timestamp().as_microsecond()))
+    }
+}
+
+impl fmt::Display for WallClock {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match Timestamp::from_microsecond(self.0) {
+            Ok(time) => formatter.write_str(time.to_string().trim_end_matches('Z')),
+            Err(_) => write!(formatter, "{} µs", self.0),
+        }
+    }
+}
+
+/// What files are chosen by; everything by default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileChoice {
+    /// Their name.
+    pub name: Option<FileName>,
+    /// Only traces that were still written at this time.
+    pub since: Option<WallClock>,
+    /// Only traces that were begun by this time.
+    pub until: Option<WallClock>,
+}
+
+impl FileChoice {
+    /// Whether nothing is left out.
+    pub fn is_everything(&self) -> bool {
+        *self == FileChoice::default()
+    }
+
+    /// Takes the others away, and says how many they are.
+    pub(crate) fn apply(&self, expansion: &mut Expansion) -> u64 {
+        if self.is_everything() {
+            return 0;
+        }
+        let count = |expansion: &Expansion| (expansion.given.len() + expansion.candidates.len()) as u64;
+        let before = count(expansion);
+        expansion.given.retain(|given| self.takes(given));
+        expansion.candidates.retain(|given| self.takes(given));
+        before - count(expansion)
+    }
+
+    fn takes(&self, given: &Given) -> bool {
+        let Given::File(path) = given else { return true };
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        self.name.as_ref().is_none_or(|pattern| pattern.0.matches(&name)) && self.takes_times_of(path)
+    }
+
+    /// Whether a file has a time in the interval. One that cannot be read is a problem where it is read, and one
+    /// without a stamp may have any time.
+    fn takes_times_of(&self, path: &Path) -> bool {
+        if self.since.is_none() && self.until.is_none() {
+            return true;
+        }
+        if self.since.is_some_and(|since| is_older(path, since)) {
+            return false;
+        }
+        let Ok(ends) = probe(path) else { return true };
+        let (first, last) = (first_stamp(&ends), last_stamp(&ends));
+        let is_late = self.since.zip(last).is_some_and(|(since, last)| last < since.0);
+        let is_early = self.until.zip(first).is_some_and(|(until, first)| first > until.0);
+        !is_late && !is_early
+    }
+}
+
+/// Whether a file was last changed before that time, in whatever time zone the server is: it need not be opened.
+fn is_older(path: &Path, since: WallClock) -> bool {
+    let changed = fs::metadata(path).and_then(|data| data.modified()).ok();
+    let Ok(since) = u64::try_from(since.0) else { return false };
+    changed.is_some_and(|changed| changed + ZONE < SystemTime::UNIX_EPOCH + Duration::from_micros(since))
+}
+
+fn stamps(batch: &Batch) -> impl DoubleEndedIterator<Item = i64> + '_ {
+    batch.records.iter().filter_map(|record| if let Body::Mark(_, clock) = &record.body { *clock } else { None })
+}
+
+fn first_stamp(ends: &Probe) -> Option<i64> {
+    stamps(&ends.head).next()
+}
+
+/// The last stamp, where the end of the file was seen.
+fn last_stamp(ends: &Probe) -> Option<i64> {
+    let is_whole = ends.head.bytes.len() < crate::source::oracle::probe::PROBE_BYTES;
+    let last = ends.tail.as_ref().or(Some(&ends.head).filter(|_| is_whole));
+    last.and_then(|batch| stamps(batch).next_back())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::expand;
+
+    fn clock(text: &str) -> Option<WallClock> {
+        Some(text.parse().unwrap())
+    }
+
+    /// The names of the files of a folder that are taken.
+    fn taken(folder: &Path, choice: &FileChoice) -> (Vec<String>, u64) {
+        let mut expansion = expand(&[folder.to_path_buf()]);
+        let left_out = choice.apply(&mut expansion);
+        let name = |given: &Given| given.name().rsplit('/').next().unwrap_or_default().to_string();
+        (expansion.given.iter().map(name).collect(), left_out)
+    }
+
+    fn trace(hours: &[u32]) -> String {
+        let line = |hour: &u32| format!("*** 2026-11-22 {hour:02}:00:00.000\nEXEC #1:c=1,e=2,dep=0,tim={hour}\n");
+        hours.iter().map(line).collect()
+    }
+
+    #[test]
+    fn files_are_chosen_by_name_and_by_the_stamps_within() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, hours) in [("a_1.trc", &[8, 9][..]), ("a_2.trc", &[10, 12]), ("b_3.trc", &[13]), ("a_4.trc", &[])] {
+            fs::write(folder.path().join(name), trace(hours)).unwrap();
+        }
+        let names = |choice: FileChoice| taken(folder.path(), &choice).0;
+        let named = FileChoice { name: Some("a_*".parse().unwrap()), ..FileChoice::default() };
+        assert_eq!(names(named.clone()), ["a_1.trc", "a_2.trc", "a_4.trc"]);
+        let since = FileChoice { since: clock("2026-11-22 11:00"), ..FileChoice::default() };
+        assert_eq!(names(since.clone()), ["a_2.trc", "a_4.trc", "b_3.trc"], "one without a stamp may have any time");
+        let until = FileChoice { until: clock("2026-11-22T12:30"), ..since.clone() };
+        assert_eq!(names(until), ["a_2.trc", "a_4.trc"]);
+        assert_eq!(taken(folder.path(), &FileChoice { ..since }).1, 1);
+        assert_eq!(taken(folder.path(), &FileChoice::default()), (names(FileChoice::default()), 0));
+        let tomorrow = FileChoice { since: clock("2199-01-01"), ..FileChoice::default() };
+        assert!(names(tomorrow).is_empty(), "what was last changed before need not be opened");
+    }
+
+    #[test]
+    fn a_time_that_is_none_is_refused_with_how_to_write_one() {
+        assert!("yesterday".parse::<WallClock>().unwrap_err().contains("2026-11-22 09:00"));
+        assert!("trace/*.trc".parse::<FileName>().is_err() && "[".parse::<FileName>().is_err());
+        assert_eq!("1970-01-01 00:00:01".parse(), Ok(WallClock(1_000_000)));
+    }
+}

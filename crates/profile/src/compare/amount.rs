@@ -1,0 +1,12 @@
+//! A time in total, and divided by executions and rows.
+
+use measure::compare::Amount;
+
+use crate::event::Ticks;
+
+/// A time with what it is for one of the executions and one of the rows.
+pub(super) fn amount(time: Ticks, count: u64, (executions, rows): (u64, u64)) -> Amount {
+    let total_us = time.micros();
+    let per = |count: u64| (count > 0).then(|| total_us / count as f64);
+    Amount { total_us, count, execution_us: per(executions), row_us: per(rows) }
+}

@@ -1,0 +1,199 @@
+//! Two profiles, one against the other: what became faster and slower by class, event and statement, in total, for an
+//! execution and for a row.
+//!
+//! A difference of means is held against the spread of the executions themselves: one that they explain says nothing.
+
+mod amount;
+mod executions;
+mod plans;
+mod sample;
+mod statements;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use measure::compare::{Amount, PlanChange, ProfileComparison, ProfileSide, Spread, StatementAlone, TimeChange};
+use measure::wait_class::Class;
+use measure::{Finding, Severity};
+
+use crate::document::{Order, STATEMENTS_MAX};
+use crate::event::{CallKind, Ticks};
+use crate::findings;
+use crate::ingest::Ingested;
+use crate::observe::hot_spots::HotSpots;
+use crate::tables::class_sums::class_sums;
+use amount::amount;
+pub use executions::Executions;
+use sample::{Sample, margin};
+use statements::{Measured, measured, pairs};
+
+/// Characters of a statement's text.
+const TEXT_HEAD: usize = 200;
+
+/// A profile with what was heard of its executions.
+#[derive(Debug)]
+pub struct Side {
+    /// As the user named it.
+    pub name: String,
+    /// The profile.
+    pub ingested: Ingested,
+    /// Heard the same calls and waits.
+    pub executions: Executions,
+}
+
+/// How a comparison is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct CompareSettings {
+    /// How many statements of each kind.
+    pub top: usize,
+    /// Whether no text of a statement is shown.
+    pub hides_texts: bool,
+}
+
+/// Compares `after` with `before`. Statements whose texts differ in literals alone are one where either profile has
+/// many that were executed once.
+pub fn compare(mut before: Side, mut after: Side, settings: CompareSettings) -> ProfileComparison {
+    for side in [&mut before, &mut after] {
+        side.executions.finish();
+        side.ingested.fold_literals_of_once();
+    }
+    let is_folded = before.ingested.folded.is_some() || after.ingested.folded.is_some();
+    for side in [&mut before, &mut after] {
+        if is_folded && side.ingested.folded.is_none() {
+            side.ingested.fold_literals();
+        }
+    }
+    let mut found = ProfileComparison {
+        before: describe(&before),
+        after: describe(&after),
+        top: settings.top as u64,
+        warnings: (warnings(&before), warnings(&after)),
+        ..ProfileComparison::default()
+    };
+    add_times(&mut found, &before, &after);
+    add_statements(&mut found, &before, &after, settings);
+    found
+}
+
+fn describe(side: &Side) -> ProfileSide {
+    let profile = &side.ingested.profile;
+    let client = profile.whole.calls.iter().filter(|((_, is_recursive), _)| !is_recursive);
+    let is_execution = |name: u16| profile.context.call_name(name) == CallKind::Exec.name();
+    let executions: u64 = client.clone().filter(|((name, _), _)| is_execution(*name)).map(|(_, sums)| sums.calls).sum();
+    ProfileSide {
+        name: side.name.clone(),
+        files: side.ingested.files.len() as u64,
+        interval_us: profile.whole.interval.micros(),
+        executions,
+        rows: client.map(|(_, sums)| sums.rows).fold(0, u64::saturating_add),
+    }
+}
+
+fn warnings(side: &Side) -> Vec<Finding> {
+    let ingested = &side.ingested;
+    let of_profile = findings::findings(&ingested.profile, &HotSpots::default(), Order::ResponseTime, &ingested.begun);
+    let all = of_profile.into_iter().chain(findings::of_files(ingested));
+    all.filter(|finding| finding.severity == Severity::Warning).collect()
+}
+
+/// A class, or an event in it.
+type Key = (Class, Option<String>);
+
+/// The waits and the time of each class and each event.
+fn times(side: &Side) -> BTreeMap<Key, (u64, Ticks)> {
+    let context = &side.ingested.profile.context;
+    let mut found: BTreeMap<Key, (u64, Ticks)> = BTreeMap::new();
+    for (class, sums) in class_sums(&side.ingested.profile.whole, context) {
+        found.insert((class, None), (sums.calls, sums.total));
+        for (event, count, total) in sums.events {
+            let entry = found.entry((class, Some(context.event_name(event).into()))).or_default();
+            entry.0 += count;
+            entry.1 += total;
+        }
+    }
+    found
+}
+
+/// The response time, the classes and the events.
+fn add_times(found: &mut ProfileComparison, before: &Side, after: &Side) {
+    let sides = [(before, times(before), found.before.clone()), (after, times(after), found.after.clone())];
+    let divisors = |side: &ProfileSide| (side.executions, side.rows);
+    let keys: BTreeSet<&Key> = sides.iter().flat_map(|(_, times, _)| times.keys()).collect();
+    for key in keys {
+        let (class, event) = (key.0, key.1.as_deref());
+        let [first, second] = sides.each_ref().map(|(side, times, described)| {
+            let (count, total) = times.get(key).copied().unwrap_or_default();
+            let context = &side.ingested.profile.context;
+            let sample = side.executions.of_class(context, class, event);
+            (amount(total, count, divisors(described)), sample)
+        });
+        let change = change(event.unwrap_or(class.key()), first, second);
+        match event {
+            Some(_) => found.events.push(TimeChange { class: Some(class.key().into()), ..change }),
+            None => found.classes.push(change),
+        }
+    }
+    let [first, second] = sides.each_ref().map(|(side, times, described)| {
+        let idle = times.iter().filter(|((class, event), _)| class.is_idle() && event.is_none());
+        let idle: Ticks = idle.map(|(_, (_, total))| *total).sum();
+        let served = side.ingested.profile.whole.interval - idle;
+        (amount(served, described.executions, divisors(described)), side.executions.of_response())
+    });
+    found.response_time = change("", first, second);
+    found.classes.sort_by(by_difference);
+    found.events.sort_by(by_difference);
+}
+
+fn by_difference(one: &TimeChange, other: &TimeChange) -> std::cmp::Ordering {
+    other.difference_us.abs().total_cmp(&one.difference_us.abs())
+}
+
+fn change(name: &str, before: (Amount, Sample), after: (Amount, Sample)) -> TimeChange {
+    let difference = before.0.execution_us.zip(after.0.execution_us).map(|(before, after)| after - before);
+    let margin = difference.and_then(|_| margin(&before.1, &after.1));
+    let interval = difference.zip(margin).map(|(difference, margin)| (difference - margin, difference + margin));
+    let spread = match interval {
+        _ if before.0.total_us == after.0.total_us && before.0.execution_us == after.0.execution_us => Spread::None,
+        Some((low, high)) if low <= 0.0 && 0.0 <= high => Spread::Within,
+        Some(_) => Spread::Beyond,
+        None => Spread::Unknown,
+    };
+    TimeChange {
+        name: name.into(),
+        class: None,
+        text: None,
+        before: before.0,
+        after: after.0,
+        difference_us: after.0.total_us - before.0.total_us,
+        execution_difference_us: difference,
+        execution_interval_us: interval,
+        spread,
+    }
+}
+
+/// Statements of both sides and of one alone, and the plans that changed.
+fn add_statements(found: &mut ProfileComparison, before: &Side, after: &Side, settings: CompareSettings) {
+    let paired = pairs(measured(&before.ingested, &before.executions), measured(&after.ingested, &after.executions));
+    let text = |text: &str| -> Option<String> {
+        let head: String = text.chars().take(TEXT_HEAD).collect();
+        (!head.is_empty() && !settings.hides_texts).then_some(head)
+    };
+    let mut both: Vec<(TimeChange, Option<PlanChange>)> = Vec::with_capacity(paired.both.len());
+    for (first, second) in &paired.both {
+        let change = change(second.id, (first.amount, first.sample), (second.amount, second.sample));
+        let plans = plans::plan_change(second.id, &first.plans, &second.plans);
+        both.push((TimeChange { text: text(second.text), ..change }, plans));
+    }
+    both.sort_by(|(one, _), (other, _)| by_difference(one, other));
+    found.left_out = both.len().saturating_sub(STATEMENTS_MAX) as u64;
+    for (change, plans) in both.into_iter().take(STATEMENTS_MAX) {
+        found.statements.push(change);
+        found.plans.extend(plans);
+    }
+    let mut alone = |mut measured: Vec<Measured>| -> Vec<StatementAlone> {
+        measured.sort_by(|one, other| other.amount.total_us.total_cmp(&one.amount.total_us).then(one.id.cmp(other.id)));
+        found.left_out += measured.len().saturating_sub(STATEMENTS_MAX) as u64;
+        let first = measured.iter().take(STATEMENTS_MAX);
+        first.map(|one| StatementAlone { id: one.id.into(), text: text(one.text), amount: one.amount }).collect()
+    };
+    (found.vanished, found.new) = (alone(paired.before), alone(paired.after));
+}

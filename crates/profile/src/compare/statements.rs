@@ -1,0 +1,130 @@
+//! The statements of two profiles, each with its partner in the other one.
+
+use std::collections::HashMap;
+
+use measure::compare::Amount;
+
+use super::amount::amount;
+use super::executions::Executions;
+use super::plans::PlansOfSide;
+use super::sample::Sample;
+use crate::document::Order;
+use crate::event::{CallKind, Merge, StatementIndex, StatementKind, Ticks};
+use crate::ingest::Ingested;
+use crate::tables::folding::fold_text;
+use crate::tables::{CallSums, Profile, StatementProfile};
+
+/// The identifier of all cursors that were opened before a trace began: which is which, no trace says.
+const UNDECLARED: &str = "(undeclared cursors)";
+
+/// A statement of one profile.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Measured<'a> {
+    pub(super) id: &'a str,
+    pub(super) text: &'a str,
+    pub(super) amount: Amount,
+    /// Its executions.
+    pub(super) sample: Sample,
+    pub(super) plans: PlansOfSide<'a>,
+    sums: Sums,
+}
+
+/// What its amount is made of.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    time: Ticks,
+    executions: u64,
+    rows: u64,
+}
+
+/// The statements of both sides in pairs, and those of one side alone.
+#[derive(Debug, Default)]
+pub(super) struct Pairs<'a> {
+    pub(super) both: Vec<(Measured<'a>, Measured<'a>)>,
+    pub(super) before: Vec<Measured<'a>>,
+    pub(super) after: Vec<Measured<'a>>,
+}
+
+/// The statements of a profile with their executions. Cursors that were not declared are one.
+pub(super) fn measured<'a>(ingested: &'a Ingested, executions: &Executions) -> Vec<Measured<'a>> {
+    let profile = &ingested.profile;
+    let mut found: Vec<Measured> = Vec::new();
+    let mut undeclared = None;
+    let mut places: HashMap<StatementIndex, usize> = HashMap::new();
+    for one in &profile.statements {
+        let known = profile.context.statement(one.statement);
+        let is_undeclared = known.is_some_and(|known| known.kind == StatementKind::UnknownCursor);
+        let next = found.len();
+        let place = if is_undeclared { *undeclared.get_or_insert(next) } else { next };
+        places.insert(one.statement, place);
+        if place == next {
+            let id = if is_undeclared { UNDECLARED } else { profile.context.statement_id(one.statement) };
+            let text = known.filter(|_| !is_undeclared).map_or("", |known| &known.text);
+            found.push(Measured { id, text, ..Measured::default() });
+        }
+        add(&mut found[place], profile, one);
+    }
+    add_executions(&mut found, &places, ingested, executions);
+    for one in &mut found {
+        one.amount = amount(one.sums.time, one.sums.executions, (one.sums.executions, one.sums.rows));
+    }
+    found
+}
+
+fn add<'a>(measured: &mut Measured<'a>, profile: &Profile, one: &'a StatementProfile) {
+    let rows = |sums: &CallSums| sums.rows;
+    measured.sums.time += Ticks(Order::ResponseTime.value(one));
+    measured.sums.executions += one.calls_of(&profile.context, CallKind::Exec).calls;
+    measured.sums.rows += one.calls.values().map(rows).fold(0, u64::saturating_add);
+    measured.plans.plans.extend(&one.plans);
+    measured.plans.hashes.extend(one.plans.iter().map(|plan| plan.plan_hash).filter(|hash| *hash != 0));
+}
+
+/// Adds what was heard of executions; that of a folded statement to the one that it was folded into.
+fn add_executions(
+    found: &mut [Measured],
+    places: &HashMap<StatementIndex, usize>,
+    ingested: &Ingested,
+    executions: &Executions,
+) {
+    let is_folded = ingested.folded.is_some();
+    let by_text: HashMap<&str, usize> = match is_folded {
+        true => found.iter().enumerate().rev().map(|(place, one)| (one.text, place)).collect(),
+        false => HashMap::new(),
+    };
+    for (place, known) in ingested.profile.context.statements.iter().enumerate() {
+        let index = StatementIndex(place as u32);
+        let of_text = || if is_folded { by_text.get(&*fold_text(&known.text)).copied() } else { None };
+        let Some(row) = places.get(&index).copied().or_else(of_text) else { continue };
+        found[row].sample.merge(&executions.of_statement(index));
+        found[row].plans.hashes.extend(executions.hashes(index));
+    }
+}
+
+/// Pairs statements by identifier, and what is left by text: a release that has no sqlid names a statement by another
+/// number than a later one.
+pub(super) fn pairs<'a>(before: Vec<Measured<'a>>, after: Vec<Measured<'a>>) -> Pairs<'a> {
+    let mut pairs = Pairs { before, after, both: Vec::new() };
+    let names: [fn(&Measured<'a>) -> &'a str; 2] = [|one| one.id, |one| one.text];
+    for name in names {
+        let mut partners: HashMap<&str, Measured> = HashMap::new();
+        let mut rest = Vec::new();
+        for one in std::mem::take(&mut pairs.after) {
+            // Of two with the same text the first one is held against its partner.
+            if name(&one).is_empty() || partners.contains_key(name(&one)) {
+                rest.push(one);
+            } else {
+                partners.insert(name(&one), one);
+            }
+        }
+        for one in std::mem::take(&mut pairs.before) {
+            match partners.remove(name(&one)) {
+                Some(partner) => pairs.both.push((one, partner)),
+                None => pairs.before.push(one),
+            }
+        }
+        pairs.after = rest;
+        pairs.after.extend(partners.into_values());
+    }
+    pairs
+}

@@ -1,0 +1,110 @@
+//! A profile of a trace that is being written: it goes on where it was, and can be looked at at any time.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use measure::Finding;
+use measure::schema::profile::findings as row;
+
+use crate::ingest::{IngestSettings, Ingested};
+use crate::input::Problem;
+use crate::observe::collector::Collector;
+use crate::observe::instruments::Instruments;
+use crate::source::oracle::tail::{TraceTail, can_grow};
+use crate::source::{Progress, Reading, SOURCES};
+
+pub use crate::source::oracle::tail::Growth;
+
+/// The profile so far.
+pub struct Followed {
+    path: PathBuf,
+    settings: IngestSettings,
+    tail: TraceTail,
+    collector: Collector,
+    instruments: Instruments,
+    begun: Vec<String>,
+}
+
+impl Followed {
+    /// The one plain trace that the arguments name; `None` where they name anything else, which can only be read as a
+    /// whole each time.
+    pub fn trace(arguments: &[PathBuf]) -> Option<&Path> {
+        match arguments {
+            [path] if can_grow(path) && !crate::ingest::is_recognised(path) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Nothing read yet. `instruments` hear the same calls and waits as the profile.
+    pub fn open(path: &Path, settings: IngestSettings, instruments: Instruments) -> Result<Followed, Problem> {
+        let tail = TraceTail::open(path, settings.source)?;
+        let collector = Collector::new(settings.think_time);
+        Ok(Followed { path: path.into(), settings, tail, collector, instruments, begun: Vec::new() })
+    }
+
+    /// Begins again, with instruments that have heard nothing.
+    pub fn begin_again(&mut self, instruments: Instruments) -> Result<(), Problem> {
+        *self = Followed::open(&self.path, self.settings, instruments)?;
+        Ok(())
+    }
+
+    /// Reads the lines that were added.
+    pub fn read_on<'p>(&mut self, progress: &'p mut Progress<'p>) -> Result<Growth, Problem> {
+        let mut reading = Reading::new((&mut self.collector, &mut self.instruments), progress);
+        let growth = self.tail.read_on(&mut reading);
+        self.begun.extend(reading.into_parts().1);
+        growth
+    }
+
+    /// The profile of what was read, as if the trace ended there, and what heard it. It has no file as long as there is
+    /// no call and no wait.
+    pub fn snapshot(&self) -> (Ingested, Instruments) {
+        let (mut collector, mut instruments) = (self.collector.clone(), self.instruments.clone());
+        let progress = &mut |_: &str, _: u64| ControlFlow::Continue(());
+        let mut reading = Reading::new((&mut collector, &mut instruments), progress);
+        let (mut files, accounting) = self.tail.finished(&mut reading);
+        let (mut listeners, more) = reading.into_parts();
+        let accounted = accounting.finish(&mut listeners);
+        if files.iter().all(|file| file.timed_records == 0) {
+            files.clear();
+        }
+        let ingested = Ingested {
+            profile: collector.finish(accounted),
+            source: SOURCES.last().and_then(|row| row.name),
+            files,
+            begun: self.begun.iter().cloned().chain(more).collect(),
+            problems: Vec::new(),
+            findings: Vec::new(),
+            is_broken_off: false,
+            folded: None,
+            folded_as_once: None,
+            left_out: 0,
+        };
+        (ingested, instruments)
+    }
+}
+
+/// Why pages read all of what is followed.
+const WHOLE: &str = "Each page reads all of what is followed again: only one plain trace is read on where the page \
+                     before ended, and not several files, a packed one, or a server's log.";
+
+/// Most times that a trace begins anew which a page names.
+const ANEW_MAX: usize = 8;
+
+/// What a page of something that is followed has to say: why it began anew, and whether each page reads all of it.
+pub fn findings(anew: &[String], way: Way) -> Vec<Finding> {
+    let sentence = |why: &String| format!("While it was followed, {why}: it was read from its beginning.");
+    let mut findings: Vec<Finding> =
+        anew.iter().take(ANEW_MAX).map(|why| row::FOLLOWED_ANEW.of(sentence(why))).collect();
+    findings.extend((way == Way::Whole).then(|| row::FOLLOWED_WHOLE.of(WHOLE)));
+    findings
+}
+
+/// How what is followed is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Only what was added.
+    Added,
+    /// All of it each time.
+    Whole,
+}

@@ -1,0 +1,146 @@
+//! A trace that is being written: what was added is read, and nothing twice.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::event::{Evidence, TimeScale};
+use crate::input::bytes::Bytes;
+use crate::input::{Given, Problem, compression_of};
+use crate::source::contract::{Reading, SourceFile, SourceSettings};
+use crate::source::oracle::account::Accounting;
+use crate::source::oracle::read::Growing;
+use crate::source::oracle::trace_files::{Files, scale};
+
+/// How much is looked at together for the last line end.
+const SEARCH_BYTES: u64 = 64 << 10;
+
+/// Bytes before the place of reading that are compared: other ones are another trace's.
+const KNOWN_BYTES: usize = 256;
+
+/// What became of a trace since it was looked at before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// No further line is whole.
+    Nothing,
+    /// Lines were added, and read.
+    Lines,
+    /// What was read no longer holds, for this reason: the trace is to be read from its beginning.
+    Anew(&'static str),
+}
+
+/// A plain trace under way.
+pub(crate) struct TraceTail {
+    path: PathBuf,
+    file: File,
+    settings: SourceSettings,
+    scale: Option<TimeScale>,
+    growing: Growing,
+    files: Files,
+    /// How far was read: behind a line end.
+    read: u64,
+    /// How far a line end was looked for.
+    searched: u64,
+    /// The last bytes that were read.
+    known: Vec<u8>,
+}
+
+impl TraceTail {
+    /// Opens a trace, of which nothing is read yet.
+    pub(crate) fn open(path: &Path, settings: SourceSettings) -> Result<TraceTail, Problem> {
+        let given = Given::File(path.into());
+        let file = File::open(path).map_err(|error| Problem::unreadable(&given, error))?;
+        let scale = scale(settings.unit, &given)?;
+        Ok(TraceTail {
+            path: path.into(),
+            file,
+            settings,
+            scale,
+            growing: Growing::new(settings.reading, settings.binds),
+            files: Files::new(&given, settings.unit, scale, Accounting::new()),
+            read: 0,
+            searched: 0,
+            known: Vec::new(),
+        })
+    }
+
+    /// Reads the lines that were added.
+    pub(crate) fn read_on(&mut self, reading: &mut Reading<'_, '_>) -> Result<Growth, Problem> {
+        let outcome = self.read_lines(reading);
+        outcome.map_err(|error| Problem::unreadable(&Given::File(self.path.clone()), error))
+    }
+
+    fn read_lines(&mut self, reading: &mut Reading<'_, '_>) -> io::Result<Growth> {
+        let data = self.file.metadata()?;
+        let size = data.len();
+        // A file that was removed is written on by who has it open.
+        if fs::metadata(&self.path).is_ok_and(|named| (named.dev(), named.ino()) != (data.dev(), data.ino())) {
+            return Ok(Growth::Anew("another file has its name"));
+        }
+        if size < self.searched || self.bytes_before()? != self.known {
+            return Ok(Growth::Anew("it was cut and begun again"));
+        }
+        let end = self.line_end(size)?;
+        self.searched = size;
+        let Some(end) = end else { return Ok(Growth::Nothing) };
+        if self.has_another_unit() {
+            return Ok(Growth::Anew("its unit of time is known only now"));
+        }
+        let part = Bytes::from_file(self.file.try_clone()?, self.read, end).take(end - self.read);
+        let files = &mut self.files;
+        self.growing.read(Bytes::from_reader(part), self.read, &mut |batch| files.batch(batch, reading))?;
+        self.read = end;
+        self.known = self.bytes_before()?;
+        Ok(Growth::Lines)
+    }
+
+    /// The last bytes before the place of reading, as they are now.
+    fn bytes_before(&self) -> io::Result<Vec<u8>> {
+        let begin = self.read.saturating_sub(KNOWN_BYTES as u64);
+        let mut bytes = Vec::new();
+        Bytes::from_file(self.file.try_clone()?, begin, 0).take(self.read - begin).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Behind the last line end of what was added.
+    fn line_end(&self, size: u64) -> io::Result<Option<u64>> {
+        let first = self.searched.max(self.read);
+        let mut end = size;
+        while end > first {
+            let begin = end.saturating_sub(SEARCH_BYTES).max(first);
+            let mut bytes = Vec::new();
+            Bytes::from_file(self.file.try_clone()?, begin, 0).take(end - begin).read_to_end(&mut bytes)?;
+            if let Some(feed) = memchr::memrchr(b'\n', &bytes) {
+                return Ok(Some(begin + feed as u64 + 1));
+            }
+            end = begin;
+        }
+        Ok(None)
+    }
+
+    /// Whether what was added tells of another unit than was assumed for what was read.
+    fn has_another_unit(&mut self) -> bool {
+        let is_assumed = self.scale.is_none_or(|scale| scale.evidence == Evidence::Assumed);
+        if !is_assumed {
+            return false;
+        }
+        let Ok(Some(now)) = scale(self.settings.unit, &Given::File(self.path.clone())) else { return false };
+        let before = self.scale.replace(now).unwrap_or_default();
+        if self.read == 0 {
+            self.files.set_unit(now);
+            return false;
+        }
+        (before.calls, before.waits) != (now.calls, now.waits)
+    }
+
+    /// The files as they would be if the trace ended here, and their accounting.
+    pub(crate) fn finished(&self, reading: &mut Reading<'_, '_>) -> (Vec<SourceFile>, Accounting) {
+        self.files.clone().finish(reading)
+    }
+}
+
+/// Whether a file can be read as it grows: it is plain, and what is in it has a place.
+pub(crate) fn can_grow(path: &Path) -> bool {
+    path.is_file() && File::open(path).and_then(|file| compression_of(&file)).is_ok_and(|packed| packed.is_none())
+}

@@ -1,0 +1,199 @@
+//! `--follow`: a page that renews itself while a trace is written.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ::measure::Run;
+use ::profile::follow::{Followed, Growth, Way, findings};
+use ::profile::ingest::Ingested;
+use ::profile::input::expand;
+use ::profile::observe::instruments::Instruments;
+use experiments::{Journal, Stop};
+
+use super::reading::nothing_read;
+use super::{Arguments, choice, chosen, instruments, read_all, settings, take};
+use crate::exit::{Exit, Failure};
+use crate::options::Context;
+use crate::output;
+use crate::run_journal::RunJournal;
+
+/// How often a followed trace is looked at.
+const RENEWAL: Duration = Duration::from_secs(1);
+
+/// How often a signal is looked for in between.
+const NAP: Duration = Duration::from_millis(50);
+
+/// Clears a terminal and goes to its upper left corner.
+const CLEARED: &str = "\u{1b}[H\u{1b}[2J";
+
+/// What is followed.
+enum Source {
+    /// One plain trace, of which only what was added is read.
+    Tail(Box<Followed>),
+    /// Anything else, with the sizes that it had when it was read.
+    Whole(Option<Vec<u64>>),
+}
+
+/// What a look at it came to.
+enum Look {
+    /// Nothing was added.
+    Same,
+    /// Another profile.
+    Profile(Box<(Ingested, Instruments)>),
+    /// It begins anew, for this reason.
+    Anew(String),
+}
+
+/// Renews the page until a signal comes or nothing was written for `idle`. On a terminal each page takes the place of
+/// the one before; elsewhere the last one alone is printed, as that of any run. Returns whether everything that was
+/// named could be read.
+pub(super) fn follow(
+    arguments: &Arguments,
+    context: &Context,
+    journal: &mut RunJournal,
+    (stop, idle): (&Stop, Duration),
+) -> Result<bool, Failure> {
+    let mut source = Source::of(arguments)?;
+    let mut pages = Pages { kept: journal.run().clone(), sentences: Vec::new(), is_all_there: None, nothing: None };
+    let mut written = Instant::now();
+    loop {
+        // What was written before the signal is on the last page; without any page the signal ends the reading too.
+        let is_last = stop.requested();
+        if is_last && pages.is_all_there.is_none() {
+            return Ok(true);
+        }
+        match source.look(arguments, journal, stop)? {
+            Look::Same => {}
+            Look::Anew(sentence) => {
+                pages.sentences.push(sentence);
+                written = Instant::now();
+                continue;
+            }
+            Look::Profile(profile) => {
+                written = Instant::now();
+                pages.renew(arguments, *profile, &source, journal)?;
+                pages.show(context, journal)?;
+            }
+        }
+        if is_last || written.elapsed() >= idle {
+            break;
+        }
+        let looked = Instant::now();
+        while !stop.requested() && looked.elapsed() < RENEWAL.min(idle) {
+            thread::sleep(NAP);
+        }
+    }
+    if context.settings.stdout_is_terminal {
+        output::print(CLEARED)?;
+    }
+    match (pages.is_all_there, pages.nothing) {
+        (Some(is_all_there), _) => Ok(is_all_there),
+        (None, Some(nothing)) => Err(nothing),
+        (None, None) => Err(Failure::new(Exit::Failed, "no call and no wait was written while it was followed.")),
+    }
+}
+
+impl Source {
+    fn of(arguments: &Arguments) -> Result<Source, Failure> {
+        let path = Followed::trace(&arguments.files).filter(|_| choice(arguments).is_everything());
+        let Some(path) = path else { return Ok(Source::Whole(None)) };
+        let followed = Followed::open(path, settings(arguments), instruments(arguments));
+        Ok(Source::Tail(Box::new(followed.map_err(unreadable)?)))
+    }
+
+    fn look(&mut self, arguments: &Arguments, journal: &mut RunJournal, stop: &Stop) -> Result<Look, Failure> {
+        match self {
+            Source::Tail(followed) => look_at_tail(followed, arguments, stop),
+            Source::Whole(known) => {
+                let sizes = sizes(arguments);
+                if known.as_ref() == Some(&sizes) {
+                    return Ok(Look::Same);
+                }
+                let shrank = known.replace(sizes.clone()).is_some_and(|known| is_less(&sizes, &known));
+                if shrank {
+                    *known = None;
+                    return Ok(Look::Anew("what is followed was cut, removed or rotated".into()));
+                }
+                let profile = read_all(arguments, chosen(arguments), journal, stop);
+                Ok(if profile.0.is_broken_off { Look::Same } else { Look::Profile(Box::new(profile)) })
+            }
+        }
+    }
+}
+
+fn look_at_tail(followed: &mut Followed, arguments: &Arguments, stop: &Stop) -> Result<Look, Failure> {
+    // The first reading may be long, and ends with the signal. What is added later is short.
+    let was_requested = stop.requested();
+    let mut progress = |_: &str, _: u64| match stop.requested() && !was_requested {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    };
+    match followed.read_on(&mut progress).map_err(unreadable)? {
+        Growth::Nothing => Ok(Look::Same),
+        Growth::Lines => Ok(Look::Profile(Box::new(followed.snapshot()))),
+        Growth::Anew(why) => {
+            followed.begin_again(instruments(arguments)).map_err(unreadable)?;
+            Ok(Look::Anew(why.into()))
+        }
+    }
+}
+
+/// The pages so far.
+struct Pages {
+    /// The run without a profile.
+    kept: Run,
+    /// Why it began anew.
+    sentences: Vec<String>,
+    /// Whether everything that was named is on the last page; `None` without any.
+    is_all_there: Option<bool>,
+    /// Why there is none.
+    nothing: Option<Failure>,
+}
+
+impl Pages {
+    /// Puts another profile in place of the last one, unless it has nothing.
+    fn renew(
+        &mut self,
+        arguments: &Arguments,
+        (ingested, instruments): (Ingested, Instruments),
+        source: &Source,
+        journal: &mut RunJournal,
+    ) -> Result<(), Failure> {
+        if ingested.files.is_empty() {
+            // A file that was just begun has its preamble first.
+            self.nothing = Some(nothing_read(&ingested)).filter(|_| !ingested.problems.is_empty());
+            return Ok(());
+        }
+        journal.begin_again(&self.kept);
+        self.is_all_there = Some(take(arguments, ingested, &instruments, journal)?);
+        let way = if matches!(source, Source::Whole(_)) { Way::Whole } else { Way::Added };
+        findings(&self.sentences, way).into_iter().for_each(|finding| journal.find(finding));
+        Ok(())
+    }
+
+    fn show(&self, context: &Context, journal: &RunJournal) -> Result<(), Failure> {
+        if !context.settings.stdout_is_terminal || self.is_all_there.is_none() {
+            return Ok(());
+        }
+        output::print(CLEARED)?;
+        journal.clear_progress();
+        output::print_result(report::Shown::Run(journal.run()), context)
+    }
+}
+
+/// The sizes of all files that are named, now.
+fn sizes(arguments: &Arguments) -> Vec<u64> {
+    let found = expand(&arguments.files);
+    let given = found.given.iter().chain(&found.candidates);
+    given.map(|given| fs::metadata(given.name()).map_or(0, |data| data.len())).collect()
+}
+
+fn is_less(sizes: &[u64], known: &[u64]) -> bool {
+    sizes.len() < known.len() || sizes.iter().zip(known).any(|(now, before)| now < before)
+}
+
+fn unreadable(problem: impl std::fmt::Display) -> Failure {
+    Failure::new(Exit::Failed, format!("{problem}."))
+}

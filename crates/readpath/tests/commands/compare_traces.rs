@@ -1,0 +1,171 @@
+//! `readpath compare` of two traces or logs: what became faster and slower, and what is refused.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::user::{User, complaint};
+
+const SHOP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/shop_ora_4711.trc");
+
+/// A trace of executions of one statement that take these times, by a plan of this hash and these lines.
+fn trace(micros: &[u64], hash: u32, lines: &[&str]) -> String {
+    let mut text = String::from(
+        "*** SESSION ID:(12.345) 2026-11-21 10:00:00.000\n\
+         PARSING IN CURSOR #140 len=20 dep=0 uid=83 oct=3 lid=83 tim=1000000 hv=11 ad='7f' sqlid='aaaaaaaaaaaaa'\n\
+         select n from orders\nEND OF STMT\n",
+    );
+    let mut now = 1_000_000;
+    for micros in micros {
+        now += micros;
+        text += &format!("EXEC #140:c={micros},e={micros},p=0,cr=3,cu=0,mis=0,r=0,dep=0,og=1,plh={hash},tim={now}\n");
+        now += 10;
+        text += &format!("FETCH #140:c=5,e=10,p=0,cr=3,cu=0,mis=0,r=2,dep=0,og=1,plh={hash},tim={now}\n");
+    }
+    for (place, line) in lines.iter().enumerate() {
+        let id = place + 1;
+        text += &format!("STAT #140 id={id} cnt=2 pid={place} pos=1 obj=7 op='{line} (cr=3 pr=0 pw=0 time=9 us)'\n");
+    }
+    text
+}
+
+fn file(user: &User, name: &str, text: impl AsRef<[u8]>) -> String {
+    let path = user.home.path().join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+/// The page of a command that must succeed.
+fn page(user: &User, words: &str) -> String {
+    let output = user.run(words);
+    assert!(output.status.success(), "{words}: {}", complaint(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn named<'a>(rows: &'a Value, name: &str) -> &'a Value {
+    rows.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name} in {rows}"))
+}
+
+#[test]
+fn a_trace_compared_with_itself_has_not_changed() {
+    let shown = page(&User::new(), &format!("compare {SHOP} {SHOP}"));
+    assert!(shown.contains("Nothing changed"), "{shown}");
+    assert!(!shown.contains("slower"), "{shown}");
+}
+
+#[test]
+fn a_statement_with_another_plan_is_named_with_the_lines_that_differ() {
+    let user = User::new();
+    let fast: Vec<u64> = (0..30).map(|number| 100 + number % 3).collect();
+    let slow: Vec<u64> = (0..30).map(|number| 900 + number % 3).collect();
+    let before = file(&user, "before.trc", trace(&fast, 811, &["SORT AGGREGATE", "INDEX RANGE SCAN ORDERS_PK"]));
+    let after = file(&user, "after.trc", trace(&slow, 902, &["SORT AGGREGATE", "TABLE ACCESS FULL ORDERS"]));
+    let shown = page(&user, &format!("compare {before} {after}"));
+    for text in [
+        "plan of aaaaaaaaaaaaa: first 811, second 902",
+        "  - INDEX RANGE SCAN ORDERS_PK",
+        "  + TABLE ACCESS FULL ORDERS",
+        "more than the executions' own spread",
+    ] {
+        assert!(shown.contains(text), "no {text}:\n{shown}");
+    }
+    assert!(!shown.contains("+ SORT AGGREGATE"), "{shown}");
+    let document = user.document(&format!("compare {before} {after}"));
+    let statement = named(&document["statements"], "aaaaaaaaaaaaa");
+    assert_eq!(statement["spread"], "beyond");
+    let difference = statement["execution_difference_us"].as_f64().unwrap();
+    assert!((difference - 800.0).abs() < 1e-6, "{difference}");
+    assert_eq!(statement["before"]["count"], 30);
+    assert_eq!(named(&document["classes"], "cpu")["spread"], "beyond");
+}
+
+#[test]
+fn a_difference_that_executions_show_among_themselves_is_called_that() {
+    let user = User::new();
+    let times = |seed: u64| -> Vec<u64> { (0..20).map(|number| 100 + (number * seed * 7919) % 4_000).collect() };
+    let before = file(&user, "a.trc", trace(&times(3), 1, &["INDEX FULL SCAN I"]));
+    let after = file(&user, "b.trc", trace(&times(5), 1, &["INDEX FULL SCAN I"]));
+    let shown = page(&user, &format!("compare {before} {after}"));
+    assert!(shown.contains("within the executions' own spread"), "{shown}");
+    assert!(!shown.contains("plan of"), "{shown}");
+}
+
+#[test]
+fn statements_that_are_new_or_gone_are_listed_and_no_text_hides_theirs() {
+    let user = User::new();
+    let other = trace(&[5, 6], 1, &[]).replace("aaaaaaaaaaaaa", "bbbbbbbbbbbbb").replace("from orders", "from secret");
+    let (before, after) = (file(&user, "a.trc", trace(&[5, 6], 1, &[])), file(&user, "b.trc", other));
+    let shown = page(&user, &format!("compare {before} {after}"));
+    assert!(shown.contains("new statements") && shown.contains("statements that vanished"), "{shown}");
+    assert!(shown.contains("bbbbbbbbbbbbb") && shown.contains("from secret"), "{shown}");
+    let shown = page(&user, &format!("compare {before} {after} --no-text"));
+    assert!(shown.contains("bbbbbbbbbbbbb") && !shown.contains("secret"), "{shown}");
+}
+
+#[test]
+fn a_statement_without_sqlid_is_held_against_the_same_text_with_one() {
+    let user = User::new();
+    let old = trace(&[500, 510], 0, &[]).replace(" sqlid='aaaaaaaaaaaaa'", "");
+    let (before, after) = (file(&user, "10g.trc", old), file(&user, "11g.trc", trace(&[100, 110], 0, &[])));
+    let document = user.document(&format!("compare {before} {after}"));
+    assert_eq!(document["statements"].as_array().unwrap().len(), 1, "{document}");
+    assert_eq!((document["new"].as_array().unwrap().len(), document["vanished"].as_array().unwrap().len()), (0, 0));
+}
+
+#[test]
+fn folders_and_patterns_are_compared_as_one_each() {
+    let user = User::new();
+    file(&user, "monday/a.trc", trace(&[100; 5], 1, &[]));
+    file(&user, "monday/b.trc", trace(&[100; 5], 1, &[]));
+    file(&user, "tuesday/a.trc", trace(&[300; 5], 1, &[]));
+    let home = user.home.path().display();
+    let document = user.document(&format!("compare {home}/monday {home}/tue*/*.trc"));
+    assert_eq!((&document["before"]["files"], &document["after"]["files"]), (&2.into(), &1.into()));
+    assert_eq!((&document["before"]["executions"], &document["after"]["executions"]), (&10.into(), &5.into()));
+}
+
+#[test]
+fn a_run_and_a_trace_or_a_trace_and_a_log_are_refused_in_one_sentence() {
+    let user = User::new();
+    let run = file(&user, "run.json", user.run("null --cases 1 --format json --no-store").stdout);
+    let log = "2026-11-21 10:45:01.004 UTC [7] me@shop LOG:  duration: 4.000 ms  plan:\n\
+               \t{ \"Query Text\": \"select 1\", \"Plan\": { \"Node Type\": \"Seq Scan\" } }\n";
+    let log = file(&user, "server.log", log);
+    for (words, sentence) in [
+        (format!("compare {run} {SHOP}"), "is a run and"),
+        (format!("compare {SHOP} {run}"), "is a run and"),
+        (format!("compare {SHOP} {log}"), "nothing of them compares"),
+    ] {
+        let output = user.run(&words);
+        let said = complaint(&output);
+        assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{words}: {said}");
+        assert!(said.contains(sentence), "{said}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_said_and_damaged_traces_do_no_harm() {
+    let user = User::new();
+    let text = file(&user, "notes.trc", "no trace at all\n");
+    let output = user.run(&format!("compare {SHOP} {text}"));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(complaint(&output).contains("no trace was read"), "{}", complaint(&output));
+    let sound = trace(&[100, 200, 300], 7, &["INDEX FULL SCAN I"]);
+    let greatest = "9223372036854775807";
+    let damages = [
+        sound.replace("e=200", &format!("e={greatest}")),
+        sound.replace("e=200", "e=-900000"),
+        sound.replace("plh=7", "plh=18446744073709551615"),
+        sound.replace("id=1", "id=4294967295"),
+        sound[..sound.len() / 2].to_string(),
+        sound.replace("select n", "\u{1b}[2Jselect"),
+    ];
+    for damage in damages {
+        let damaged = file(&user, "damaged.trc", damage);
+        for words in [format!("compare {SHOP} {damaged}"), format!("compare {damaged} {SHOP}")] {
+            let shown = page(&user, &words);
+            assert!(!shown.contains('\u{1b}') && !shown.contains("NaN"), "{shown}");
+        }
+    }
+}

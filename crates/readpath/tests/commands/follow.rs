@@ -1,0 +1,200 @@
+//! `readpath profile --follow`: a trace that is being written, cut, or replaced while it is followed.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::user::{User, cases, complaint, ids};
+
+const SHOP: &[u8] = include_bytes!("../traces/shop_ora_4711.trc");
+
+/// Longer than it takes to look at a file again.
+const LOOK: Duration = Duration::from_millis(1_500);
+
+fn followed(user: &User, path: &Path, words: &str) -> Child {
+    let line = format!("profile {} --no-store --format json {words}", path.display());
+    user.command(&line).spawn().unwrap()
+}
+
+fn write(path: &Path, bytes: &[u8]) {
+    File::options().create(true).append(true).open(path).unwrap().write_all(bytes).unwrap();
+}
+
+fn trace(user: &User) -> PathBuf {
+    user.home.path().join("shop.trc")
+}
+
+/// Waits until the child has read as many bytes in all.
+fn wait_until_read(child: &Child, bytes: u64) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while Instant::now() < end && bytes_read(child) < bytes {
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert!(bytes_read(child) >= bytes, "{} of {bytes} bytes were read", bytes_read(child));
+}
+
+fn bytes_read(child: &Child) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{}/io", child.id())).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap();
+    line.trim().parse().unwrap()
+}
+
+fn interrupted(child: Child) -> Output {
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn document(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("no page: {}", complaint(output)))
+}
+
+/// The rows of all tables, but how much memory was taken.
+fn tables(document: &Value) -> Vec<&Value> {
+    cases(document).filter(|case| case["parameters"]["table"] != "memory").collect()
+}
+
+#[test]
+fn a_trace_that_grows_gives_the_page_of_the_whole() {
+    let user = User::new();
+    let path = trace(&user);
+    // Cut within lines, within a text and within a preamble.
+    let cuts = [100, 700, 1_000, 30_001, 65_000];
+    write(&path, &SHOP[..cuts[0]]);
+    let child = followed(&user, &path, "--follow=4s");
+    for (begin, end) in cuts.iter().zip(cuts[1..].iter().chain([&SHOP.len()])) {
+        thread::sleep(LOOK);
+        write(&path, &SHOP[*begin..*end]);
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
+    let whole = user.document(&format!("profile {} --no-store", path.display()));
+    let grown = document(&output);
+    assert!(tables(&grown) == tables(&whole), "the tables differ");
+    assert_eq!(grown["findings"], whole["findings"]);
+}
+
+#[test]
+fn only_what_was_added_is_read() {
+    let user = User::new();
+    let path = trace(&user);
+    let many = SHOP.repeat(200);
+    write(&path, &many);
+    let child = followed(&user, &path, "--follow=60s");
+    wait_until_read(&child, many.len() as u64);
+    let first = bytes_read(&child);
+    for _ in 0..3 {
+        thread::sleep(LOOK);
+        write(&path, SHOP);
+    }
+    thread::sleep(LOOK);
+    let more = bytes_read(&child) - first;
+    let output = interrupted(child);
+    assert_eq!(output.status.code(), Some(130), "{}", complaint(&output));
+    assert!(more < many.len() as u64 / 2, "{more} bytes were read of {} that were added", 3 * SHOP.len());
+}
+
+#[test]
+fn a_last_page_with_all_lines_comes_behind_an_interrupt() {
+    let user = User::new();
+    let path = trace(&user);
+    write(&path, &SHOP[..30_000]);
+    let child = followed(&user, &path, "--follow=600s");
+    thread::sleep(LOOK);
+    write(&path, &SHOP[30_000..]);
+    let output = interrupted(child);
+    assert_eq!(output.status.code(), Some(130), "{}", complaint(&output));
+    let whole = user.document(&format!("profile {} --no-store", path.display()));
+    assert!(tables(&document(&output)) == tables(&whole));
+}
+
+#[test]
+fn a_trace_that_is_cut_or_replaced_is_read_again_with_a_sentence() {
+    for is_replaced in [false, true] {
+        let user = User::new();
+        let path = trace(&user);
+        write(&path, &SHOP.repeat(2));
+        let child = followed(&user, &path, "--follow=4s");
+        thread::sleep(LOOK);
+        if is_replaced {
+            fs::rename(&path, path.with_extension("old")).unwrap();
+            write(&path, SHOP);
+        } else {
+            fs::write(&path, SHOP).unwrap();
+        }
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
+        let again = document(&output);
+        assert!(ids(&again).contains(&"followed-anew"), "{:?}", ids(&again));
+        let whole = user.document(&format!("profile {} --no-store", path.display()));
+        assert!(tables(&again) == tables(&whole), "replaced: {is_replaced}");
+    }
+}
+
+#[test]
+fn a_trace_without_a_call_yet_is_waited_for_and_a_removed_one_keeps_its_page() {
+    let user = User::new();
+    let path = trace(&user);
+    write(&path, b"Trace file /var/oracle/diag/shop_ora_4711.trc\n");
+    let child = followed(&user, &path, "--follow=4s");
+    thread::sleep(LOOK);
+    write(&path, SHOP);
+    thread::sleep(LOOK);
+    fs::remove_file(&path).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
+    assert!(document(&output)["cases"].as_array().unwrap().len() > 30);
+    let empty = user.home.path().join("empty.trc");
+    write(&empty, b"");
+    let output = followed(&user, &empty, "--follow=1s").wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{}", complaint(&output));
+    assert!(complaint(&output).contains("no call and no wait"), "{}", complaint(&output));
+}
+
+#[test]
+fn what_can_only_be_read_as_a_whole_is_followed_and_says_so() {
+    let user = User::new();
+    let (path, other) = (trace(&user), user.home.path().join("other.trc"));
+    write(&path, SHOP);
+    write(&other, &SHOP[..30_000]);
+    let child = followed(&user, &path, &format!("{} --follow=4s", other.display()));
+    thread::sleep(LOOK);
+    write(&other, &SHOP[30_000..]);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
+    let again = document(&output);
+    assert!(ids(&again).contains(&"followed-whole"), "{:?}", ids(&again));
+    let whole = user.document(&format!("profile {} {} --no-store", path.display(), other.display()));
+    assert!(tables(&again) == tables(&whole));
+    assert!(user.refused("profile - --follow", 2).contains("standard input"));
+}
+
+#[test]
+fn a_terminal_has_one_page_in_place_of_the_other() {
+    if Command::new("script").arg("--version").output().is_err() {
+        println!("skipped: script of util-linux is not installed, which gives a command a terminal");
+        return;
+    }
+    let user = User::new();
+    let path = trace(&user);
+    write(&path, SHOP);
+    let own = user.command("");
+    let line = format!("{} profile {} --follow=3s --no-store", own.get_program().display(), path.display());
+    let mut script = Command::new("script");
+    script.args(["--quiet", "--return", "--command", &line, "/dev/null"]).env_clear().env("HOME", user.home.path());
+    script.env("TERM", "xterm").env("PATH", "/usr/bin:/bin").env("SHELL", "/bin/sh").stdin(Stdio::null());
+    let child = script.stdout(Stdio::piped()).spawn().unwrap();
+    thread::sleep(LOOK);
+    write(&path, SHOP);
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let pages: Vec<&str> =
+        text.split("\u{1b}[H\u{1b}[2J").filter(|page| page.contains("where the time went")).collect();
+    assert!(output.status.success() && pages.len() >= 3, "{} pages: {text}", pages.len());
+    assert!(pages.iter().all(|page| page.matches("where the time went").count() == 1), "{text}");
+}

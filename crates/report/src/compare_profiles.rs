@@ -1,0 +1,282 @@
+//! Two profiles side by side: what became faster and slower, and whether that is more than the executions' own spread.
+
+use measure::compare::{
+    Amount, LineSide, PlanChange, PlanLineChange, ProfileComparison, ProfileSide, Spread, StatementAlone, TimeChange,
+};
+use measure::quantity::counted;
+use measure::wait_class::Class;
+use measure::{Finding, Unit};
+
+use crate::page::number::{ratio, time};
+use crate::page::{Align, Cell, Page, Section, Table};
+
+/// Part of the longer response time under which the difference of a class or an event has no row.
+const MATTERS: f64 = 0.001;
+
+/// Lines of a plan that are shown of each side.
+const PLAN_LINES_MAX: usize = 30;
+
+/// What the columns mean, once for the page.
+const LEGEND: &str = "A change is second less first, × second by first. The time of an execution is the total divided \
+                      by the executions: of a statement its own, else the client's; of a row likewise. Spread: beyond \
+                      where the time of an execution differs by more than the executions among themselves explain \
+                      (95 %, Welch's test), within where it lies within the executions' own spread, – where too few \
+                      executions are known. What else differs between two traces (load, data, caches) is not in it.";
+
+/// The page of a comparison of profiles.
+pub(crate) fn page(comparison: &ProfileComparison) -> Page {
+    let mut sections = vec![head(comparison)];
+    if comparison.is_same() {
+        sections.push(Section::Text("Nothing changed: both have the same times, statements and plans.".into()));
+        sections.extend(warnings(comparison));
+        return Page { sections };
+    }
+    sections.push(Section::lines(answers(comparison)));
+    sections.extend(tables(&times(comparison), "where the time went", "an execution by the client"));
+    sections.extend(statements(comparison));
+    sections.extend(alone("new statements", &comparison.new, comparison.top));
+    sections.extend(alone("statements that vanished", &comparison.vanished, comparison.top));
+    sections.extend(plans(comparison));
+    sections.push(Section::Note(LEGEND.into()));
+    sections.extend(left_out(comparison));
+    sections.extend(warnings(comparison));
+    Page { sections }
+}
+
+fn head(comparison: &ProfileComparison) -> Section {
+    let (before, after) = (&comparison.before, &comparison.after);
+    let response = &comparison.response_time;
+    Section::Head {
+        title: format!("readpath compare   first {}", before.name),
+        facts: vec![format!("{:17}  second {}", "", after.name)],
+        settings: vec![
+            format!("first: {}", described(before, &response.before)),
+            format!("second: {}", described(after, &response.after)),
+        ],
+    }
+}
+
+fn described(side: &ProfileSide, response: &Amount) -> String {
+    let files = (side.files > 1).then(|| counted(side.files, "file", "files"));
+    let executions = counted(side.executions, "client execution", "client executions");
+    let parts = [
+        Some(format!("{} of response time", shown(response.total_us))),
+        Some(executions),
+        Some(counted(side.rows, "row", "rows")),
+        files,
+    ];
+    parts.into_iter().flatten().collect::<Vec<String>>().join(", ")
+}
+
+/// What matters most, in sentences.
+fn answers(comparison: &ProfileComparison) -> Vec<String> {
+    let response = &comparison.response_time;
+    let mut sentences = vec![format!("Response time: {}.", compared(response))];
+    let slower = comparison.statements.iter().filter(|one| one.difference_us > 0.0);
+    let faster = comparison.statements.iter().filter(|one| one.difference_us < 0.0);
+    let first = |word: &str, one: &TimeChange| format!("Most {word}: statement {}, {}.", one.name, compared(one));
+    sentences.extend(slower.take(1).map(|one| first("slower", one)));
+    sentences.extend(faster.take(1).map(|one| first("faster", one)));
+    let changed = comparison.plans.len() as u64;
+    if changed > 0 {
+        let verb = if changed == 1 { "has" } else { "have" };
+        sentences.push(format!("{} {verb} another plan.", counted(changed, "statement", "statements")));
+    }
+    sentences
+}
+
+/// `3.40 s first, 2.10 s second (0.62 ×); an execution 162 ms and 100 ms, within the executions' own spread`.
+fn compared(change: &TimeChange) -> String {
+    let (before, after) = (&change.before, &change.after);
+    let mut text = format!("{} first, {} second", shown(before.total_us), shown(after.total_us));
+    if let Some(ratio_of) = ratio_of(before, after) {
+        text += &format!(" ({} ×)", ratio(ratio_of));
+    }
+    if let (Some(first), Some(second)) = (before.execution_us, after.execution_us) {
+        let spread = match change.spread {
+            Spread::Beyond => ", more than the executions' own spread",
+            Spread::Within => ", within the executions' own spread",
+            Spread::Unknown => ", with too few executions to know their spread",
+            Spread::None => "",
+        };
+        text += &format!("; an execution {} and {}{spread}", shown(first), shown(second));
+    }
+    text
+}
+
+fn ratio_of(before: &Amount, after: &Amount) -> Option<f64> {
+    let is_sound = before.total_us > 0.0 && after.total_us > 0.0;
+    is_sound.then(|| after.total_us / before.total_us)
+}
+
+/// Microseconds in the unit that suits them.
+fn shown(micros: f64) -> String {
+    if micros == 0.0 { "0".into() } else { time(micros * 1e3) }
+}
+
+fn cell(micros: f64) -> Cell {
+    Cell::number(shown(micros), micros * 1e3, Unit::Nanoseconds)
+}
+
+/// A line of the tables: the whole, a class, an event or a statement.
+struct Line<'a> {
+    name: String,
+    change: &'a TimeChange,
+    /// What stands over the first of several lines.
+    group: &'static str,
+    is_sum: bool,
+}
+
+/// Served classes with their events, the response time, and idle classes; without what hardly differs.
+fn times(comparison: &ProfileComparison) -> Vec<Line<'_>> {
+    let response = &comparison.response_time;
+    let least = MATTERS * response.before.total_us.max(response.after.total_us);
+    let matters = |change: &&TimeChange| change.difference_us.abs() > least;
+    let is_idle = |change: &TimeChange| Class::with_key(&change.name).is_some_and(Class::is_idle);
+    let mut lines = Vec::new();
+    for wants_idle in [false, true] {
+        for class in comparison.classes.iter().filter(|class| is_idle(class) == wants_idle).filter(matters) {
+            let title = Class::with_key(&class.name).map_or(&*class.name, |known| known.row().title);
+            lines.push(Line { name: title.into(), change: class, group: "", is_sum: false });
+            let events = comparison.events.iter().filter(|event| event.class.as_ref() == Some(&class.name));
+            lines.extend(events.filter(matters).map(|event| {
+                let name = format!("  {}", event.name);
+                Line { name, change: event, group: "", is_sum: false }
+            }));
+        }
+        if !wants_idle {
+            lines.push(Line { name: "response time".into(), change: response, group: "", is_sum: true });
+        }
+    }
+    lines
+}
+
+/// The totals of lines, and the same divided by executions and rows.
+fn tables(lines: &[Line], what: &str, title: &str) -> [Section; 2] {
+    let has_text = lines.iter().any(|line| line.change.text.is_some());
+    let totals = Table::over(lines)
+        .column(what, Align::Left, |line| line.name.clone())
+        .column("first", Align::Decimal, |line| cell(line.change.before.total_us))
+        .column("second", Align::Decimal, |line| cell(line.change.after.total_us))
+        .column("change", Align::Decimal, |line| signed(line.change.difference_us))
+        .column("×", Align::Decimal, |line| {
+            let value = ratio_of(&line.change.before, &line.change.after);
+            value.map(|value| Cell::number(ratio(value), value, Unit::Ratio))
+        })
+        .each(has_text.then_some(()), |table, ()| {
+            table.column("text", Align::Left, |line| one_line(line.change.text.as_deref()))
+        })
+        .groups(|line| line.group.into())
+        .rules(|line| line.is_sum);
+    let divided = Table::over(lines)
+        .column(title, Align::Left, |line| line.name.clone())
+        .column("first", Align::Decimal, |line| line.change.before.execution_us.map(cell))
+        .column("second", Align::Decimal, |line| line.change.after.execution_us.map(cell))
+        .column("spread", Align::Left, |line| spread(line.change.spread))
+        .column("a row first", Align::Decimal, |line| line.change.before.row_us.map(cell))
+        .column("second", Align::Decimal, |line| line.change.after.row_us.map(cell))
+        .rules(|line| line.is_sum);
+    [Section::Table(totals.done()), Section::Table(divided.done())]
+}
+
+fn signed(micros: f64) -> Cell {
+    let cell = cell(micros);
+    if micros > 0.0 { Cell { text: format!("+{}", cell.text), ..cell } } else { cell }
+}
+
+fn spread(spread: Spread) -> &'static str {
+    match spread {
+        Spread::Beyond => "beyond",
+        Spread::Within => "within",
+        Spread::Unknown => "–",
+        Spread::None => "",
+    }
+}
+
+fn one_line(text: Option<&str>) -> String {
+    text.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The statements of both that became slower, and those that became faster.
+fn statements(comparison: &ProfileComparison) -> Vec<Section> {
+    let lines = |group: &'static str, is_shown: fn(&TimeChange) -> bool| {
+        let found = comparison.statements.iter().filter(move |one| is_shown(one)).take(comparison.top as usize);
+        found.map(move |one| Line { name: one.name.clone(), change: one, group, is_sum: false })
+    };
+    let slower = lines("slower:", |one| one.difference_us > 0.0);
+    let lines: Vec<Line> = slower.chain(lines("faster:", |one| one.difference_us < 0.0)).collect();
+    if lines.is_empty() { Vec::new() } else { tables(&lines, "statement", "an execution").into() }
+}
+
+/// The statements of one side alone.
+fn alone(title: &str, statements: &[StatementAlone], top: u64) -> Option<Section> {
+    let shown: Vec<&StatementAlone> = statements.iter().take(top as usize).collect();
+    let more = statements.len() - shown.len();
+    let note = if more > 0 { format!("{more} more, with less time, are in --format json.") } else { String::new() };
+    let table = Table::over(&shown)
+        .titled(title)
+        .column("statement", Align::Left, |one| one.id.clone())
+        .column("total", Align::Decimal, |one| cell(one.amount.total_us))
+        .column("executions", Align::Right, |one| Cell::count(one.amount.count as f64))
+        .column("an execution", Align::Decimal, |one| one.amount.execution_us.map(cell))
+        .column("a row", Align::Decimal, |one| one.amount.row_us.map(cell))
+        .column("text", Align::Left, |one| one_line(one.text.as_deref()))
+        .noted(note);
+    table.unless_empty().map(Section::Table)
+}
+
+/// The plans that changed: their hashes, and the lines that differ.
+fn plans(comparison: &ProfileComparison) -> Vec<Section> {
+    let shown = comparison.plans.iter().take(comparison.top as usize);
+    let mut sections: Vec<Section> = shown.map(plan).collect();
+    let more = comparison.plans.len().saturating_sub(comparison.top as usize);
+    let sentence = format!("{more} more statements have another plan: --format json has them all.");
+    sections.extend((more > 0).then_some(Section::Note(sentence)));
+    sections
+}
+
+fn plan(change: &PlanChange) -> Section {
+    let hashes = |hashes: &[u64]| match hashes {
+        [] => "one without a hash".to_owned(),
+        some => some.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+    };
+    let heading = format!("plan of {}: first {}, second {}", change.id, hashes(&change.before), hashes(&change.after));
+    let differing: Vec<&PlanLineChange> = change.lines.iter().filter(|line| line.side != LineSide::Both).collect();
+    let items = match (change.lines.is_empty(), differing.is_empty()) {
+        (true, _) => vec!["The lines of the plan are in one of the two alone, or in neither.".into()],
+        (_, true) => vec!["The lines are the same: the plans differ in what no line shows.".into()],
+        _ => plan_lines(&differing),
+    };
+    Section::List { heading: Some(heading), items, indent: 2 }
+}
+
+fn plan_lines(differing: &[&PlanLineChange]) -> Vec<String> {
+    let line = |line: &&PlanLineChange| {
+        let sign = if line.side == LineSide::Before { '-' } else { '+' };
+        format!("{}{sign} {}", "  ".repeat(line.level.min(20) as usize), line.operation)
+    };
+    let mut items: Vec<String> = differing.iter().take(PLAN_LINES_MAX).map(line).collect();
+    if differing.len() > PLAN_LINES_MAX {
+        items.push(format!("({} more lines differ)", differing.len() - PLAN_LINES_MAX));
+    }
+    items
+}
+
+fn left_out(comparison: &ProfileComparison) -> Option<Section> {
+    let count = comparison.left_out;
+    let sentence = format!("{} that differ least are in no list.", counted(count, "statement", "statements"));
+    (count > 0).then_some(Section::Note(sentence))
+}
+
+/// What a profile warned of holds for its figures here too.
+fn warnings(comparison: &ProfileComparison) -> Vec<Section> {
+    let list = |title: &str, warnings: &[Finding]| {
+        let items: Vec<String> = warnings.iter().map(|warning| warning.message.clone()).collect();
+        (!items.is_empty()).then(|| Section::List { heading: Some(title.into()), items, indent: 2 })
+    };
+    let (first, second) = &comparison.warnings;
+    if first == second {
+        return list("Warnings of both:", first).into_iter().collect();
+    }
+    [list("Warnings of the first:", first), list("Warnings of the second:", second)].into_iter().flatten().collect()
+}
