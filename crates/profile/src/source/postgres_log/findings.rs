@@ -38,7 +38,7 @@ pub struct LogSummary {
     pub without_session: u64,
     /// Entries without a time.
     pub without_time: u64,
-    /// Executions that a log of another format held too; they are counted once.
+    /// Executions, and not their copies, that a log of another format held too; they are counted once.
     pub repeated: u64,
     /// Inner statements whose caller was not found.
     pub orphans: u64,
@@ -61,7 +61,7 @@ impl LogSummary {
 /// A count among the executions: what is counted, its row, and what one and several do.
 type Note = (fn(&LogSummary) -> u64, FindingSpec, [&'static str; 2]);
 
-const NOTES: [Note; 9] = [
+const NOTES: [Note; 8] = [
     (|logs| logs.unmeasured, row::NO_FIGURES, ["has no figures", "have no figures"]),
     (|logs| logs.without_blocks, row::NO_BLOCKS, ["counts no blocks", "count no blocks"]),
     (|logs| logs.without_node_times, row::NO_NODE_TIMES, ["has no times of nodes", "have no times of nodes"]),
@@ -74,11 +74,6 @@ const NOTES: [Note; 9] = [
     (|logs| logs.without_time, row::NO_TIMES, ["does not say when it was", "do not say when they were"]),
     (|logs| logs.parallel, row::PARALLEL_PLANS, ["ran in several processes"; 2]),
     (|logs| logs.orphans, row::INNER_STATEMENTS, ["ran inside a function or procedure"; 2]),
-    (
-        |logs| logs.repeated,
-        row::REPEATED_ENTRIES,
-        ["stands in logs of several formats", "stand in logs of several formats"],
-    ),
 ];
 
 /// What follows from each of these, and what to do.
@@ -91,8 +86,7 @@ fn consequence(finding: &FindingSpec) -> &'static str {
         row::NO_SESSIONS => ": add %p to log_line_prefix",
         row::NO_TIMES => ": add %m to log_line_prefix",
         row::PARALLEL_PLANS => ": below a Gather, times of nodes and of reads are means of the processes",
-        row::INNER_STATEMENTS => " whose own call is not in the log",
-        _ => ", as a server writes them side by side (stderr, csvlog, jsonlog): counted once",
+        _ => " whose own call is not in the log",
     }
 }
 
@@ -113,6 +107,13 @@ pub fn findings(logs: &LogSummary) -> Vec<Finding> {
             let message = format!("{} of {executions} {what}{}.", grouped(count), consequence(&finding));
             found.push(finding.of(message));
         }
+    }
+    if logs.repeated > 0 {
+        let message = format!(
+            "{} in several logs, as a server writes them side by side (stderr, csvlog, jsonlog): counted once.",
+            counted(logs.repeated, "execution stands", "executions stand")
+        );
+        found.push(row::REPEATED_ENTRIES.of(message));
     }
     if logs.nodes_below_zero > 0 {
         let message = format!(

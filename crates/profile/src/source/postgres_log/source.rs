@@ -67,6 +67,10 @@ const WAITING_MAX: usize = 1_000_000;
 const EVENTS: [&str; 5] =
     ["IO:DataFileRead", "IO:DataFileWrite", "IO:BuffileRead", "IO:BuffileWrite", "IO:DataFileRead (sequential scan)"];
 
+/// Their places of the two kinds of reads.
+const READ: usize = 0;
+const SCAN: usize = 4;
+
 /// What plans are counted as whose figures cannot be true.
 const BEYOND_BELIEF: &str = "plans with figures beyond belief";
 
@@ -99,6 +103,8 @@ struct Known {
     format: LogFormat,
     counted: u32,
     here: u32,
+    /// How many of them a log of another format has too.
+    repeated: u32,
 }
 
 /// What is known of a session so far.
@@ -198,7 +204,6 @@ impl LogSource {
             Some(PlanMessage { duration, plan }) => (Some(duration), plan),
         };
         if self.is_repeated(entry, (duration, plan), format) {
-            self.summary.repeated += 1;
             return Err("plans that a log of another format holds too");
         }
         let document = read_plan(plan).map_err(|fault| match fault {
@@ -224,12 +229,16 @@ impl LogSource {
         if known.len() >= KNOWN_MAX && !known.contains_key(&key) {
             return false;
         }
-        let one = known.entry(key).or_insert(Known { format, counted: 0, here: 0 });
+        let one = known.entry(key).or_insert(Known { format, counted: 0, here: 0, repeated: 0 });
         if one.format != format {
             (one.format, one.here) = (format, 0);
         }
         one.here += 1;
         let is_repeated = one.here <= one.counted;
+        if is_repeated && one.here > one.repeated {
+            one.repeated = one.here;
+            self.summary.repeated += 1;
+        }
         one.counted = one.counted.max(one.here);
         is_repeated
     }
@@ -312,7 +321,7 @@ impl LogSource {
         if nodes.iter().any(|node| node.io.is_some()) {
             // Inner statements are in their caller's figures too, so only outer ones count.
             if inner.depth == 0 {
-                let time = inner.cost.elapsed.0.saturating_sub(inner.io[0].0).saturating_sub(inner.io[4].0);
+                let time = inner.cost.elapsed.0.saturating_sub(inner.io[READ].0).saturating_sub(inner.io[SCAN].0);
                 summary.time_without_reads = Ticks(summary.time_without_reads.0.saturating_add(time));
                 summary.gets_of_timed = summary.gets_of_timed.saturating_add(inner.cost.consistent_gets);
             }
@@ -494,9 +503,20 @@ impl Inner {
         less(&mut self.cost.elapsed.0, inner.cost.elapsed.0);
         less(&mut self.cost.physical_reads, inner.cost.physical_reads);
         less(&mut self.cost.consistent_gets, inner.cost.consistent_gets);
-        self.io.iter_mut().zip(inner.io).for_each(|(from, what)| less(&mut from.0, what.0));
-        self.io_blocks.iter_mut().zip(inner.io_blocks).for_each(|(from, what)| less(from, what));
+        let time = of_caller(self.io.map(|time| time.0), inner.io.map(|time| time.0));
+        self.io.iter_mut().zip(time).for_each(|(from, what)| less(&mut from.0, what));
+        let blocks = of_caller(self.io_blocks, inner.io_blocks);
+        self.io_blocks.iter_mut().zip(blocks).for_each(|(from, what)| less(from, what));
     }
+}
+
+/// What of an inner statement is in each kind of its caller. Reads go by the node that they stand on, and the caller
+/// has those of a function on the node that called it: what its one kind of reads cannot hold is in its other.
+fn of_caller(caller: [i64; 5], mut inner: [i64; 5]) -> [i64; 5] {
+    let too_much = [READ, SCAN].map(|kind| inner[kind].saturating_sub(caller[kind].max(0)).max(0));
+    inner[READ] = inner[READ].saturating_sub(too_much[0]).saturating_add(too_much[1]);
+    inner[SCAN] = inner[SCAN].saturating_sub(too_much[1]).saturating_add(too_much[0]);
+    inner
 }
 
 impl Source for LogSource {
@@ -714,6 +734,21 @@ mod tests {
     }
 
     #[test]
+    fn reads_of_a_function_that_scans_are_not_counted_for_its_caller_too() {
+        let context = "2026-11-21 10:45:01.000 UTC [7] me@shop CONTEXT:  PL/pgSQL function f() line 3 at PERFORM\n";
+        for [of_inner, of_outer] in [["Seq Scan", "Result"], ["Index Scan", "Seq Scan"], ["Seq Scan", "Seq Scan"]] {
+            let inner = entry(1000, 7, "4.000", "select inner", FIGURES).replace("Seq Scan", of_inner) + context;
+            let read_more = FIGURES.replace("3.500", "3.900").replace("Blocks\": 10", "Blocks\": 12");
+            let outer = entry(1002, 7, "9.000", "select f()", &read_more).replace("Seq Scan", of_outer);
+            let (kept, _, summary) = read(&(inner + &outer));
+            let blocks: i64 = kept.waits.iter().map(|wait| wait.parameters[0]).sum();
+            let time: i64 = kept.waits.iter().map(|wait| wait.elapsed.0).sum();
+            assert_eq!((blocks, Ticks(time)), (12, Ticks::from_micros(3900)), "{of_inner} in {of_outer}");
+            assert_eq!((kept.waits.len(), summary.io_below_zero), (2, 0), "{of_inner} in {of_outer}");
+        }
+    }
+
+    #[test]
     fn nothing_is_dropped_without_a_count() {
         let whole = entry(500, 7, "4.250", "select 1", FIGURES);
         let text =
@@ -750,6 +785,17 @@ mod tests {
         )
     }
 
+    /// The same entry as a line of a JSON log.
+    fn jsonlog(millis: u32) -> String {
+        format!(
+            r#"{{"timestamp":"2026-11-21 10:45:{:02}.{:03} UTC","pid":7,"session_id":"69.7","#,
+            millis / 1000,
+            millis % 1000
+        ) + r#""error_severity":"LOG","message":"duration: 1.0 ms  plan:\n{\n  \"Query Text\": \"select outer\","#
+            + r#"\n  \"Plan\": {\"Node Type\": \"Result\"}\n}","ps":"SELECT"}"#
+            + "\n"
+    }
+
     #[test]
     fn entries_that_two_formats_hold_are_counted_once_and_as_often_as_they_happened() {
         let stderr = |millis| {
@@ -764,9 +810,12 @@ mod tests {
         source.known = Some(HashMap::new());
         let text: String = [1001, 1002, 2000].map(stderr).concat();
         let table: String = [1001, 1002, 2000, 3000].map(|millis| csv(millis, "1.0", "")).concat();
+        let json: String = [1001, 1002, 2000, 3000].map(jsonlog).concat();
         source.read_log(text.as_bytes(), &mut kept).unwrap();
         source.read_log(table.as_bytes(), &mut kept).unwrap();
         assert_eq!((kept.calls.len(), source.summary().repeated), (4, 3));
+        source.read_log(json.as_bytes(), &mut kept).unwrap();
+        assert_eq!((kept.calls.len(), source.summary().repeated), (4, 4), "executions, and not their copies");
     }
 
     #[test]

@@ -90,10 +90,7 @@ fn of_plans() -> Vec<Reading> {
         noted(
             row::REPEATED_ENTRIES,
             |logs| &mut logs.repeated,
-            [
-                "1 of 3 executions stands in logs of several formats, as a server writes them",
-                "of 3 executions stand in logs of several formats",
-            ],
+            ["1 execution stands in several logs, as a server writes them", "executions stand in several logs, as"],
         ),
         noted(
             row::NODES_BELOW_ZERO,
