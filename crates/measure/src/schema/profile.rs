@@ -19,7 +19,8 @@ parameters! {
     USER = "user", "the user who parsed it";
     GOAL = "goal", "the goal of the optimizer";
     PLAN = "plan", "number of the plan, from 1";
-    PLAN_HASH = "plan_hash", "its hash";
+    PLAN_HASH = "plan_hash",
+        "its hash, an unsigned number of 64 bits: a reader that has doubles only loses its last digits";
     LINE = "line", "number of the line";
     PARENT = "parent", "number of the line above; of a row of `call_tree` the statement that calls";
     LEVEL = "level", "how deep the line stands";
