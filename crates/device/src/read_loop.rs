@@ -76,7 +76,7 @@ where
     T: TimeSource,
 {
     let mut reader = Reader::new(method, clock, plan, stop);
-    let mut warm_up = Phase::starting(clock.now(), plan.warm_up, (None, None));
+    let mut warm_up = Phase::starting(clock.now(), plan.warm_up, (plan.rate, None));
     let mut result = reader.run(&mut warm_up);
     let mut measured = Phase::starting(clock.now(), plan.stop_after, (plan.rate, clock.cpu()));
     if result.is_ok() {

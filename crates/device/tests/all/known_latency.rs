@@ -88,6 +88,14 @@ fn an_open_loop_below_capacity_keeps_its_rate_and_its_latency() {
 }
 
 #[test]
+fn an_open_loop_warms_up_at_its_rate_and_not_at_full_load() {
+    let mut plan = plan(32, StopAfter::Reads(100));
+    (plan.rate, plan.warm_up) = (Some(1000.0), StopAfter::Time(Nanos::from_millis(50)));
+    let outcome = run(&plan);
+    assert_eq!((outcome.warm_up.reads(), outcome.latency.reads()), (50, 100));
+}
+
+#[test]
 fn a_raised_stop_flag_ends_the_loop_with_what_it_has() {
     let (mut method, clock) = known(4);
     let stopped = AtomicBool::new(true);
