@@ -13,7 +13,7 @@ use crate::meter::Meter;
 use crate::pattern::Offsets;
 use crate::plan::{ReadPlan, StopAfter};
 use crate::time_source::TimeSource;
-use crate::windows::CpuClock;
+use crate::windows::{CpuClock, Window};
 
 /// What a loop measured.
 #[derive(Debug)]
@@ -35,9 +35,13 @@ pub struct LoopOutcome {
 }
 
 impl LoopOutcome {
-    /// The parts between lasting changes of the rate: no experiment draws an average across one.
+    /// The parts between lasting changes: no experiment draws an average across one. An open loop that keeps up has an
+    /// even rate whatever its reads take, so that it is cut by their latency too; from submission, because a queue that
+    /// grows is no change of the device.
     pub fn segments(&self) -> Vec<Segment> {
-        change_point::segments(&self.latency.windows().rates())
+        let service = self.service.iter().flat_map(|service| service.windows().closed());
+        let latencies: Vec<Option<f64>> = service.map(Window::mean).collect();
+        change_point::segments_of_both(&self.latency.windows().rates(), &latencies)
     }
 }
 

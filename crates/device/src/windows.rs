@@ -47,6 +47,12 @@ impl Window {
         })
     }
 
+    /// Mean latency in nanoseconds; `None` for an empty window.
+    pub fn mean(&self) -> Option<f64> {
+        let reads = self.reads();
+        (reads > 0).then(|| self.exact.sum / reads as f64)
+    }
+
     /// Adds the reads of another window; the CPU time is the caller's to add.
     fn merge(&mut self, other: &Window) {
         self.exact.add(&other.exact);

@@ -395,6 +395,21 @@ fn an_open_loop_that_changes_keeps_what_is_measured_from_submission() {
 }
 
 #[test]
+fn an_open_loop_that_keeps_up_is_cut_where_its_latency_changes() {
+    let folder = folder();
+    let path = model(&folder, "change_at_ms = 1500\nchanged_us = 3000.0");
+    let lasting = DiskParameters { count: None, duration: Some(Nanos::from_millis(3000)), ..parameters(&path) };
+    let rate = DiskParameters { rate: Some(2000.0), depth: 32, warm_up: Some(Nanos::ZERO), ..lasting };
+    let (notebook, outcome) = read(&rate);
+    outcome.unwrap();
+    let medians: Vec<f64> = notebook.cases.iter().map(|case| value(case, "read_latency")).collect();
+    let close = |wanted: [f64; 2]| medians.iter().zip(wanted).all(|(is, wanted)| (is / wanted - 1.0).abs() < 0.02);
+    assert!(medians.len() == 2 && close([100.0, 3000.0]), "{medians:?}");
+    let message = notebook.found("latency-changed").unwrap();
+    assert!(message.starts_with("1.50 s into") && notebook.found("rate-changed").is_none(), "{message}");
+}
+
+#[test]
 fn a_volume_whose_first_touch_is_slow_is_called_lazily_loaded() {
     let folder = folder();
     let mut notebook = Notebook::default();

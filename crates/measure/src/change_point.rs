@@ -1,4 +1,4 @@
-//! Lasting changes of a rate: where a throttle set in, a burst credit ran out, or a cache was full.
+//! Lasting changes of a rate or a latency: where a throttle set in, a burst credit ran out, or a cache was full.
 
 use std::ops::Range;
 
@@ -31,23 +31,46 @@ pub struct Segment {
 /// cluster analysis method for grouping means", 1974), and is kept when the change is large, separated and lasting.
 /// Empty for no rates.
 pub fn segments(rates: &[f64]) -> Vec<Segment> {
+    segments_of_both(rates, &[])
+}
+
+/// Cuts as [`segments`] does, and where no rate changed between lasting changes of the mean latency, `None` in a
+/// window without reads.
+pub fn segments_of_both(rates: &[f64], latencies: &[Option<f64>]) -> Vec<Segment> {
     let mut found = Vec::new();
     if !rates.is_empty() {
-        cut(rates, 0..rates.len(), STRETCHES_MAX, &mut found);
+        cut((rates, latencies), 0..rates.len(), STRETCHES_MAX, &mut found);
     }
     found
 }
 
-fn cut(rates: &[f64], range: Range<usize>, most: usize, found: &mut Vec<Segment>) {
-    let split = if most > 1 { lasting_change(&rates[range.clone()]) } else { None };
+/// Whether two levels differ by as much as a change does.
+pub fn is_change(one: f64, other: f64) -> bool {
+    let larger = one.max(other);
+    larger > 0.0 && (one - other).abs() / larger >= CHANGE_MIN
+}
+
+fn cut((rates, latencies): (&[f64], &[Option<f64>]), range: Range<usize>, most: usize, found: &mut Vec<Segment>) {
+    let both = || {
+        let of_latency = || lasting_change_of_known(latencies.get(range.clone())?);
+        lasting_change(&rates[range.clone()]).or_else(of_latency)
+    };
+    let split = if most > 1 { both() } else { None };
     match split {
         Some(offset) => {
             let middle = range.start + offset;
-            cut(rates, range.start..middle, most / 2, found);
-            cut(rates, middle..range.end, most - most / 2, found);
+            cut((rates, latencies), range.start..middle, most / 2, found);
+            cut((rates, latencies), middle..range.end, most - most / 2, found);
         }
         None => found.push(Segment { rate: median(&rates[range.clone()]).unwrap_or(0.0), windows: range }),
     }
+}
+
+/// Index of the first level after the change; one that is not known is left out, as a level repeated is no evidence.
+fn lasting_change_of_known(levels: &[Option<f64>]) -> Option<usize> {
+    let known = levels.iter().enumerate().filter_map(|(at, level)| Some((at, (*level)?)));
+    let (places, known): (Vec<usize>, Vec<f64>) = known.unzip();
+    places.get(lasting_change(&known)?).copied()
 }
 
 /// Index of the first window after the change.
@@ -55,14 +78,12 @@ fn lasting_change(rates: &[f64]) -> Option<usize> {
     let split = best_split(rates)?;
     let (before, after) = rates.split_at(split);
     let (low, high) = (median(before)?, median(after)?);
-    let larger = low.max(high);
-    let large = larger > 0.0 && (high - low).abs() / larger >= CHANGE_MIN;
     let middle = (low + high) / 2.0;
     let on_side = |part: &[f64], side: f64| {
         let inside = part.iter().filter(|rate| (**rate < middle) == (side < middle)).count();
         inside as f64 >= SEPARATION * part.len() as f64
     };
-    (large && on_side(before, low) && on_side(after, high)).then_some(split)
+    (is_change(low, high) && on_side(before, low) && on_side(after, high)).then_some(split)
 }
 
 /// The split with the least squared error around the means of both sides.
@@ -124,6 +145,23 @@ mod tests {
         let rates: Vec<f64> = [vec![100.0; 20], vec![50.0; 20], vec![20.0; 20]].concat();
         let windows: Vec<Range<usize>> = segments(&rates).into_iter().map(|segment| segment.windows).collect();
         assert_eq!(windows, [0..20, 20..40, 40..60]);
+    }
+
+    #[test]
+    fn an_even_rate_is_cut_where_the_latency_changes() {
+        let latencies = [vec![Some(100.0); 15], vec![Some(3000.0); 15]].concat();
+        let both = segments_of_both(&[200.0; 30], &latencies);
+        let windows: Vec<Range<usize>> = both.into_iter().map(|segment| segment.windows).collect();
+        assert_eq!(windows, [0..15, 15..30]);
+    }
+
+    #[test]
+    fn two_slow_reads_among_windows_without_any_are_no_lasting_change() {
+        let mut latencies = vec![None; 40];
+        for (at, latency) in [(0, 100.0), (10, 100.0), (20, 3000.0), (30, 3000.0)] {
+            latencies[at] = Some(latency);
+        }
+        assert_eq!(segments_of_both(&[1.0; 40], &latencies).len(), 1);
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! What spoils a reading: a rate that was not held, memory in place of the device, other readers, a change under way.
 
+use device::meter::Meter;
+use device::read_loop::LoopOutcome;
 use device::tier::{Evidence, Tier, Verdict};
+use device::windows::Window;
 use device::workers::Reading;
-use measure::change_point::Segment;
-use measure::quantity::three_digits;
+use measure::change_point::{Segment, is_change};
+use measure::quantity::{format_nanos, three_digits};
 use measure::schema::reads::findings as row;
 use measure::{Finding, Nanos, Unit};
 use sys::file::Caching;
@@ -41,8 +44,8 @@ pub(super) fn report(
         let reached = outcome.latency.reads() as f64 / outcome.elapsed.as_seconds().max(1e-9);
         journal.find_all(rate_not_reached(asked, reached));
     }
-    let width = outcome.latency.windows().width();
-    journal.find_all(segments.windows(2).map(|pair| rate_changed(width, [&pair[0], &pair[1]], &job.what)));
+    let levels: Vec<Level> = segments.iter().filter_map(|segment| Level::of(outcome, segment)).collect();
+    journal.find_all(levels.windows(2).map(|pair| changed([&pair[0], &pair[1]], &job.what)));
 }
 
 fn fallback(fallbacks: &[&str]) -> Option<Finding> {
@@ -119,24 +122,62 @@ fn note_shared_device(machine: &Machine, evidence: &Evidence, what: &str) {
     }
 }
 
-/// Two neighbouring segments of a reading, whose rates differ.
-fn rate_changed(width: Nanos, [before, after]: [&Segment; 2], what: &str) -> Finding {
-    let at = Nanos(width.0 * after.windows.start as u64).as_seconds();
-    let (before, after) = (before.rate, after.rate);
-    let cause = match after < before {
+/// What held in a segment of a reading.
+struct Level {
+    /// Seconds after the first read.
+    at: f64,
+    /// Reads a second.
+    rate: f64,
+    /// Mean nanoseconds from submission to completion; of an open loop only.
+    service: Option<f64>,
+}
+
+impl Level {
+    /// `None` for a segment without windows.
+    fn of(outcome: &LoopOutcome, segment: &Segment) -> Option<Level> {
+        let windows = outcome.latency.windows();
+        let own = |meter: &Meter| {
+            let own = meter.windows().closed().get(segment.windows.clone())?;
+            let reads: u64 = own.iter().map(Window::reads).sum();
+            let nanos: f64 = own.iter().map(|window| window.exact.sum).sum();
+            (reads > 0).then(|| nanos / reads as f64)
+        };
+        let at = Nanos(windows.width().0 * segment.windows.start as u64).as_seconds();
+        let is_known = !segment.windows.is_empty();
+        is_known.then(|| Level { at, rate: segment.rate, service: outcome.service.as_ref().and_then(own) })
+    }
+}
+
+/// What changed between two neighbouring segments of a reading: the latency alone where an open loop kept its rate.
+fn changed([before, after]: [&Level; 2], what: &str) -> Finding {
+    let latencies = before.service.zip(after.service).filter(|_| !is_change(before.rate, after.rate));
+    let is_worse = latencies.map_or(after.rate < before.rate, |(before, after)| after > before);
+    let cause = match is_worse {
         true => "a spent burst credit, a throttle, or a cache that no longer helps",
         false => "a cache that filled, blocks that were loaded meanwhile, or another reader that stopped",
     };
+    let (row, went, unit, levels) = match latencies {
+        Some((before, after)) => (
+            row::LATENCY_CHANGED,
+            format!("a read went from {} to {} (means, from submission)", format_nanos(before), format_nanos(after)),
+            Unit::Nanoseconds,
+            [before, after],
+        ),
+        None => (
+            row::RATE_CHANGED,
+            format!("the rate went from {} to {} reads a second", three_digits(before.rate), three_digits(after.rate)),
+            Unit::PerSecond,
+            [before.rate, after.rate],
+        ),
+    };
     let message = format!(
-        "{} s into {what} the rate went from {} to {} reads a second and stayed there: {cause}. The segments are \
-         separate cases, and no average spans the change; what the kernel counted does, and is left out. Run longer \
-         to see the lasting rate.",
-        three_digits(at),
-        three_digits(before),
-        three_digits(after)
+        "{} s into {what} {went} and stayed there: {cause}. The segments are separate cases, and no average spans the \
+         change; what the kernel counted does, and is left out. Run longer to see {}.",
+        three_digits(after.at),
+        if latencies.is_some() { "what lasts" } else { "the lasting rate" }
     );
-    let finding = row::RATE_CHANGED.of(message).with("at", at, Unit::Seconds);
-    finding.with("before", before, Unit::PerSecond).with("after", after, Unit::PerSecond)
+    let finding = row.of(message).with("at", after.at, Unit::Seconds);
+    finding.with("before", levels[0], unit).with("after", levels[1], unit)
 }
 
 /// What buffers on huge pages do for large reads in sequence, once in a run.

@@ -5,7 +5,7 @@ use super::spec::{metrics, parameters};
 
 parameters! {
     HUGE_PAGES = "huge_pages", "whether the buffers were to stand on huge pages; in `ladder` where they were not";
-    SEGMENT = "segment", "part of a reading whose rate changed: `before-change`, `after-change`, `2 of 3`";
+    SEGMENT = "segment", "part of a reading whose rate or latency changed: `before-change`, `after-change`, `2 of 3`";
 }
 
 metrics! {
@@ -34,6 +34,7 @@ findings! {
     METHOD_FALLBACK = Info "method-fallback", "another I/O method read than the one asked for";
     RATE_NOT_REACHED = Warning "rate-not-reached", "less than 95 % of the rate asked for was reached";
     RATE_CHANGED = Warning "rate-changed", "the rate of reads changed within a measurement and stayed there";
+    LATENCY_CHANGED = Warning "latency-changed", "with `rate`: the latency of reads changed and stayed there";
     DEVICE_SAW_FEWER_READS = Warning "device-saw-fewer-reads", "a layer below the kernel's cache served reads";
     DIRECT_IO_IGNORED = Warning "direct-io-ignored", "the page cache served direct reads";
     READS_NOT_ALL_FROM_STORAGE = Warning "reads-not-all-from-storage", "storage served a part of direct reads";

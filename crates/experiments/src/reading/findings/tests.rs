@@ -78,18 +78,28 @@ fn served_by() -> Vec<Reading> {
 /// How the reads were made, and at which rate.
 fn manner() -> Vec<Reading> {
     let segments = |rates: &Vec<f64>| {
-        let segment = |(index, rate): (usize, &f64)| Segment { windows: index * 10..index * 10 + 10, rate: *rate };
-        let segments: Vec<Segment> = rates.iter().enumerate().map(segment).collect();
-        let changed = |pair: &[Segment]| rate_changed(Nanos::from_millis(100), [&pair[0], &pair[1]], "a file");
-        segments.windows(2).map(changed).collect::<Vec<_>>()
+        let level = |(at, rate): (usize, &f64)| Level { at: at as f64, rate: *rate, service: None };
+        let levels: Vec<Level> = rates.iter().enumerate().map(level).collect();
+        levels.windows(2).map(|pair| changed([&pair[0], &pair[1]], "a file")).collect::<Vec<_>>()
     };
     let went = |pair: &[f64]| {
         let cause = if pair[1] < pair[0] { "a spent burst credit" } else { "a cache that filled" };
         let [before, after] = [pair[0], pair[1]].map(three_digits);
         format!("from {before} to {after} reads a second and stayed there: {cause}")
     };
-    let changed = reading(row::RATE_CHANGED, vec(1.0..1e6, 1..4), segments, move |rates| {
+    let rate_changed = reading(row::RATE_CHANGED, vec(1.0..1e6, 1..4), segments, move |rates| {
         (rates.len() > 1).then(|| rates.windows(2).map(went).chain(["1.00 s into a file".into()]).collect())
+    });
+    let open_loop = |(rates, micros): &([f64; 2], [f64; 2])| {
+        let level = |at: usize| Level { at: at as f64, rate: rates[at], service: Some(micros[at] * 1e3) };
+        [changed([&level(0), &level(1)], "a file")]
+    };
+    let values = ([99.0..100.0, 50.0..100.0], [10.0..50.0, 10.0..50.0]);
+    let latency_changed = reading(row::LATENCY_CHANGED, values, open_loop, |(rates, [before, after])| {
+        let cause = if after > before { "a spent burst credit" } else { "a cache that filled" };
+        let [before, after] = [before, after].map(|micros| format_nanos(micros * 1e3));
+        let went = format!("1.00 s into a file a read went from {before} to {after} (means, from submission)");
+        (rates[1] > rates[0] * 0.75).then(|| says![went, format!("stayed there: {cause}")])
     });
     let not_reached = reading(
         row::RATE_NOT_REACHED,
@@ -119,7 +129,7 @@ fn manner() -> Vec<Reading> {
     };
     let counters =
         reading(row::NO_DEVICE_COUNTERS, any::<Option<u64>>(), counted, |delivered| delivered.is_none().then(Vec::new));
-    vec![changed, not_reached, fallback, buffers, counters]
+    vec![rate_changed, latency_changed, not_reached, fallback, buffers, counters]
 }
 
 /// What the region holds.

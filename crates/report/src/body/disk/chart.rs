@@ -192,7 +192,9 @@ fn over_time(cases: &[&Case]) -> Option<Chart> {
     };
     let title = "How many reads a second, over the time of the measurement";
     let chart = Chart::new("disk-over-time", title, value, Plot::Lines(across, lines, places)).noted(note);
-    let chart = chart.keyed(vec![Key::measured("a window"), Key::measured("level")]).concerning(&["rate-changed"]);
+    let chart = chart
+        .keyed(vec![Key::measured("a window"), Key::measured("level")])
+        .concerning(&["rate-changed", "latency-changed"]);
     // Cases one after the other are one measurement only where they are segments of one.
     let is_one = cases.len() == 1 || cases.iter().all(|case| case.parameters.contains_key("segment"));
     chart.with_at_least(10).filter(|_| is_one)
