@@ -146,16 +146,22 @@ fn plans(parameters: &LioParameters, table: &Table) -> Vec<Plan> {
 /// A table that fits into a processor's cache says nothing about a buffer pool, which no such cache holds.
 fn report_small_tables(parameters: &LioParameters, machine: &Machine, journal: &mut dyn Journal) {
     let payload = parameters.payload();
-    let Some(cache) = machine.host.caches.iter().max_by_key(|cache| cache.bytes) else { return };
+    let Some(cache) = machine.host.caches.iter().max_by_key(|cache| cache.level) else { return };
+    // A table that is larger than what is claimed needs no measurement.
     if payload > cache.bytes {
         return;
     }
+    let Some(usable) = machine.last_cache().map(|last| last.usable).filter(|usable| payload <= *usable) else { return };
+    let of_it = match usable < cache.bytes {
+        true => format!(", of which {} can be counted on", size_in_words(usable)),
+        false => String::new(),
+    };
     journal.find(row::TABLES_FIT_CACHE.of(format!(
-        "Tables of {} fit into the processor's cache of level {} ({}): their logical I/Os read that cache, where \
+        "Tables of {} fit into the processor's cache of level {} ({}{of_it}): their logical I/Os read that cache, where \
              those of a real pool read memory. Give --payload {} or more.",
         size_in_words(payload),
         cache.level,
         size_in_words(cache.bytes),
-        format_size((cache.bytes * 8).next_power_of_two())
+        format_size((usable * 8).next_power_of_two())
     )));
 }

@@ -400,22 +400,27 @@ fn beside() -> Vec<Reading> {
     vec![random, against]
 }
 
-/// Tables beside the largest cache of the processor.
+/// Tables beside the last cache of the processor, of which a part can be counted on.
 fn small_tables() -> Reading {
     let machine = Machine::observe(Stop::default());
-    let of = move |(payload, caches): &(u64, Vec<u64>)| {
+    let of = move |(payload, caches, part): &(u64, Vec<u64>, u64)| {
         let mut machine = machine.clone();
         let level = |(at, bytes): (usize, &u64)| CacheLevel { level: at as u8 + 1, bytes: bytes << 20 };
         machine.host.caches = caches.iter().enumerate().map(level).collect();
+        let machine = machine.with_last_cache((caches.last().copied().unwrap_or(1) << 20) / part);
         let parameters = LioParameters { payload: Some(Size(payload << 20)), ..LioParameters::default() };
         Kept::found(|journal| report_small_tables(&parameters, &machine, journal))
     };
-    reading(row::TABLES_FIT_CACHE, (1..9_u64, vec(1..9_u64, 0..3)), of, |(payload, caches)| {
-        let (at, most) = caches.iter().enumerate().max_by_key(|(_, bytes)| **bytes)?;
-        let [table, cache] = [payload, most].map(|size| size_in_words(size << 20));
-        let fit = format!("Tables of {table} fit into the processor's cache of level {} ({cache})", at + 1);
-        let enough = format_size((most << 23).next_power_of_two());
-        (payload <= most).then(|| says![fit, format!("Give --payload {enough} or more.")])
+    let values = (1..9_u64, vec(1..9_u64, 0..3), select(vec![1_u64, 4]));
+    reading(row::TABLES_FIT_CACHE, values, of, |(payload, caches, part)| {
+        let claimed = caches.last()? << 20;
+        let (payload, usable) = (payload << 20, claimed / part);
+        let [table, cache, counted_on] = [payload, claimed, usable].map(size_in_words);
+        let of_it = if *part > 1 { format!(", of which {counted_on} can be counted on") } else { String::new() };
+        let fit =
+            format!("Tables of {table} fit into the processor's cache of level {} ({cache}{of_it})", caches.len());
+        let enough = format_size((usable * 8).next_power_of_two());
+        (payload <= usable).then(|| says![fit, format!("Give --payload {enough} or more.")])
     })
 }
 
