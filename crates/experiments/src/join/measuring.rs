@@ -149,14 +149,14 @@ fn explained(samples: &[JoinCost], (source, waiting): (&str, &str), alone: Optio
             samples.iter().filter_map(|cost| Some(value(cost.explained.as_ref()?))).collect();
         spec.of_samples(source, &values?)
     };
-    let elapsed = samples.iter().map(|cost| cost.elapsed);
-    let gains: Vec<f64> = elapsed.filter_map(|own| ratio(alone?, own.as_millis())).collect();
+    // Of the medians that are shown: a median of ratios is another one of an even number, and not 1 of the base.
+    let gain = alone.and_then(|alone| ratio(alone, median_elapsed(samples)));
     let a_block = |cost: &JoinCost| ratio(cost.elapsed.as_micros(), cost.table.read as f64);
     let a_block: Option<Vec<f64>> = samples.iter().map(a_block).collect();
     let all = [
         join::ELAPSED_PER_BLOCK
             .of_samples("elapsed over blocks of the table that were read", &a_block.unwrap_or_default()),
-        join::GAIN.of_samples("the nested loop's median elapsed over elapsed", &gains),
+        gain.map(|gain| join::GAIN.single("the nested loop's median elapsed over that of this one", gain)),
         of(&join::BLOCKS_READ, source, &|plan| Some(plan.read as f64)),
         of(&join::BLOCKS_HIT, source, &|plan| Some(plan.hits as f64)),
         of(&join::IO_TIME, waiting, &|plan| plan.waiting.map(Nanos::as_millis)),

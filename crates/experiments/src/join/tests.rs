@@ -211,6 +211,18 @@ fn subjects_follow_one_another_and_the_later_ones_are_compared_with_those_before
 }
 
 #[test]
+fn a_nested_loop_gains_nothing_over_itself_however_its_joins_scatter() {
+    let log = Log::default();
+    let there = Fake { is_apart: true, spreads: [0.9, 0.0], ..Fake::new("there", &log) };
+    let (outcome, kept) = run(JoinParameters::default(), vec![there], Stop::default());
+    outcome.unwrap();
+    let gain = |case: &::measure::Case| case.metric("gain").unwrap().median();
+    assert_eq!(gain(&kept.cases[0]), 1.0);
+    let elapsed: Vec<f64> = kept.cases.iter().map(|case| case.metric("elapsed").unwrap().median()).collect();
+    assert_eq!(gain(&kept.cases[1]), elapsed[0] / elapsed[1]);
+}
+
+#[test]
 fn a_sum_that_is_not_that_of_the_rows_ends_the_run_with_both_and_leaves_nothing() {
     let log = Log::default();
     let wrong = Fake { error: 1, ..Fake::new("there", &log) };
