@@ -121,9 +121,11 @@ impl Evidence {
         } else {
             Tier::Mixed { from_storage: share }
         };
-        let (counted, asked) = match bytes == self.issued {
-            true => (format!("all {}", format_mebibytes(bytes)), String::new()),
-            false => (format_mebibytes(bytes), format!(", where {} were asked for", format_mebibytes(self.issued))),
+        // Two figures that print alike would be read as a difference.
+        let [counted, asked] = [bytes, self.issued].map(format_mebibytes);
+        let (counted, asked) = match counted == asked {
+            true => (format!("all {counted}"), String::new()),
+            false => (counted, format!(", where {asked} were asked for")),
         };
         Verdict { tier, proof: format!("{}{asked}", witness.replace("{bytes}", &counted)), is_by_layer: false }
     }
@@ -156,6 +158,16 @@ mod tests {
     #[test]
     fn half_and_half_is_not_rounded_to_either() {
         assert_eq!(evidence(Caching::Buffered, Some(500_000)).verdict().tier, Tier::Mixed { from_storage: 0.5 });
+    }
+
+    #[test]
+    fn counts_that_print_alike_are_not_set_against_each_other() {
+        let proof = |fetched| {
+            let known = evidence(Caching::Direct, Some(fetched));
+            Evidence { issued: 7_700_480, ..known }.verdict().proof
+        };
+        assert!(proof(7_701_000).contains("counted all 7.34 MiB") && !proof(7_701_000).contains("asked for"));
+        assert!(proof(7_000_000).contains(", where 7.34 MiB were asked for"), "{}", proof(7_000_000));
     }
 
     #[test]

@@ -154,6 +154,13 @@ fn places() -> Vec<Reading> {
 }
 
 #[test]
+fn a_file_that_is_given_twice_is_not_compared_with_itself() {
+    let twice = ["a", "a"].map(|path| (path.to_string(), measured(100.0, Some(1e4), None)));
+    let found = whole(&WORKLOAD, &twice);
+    assert_eq!((found.len(), found.iter().filter(|finding| finding.message.contains("as one of")).count()), (2, 0));
+}
+
+#[test]
 fn what_reads_of_a_disk_say_follows_from_their_times() {
     both_sides(&disk::findings::ALL, [vec![read()], against(), places()].into_iter().flatten());
 }
