@@ -151,14 +151,15 @@ fn report_small_tables(parameters: &LioParameters, machine: &Machine, journal: &
     if payload > cache.bytes {
         return;
     }
-    let Some(usable) = machine.last_cache().map(|last| last.usable).filter(|usable| payload <= *usable) else { return };
+    let usable = machine.last_cache().map(|last| last.usable);
+    let Some(usable) = usable.filter(|usable| payload <= *usable) else { return };
     let of_it = match usable < cache.bytes {
         true => format!(", of which {} can be counted on", size_in_words(usable)),
         false => String::new(),
     };
     journal.find(row::TABLES_FIT_CACHE.of(format!(
-        "Tables of {} fit into the processor's cache of level {} ({}{of_it}): their logical I/Os read that cache, where \
-             those of a real pool read memory. Give --payload {} or more.",
+        "Tables of {} fit into the processor's cache of level {} ({}{of_it}): their logical I/Os read that cache, \
+             where those of a real pool read memory. Give --payload {} or more.",
         size_in_words(payload),
         cache.level,
         size_in_words(cache.bytes),
