@@ -552,9 +552,11 @@ fn bytes_needed(payload: u64) -> u64 {
     payload.saturating_add(rows.saturating_mul(INDEX_BYTES_A_ROW)).saturating_add(payload / 2)
 }
 
-/// What is made for a table of these bytes, whose rows are sorted once, and their keys for the indexes.
-pub(super) fn needs(payload: u64) -> Needs {
-    let verification = verification_set::VerificationRows::at_most(payload);
+/// What is made for a table of these bytes, whose rows are sorted once, and their keys for the indexes; the most where
+/// the shared buffers are not known.
+pub(super) fn needs(payload: u64, buffers: Option<u64>) -> Needs {
+    let at_most = || verification_set::VerificationRows::at_most(payload);
+    let verification = buffers.map_or_else(at_most, |buffers| verification_set::VerificationRows::of(payload, buffers));
     Needs { made: bytes_needed(payload) + verification.bytes(), temporary: payload / 2, or_standby: false }
 }
 
@@ -604,6 +606,15 @@ mod tests {
         assert_eq!(setting_value(0.000_002_5), "0.0000025");
         assert_eq!(setting_value(1_234.567_89), "1234.57");
         assert_eq!(setting_value(524_288.0), "524288");
+    }
+
+    #[test]
+    fn a_table_that_is_not_made_is_not_announced() {
+        let payload = 24 << 20;
+        let [unknown, small, large] =
+            [None, Some(128 << 20), Some(8 << 30)].map(|buffers| needs(payload, buffers).made);
+        assert!(large < small && small <= unknown, "{large}, {small}, {unknown}");
+        assert!(large < payload * 4, "{large} of a table within the buffers and its indexes");
     }
 
     #[test]

@@ -1,5 +1,14 @@
 //! What an experiment makes on a server, known before anything is made.
 
+/// What of a server decides how much is made there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ServerSize {
+    /// Bytes of a block.
+    pub(super) block_bytes: u64,
+    /// Bytes of the shared buffers; `None` in a dry run, which asks nothing.
+    pub(super) buffers: Option<u64>,
+}
+
 /// What an experiment makes on a server.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Needs {

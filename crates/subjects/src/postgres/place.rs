@@ -13,7 +13,7 @@ use super::calibration::{Calibration, CalibrationAsked};
 use super::catalogs::Catalogs;
 use super::inner_rows::InnerRows;
 use super::logical_reads::{ServerReads, buffers_for};
-use super::needs::Needs;
+use super::needs::{Needs, ServerSize};
 use super::nested_loops::{PostgresLoops, check_concurrencies};
 use super::planner_paths;
 use super::reached::Reached;
@@ -89,16 +89,21 @@ impl PostgresPlace {
     }
 
     /// Opens a subject, on a given server after a check that the run may make there what it `needs`, which depends on
-    /// the bytes of a block.
-    fn opener<'a, T: ?Sized>(&'a self, needs: impl Fn(u64) -> Needs + 'a, open: Open<'a, T>) -> Opener<'a, T> {
+    /// the server's size.
+    fn opener<'a, T: ?Sized>(&'a self, needs: impl Fn(ServerSize) -> Needs + 'a, open: Open<'a, T>) -> Opener<'a, T> {
         let opener = Opener::new(open);
         if self.is_in_use() { opener.in_use(move |opening| self.forecast(&needs, opening)) } else { opener }
     }
 
-    fn forecast(&self, needs: &dyn Fn(u64) -> Needs, opening: &mut Opening<'_>) -> Result<Forecast, SubjectError> {
+    fn forecast(
+        &self,
+        needs: &dyn Fn(ServerSize) -> Needs,
+        opening: &mut Opening<'_>,
+    ) -> Result<Forecast, SubjectError> {
         let mut session = self.reach(0, opening)?.connect(opening)?;
         let (facts, server) = (session.facts().clone(), session.address().shown());
-        let needs = match needs(facts.block_bytes) {
+        let buffers = (!session.is_rehearsal()).then_some(facts.buffer_bytes);
+        let needs = match needs(ServerSize { block_bytes: facts.block_bytes, buffers }) {
             Needs { or_standby: true, .. } if facts.is_standby => Needs::default(),
             needs => {
                 schema::check(&mut session)?;
@@ -133,7 +138,7 @@ impl Place for PostgresPlace {
             return Err(absence);
         }
         let cells = asked.clone();
-        let needs = move |block_bytes| super::logical_reads::needs(&cells, block_bytes);
+        let needs = move |size: ServerSize| super::logical_reads::needs(&cells, size.block_bytes);
         Ok(self.opener(
             needs,
             Box::new(move |opening| {
@@ -163,7 +168,7 @@ impl Place for PostgresPlace {
     fn calibration(&self, asked: CalibrationAsked) -> Offer<'_, Calibration> {
         let payload = asked.payload(!self.is_in_use());
         Ok(self.opener(
-            move |_| super::calibration::needs(payload),
+            move |size| super::calibration::needs(payload, size.buffers),
             Box::new(move |opening| {
                 let reached = self.reach(asked.buffers(), opening)?;
                 Ok(Box::new(Calibration::open(reached, payload, asked.seed, opening)?))
@@ -175,7 +180,7 @@ impl Place for PostgresPlace {
         check_concurrencies(asked)?;
         let (asked, largest) = (asked.clone(), InnerRows::new(asked.table(0)));
         Ok(self.opener(
-            move |block_bytes| largest.needs(block_bytes),
+            move |size| largest.needs(size.block_bytes),
             Box::new(move |opening| {
                 // As large as the engine's pool.
                 let reached = self.reach(asked.pool.0, opening)?;
@@ -188,7 +193,7 @@ impl Place for PostgresPlace {
         check_blocks(asked)?;
         let rows = super::round_trip::rows(asked);
         Ok(self.opener(
-            move |block_bytes| rows.needs(block_bytes),
+            move |size| rows.needs(size.block_bytes),
             Box::new(move |opening| {
                 let reached = self.reach(ROUND_TRIP_BUFFERS, opening)?;
                 Ok(Box::new(PostgresTrip::open(reached, rows, opening)?))
