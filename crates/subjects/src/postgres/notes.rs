@@ -210,7 +210,7 @@ pub(super) fn unknown_space(free: &FreeSpace, needed: u64, option: &str) -> Opti
     let shown = if needed >= 1 << 20 { needed >> 20 << 20 } else { needed >> 10 << 10 };
     Some(row::UNKNOWN_SPACE.of(format!(
         "The server's free space is not known, because {reason}. What is made there takes up to {} at one time, none \
-         of it in the log; {option} makes it smaller.",
+         of it in the write-ahead log; {option} makes it smaller.",
         size_in_words(shown)
     )))
 }

@@ -46,8 +46,8 @@ fn noticed() -> Vec<Reading> {
         notes::unknown_space(&free, needed << 20, "--payload")
     };
     let space = reading(row::UNKNOWN_SPACE, (any::<bool>(), 1..100_u64), space, |(is_known, needed)| {
-        let takes =
-            format!("takes up to {} at one time, none of it in the log; --payload", size_in_words(needed << 20));
+        let size = size_in_words(needed << 20);
+        let takes = format!("takes up to {size} at one time, none of it in the write-ahead log; --payload");
         (!is_known).then(|| says!["is not known, because it is far away.", takes])
     });
     let left = reading(
