@@ -75,6 +75,7 @@ pub struct PostgresPaths {
     /// What a statement costs that does nothing.
     nothing: Nanos,
     prepared: Option<Prepared>,
+    buffer_bytes: u64,
 }
 
 /// A path that the planner takes now.
@@ -105,9 +106,23 @@ pub(super) fn needs(rows: u64) -> Needs {
     Needs { made: Customers::bytes_needed(rows), temporary: Customers::index_bytes_max(rows), or_standby: false }
 }
 
+/// Most rows of a table that stays in shared buffers of this size.
+fn rows_that_stay(buffer_bytes: u64) -> u64 {
+    buffer_bytes / BUFFERS_PART / Customers::table_bytes(1)
+}
+
+/// What brings all blocks into shared buffers of this size. Fewer rows help only where a table that can be measured
+/// stays.
+fn advice(buffer_bytes: u64) -> &'static str {
+    match rows_that_stay(buffer_bytes) {
+        ROWS_MIN.. => "Give fewer --rows, or the server more shared_buffers.",
+        _ => "Give the server more shared_buffers.",
+    }
+}
+
 /// What makes a table stay in shared buffers of this size.
 fn staying(buffer_bytes: u64) -> String {
-    match buffer_bytes / BUFFERS_PART / Customers::table_bytes(1) {
+    match rows_that_stay(buffer_bytes) {
         rows @ ROWS_MIN.. => format!("--rows {rows} would stay."),
         _ => {
             let bytes = Customers::table_bytes(ROWS_MIN) * BUFFERS_PART;
@@ -167,6 +182,7 @@ impl PostgresPaths {
         let session = reached.connect(opening)?;
         let notes = Notes::of(&session, opening.clock);
         Ok(PostgresPaths {
+            buffer_bytes: session.facts().buffer_bytes,
             schema: None,
             session: None,
             stop: opening.stop.clone(),
@@ -262,7 +278,7 @@ impl PostgresPaths {
             gets: "EXPLAIN (ANALYZE, BUFFERS), one pass",
             physical_reads: "blocks that were not in shared buffers, by EXPLAIN, one pass",
             touched: "",
-            cache: Cache { name: "shared buffers", advice: "Give fewer --rows, or the server more shared_buffers." },
+            cache: Cache { name: "shared buffers", advice: advice(self.buffer_bytes) },
         }
     }
 }
@@ -452,6 +468,14 @@ mod tests {
                     "{buffers}: {advice}"
                 ),
             }
+        }
+    }
+
+    #[test]
+    fn fewer_rows_are_not_advised_where_no_table_stays() {
+        for buffers in [1 << 20, 9 << 20, 10 << 20, 128 << 20] {
+            let stays = !staying(buffers).starts_with("No table stays");
+            assert_eq!(advice(buffers).contains("--rows"), stays, "{buffers}");
         }
     }
 
