@@ -95,7 +95,8 @@ struct Arguments {
     #[arg(long)]
     evict: bool,
     /// Buffers on huge pages; large reads are fewer requests then than fio, dd and most databases send
-    #[arg(long, value_name = "on|off", default_value = "on", value_parser = BoolishValueParser::new(), action = Set)]
+    #[arg(long, value_name = "on|off", default_value = "on", value_parser = BoolishValueParser::new(), action = Set,
+        hide_possible_values = true)]
     huge_pages: bool,
 }
 

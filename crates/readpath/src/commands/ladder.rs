@@ -39,7 +39,8 @@ struct Arguments {
     #[arg(long, value_name = "PATH")]
     on: Option<PathBuf>,
     /// Buffers of device reads on huge pages; large reads are fewer requests then than most databases send
-    #[arg(long, value_name = "on|off", default_value = "on", value_parser = BoolishValueParser::new(), action = Set)]
+    #[arg(long, value_name = "on|off", default_value = "on", value_parser = BoolishValueParser::new(), action = Set,
+        hide_possible_values = true)]
     huge_pages: bool,
     /// Order of the random accesses [default: another one each run]
     #[arg(long)]
