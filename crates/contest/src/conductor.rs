@@ -1,6 +1,7 @@
 //! What all contests have in common: the pairs of turns, the bars, the run that is shown and kept, and the exit code.
 
 use std::io::Write;
+use std::path::Path;
 
 use measure::run::SCHEMA;
 use measure::schema::contest::findings as row;
@@ -53,7 +54,7 @@ impl Conductor {
         let run = Run {
             schema: SCHEMA.into(),
             id: Uuid::now_v7().to_string(),
-            command: std::env::args().collect(),
+            command: command_line(std::env::args()),
             started: jiff::Timestamp::now().to_string(),
             finished: None,
             build: Some(build),
@@ -149,6 +150,17 @@ impl Conductor {
     }
 }
 
+/// The words of a command. The folder of its program says where it was built, and nothing about the contest.
+fn command_line(words: impl Iterator<Item = String>) -> Vec<String> {
+    let mut words: Vec<String> = words.collect();
+    if let Some(program) = words.first_mut()
+        && let Some(name) = Path::new(program.as_str()).file_name()
+    {
+        *program = name.to_string_lossy().into_owned();
+    }
+    words
+}
+
 /// The finding about too few pairs for a result.
 pub(crate) fn trial(pairs: u64) -> Option<Finding> {
     let message = format!("Fewer than {PAIRS_OF_A_RESULT} pairs: a trial, not a result.");
@@ -190,6 +202,13 @@ mod tests {
         assert_eq!(IOPS.median(&run.cases[0]), Some(1.0));
         assert!(run.cases.len() == 5 && run.cases[4].metrics.is_empty());
         assert_eq!(check(&run), [""; 0]);
+    }
+
+    #[test]
+    fn a_kept_run_does_not_tell_in_which_folder_its_program_was_built() {
+        let words = |words: &[&str]| command_line(words.iter().map(|word| word.to_string()));
+        assert_eq!(words(&["/home/me/readpath-contest", "fio", "/dev/vda"]), ["readpath-contest", "fio", "/dev/vda"]);
+        assert_eq!(words(&[]), [""; 0]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::bars::{Bar, Judged, Wanted};
 use crate::calibrate::command as calibrate;
 use crate::conductor::{Conductor, trial};
 use crate::postgres::{pool, pool_speed as speed};
-use crate::profile::cpu_profile;
+use crate::profile::{command as profile, cpu_profile};
 use crate::scan::columns;
 
 fn bar(name: &str, measured: Result<f64, String>) -> Bar {
@@ -110,6 +110,10 @@ fn note((which, count): &(usize, Option<u64>)) -> Option<Finding> {
                 &count.map(|_| vec![("random_page_cost".into(), 2.0)]).unwrap_or_default(),
             ),
         ),
+        6 => (
+            "of-limit",
+            profile::of_limit(&count.map(|count| Statistics::single(count as f64)).ok_or("no pair".into())),
+        ),
         _ => ("plans", calibrate::plans_timed("customers", count.unwrap_or(0))),
     };
     let mut conductor = Conductor::begin("fio", 5, "Reads.".into()).unwrap();
@@ -118,7 +122,7 @@ fn note((which, count): &(usize, Option<u64>)) -> Option<Finding> {
 }
 
 fn notes() -> Reading {
-    reading(row::NOTE, (0..7_usize, option::of(0..3_u64)), note, |(which, count)| {
+    reading(row::NOTE, (0..8_usize, option::of(0..3_u64)), note, |(which, count)| {
         let some = count.unwrap_or(0);
         let or = |there: String, other: &str| if count.is_some() { there } else { other.into() };
         Some(match which {
@@ -131,6 +135,10 @@ fn notes() -> Reading {
             4 => says![format!("The columns take {}, and took 9 bytes", counted(some, "byte", "bytes"))],
             5 if count.is_some() => says!["On customers run 2 advises ", "SET random_page_cost = 2.0"],
             5 => says!["On customers run 2 advises the server's own."],
+            6 => says![or(
+                format!("One core reads the trace at {some}"),
+                "One core was not compared with `wc -l`: no pair."
+            )],
             _ if some == 1 => says!["customers: 1 plan was timed."],
             _ => says![format!("customers: {some} plans were timed.")],
         })

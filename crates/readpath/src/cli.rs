@@ -157,6 +157,24 @@ mod tests {
     }
 
     #[test]
+    fn an_example_can_be_pasted_from_a_screen_of_80_columns() {
+        let mut whole = laid_out(definition(), 80);
+        whole.build();
+        for (command, laid_out) in definition().get_subcommands().zip(whole.get_subcommands_mut()) {
+            let given = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let shown = laid_out.render_long_help().to_string();
+            let examples = given.lines().skip_while(|line| *line != "Examples:").skip(1);
+            for line in examples.filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
+                let example = line[2..].split("  ").next().unwrap_or_default();
+                assert!(example.chars().count() <= 74, "{example}");
+                assert!(shown.lines().any(|shown| shown.starts_with(&format!("  {example}"))), "{example}: {shown}");
+            }
+            let widest = shown.lines().skip_while(|line| *line != "Examples:").map(|line| line.chars().count()).max();
+            assert!(widest <= Some(80), "{shown}");
+        }
+    }
+
+    #[test]
     fn every_command_that_is_listed_shows_examples() {
         for command in definition().get_subcommands().filter(|command| !command.is_hide_set()) {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();

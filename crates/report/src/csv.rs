@@ -8,6 +8,7 @@ use measure::store::Listing;
 use measure::{Case, Metric, Parameters, Run};
 
 use crate::renderer::{Media, Renderer, Shown};
+use crate::runs::subject;
 use crate::style::Style;
 
 /// The row of the table of renderers.
@@ -99,13 +100,12 @@ fn runs(listing: &Listing) -> Vec<Vec<String>> {
     let heading = ["run", "started", "finished", "experiment", "subject", "cases", "findings", "command"];
     let mut rows = vec![heading.map(String::from).to_vec()];
     rows.extend(listing.runs.iter().map(|run| {
-        let subject = ["path", "device", "kind"].iter().find_map(|key| run.subject.get(*key)).map(plain);
         vec![
             run.id.clone(),
             run.started.clone(),
             run.finished.clone().unwrap_or_default(),
             run.experiment.clone(),
-            subject.unwrap_or_default(),
+            subject(run),
             run.cases.to_string(),
             run.findings.len().to_string(),
             run.command.join(" "),

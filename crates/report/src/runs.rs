@@ -4,7 +4,7 @@ use measure::Severity;
 use measure::store::{Listing, Summary, Unreadable};
 use serde_json::Value;
 
-use crate::body::database;
+use crate::body::{database, path, without_storage};
 use crate::page::{Align, Cell, Page, Section, Table};
 
 /// Characters of an identifier that are shown: a version 7 UUID begins with its time in milliseconds, 12 digits and a
@@ -57,7 +57,8 @@ fn minute(started: &str) -> String {
     started.chars().take(16).collect::<String>().replace('T', " ")
 }
 
-fn subject(run: &Summary) -> String {
+/// What was measured, in a few words.
+pub(crate) fn subject(run: &Summary) -> String {
     let text = |key: &str| run.subject.get(key).and_then(Value::as_str).map(String::from);
     // A server's tables and a model's lie in files of ours, which are not what was measured.
     let is_in_file = text("path").is_some() && text("server").is_none();
@@ -65,7 +66,8 @@ fn subject(run: &Summary) -> String {
     database
         .map(|(kind, version)| format!("{kind} {version}"))
         .or_else(|| text("model"))
-        .or_else(|| text("path"))
+        .or_else(|| without_storage(&run.subject))
+        .or_else(|| path(&run.subject).map(String::from))
         .or_else(|| text("device"))
         .or_else(|| text("kind"))
         .unwrap_or_default()

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use measure::quantity::{parse_size, size_in_words};
+use measure::quantity::{parse_size, size_in_words, three_digits};
 use measure::schema::contest::{ELAPSED, PEAK_MEMORY};
 use measure::schema::{Spec, profile};
 use measure::{Run, Statistics};
@@ -30,9 +30,6 @@ const MEMORY: Judged = Judged::figure(Wanted::AtMost(64.0), "larger");
 
 /// Of a decompressor's speed: what is lost at start and end, and where both want the same core.
 const DECOMPRESSED: Judged = Judged::ratio(Wanted::AtLeast(0.9), "slower");
-
-/// No bar: how far the limit is, to read the other figures with.
-const OF_THE_LIMIT: Judged = Judged::ratio(Wanted::AtLeast(0.0), "slower");
 
 /// The question that all contenders on the uncompressed trace have, and these contenders.
 const WHOLE: &str = "the trace";
@@ -83,6 +80,7 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     plain_pairs(options, &trace, &mut conductor)?;
     let bars = plain_bars(&conductor.ledger, trace.bytes, &needs);
     conductor.judge(bars);
+    conductor.note("of-limit", of_limit(&conductor.ledger.ratio(WHOLE, LINES, ON_CORES[0], &ELAPSED)));
     let folder = tempfile::tempdir_in(scratch_folder()?).map_err(|error| error.to_string())?;
     if arguments.compressed_size > 0 {
         compressed_pairs(arguments, &trace, &folder, &mut conductor)?;
@@ -167,9 +165,20 @@ fn plain_bars(ledger: &Ledger, bytes: u64, needs: &Needs) -> Vec<Bar> {
         let name = format!("{name}: MiB of memory besides texts and miss curve");
         bars.push(Bar::new(name, MEMORY, rest.ok_or_else(|| "no peak was seen".into())).from(source));
     }
-    let of_limit = ledger.ratios(WHOLE, (LINES, &ELAPSED), (ON_CORES[0], &ELAPSED));
-    bars.push(Bar::of_samples("one core in `wc -l`'s rate", OF_THE_LIMIT, &of_limit, NO_PAIR));
     bars
+}
+
+/// How far the limit is, to read the other figures with: no bar, because nothing there can be missed.
+pub(crate) fn of_limit(measured: &Result<Statistics, String>) -> String {
+    match measured {
+        Err(reason) => format!("One core was not compared with `{LINES}`: {reason}."),
+        Ok(ratio) => format!(
+            "One core reads the trace at {} ({} to {}) of the rate of `{LINES}`.",
+            three_digits(ratio.median),
+            three_digits(ratio.min),
+            three_digits(ratio.max)
+        ),
+    }
 }
 
 /// For each packing two contenders: the decompressor alone, and the profile of the packed file.

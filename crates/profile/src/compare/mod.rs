@@ -66,11 +66,15 @@ pub fn compare(mut before: Side, mut after: Side, settings: CompareSettings) -> 
         before: describe(&before),
         after: describe(&after),
         top: settings.top as u64,
-        warnings: (warnings(&before), warnings(&after)),
         ..ProfileComparison::default()
     };
     add_times(&mut found, &before, &after);
     add_statements(&mut found, &before, &after, settings);
+    // After that: statements without an identifier are found again by their texts.
+    for side in [&mut before, &mut after].into_iter().filter(|_| settings.hides_texts) {
+        side.ingested.profile.hide_texts();
+    }
+    found.warnings = (warnings(&before), warnings(&after));
     found
 }
 

@@ -23,7 +23,7 @@ Examples:
   readpath join                                      five methods on this storage
   readpath join --repeat 100                         as often as in the published experiment
   readpath join --io sync                            gathered, and read one after the other
-  readpath join --method one-at-a-time,awaited-batch --batch-size 1,4,16,64,256   what a batch is worth by its size
+  readpath join --method one-at-a-time,awaited-batch --batch-size 4,16,64   what a batch is worth by its size
   readpath join --rand 0,10,50,100 --method one-at-a-time,batched-rowid
   readpath join --on model:hdd-7200                  on a modelled disk, in virtual time
   readpath join --on /mnt/data                       on the storage of that directory

@@ -21,7 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   readpath ladder                        this machine, with a test file of 1 GiB
   readpath ladder --on /data/old.dbf     the device rungs on an old, large file
-  sudo readpath ladder --on /dev/nvme0n1 the device rungs on a block device, never written
+  sudo readpath ladder --on /dev/nvme0n1  the device rungs on a block device, never written
   readpath ladder --dir /mnt/fast        the test file on another file system
   readpath ladder --format json          the run document, for programs";
 

@@ -22,9 +22,9 @@ Examples:
   readpath lio                                       the nine tables of the published experiment
   readpath lio --payload 1GiB                        at their published size
   readpath lio --touch rows,column-last              what walking the row to its end adds
-  readpath lio --row-length 250 --columns 5 --access full-scan,rowid,one-page --threads 1,2
+  readpath lio --columns 5 --access full-scan,rowid,one-page --threads 1,2
   readpath lio --row-length 250 --columns 5 --changed-rows 0,1,10,50
-  readpath lio --row-length 250 --columns 25 --touch column-last --flamegraph walk.svg
+  readpath lio --columns 25 --touch column-last --flamegraph walk.svg
   readpath lio --columns 25 --touch column-2,column-13,column-19
   readpath lio --on postgres://me@db.example/shop --dry-run        every statement that would be sent
   readpath lio --on postgres://me@db.example/shop --payload 64MiB  a server, and the engine beside it

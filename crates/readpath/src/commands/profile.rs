@@ -37,10 +37,10 @@ Examples:
   readpath profile orcl_ora_4711.trc                 where the time of a trace went
   readpath profile traces/ 'old/*.trc.gz'            folders and patterns, many files together
   zstd -dc big.trc.zst | readpath profile -          standard input
-  readpath profile /u01/diag/.../trace --name '*_ora_*' --since '2026-11-22 09:00'   some traces of a server
+  readpath profile /u01/diag/.../trace --name '*_ora_*' --since 2026-11-22   some traces of a server
   readpath profile a.trc --sort physical-reads --top 20
   readpath profile a.trc --statement 5ncdvm4r9w3cx   the whole story of one statement
-  readpath profile a.trc --by object,statement --where 'event=db file sequential read'   one event, by object
+  readpath profile a.trc --by object --where 'event=db file sequential read'
   readpath profile a.trc --follow                    a page that renews itself while the trace is written
   readpath profile a.trc --format json               the run document";
 

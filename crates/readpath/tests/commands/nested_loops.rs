@@ -85,6 +85,17 @@ fn a_sweep_tells_from_which_size_on_nothing_is_gained() {
 }
 
 #[test]
+fn an_awaited_batch_gains_on_the_model_what_its_queue_gives_until_it_is_full() {
+    let words = "--on model:ssd --method one-at-a-time,awaited-batch --batch-size 1,4,16,64,256";
+    let document = document(&user(), &format!("{words} --rows 60000 --outer-rows 3000"));
+    let io_time = |method| joins(&document, method).into_iter().map(|case| metric(case, "io_time").unwrap());
+    let alone = io_time("one-at-a-time").next().unwrap();
+    let gains: Vec<f64> = io_time("awaited-batch").map(|batch| alone / batch).collect();
+    let is_near = |(gain, wanted): (&f64, f64)| (gain / wanted - 1.0).abs() < 0.15;
+    assert!(gains.len() == 5 && gains.iter().zip([1.00, 2.73, 5.70, 8.16, 9.00]).all(is_near), "{gains:?}");
+}
+
+#[test]
 fn sqlite_stands_beside_the_engine_with_blocks_and_gains_and_leaves_nothing() {
     let user = user();
     let scratch = user.home.path().join("scratch");

@@ -43,10 +43,8 @@ fn short_model(model: &str) -> String {
 /// `ext4 on vda`, with the path where the subject has one; the model or the database.
 pub(crate) fn subject(subject: &Parameters) -> Option<String> {
     let text = |key: &str| subject.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-    match (text("kind"), text("name")) {
-        (Some("model"), Some(name)) => return Some(format!("model {name}")),
-        (Some("null"), Some(name)) => return Some(name.into()),
-        _ => {}
+    if let Some(name) = without_storage(subject) {
+        return Some(name);
     }
     let beneath = subject
         .get("beneath")
@@ -61,12 +59,26 @@ pub(crate) fn subject(subject: &Parameters) -> Option<String> {
         let place = text("server").or(text("path")).map_or(String::new(), |place| format!(" at {place}"));
         return Some(format!("{kind} {version}{place}"));
     }
-    // The ladder makes its own file, whose name says nothing: the folder does.
-    let path = text("folder").or(text("path").filter(|path| *path != OWN_FILE));
-    match (path, place) {
-        (Some(path), Some(place)) => Some(format!("{} ({place})", path)),
+    match (path(subject), place) {
+        (Some(path), Some(place)) => Some(format!("{path} ({place})")),
         (path, place) => path.map(String::from).or(place),
     }
+}
+
+/// The name of a device of no storage: a model or the null device.
+pub(crate) fn without_storage(subject: &Parameters) -> Option<String> {
+    let text = |key: &str| subject.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    match (text("kind")?, text("name")?) {
+        ("model", name) => Some(format!("model {name}")),
+        ("null", name) => Some(name.into()),
+        _ => None,
+    }
+}
+
+/// The path that was measured. The ladder makes its own file, whose name says nothing: the folder does.
+pub(crate) fn path(subject: &Parameters) -> Option<&str> {
+    let text = |key: &str| subject.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    text("folder").or(text("path").filter(|path| *path != OWN_FILE))
 }
 
 /// The kind and the version of a database; `None` for what has no version of its own, as the engine.

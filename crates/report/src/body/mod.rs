@@ -18,7 +18,7 @@ mod subjects;
 
 pub(crate) use cases::numbers;
 use drawing::Drawing;
-pub(crate) use head::{database, machine, subject};
+pub(crate) use head::{database, machine, path, subject, without_storage};
 use measure::{Run, schema};
 
 use crate::page::{Page, Section};

@@ -246,6 +246,35 @@ fn the_list_of_runs_names_what_it_cannot_read() {
 }
 
 #[test]
+fn the_list_of_runs_tells_models_and_folders_apart() {
+    let run = |(number, subject): (usize, serde_json::Value)| Summary {
+        id: format!("0197c0de-0001-7000-8000-00000000000{number}"),
+        started: "2026-01-31T12:34:56.789Z".into(),
+        finished: None,
+        experiment: "disk".into(),
+        subject: subject.as_object().cloned().unwrap_or_default(),
+        command: Vec::new(),
+        cases: 3,
+        findings: Vec::new(),
+    };
+    let subjects = [
+        json!({"kind": "model", "name": "ssd"}),
+        json!({"kind": "model", "name": "hdd-7200"}),
+        json!({"kind": "device", "path": "test file made by this run", "folder": "/mnt/fast", "device": "vda"}),
+        json!({"kind": "device", "path": "test file made by this run", "device": "vda"}),
+    ];
+    let runs = subjects.into_iter().enumerate().map(run).collect();
+    let listing = Listing { runs, unreadable: Vec::new() };
+    for listed in [report::render(Shown::Runs(&listing), &WIDE), in_format("csv", Shown::Runs(&listing))] {
+        let lines = listed.lines().skip(1);
+        for (line, named) in lines.zip(["model ssd", "model hdd-7200", "/mnt/fast", "vda"]) {
+            assert!(line.contains(named), "{named}: {listed}");
+        }
+        assert!(!listed.contains("test fil"), "{listed}");
+    }
+}
+
+#[test]
 fn csv_has_one_row_a_metric_and_quotes_what_needs_it() {
     let mut run = documents::roundtrip();
     run.cases[0].parameters.insert("path".into(), json!("a \"quoted\", path"));

@@ -167,6 +167,8 @@ impl Callgrind<'_> {
         };
         let mut command = Command::new("valgrind");
         command.args(["--tool=callgrind", "--cache-sim=yes", "--branch-sim=yes"]);
+        // A killed valgrind would leave the pipes of its debugger's server in TMPDIR.
+        command.arg("--vgdb=no");
         command.arg(option("--callgrind-out-file=", "counts.%p")).arg(option("--log-file=", "log.%p"));
         command.args(match self.part {
             Part::Whole => ["--trace-children=yes", "--instr-atstart=yes"],

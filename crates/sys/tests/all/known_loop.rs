@@ -22,6 +22,11 @@ fn child_that_runs_the_known_loop() {
         valgrind::counted(|| {}, || chain(rounds));
         valgrind::dump_stats_as(name);
     }
+    // They would stay where the run is killed.
+    let process = format!("-{}-", std::process::id());
+    let files = std::fs::read_dir(env::temp_dir()).unwrap().flatten().map(|file| file.file_name());
+    let pipes = files.map(|name| name.to_string_lossy().into_owned()).filter(|name| name.starts_with("vgdb-pipe-"));
+    assert_eq!(pipes.filter(|name| name.contains(&process)).collect::<Vec<_>>(), [""; 0]);
 }
 
 #[test]

@@ -57,11 +57,13 @@ impl Source for TraceFiles {
     fn read(&mut self, input: Input, reading: &mut Reading<'_, '_>) -> Result<Vec<SourceFile>, Problem> {
         let given = input.given.clone();
         let first = scale(self.settings.unit, &given)?;
-        let accounting = mem::take(&mut self.accounting);
-        let mut files =
-            Files { head_hash: input.head_hash, ..Files::new(&given, self.settings.unit, first, accounting) };
+        let head_hash = input.head_hash;
+        // Before the accounting is handed over: what cannot be opened must not take that of the other files with it.
+        let bytes = input.open()?;
+        let accounting = mem::replace(&mut self.accounting, Accounting::new());
+        let mut files = Files { head_hash, ..Files::new(&given, self.settings.unit, first, accounting) };
         let mut head = Vec::new();
-        let outcome = read_with(input.open()?, self.settings.reading, self.settings.binds, &mut |batch: &Batch| {
+        let outcome = read_with(bytes, self.settings.reading, self.settings.binds, &mut |batch: &Batch| {
             if head.is_empty() {
                 head.extend_from_slice(&batch.bytes[..batch.bytes.len().min(foreign::HEAD_BYTES)]);
             }

@@ -40,10 +40,12 @@ impl Example {
         let words = installed.or_else(|| program.iter().find_map(|program| self.typed.strip_prefix(program)));
         let words = words.unwrap_or_else(|| panic!("`{}` does not call the program", self.typed));
         // What stands behind two dashes is another command's.
-        match words.split_once(" -- ") {
+        let words = match words.split_once(" -- ") {
             Some((words, command)) => format!("{words} {} -- {command}", self.more),
             None => format!("{words} {}", self.more),
-        }
+        };
+        // A shell takes quotes away; what stands in them here has no blanks.
+        words.replace('\'', "")
     }
 
     /// Whether it prints the page of a command that is shown: the one for this machine alone.

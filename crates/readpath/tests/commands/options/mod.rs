@@ -83,6 +83,7 @@ impl Place {
         Connection::open(folder.path().join("shop.db")).unwrap().execute_batch(&make).unwrap();
         let counted = User::new().run("--format json counters -- true").stdout;
         let hides_counters = String::from_utf8_lossy(&counted).contains("absent-counters");
+        file("run.json", &User::new().run("--format json null --cases 1").stdout);
         let trial = Trial::start(&["shared_buffers=128MB"]);
         trial.iter().for_each(|trial| trial.run(SHOP));
         Place { folder, trial, at_work: Mutex::default(), hides_counters }
@@ -98,6 +99,7 @@ impl Place {
             ("ALONE", path("alone")),
             ("DATABASE", path("shop.db")),
             ("TRACE", path("shop.trc")),
+            ("DOCUMENT", path("run.json")),
             ("LITERALS", path("literals.trc")),
             ("LOG", path("server.log")),
             ("QUERIES", path("shop.sql")),
