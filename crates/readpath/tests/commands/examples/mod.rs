@@ -72,7 +72,9 @@ impl Reader {
         let user = User::new();
         let folder = user.home.path().join("work");
         fs::create_dir_all(folder.join(Path::new(TRACE).parent().unwrap())).unwrap();
-        fs::copy(root().join(TRACE), folder.join(TRACE)).unwrap();
+        for name in [TRACE, "monday.trc", "tuesday.trc"] {
+            fs::copy(root().join(TRACE), folder.join(name)).unwrap();
+        }
         let numbers: String = (0..20_000).map(|number| format!("{number}\n")).collect();
         fs::write(folder.join("numbers.txt"), numbers).unwrap();
         Reader { user, folder }
