@@ -17,7 +17,7 @@ fn define(command: Command) -> Command {
     let about = "Scans once by each path, to be counted by the valgrind that it runs under";
     Arguments::augment_args(command)
         .about(about)
-        .after_help("Examples:\n  valgrind --tool=callgrind --instr-atstart=no readpath counted-scan --rows 100000")
+        .after_help("Examples:\n  valgrind --tool=callgrind --instr-atstart=no readpath counted-scan")
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
