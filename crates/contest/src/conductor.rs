@@ -58,6 +58,7 @@ impl Conductor {
             started: jiff::Timestamp::now().to_string(),
             finished: None,
             build: Some(build),
+            job: None,
             host: sys::host::describe(),
             own_cost: Vec::new(),
             experiment: format!("contest-{name}"),

@@ -53,6 +53,7 @@ mod tests {
             started: "2026-11-20T10:00:00Z".into(),
             finished: None,
             build: None,
+            job: None,
             host: Host { cpu: Some("AMD EPYC(tm) 9R14".into()), ..Host::default() },
             own_cost: Vec::new(),
             experiment: "contest-fio".into(),

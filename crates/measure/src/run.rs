@@ -29,6 +29,9 @@ pub struct Run {
     /// The build of readpath that made the run; absent in runs that were kept before builds were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<Build>,
+    /// The job that asked for the run; absent where a command line did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<Job>,
     /// The machine.
     pub host: Host,
     /// The tool's own cost on this machine in this run: clock read, empty loop, null device.
@@ -49,6 +52,19 @@ impl Run {
     pub fn cases_where<'a>(&'a self, name: &'a str, value: &'a str) -> impl Iterator<Item = &'a Case> {
         self.cases.iter().filter(move |case| case.parameter(name).as_deref() == Some(value))
     }
+}
+
+/// The job of a job file that a run was made for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// Its name in the file, and after `/` what its matrix gave this run.
+    pub name: String,
+    /// The file as it was named on the command line.
+    pub file: String,
+    /// SHA-256 of the file's bytes, in hexadecimal.
+    pub sha256: String,
+    /// What it set, with the defaults of the file and what `--set` put in the place of either.
+    pub parameters: Map<String, Value>,
 }
 
 /// A build of readpath.

@@ -23,6 +23,7 @@ Examples:
   readpath counters -- COMMAND   what the processor did for a command
   readpath scan                  one question to the same rows by six access paths
   readpath profile FILE          where the time of a traced program went
+  readpath run JOB.toml          the runs that a job file asks for
   readpath runs                  the runs that are kept, newest first
   readpath show last             the newest run again
   readpath compare last~1 last   what changed between the two newest runs";

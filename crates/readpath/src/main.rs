@@ -6,6 +6,7 @@ mod commands;
 mod exit;
 #[cfg(test)]
 mod from_file;
+mod job;
 mod options;
 mod output;
 mod progress;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use measure::Run;
+use measure::run::Job;
 use measure::store::{Store, read_run};
 use report::{RENDERERS, Renderer};
 use subjects::places::without_password;
@@ -51,6 +52,19 @@ pub(crate) struct Context {
     pub(crate) command_line: Vec<String>,
     /// The definition of the whole command line, from which completions and the manual page are made.
     pub(crate) definition: fn() -> Command,
+    /// What becomes of a command that would measure.
+    pub(crate) purpose: Purpose,
+    /// The job that asks for the run.
+    pub(crate) job: Option<Job>,
+}
+
+/// What becomes of a command that would measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// It measures.
+    Run,
+    /// It ends where it would begin to measure: its command line is sound.
+    Check,
 }
 
 impl Context {
@@ -67,7 +81,8 @@ impl Context {
         }
         // The command line is kept and shown: no password of a server's address goes there.
         let command_line = line.iter().map(|word| without_password(&word.to_string_lossy())).collect();
-        Ok(Context { globals: arguments(innermost)?, settings, command_line, definition })
+        let globals = arguments(innermost)?;
+        Ok(Context { globals, settings, command_line, definition, purpose: Purpose::Run, job: None })
     }
 
     /// The directory of the store, for commands that need one.

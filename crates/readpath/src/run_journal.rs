@@ -152,6 +152,7 @@ mod tests {
             started: String::new(),
             finished: None,
             build: None,
+            job: None,
             host: Host::default(),
             own_cost: Vec::new(),
             experiment: "null".into(),

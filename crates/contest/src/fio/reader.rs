@@ -106,6 +106,7 @@ mod tests {
             started: String::new(),
             finished: None,
             build: None,
+            job: None,
             host: Host::default(),
             own_cost: Vec::new(),
             experiment: "disk".into(),

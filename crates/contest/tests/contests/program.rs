@@ -76,6 +76,7 @@ pub(crate) fn run_document(experiment: &str, cases: Vec<Case>) -> String {
         started: "2026-11-20T00:00:00Z".into(),
         finished: None,
         build: None,
+        job: None,
         host: Host::default(),
         own_cost: Vec::new(),
         experiment: experiment.into(),

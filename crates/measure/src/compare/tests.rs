@@ -21,6 +21,7 @@ fn run_of(cases: Vec<Case>) -> Run {
         started: String::new(),
         finished: None,
         build: None,
+        job: None,
         host: Host::default(),
         own_cost: Vec::new(),
         experiment: "disk".into(),

@@ -96,6 +96,7 @@ mod tests {
             started: String::new(),
             finished: None,
             build: None,
+            job: None,
             host: Host::default(),
             own_cost: Vec::new(),
             experiment: experiment.into(),

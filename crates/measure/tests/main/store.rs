@@ -34,6 +34,7 @@ fn run_of_cases(count: usize) -> Run {
         started: "2026-01-01T00:00:00Z".into(),
         finished: None,
         build: None,
+        job: None,
         host: Host::default(),
         own_cost: Vec::new(),
         experiment: "disk".into(),

@@ -33,12 +33,12 @@ command takes about fifty times as long, and runs a second time: do not use it f
 struct Arguments {
     /// The command to count, with its arguments, behind `--`
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "pid", conflicts_with = "pid")]
-    words: Vec<PathBuf>,
+    command: Vec<PathBuf>,
     /// Count a process that runs, with all its threads
     #[arg(long)]
     pid: Option<u32>,
     /// For how long the process is counted
-    #[arg(long, default_value_t = CountersParameters::default().duration, requires = "pid", conflicts_with = "words")]
+    #[arg(long, default_value_t = CountersParameters::default().duration, requires = "pid", conflicts_with = "command")]
     duration: Nanos,
     /// Run the command a second time under valgrind, about fifty times slower, and count its instructions there
     #[arg(long, conflicts_with = "pid")]
@@ -80,7 +80,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
 
 impl Arguments {
     fn parameters(self) -> CountersParameters {
-        let Arguments { words: command, pid, duration, valgrind, valgrind_limit } = self;
+        let Arguments { command, pid, duration, valgrind, valgrind_limit } = self;
         CountersParameters { command, pid, duration, valgrind, valgrind_limit }
     }
 }

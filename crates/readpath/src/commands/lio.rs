@@ -11,7 +11,7 @@ use subjects::logical_reads::{Access, TouchAxis};
 
 use super::subjects::{SubjectArguments, measure_on};
 use crate::exit::{Exit, Failure};
-use crate::options::{CommandRow, Context, arguments};
+use crate::options::{CommandRow, Context, Purpose, arguments};
 use crate::words::word;
 
 /// The row of the table of commands.
@@ -94,7 +94,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         stacks = lio::run(&parameters, environment, machine, journal)?;
         Ok(())
     })?;
-    match picture.filter(|_| exit == Exit::Done) {
+    match picture.filter(|_| exit == Exit::Done && context.purpose == Purpose::Run) {
         Some(picture) => {
             picture.finish(&report::flame::render(&context.command_line.join(" "), &stacks)).map(|()| exit)
         }

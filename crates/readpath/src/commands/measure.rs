@@ -14,7 +14,7 @@ use report::Shown;
 use uuid::Uuid;
 
 use crate::exit::{Exit, Failure};
-use crate::options::Context;
+use crate::options::{Context, Purpose};
 use crate::output;
 use crate::progress::Progress;
 use crate::run_journal::RunJournal;
@@ -30,6 +30,9 @@ pub(super) fn measure(
     experiment: &str,
     procedure: impl FnOnce(&mut RunJournal, &Machine) -> Result<(), ExperimentError>,
 ) -> Result<Exit, Failure> {
+    if context.purpose == Purpose::Check {
+        return Ok(Exit::Done);
+    }
     let (store, unkept) = store(context)?;
     let signals = signals()?;
     let machine = Machine::observe(signals.stop());
@@ -52,6 +55,9 @@ pub(super) fn examine(
     experiment: &str,
     procedure: impl FnOnce(&mut RunJournal, &Stop) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
+    if context.purpose == Purpose::Check {
+        return Ok(Exit::Done);
+    }
     let (store, unkept) = store(context)?;
     let signals = signals()?;
     let mut journal = RunJournal::new(new_run(context, experiment, Host::default()), store, progress(context));
@@ -102,7 +108,7 @@ pub(super) fn signals() -> Result<Signals, Failure> {
 ///
 /// A store that the user named has to work. If the default store cannot be used, the run is shown all the same, and the
 /// finding says that it is not kept.
-fn store(context: &Context) -> Result<(Option<Store>, Option<Finding>), Failure> {
+pub(super) fn store(context: &Context) -> Result<(Option<Store>, Option<Finding>), Failure> {
     if context.globals.no_store {
         return Ok((None, None));
     }
@@ -143,6 +149,7 @@ fn new_run(context: &Context, experiment: &str, host: Host) -> Run {
         started: Timestamp::now().to_string(),
         finished: None,
         build: Some(version::build()),
+        job: context.job.clone(),
         host,
         own_cost: Vec::new(),
         experiment: experiment.into(),

@@ -8,6 +8,8 @@ mod counted_scan;
 mod counters;
 mod disk;
 mod export;
+mod init;
+mod job_run;
 mod join;
 mod ladder;
 mod lio;
@@ -18,6 +20,7 @@ mod null;
 mod profile;
 mod report;
 mod roundtrip;
+mod run;
 mod runs;
 mod scan;
 mod show;
@@ -43,6 +46,8 @@ pub(crate) const COMMANDS: &[CommandRow] = &[
     calibrate::COMMAND,
     profile::COMMAND,
     export::COMMAND,
+    run::COMMAND,
+    init::COMMAND,
     runs::COMMAND,
     show::COMMAND,
     compare::COMMAND,
@@ -50,13 +55,14 @@ pub(crate) const COMMANDS: &[CommandRow] = &[
     clean::COMMAND,
 ];
 
-/// Commands that the help leaves out: two for packages, the command layer's own null experiment, and the process that
-/// `scan` starts under valgrind.
-pub(crate) const HIDDEN: &[CommandRow] = &[completions::COMMAND, man::COMMAND, null::COMMAND, counted_scan::COMMAND];
+/// Commands that the help leaves out: two for packages, the command layer's own null experiment, and the processes that
+/// `scan` starts under valgrind and `run` for each of its runs.
+pub(crate) const HIDDEN: &[CommandRow] =
+    &[completions::COMMAND, man::COMMAND, null::COMMAND, counted_scan::COMMAND, job_run::COMMAND];
 
 /// Commands whose output is no run, so that it is neither kept nor printed in another format.
 const WITHOUT_RUN: &[CommandRow] =
-    &[export::COMMAND, clean::COMMAND, completions::COMMAND, man::COMMAND, counted_scan::COMMAND];
+    &[export::COMMAND, init::COMMAND, clean::COMMAND, completions::COMMAND, man::COMMAND, counted_scan::COMMAND];
 
 /// Runs the command that the command line names.
 pub(crate) fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {

@@ -153,7 +153,7 @@ fn write_charts(folder: &Path, runs: &[Run], is_forced: bool) -> Result<u64, Fai
     Ok(charts.len() as u64)
 }
 
-fn refuse_to_replace(path: &Path, is_forced: bool) -> Result<(), Failure> {
+pub(super) fn refuse_to_replace(path: &Path, is_forced: bool) -> Result<(), Failure> {
     let sentence = match fs::symlink_metadata(path) {
         Ok(data) if data.is_dir() => format!("{} is a folder: name a file.", path.display()),
         Ok(_) if !is_forced => {

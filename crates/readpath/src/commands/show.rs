@@ -5,6 +5,7 @@ use report::Shown;
 
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
+use crate::job::repeat::repeat;
 use crate::options::{CommandRow, Context, arguments, is_path};
 use crate::output;
 
@@ -15,12 +16,16 @@ const EXAMPLES: &str = "\
 Examples:
   readpath show last
   readpath show 0197c0de --format json
+  readpath show last --job > again.toml          a job file that repeats it: readpath run again.toml
   readpath show ./run-of-another-machine.json";
 
 #[derive(Args)]
 struct Arguments {
     /// An identifier or its beginning, `last`, `last~1` for the one before, or a file
     run: String,
+    /// Print a job file that repeats the run
+    #[arg(long)]
+    job: bool,
 }
 
 fn define(command: Command) -> Command {
@@ -28,8 +33,14 @@ fn define(command: Command) -> Command {
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
-    let Arguments { run } = arguments(matches)?;
+    let Arguments { run, job } = arguments(matches)?;
     refuse_store_of_files(matches, &[&run])?;
+    if job {
+        refuse_unused(matches, &[("format", false, "a job file is TOML")])?;
+        let text = repeat(&context.load(&run)?, (context.definition)());
+        output::print(&text.map_err(|sentence| Failure::new(Exit::Failed, sentence))?)?;
+        return Ok(Exit::Done);
+    }
     output::print_result(Shown::Run(&context.load(&run)?), context)?;
     Ok(Exit::Done)
 }

@@ -139,7 +139,7 @@ fn a_profile_by_fewer_threads_than_were_asked_for_is_the_same() {
 }
 
 /// A small run of each experiment; `HOME` stands for the user's.
-const SMALL: [&str; 9] = [
+const SMALL: [&str; 10] = [
     "ladder --dir HOME --size 1TiB",
     "disk HOME/a.dat --duration 100ms",
     "disk model:ssd --duration 100ms",
@@ -149,6 +149,7 @@ const SMALL: [&str; 9] = [
     "scan --rows 5000 --path full-scan --no-valgrind",
     "join --rows 2000 --repeat 1",
     "profile HOME/shop_ora_4711.trc",
+    "run HOME/jobs.toml",
 ];
 
 /// Runs a command that may not get what it needs: it ends in a sentence or in a run, and leaves nothing.
@@ -169,6 +170,7 @@ fn assert_ends_well(user: &User, limits: &str, words: &str) {
 fn equipped() -> User {
     let user = User::new();
     fs::write(user.home.path().join("a.dat"), vec![7; 8 << 20]).unwrap();
+    fs::write(user.home.path().join("jobs.toml"), "[disk]\npaths = 'null:'\nduration = '50ms'\n").unwrap();
     fs::write(user.home.path().join("shop_ora_4711.trc"), include_str!("../traces/shop_ora_4711.trc")).unwrap();
     user
 }

@@ -12,6 +12,7 @@ mod counters;
 mod examples;
 mod export;
 mod follow;
+mod jobs;
 mod kills;
 mod limited;
 mod logical_reads;

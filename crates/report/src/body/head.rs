@@ -18,7 +18,7 @@ const OWN_FILE: &str = "test file made by this run";
 
 /// The head of a run's page.
 pub(super) fn head(run: &Run) -> Section {
-    let facts = [machine(run), subject(&run.subject), shared_buffers(run), own_cost(run), build(run)];
+    let facts = [machine(run), subject(&run.subject), shared_buffers(run), own_cost(run), build(run), job(run)];
     Section::Head {
         title: format!("readpath {}", run.experiment),
         facts: facts.into_iter().flatten().collect(),
@@ -105,6 +105,11 @@ fn constants(run: &Run) -> Option<String> {
 fn build(run: &Run) -> Option<String> {
     let build = run.build.as_ref().filter(|_| run.experiment.starts_with("contest-"))?;
     Some(format!("readpath {build}"))
+}
+
+/// The job that asked for the run.
+fn job(run: &Run) -> Option<String> {
+    run.job.as_ref().map(|job| format!("job {}", job.name))
 }
 
 /// The tool's own cost: one read of a device that does nothing.

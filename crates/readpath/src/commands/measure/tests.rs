@@ -28,7 +28,8 @@ const KEEPING: [Keeping; 3] = [Keeping::None, Keeping::Kept, Keeping::Refused];
 fn context(store_dir: Option<&str>, store: Option<&str>, no_store: bool) -> Context {
     let settings = Settings { store_dir: store_dir.map(Into::into), ..Settings::from_environment() };
     let globals = Globals { format: &RENDERERS[0], store: store.map(Into::into), no_store, quiet: true };
-    Context { globals, settings, command_line: Vec::new(), definition: || clap::Command::new("readpath") }
+    let definition = || clap::Command::new("readpath");
+    Context { globals, settings, command_line: Vec::new(), definition, purpose: Purpose::Run, job: None }
 }
 
 fn journal(store: Option<Store>) -> RunJournal {

@@ -75,6 +75,8 @@ impl Reader {
         for name in [TRACE, "monday.trc", "tuesday.trc"] {
             fs::copy(root().join(TRACE), folder.join(name)).unwrap();
         }
+        fs::create_dir(folder.join("jobs")).unwrap();
+        fs::copy(root().join("jobs/queue-depth.toml"), folder.join("jobs/queue-depth.toml")).unwrap();
         let numbers: String = (0..20_000).map(|number| format!("{number}\n")).collect();
         fs::write(folder.join("numbers.txt"), numbers).unwrap();
         Reader { user, folder }

@@ -21,8 +21,8 @@ use tempfile::TempDir;
 use trial::Trial;
 use witness::{Outcome, Witness};
 
-/// Commands that no user calls: `scan` starts it, with words of its own choice.
-const INTERNAL: [&str; 1] = ["counted-scan"];
+/// Commands that no user calls: `scan` and `run` start them, with words of their own choice.
+const INTERNAL: [&str; 2] = ["counted-scan", "job-run"];
 
 /// Options of every command that end it with a text.
 const TEXTS: [&str; 2] = ["--help", "--version"];
@@ -47,7 +47,12 @@ fn options() -> BTreeMap<String, BTreeSet<String>> {
         let words = pair[1].strip_prefix("opts=\"")?.trim_end_matches('"').split(' ');
         let words = words.filter(|word| word.starts_with("--") && !TEXTS.contains(word));
         let is_wanted = !name.split(' ').any(|word| word == "help");
-        is_wanted.then(|| (name.replace("counted scan", "counted-scan"), words.map(String::from).collect()))
+        is_wanted.then(|| {
+            (
+                name.replace("counted scan", "counted-scan").replace("job run", "job-run"),
+                words.map(String::from).collect(),
+            )
+        })
     };
     lines.windows(2).filter_map(command).collect()
 }
@@ -78,6 +83,7 @@ impl Place {
         file("literals.trc", LITERALS.as_bytes());
         file("server.log", LOG.as_bytes());
         file("shop.sql", QUERIES.as_bytes());
+        file("jobs.toml", JOBS.as_bytes());
         let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)";
         let make = format!("CREATE TABLE t (id INTEGER PRIMARY KEY, name); {rows} INSERT INTO t SELECT i, i FROM n");
         Connection::open(folder.path().join("shop.db")).unwrap().execute_batch(&make).unwrap();
@@ -103,6 +109,7 @@ impl Place {
             ("LITERALS", path("literals.trc")),
             ("LOG", path("server.log")),
             ("QUERIES", path("shop.sql")),
+            ("JOBS", path("jobs.toml")),
             ("SERVER", server),
             ("HOME", home.display().to_string()),
             ("SELF", std::process::id().to_string()),
@@ -165,6 +172,17 @@ const QUERIES: &str = "\
 SELECT max(md5(repeat(note, 200))) FROM shop WHERE place BETWEEN 0 AND 1500000000;
 -- name: a half
 SELECT max(md5(repeat(note, 200))) FROM shop WHERE place >= 0;
+";
+
+/// Two jobs.
+const JOBS: &str = "\
+[one]
+experiment = 'null'
+cases = 1
+
+[two]
+experiment = 'null'
+cases = 2
 ";
 
 /// Runs the words in a home of their own, after what has to be there.

@@ -23,7 +23,7 @@ const OF_TWO_WORDS: [&str; 1] = ["runs rm"];
 /// Whether the result of a command line can be a document, and no other format is named.
 pub(super) fn has_document(words: &str) -> bool {
     let command = command_of(words);
-    HAS_DOCUMENT.contains(&command) && !["--format", "--dry-run"].iter().any(|option| words.contains(option))
+    HAS_DOCUMENT.contains(&command) && !["--format", "--dry-run", "--job"].iter().any(|option| words.contains(option))
 }
 
 /// The command of a command line, in one word or two.

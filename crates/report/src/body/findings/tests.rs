@@ -17,6 +17,7 @@ fn run(finished: Option<&str>, findings: Vec<Finding>) -> Run {
         started: String::new(),
         finished: finished.map(String::from),
         build: None,
+        job: None,
         host: Host::default(),
         own_cost: Vec::new(),
         experiment: "null".into(),

@@ -68,6 +68,7 @@ pub(crate) fn run(experiment: &str, subject: Value) -> Run {
         started: "2026-01-31T12:34:56.789Z".into(),
         finished: Some("2026-01-31T12:36:01Z".into()),
         build: None,
+        job: None,
         host: Host {
             cpu: Some("AMD EPYC 7R13 Processor".into()),
             cores: Some(2),

@@ -1,0 +1,58 @@
+//! `readpath init`: a job file to begin with, with every parameter of an experiment.
+
+use std::path::PathBuf;
+
+use ::measure::atomic_file;
+use clap::builder::PossibleValuesParser;
+use clap::{ArgMatches, Args, Command};
+
+use super::report::refuse_to_replace;
+use crate::exit::{Exit, Failure};
+use crate::job::blank::blank;
+use crate::job::experiment::{LISTED, experiments};
+use crate::options::{CommandRow, Context, arguments};
+use crate::output;
+
+/// The row of the table of commands.
+pub(super) const COMMAND: CommandRow = CommandRow { name: "init", define, run };
+
+const EXAMPLES: &str = "\
+Examples:
+  readpath init disk                    every parameter, with its default and what it means
+  readpath init join -o join.toml       as a file, for readpath run join.toml";
+
+#[derive(Args)]
+struct Arguments {
+    /// The experiment
+    #[arg(value_name = "EXPERIMENT", value_parser = PossibleValuesParser::new(LISTED))]
+    experiment: String,
+    /// File to write, in the place of standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long, requires = "output")]
+    force: bool,
+}
+
+fn define(command: Command) -> Command {
+    let about = "Writes a job file to begin with: every parameter of an experiment";
+    Arguments::augment_args(command).about(about).after_help(EXAMPLES)
+}
+
+fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
+    let Arguments { experiment, output, force } = arguments(matches)?;
+    let known = experiments(&(context.definition)());
+    let text = known.iter().find(|known| known.name == experiment).map(blank).unwrap_or_default();
+    let Some(path) = output else {
+        output::print(&text)?;
+        return Ok(Exit::Done);
+    };
+    refuse_to_replace(&path, force)?;
+    let failed = |error| {
+        let path = path.display();
+        Failure::new(Exit::Failed, format!("{path} could not be written: {error}. Nothing was left there."))
+    };
+    atomic_file::replace(&path, text.as_bytes()).map_err(failed)?;
+    output::print(&format!("{}\n", path.display()))?;
+    Ok(Exit::Done)
+}

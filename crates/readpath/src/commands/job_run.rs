@@ -1,0 +1,40 @@
+//! `readpath job-run`: the process that `readpath run` starts for each run of a job file, so that each is measured as
+//! its command line would be. What it is to do comes on standard input: a password in it is on no command line.
+
+use std::io;
+
+use ::measure::run::Job;
+use clap::{ArgMatches, Command};
+use serde::{Deserialize, Serialize};
+
+use crate::exit::{Exit, Failure};
+use crate::options::{CommandRow, Context};
+
+/// The row of the table of commands.
+pub(super) const COMMAND: CommandRow = CommandRow { name: JOB_RUN, define, run };
+
+/// The hidden command that `readpath run` starts.
+pub(super) const JOB_RUN: &str = "job-run";
+
+/// A run as its process gets it.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Order {
+    /// The command line, with the program's name.
+    pub(super) line: Vec<String>,
+    /// The job that asks for it.
+    pub(super) job: Job,
+}
+
+fn define(command: Command) -> Command {
+    command.about("Makes one run of a job file").after_help("Examples:\n  readpath job-run")
+}
+
+fn run(_matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
+    let wrong = |error: String| Failure::new(Exit::WrongCommandLine, error);
+    let order: Order = serde_json::from_reader(io::stdin().lock())
+        .map_err(|error| wrong(format!("only `readpath run` calls this, with a run on standard input: {error}")))?;
+    let line: Vec<_> = order.line.iter().map(Into::into).collect();
+    let matches = (context.definition)().try_get_matches_from(&line).map_err(|error| wrong(error.to_string()))?;
+    let own = Context::new(&matches, context.settings.clone(), &line, context.definition)?;
+    super::run(&matches, &Context { job: Some(order.job), ..own })
+}

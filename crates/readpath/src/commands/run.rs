@@ -1,0 +1,119 @@
+//! `readpath run`: the runs of a job file, each in a process of its own, after all of them are checked.
+
+mod check;
+mod making;
+
+use std::path::PathBuf;
+
+use clap::{ArgMatches, Args, Command};
+use subjects::places::without_password;
+
+use self::making::Making;
+use super::unused::refuse_unused;
+use crate::exit::{Exit, Failure};
+use crate::job::experiment::experiments;
+use crate::job::words::of_shell;
+use crate::job::{PlannedRun, Problem, plan, source};
+use crate::options::{CommandRow, Context, arguments};
+use crate::output;
+
+/// The row of the table of commands.
+pub(super) const COMMAND: CommandRow = CommandRow { name: "run", define, run };
+
+const EXAMPLES: &str = "\
+Examples:
+  readpath run jobs/queue-depth.toml              all runs of the file
+  readpath run jobs/queue-depth.toml --dry-run    their command lines, and nothing is measured
+  readpath run jobs/queue-depth.toml --set paths=/data/old.dbf   your device
+  readpath init disk -o disk.toml                 a file to begin with
+  readpath show last --job > again.toml           one that repeats a run";
+
+const ABOUT: &str = "\
+Makes the runs that a job file asks for
+
+A job file is TOML. Each table is a job: its experiment, and the parameters as `readpath init EXPERIMENT` lists them, \
+under the names of the options. [defaults] is for all jobs that know its keys, and [NAME.matrix] makes one run for \
+each combination of its lists.
+
+All is checked before anything is measured. Each run is its command line, in a process of its own, and is kept with \
+the job and the file's hash. Where a run fails, the others are made all the same, and the exit code is 1.";
+
+/// Problems of a file that are said.
+const PROBLEMS_MAX: usize = 20;
+
+#[derive(Args)]
+struct Arguments {
+    /// The job file
+    #[arg(value_name = "JOB.toml")]
+    file: PathBuf,
+    /// Only these jobs of the file
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    name: Vec<String>,
+    /// Set a parameter of all jobs that know it, or of one, in the place of what the file says
+    #[arg(long, value_name = "[JOB.]KEY=VALUE")]
+    set: Vec<String>,
+    /// Print the command line of each run, and measure nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+fn define(command: Command) -> Command {
+    let short = ABOUT.lines().next().unwrap_or(ABOUT);
+    Arguments::augment_args(command).about(short).long_about(ABOUT).after_help(EXAMPLES)
+}
+
+fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
+    let arguments = arguments::<Arguments>(matches)?;
+    let refused = |problems: Vec<Problem>| refused(&arguments, &problems);
+    let bytes = source::read(&arguments.file).map_err(|problem| refused(vec![problem]))?;
+    let text = source::text(&bytes).map_err(|problem| refused(vec![problem]))?;
+    let runs = plan(text, &arguments.set, &experiments(&(context.definition)())).map_err(refused)?;
+    check::all(&runs, context).map_err(refused)?;
+    let runs = named(runs, &arguments)?;
+    if arguments.dry_run {
+        output::print(&listed(&runs))?;
+        return Ok(Exit::Done);
+    }
+    if context.globals.format.name == "html" && runs.len() > 1 {
+        let reason = "a page for a browser shows one run, and these are several: `readpath report` makes one of them";
+        refuse_unused(matches, &[("format", false, reason)])?;
+    }
+    Making::new(context, &arguments.file, &bytes).all(&runs)
+}
+
+/// Says what is wrong with a file, one line each.
+fn refused(arguments: &Arguments, problems: &[Problem]) -> Failure {
+    let mut lines: Vec<String> = problems.iter().map(|problem| problem.text(&arguments.file)).collect();
+    // A default that is wrong is wrong in every job.
+    let mut said = std::collections::BTreeSet::new();
+    lines.retain(|line| said.insert(line.clone()));
+    let more = lines.len().saturating_sub(PROBLEMS_MAX);
+    lines.truncate(PROBLEMS_MAX);
+    if more > 0 {
+        lines.push(format!("{}: there are {more} more problems", arguments.file.display()));
+    }
+    Failure::new(Exit::WrongCommandLine, lines.join("\n"))
+}
+
+/// The runs of the jobs that `--name` names.
+fn named(runs: Vec<PlannedRun>, arguments: &Arguments) -> Result<Vec<PlannedRun>, Failure> {
+    let unknown = arguments.name.iter().find(|name| runs.iter().all(|run| run.job != **name));
+    if let Some(name) = unknown {
+        let mut jobs: Vec<&str> = runs.iter().map(|run| run.job.as_str()).collect();
+        jobs.dedup();
+        let (file, jobs) = (arguments.file.display(), jobs.join(", "));
+        let sentence = format!("--name {name}: {file} has no such job; it has {jobs}.");
+        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+    }
+    let is_wanted = |run: &PlannedRun| arguments.name.is_empty() || arguments.name.contains(&run.job);
+    Ok(runs.into_iter().filter(is_wanted).collect())
+}
+
+/// The command lines of runs, each with the run's name behind it as a comment.
+fn listed(runs: &[PlannedRun]) -> String {
+    let line = |run: &PlannedRun| {
+        let words: Vec<String> = run.words().unwrap_or_default().iter().map(|word| without_password(word)).collect();
+        format!("readpath {}  # {}\n", of_shell(&words), run.name)
+    };
+    runs.iter().map(line).collect()
+}

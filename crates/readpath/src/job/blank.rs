@@ -1,0 +1,162 @@
+//! A job file to begin with: every parameter of an experiment with its default and what it means, commented out.
+
+use clap::builder::PossibleValue;
+use report::Style;
+
+use super::experiment::{Experiment, Kind, Parameter};
+use super::spelling::hyphenated;
+use super::value::Value;
+
+/// Columns of the comments.
+const COLUMNS: usize = 100;
+
+/// What a job of an experiment has to say, and a matrix to show: its key and its list.
+const FIRST: &[(&str, &str, &str)] = &[
+    ("ladder", "", "huge-pages = [true, false]"),
+    ("disk", "paths = [\"/data/old.dbf\"]", "depth = [1, 4, 16]"),
+    ("roundtrip", "paths = [\"/data/old.dbf\"]", "blocks = [64, 256]"),
+    ("lio", "", "touch = [\"rows\", \"column-last\"]"),
+    ("counters", "command = [\"gzip\", \"-k\", \"big.log\"]", "valgrind = [false, true]"),
+    ("scan", "", "question = [\"all-pass\", \"half-pass\"]"),
+    ("join", "", "io = [\"async\", \"sync\"]"),
+    ("calibrate", "on = \"postgres:18\"", "payload = [\"24MiB\", \"32MiB\"]"),
+    ("profile", "files = [\"orcl_ora_4711.trc\"]", "sort = [\"response-time\", \"physical-reads\"]"),
+];
+
+/// Examples of parameters without a default, where their kind says too little.
+const EXAMPLES: &[(&str, &str)] = &[
+    ("by", "object"),
+    ("columns", "5"),
+    ("dir", "/mnt/fast"),
+    ("flamegraph", "walk.svg"),
+    ("name", "*_ora_4711*"),
+    ("on", "postgres:18"),
+    ("pid", "4711"),
+    ("queries", "shop.sql"),
+    ("row-length", "250"),
+    ("since", "2026-11-22 09:00"),
+    ("statement", "5ncdvm4r9w3cx"),
+    ("sweep", "32"),
+    ("touch", "column-last"),
+    ("until", "2026-11-22 17:30"),
+    ("where", "event=db file sequential read"),
+];
+
+/// What stands at the head of the file, after what the experiment does.
+const HEAD: [&str; 3] = [
+    "This is a job file: `readpath run FILE` makes its runs, `readpath run FILE --dry-run` lists them. Each table is a \
+     job, under a name of your choice; what stands below [defaults] is for all jobs that know it.",
+    "A parameter that is commented out shows its default, or an example where it has none. A size is written \"8KiB\" \
+     or \"1GiB\", or as a number of bytes; a time \"500ms\" or \"5s\"; a list [1, 2], or as its only value.",
+    "A matrix makes one run for each value of its list, or for each combination of several lists:",
+];
+
+/// The text of the file.
+pub(crate) fn blank(experiment: &Experiment) -> String {
+    let Experiment { name, about, .. } = experiment;
+    let first = FIRST.iter().find(|(known, ..)| known == name);
+    let (needed, matrix) = first.map_or(("", ""), |(_, needed, matrix)| (*needed, *matrix));
+    let [file, parameters, matrices] = HEAD;
+    let mut text = [&format!("{about}."), file, parameters].map(comment).join("#\n");
+    text += &format!("\n[{name}]\nexperiment = \"{name}\"\n");
+    for parameter in &experiment.parameters {
+        let is_needed = needed.split(" = ").next() == Some(parameter.name.as_str());
+        text += "\n";
+        text += &meaning(parameter);
+        text += &if is_needed { format!("{needed}\n") } else { format!("# {}\n", line(parameter)) };
+    }
+    if !matrix.is_empty() {
+        text += &format!("\n{}# [{name}.matrix]\n# {matrix}\n", comment(matrices));
+    }
+    text
+}
+
+/// What a parameter means, what kind of value it takes, and its words, one a line.
+fn meaning(parameter: &Parameter) -> String {
+    let help = parameter.arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let kind = match parameter.kind {
+        Kind::Size => "size",
+        Kind::Time => "time",
+        Kind::Whole => "whole number",
+        Kind::Fraction => "number",
+        Kind::Switch | Kind::Flag => "true or false",
+        Kind::Choice | Kind::Path | Kind::Text => "",
+    };
+    let kind = match (kind, parameter.is_list) {
+        ("", false) => String::new(),
+        ("", true) => " (list)".into(),
+        (kind, false) => format!(" ({kind})"),
+        (kind, true) => format!(" (list, {kind})"),
+    };
+    let is_shown = |word: &&PossibleValue| !word.is_hide_set() && parameter.kind == Kind::Choice;
+    let words = parameter.arg.get_possible_values();
+    let words: Vec<&PossibleValue> = words.iter().filter(is_shown).collect();
+    let width = words.iter().map(|word| word.get_name().len()).max().unwrap_or(0);
+    let line = |word: &&PossibleValue| {
+        let help = word.get_help().map(ToString::to_string).unwrap_or_default();
+        format!("#   {:<width$}  {help}", word.get_name()).trim_end().to_string() + "\n"
+    };
+    comment(&format!("{}{kind}", help.trim_end_matches('.'))) + &words.iter().map(line).collect::<String>()
+}
+
+/// The parameter with its default, or with an example.
+fn line(parameter: &Parameter) -> String {
+    let defaults: Vec<Value> =
+        parameter.arg.get_default_values().iter().map(|word| value(parameter.kind, &word.to_string_lossy())).collect();
+    let is_flag = parameter.kind == Kind::Flag;
+    let value = match (defaults.as_slice(), parameter.is_list) {
+        ([], true) => Value::List(vec![example(parameter)]),
+        ([], false) => example(parameter),
+        (_, true) => Value::List(defaults.clone()),
+        ([first, ..], false) => first.clone(),
+    };
+    let note = if defaults.is_empty() && !is_flag { "  # an example" } else { "" };
+    format!("{} = {}{note}", parameter.name, value.toml())
+}
+
+/// A word of the command line as a job file has it.
+pub(super) fn value(kind: Kind, word: &str) -> Value {
+    match kind {
+        Kind::Flag | Kind::Switch => Value::Truth(["on", "true", "yes", "1"].contains(&word)),
+        Kind::Whole if word.parse::<i64>().is_ok() => Value::Number(word.into()),
+        Kind::Fraction if word.parse::<f64>().is_ok_and(f64::is_finite) && !word.starts_with(['+', '.']) => {
+            Value::Number(word.into())
+        }
+        _ => Value::Text(word.into()),
+    }
+}
+
+fn example(parameter: &Parameter) -> Value {
+    let text = |text: &str| Value::Text(text.into());
+    let known = EXAMPLES.iter().find(|(name, _)| *name == parameter.name);
+    match (parameter.kind, known) {
+        (Kind::Path, _) if parameter.name == "on" => text("/dev/sdb"),
+        (kind, Some((_, word))) => value(kind, word),
+        (kind, None) => example_of(kind, parameter),
+    }
+}
+
+fn example_of(kind: Kind, parameter: &Parameter) -> Value {
+    let text = |text: &str| Value::Text(text.into());
+    match kind {
+        Kind::Flag | Kind::Switch => Value::Truth(false),
+        Kind::Size => text("1GiB"),
+        Kind::Time => text("5s"),
+        Kind::Whole => Value::Number("1".into()),
+        Kind::Fraction => Value::Number("1000".into()),
+        Kind::Choice => {
+            let words = parameter.arg.get_possible_values();
+            text(words.first().map_or("", |word| word.get_name()))
+        }
+        Kind::Path | Kind::Text => {
+            let name = parameter.arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
+            text(&name.unwrap_or_else(|| hyphenated(parameter.arg.get_id().as_str()).to_uppercase()))
+        }
+    }
+}
+
+/// A text as lines of comments.
+fn comment(text: &str) -> String {
+    let wrapped = Style { width: COLUMNS - 2, ..Style::default() }.wrap(text, 0);
+    wrapped.lines().map(|line| format!("# {line}").trim_end().to_string() + "\n").collect()
+}

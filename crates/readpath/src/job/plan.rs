@@ -1,0 +1,301 @@
+//! The runs that a job file asks for: jobs with their defaults, what `--set` puts in their place, and one run for each
+//! combination of a matrix.
+
+use std::collections::BTreeSet;
+
+use measure::Parameters;
+
+use super::experiment::{Experiment, LISTED, Parameter};
+use super::problem::{Place, Problem};
+use super::set::Set;
+use super::sheet::{self, EXPERIMENT, Entry, Job, Sheet};
+use super::spelling::{meant, shortened};
+use super::value::Value;
+use super::words;
+
+/// Most runs of a file: more are a slip in a matrix.
+const RUNS_MAX: usize = 1000;
+
+/// Problems up to which the name is looked for that was meant: more are no slips of a hand, and a search takes time.
+const MEANT_MAX: usize = 100;
+
+/// Options of `readpath run` that are no parameters of a job.
+const OF_THE_COMMAND: [&str; 5] = ["format", "store", "no-store", "quiet", "dry-run"];
+
+/// A run to be made.
+#[derive(Clone, Debug)]
+pub(crate) struct PlannedRun {
+    /// The name of its job.
+    pub(crate) job: String,
+    /// The job, and after `/` what the matrix gives this run.
+    pub(crate) name: String,
+    pub(crate) experiment: &'static str,
+    pub(super) place: Place,
+    /// The parameters in the order of the experiment's help.
+    pub(super) settings: Vec<(Parameter, Entry)>,
+    /// Names of the parameters that stand on the command line without an option's name.
+    pub(super) positional: Vec<String>,
+}
+
+/// The runs of a job file in its order; otherwise all that is wrong with it.
+pub(crate) fn plan(text: &str, sets: &[String], known: &[Experiment]) -> Result<Vec<PlannedRun>, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let sheet = sheet::parse(text, &mut problems);
+    let sets = sets.iter().filter_map(|word| Set::of(word).map_err(|problem| problems.push(problem)).ok()).collect();
+    let mut planner = Planner { known, sheet: &sheet, sets, used: BTreeSet::new(), knows_all: true, problems };
+    let runs = planner.runs();
+    if planner.knows_all {
+        planner.refuse_unused();
+    }
+    if planner.problems.is_empty() { Ok(runs) } else { Err(planner.problems) }
+}
+
+struct Planner<'a> {
+    known: &'a [Experiment],
+    sheet: &'a Sheet,
+    sets: Vec<Set>,
+    /// Defaults and `--set` that some job has: their keys and places.
+    used: BTreeSet<String>,
+    /// Whether there are jobs, and the experiment of each is known.
+    knows_all: bool,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Planner<'a> {
+    fn runs(&mut self) -> Vec<PlannedRun> {
+        let sheet: &'a Sheet = self.sheet;
+        let jobs = &sheet.jobs;
+        self.knows_all = !jobs.is_empty();
+        if jobs.is_empty() && self.problems.is_empty() {
+            let known = LISTED.join(", ");
+            self.refuse(
+                &Place::File,
+                format!("this holds no job: write [NAME] and experiment = \"…\", one of {known}"),
+            );
+        }
+        if jobs.len() > RUNS_MAX {
+            self.refuse(&Place::File, format!("these are {} jobs: a file has at most {RUNS_MAX}", jobs.len()));
+            return Vec::new();
+        }
+        let mut runs = Vec::new();
+        for job in jobs {
+            let Some(experiment) = self.experiment(job) else {
+                self.knows_all = false;
+                continue;
+            };
+            let axes = self.axes(job, experiment);
+            let fixed = self.fixed(job, experiment, &axes);
+            let count = axes.iter().try_fold(1_usize, |count, (_, values)| count.checked_mul(values.len()));
+            match count.filter(|count| runs.len() + count <= RUNS_MAX) {
+                Some(count) => runs.extend((0..count).map(|number| run(job, experiment, &fixed, &axes, number))),
+                None => {
+                    let count = count.map_or("too many".into(), |count| count.to_string());
+                    let sentence = format!("the matrix makes {count} runs: a file has at most {RUNS_MAX}");
+                    self.refuse(&job.place, sentence);
+                }
+            }
+        }
+        runs
+    }
+
+    /// The experiment of a job: its own, the one that the job is named after, or that of the defaults.
+    fn experiment(&mut self, job: &'a Job) -> Option<&'a Experiment> {
+        if let Some(axis) = job.matrix.iter().find(|axis| axis.key == EXPERIMENT) {
+            self.refuse(&axis.place, "a matrix varies the parameters of one experiment: write a job for each other");
+        }
+        let is_named = self.known.iter().any(|experiment| experiment.name == job.name);
+        let of = |entries: &'a [Entry]| entries.iter().find(|entry| entry.key == EXPERIMENT);
+        let given = of(&job.entries).or_else(|| of(&self.sheet.defaults).filter(|_| !is_named));
+        let name = given.map_or(job.name.clone(), |entry| entry.value.plain());
+        let known = self.known.iter().find(|experiment| experiment.name == name);
+        if known.is_none() {
+            let (place, sentence) = match given {
+                Some(entry) => (&entry.place, format!("there is no experiment '{}'", shortened(&name))),
+                None => (&job.place, format!("[{}] names no experiment", shortened(&name))),
+            };
+            self.refuse(place, format!("{sentence}{}: there are {}", meant(&name, LISTED), LISTED.join(", ")));
+        }
+        known
+    }
+
+    /// What a matrix varies, with what `--set` puts in the place of its lists.
+    fn axes(&mut self, job: &'a Job, experiment: &Experiment) -> Vec<(Parameter, Vec<Entry>)> {
+        let mut axes = Vec::new();
+        for axis in job.matrix.iter().filter(|axis| axis.key != EXPERIMENT) {
+            let Some(parameter) = self.known_parameter(experiment, axis) else { continue };
+            let set = self.set_for(job, &axis.key);
+            let (value, place) =
+                set.map_or_else(|| (axis.value.clone(), axis.place.clone()), |set| (set.value, set.place));
+            let values = match value {
+                Value::List(values) => values,
+                one => vec![one],
+            };
+            if values.is_empty() {
+                self.refuse(&place, format!("'{}' varies over an empty list", axis.key));
+            }
+            let entry = |value| Entry { key: axis.key.clone(), place: place.clone(), value };
+            axes.push((parameter, values.into_iter().map(entry).collect()));
+        }
+        axes
+    }
+
+    /// What all runs of a job have, besides what its matrix varies.
+    fn fixed(
+        &mut self,
+        job: &Job,
+        experiment: &Experiment,
+        axes: &[(Parameter, Vec<Entry>)],
+    ) -> Vec<(Parameter, Entry)> {
+        let is_varied = |key: &str| axes.iter().any(|(parameter, _)| parameter.name == key);
+        let mut fixed: Vec<(Parameter, Entry)> = Vec::new();
+        for entry in job.entries.iter().filter(|entry| entry.key != EXPERIMENT) {
+            fixed.extend(self.known_parameter(experiment, entry).map(|parameter| (parameter, entry.clone())));
+        }
+        for entry in &self.sheet.defaults {
+            let Some(parameter) = experiment.parameter(&entry.key) else { continue };
+            self.used.insert(entry.key.clone());
+            if !is_varied(&entry.key) && fixed.iter().all(|(_, own)| own.key != entry.key) {
+                fixed.push((parameter.clone(), entry.clone()));
+            }
+        }
+        for parameter in &experiment.parameters {
+            let Some(set) = self.set_for(job, &parameter.name) else { continue };
+            if !is_varied(&parameter.name) {
+                fixed.retain(|(_, entry)| entry.key != parameter.name);
+                let entry = Entry { key: set.key, place: set.place, value: set.value };
+                fixed.push((parameter.clone(), entry));
+            }
+        }
+        fixed
+    }
+
+    /// The last `--set` of a parameter of this job.
+    fn set_for(&mut self, job: &Job, key: &str) -> Option<Set> {
+        let found: Vec<Set> = self.sets.iter().filter(|set| set.key == key && set.is_of(&job.name)).cloned().collect();
+        self.used.extend(found.iter().map(|set| format!("{:?}", set.place)));
+        // What is said of this job counts more than what is said of all.
+        found.iter().rev().find(|set| set.job.is_some()).or(found.last()).cloned()
+    }
+
+    fn known_parameter(&mut self, experiment: &Experiment, entry: &Entry) -> Option<Parameter> {
+        let found = experiment.parameter(&entry.key).cloned();
+        if found.is_none() {
+            let (name, key) = (experiment.name, entry.key.as_str());
+            let sentence = match OF_THE_COMMAND.contains(&key) {
+                true => format!("'{key}' is no parameter of a job: give --{key} to `readpath run`"),
+                false => {
+                    let meant =
+                        if self.problems.len() < MEANT_MAX { meant(key, experiment.names()) } else { String::new() };
+                    format!(
+                        "{name} has no parameter '{}'{meant}: `readpath init {name}` lists them all",
+                        shortened(key)
+                    )
+                }
+            };
+            self.refuse(&entry.place, sentence);
+        }
+        found
+    }
+
+    /// Refuses defaults and `--set` that no job has a use for.
+    fn refuse_unused(&mut self) {
+        let names: BTreeSet<&str> = self.known.iter().flat_map(Experiment::names).collect();
+        let unused = |entry: &&Entry| entry.key != EXPERIMENT && !self.used.contains(&entry.key);
+        let defaults = self.sheet.defaults.iter().filter(unused).map(|entry| (&entry.key, &entry.place));
+        let unset = self.sets.iter().filter(|set| !self.used.contains(&format!("{:?}", set.place)));
+        let unset = unset.map(|set| (&set.key, &set.place));
+        let found = defaults.chain(unset).enumerate().map(|(at, (key, place))| {
+            let is_known = names.contains(key.as_str()) || at >= MEANT_MAX;
+            let meant = if is_known { String::new() } else { meant(key, names.iter().copied()) };
+            Problem::new(place, format!("no job of this file has a parameter '{}'{meant}", shortened(key)))
+        });
+        let found: Vec<Problem> = found.collect();
+        self.problems.extend(found);
+    }
+
+    fn refuse(&mut self, place: &Place, sentence: impl Into<String>) {
+        self.problems.push(Problem::new(place, sentence));
+    }
+}
+
+/// The run number `number` of a job: the last axis varies first.
+fn run(
+    job: &Job,
+    experiment: &Experiment,
+    fixed: &[(Parameter, Entry)],
+    axes: &[(Parameter, Vec<Entry>)],
+    number: usize,
+) -> PlannedRun {
+    let mut left = number;
+    let mut chosen: Vec<(Parameter, Entry)> = axes
+        .iter()
+        .rev()
+        .map(|(parameter, values)| {
+            let entry = values[left % values.len()].clone();
+            left /= values.len();
+            (parameter.clone(), entry)
+        })
+        .collect();
+    chosen.reverse();
+    let varied: Vec<String> =
+        chosen.iter().map(|(_, entry)| format!("{}={}", entry.key, shortened(&entry.value.plain()))).collect();
+    let name = if varied.is_empty() { job.name.clone() } else { format!("{}/{}", job.name, varied.join(",")) };
+    let mut settings = [fixed, &chosen].concat();
+    settings.sort_by_key(|(parameter, _)| experiment.parameters.iter().position(|known| known.name == parameter.name));
+    let positional = experiment.parameters.iter().filter(|parameter| parameter.arg.is_positional());
+    PlannedRun {
+        job: job.name.clone(),
+        name,
+        experiment: experiment.name,
+        place: job.place.clone(),
+        settings,
+        positional: positional.map(|parameter| parameter.name.clone()).collect(),
+    }
+}
+
+impl PlannedRun {
+    /// The command line without the program's name and without the options that all commands share.
+    pub(crate) fn words(&self) -> Result<Vec<String>, Problem> {
+        let (mut options, mut values, mut is_behind) = (vec![self.experiment.to_string()], Vec::new(), false);
+        for (parameter, entry) in &self.settings {
+            let refused = |sentence: String| Problem::new(&entry.place, sentence);
+            if parameter.arg.is_positional() {
+                let more = words::values(parameter, &entry.value).map_err(refused)?;
+                is_behind |= parameter.arg.is_last_set() || more.iter().any(|word| word.starts_with('-'));
+                values.extend(more);
+            } else {
+                options.extend(words::of_option(parameter, &entry.value).map_err(refused)?);
+            }
+        }
+        // A path is read best behind its command, where no option that takes several values can swallow it.
+        if is_behind {
+            return Ok(options.into_iter().chain(["--".to_string()]).chain(values).collect());
+        }
+        options.splice(1..1, values);
+        Ok(options)
+    }
+
+    /// What it sets, for a run document, its texts as `cleaned` gives them.
+    pub(crate) fn parameters(&self, cleaned: fn(&str) -> String) -> Parameters {
+        self.settings.iter().map(|(parameter, entry)| (parameter.name.clone(), entry.value.json(cleaned))).collect()
+    }
+
+    /// The values of a parameter, with where they stand.
+    pub(crate) fn given(&self, name: &str) -> Option<(Vec<String>, &Place)> {
+        let (parameter, entry) = self.settings.iter().find(|(parameter, _)| parameter.name == name)?;
+        Some((words::values(parameter, &entry.value).ok()?, &entry.place))
+    }
+
+    /// Where the first parameter stands whose option a sentence names, or else the job.
+    pub(crate) fn place_of(&self, sentence: &str) -> &Place {
+        let named = self.settings.iter().filter_map(|(parameter, entry)| {
+            let option = format!("--{}", parameter.name);
+            let at = sentence.match_indices(&option).map(|(at, _)| at);
+            let is_whole = |at: &usize| {
+                !sentence[at + option.len()..].starts_with(|next: char| next == '-' || next.is_ascii_alphanumeric())
+            };
+            Some((at.into_iter().find(is_whole)?, &entry.place))
+        });
+        named.min_by_key(|(at, _)| *at).map_or(&self.place, |(_, place)| place)
+    }
+}

@@ -1,0 +1,39 @@
+//! What is wrong with a job file, and where it stands.
+
+use std::path::Path;
+
+use super::spelling::shortened;
+
+/// Where something stands that a user wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The job file as a whole.
+    File,
+    /// A line of the job file, counted from 1.
+    Line(usize),
+    /// What stands behind `--set`.
+    Set(String),
+}
+
+/// What is wrong, as one sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub(crate) place: Place,
+    pub(crate) sentence: String,
+}
+
+impl Problem {
+    pub(crate) fn new(place: &Place, sentence: impl Into<String>) -> Problem {
+        Problem { place: place.clone(), sentence: sentence.into() }
+    }
+
+    /// The sentence behind its place, in the form that editors follow: `FILE:LINE: `.
+    pub(crate) fn text(&self, file: &Path) -> String {
+        let sentence = &self.sentence;
+        match &self.place {
+            Place::File => format!("{}: {sentence}", file.display()),
+            Place::Line(line) => format!("{}:{line}: {sentence}", file.display()),
+            Place::Set(word) => format!("--set {}: {sentence}", shortened(word)),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! A job file as its tables: the defaults, and each job with what it sets and what its matrix varies. Whether there
+//! are such parameters is not known here.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::problem::{Place, Problem};
+use super::source::Lines;
+use super::spelling::{hyphenated, meant, shortened};
+use super::value::Value;
+
+/// The table whose parameters every job has that knows them.
+const DEFAULTS: &str = "defaults";
+
+/// Keys of a job that are no parameters.
+pub(super) const EXPERIMENT: &str = "experiment";
+pub(super) const MATRIX: &str = "matrix";
+
+/// A key with its value.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Entry {
+    /// With hyphens, however it was written.
+    pub(super) key: String,
+    pub(super) place: Place,
+    pub(super) value: Value,
+}
+
+/// A job as it is written.
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    pub(super) name: String,
+    pub(super) place: Place,
+    /// What it sets.
+    pub(super) entries: Vec<Entry>,
+    /// What it varies; each value is a list.
+    pub(super) matrix: Vec<Entry>,
+}
+
+/// A job file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sheet {
+    pub(super) defaults: Vec<Entry>,
+    pub(super) jobs: Vec<Job>,
+}
+
+/// Reads the tables, and all that is wrong with them.
+pub(super) fn parse(text: &str, problems: &mut Vec<Problem>) -> Sheet {
+    let mut reader = Reader { lines: Lines::of(text.as_bytes()), problems };
+    match DeTable::parse(text) {
+        Ok(table) => reader.sheet(table.get_ref()),
+        Err(error) => {
+            let place = reader.lines.place(error.span().map_or(0, |span| span.start));
+            let sentence = format!("this is not TOML: {}", error.message().replace('\n', "; "));
+            reader.refuse(&place, sentence);
+            Sheet::default()
+        }
+    }
+}
+
+type Key<'a, 'b> = &'a Spanned<Cow<'b, str>>;
+
+struct Reader<'a> {
+    lines: Lines,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl Reader<'_> {
+    fn sheet(&mut self, table: &DeTable<'_>) -> Sheet {
+        let mut sheet = Sheet::default();
+        for (key, value) in in_order(table) {
+            let (name, place) = (key.get_ref().as_ref(), self.place(key));
+            match value.get_ref() {
+                DeValue::Table(table) if name == DEFAULTS => sheet.defaults = self.defaults(table),
+                DeValue::Table(table) => sheet.jobs.extend(self.job(name, &place, table)),
+                DeValue::Array(tables) if tables.iter().all(|one| matches!(one.get_ref(), DeValue::Table(_))) => {
+                    let name = shortened(name);
+                    self.refuse(&place, format!("[[{name}]] gives jobs no names: write [NAME] above each job"));
+                }
+                _ => {
+                    let name = shortened(name);
+                    self.refuse(&place, format!("'{name}' stands in no job: write it below [{DEFAULTS}] or [NAME]"));
+                }
+            }
+        }
+        sheet
+    }
+
+    fn defaults(&mut self, table: &DeTable<'_>) -> Vec<Entry> {
+        let (entries, matrix) = self.entries(table);
+        if let Some(entry) = matrix.first() {
+            self.refuse(&entry.place, format!("[{DEFAULTS}] has no {MATRIX}: write [NAME.{MATRIX}] for a job"));
+        }
+        entries
+    }
+
+    fn job(&mut self, name: &str, place: &Place, table: &DeTable<'_>) -> Option<Job> {
+        if !is_name(name) {
+            let name = shortened(name);
+            self.refuse(place, format!("'{name}' names no job: take letters, digits, - and _"));
+            return None;
+        }
+        let (entries, matrix) = self.entries(table);
+        Some(Job { name: name.into(), place: place.clone(), entries, matrix })
+    }
+
+    /// What a table sets, and what its matrix varies.
+    fn entries(&mut self, table: &DeTable<'_>) -> (Vec<Entry>, Vec<Entry>) {
+        let (mut entries, mut matrix) = (Vec::new(), Vec::new());
+        for (key, value) in in_order(table) {
+            match value.get_ref() {
+                DeValue::Table(axes) if key.get_ref() == MATRIX => matrix = self.axes(axes),
+                _ if key.get_ref() == MATRIX => {
+                    let place = self.place(key);
+                    self.refuse(&place, "a matrix is a table of lists: write [NAME.matrix] and KEY = [VALUE, VALUE]");
+                }
+                value => entries.extend(self.entry(key, value)),
+            }
+        }
+        self.refuse_repeated(&entries, &matrix);
+        (entries, matrix)
+    }
+
+    /// The lists of a matrix.
+    fn axes(&mut self, table: &DeTable<'_>) -> Vec<Entry> {
+        let mut axes = Vec::new();
+        for (key, value) in in_order(table) {
+            axes.extend(self.entry(key, value.get_ref()));
+        }
+        for axis in &axes {
+            match &axis.value {
+                Value::List(_) => {}
+                _ => {
+                    let Entry { key, place, value } = axis;
+                    let value = shortened(&value.toml());
+                    self.refuse(place, format!("a matrix varies over lists: write {key} = [{value}]"));
+                }
+            }
+        }
+        axes
+    }
+
+    fn entry(&mut self, key: Key<'_, '_>, value: &DeValue<'_>) -> Option<Entry> {
+        let place = self.place(key);
+        let name = hyphenated(key.get_ref());
+        match Value::of(value) {
+            Ok(value) => Some(Entry { key: name, place, value }),
+            Err(_) if matches!(value, DeValue::Table(_)) => {
+                let meant = meant(&name, [MATRIX]);
+                self.refuse(&place, format!("there is no table '{}' in a job{meant}", shortened(&name)));
+                None
+            }
+            Err(what) => {
+                self.refuse(&place, format!("'{}' is {what}, and no parameter takes one", shortened(&name)));
+                None
+            }
+        }
+    }
+
+    /// Refuses one parameter in two spellings, and one that is set and varied.
+    fn refuse_repeated(&mut self, entries: &[Entry], matrix: &[Entry]) {
+        let mut known = BTreeSet::new();
+        for entry in entries.iter().chain(matrix) {
+            if !known.insert(&entry.key) {
+                self.refuse(&entry.place, format!("'{}' is set a second time in this job", shortened(&entry.key)));
+            }
+        }
+    }
+
+    fn place(&self, key: Key<'_, '_>) -> Place {
+        self.lines.place(key.span().start)
+    }
+
+    fn refuse(&mut self, place: &Place, sentence: impl Into<String>) {
+        self.problems.push(Problem::new(place, sentence));
+    }
+}
+
+/// Whether a job can be called so: the name stands on command lines.
+pub(super) fn is_name(name: &str) -> bool {
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+    !name.is_empty() && name.chars().all(is_letter)
+}
+
+/// The entries of a table in the order of the file.
+fn in_order<'a, 'b>(table: &'a DeTable<'b>) -> Vec<(Key<'a, 'b>, &'a Spanned<DeValue<'b>>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries
+}

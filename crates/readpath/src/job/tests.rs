@@ -1,0 +1,129 @@
+//! Job files of any bytes: none of them ends the program, and each is a plan or a list of places and sentences.
+
+use proptest::prelude::*;
+
+use super::experiment::{Experiment, experiments};
+use super::{plan, source};
+use crate::cli;
+
+fn known() -> Vec<Experiment> {
+    experiments(&cli::definition())
+}
+
+/// Pieces of which job files consist, sound ones and others.
+fn piece() -> impl Strategy<Value = String> {
+    let fixed = [
+        "[a]",
+        "[b]",
+        "[defaults]",
+        "[a.matrix]",
+        "[[a]]",
+        "[disk]",
+        "[null]",
+        "['a b']",
+        "[a.b.c]",
+        "\n",
+        "\r\n",
+        "#",
+        "experiment = 'disk'",
+        "experiment = 'null'",
+        "experiment = 7",
+        "paths = ['null:']",
+        "paths = 'a\tb'",
+        "matrix.depth = [1, 2]",
+        "matrix = 1",
+        "depth = 4",
+        "depth = [1, [2]]",
+        "cases = 0x7f",
+        "pause = 1e400",
+        "block_size = '8KiB'",
+        "block-size = 8192",
+        "seed = nan",
+        "on = '''x\ny'''",
+        "huge-pages = off",
+        "= 1",
+        "\u{feff}",
+        "a.b = {c = [{}]}",
+        "x = 1979-05-27T07:32:00Z",
+        "\"\\u0000\" = 1",
+        "depth = -9223372036854775809",
+    ];
+    prop_oneof![
+        6 => prop::sample::select(fixed.to_vec()).prop_map(String::from),
+        1 => "\\PC{0,12}",
+        1 => (0_usize..300).prop_map(|depth| format!("x = {}", "[".repeat(depth))),
+        1 => (0_usize..300).prop_map(|depth| format!("{} = 1", "a.".repeat(depth))),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn pieces_of_job_files_in_any_order_are_a_plan_or_have_a_line(
+        pieces in prop::collection::vec((piece(), prop_oneof!["\n", " ", ""]), 0..24),
+        set in prop::collection::vec("[a-z.=\\[\\]'0-9]{0,12}", 0..3),
+    ) {
+        let text: String = pieces.iter().flat_map(|(piece, end)| [piece.as_str(), end]).collect();
+        let lines = 1 + text.matches('\n').count();
+        match plan(&text, &set, &known()) {
+            Ok(runs) => for run in runs {
+                // Its words may be refused; that they are made or refused is all.
+                let _ = run.words();
+            },
+            Err(problems) => {
+                prop_assert!(!problems.is_empty());
+                for problem in problems {
+                    prop_assert!(!problem.sentence.contains('\n') && problem.sentence.len() < 2000, "{problem:?}");
+                    if let super::problem::Place::Line(line) = problem.place {
+                        prop_assert!((1..=lines).contains(&line), "{line} of {lines}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_of_any_kind_are_a_plan_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        if let Ok(text) = source::text(&bytes) {
+            let _ = plan(text, &[], &known());
+        }
+    }
+
+    #[test]
+    fn every_value_reaches_the_command_line_as_it_stands(
+        (depth, seed, count) in (1_usize..1000, any::<u32>(), 1_u32..),
+        (buffered, pages) in any::<(bool, bool)>(),
+        path in "[ -~]{1,20}",
+    ) {
+        let path = format!("/{path}");
+        let text = format!(
+            "[disk]\npaths = [{}]\ndepth = {depth}\nseed = {seed}\ncount = {count}\nbuffered = {buffered}\n\
+             huge_pages = {pages}\n",
+            toml::Value::String(path.clone())
+        );
+        let words = plan(&text, &[], &known()).unwrap()[0].words().unwrap();
+        let line = ["readpath".to_string()].into_iter().chain(words);
+        let matches = cli::definition().try_get_matches_from(line).unwrap();
+        let (_, disk) = matches.subcommand().unwrap();
+        prop_assert_eq!(disk.get_one::<usize>("depth"), Some(&depth));
+        prop_assert_eq!(disk.get_one::<u64>("seed"), Some(&u64::from(seed)));
+        prop_assert_eq!(disk.get_one::<u64>("count"), Some(&u64::from(count)));
+        prop_assert_eq!((disk.get_flag("buffered"), disk.get_one::<bool>("huge_pages")), (buffered, Some(&pages)));
+        let found = disk.get_many::<std::path::PathBuf>("paths").unwrap().cloned().collect::<Vec<_>>();
+        prop_assert_eq!(found, vec![std::path::PathBuf::from(path)]);
+    }
+}
+
+#[test]
+fn every_parameter_of_every_experiment_can_be_set_in_a_job_file() {
+    for experiment in known() {
+        for parameter in &experiment.parameters {
+            let wrong = parameter.name.clone() + "x";
+            let of = |key: &str| plan(&format!("[{}]\n{key} = 1\n", experiment.name), &[], &known());
+            assert!(of(&parameter.name).is_ok(), "{}: {}", experiment.name, parameter.name);
+            let problems = of(&wrong).unwrap_err();
+            assert!(problems[0].sentence.contains(&format!("'{}'", parameter.name)), "{problems:?}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! A run as the words of a command line, and a command line as a shell takes it.
+
+use super::experiment::{Kind, Parameter};
+use super::value::Value;
+
+/// The words that give a parameter of an option this value; otherwise what is wrong with the value.
+pub(super) fn of_option(parameter: &Parameter, value: &Value) -> Result<Vec<String>, String> {
+    let option = format!("--{}", parameter.name);
+    match (parameter.kind, value) {
+        (Kind::Flag, Value::Truth(is_given)) => Ok(if *is_given { vec![option] } else { Vec::new() }),
+        (Kind::Flag, _) => Err(mistaken(parameter, value)),
+        (Kind::Switch, Value::Truth(is_on)) => Ok(vec![option, if *is_on { "on" } else { "off" }.into()]),
+        (_, Value::Truth(is_given)) if parameter.has_optional_value() => {
+            Ok(if *is_given { vec![option] } else { Vec::new() })
+        }
+        _ => {
+            let values = values(parameter, value)?;
+            let joined = match parameter.arg.get_value_delimiter() {
+                Some(delimiter) => vec![values.join(&delimiter.to_string())],
+                None => values,
+            };
+            let needs_sign = |value: &str| parameter.arg.is_require_equals_set() || value.starts_with('-');
+            Ok(joined
+                .into_iter()
+                .flat_map(|value| match needs_sign(&value) {
+                    true => vec![format!("{option}={value}")],
+                    false => vec![option.clone(), value],
+                })
+                .collect())
+        }
+    }
+}
+
+/// The values of a parameter, one or several.
+pub(super) fn values(parameter: &Parameter, value: &Value) -> Result<Vec<String>, String> {
+    let name = &parameter.name;
+    let list = match value {
+        Value::List(values) if !parameter.is_list => {
+            let more = values.first().map_or(String::new(), |value| format!(", such as {}", value.toml()));
+            return Err(format!(
+                "'{name}' takes one value{more}; [NAME.matrix] makes one run for each value of a list"
+            ));
+        }
+        Value::List(values) if values.is_empty() => {
+            return Err(format!("'{name}' is an empty list: leave it out, or name a value"));
+        }
+        Value::List(values) => values.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    let word = |value: &Value| match value {
+        Value::Truth(_) | Value::List(_) => Err(mistaken(parameter, value)),
+        value => Ok(value.word().unwrap_or_default().to_string()),
+    };
+    list.iter().map(word).collect()
+}
+
+fn mistaken(parameter: &Parameter, value: &Value) -> String {
+    let value = super::spelling::shortened(&value.toml());
+    format!("'{}' takes {}, and not {value}", parameter.name, parameter.kind.written())
+}
+
+/// Words as a shell takes them.
+pub(crate) fn of_shell<'a>(words: impl IntoIterator<Item = &'a String>) -> String {
+    words.into_iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./,:=+@%".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.into(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_gets_every_word_whole() {
+        let words = ["disk", "/data/old file", "it's", "", "$HOME", "--depth=4"].map(String::from);
+        assert_eq!(of_shell(&words), r"disk '/data/old file' 'it'\''s' '' '$HOME' --depth=4");
+    }
+}

@@ -1,0 +1,458 @@
+//! Job files: what they make, what is refused with its line, and that every file of `jobs/` does what it says.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::children::interrupt;
+use crate::user::{DEBIAN, User, complaint, has_debian};
+
+/// The folder of the repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The documents of all kept runs of a user, the oldest first.
+fn kept(user: &User) -> Vec<Value> {
+    let entries = fs::read_dir(user.store()).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut paths: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|end| end == "json")).collect();
+    paths.sort();
+    paths.iter().map(|path| serde_json::from_slice(&fs::read(path).unwrap()).unwrap()).collect()
+}
+
+/// What is said of a job file that cannot be; nothing is kept then.
+fn refusal(user: &User, text: &str) -> String {
+    user.file("a.toml", text.as_bytes());
+    let said = user.refused("run a.toml", 2);
+    assert!(!user.store().exists(), "{text}: something was kept");
+    said
+}
+
+#[test]
+fn every_mistake_in_a_job_file_is_one_sentence_with_its_line_and_nothing_is_measured() {
+    let user = User::new();
+    user.file("data", &[7; 1 << 16]);
+    let sound = "[sound]\nexperiment = 'null'\n";
+    for (text, line, words) in [
+        ("[a]\nexperiment = 'disk'\npaths = 'null:'\ndept = 4\n", 4, vec!["'dept'", "'depth'", "readpath init disk"]),
+        ("[a]\nexperiment = 'dsk'\n", 2, vec!["'dsk'", "'disk'"]),
+        ("[a]\ncases = 1\n", 1, vec!["names no experiment", "ladder"]),
+        ("\n\n[disk]\n", 3, vec!["also needs", "'paths'"]),
+        ("[counters]\n", 1, vec!["'command'"]),
+        ("[disk]\npaths = 'null:'\ndepth = 'deep'\n", 3, vec!["'depth'", "'deep'"]),
+        ("[disk]\npaths = 'null:'\ndepth = true\n", 3, vec!["'depth' takes a whole number", "true"]),
+        ("[disk]\npaths = 'null:'\ndepth = 2.5\n", 3, vec!["'depth'", "2.5"]),
+        ("[disk]\npaths = 'null:'\ndepth = -1\n", 3, vec!["'depth'", "-1"]),
+        ("[disk]\npaths = 'null:'\ndepth = 1979-05-27\n", 3, vec!["'depth' is a date"]),
+        ("[disk]\npaths = 'null:'\ndepth = 99999999999999999999999999999999999999999\n", 3, vec!["'depth'", "large"]),
+        ("[disk]\npaths = 'null:'\ndepth = [1, 2]\n", 3, vec!["takes one value", "[NAME.matrix]"]),
+        ("[disk]\npaths = 'null:'\ndepth = {a = 1}\n", 3, vec!["no table 'depth'"]),
+        ("[disk]\npaths = []\n", 2, vec!["'paths' is an empty list"]),
+        ("[disk]\npaths = [['null:']]\n", 2, vec!["'paths' takes a path"]),
+        ("[disk]\npaths = 'null:'\npattern = 'randm'\n", 3, vec!["'pattern'", "'randm'", "random, sequential"]),
+        ("[disk]\npaths = 'null:'\nblock-size = '8 KiX'\n", 3, vec!["'block-size'", "is not a size"]),
+        ("[disk]\npaths = 'null:'\nduration = 5\n", 3, vec!["'duration'", "is not a time"]),
+        ("[disk]\npaths = 'null:'\nseek-distances = 'yes'\n", 3, vec!["'seek-distances' takes true or false", "yes"]),
+        ("[disk]\npaths = 'null:'\ndepth = 0\n", 3, vec!["smallest --depth is 1"]),
+        ("[disk]\npaths = 'null:'\ncount = 1\nduration = '1s'\n", 3, vec!["'count'", "'duration'", "beside"]),
+        ("[disk]\npaths = 'null:'\nio-method = 'sync'\n", 3, vec!["--io-method has no effect", "null:"]),
+        ("[disk]\npaths = 'nowhere'\n", 2, vec!["'paths'", "nowhere", "No such file"]),
+        ("[disk]\npaths = ['data', 'model:sd']\n", 2, vec!["model 'sd'"]),
+        ("[disk]\npaths = '.'\n", 2, vec!["'paths'", "directory"]),
+        ("[disk]\npaths = 'null:'\nstore = '/tmp'\n", 3, vec!["--store", "readpath run"]),
+        ("[lio]\non = 'postgres://a:secret@h/db'\ndry-run = true\n", 3, vec!["--dry-run"]),
+        ("[lio]\ntouch = 'column-0'\n", 2, vec!["counted from 1"]),
+        ("[profile]\nfiles = '-'\n", 2, vec!["standard input"]),
+        ("[profile]\nfiles = 'gone.trc'\n", 2, vec!["gone.trc", "No such file"]),
+        ("[null]\n[null.matrix]\ncases = []\n", 3, vec!["'cases'", "empty list"]),
+        ("[null]\n[null.matrix]\ncases = 3\n", 3, vec!["cases = [3]"]),
+        ("[null]\nmatrix = 3\n", 2, vec!["[NAME.matrix]"]),
+        ("[null]\ncases = 1\n[null.matrix]\ncases = [1, 2]\n", 4, vec!["'cases'", "second time"]),
+        ("[null]\n[null.matrix]\nexperiment = ['disk']\n", 3, vec!["one experiment"]),
+        ("[null]\n[null.matrx]\ncases = [1]\n", 2, vec!["'matrx'", "'matrix'"]),
+        ("[defaults]\nmatrix.cases = [1]\n[null]\n", 2, vec!["[defaults] has no matrix"]),
+        ("[defaults]\ncase = 1\n[null]\n", 2, vec!["no job of this file", "'case'", "'cases'"]),
+        ("[defaults]\ndepth = 1\n[null]\n", 2, vec!["no job of this file", "'depth'"]),
+        ("cases = 1\n[null]\n", 1, vec!["'cases' stands in no job"]),
+        ("[[null]]\ncases = 1\n", 1, vec!["[[null]]", "[NAME]"]),
+        ("['a b']\nexperiment = 'null'\n", 1, vec!["'a b' names no job"]),
+        ("[null]\nblock_size = 1\n", 2, vec!["'block-size'"]),
+        ("[null]\ncases = 1\ncases = 2\n", 3, vec!["not TOML", "duplicate"]),
+        ("[null\n", 1, vec!["not TOML"]),
+        ("[null]\ncases = 1 2\n", 2, vec!["not TOML"]),
+    ] {
+        let said = refusal(&user, &format!("{text}\n{sound}"));
+        assert_eq!(said.trim_end().lines().count(), 1, "{text}: {said}");
+        assert!(said.starts_with(&format!("readpath: a.toml:{line}: ")), "{text}: {said}");
+        assert!(words.iter().all(|word| said.contains(word)) && !said.contains("secret"), "{text}: {said}");
+    }
+}
+
+#[test]
+fn what_is_no_job_file_at_all_is_refused_with_its_name() {
+    let user = User::new();
+    let deep = format!("[null]\ncases = {}1{}", "[".repeat(50_000), "]".repeat(50_000));
+    let matrix = (0..8).map(|at| format!("a{at} = [{}]\n", "1,".repeat(100))).collect::<String>();
+    for (bytes, words) in [
+        (Vec::new(), "holds no job"),
+        (b"# nothing\n".to_vec(), "holds no job"),
+        (b"[null]\ncases = '\xff'\n".to_vec(), "a.toml:2: this line is not UTF-8"),
+        (vec![b'#'; (1 << 20) + 1], "larger than 1 MiB"),
+        (vec![0; 1000], "not TOML"),
+        (deep.into_bytes(), "not TOML"),
+        (format!("[null]\n{}", "x.".repeat(50_000)).into_bytes(), "not TOML"),
+        ((0..50_000).map(|at| format!("[a{at}]\n")).collect::<String>().into_bytes(), "50000 jobs"),
+        ((0..50_000).map(|at| format!("a{at} = 1\n")).collect::<String>().into_bytes(), "more problems"),
+        (format!("[null]\n{}", (0..50_000).map(|at| format!("a{at} = 1\n")).collect::<String>()).into_bytes(), "more"),
+        (format!("[null]\n[null.matrix]\ncases = [{}]\n", "1,".repeat(2000)).into_bytes(), "2000 runs"),
+        (format!("[null]\n[null.matrix]\n{matrix}").into_bytes(), "no parameter 'a0'"),
+        (format!("[null]\n{} = 1\n", "k".repeat(500_000)).into_bytes(), "kkk…'"),
+    ] {
+        user.file("a.toml", &bytes);
+        let start = Instant::now();
+        let said = user.refused("run a.toml", 2);
+        let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(40)]).into_owned();
+        assert!(said.contains(words) && said.len() < 10_000, "{shown}: {said:.1000}");
+        assert!(start.elapsed() < Duration::from_secs(20), "{shown} took {:?}", start.elapsed());
+    }
+    assert!(user.refused("run gone.toml", 2).contains("gone.toml: this job file cannot be read"));
+    assert!(user.refused("run .", 2).contains("cannot be read"));
+}
+
+#[test]
+fn all_problems_of_a_file_are_said_at_once() {
+    let said =
+        refusal(&User::new(), "[null]\ncase = 1\n\n[disk]\npath = 'a'\n\n[b]\nexperiment = 'null'\ncases = 'x'\n");
+    let lines: Vec<&str> =
+        said.lines().map(|line| line.split(": ").find(|part| part.contains(".toml")).unwrap()).collect();
+    assert_eq!(lines, ["a.toml:2", "a.toml:5"], "{said}");
+}
+
+const THREE: &str = "\
+# Three jobs, of which one has a matrix.
+[defaults]
+cases = 2
+
+[null]
+
+[other]
+experiment = 'null'
+cases = 1
+
+[varied]
+experiment = 'null'
+matrix.pause = ['1ms', '2ms']
+matrix.cases = [3, 4]
+";
+
+#[test]
+fn a_dry_run_lists_a_command_line_for_each_run_that_makes_the_same_run() {
+    let user = User::new();
+    user.file("a.toml", THREE.as_bytes());
+    let listed = user.ok("run a.toml --dry-run");
+    let lines: Vec<&str> = listed.lines().collect();
+    assert_eq!(lines[0], "readpath null --cases 2  # null");
+    assert_eq!(lines[1], "readpath null --cases 1  # other");
+    assert_eq!(lines[2], "readpath null --cases 3 --pause 1ms  # varied/pause=1ms,cases=3");
+    assert_eq!(lines[5], "readpath null --cases 4 --pause 2ms  # varied/pause=2ms,cases=4");
+    assert_eq!(lines.len(), 6);
+    assert!(!user.store().exists());
+    let words = |line: &str| line.split("  #").next().unwrap().split(' ').skip(1).map(String::from).collect::<Vec<_>>();
+    let words = words(lines[2]);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    assert_eq!(user.document(&words)["cases"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn every_run_of_a_job_file_is_kept_with_its_job_and_the_hash_of_the_file() {
+    let user = User::new();
+    let path = user.file("a.toml", THREE.as_bytes());
+    let pages = user.ok("run a.toml");
+    assert_eq!(pages.matches("readpath null").count(), 6, "{pages}");
+    let runs = kept(&user);
+    let counts: Vec<usize> = runs.iter().map(|run| run["cases"].as_array().unwrap().len()).collect();
+    assert_eq!(counts, [2, 1, 3, 4, 3, 4]);
+    let sum = String::from_utf8(Command::new("sha256sum").arg(&path).output().unwrap().stdout).unwrap();
+    for run in &runs {
+        assert_eq!(run["job"]["sha256"].as_str(), sum.split(' ').next());
+        assert_eq!(run["job"]["file"], "a.toml");
+    }
+    let last = &runs[5];
+    assert_eq!(last["job"]["name"], "varied/pause=2ms,cases=4");
+    assert_eq!(last["job"]["parameters"], serde_json::json!({"cases": 4, "pause": "2ms"}));
+    let words: Vec<&str> =
+        last["command"].as_array().unwrap().iter().skip(1).map(|word| word.as_str().unwrap()).collect();
+    assert_eq!(words, ["null", "--cases", "4", "--pause", "2ms"]);
+    assert!(user.ok("show last").contains("job varied/pause=2ms,cases=4"));
+}
+
+#[test]
+fn the_command_line_names_jobs_and_sets_parameters_of_all_or_of_one() {
+    let user = User::new();
+    user.file("a.toml", THREE.as_bytes());
+    let listed = |words: &str| -> Vec<String> {
+        let text = user.ok(&format!("run a.toml --dry-run {words}"));
+        text.lines().map(|line| line.split("  #").next().unwrap().replace("readpath null --cases ", "")).collect()
+    };
+    assert_eq!(listed("--name other"), ["1"]);
+    assert_eq!(listed("--name other,null"), ["2", "1"]);
+    assert_eq!(listed("--set cases=9"), ["9", "9", "9 --pause 1ms", "9 --pause 2ms"]);
+    assert_eq!(listed("--set other.cases=9 --name other"), ["9"]);
+    assert_eq!(listed("--set other.cases=9 --set cases=8 --name other,null"), ["8", "9"]);
+    assert_eq!(listed("--set varied.cases=[5,6] --set pause=3ms --name varied"), ["5 --pause 3ms", "6 --pause 3ms"]);
+    for (words, reason) in [
+        ("--name third", "has no such job; it has null, other, varied"),
+        ("--set case=1", "--set case=1: no job of this file has a parameter 'case' (did you mean 'cases'?)"),
+        ("--set third.cases=1", "no job of this file"),
+        ("--set cases", "KEY=VALUE"),
+        ("--set cases=x", "--set cases=x: 'cases' cannot be 'x'"),
+        ("--set =1", "KEY=VALUE"),
+    ] {
+        let said = user.refused(&format!("run a.toml {words}"), 2);
+        assert!(said.contains(reason), "{words}: {said}");
+    }
+    assert!(!user.store().exists());
+}
+
+#[test]
+fn a_run_that_fails_leaves_the_others_kept_and_the_exit_code_says_so() {
+    let user = User::new();
+    user.file("data", &[7; 1 << 16]);
+    let text = "[before]\nexperiment = 'null'\n\n[fails]\nexperiment = 'disk'\npaths = 'data'\noffset = '1GiB'\n\n\
+                [killed]\nexperiment = 'counters'\ncommand = ['sh', '-c', 'kill -9 $PPID']\n\n\
+                [after]\nexperiment = 'null'\n";
+    user.file("a.toml", text.as_bytes());
+    let output = user.run("run a.toml");
+    let said = complaint(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("2 of 4 runs failed: fails (exit code"), "{said}");
+    assert!(said.contains("; killed (signal 9)"), "{said}");
+    let jobs: Vec<Value> = kept(&user).iter().map(|run| run["job"]["name"].clone()).collect();
+    assert_eq!(jobs, ["before", "after"]);
+}
+
+#[test]
+fn a_signal_ends_the_run_under_way_and_no_other_is_made() {
+    let user = User::new();
+    let text = "[defaults]\nexperiment = 'null'\npause = '50ms'\ncases = 1000\n\n[first]\n\n[second]\n";
+    user.file("a.toml", text.as_bytes());
+    let child = user.command("run a.toml").spawn().unwrap();
+    let start = Instant::now();
+    while kept(&user).is_empty() {
+        assert!(start.elapsed() < Duration::from_secs(60), "no case was kept");
+        thread::sleep(Duration::from_millis(20));
+    }
+    interrupt(child.id());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", complaint(&output));
+    let runs = kept(&user);
+    assert_eq!(runs.len(), 1);
+    let ids: Vec<&str> = crate::user::ids(&runs[0]);
+    assert!(ids.contains(&"interrupted"), "{ids:?}");
+    assert!(complaint(&output).contains("0 of 2 runs were made"), "{}", complaint(&output));
+}
+
+#[test]
+fn a_killed_job_leaves_no_process_that_goes_on_measuring() {
+    let user = User::new();
+    user.file("a.toml", b"[null]\npause = '50ms'\ncases = 100000\n");
+    let mut child = user.command("run a.toml").spawn().unwrap();
+    let start = Instant::now();
+    while kept(&user).is_empty() {
+        assert!(start.elapsed() < Duration::from_secs(60), "no case was kept");
+        thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let is_ended = |run: &Value| run["findings"].as_array().unwrap().iter().any(|one| one["id"] == "interrupted");
+    while !is_ended(&kept(&user)[0]) {
+        assert!(start.elapsed() < Duration::from_secs(60), "the run outlived its job");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn no_password_of_a_job_file_is_kept_or_shown() {
+    let user = User::new();
+    let text = "[lio]\non = 'postgres://me:secret@127.0.0.1:1/db'\npayload = '1MiB'\nrepeat = 1\nrow-length = 250\n\
+                columns = 1\n";
+    user.file("a.toml", text.as_bytes());
+    assert!(user.ok("run a.toml --dry-run").contains("me:***@") || !user.ok("run a.toml --dry-run").contains("secret"));
+    let output = user.run("run a.toml");
+    let said = format!("{}{}", complaint(&output), String::from_utf8_lossy(&output.stdout));
+    assert_eq!(output.status.code(), Some(1), "there is no such server: {said}");
+    assert!(!said.contains("secret"), "{said}");
+    for run in kept(&user) {
+        assert!(!run.to_string().contains("secret"), "{run}");
+    }
+}
+
+#[test]
+fn a_run_gives_the_job_file_that_makes_it_again() {
+    let user = User::new();
+    user.file("data file", &[7; 1 << 20]);
+    let text = "[mine]\nexperiment = 'disk'\npaths = ['data file', 'null:']\ncount = 32\nzones = ['outer', 'inner']\n\
+                span = '64KiB'\nworkers = 2\n";
+    user.file("a.toml", text.as_bytes());
+    let (first, again) = (user.ok("run a.toml --dry-run"), {
+        user.ok("run a.toml");
+        let again = user.ok("show last --job");
+        user.file("b.toml", again.as_bytes());
+        assert!(again.contains("\n[mine]\n") && again.contains("\n# seed = "), "{again}");
+        user.ok("run b.toml --dry-run")
+    });
+    assert_eq!(first, again);
+    user.ok(&["counters", "--no-store", "--", "true", "a\n[b]"]);
+    user.ok(&["counters", "--", "echo", "a\n[b]\n\"c\" 'd' \\ \t#"]);
+    user.file("c.toml", user.ok("show last --job").as_bytes());
+    let output = user.ok("run c.toml --no-store");
+    assert!(output.starts_with("a\n[b]\n\"c\" 'd' \\ \t#"), "{output}");
+}
+
+#[test]
+fn a_document_from_elsewhere_cannot_put_a_job_of_its_own_into_the_file() {
+    let user = User::new();
+    let mut document = user.document("null --cases 1");
+    document["id"] = "a\n[evil]\nexperiment = 'counters'".into();
+    document["job"] =
+        serde_json::json!({"name": "a]\n[evil]", "file": "\n[evil]", "sha256": "\r[evil]", "parameters": {}});
+    user.file("foreign.json", document.to_string().as_bytes());
+    user.file("a.toml", user.ok("show ./foreign.json --job").as_bytes());
+    assert_eq!(user.ok("run a.toml --dry-run"), "readpath null --cases 1  # null\n");
+    document["command"] = serde_json::json!(["readpath", "rm", "-rf"]);
+    user.file("foreign.json", document.to_string().as_bytes());
+    let said = user.refused("show ./foreign.json --job", 1);
+    assert!(said.contains("no longer takes the command line"), "{said}");
+}
+
+/// The experiments, as the help of `readpath init` lists them.
+const EXPERIMENTS: [&str; 9] =
+    ["ladder", "disk", "roundtrip", "lio", "counters", "scan", "join", "calibrate", "profile"];
+
+/// Options of experiments that are no parameters.
+const APART: [&str; 8] =
+    ["--format", "--store", "--no-store", "--quiet", "--dry-run", "--help", "--version", "--inner-rows"];
+
+#[test]
+fn a_file_to_begin_with_has_every_option_and_every_default_is_taken() {
+    let user = User::new();
+    for name in ["/data/old.dbf", "orcl_ora_4711.trc"] {
+        let path = user.home.path().join(name.trim_start_matches('/'));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, [7; 1 << 16]).unwrap();
+    }
+    let mut wrong = Vec::new();
+    for experiment in EXPERIMENTS {
+        let text = user.ok(&format!("init {experiment}")).replace("/data/old.dbf", "data/old.dbf");
+        user.file("a.toml", text.as_bytes());
+        let plain = user.ok("run a.toml --dry-run");
+        assert!(plain.starts_with(&format!("readpath {experiment}")), "{plain}");
+        let help = user.ok(&format!("{experiment} --help"));
+        let options: BTreeSet<&str> = help
+            .split_whitespace()
+            .filter(|word| word.starts_with("--") && word.len() > 2)
+            .map(|word| word.split(['=', '[', ',', '`', '.', ';', ':', ')']).next().unwrap())
+            .collect();
+        let keys: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.trim_start_matches("# ").split_once(" = "))
+            .map(|(key, _)| key)
+            .collect();
+        for key in keys.iter().filter(|key| !["experiment", "paths", "files", "command"].contains(key)) {
+            assert!(options.contains(format!("--{key}").as_str()), "{experiment}: {key} is no option");
+        }
+        // A line of the help begins with its option, and one of prose may begin with another's name.
+        let own = help.lines().filter_map(|line| line.trim_start().strip_prefix("--")?.split([' ', '[', '=']).next());
+        let is_name = |word: &str| word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-');
+        for option in own.filter(|option| is_name(option) && !APART.contains(&format!("--{option}").as_str())) {
+            assert!(keys.contains(&option), "{experiment}: init does not list {option}");
+        }
+        let parameters = text.split("# A matrix").next().unwrap();
+        for line in parameters.lines().filter(|line| line.starts_with("# ") && line.contains(" = ")) {
+            let with = text.replacen(&format!("\n{line}\n"), &format!("\n{}\n", &line[2..]), 1);
+            user.file("b.toml", with.as_bytes());
+            let output = user.run("run b.toml --dry-run");
+            let said = complaint(&output);
+            // A parameter may need another one, exclude it, or name what is not here; none is written wrongly.
+            let is_wrong = ["cannot be", "takes", "TOML", "no parameter"].iter().any(|word| said.contains(word));
+            if is_wrong && !said.contains("names what cannot be read") {
+                wrong.push(format!("{experiment}: {line}: {said}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.concat());
+}
+
+#[test]
+fn a_file_to_begin_with_replaces_nothing_unless_it_is_told_to() {
+    let user = User::new();
+    user.file("mine.toml", b"mine");
+    let said = user.refused("init disk -o mine.toml", 2);
+    assert!(said.contains("mine.toml is there already") && said.contains("--force"), "{said}");
+    assert_eq!(fs::read(user.home.path().join("mine.toml")).unwrap(), b"mine");
+    user.ok("init disk -o mine.toml --force");
+    assert!(fs::read_to_string(user.home.path().join("mine.toml")).unwrap().contains("[disk]"));
+    assert!(user.refused("init dsk", 2).contains("'disk'"));
+}
+
+/// What makes the files of `jobs/` small.
+const SMALL: [(&str, &str); 12] = [
+    ("asynchronous-reads.toml", "--set rows=2000 --set outer-rows=200 --set repeat=1"),
+    ("batch-size.toml", "--set rows=2000 --set outer-rows=200 --set repeat=1"),
+    ("changed-rows.toml", "--set payload=1MiB --set repeat=1"),
+    ("clustering.toml", "--set rows=2000 --set outer-rows=200 --set repeat=1"),
+    ("columns-or-rows.toml", "--set rows=20000 --set repeat=1 --set no-valgrind=true"),
+    ("page-cache.toml", "--set duration=50ms --set blocks=16"),
+    ("planner-constants.toml", ""),
+    ("queue-depth.toml", "--set duration=50ms"),
+    ("request-size.toml", "--set duration=50ms"),
+    ("round-trip.toml", "--set blocks=16"),
+    ("wide-rows.toml", "--set payload=1MiB --set repeat=1"),
+    ("zones.toml", "--set zones.count=64"),
+];
+
+#[test]
+fn every_question_of_the_folder_jobs_is_answered_by_its_file() {
+    let mut files: Vec<String> = fs::read_dir(root().join("jobs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    assert_eq!(files, SMALL.map(|(file, _)| file));
+    for (file, small) in SMALL {
+        let path = root().join("jobs").join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        let question = text.lines().next().unwrap();
+        assert!(question.starts_with("# ") && question.ends_with('?'), "{file} begins with {question}");
+        if small.is_empty() {
+            continue;
+        }
+        let user = User::new();
+        let listed = user.ok(&format!("run {} --dry-run {small}", path.display()));
+        let output = user.run(&format!("run {} {small}", path.display()));
+        assert!(output.status.success(), "{file}: {}", complaint(&output));
+        let runs = kept(&user);
+        assert_eq!(runs.len(), listed.lines().count(), "{file}");
+        assert!(runs.iter().all(|run| run["finished"].is_string()), "{file}");
+    }
+}
+
+#[test]
+fn the_question_about_the_planner_is_answered_by_its_file() {
+    if !has_debian() {
+        return;
+    }
+    let user = User::new();
+    let path = root().join("jobs/planner-constants.toml");
+    let small =
+        "--set payload=1MiB --set passes=1 --set repeat=1 --set rounds=1 --set cold-samples=1 --set cold-rounds=0";
+    let output = user.run(&format!("run {} --set on=postgres:{DEBIAN} {small}", path.display()));
+    assert!(output.status.success(), "{}", complaint(&output));
+    assert_eq!(kept(&user).len(), 1);
+    assert_eq!(fs::read_dir(user.temporary.path()).unwrap().count(), 0);
+}
