@@ -1,6 +1,7 @@
 //! A job file to begin with: every parameter of an experiment with its default and what it means, commented out.
 
 use clap::builder::PossibleValue;
+use measure::{Nanos, Size};
 use report::Style;
 
 use super::experiment::{Experiment, Kind, Parameter};
@@ -25,19 +26,19 @@ const FIRST: &[(&str, &str, &str)] = &[
 
 /// Examples of parameters without a default, where their kind says too little.
 const EXAMPLES: &[(&str, &str)] = &[
+    ("batch-size", "256"),
     ("by", "object"),
-    ("columns", "5"),
+    ("count", "1000"),
     ("dir", "/mnt/fast"),
     ("flamegraph", "walk.svg"),
     ("name", "*_ora_4711*"),
     ("on", "postgres:18"),
     ("pid", "4711"),
     ("queries", "shop.sql"),
-    ("row-length", "250"),
     ("since", "2026-11-22 09:00"),
     ("statement", "5ncdvm4r9w3cx"),
     ("sweep", "32"),
-    ("touch", "column-last"),
+    ("top", "20"),
     ("until", "2026-11-22 17:30"),
     ("where", "event=db file sequential read"),
 ];
@@ -101,8 +102,10 @@ fn meaning(parameter: &Parameter) -> String {
 
 /// The parameter with its default, or with an example.
 fn line(parameter: &Parameter) -> String {
-    let defaults: Vec<Value> =
-        parameter.arg.get_default_values().iter().map(|word| value(parameter.kind, &word.to_string_lossy())).collect();
+    let words = parameter.arg.get_default_values().iter().map(|word| word.to_string_lossy().into_owned());
+    let words: Vec<String> = words.collect();
+    let words = if words.is_empty() { said_default(parameter) } else { words };
+    let defaults: Vec<Value> = words.iter().map(|word| value(parameter.kind, word)).collect();
     let is_flag = parameter.kind == Kind::Flag;
     let value = match (defaults.as_slice(), parameter.is_list) {
         ([], true) => Value::List(vec![example(parameter)]),
@@ -112,6 +115,24 @@ fn line(parameter: &Parameter) -> String {
     };
     let note = if defaults.is_empty() && !is_flag { "  # an example" } else { "" };
     format!("{} = {}{note}", parameter.name, value.toml())
+}
+
+/// The default that only the help tells: `1GiB` of `[default: 1GiB, with --on 128MiB]`.
+fn said_default(parameter: &Parameter) -> Vec<String> {
+    let help = parameter.arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let said = help.split_once("[default: ").map_or("", |(_, rest)| rest.split([';', ']']).next().unwrap_or_default());
+    let words = parameter.arg.get_possible_values();
+    let is_one = |word: &&str| match parameter.kind {
+        Kind::Size => word.parse::<Size>().is_ok(),
+        Kind::Time => word.parse::<Nanos>().is_ok(),
+        Kind::Whole => word.parse::<u64>().is_ok(),
+        Kind::Choice => words.iter().any(|known| known.get_name() == *word),
+        // Of `rows, with --on rows,column-last` the first word.
+        Kind::Text => !word.is_empty() && word.bytes().all(|letter| letter.is_ascii_lowercase()),
+        Kind::Flag | Kind::Switch | Kind::Fraction | Kind::Path => false,
+    };
+    let found = said.split(',').map(str::trim).take_while(is_one).map(String::from);
+    found.take(if parameter.is_list { usize::MAX } else { 1 }).collect()
 }
 
 /// A word of the command line as a job file has it.
