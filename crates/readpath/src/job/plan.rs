@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use measure::Parameters;
+use subjects::places::without_password;
 
 use super::experiment::{Experiment, LISTED, Parameter};
 use super::problem::{Place, Problem};
@@ -238,7 +239,7 @@ fn run(
         .collect();
     chosen.reverse();
     let varied: Vec<String> =
-        chosen.iter().map(|(_, entry)| format!("{}={}", entry.key, shortened(&entry.value.plain()))).collect();
+        chosen.iter().map(|(_, entry)| format!("{}={}", entry.key, shortened(&entry.value.shown().plain()))).collect();
     let name = if varied.is_empty() { job.name.clone() } else { format!("{}/{}", job.name, varied.join(",")) };
     let mut settings = [fixed, &chosen].concat();
     settings.sort_by_key(|(parameter, _)| experiment.parameters.iter().position(|known| known.name == parameter.name));
@@ -275,9 +276,19 @@ impl PlannedRun {
         Ok(options)
     }
 
-    /// What it sets, for a run document, its texts as `cleaned` gives them.
-    pub(crate) fn parameters(&self, cleaned: fn(&str) -> String) -> Parameters {
-        self.settings.iter().map(|(parameter, entry)| (parameter.name.clone(), entry.value.json(cleaned))).collect()
+    /// What it sets, for a run document.
+    pub(crate) fn parameters(&self) -> Parameters {
+        let of = |(parameter, entry): &(Parameter, Entry)| (parameter.name.clone(), entry.value.shown().json());
+        self.settings.iter().map(of).collect()
+    }
+
+    /// A sentence about the run, in which a value may stand as it was given: without its password.
+    pub(crate) fn without_passwords(&self, sentence: &str) -> String {
+        let values = self.settings.iter().flat_map(|(parameter, entry)| words::values(parameter, &entry.value));
+        values.flatten().fold(sentence.into(), |sentence, value| match without_password(&value) {
+            shown if shown == value => sentence,
+            shown => sentence.replace(&value, &shown),
+        })
     }
 
     /// The values of a parameter, with where they stand.

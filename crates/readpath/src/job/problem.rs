@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use subjects::places::without_password;
+
 use super::spelling::shortened;
 
 /// Where something stands that a user wrote.
@@ -33,7 +35,7 @@ impl Problem {
         match &self.place {
             Place::File => format!("{}: {sentence}", file.display()),
             Place::Line(line) => format!("{}:{line}: {sentence}", file.display()),
-            Place::Set(word) => format!("--set {}: {sentence}", shortened(word)),
+            Place::Set(word) => format!("--set {}: {sentence}", shortened(&without_password(word))),
         }
     }
 }

@@ -12,7 +12,7 @@ use super::spelling::shortened;
 /// The sentence of a refused command line, at the parameter that it is about.
 pub(crate) fn refusal(run: &PlannedRun, error: &Error) -> Problem {
     let about = texts(error, ContextKind::InvalidArg).concat();
-    let sentence = sentence(run, error);
+    let sentence = run.without_passwords(&sentence(run, error));
     Problem::new(run.place_of(&format!("{about} {sentence}")), sentence)
 }
 
@@ -22,7 +22,7 @@ fn sentence(run: &PlannedRun, error: &Error) -> String {
         texts(error, kind).iter().map(|argument| format!("'{}'", name(run, argument))).collect()
     };
     let about = names(ContextKind::InvalidArg).join(" and ");
-    let value = shortened(&value);
+    let value = shortened(&run.without_passwords(&value));
     match (error.kind(), error.source()) {
         (ErrorKind::ValueValidation, Some(reason)) => format!("{about} cannot be '{value}': {reason}"),
         (ErrorKind::InvalidValue, _) if !known.is_empty() => format!("{about} cannot be '{value}': write {known}"),

@@ -134,7 +134,7 @@ impl Reader<'_> {
                 Value::List(_) => {}
                 _ => {
                     let Entry { key, place, value } = axis;
-                    let value = shortened(&value.toml());
+                    let value = shortened(&value.shown().toml());
                     self.refuse(place, format!("a matrix varies over lists: write {key} = [{value}]"));
                 }
             }

@@ -1,6 +1,7 @@
 //! A value of a job file: what a parameter is set to, or the list that a matrix takes one from for each run.
 
 use serde_json::Value as Json;
+use subjects::places::without_password;
 use toml::de::{DeArray, DeInteger, DeValue};
 
 /// A value as it was written.
@@ -60,14 +61,23 @@ impl Value {
         }
     }
 
-    /// The value for a run document, its texts as `cleaned` gives them.
-    pub(super) fn json(&self, cleaned: fn(&str) -> String) -> Json {
+    /// The value as it may be shown: no password of a server's address stands in it.
+    pub(super) fn shown(&self) -> Value {
+        match self {
+            Value::Text(text) => Value::Text(without_password(text)),
+            Value::List(values) => Value::List(values.iter().map(Value::shown).collect()),
+            value => value.clone(),
+        }
+    }
+
+    /// The value for a run document.
+    pub(super) fn json(&self) -> Json {
         match self {
             Value::Truth(truth) => (*truth).into(),
             // What JSON has no number for, such as inf, stays a text.
             Value::Number(text) => serde_json::from_str(text).unwrap_or_else(|_| text.clone().into()),
-            Value::Text(text) => cleaned(text).into(),
-            Value::List(values) => values.iter().map(|value| value.json(cleaned)).collect(),
+            Value::Text(text) => text.as_str().into(),
+            Value::List(values) => values.iter().map(Value::json).collect(),
         }
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn values(parameter: &Parameter, value: &Value) -> Result<Vec<String>
     let name = &parameter.name;
     let list = match value {
         Value::List(values) if !parameter.is_list => {
-            let more = values.first().map_or(String::new(), |value| format!(", such as {}", value.toml()));
+            let more = values.first().map_or(String::new(), |value| format!(", such as {}", value.shown().toml()));
             return Err(format!(
                 "'{name}' takes one value{more}; [NAME.matrix] makes one run for each value of a list"
             ));
@@ -55,7 +55,7 @@ pub(super) fn values(parameter: &Parameter, value: &Value) -> Result<Vec<String>
 }
 
 fn mistaken(parameter: &Parameter, value: &Value) -> String {
-    let value = super::spelling::shortened(&value.toml());
+    let value = super::spelling::shortened(&value.shown().toml());
     format!("'{}' takes {}, and not {value}", parameter.name, parameter.kind.written())
 }
 

@@ -279,17 +279,52 @@ fn a_killed_job_leaves_no_process_that_goes_on_measuring() {
 #[test]
 fn no_password_of_a_job_file_is_kept_or_shown() {
     let user = User::new();
-    let text = "[lio]\non = 'postgres://me:secret@127.0.0.1:1/db'\npayload = '1MiB'\nrepeat = 1\nrow-length = 250\n\
-                columns = 1\n";
-    user.file("a.toml", text.as_bytes());
-    assert!(user.ok("run a.toml --dry-run").contains("me:***@") || !user.ok("run a.toml --dry-run").contains("secret"));
+    let small = "payload = '1MiB'\nrepeat = 1\nrow-length = 250\ncolumns = 1\n";
+    let matrix = "[lio.matrix]\non = ['postgres://me:secret@127.0.0.1:1/db', 'engine']\n";
+    user.file("a.toml", format!("[lio]\n{small}{matrix}").as_bytes());
+    assert!(!user.ok("run a.toml --dry-run").contains("secret"));
     let output = user.run("run a.toml");
     let said = format!("{}{}", complaint(&output), String::from_utf8_lossy(&output.stdout));
     assert_eq!(output.status.code(), Some(1), "there is no such server: {said}");
-    assert!(!said.contains("secret"), "{said}");
-    for run in kept(&user) {
-        assert!(!run.to_string().contains("secret"), "{run}");
+    assert!(said.contains("1 of 2 runs failed") && !said.contains("secret"), "{said}");
+    let runs = kept(&user);
+    assert!(!runs.is_empty() && runs.iter().all(|run| !run.to_string().contains("secret")), "{runs:?}");
+    for wrong in [
+        "[disk]\npaths = 'postgres://me:secret@h/db'\n",
+        "[disk]\npaths = 'null:'\nblock-size = 'postgres://me:secret@h/db'\n",
+        "[disk]\npaths = 'null:'\npattern = 'postgres://me:secret@h/db'\n",
+        "[disk]\npaths = [['postgres://me:secret@h/db']]\n",
+        "[lio]\non = 'postgres://me:secret@h:port/db'\n",
+        "[lio]\n[lio.matrix]\non = 'postgres://me:secret@h/db'\n",
+        "[calibrate]\non = 'postgres://me:secret@h/db'\nqueries = 'gone.sql'\nrun = true\npasses = 0\n",
+    ] {
+        user.file("b.toml", wrong.as_bytes());
+        let said = user.refused("run b.toml", 2);
+        assert!(!said.contains("secret"), "{wrong}: {said}");
     }
+    let said = user.refused("run a.toml --set on=postgres://me:secret@h/db --set touch=postgres://me:secret@h/db", 2);
+    assert!(said.contains("--set touch=postgres://me@h/db") && !said.contains("secret"), "{said}");
+}
+
+#[test]
+fn documents_of_several_runs_stand_one_after_the_other_and_nothing_else_does() {
+    let user = User::new();
+    user.file("a.toml", THREE.as_bytes());
+    let text = user.ok("run a.toml --format json --no-store");
+    let documents = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
+    let names: Vec<Value> = documents.map(|document| document.unwrap()["job"]["name"].clone()).collect();
+    assert_eq!(names.len(), 6, "{names:?}");
+    assert_eq!((&names[0], &names[1]), (&"null".into(), &"other".into()));
+    assert!(!user.store().exists());
+}
+
+#[test]
+fn a_store_that_cannot_be_used_is_found_before_the_first_run() {
+    let user = User::new();
+    user.file("a.toml", THREE.as_bytes());
+    user.file("taken", b"");
+    let said = user.refused("run a.toml --store taken", 3);
+    assert!(said.contains("taken") && !said.contains("run 1 of"), "{said}");
 }
 
 #[test]
@@ -455,4 +490,16 @@ fn the_question_about_the_planner_is_answered_by_its_file() {
     assert!(output.status.success(), "{}", complaint(&output));
     assert_eq!(kept(&user).len(), 1);
     assert_eq!(fs::read_dir(user.temporary.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn the_file_that_the_page_on_job_files_shows_makes_the_runs_that_it_says() {
+    let page = fs::read_to_string(root().join("docs/job-files.md")).unwrap();
+    let text = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    let user = User::new();
+    user.file("a.toml", text.as_bytes());
+    let listed = user.ok("run a.toml --dry-run");
+    let names: Vec<&str> = listed.lines().map(|line| line.split("  # ").nth(1).unwrap()).collect();
+    assert!(page.contains("These are five runs") && names.len() == 5, "{listed}");
+    assert_eq!(names[..3], ["one-at-a-time", "batches/method=batch,io=async", "batches/method=batch,io=sync"]);
 }

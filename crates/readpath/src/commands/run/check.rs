@@ -25,7 +25,7 @@ fn one(run: &PlannedRun, context: &Context) -> Result<(), Problem> {
     let line: Vec<OsString> = ["readpath".to_string()].into_iter().chain(run.words()?).map(Into::into).collect();
     let matches = (context.definition)().try_get_matches_from(&line).map_err(|error| refusal(run, &error))?;
     let refused = |failure: Failure| {
-        let sentence = failure.message.trim_end_matches('.').to_string();
+        let sentence = run.without_passwords(failure.message.trim_end_matches('.'));
         Problem::new(run.place_of(&sentence), sentence)
     };
     let own = Context::new(&matches, context.settings.clone(), &line, context.definition).map_err(refused)?;
@@ -43,6 +43,7 @@ fn read(run: &PlannedRun, name: &str) -> Result<(), Problem> {
             _ => unreadable(&word),
         };
         if let Some(reason) = reason {
+            let reason = run.without_passwords(&reason);
             return Err(Problem::new(place, format!("'{name}' names what cannot be read: {reason}")));
         }
     }

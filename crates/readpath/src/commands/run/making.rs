@@ -13,7 +13,6 @@ use ::measure::quantity::counted;
 use ::measure::run::Job;
 use report::Media;
 use rustix::fs::{MemfdFlags, memfd_create};
-use subjects::places::without_password;
 use sys::process::{BoundChild, Signal};
 
 use super::super::job_run::{JOB_RUN, Order};
@@ -106,31 +105,31 @@ impl<'a> Making<'a> {
     fn order(&self, run: &PlannedRun) -> io::Result<Order> {
         let program = self.context.command_line.first().cloned().unwrap_or_else(|| "readpath".into());
         let words = run.words().map_err(|problem| io::Error::other(problem.sentence))?;
-        let parameters = run.parameters(without_password);
         let job = Job {
             name: run.name.clone(),
             file: self.file.display().to_string(),
             sha256: self.sha256.clone(),
-            parameters,
+            parameters: run.parameters(),
         };
         // Before the words, among which those of another command may stand.
-        let line = [program].into_iter().chain(self.globals()).chain(words).collect();
+        let line = [program].into_iter().chain(self.globals()?).chain(words).collect();
         Ok(Order { line, job })
     }
 
     /// The options that all commands share, as they were given to this one.
-    fn globals(&self) -> Vec<String> {
+    fn globals(&self) -> io::Result<Vec<String>> {
         let globals = &self.context.globals;
         let mut words = Vec::new();
         if globals.format.name != report::RENDERERS[0].name {
             words.extend(["--format".into(), globals.format.name.into()]);
         }
         if let Some(store) = &globals.store {
-            words.push(format!("--store={}", store.display()));
+            let other = || io::Error::other("--store has to be UTF-8 where a job file is run");
+            words.push(format!("--store={}", store.to_str().ok_or_else(other)?));
         }
         words.extend(globals.no_store.then(|| "--no-store".into()));
         words.extend(globals.quiet.then(|| "--quiet".into()));
-        words
+        Ok(words)
     }
 }
 
