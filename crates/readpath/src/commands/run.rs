@@ -87,10 +87,13 @@ fn refused(arguments: &Arguments, problems: &[Problem]) -> Failure {
     // A default that is wrong is wrong in every job.
     let mut said = std::collections::BTreeSet::new();
     lines.retain(|line| said.insert(line.clone()));
-    let more = lines.len().saturating_sub(PROBLEMS_MAX);
+    let (count, file) = (lines.len(), arguments.file.display());
     lines.truncate(PROBLEMS_MAX);
-    if more > 0 {
-        lines.push(format!("{}: there are {more} more problems", arguments.file.display()));
+    if count > PROBLEMS_MAX {
+        lines.push(format!("{file}: there are {} more problems", count - PROBLEMS_MAX));
+    }
+    if count > 1 {
+        lines.insert(0, format!("{file} has {count} problems, and nothing was measured:"));
     }
     Failure::new(Exit::WrongCommandLine, lines.join("\n"))
 }

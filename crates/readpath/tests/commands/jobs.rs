@@ -130,7 +130,7 @@ fn all_problems_of_a_file_are_said_at_once() {
         refusal(&User::new(), "[null]\ncase = 1\n\n[disk]\npath = 'a'\n\n[b]\nexperiment = 'null'\ncases = 'x'\n");
     let lines: Vec<&str> =
         said.lines().map(|line| line.split(": ").find(|part| part.contains(".toml")).unwrap()).collect();
-    assert_eq!(lines, ["a.toml:2", "a.toml:5"], "{said}");
+    assert_eq!(lines, ["a.toml has 2 problems, and nothing was measured:", "a.toml:2", "a.toml:5"], "{said}");
 }
 
 const THREE: &str = "\
