@@ -71,10 +71,17 @@ impl PrivatePostgres {
         Ok(connection)
     }
 
-    /// Stops the server, and starts it again with this many bytes of shared buffers, which are empty. Sessions end.
-    pub(crate) fn restart(&mut self, buffer_bytes: u64) -> Result<(), String> {
-        let settings = ServerSettings::new(buffer_bytes);
+    /// Stops the server, and starts it again with this many bytes of shared buffers, which are empty, and with these
+    /// settings. Sessions end.
+    pub(crate) fn restart(&mut self, buffer_bytes: u64, settings: &[(&str, &str)]) -> Result<(), String> {
+        let usual = ServerSettings::new(buffer_bytes);
+        let settings = settings.iter().fold(usual, |settings, (name, value)| settings.with(name, value));
         self.server.restart(settings, &self.interruption.flag()).map_err(|error| error.to_string())
+    }
+
+    /// The major version.
+    pub(crate) fn major(&self) -> u32 {
+        self.server.version().major
     }
 
     /// The files of a relation.

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use clap::Args;
@@ -65,7 +66,7 @@ struct Advice {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, String> {
     let Arguments { options, server, mebibytes, .. } = arguments;
     options.build_readpath()?;
-    let installation = installed::find(server.postgres.as_deref())?;
+    let installation = server.installation(&AtomicBool::new(false))?;
     let what = format!(
         "The constants that readpath advises, the server's own, random_page_cost 1.1 and all measured ones, on {} and \
          data sets of {mebibytes} MiB that none was fitted to.",

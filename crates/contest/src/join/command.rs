@@ -12,7 +12,7 @@ use crate::join::engine::{Engine, METHODS, Turn};
 use crate::join::postgres::Postgres;
 use crate::join::question::Keys;
 use crate::join::{device, judgement};
-use crate::options::{Options, ServerOptions};
+use crate::options::{Contender, Options, ServerOptions};
 use crate::progress::progress;
 
 /// Look-ups with everything cached: their blocks take less than half of the large pools.
@@ -60,31 +60,48 @@ pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, Stri
     let file = engine.table_file()?;
     peer::warm_up(&file)?;
     let interruption = conductor.interruption.clone();
-    let mut postgres = server.start(*without_postgres, rows, |installation| {
+    let found = server.start_each(*without_postgres, rows, &interruption.flag(), |installation| {
         Postgres::start(installation, &server.directory(), rows, &interruption)
     })?;
     conductor.describe("rows", rows);
     conductor.describe("outer_rows", *outer_rows);
     conductor.describe("rate_outer_rows", *rate_outer_rows);
     conductor.describe("fio", fio);
-    if let Some(postgres) = conductor.present("PostgreSQL", &postgres) {
-        conductor.describe("postgres", postgres.name());
-    }
-    conductor.pairs("joins", 3, |turn, ledger| {
+    let mut servers = present(&mut conductor, found);
+    conductor.pairs("joins", 2 + servers.len(), |turn, ledger| {
         let cold = Keys::of_turn(turn.pair, *outer_rows, rows, false);
         let cached = Keys::of_turn(turn.pair, CACHED_OUTER_ROWS, rows, false);
-        match (turn.contender, &mut postgres) {
-            (0, _) => device::take_turn(&file, *fio_milliseconds, turn.pair + 1, ledger),
-            (1, _) => {
+        match turn.contender {
+            0 => device::take_turn(&file, *fio_milliseconds, turn.pair + 1, ledger),
+            1 => {
                 let place = turn.pair * METHODS.len() as u64;
                 let rate = [0, 1, 2, 3].map(|method| Keys::of_turn(place + method, *rate_outer_rows, rows, false));
                 engine.take_turn(&Turn { rate, cold, cached }, turn.pair as usize, ledger)
             }
-            (_, Ok(postgres)) => postgres.take_turn(cold, cached, ledger),
-            (_, Err(_)) => Ok(()),
+            server => servers[server - 2].take_turn(cold, cached, ledger),
         }
     })?;
     let bars = judgement::bars(&conductor.ledger);
     conductor.judge(bars);
     conductor.conclude(options, out)
+}
+
+/// The servers that are there. Records their versions, and which are absent and why.
+fn present(conductor: &mut Conductor, found: Vec<Contender<Postgres>>) -> Vec<Postgres> {
+    let mut servers = Vec::new();
+    for (name, server) in found {
+        match server {
+            Err(reason) => conductor.absent(&name, &reason),
+            Ok(server) => {
+                for (way, reason) in server.absent() {
+                    conductor.absent(&format!("PostgreSQL {way}"), reason);
+                }
+                servers.push(server);
+            }
+        }
+    }
+    if !servers.is_empty() {
+        conductor.describe("postgres", servers.iter().map(Postgres::name).collect::<Vec<_>>().join(", "));
+    }
+    servers
 }

@@ -11,10 +11,11 @@ use sys::file::{Caching, Target, witness};
 use crate::interruption::Interruption;
 use crate::join::engine::{LARGE_POOL_BYTES, POOL_BYTES};
 use crate::join::question::{CACHED, COLD, Keys, sum_of, table};
+use crate::join::startups::{self, Startup};
 use crate::ledger::Ledger;
 use crate::private_postgres::{Connection, PrivatePostgres};
 
-/// The nested loop's name among the contenders.
+/// How the names of nested loops among the contenders begin.
 pub(crate) const NESTED_LOOP: &str = "PostgreSQL nested loop";
 /// How the names of bitmap scans begin.
 pub(crate) const BITMAP: &str = "PostgreSQL bitmap scan";
@@ -36,22 +37,34 @@ const BY_INDEX: &str = "SET enable_hashjoin = off; SET enable_mergejoin = off; S
 pub(crate) struct Postgres {
     server: PrivatePostgres,
     files: Vec<PathBuf>,
+    startups: Vec<Startup>,
+    /// The ways to read that it lacks, with why.
+    absent: Vec<(String, String)>,
 }
 
 impl Postgres {
-    /// Starts a server and loads the table.
+    /// Starts a server, loads the table, and learns in which ways the server reads here.
     pub(crate) fn start(
         installation: &Installation,
         directory: &Path,
         rows: u64,
         interruption: &Interruption,
     ) -> Result<Postgres, String> {
-        let server = PrivatePostgres::start(installation, directory, LARGE_POOL_BYTES, interruption)?;
+        let mut server = PrivatePostgres::start(installation, directory, LARGE_POOL_BYTES, interruption)?;
         let mut session = server.connect()?;
         load(&mut session, rows, interruption)?;
+        let found = startups::offered(&mut session, server.major())?;
         drop(session);
         let files = files(&server)?;
-        Ok(Postgres { server, files })
+        let (mut startups, mut absent) = (Vec::new(), found.absent);
+        for startup in found.startups {
+            interruption.check()?;
+            match server.restart(POOL_BYTES, &startup.settings) {
+                Ok(()) => startups.push(startup),
+                Err(reason) => absent.push((startup.name, reason)),
+            }
+        }
+        Ok(Postgres { server, files, startups, absent })
     }
 
     /// Its version.
@@ -59,24 +72,38 @@ impl Postgres {
         &self.server.name
     }
 
-    /// One turn: every statement with nothing cached, and the nested loop with everything cached.
+    /// The ways to read that it lacks, with why.
+    pub(crate) fn absent(&self) -> &[(String, String)] {
+        &self.absent
+    }
+
+    /// One turn: every statement with nothing cached, in each way of reading, and the nested loop with everything
+    /// cached.
     pub(crate) fn take_turn(&mut self, cold: Keys, cached: Keys, ledger: &mut Ledger) -> Result<(), String> {
-        let mut session = self.cold_session(BY_INDEX)?;
-        let elapsed = timed(&mut session, &nested_loop(cold), cold, "Index Scan", ledger)?;
-        ledger.add(COLD, NESTED_LOOP, &JOIN_TIME, elapsed);
-        for concurrency in CONCURRENCIES {
-            let settings = format!(
-                "SET enable_indexscan = off; SET enable_seqscan = off; SET effective_io_concurrency = {concurrency}"
-            );
-            let mut session = self.cold_session(&settings)?;
-            let elapsed = timed(&mut session, &bitmap(cold), cold, "Bitmap Heap Scan", ledger)?;
-            ledger.add(COLD, &format!("{BITMAP}, concurrency {concurrency}"), &JOIN_TIME, elapsed);
+        for startup in self.startups.clone() {
+            self.take_cold_turn(&startup, cold, ledger)?;
         }
         self.take_cached_turn(cached, ledger)
     }
 
+    fn take_cold_turn(&mut self, startup: &Startup, keys: Keys, ledger: &mut Ledger) -> Result<(), String> {
+        let name = &startup.name;
+        let mut session = self.cold_session(startup, BY_INDEX)?;
+        let elapsed = timed(&mut session, &nested_loop(keys), keys, "Index Scan", ledger)?;
+        ledger.add(COLD, &format!("{NESTED_LOOP}, {name}"), &JOIN_TIME, elapsed);
+        for concurrency in CONCURRENCIES {
+            let settings = format!(
+                "SET enable_indexscan = off; SET enable_seqscan = off; SET effective_io_concurrency = {concurrency}"
+            );
+            let mut session = self.cold_session(startup, &settings)?;
+            let elapsed = timed(&mut session, &bitmap(keys), keys, "Bitmap Heap Scan", ledger)?;
+            ledger.add(COLD, &format!("{BITMAP}, {name}, concurrency {concurrency}"), &JOIN_TIME, elapsed);
+        }
+        Ok(())
+    }
+
     fn take_cached_turn(&mut self, keys: Keys, ledger: &mut Ledger) -> Result<(), String> {
-        self.server.restart(LARGE_POOL_BYTES)?;
+        self.server.restart(LARGE_POOL_BYTES, &[])?;
         let mut session = self.server.connect()?;
         session.run(BY_INDEX)?;
         let backend = session.backend()?;
@@ -90,13 +117,14 @@ impl Postgres {
                 least = least.min(taken.0 as f64);
             }
         }
-        ledger.add(CACHED, NESTED_LOOP, &CPU_PER_ROW, least / keys.count as f64 / 1000.0);
+        let name = format!("{NESTED_LOOP}, {}", self.server.major());
+        ledger.add(CACHED, &name, &CPU_PER_ROW, least / keys.count as f64 / 1000.0);
         Ok(())
     }
 
     /// A session of a server that was just started, with none of the table in any cache of this machine.
-    fn cold_session(&mut self, settings: &str) -> Result<Connection, String> {
-        self.server.restart(POOL_BYTES)?;
+    fn cold_session(&mut self, startup: &Startup, settings: &str) -> Result<Connection, String> {
+        self.server.restart(POOL_BYTES, &startup.settings)?;
         for file in &self.files {
             drop_from_page_cache(file)?;
         }

@@ -1,6 +1,7 @@
 //! The contest from its arguments to its bars: the engine's logical reads and PostgreSQL's, on the same rows.
 
 use std::io::Write;
+use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use measure::Nanos;
@@ -55,7 +56,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<u8, String> {
     let Arguments { options, server, payload, .. } = arguments;
     let cells = arguments.cells()?;
-    let installation = installed::find(server.postgres.as_deref())?;
+    let installation = server.installation(&AtomicBool::new(false))?;
     options.build_readpath()?;
     let name = installed::name(&installation);
     let what = format!(

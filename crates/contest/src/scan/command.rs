@@ -83,9 +83,10 @@ fn compare(arguments: &Arguments, conductor: &mut Conductor) -> Result<(), Strin
     let interruption = conductor.interruption.clone();
     let folder = tempfile::Builder::new().prefix("readpath-scan-").tempdir_in(&directory);
     let folder = folder.map_err(|error| format!("no folder for the columns: {error}"))?;
-    let mut postgres = arguments.server.start(arguments.without_postgres, rows, |installation| {
-        Postgres::start(installation, &directory, rows, &interruption)
-    })?;
+    let mut postgres =
+        arguments.server.start(arguments.without_postgres, rows, &interruption.flag(), |installation| {
+            Postgres::start(installation, &directory, rows, &interruption)
+        })?;
     progress("making the columns of the libraries");
     write_columns(rows, folder.path())?;
     let mut peers = Peers::start(&arguments.python, folder.path(), rows);

@@ -11,7 +11,7 @@ use measure::store::read_run;
 use measure::{Case, Run};
 
 /// What a run of the program came to.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     /// Its page, with one blank between two words.
     pub(crate) page: String,
@@ -38,6 +38,8 @@ impl Outcome {
 /// Runs `readpath-contest` with these words.
 pub(crate) fn contest<Word: AsRef<str>>(words: impl IntoIterator<Item = Word>) -> Outcome {
     let mut command = Command::new(env!("CARGO_BIN_EXE_readpath-contest"));
+    // Programs that all tests of this build fetch once.
+    command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
     for word in words {
         command.arg(word.as_ref());
     }
