@@ -1,21 +1,16 @@
-//! From which `effective_io_concurrency` on a cold bitmap scan gets no faster.
+//! From which value on a setting of reads ahead makes cold work no faster.
 
 use std::time::Duration;
 
+use measure::Case;
 use measure::schema::calibrate;
-use measure::schema::calibrate::parameters::EFFECTIVE_IO_CONCURRENCY;
+use measure::schema::calibrate::parameters::{EFFECTIVE_IO_CONCURRENCY, MAINTENANCE_IO_CONCURRENCY};
 use measure::statistics::median;
 use subjects::postgres::calibration::{ChosenPlan, Clustering, Probe, Ways};
 
 use super::bench::Bench;
 use crate::error::ExperimentError;
 use crate::journal::Journal;
-
-/// The setting.
-const SETTING: &str = "effective_io_concurrency";
-
-/// Its values, doubled up to what keeps today's devices busy.
-pub(super) const VALUES: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 /// A setting is as good as the best one within this part of its time.
 const NEAR: f64 = 0.1;
@@ -26,38 +21,120 @@ const NOISE: f64 = 1.5;
 /// One of this many blocks is read: the kernel would read neighbours together.
 const BLOCKS_A_ROW: u64 = 4;
 
-/// Times of a setting in microseconds.
-pub(super) type Sweep = Vec<(u32, Vec<f64>)>;
+/// A setting of how many blocks are asked for ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReadAhead {
+    /// Of queries.
+    Effective,
+    /// Of maintenance.
+    Maintenance,
+}
 
-/// Runs the sweep, values in turn, and keeps a case for each.
-pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<Sweep, ExperimentError> {
-    let rows = (bench.tables.sizes().blocks / BLOCKS_A_ROW).max(1);
-    let probe = Probe::Fetch { clustering: Clustering::Random, rows };
-    let ways = Ways::Only(ChosenPlan::Bitmap);
-    let mut sweep: Sweep = VALUES.map(|value| (value, Vec::new())).into();
-    for round in 0..bench.parameters.cold_samples() {
-        let left = (bench.parameters.cold_samples() - round) * VALUES.len();
-        journal.step(SETTING, Duration::from_secs(left as u64));
-        for (value, micros) in &mut sweep {
-            bench.cool(journal)?;
-            // The part of the index is cached and no block of the table is.
-            bench.tables.allow(Ways::IndexOnly)?;
-            bench.tables.execute(Probe::Count { clustering: Clustering::Random, rows }, Ways::IndexOnly)?;
-            bench.tables.allow(ways)?;
-            bench.tables.set(SETTING, &value.to_string())?;
-            micros.push(bench.tables.execute(probe, ways)?.micros);
+impl ReadAhead {
+    /// Both.
+    pub(super) const ALL: [ReadAhead; 2] = [ReadAhead::Effective, ReadAhead::Maintenance];
+
+    /// The setting's name.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            ReadAhead::Effective => "effective_io_concurrency",
+            ReadAhead::Maintenance => "maintenance_io_concurrency",
         }
     }
-    bench.tables.reset(SETTING)?;
-    for (value, micros) in &sweep {
-        let mut case = bench.case("concurrency", [EFFECTIVE_IO_CONCURRENCY.of(*value)]);
-        let millis: Vec<f64> = micros.iter().map(|micros| micros / 1e3).collect();
-        let source = "execution time by EXPLAIN of a bitmap scan, the table in no cache and the index in the buffers";
-        case.metrics.extend(calibrate::BITMAP_TIME.of_samples(source, &millis));
-        case.metrics.push(calibrate::ROWS.count("rows fetched, each from a block of its own", rows));
-        journal.keep(case)?;
+
+    /// The work that is timed, at the beginning of a sentence.
+    pub(super) fn work(self) -> &'static str {
+        match self {
+            ReadAhead::Effective => "A cold bitmap scan",
+            ReadAhead::Maintenance => "ANALYZE of a cold table",
+        }
     }
-    Ok(sweep)
+
+    /// The values, up to what keeps today's devices busy. Each takes a restart of the server; maintenance is worth
+    /// fewer of them.
+    pub(super) fn values(self) -> &'static [u32] {
+        match self {
+            ReadAhead::Effective => &[1, 2, 4, 8, 16, 32, 64],
+            ReadAhead::Maintenance => &[1, 4, 16, 64],
+        }
+    }
+
+    /// Microseconds of the work, with the table in no cache.
+    fn micros(self, bench: &mut Bench<'_>, rows: u64) -> Result<f64, ExperimentError> {
+        match self {
+            ReadAhead::Effective => {
+                let ways = Ways::Only(ChosenPlan::Bitmap);
+                bench.tables.allow(ways)?;
+                Ok(bench.tables.execute(Probe::Fetch { clustering: Clustering::Random, rows }, ways)?.micros)
+            }
+            ReadAhead::Maintenance => Ok(bench.tables.sample_micros(rows)?),
+        }
+    }
+
+    /// Brings what is not to be read from the disk into the buffers: the part of the index that a bitmap scan needs.
+    fn prepare(self, bench: &mut Bench<'_>, rows: u64) -> Result<(), ExperimentError> {
+        if self == ReadAhead::Effective {
+            bench.tables.allow(Ways::IndexOnly)?;
+            bench.tables.execute(Probe::Count { clustering: Clustering::Random, rows }, Ways::IndexOnly)?;
+        }
+        Ok(())
+    }
+
+    /// The case of a value with its times.
+    fn case(self, bench: &Bench<'_>, value: u32, millis: &[f64], rows: u64) -> Case {
+        let (parameter, time) = match self {
+            ReadAhead::Effective => {
+                let source =
+                    "execution time by EXPLAIN of a bitmap scan, the table in no cache and the index in the buffers";
+                (EFFECTIVE_IO_CONCURRENCY.of(value), calibrate::BITMAP_TIME.of_samples(source, millis))
+            }
+            ReadAhead::Maintenance => {
+                let source = "client's clock around ANALYZE, which samples rows of a table that is in no cache";
+                (MAINTENANCE_IO_CONCURRENCY.of(value), calibrate::ANALYZE_TIME.of_samples(source, millis))
+            }
+        };
+        let mut case = bench.case("concurrency", [parameter]);
+        case.metrics.extend(time);
+        if self == ReadAhead::Effective {
+            case.metrics.push(calibrate::ROWS.count("rows fetched, each from a block of its own", rows));
+        }
+        case
+    }
+}
+
+/// Times of a setting's values in microseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Sweep {
+    pub(super) setting: ReadAhead,
+    pub(super) times: Vec<(u32, Vec<f64>)>,
+}
+
+/// Runs the sweep of each setting, values in turn, and keeps a case for each.
+pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<Vec<Sweep>, ExperimentError> {
+    let sweeps = ReadAhead::ALL.map(|setting| sweep(bench, setting, journal));
+    bench.tables.restore_statistics()?;
+    sweeps.into_iter().collect()
+}
+
+fn sweep(bench: &mut Bench<'_>, setting: ReadAhead, journal: &mut dyn Journal) -> Result<Sweep, ExperimentError> {
+    let rows = (bench.tables.sizes().blocks / BLOCKS_A_ROW).max(1);
+    let mut times: Vec<(u32, Vec<f64>)> = setting.values().iter().map(|value| (*value, Vec::new())).collect();
+    for round in 0..bench.parameters.cold_samples() {
+        let left = (bench.parameters.cold_samples() - round) * times.len();
+        journal.step(setting.name(), Duration::from_secs(left as u64));
+        for (value, micros) in &mut times {
+            bench.cool(journal)?;
+            setting.prepare(bench, rows)?;
+            bench.tables.set(setting.name(), &value.to_string())?;
+            micros.push(setting.micros(bench, rows)?);
+        }
+    }
+    bench.tables.reset(setting.name())?;
+    for (value, micros) in &times {
+        let millis: Vec<f64> = micros.iter().map(|micros| micros / 1e3).collect();
+        journal.keep(setting.case(bench, *value, &millis, rows))?;
+    }
+    Ok(Sweep { setting, times })
 }
 
 /// The values that are as good as the best one: a plateau is a range and not a number.
@@ -73,7 +150,8 @@ pub(super) struct Plateau {
 
 /// The plateau; `None` where larger values are much worse.
 pub(super) fn plateau(sweep: &Sweep) -> Option<Plateau> {
-    let times: Vec<(u32, f64)> = sweep.iter().filter_map(|(value, micros)| Some((*value, median(micros)?))).collect();
+    let times: Vec<(u32, f64)> =
+        sweep.times.iter().filter_map(|(value, micros)| Some((*value, median(micros)?))).collect();
     let best = times.iter().map(|(_, time)| *time).min_by(f64::total_cmp)?;
     let is_good = |(_, time): &(u32, f64)| *time <= best * (1.0 + NEAR);
     let (at, last) = (times.iter().position(is_good)?, times.iter().rposition(is_good)?);
@@ -89,16 +167,20 @@ pub(super) fn plateau(sweep: &Sweep) -> Option<Plateau> {
 mod tests {
     use super::*;
 
+    fn sweep(times: Vec<(u32, Vec<f64>)>) -> Sweep {
+        Sweep { setting: ReadAhead::Effective, times }
+    }
+
     #[test]
     fn values_that_are_as_good_are_a_range() {
-        let sweep =
+        let times =
             vec![(1, vec![100.0]), (2, vec![51.0, 49.0, 90.0]), (4, vec![50.0]), (8, vec![48.0]), (16, vec![60.0])];
-        assert_eq!(plateau(&sweep), Some(Plateau { from: 2, to: 8, micros: 51.0, alone: 100.0 }));
-        assert_eq!(plateau(&Vec::new()), None);
+        assert_eq!(plateau(&sweep(times)), Some(Plateau { from: 2, to: 8, micros: 51.0, alone: 100.0 }));
+        assert_eq!(plateau(&sweep(Vec::new())), None);
     }
 
     #[test]
     fn times_that_go_up_and_down_give_no_setting() {
-        assert_eq!(plateau(&vec![(1, vec![1094.0]), (2, vec![153.0]), (4, vec![1319.0])]), None);
+        assert_eq!(plateau(&sweep(vec![(1, vec![1094.0]), (2, vec![153.0]), (4, vec![1319.0])])), None);
     }
 }

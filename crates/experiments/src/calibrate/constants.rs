@@ -22,7 +22,6 @@ use crate::journal::Journal;
 
 /// What the planner takes for the memory of the server and its operating system.
 pub(super) const CACHE_SIZE: &str = "effective_cache_size";
-pub(super) const CONCURRENCY: &str = "effective_io_concurrency";
 
 /// A cost in all passes. Blocks have one for each state.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +38,7 @@ pub(super) struct Measured {
 #[derive(Debug, Default)]
 pub(super) struct Constants {
     pub(super) all: Vec<Measured>,
-    pub(super) sweep: Sweep,
+    pub(super) sweeps: Vec<Sweep>,
 }
 
 impl Constants {
@@ -126,8 +125,10 @@ pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Resul
     }
     withheld(&constants, journal);
     if bench.tables.is_private() {
-        constants.sweep = concurrency::measure(bench, journal)?;
-        keep_concurrency(bench, &constants.sweep, journal)?;
+        constants.sweeps = concurrency::measure(bench, journal)?;
+        for sweep in &constants.sweeps {
+            keep_concurrency(bench, sweep, journal)?;
+        }
     }
     Ok(constants)
 }
@@ -257,10 +258,11 @@ pub(super) fn keep_cache_size(
 }
 
 fn keep_concurrency(bench: &mut Bench<'_>, sweep: &Sweep, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
-    let now = bench.tables.setting(CONCURRENCY)?;
+    let name = sweep.setting.name();
+    let now = bench.tables.setting(name)?;
     let Some(plateau) = concurrency::plateau(sweep) else { return Ok(()) };
-    let mut case = bench.case("constant", [CONSTANT.of(CONCURRENCY)]);
-    let source = "cold bitmap scans: the ends of the values that are within 10 % of the fastest one's median";
+    let mut case = bench.case("constant", [CONSTANT.of(name)]);
+    let source = "ends of the values with which the cold work is within 10 % of the fastest one's median";
     case.metrics.push(calibrate::NOW_COUNT.single("pg_settings of the session", now));
     case.metrics.push(calibrate::FROM_COUNT.single(source, f64::from(plateau.from)));
     case.metrics.push(calibrate::TO_COUNT.single(source, f64::from(plateau.to)));

@@ -7,7 +7,7 @@ use measure::statistics::median;
 
 use super::bench::State;
 use super::comparison::Comparison;
-use super::concurrency;
+use super::concurrency::{self, ReadAhead, Sweep};
 use super::constants::Constants;
 use super::judgement::{CHANGED_MIN, Decision, Judged};
 use super::sets::ConstantSet;
@@ -127,7 +127,7 @@ fn values(set: &ConstantSet) -> String {
 /// Reports the costs of blocks and the concurrency that is enough.
 pub(super) fn report(constants: &Constants, name: &str, journal: &mut dyn Journal) {
     pages(constants, name, journal);
-    report_concurrency(constants, journal);
+    constants.sweeps.iter().for_each(|sweep| report_concurrency(sweep, journal));
 }
 
 fn pages(constants: &Constants, name: &str, journal: &mut dyn Journal) {
@@ -159,32 +159,31 @@ fn pages(constants: &Constants, name: &str, journal: &mut dyn Journal) {
     journal.find(ratios.into_iter().fold(finding, |finding, (state, ratio)| finding.with(state, ratio, Unit::Ratio)));
 }
 
-fn report_concurrency(constants: &Constants, journal: &mut dyn Journal) {
-    let Some(plateau) = concurrency::plateau(&constants.sweep) else {
-        if !constants.sweep.is_empty() {
-            journal.find(row::ABSENT_CONCURRENCY.of(
-                "effective_io_concurrency did not come out: the times of cold bitmap scans went up and down with it, \
-                 because something else used the device. Repeat the run when it is quiet.",
-            ));
-        }
+fn report_concurrency(sweep: &Sweep, journal: &mut dyn Journal) {
+    let (name, work) = (sweep.setting.name(), sweep.setting.work());
+    let [answer, absent] = match sweep.setting {
+        ReadAhead::Effective => [row::ANSWER_CONCURRENCY, row::ABSENT_CONCURRENCY],
+        ReadAhead::Maintenance => [row::ANSWER_MAINTENANCE, row::ABSENT_MAINTENANCE],
+    };
+    let Some(plateau) = concurrency::plateau(sweep) else {
+        journal.find(absent.of(format!(
+            "{name} did not come out: the times went up and down with it, because something else used the device. \
+             Repeat the run when it is quiet."
+        )));
         return;
     };
     let times = format!("{} against {} at 1", format_nanos(plateau.micros * 1e3), format_nanos(plateau.alone * 1e3));
-    let message = if concurrency::VALUES.last() == Some(&plateau.from) {
+    let message = if sweep.setting.values().last() == Some(&plateau.from) {
         format!(
-            "A cold bitmap scan is fastest with effective_io_concurrency {}, the largest that was tried: {times}. A \
-             larger one may do better; `readpath join --concurrency` tries it.",
+            "{work} is fastest with {name} {}, the largest that was tried: {times}. A larger one may do better.",
             plateau.from
         )
     } else if plateau.from == plateau.to {
-        format!("A cold bitmap scan is fastest with effective_io_concurrency {}: {times}.", plateau.from)
+        format!("{work} is fastest with {name} {}: {times}.", plateau.from)
     } else {
-        format!(
-            "A cold bitmap scan is as fast with any effective_io_concurrency from {} to {}: {times}.",
-            plateau.from, plateau.to
-        )
+        format!("{work} is as fast with any {name} from {} to {}: {times}.", plateau.from, plateau.to)
     };
-    let finding = row::ANSWER_CONCURRENCY.of(message).with("from", f64::from(plateau.from), Unit::Count);
+    let finding = answer.of(message).with("from", f64::from(plateau.from), Unit::Count);
     journal.find(finding.with("to", f64::from(plateau.to), Unit::Count));
 }
 

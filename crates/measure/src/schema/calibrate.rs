@@ -9,6 +9,7 @@ parameters! {
     PART = "part", "`state`, `constant`, `concurrency`, `query`, `refused`, `remedy`, `set`";
     CONSTANT = "constant", "of a constant: its name";
     EFFECTIVE_IO_CONCURRENCY = "effective_io_concurrency", "of concurrency: the setting that was tried";
+    MAINTENANCE_IO_CONCURRENCY = "maintenance_io_concurrency", "of concurrency: the setting that was tried";
     STATE = "state", "what is in the caches: `cold`, `system`, `cached`; of the user's queries `as-found`";
     SOURCE = "source", "whose queries: `verification`, `own`";
     QUERY = "query", "of a query: its name";
@@ -30,11 +31,12 @@ metrics! {
     GIVEN = "given", Ratio, "the value in the sets of constants; absent where it is withheld";
     NOW_BYTES = "now", Bytes, "the server's setting of `effective_cache_size`";
     VALUE_BYTES = "value", Bytes, "what the server has cached of the database";
-    NOW_COUNT = "now", Count, "the server's setting of `effective_io_concurrency`";
-    FROM_COUNT = "from", Count, "the least `effective_io_concurrency` that is within 10 % of the fastest";
+    NOW_COUNT = "now", Count, "the server's setting of `effective_io_concurrency` or `maintenance_io_concurrency`";
+    FROM_COUNT = "from", Count, "the least value of that setting that is within 10 % of the fastest";
     TO_COUNT = "to", Count, "the largest such";
     TIME = "time", Microseconds, "of a constant: the time that it stands for";
     BITMAP_TIME = "bitmap_time", Milliseconds, "of concurrency: a cold bitmap scan";
+    ANALYZE_TIME = "analyze_time", Milliseconds, "of concurrency: ANALYZE of a cold table";
     ROWS = "rows", Count, "rows fetched";
     HITS = "hits", Percent, "of a state: blocks that were found in the shared buffers";
     FILES_HELD = "files_held", Percent, "of a state: part of the database's files in the page cache";
@@ -67,6 +69,7 @@ findings! {
     ANSWER_STATE = Info "answer-state", "what the server finds cached, by its own counters";
     ANSWER_RANDOM_PAGE = Info "answer-random-page", "a block at random over one in sequence, by what is cached";
     ANSWER_CONCURRENCY = Info "answer-concurrency", "the settings of effective_io_concurrency that are as good";
+    ANSWER_MAINTENANCE = Info "answer-maintenance", "the settings of maintenance_io_concurrency that are as good";
     NOT_COLD = Warning "not-cold", "a part of the table was in the page cache when it was to be cold";
     WITHHELD_CONSTANTS = Info "withheld-constants", "constants that do not repeat themselves";
     TABLESPACE_COSTS = Warning "tablespace-costs", "tablespaces with costs of their own";
@@ -75,6 +78,7 @@ findings! {
     ABSENT_BEYOND = Info "absent-beyond", "no table beyond the shared buffers was made";
     ABSENT_CONSTANTS = Warning "absent-constants", "no block has a cost above the noise";
     ABSENT_CONCURRENCY = Warning "absent-concurrency", "effective_io_concurrency did not come out";
+    ABSENT_MAINTENANCE = Warning "absent-maintenance", "maintenance_io_concurrency did not come out";
     ABSENT_PARALLEL = Info "absent-parallel", "the constants of parallel plans were not measured";
 }
 

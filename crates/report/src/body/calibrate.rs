@@ -220,19 +220,28 @@ fn value_now(run: &Run, name: &str) -> String {
     now.map_or(String::new(), |now| format!(" -- it was {}", plain(now.median())))
 }
 
-/// How many reads ahead, for the server and for a tablespace.
+/// How many reads ahead, for the server and for a tablespace: the settings that were measured.
 fn concurrency(run: &Run) -> String {
     let cases = part(run, "constant");
-    let Some(from) = cases.iter().find_map(|case| case.metric("from")) else { return String::new() };
-    let value = plain(from.median());
+    let measured = cases.iter().filter_map(|case| Some((cell(case, "constant"), plain(case.metric("from")?.median()))));
+    let measured: Vec<(String, String)> = measured.collect();
+    if measured.is_empty() {
+        return String::new();
+    }
+    let servers: String =
+        measured.iter().map(|(name, value)| format!("ALTER SYSTEM SET {name} = {value};\n")).collect();
+    let spaces: String = measured
+        .iter()
+        .map(|(name, value)| {
+            format!(
+                "-- ALTER TABLESPACE name SET ({name} = {value});\n\
+                 -- ALTER TABLESPACE name RESET ({name});\n"
+            )
+        })
+        .collect();
     format!(
         "-- reads ahead, for the whole server or for a tablespace;\n-- RESET in the place of SET undoes it\n\
-         ALTER SYSTEM SET effective_io_concurrency = {value};\n\
-         ALTER SYSTEM SET maintenance_io_concurrency = {value};\n\
-         -- ALTER TABLESPACE name SET (effective_io_concurrency = {value},\n\
-         --   maintenance_io_concurrency = {value});\n\
-         -- ALTER TABLESPACE name RESET (effective_io_concurrency,\n\
-         --   maintenance_io_concurrency);\n"
+         {servers}{spaces}"
     )
 }
 

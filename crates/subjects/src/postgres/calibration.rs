@@ -9,7 +9,7 @@ pub mod queries;
 pub mod server_caches;
 pub mod verification_set;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use measure::quantity::{rounded_size, size_in_words, whole_mebibytes};
 use measure::schema::subjects::findings as row;
@@ -70,6 +70,10 @@ const BUFFERS_PART: u64 = 4;
 /// beyond them is made too.
 const PAYLOADS_IN_BUFFERS: u64 = 5;
 const SPARE_BUFFERS: u64 = 8 << 20;
+
+/// What ANALYZE goes by, and the rows that it samples for each unit of it.
+const STATISTICS_TARGET: &str = "default_statistics_target";
+const ROWS_A_TARGET: u64 = 300;
 
 /// The tables.
 const DENSE: &str = "calibrate";
@@ -493,6 +497,23 @@ impl Calibration {
     pub fn processor_micros(&mut self, probe: Probe, count: u64, laps: u32) -> Result<f64, SubjectError> {
         let taken = self.meter.measure(self.schema.session(), &probe.statement(), count, laps)?;
         Ok(taken.cost.0 as f64 / 1e3 / f64::from(laps))
+    }
+
+    /// Microseconds that ANALYZE takes to sample about `rows` rows of the first table, by the clock of this process.
+    ///
+    /// A sample has 300 rows for each unit of the statistics target, from as many blocks where there are enough.
+    /// Source: PostgreSQL, `src/backend/commands/analyze.c`, `std_typanalyze`.
+    pub fn sample_micros(&mut self, rows: u64) -> Result<f64, SubjectError> {
+        self.set(STATISTICS_TARGET, &(rows / ROWS_A_TARGET).max(1).to_string())?;
+        let started = Instant::now();
+        self.session().run(&format!("ANALYZE {}", schema::full_name(DENSE)))?;
+        Ok(started.elapsed().as_secs_f64() * 1e6)
+    }
+
+    /// Gives the first table the statistics that it had before [`Calibration::sample_micros`].
+    pub fn restore_statistics(&mut self) -> Result<(), SubjectError> {
+        self.reset(STATISTICS_TARGET)?;
+        Ok(self.session().run(&format!("ANALYZE {}", schema::full_name(DENSE)))?)
     }
 
     /// Empties the buffers and the page cache of a private server: it is stopped, its files leave the page cache, and

@@ -2,6 +2,7 @@
 
 use measure::Finding;
 use measure::quantity::grouped;
+use measure::schema::FindingSpec;
 use measure::schema::calibrate;
 use sides::proptest::array::{uniform2, uniform3, uniform5};
 use sides::proptest::collection::vec;
@@ -169,7 +170,7 @@ fn random_page() -> Reading {
             [block("seq_page_cost", state, page), block("random_page_cost", state, random)]
         };
         let all = State::OF_BLOCKS.into_iter().zip(*costs).flat_map(of).collect();
-        Kept::found(|journal| report(&Constants { all, sweep: Vec::new() }, "postgres 18.6", journal))
+        Kept::found(|journal| report(&Constants { all, sweeps: Vec::new() }, "postgres 18.6", journal))
     };
     reading(row::ANSWER_RANDOM_PAGE, uniform3(uniform2(cost())), found, |costs| {
         let clause = |(state, [page, random]): (State, [Option<(f64, f64)>; 2])| {
@@ -203,26 +204,36 @@ fn plateau(times: &[f64; 5]) -> Option<(usize, usize)> {
     times[from..].iter().all(|time| *time <= times[from] * 1.5).then_some((from, to))
 }
 
-fn concurrency() -> [Reading; 2] {
+fn concurrency() -> [Reading; 4] {
+    let [absent, answer] = reads_ahead(ReadAhead::Effective, [row::ABSENT_CONCURRENCY, row::ANSWER_CONCURRENCY]);
+    let [absent_too, answer_too] =
+        reads_ahead(ReadAhead::Maintenance, [row::ABSENT_MAINTENANCE, row::ANSWER_MAINTENANCE]);
+    [absent, answer, absent_too, answer_too]
+}
+
+fn reads_ahead(setting: ReadAhead, [absent, answer]: [FindingSpec; 2]) -> [Reading; 2] {
     let settings = [1, 8, 16, 32, 64];
+    let (name, work) = (setting.name(), setting.work());
     let found = move |times: &Option<[f64; 5]>| {
-        let times =
-            times.map(|times| settings.into_iter().zip(times).map(|(setting, time)| (setting, vec![time * 1e4])));
-        let sweep = times.into_iter().flatten().collect();
-        Kept::found(|journal| report(&Constants { all: Vec::new(), sweep }, "postgres 18.6", journal))
+        let of = |times: [f64; 5]| {
+            let times = settings.into_iter().zip(times).map(|(setting, time)| (setting, vec![time * 1e4])).collect();
+            Sweep { setting, times }
+        };
+        let sweeps = times.map(of).into_iter().collect();
+        Kept::found(|journal| report(&Constants { all: Vec::new(), sweeps }, "postgres 18.6", journal))
     };
-    let absent = reading(row::ABSENT_CONCURRENCY, sweep(), found, |times| {
-        times.filter(|times| plateau(times).is_none()).map(|_| says!["effective_io_concurrency did not come out"])
+    let absent = reading(absent, sweep(), found, move |times| {
+        times.filter(|times| plateau(times).is_none()).map(|_| says![format!("{name} did not come out")])
     });
-    let answer = reading(row::ANSWER_CONCURRENCY, sweep(), found, move |times| {
+    let answer = reading(answer, sweep(), found, move |times| {
         let times = (*times)?;
         let (from, to) = plateau(&times)?;
         let against = format!(": {} against 10.0 ms at 1.", format_nanos(times[from] * 1e7));
         let [first, last] = [from, to].map(|at| settings[at]);
         Some(match (from, to) {
-            (4, 4) => says!["is fastest with effective_io_concurrency 64, the largest that was tried", against],
-            _ if from == to => says![format!("is fastest with effective_io_concurrency {first}{against}")],
-            _ => says![format!("as fast with any effective_io_concurrency from {first} to {last}{against}")],
+            (4, 4) => says![format!("{work} is fastest with {name} 64, the largest that was tried"), against],
+            _ if from == to => says![format!("is fastest with {name} {first}{against}")],
+            _ => says![format!("as fast with any {name} from {first} to {last}{against}")],
         })
     });
     [absent, answer]
@@ -237,7 +248,7 @@ fn withheld() -> Reading {
             Measured { state: None, settled, ..one }
         };
         let all = CONSTANTS.into_iter().zip(*given).map(of).collect();
-        Kept::found(|journal| constants::withheld(&Constants { all, sweep: Vec::new() }, journal))
+        Kept::found(|journal| constants::withheld(&Constants { all, sweeps: Vec::new() }, journal))
     };
     let given = uniform5(prop_oneof![3 => Just(Some(true)), 1 => Just(Some(false)), 1 => Just(None)]);
     reading(row::WITHHELD_CONSTANTS, given, found, |given| {
@@ -273,7 +284,7 @@ fn lacks() -> Vec<Reading> {
         let scale = block("cpu_tuple_cost", State::Cached, Some((0.01, 1.0)));
         let blocks =
             [block("seq_page_cost", State::Cached, page), block("random_page_cost", State::Cached, random), scale];
-        absent_constants(&Constants { all: blocks.into(), sweep: Vec::new() }.sets())
+        absent_constants(&Constants { all: blocks.into(), sweeps: Vec::new() }.sets())
     };
     let cost = || option::of((0.1..50.0, 1.0..500.0));
     let sets = reading(row::ABSENT_CONSTANTS, [cost(), cost()], sets, |costs| {
