@@ -20,8 +20,9 @@ const GENERIC: (&str, &str) = ("plan_cache_mode", "force_generic_plan");
 /// Longest planning of a user's query.
 const PLANNING_LIMIT: Duration = Duration::from_secs(5);
 
-/// Functions that may do more than compute, by name.
-const VOLATILE: &str = "SELECT DISTINCT proname FROM pg_proc WHERE provolatile = 'v'";
+/// Functions that may do more than compute, by name, and operators that call one.
+const VOLATILE: &str = "SELECT proname FROM pg_proc WHERE provolatile = 'v' UNION SELECT o.oprname FROM pg_operator o \
+                        JOIN pg_proc p ON p.oid = o.oprcode WHERE p.provolatile = 'v'";
 
 /// What a dry run assumes that a query takes.
 const ASSUMED_TIME: Duration = Duration::from_millis(10);
@@ -96,7 +97,7 @@ impl Calibration {
         Ok(Ok(query))
     }
 
-    /// Names of the functions that may do more than compute.
+    /// Names of the functions and operators that may do more than compute.
     pub fn volatile_functions(&mut self) -> Result<BTreeSet<String>, SubjectError> {
         Ok(self.session().rows(VOLATILE)?.into_iter().flatten().flatten().collect())
     }
@@ -187,15 +188,24 @@ fn why_not_run(plan: &str, parameters: u64, volatile: &BTreeSet<String>) -> Opti
     if has("LockRows") {
         return Some("it locks rows".into());
     }
-    if let Some(name) = called(plan).find(|name| volatile.contains(*name)) {
+    let named_oddly = || volatile.iter().map(String::as_str).find(|name| is_named_oddly(name, plan));
+    if let Some(name) = called(plan).find(|name| volatile.contains(*name)).or_else(named_oddly) {
         return Some(format!("it calls {name}, which may do more than compute"));
     }
     (parameters > 0).then(|| "the values of its parameters are not known".into())
 }
 
+fn is_of_name(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
+}
+
+/// Whether a name that is more than a word, such as one with a blank, stands in a plan, in quotes and as JSON has it.
+fn is_named_oddly(name: &str, plan: &str) -> bool {
+    !name.chars().all(is_of_name) && plan.contains(&name.replace('\\', "\\\\").replace('"', "\\\"\\\""))
+}
+
 /// Words directly before an opening parenthesis.
 fn called(text: &str) -> impl Iterator<Item = &str> {
-    let is_of_name = |letter: char| letter.is_alphanumeric() || letter == '_';
     text.match_indices('(').filter_map(move |(at, _)| {
         let before = text[..at].trim_end_matches('"').trim_end_matches('\\');
         let name = before.rsplit(|letter| !is_of_name(letter)).next()?;
@@ -208,7 +218,8 @@ mod tests {
     use super::*;
 
     fn reason(plan: &str, parameters: u64) -> Option<String> {
-        why_not_run(plan, parameters, &["nextval".to_string(), "Odd Name".into(), "pg_sleep".into()].into())
+        let volatile = ["nextval", "Odd Name", "a$b", "<~>", "say \"no\"", "pg_sleep"].map(String::from);
+        why_not_run(plan, parameters, &volatile.into())
     }
 
     #[test]
@@ -218,6 +229,10 @@ mod tests {
             r#""Output": ["pg_sleep(1)"]"#,
             r#""Output": ["nextval('s'::regclass)"]"#,
             r#""Filter": "(pg_catalog.pg_sleep(t.a) IS NULL)""#,
+            r#""Output": ["shop.\"Odd Name\"(1)"]"#,
+            r#""Output": ["\"say \"\"no\"\"\"(1)"]"#,
+            r#""Output": ["a$b(1)"]"#,
+            r#""Filter": "(t.a <~> t.b)""#,
             r#""Node Type": "ModifyTable""#,
             r#""Node Type": "LockRows""#,
         ] {
