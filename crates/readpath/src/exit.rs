@@ -40,7 +40,7 @@ the results of the others are printed
   143  ended by SIGTERM, 129 by SIGHUP, 131 by SIGQUIT, 128+N by signal N; the cases finished so far are kept
 
 `readpath counters -- COMMAND` ends with the command's own code, 127 if there is no such command, and 126 if it cannot \
-be run.";
+be run. `readpath run` ends with 1 if a run of the job file failed, and with 2 if the file is wrong.";
 
 impl Exit {
     /// The process's exit code.

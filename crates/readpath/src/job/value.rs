@@ -103,6 +103,8 @@ mod tests {
             assert_eq!(of(text), Value::Text(text.into()));
         }
         assert_eq!(of("'8KiB'"), Value::Text("8KiB".into()));
+        let deep = "[".repeat(100_000);
+        assert_eq!(of(&deep), Value::Text(deep));
     }
 
     #[test]

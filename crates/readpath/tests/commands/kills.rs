@@ -24,7 +24,7 @@ const END_LIMIT: Duration = Duration::from_secs(30);
 const LATEST_MS: u64 = 600;
 
 /// What is killed; `HOME` stands for the user's.
-const COMMANDS: [&str; 8] = [
+const COMMANDS: [&str; 9] = [
     "disk HOME/a.dat --duration 10s -q",
     "lio --payload 4MiB --row-length 250 --columns 5 --threads 1,2 -q",
     "lio --payload 4MiB --row-length 250 --columns 5 --reload -q",
@@ -33,7 +33,25 @@ const COMMANDS: [&str; 8] = [
     "join --rows 20000 -q",
     "profile HOME/shop_ora_4711.trc -q",
     "export --events HOME/shop_ora_4711.trc --output HOME/events --force",
+    "run HOME/jobs.toml -q",
 ];
+
+/// Jobs of which one keeps files of its own, and one runs long.
+const JOBS: &str = "\
+[defaults]
+payload = '2MiB'
+row-length = 250
+columns = 5
+
+[first]
+experiment = 'lio'
+on = 'sqlite'
+
+[second]
+experiment = 'disk'
+paths = 'null:'
+duration = '10s'
+";
 
 fn names(folder: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -74,6 +92,7 @@ fn signals_and_kills_at_random_moments_leave_a_readable_store_and_nothing_else()
     let user = User::new();
     let home = user.home.path();
     fs::write(home.join("a.dat"), vec![7; 8 << 20]).unwrap();
+    fs::write(home.join("jobs.toml"), JOBS).unwrap();
     fs::write(home.join("shop_ora_4711.trc"), include_str!("../traces/shop_ora_4711.trc")).unwrap();
     let mut commands: Vec<String> =
         COMMANDS.iter().map(|words| words.replace("HOME", home.to_str().unwrap())).collect();
