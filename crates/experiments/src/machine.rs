@@ -12,14 +12,8 @@ use sys::time::{Clock, ClockKind, core_clock};
 use crate::journal::{Journal, Stop};
 use crate::last_cache::LastCache;
 
-/// Relative change of the core's frequency within one block of measurements that is worth a finding.
-const CORE_CLOCK_DRIFT: f64 = 0.02;
-
 /// Share of the processors' time that a hypervisor may take away before it is worth a finding.
 const STOLEN_SHARE: f64 = 0.02;
-
-/// A core whose rate of additions falls below this part of its best is shared with another thread.
-const SHARED_CORE: f64 = 0.9;
 
 /// What an experiment needs to know of the machine.
 #[derive(Clone, Debug)]
@@ -206,7 +200,7 @@ impl Disturbances {
     /// Notes what changed while `what` was measured.
     pub fn note(&mut self, what: &str, change: &Change, sensitivity: Sensitivity, cores: u64) {
         self.blocks += 1;
-        if let Some(drift) = change.core_clock_drift().filter(|drift| *drift > CORE_CLOCK_DRIFT) {
+        if let Some(drift) = change.core_clock_drift().filter(|drift| *drift > conditions::CORE_CLOCK_DRIFT) {
             self.clock.push((drift, what.into(), *change));
             self.clock_matters |= sensitivity == Sensitivity::Core;
         }
@@ -229,7 +223,7 @@ impl Disturbances {
     /// A core whose units another thread uses too, compared with the best that it did in the run.
     fn shared_core(&self) -> Option<Finding> {
         let best = self.additions.iter().map(|(additions, _)| *additions).fold(0.0, f64::max);
-        let shared = self.additions.iter().filter(|(additions, _)| *additions < best * SHARED_CORE);
+        let shared = self.additions.iter().filter(|(additions, _)| *additions < best * conditions::SHARED_CORE);
         let (least, what) = shared.clone().min_by(|one, other| one.0.total_cmp(&other.0))?;
         let message = format!(
             "Another thread shared the core during {} of {}, most during {what}: the core did {} of what it does alone \

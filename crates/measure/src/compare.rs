@@ -3,6 +3,7 @@
 //! The interval shows how far the ratio could move if each run drew its samples again from what it saw. It knows
 //! nothing of what changes between runs (placement, temperature, neighbours): repeat both runs for that.
 
+mod disturbed;
 mod matching;
 mod profiles;
 mod resample;
@@ -14,12 +15,13 @@ use crate::finding::{Finding, Severity};
 use crate::metric::Metric;
 use crate::run::{Build, Run};
 use crate::unit::Unit;
+pub use disturbed::disturbances;
 pub use matching::Change;
 use matching::{Pairs, outcomes, pair_cases};
 pub use profiles::{
     Amount, LineSide, PlanChange, PlanLineChange, ProfileComparison, ProfileSide, Spread, StatementAlone, TimeChange,
 };
-use resample::{Evidence, ratio_interval, value};
+use resample::{Evidence, ratio_interval, value, value_interval};
 
 /// What two runs have in common and how it differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -52,6 +54,9 @@ pub struct CaseComparison {
     /// Parameters that the runs found out for themselves and that differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outcomes: Vec<Change>,
+    /// Findings of either run that say that something else was at work during this case.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disturbances: Vec<String>,
     /// The metrics that both have, in the order of the first.
     pub metrics: Vec<MetricComparison>,
 }
@@ -83,6 +88,8 @@ pub struct MetricComparison {
 pub enum Verdict {
     /// The interval of the ratio excludes 1.
     Differs,
+    /// It does, but a run says itself that something else was at work during this case.
+    Disturbed,
     /// The interval of the ratio includes 1.
     WithinNoise,
     /// A side has samples, but not enough for an interval.
@@ -126,9 +133,26 @@ pub fn compare(before: &Run, after: &Run) -> Comparison {
     for (index, (left, right)) in pairs.into_iter().enumerate() {
         comparison.only_before.extend(metrics_alone(left, right));
         comparison.only_after.extend(metrics_alone(right, left));
-        comparison.cases.push(compare_cases(left, right, index as u64));
+        let disturbances = disturbed::of_both((before, left), (after, right));
+        comparison.cases.push(compare_cases(left, right, disturbances, index as u64));
     }
     comparison
+}
+
+/// A metric as the page of its run shows it, and how sure that is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The median; of a rate the mean, which is the count over the time.
+    pub value: f64,
+    /// Bootstrap interval of the value, 95 %; absent where the samples do not carry one.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// What the samples of a metric say of its value; `seed` is the position of the case, as in a comparison.
+pub fn estimate(case: &Case, metric: &Metric, seed: u64) -> Estimate {
+    let value = value(metric);
+    let evidence = Evidence::of(case, metric);
+    Estimate { value, interval: evidence.and_then(|evidence| value_interval(&evidence, value, seed)) }
 }
 
 /// Another build of readpath may measure otherwise. Of runs that do not name theirs nothing is known.
@@ -142,10 +166,14 @@ fn warnings(run: &Run) -> Vec<Finding> {
     run.findings.iter().filter(|finding| finding.severity == Severity::Warning).cloned().collect()
 }
 
-fn compare_cases(before: &Case, after: &Case, seed: u64) -> CaseComparison {
+fn compare_cases(before: &Case, after: &Case, disturbances: Vec<String>, seed: u64) -> CaseComparison {
     let both = before.metrics.iter().filter_map(|metric| Some((metric, same_metric(after, metric)?)));
-    let metrics = both.map(|(left, right)| compare_metrics((before, left), (after, right), seed)).collect();
-    CaseComparison { parameters: before.parameters.clone(), outcomes: outcomes(before, after), metrics }
+    let mut metrics: Vec<_> = both.map(|(left, right)| compare_metrics((before, left), (after, right), seed)).collect();
+    let differing = metrics.iter_mut().filter(|metric| metric.verdict == Verdict::Differs);
+    if !disturbances.is_empty() {
+        differing.for_each(|metric| metric.verdict = Verdict::Disturbed);
+    }
+    CaseComparison { parameters: before.parameters.clone(), outcomes: outcomes(before, after), disturbances, metrics }
 }
 
 fn compare_metrics(before: (&Case, &Metric), after: (&Case, &Metric), seed: u64) -> MetricComparison {

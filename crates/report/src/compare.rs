@@ -31,6 +31,10 @@ const LEGEND: &str = "Medians, of rates means. Ratios are second by first, with 
                       and the state of the core (core_clock in GHz, core_additions a cycle) are in --format json and \
                       csv.";
 
+/// What is said where a run says of itself that it was disturbed.
+const DISTURBED: &str = "Disturbed: the values differ by more than their noise, but by its own warnings below one of \
+                         the runs shared the machine while it measured this case. Repeat that run.";
+
 /// The page of a comparison.
 pub(crate) fn page(comparison: &Comparison) -> Page {
     let (first, second) = &comparison.experiments;
@@ -48,6 +52,9 @@ pub(crate) fn page(comparison: &Comparison) -> Page {
     }
     if comparison.cases.iter().any(|case| !case.metrics.is_empty()) {
         sections.extend([Section::Table(table(comparison, &names)), Section::Note(LEGEND.into())]);
+        let mut shown = comparison.cases.iter().flat_map(shown_metrics);
+        let is_disturbed = shown.any(|metric| metric.verdict == Verdict::Disturbed);
+        sections.extend(is_disturbed.then(|| Section::Note(DISTURBED.into())));
     } else {
         sections.push(Section::Text("The runs have no case in common.".into()));
     }
@@ -159,6 +166,7 @@ fn shown_metrics(case: &CaseComparison) -> impl Iterator<Item = &MetricCompariso
 fn verdict(metric: &MetricComparison) -> &'static str {
     match metric.verdict {
         Verdict::Differs => "differs",
+        Verdict::Disturbed => "disturbed",
         Verdict::WithinNoise => "within noise",
         Verdict::TooFewSamples => "too few",
         Verdict::OneSampleEach => "one each",

@@ -1,4 +1,4 @@
-//! The bootstrap: how far a ratio of two values moves when both sides draw their samples again from what they saw.
+//! The bootstrap: how far a value, or a ratio of two, moves when its samples are drawn again from what was seen.
 
 use crate::case::Case;
 use crate::metric::Metric;
@@ -70,14 +70,23 @@ impl Evidence {
 ///
 /// `None` when the evidence gives no positive, finite ratio.
 pub(super) fn ratio_interval(before: &Evidence, after: &Evidence, ratio: f64, seed: u64) -> Option<(f64, f64)> {
+    let interval = interval(ratio, seed, |random| after.draw(random) / before.draw(random))?;
+    (interval.0 > 0.0).then_some(interval)
+}
+
+/// The same interval of one value.
+pub(super) fn value_interval(evidence: &Evidence, value: f64, seed: u64) -> Option<(f64, f64)> {
+    interval(value, seed, |random| evidence.draw(random))
+}
+
+/// Where 95 % of the draws lie, with `value`; `None` where one of them is not finite.
+fn interval(value: f64, seed: u64, draw: impl Fn(&mut SplitMix64) -> f64) -> Option<(f64, f64)> {
     let mut random = SplitMix64::new(seed);
-    let mut draw = || after.draw(&mut random) / before.draw(&mut random);
-    let mut ratios: Vec<f64> = (0..RESAMPLES).map(|_| draw()).collect();
-    ratios.sort_by(f64::total_cmp);
+    let mut draws: Vec<f64> = (0..RESAMPLES).map(|_| draw(&mut random)).collect();
+    draws.sort_by(f64::total_cmp);
     let beyond = RESAMPLES / 40;
-    let (low, high) = (ratios[beyond - 1].min(ratio), ratios[RESAMPLES - beyond].max(ratio));
-    let is_sound = ratios.iter().all(|ratio| ratio.is_finite()) && low > 0.0;
-    is_sound.then_some((low, high))
+    let interval = (draws[beyond - 1].min(value), draws[RESAMPLES - beyond].max(value));
+    (value.is_finite() && draws.iter().all(|draw| draw.is_finite())).then_some(interval)
 }
 
 fn windows(case: &Case, metric: &Metric) -> Option<Evidence> {

@@ -3,9 +3,11 @@
 use super::*;
 use crate::random::SplitMix64;
 use crate::run::{Host, SCHEMA};
+use crate::schema::conditions::CORE_ADDITIONS;
 use crate::schema::conditions::findings::CORE_SHARED;
 use crate::schema::ladder::findings::JUST_WRITTEN;
-use crate::schema::{Spec, reads};
+use crate::schema::reads::findings::RATE_CHANGED;
+use crate::schema::{Spec, ladder, reads};
 use crate::statistics::Statistics;
 use crate::timeline::Timeline;
 use proptest::prelude::*;
@@ -240,4 +242,60 @@ fn what_a_run_warned_of_and_what_it_read_go_into_the_comparison() {
     let comparison = compare(&before, &run_of(vec![sampled(&[1.0; 6])]));
     assert_eq!(comparison.warnings, (vec![CORE_SHARED.of("Too high.")], Vec::new()));
     assert_eq!(comparison.subjects.0["folder"], "/mnt/fast");
+}
+
+#[test]
+fn a_difference_that_another_thread_may_have_made_is_not_called_one() {
+    let shared = CORE_SHARED.of("Too high.").with("best", 4.0, Unit::Count);
+    let run = |scale: f64, additions: &[f64], findings: Vec<Finding>| {
+        let case = |(rung, additions): (usize, &f64)| {
+            let samples: Vec<f64> = (0..40).map(|sample| scale * (100.0 + f64::from(sample * 7 % 40) / 10.0)).collect();
+            let latency = ladder::LATENCY.of_samples("clock", &samples).unwrap();
+            let additions = CORE_ADDITIONS.of_samples("chains", &[*additions, 4.0]).unwrap();
+            case_of(&[("rung", json!(rung))], vec![latency, additions])
+        };
+        Run { findings, ..run_of(additions.iter().enumerate().map(case).collect()) }
+    };
+    let of = |before: &Run, after: &Run| -> Vec<(Verdict, Vec<String>)> {
+        let cases = compare(before, after).cases.into_iter();
+        cases.map(|case| (case.metrics[0].verdict, case.disturbances)).collect()
+    };
+    let (quiet, disturbed) = (run(1.0, &[4.0, 4.0], vec![]), run(2.0, &[2.0, 3.9], vec![shared.clone()]));
+    let id = vec!["core-shared".to_string()];
+    let expected = [(Verdict::Disturbed, id), (Verdict::Differs, vec![])];
+    assert_eq!(of(&quiet, &disturbed), expected, "the second case had the core for itself");
+    assert_eq!(of(&disturbed, &quiet), expected);
+    assert_eq!(of(&quiet, &run(1.0, &[2.0, 2.0], vec![shared]))[0].0, Verdict::WithinNoise);
+    assert_eq!(of(&quiet, &run(2.0, &[2.0, 2.0], vec![]))[0].0, Verdict::Differs, "no finding says so");
+}
+
+#[test]
+fn a_reading_that_changed_disturbs_its_own_segments_and_no_other_case() {
+    let case = |parameters: &[(&str, serde_json::Value)]| case_of(parameters, vec![reads::IOPS.single("count", 1.0)]);
+    let segments = ["before-change", "after-change"].map(|name| case(&[("segment", json!(name))]));
+    let mut run = run_of(segments.into_iter().chain([case(&[])]).collect());
+    run.findings = vec![RATE_CHANGED.of("It fell."), RATE_CHANGED.of("It rose."), JUST_WRITTEN.of("New.")];
+    let of = |run: &Run, at: usize| disturbances(run, &run.cases[at]).len();
+    assert_eq!([0, 1, 2].map(|at| of(&run, at)), [1, 1, 0]);
+    run.cases.drain(..2);
+    assert_eq!(of(&run, 0), 1, "without segments the finding is of every reading");
+    run.cases.push(case_of(&[("rung", json!("l1"))], vec![ladder::LATENCY.single("clock", 1.0)]));
+    assert_eq!(of(&run, 1), 0, "a load reads no device");
+}
+
+#[test]
+fn the_interval_of_a_value_holds_the_value_that_a_page_shows_and_most_of_what_others_would_find() {
+    let mut random = SplitMix64::new(11);
+    let truth = 100.0 + 20.0 * 2_f64.ln();
+    let covers = |_: &u64| {
+        let case = sampled(&latencies(60, 1.0, &mut random));
+        let Estimate { value, interval } = estimate(&case, &case.metrics[0], 0);
+        let (low, high) = interval.unwrap();
+        assert!(low <= value && value <= high);
+        low <= truth && truth <= high
+    };
+    let covered = (0..TRIALS).filter(covers).count() as u64;
+    assert!(covered >= TRIALS * 88 / 100, "{covered} of {TRIALS}");
+    let few = sampled(&[1.0, 2.0]);
+    assert_eq!(estimate(&few, &few.metrics[0], 0), Estimate { value: 1.5, interval: None });
 }

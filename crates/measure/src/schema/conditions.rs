@@ -3,6 +3,12 @@
 use super::finding::findings;
 use super::spec::metrics;
 
+/// Relative change of the core's frequency within one block of measurements that is worth a finding.
+pub const CORE_CLOCK_DRIFT: f64 = 0.02;
+
+/// A core whose rate of additions falls below this part of its best is shared with another thread.
+pub const SHARED_CORE: f64 = 0.9;
+
 metrics! {
     CORE_CLOCK = "core_clock", Gigahertz, "frequency of the core before and after";
     CORE_ADDITIONS = "core_additions", Count, "independent additions a cycle before and after: fewer on a shared core";
