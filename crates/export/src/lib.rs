@@ -1,4 +1,5 @@
-//! A profile's calls and waits as Parquet, so that other programs can go further, and SQL for its tables over them.
+//! A profile's calls and waits as Parquet, so that other programs can go further, and SQL for its tables over them; and
+//! the numbers of runs as one table.
 //!
 //! [`events::EventWriter`] listens like every other observer and writes as it hears, with bounded memory: rows are kept
 //! until a row group is full. The folder appears whole or not at all. The columns stand in [`rows`], and a test holds
@@ -8,6 +9,7 @@ pub mod events;
 pub mod folder;
 pub mod queries;
 pub mod rows;
+pub mod runs;
 pub mod table;
 
 use std::io;

@@ -1,11 +1,12 @@
 //! One Parquet file: rows are kept by column until a row group is full, and then written.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::sync::Arc;
 
-use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType, ZstdLevel};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int64Type};
+use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as PhysicalType, ZstdLevel};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
@@ -21,7 +22,7 @@ const TEXT_BYTES_MAX: usize = 8 << 20;
 /// A column with the values that wait for their row group.
 #[derive(Debug)]
 pub struct Column {
-    /// Its name; what it means stands in `docs/events.md`.
+    /// Its name; what it means stands in `docs/events.md` and `docs/rows.md`.
     pub name: &'static str,
     values: Values,
 }
@@ -36,6 +37,26 @@ enum Values {
     Text(Vec<ByteArray>),
     /// BOOLEAN.
     Flag(Vec<bool>),
+    /// UTF-8 text, null where it is not known.
+    OptionalText(Vec<ByteArray>, Vec<i16>),
+    /// DOUBLE, null where it is not known.
+    OptionalReal(Vec<f64>, Vec<i16>),
+    /// BOOLEAN, null where it is not known.
+    OptionalFlag(Vec<bool>, Vec<i16>),
+    /// TIMESTAMP in microseconds, null where it is not known. It is not marked as UTC, although it is: a reader of
+    /// marked ones needs a database of time zones, which DuckDB in Python does not bring.
+    OptionalMoment(Vec<i64>, Vec<i16>),
+}
+
+/// A value that may be null.
+#[derive(Clone, Debug)]
+pub(crate) enum Nullable<'a> {
+    Integer(Option<i64>),
+    Real(Option<f64>),
+    Text(Option<Cow<'a, str>>),
+    Flag(Option<bool>),
+    /// Microseconds since 1970 in UTC.
+    Moment(Option<i64>),
 }
 
 /// A row that is being written: one value a column, in their order. The first row of all makes the columns.
@@ -70,8 +91,7 @@ impl Row<'_> {
 
     pub(crate) fn optional(&mut self, name: &'static str, value: Option<i64>) {
         if let Values::Optional(values, levels) = self.column(name, || Values::Optional(Vec::new(), Vec::new())) {
-            values.extend(value);
-            levels.push(i16::from(value.is_some()));
+            push(values, levels, value);
         }
     }
 
@@ -104,6 +124,35 @@ impl Row<'_> {
             values.push(value);
         }
     }
+
+    /// A value that may be null, of whatever type.
+    pub(crate) fn nullable(&mut self, name: &'static str, value: &Nullable<'_>) {
+        if let Nullable::Text(Some(text)) = value {
+            self.text_bytes += text.len();
+        }
+        let new: fn() -> Values = match value {
+            Nullable::Integer(_) => || Values::Optional(Vec::new(), Vec::new()),
+            Nullable::Real(_) => || Values::OptionalReal(Vec::new(), Vec::new()),
+            Nullable::Text(_) => || Values::OptionalText(Vec::new(), Vec::new()),
+            Nullable::Flag(_) => || Values::OptionalFlag(Vec::new(), Vec::new()),
+            Nullable::Moment(_) => || Values::OptionalMoment(Vec::new(), Vec::new()),
+        };
+        match (self.column(name, new), value) {
+            (Values::Optional(values, levels), Nullable::Integer(value))
+            | (Values::OptionalMoment(values, levels), Nullable::Moment(value)) => push(values, levels, *value),
+            (Values::OptionalReal(values, levels), Nullable::Real(value)) => push(values, levels, *value),
+            (Values::OptionalFlag(values, levels), Nullable::Flag(value)) => push(values, levels, *value),
+            (Values::OptionalText(values, levels), Nullable::Text(value)) => {
+                push(values, levels, value.as_deref().map(ByteArray::from));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn push<T>(values: &mut Vec<T>, levels: &mut Vec<i16>, value: Option<T>) {
+    levels.push(i16::from(value.is_some()));
+    values.extend(value);
 }
 
 /// Why a row was not written.
@@ -203,6 +252,10 @@ impl Column {
             Values::Optional(..) => "INT64, null",
             Values::Text(_) => "STRING",
             Values::Flag(_) => "BOOLEAN",
+            Values::OptionalText(..) => "STRING, null",
+            Values::OptionalReal(..) => "DOUBLE, null",
+            Values::OptionalFlag(..) => "BOOLEAN, null",
+            Values::OptionalMoment(..) => "TIMESTAMP, null",
         }
     }
 }
@@ -211,31 +264,51 @@ impl Values {
     fn clear(&mut self) {
         match self {
             Values::Integer(values) => values.clear(),
-            Values::Optional(values, levels) => {
-                values.clear();
-                levels.clear();
-            }
-            Values::Text(values) => values.clear(),
-            Values::Flag(values) => values.clear(),
+            Values::Optional(values, _) | Values::OptionalMoment(values, _) => values.clear(),
+            Values::Text(values) | Values::OptionalText(values, _) => values.clear(),
+            Values::Flag(values) | Values::OptionalFlag(values, _) => values.clear(),
+            Values::OptionalReal(values, _) => values.clear(),
+        }
+        match self {
+            Values::Optional(_, levels)
+            | Values::OptionalMoment(_, levels)
+            | Values::OptionalText(_, levels)
+            | Values::OptionalFlag(_, levels)
+            | Values::OptionalReal(_, levels) => levels.clear(),
+            Values::Integer(_) | Values::Text(_) | Values::Flag(_) => {}
         }
     }
 
     fn write(&self, column: &mut SerializedColumnWriter<'_>) -> Result<usize> {
         match self {
             Values::Integer(values) => column.typed::<Int64Type>().write_batch(values, None, None),
-            Values::Optional(values, levels) => column.typed::<Int64Type>().write_batch(values, Some(levels), None),
+            Values::Optional(values, levels) | Values::OptionalMoment(values, levels) => {
+                column.typed::<Int64Type>().write_batch(values, Some(levels), None)
+            }
             Values::Text(values) => column.typed::<ByteArrayType>().write_batch(values, None, None),
             Values::Flag(values) => column.typed::<BoolType>().write_batch(values, None, None),
+            Values::OptionalText(values, levels) => {
+                column.typed::<ByteArrayType>().write_batch(values, Some(levels), None)
+            }
+            Values::OptionalReal(values, levels) => {
+                column.typed::<DoubleType>().write_batch(values, Some(levels), None)
+            }
+            Values::OptionalFlag(values, levels) => column.typed::<BoolType>().write_batch(values, Some(levels), None),
         }
     }
 }
 
 fn field(column: &Column) -> Result<Arc<Type>> {
+    let moment = || LogicalType::timestamp(false, TimeUnit::MICROS);
     let (physical, logical, repetition) = match column.values {
         Values::Integer(_) => (PhysicalType::INT64, None, Repetition::REQUIRED),
         Values::Optional(..) => (PhysicalType::INT64, None, Repetition::OPTIONAL),
         Values::Text(_) => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED),
         Values::Flag(_) => (PhysicalType::BOOLEAN, None, Repetition::REQUIRED),
+        Values::OptionalText(..) => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String), Repetition::OPTIONAL),
+        Values::OptionalReal(..) => (PhysicalType::DOUBLE, None, Repetition::OPTIONAL),
+        Values::OptionalFlag(..) => (PhysicalType::BOOLEAN, None, Repetition::OPTIONAL),
+        Values::OptionalMoment(..) => (PhysicalType::INT64, Some(moment()), Repetition::OPTIONAL),
     };
     let builder = Type::primitive_type_builder(column.name, physical).with_logical_type(logical);
     builder.with_repetition(repetition).build().map(Arc::new)

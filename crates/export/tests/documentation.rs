@@ -1,6 +1,14 @@
-//! `docs/events.md` names every column of every file, with its values and in order.
+//! `docs/events.md` and `docs/rows.md` name every column of every file, with its values and in order.
+//! `UPDATE_DOCS=1 cargo test -p export` writes the table of the latter anew.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
+
+use std::env;
+use std::fs;
+use std::path::Path;
 
 use export::rows::TABLES;
+use export::runs::page;
 
 #[test]
 fn the_documentation_and_the_files_have_the_same_columns() {
@@ -21,4 +29,17 @@ fn the_documentation_and_the_files_have_the_same_columns() {
         assert_eq!(said, written, "{table}");
     }
     assert_eq!(page.matches("\n## ").count(), TABLES.len());
+}
+
+#[test]
+fn the_page_on_rows_has_every_column_with_its_meaning() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rows.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let updated = page::updated(&page).unwrap();
+    if env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&path, &updated).unwrap();
+    }
+    let page = fs::read_to_string(&path).unwrap();
+    assert!(page == updated, "{} is older than the columns: UPDATE_DOCS=1 cargo test -p export", path.display());
+    assert_eq!(page::updated("a page without the lines"), None);
 }

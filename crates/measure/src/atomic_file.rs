@@ -78,9 +78,19 @@ impl Draft {
         }
     }
 
+    /// The file, for writers that do not have all bytes at once. They bring them to the disk themselves.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Writes `bytes` and gives the file the name `path`, which lies in the draft's directory.
     pub fn publish(mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.fill(bytes)?;
+        self.publish_as_it_is(path)
+    }
+
+    /// Gives the file the name `path`, with what was written to it and brought to the disk.
+    pub fn publish_as_it_is(mut self, path: &Path) -> io::Result<()> {
         fs::rename(&self.path, path)?;
         self.published = true;
         // Without this the new name may be lost with the power although its content is on the device.

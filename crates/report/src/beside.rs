@@ -50,7 +50,7 @@ pub(crate) fn list(runs: &[Run]) -> Table {
 }
 
 /// On what a run was made.
-pub(crate) fn place(run: &Run) -> String {
+pub fn place(run: &Run) -> String {
     let files = run.subject.get("files").and_then(Value::as_array).filter(|files| !files.is_empty());
     let files = files.map(|files| {
         let first = files[0].get("name").unwrap_or(&files[0]).as_str().unwrap_or_default();
@@ -64,8 +64,9 @@ pub(crate) fn place(run: &Run) -> String {
 }
 
 /// A run in a few words.
-pub(crate) fn name(run: &Run) -> String {
-    format!("{} {}", run.experiment, minute(run))
+pub fn name(run: &Run) -> String {
+    let asked = run.job.as_ref().map_or(run.experiment.as_str(), |job| job.name.as_str());
+    format!("{asked} {}", minute(run))
 }
 
 /// `2026-01-31T12:34:56.789Z` as `2026-01-31 12:34`.

@@ -1,4 +1,6 @@
-//! `readpath export`: the calls and waits of a profile as Parquet, and the SQL of its tables.
+//! `readpath export`: the calls and waits of a profile as Parquet, the SQL of its tables, and the numbers of runs.
+
+mod runs;
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -13,6 +15,7 @@ use ::profile::observe::collector::THINK_TIME;
 use ::profile::source::{BindValues, ReadOptions, SourceSettings};
 use clap::{ArgMatches, Args, Command};
 
+use super::refuse_options_of_runs;
 use super::time_scale::TimeScale;
 use super::unused::refuse_unused_of_source;
 use crate::exit::{Exit, Failure};
@@ -28,7 +31,10 @@ Examples:
   readpath export --events orcl_ora_4711.trc --output events     five Parquet files in the folder events
   readpath export --sql summary                                  the SQL of a profile's summary over them
   cd events && duckdb -c \"$(readpath export --sql statements)\"
-  readpath export --events traces/ --output events --force       in the place of an earlier export";
+  readpath export --events traces/ --output events --force       in the place of an earlier export
+  readpath export --runs --output rows.parquet                   the numbers of all kept runs
+  readpath export --runs last~1 last --output rows.csv           those of two
+  readpath export --runs here.json there.json -o rows.parquet    those of run documents";
 
 /// Complaints about files that are printed one by one.
 const NAMED_MAX: usize = 5;
@@ -36,20 +42,25 @@ const NAMED_MAX: usize = 5;
 #[derive(Args)]
 struct Arguments {
     /// Write every call and every wait of these traces or logs: files, folders, patterns, or - for standard input
-    #[arg(long, num_args = 1.., value_name = "FILE", required_unless_present = "sql", requires = "output")]
+    #[arg(long, num_args = 1.., value_name = "FILE", required_unless_present_any = ["sql", "runs"],
+          requires = "output", conflicts_with = "runs")]
     events: Vec<PathBuf>,
-    /// Folder to create for the Parquet files
-    #[arg(long, short, value_name = "FOLDER")]
+    /// Write the numbers of these runs, a row for each metric of a case: identifiers or their beginnings, `last`,
+    /// `last~1`, run documents [without RUN: all kept runs]
+    #[arg(long, num_args = 0.., value_name = "RUN", requires = "output", conflicts_with = "time_scale")]
+    runs: Option<Vec<String>>,
+    /// Folder to create for the Parquet files of events, or file to write the rows of runs to: .parquet or .csv
+    #[arg(long, short, value_name = "PATH")]
     output: Option<PathBuf>,
     /// Unit of the trace's times; `auto` also finds centiseconds
     #[arg(long, value_enum, default_value = "auto")]
     time_scale: TimeScale,
-    /// Replace a folder of an earlier export
+    /// Replace an earlier export
     #[arg(long)]
     force: bool,
     /// Print the SQL of a table of the profile over these files
     #[arg(long, value_name = "NAME", value_parser = names(),
-          conflicts_with_all = ["events", "output", "time_scale", "force"])]
+          conflicts_with_all = ["events", "runs", "output", "time_scale", "force"])]
     sql: Option<String>,
 }
 
@@ -58,12 +69,17 @@ fn names() -> Vec<&'static str> {
 }
 
 fn define(command: Command) -> Command {
-    let about = "Writes the calls and waits of a profile as Parquet files for other programs";
+    let about = "Writes the calls and waits of a profile, or the numbers of runs, as files for other programs";
     Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 
-fn run(matches: &ArgMatches, _context: &Context) -> Result<Exit, Failure> {
+fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
+    let existing = if arguments.force { Existing::Replace } else { Existing::Refuse };
+    if let (Some(references), Some(place)) = (&arguments.runs, &arguments.output) {
+        return runs::export(matches, references, (place, existing), context);
+    }
+    refuse_options_of_runs("readpath export", matches)?;
     if let Some(text) = arguments.sql.as_deref().and_then(query) {
         output::print(text)?;
         return Ok(Exit::Done);
@@ -73,7 +89,6 @@ fn run(matches: &ArgMatches, _context: &Context) -> Result<Exit, Failure> {
     };
     let chosen = Chosen::of(&arguments.events);
     refuse_unused_of_source(matches, chosen.row)?;
-    let existing = if arguments.force { Existing::Replace } else { Existing::Refuse };
     let mut writer = EventWriter::new(Folder::begin(&place, existing)?)?;
     let signals =
         Signals::install().map_err(|error| Failure::new(Exit::Failed, format!("^C cannot be watched for: {error}")))?;

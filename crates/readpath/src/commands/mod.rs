@@ -60,16 +60,22 @@ pub(crate) const COMMANDS: &[CommandRow] = &[
 pub(crate) const HIDDEN: &[CommandRow] =
     &[completions::COMMAND, man::COMMAND, null::COMMAND, counted_scan::COMMAND, job_run::COMMAND];
 
-/// Commands whose output is no run, so that it is neither kept nor printed in another format.
+/// Commands whose output is no run, so that it is neither kept nor printed in another format. `export` looks itself: it
+/// can read runs.
 const WITHOUT_RUN: &[CommandRow] =
-    &[export::COMMAND, init::COMMAND, clean::COMMAND, completions::COMMAND, man::COMMAND, counted_scan::COMMAND];
+    &[init::COMMAND, clean::COMMAND, completions::COMMAND, man::COMMAND, counted_scan::COMMAND];
 
 /// Runs the command that the command line names.
 pub(crate) fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let named = matches.subcommand().and_then(|(name, matches)| Some((row(name)?, matches)));
     match named {
         Some((row, matches)) => {
-            refuse_options_of_runs(row.name, matches)?;
+            let is_dry_run = matches.try_get_one("dry_run").is_ok_and(|given| given == Some(&true));
+            if is_dry_run {
+                refuse_options_of_runs("a dry run", matches)?;
+            } else if WITHOUT_RUN.iter().any(|other| other.name == row.name) {
+                refuse_options_of_runs(&format!("readpath {}", row.name), matches)?;
+            }
             (row.run)(matches, context)
         }
         None => Err(Failure::new(Exit::WrongCommandLine, "no command is given: see `readpath --help`.")),
@@ -77,13 +83,8 @@ pub(crate) fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failu
 }
 
 /// Refuses what is said of a run where there is none.
-fn refuse_options_of_runs(name: &str, matches: &ArgMatches) -> Result<(), Failure> {
-    let is_dry_run = matches.try_get_one("dry_run").is_ok_and(|given| given == Some(&true));
-    if !is_dry_run && !WITHOUT_RUN.iter().any(|row| row.name == name) {
-        return Ok(());
-    }
-    let command = if is_dry_run { "a dry run".to_string() } else { format!("readpath {name}") };
-    let reason = format!("{command} measures nothing, so there is no run to keep or to format");
+fn refuse_options_of_runs(what: &str, matches: &ArgMatches) -> Result<(), Failure> {
+    let reason = format!("{what} measures nothing, so there is no run to keep or to format");
     refuse_unused(matches, &["format", "store", "no_store"].map(|id| (id, false, reason.as_str())))
 }
 

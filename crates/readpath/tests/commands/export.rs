@@ -161,3 +161,86 @@ fn a_file_that_is_left_out_is_named_as_it_is_written() {
     assert!(user.home.path().join("parquet/calls.parquet").exists(), "{}", said(&output));
     assert_eq!(output.status.code(), Some(1), "a script sees that something is missing");
 }
+
+/// A user with two runs that take no time.
+fn user_with_runs() -> User {
+    let user = User::new();
+    for seed in ["1", "2"] {
+        user.ok(&["disk", "model:hdd-7200", "--count", "20", "--seed", seed, "-q"]);
+    }
+    user
+}
+
+fn rows_of(user: &User, name: &str) -> Vec<String> {
+    let text = fs::read_to_string(user.home.path().join(name)).unwrap();
+    text.lines().skip(1).map(String::from).collect()
+}
+
+#[test]
+fn runs_are_rows_of_one_table_in_either_format() {
+    let user = user_with_runs();
+    let all = user.ok("export --runs --output rows.csv");
+    let rows = rows_of(&user, "rows.csv");
+    assert_eq!(all, format!("rows.csv: {} rows of 2 runs\n", rows.len()));
+    assert!(rows.len() > 10 && rows.iter().any(|row| row.contains(",iops,1/s,")), "{rows:#?}");
+    assert!(rows.iter().any(|row| row.contains("model hdd-7200") && row.contains("model:hdd-7200")), "{rows:#?}");
+    let same = user.ok("export --runs --output rows.parquet");
+    assert_eq!(same.split_once(": ").unwrap().1, all.split_once(": ").unwrap().1);
+    assert!(fs::read(user.home.path().join("rows.parquet")).unwrap().starts_with(b"PAR1"));
+    user.ok("export --runs last --output one.csv");
+    let one = rows_of(&user, "one.csv");
+    assert_eq!(one[..], rows[rows.len() / 2..], "the oldest run stands first");
+}
+
+#[test]
+fn a_run_that_cannot_be_read_is_named_and_the_others_are_exported() {
+    let user = user_with_runs();
+    fs::write(user.store().join("0197c0de-0000-7000-8000-000000000001.json"), "{\"schema\": \"readpath.run/1\"")
+        .unwrap();
+    let newer = user.file("newer.json", br#"{"schema": "readpath.run/9", "id": "x"}"#);
+    let output = user.run("export --runs --output rows.csv");
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(
+        text.contains("0197c0de-0000-7000-8000-000000000001.json is not read") && text.contains("of 2 runs"),
+        "{text}"
+    );
+    let output = user.run(&["export", "--runs", "last", &newer, "last", "--output", "some.csv"]);
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("of a newer readpath") && text.contains("written already"), "{text}");
+    assert!(text.contains("of 1 run\n"), "{text}");
+    let complaint = user.refused(&["export", "--runs", &newer, "--output", "none.csv"], 1);
+    assert!(complaint.contains("no run was read, so nothing was written"), "{complaint}");
+    let complaint = user.refused("export --runs last nowhere --output none.csv", 2);
+    assert!(complaint.contains("no run 'nowhere'"), "{complaint}");
+    assert!(!user.home.path().join("none.csv").exists());
+}
+
+#[test]
+fn rows_go_only_where_they_are_wanted_and_a_failure_leaves_nothing() {
+    let user = user_with_runs();
+    let precious = user.file("rows.csv", b"years of work");
+    let complaint = user.refused("export --runs --output rows.csv", 2);
+    assert!(complaint.contains("is there already") && complaint.contains("--force"), "{complaint}");
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "years of work");
+    user.ok("export --runs --output rows.csv --force");
+    assert!(fs::read_to_string(&precious).unwrap().starts_with("run,name,job,experiment,started,"));
+    let complaint = user.refused("export --runs --output no/such/place.csv", 1);
+    assert!(complaint.contains("no/such/place.csv could not be written"), "{complaint}");
+    for name in ["rows.json", "rows", "rows.parquet.gz"] {
+        let complaint = user.refused(&["export", "--runs", "--output", name], 2);
+        assert!(complaint.contains(name) && complaint.contains(".parquet or .csv"), "{complaint}");
+    }
+    fs::create_dir(user.home.path().join("folder.csv")).unwrap();
+    let complaint = user.refused("export --runs --output folder.csv --force", 2);
+    assert!(complaint.contains("is a folder"), "{complaint}");
+    user.refused("export --runs", 2);
+    user.refused("export --output rows.parquet", 2);
+    let newcomer = User::new();
+    let complaint = newcomer.refused("export --runs --output rows.csv", 1);
+    assert!(complaint.contains("no runs are kept in") && complaint.contains("--store DIR"), "{complaint}");
+    assert_eq!(fs::read_dir(newcomer.home.path()).unwrap().count(), 0);
+    let full = user.refused("export --runs --output /dev/full", 2);
+    assert!(full.contains(".parquet or .csv"), "{full}");
+}

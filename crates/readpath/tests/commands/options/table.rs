@@ -15,7 +15,7 @@ pub(super) const NOTHING: &str = "nothing";
 pub(super) const GLOBALS: [&str; 4] = ["--format", "--store", "--no-store", "--quiet"];
 
 /// Options that name what the others are tried on: the sections differ by them.
-pub(super) const PLACES: [&str; 3] = ["--on", "--pid", "--events"];
+pub(super) const PLACES: [&str; 4] = ["--on", "--pid", "--events", "--runs"];
 
 /// The commands that consist of two words.
 const OF_TWO_WORDS: [&str; 1] = ["runs rm"];
