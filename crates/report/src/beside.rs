@@ -4,10 +4,12 @@
 
 use measure::Run;
 use measure::compare::{Verdict, compare};
+use measure::quantity::counted;
 use measure::run::Build;
 use serde_json::Value;
 
 use crate::body;
+use crate::page::parameters::{constant, described};
 use crate::page::{Align, Axis, Cell, Chart, Datum, Key, Line, Page, Plot, Row, Section, Shape, Table};
 
 /// Most runs whose marks have a colour each; more become lines over the runs.
@@ -15,6 +17,15 @@ const COLORED_MAX: usize = 6;
 
 /// Lines of a chart over the runs.
 const LINES_MAX: usize = 8;
+
+/// Parameters of a name.
+const ASKED_MAX: usize = 3;
+
+/// Parameters that differ from run to run by themselves, or that stand in the name of the place.
+const UNSAID: [&str; 6] = ["seed", "path", "on", "subject", "reap_batch", "tier"];
+
+/// Signs of the runs at their marks.
+const SIGNS: [char; COLORED_MAX] = ['A', 'B', 'C', 'D', 'E', 'F'];
 
 /// Differences that are listed of each pair.
 const DIFFERENCES_MAX: usize = 20;
@@ -74,19 +85,48 @@ fn minute(run: &Run) -> String {
     run.started.chars().take(16).collect::<String>().replace('T', " ")
 }
 
-/// What tells each of several runs from the others.
+/// What tells each of several runs from the others: what was asked, on what, on which machine, and if that is not
+/// enough, when.
 fn names(runs: &[&Run]) -> Vec<String> {
-    let parts: [&dyn Fn(&Run) -> String; 3] =
-        [&|run| place(run), &|run| body::machine(run).unwrap_or_default(), &|run| minute(run)];
-    let varies = |part: &&&dyn Fn(&Run) -> String| runs.iter().any(|run| part(run) != part(runs[0]));
-    let varying: Vec<_> = parts.iter().filter(varies).collect();
-    let one = |(index, run): (usize, &&Run)| {
-        let words: Vec<String> = varying.iter().map(|part| part(run)).filter(|text| !text.is_empty()).collect();
-        let words = words.join(", ");
-        let is_alone = runs.iter().filter(|other| varying.iter().all(|part| part(other) == part(run))).count() == 1;
-        if is_alone && !words.is_empty() { words } else { format!("{words} ({})", index + 1).trim().to_string() }
+    let asked: Vec<Vec<String>> = asked(runs);
+    let parts: [&dyn Fn(usize) -> String; 3] =
+        [&|at| asked[at].join(", "), &|at| place(runs[at]), &|at| body::processor(runs[at]).unwrap_or_default()];
+    let varies = |part: &&&dyn Fn(usize) -> String| (1..runs.len()).any(|at| part(at) != part(0));
+    let mut varying: Vec<&dyn Fn(usize) -> String> = parts.iter().filter(varies).copied().collect();
+    let alike = |varying: &[&dyn Fn(usize) -> String], at: usize| {
+        (0..runs.len()).filter(|other| varying.iter().all(|part| part(*other) == part(at))).count()
     };
-    runs.iter().enumerate().map(one).collect()
+    let minutes: &dyn Fn(usize) -> String = &|at| minute(runs[at]);
+    if (0..runs.len()).any(|at| alike(&varying, at) > 1) && varies(&&minutes) {
+        varying.push(minutes);
+    }
+    let one = |at: usize| {
+        let words: Vec<String> = varying.iter().map(|part| part(at)).filter(|text| !text.is_empty()).collect();
+        let words = words.join(", ");
+        let is_alone = alike(&varying, at) == 1 && !words.is_empty();
+        if is_alone { words } else { format!("{words} ({})", at + 1).trim().to_string() }
+    };
+    (0..runs.len()).map(one).collect()
+}
+
+/// Of each run its job, where it was asked for by one; else the parameters that all its cases share and that are not
+/// the same in all runs.
+fn asked(runs: &[&Run]) -> Vec<Vec<String>> {
+    let jobs: Vec<&str> = runs.iter().filter_map(|run| Some(run.job.as_ref()?.name.as_str())).collect();
+    if jobs.len() == runs.len() && jobs.iter().any(|job| *job != jobs[0]) {
+        return jobs.into_iter().map(|job| vec![job.to_string()]).collect();
+    }
+    let shared: Vec<Vec<(&str, &Value)>> = runs.iter().map(|run| constant(&run.cases).collect()).collect();
+    let differs = |name: &str| {
+        let value =
+            |of: &[(&str, &Value)]| of.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string());
+        !UNSAID.contains(&name) && shared.iter().any(|one| value(one) != value(&shared[0]))
+    };
+    let words = |one: &Vec<(&str, &Value)>| {
+        let differing = one.iter().filter(|(name, _)| differs(name));
+        differing.take(ASKED_MAX).map(|(name, value)| described(name, value)).collect()
+    };
+    shared.iter().map(words).collect()
 }
 
 fn page(experiment: &str, runs: &[&Run]) -> Page {
@@ -110,14 +150,20 @@ fn page(experiment: &str, runs: &[&Run]) -> Page {
     };
     let mut sections = vec![Section::Head {
         title: format!("{experiment}: {} runs beside each other", runs.len()),
-        facts: if is_few { names.clone() } else { Vec::new() },
+        facts: if is_few { signed(&names).iter().map(Key::in_full).collect() } else { Vec::new() },
         settings: Vec::new(),
     }];
     sections.extend(files.into_iter().filter_map(one).map(|chart| Section::Chart(Box::new(chart))));
     if is_few {
-        sections.extend((1..runs.len()).map(|other| differences((runs[0], runs[other]), (&names[0], &names[other]))));
+        let keys = signed(&names);
+        sections.extend((1..runs.len()).map(|other| differences((runs[0], runs[other]), (&keys[0], &keys[other]))));
     }
     Page { sections }
+}
+
+/// The runs with the signs of their marks.
+fn signed(names: &[String]) -> Vec<Key> {
+    names.iter().zip(SIGNS).map(|(name, sign)| Key::signed(sign, name)).collect()
 }
 
 fn charts(run: &Run) -> Vec<Chart> {
@@ -128,7 +174,7 @@ fn charts(run: &Run) -> Vec<Chart> {
 /// Charts of several runs as one, with a colour for each run.
 fn together(found: &[(usize, Chart)], names: &[String]) -> Option<Chart> {
     let first = &found[0].1;
-    let keys: Vec<Key> = names.iter().map(Key::measured).collect();
+    let keys = signed(names);
     let plot = match &first.plot {
         Plot::Rows(_) => Plot::Rows(rows(found)),
         Plot::Lines(across, ..) => {
@@ -217,33 +263,40 @@ fn over_runs(found: &[(usize, Chart)], runs: usize) -> Option<Chart> {
 }
 
 /// What differs between two runs by more than the noise of their samples.
-fn differences((first, second): (&Run, &Run), (one, other): (&str, &str)) -> Section {
+fn differences((first, second): (&Run, &Run), (one, other): (&Key, &Key)) -> Section {
     let comparison = compare(first, second);
     let differing = crate::compare::differing(&comparison);
-    let compared = comparison.cases.iter().flat_map(|case| &case.metrics);
-    let compared = compared.filter(|metric| matches!(metric.verdict, Verdict::Differs | Verdict::WithinNoise)).count();
+    let all = || comparison.cases.iter().flat_map(|case| &case.metrics).map(|metric| metric.verdict);
+    let compared = all().filter(|verdict| matches!(verdict, Verdict::Differs | Verdict::WithinNoise)).count();
+    let disturbed = match all().filter(|verdict| *verdict == Verdict::Disturbed).count() as u64 {
+        0 => String::new(),
+        count => format!(
+            " {} no verdict, because a run warns that something else was at work during the case.",
+            counted(count, "value has", "values have")
+        ),
+    };
+    let pair = format!("{} against {}", other.in_full(), one.in_full());
     if compared == 0 {
-        return Section::Text(format!(
-            "{other} against {one}: they have no value in common with enough samples in both."
-        ));
+        return Section::Text(format!("{pair}. They have no value in common with enough samples in both.{disturbed}"));
     }
     if differing.is_empty() {
         return Section::Text(format!(
-            "{other} against {one}: of {compared} values that both runs have with enough samples, none differs by \
-             more than their noise."
+            "{pair}. Of {compared} values that both runs have with enough samples, none differs by more than their \
+             noise.{disturbed}"
         ));
     }
     let shown = &differing[..differing.len().min(DIFFERENCES_MAX)];
     let title = format!(
-        "{other} against {one}: {} of {compared} values differ by more than the noise of their samples{}.",
+        "{pair}. {} of {compared} values differ by more than the noise of their samples{}.{disturbed}",
         differing.len(),
         if differing.len() > shown.len() { format!("; the {} that differ most", shown.len()) } else { String::new() }
     );
     let table = Table::over(shown)
         .column("case", Align::Left, |row| row.case.clone())
+        .optional()
         .column("value", Align::Left, |row| row.metric.clone())
-        .column(one, Align::Right, |row| row.before.clone())
-        .column(other, Align::Right, |row| row.after.clone())
+        .column(one.at_mark(), Align::Right, |row| row.before.clone())
+        .column(other.at_mark(), Align::Right, |row| row.after.clone())
         .column("ratio", Align::Decimal, |row| Cell::or_absent(row.ratio.clone()))
         .column("95 %", Align::Left, |row| row.interval.clone());
     Section::Table(table.titled(title).done())

@@ -1,5 +1,7 @@
 //! A contest: what each contender needed, and the bars with what was wanted and reached.
 
+pub(super) mod chart;
+
 use measure::schema::contest::parameters::{BAR, CONTENDER, QUESTION, WANTED};
 use measure::{Case, Metric, Run};
 

@@ -73,10 +73,13 @@ fn value(metric: &Metric) -> Cell {
 }
 
 fn per_cpu_second(case: &Case, metric: &Metric) -> Option<Cell> {
+    rate(case, metric).map(|rate| Cell::number(scaled(rate), rate, Unit::PerSecond))
+}
+
+/// How often something was counted in a second of CPU time.
+fn rate(case: &Case, metric: &Metric) -> Option<f64> {
     let seconds = counters::TASK_CLOCK.nanos(case)? / 1e9;
-    let rate = metric.median() / seconds;
-    let is_count = metric.unit == Unit::Count && seconds > 0.0;
-    is_count.then(|| Cell::number(scaled(rate), rate, Unit::PerSecond))
+    (metric.unit == Unit::Count && seconds > 0.0).then(|| metric.median() / seconds)
 }
 
 /// A rate with a prefix: `2.93 G`, `269 M`.
@@ -94,10 +97,15 @@ fn meaning(case: &Case, metric: &Metric) -> Option<String> {
         return counters::CORE_GHZ.median(case).map(|ghz| format!("{} GHz", three_digits(ghz)));
     }
     let relation = RELATIONS.iter().find(|relation| relation.of == metric.name)?;
-    let by = case.metric(relation.by).map(Metric::median).filter(|by| *by > 0.0)?;
-    let part = metric.median() / by;
+    let part = part(case, relation, metric)?;
     let number = if relation.is_percent { format!("{} %", three_digits(part * 100.0)) } else { ratio(part) };
     Some(format!("{number} {}", relation.words))
+}
+
+/// A count over the one that it is a part of.
+fn part(case: &Case, relation: &Relation, metric: &Metric) -> Option<f64> {
+    let by = case.metric(relation.by).map(Metric::median).filter(|by| *by > 0.0)?;
+    Some(metric.median() / by)
 }
 
 fn counted(case: &Case, metric: &Metric) -> Option<Cell> {

@@ -27,11 +27,16 @@ pub(super) fn head(run: &Run) -> Section {
 }
 
 pub(crate) fn machine(run: &Run) -> Option<String> {
-    let model = run.host.cpu.as_deref().map_or("unknown processor".into(), short_model);
     let speed = run.host.core_ghz.map_or(String::new(), |ghz| format!(" at {} GHz", three_digits(ghz)));
+    Some(format!("{}{speed}", processor(run)?))
+}
+
+/// The machine without the speed that was measured, which differs a little in every run.
+pub(crate) fn processor(run: &Run) -> Option<String> {
+    let model = run.host.cpu.as_deref().map_or("unknown processor".into(), short_model);
     // Earlier versions wrote 0 for a run that measured nothing on this machine.
     let cores = run.host.cores.filter(|cores| *cores > 0)?;
-    Some(format!("{model}, {}{speed}", counted(cores, "core", "cores")))
+    Some(format!("{model}, {}", counted(cores, "core", "cores")))
 }
 
 /// A processor's model without trade marks and without the nominal frequency, which the measured one replaces.

@@ -18,7 +18,7 @@ mod subjects;
 
 pub(crate) use cases::numbers;
 use drawing::Drawing;
-pub(crate) use head::{database, machine, path, subject, without_storage};
+pub(crate) use head::{database, machine, path, processor, subject, without_storage};
 use measure::{Run, schema};
 
 use crate::page::{Page, Section};
@@ -47,7 +47,7 @@ const BODIES: &[Body] = &[
     body("scan", scan::sections, scan::chart::drawing),
     body("join", join::sections, join::chart::drawing),
     body("calibrate", calibrate::sections, calibrate::chart::drawing),
-    body("contest-*", contest::sections, |_| Drawing::default()),
+    body("contest-*", contest::sections, contest::chart::drawing),
     Body { gives: profile::gives, ..body("profile", profile::sections, profile::chart::drawing) },
 ];
 

@@ -7,7 +7,9 @@ use crate::markup::{Attribute, Markup};
 use crate::page::{Chart, Figure, Findings, Section};
 use crate::svg;
 
-/// Widths for which a chart is drawn: that of the page, and that of a phone.
+/// Widths for which a chart is drawn: that of a large screen, that of a small one, where findings stand beside it or
+/// on paper, and that of a phone.
+const FULL: f64 = 1160.0;
 const WIDE: f64 = 760.0;
 const NARROW: f64 = 330.0;
 
@@ -57,7 +59,7 @@ impl Part<'_> {
         markup.line();
     }
 
-    /// A chart for a wide and for a narrow page, with its findings beside it and its numbers under it.
+    /// A chart for pages of several widths, with its findings beside it and its numbers under it.
     fn chart(&mut self, markup: &mut Markup, chart: &Chart) {
         let id = format!("{}-{}", self.id, chart.name);
         let class: &str = if chart.beside.is_empty() { "" } else { "with-findings" };
@@ -73,6 +75,9 @@ impl Part<'_> {
     /// The picture, the remark on it, and its numbers.
     fn plot(&mut self, markup: &mut Markup, chart: &Chart, id: &str) {
         markup.line();
+        if chart.beside.is_empty() {
+            markup.add(&svg::picture(chart, FULL, &format!("{id}-f"), "full"));
+        }
         markup.add(&svg::picture(chart, WIDE, &format!("{id}-w"), "wide"));
         markup.add(&svg::picture(chart, NARROW, &format!("{id}-n"), "narrow"));
         if let Some(note) = &chart.note {

@@ -43,6 +43,8 @@ pub struct Axis {
 pub struct Key {
     /// Its name; empty where there is one only.
     pub name: String,
+    /// What stands at the marks where the name is too long for that: the name then stands once, in a legend.
+    pub sign: Option<char>,
     /// Whether the figures were published by someone else.
     pub is_published: bool,
 }
@@ -160,6 +162,11 @@ impl Chart {
         (count >= least).then_some(self)
     }
 
+    /// Whether its marks have signs, which a legend explains.
+    pub(crate) fn has_signs(&self) -> bool {
+        self.keys.iter().any(|key| key.sign.is_some())
+    }
+
     /// Whether a finding of this id concerns it.
     pub(crate) fn is_concerned(&self, id: &str) -> bool {
         self.concerns.iter().any(|concern| match concern.strip_suffix('*') {
@@ -236,12 +243,27 @@ impl Row {
 impl Key {
     /// What this tool measured.
     pub(crate) fn measured(name: impl Into<String>) -> Key {
-        Key { name: name.into(), is_published: false }
+        Key { name: name.into(), sign: None, is_published: false }
+    }
+
+    /// One of several runs.
+    pub(crate) fn signed(sign: char, name: impl Into<String>) -> Key {
+        Key { sign: Some(sign), ..Key::measured(name) }
     }
 
     /// What someone else published.
     pub(crate) fn published(name: impl Into<String>) -> Key {
-        Key { name: name.into(), is_published: true }
+        Key { name: name.into(), sign: None, is_published: true }
+    }
+
+    /// What stands at a mark.
+    pub(crate) fn at_mark(&self) -> String {
+        self.sign.map_or_else(|| self.name.clone(), String::from)
+    }
+
+    /// What stands in a legend.
+    pub(crate) fn in_full(&self) -> String {
+        self.sign.map_or_else(|| self.name.clone(), |sign| format!("{sign}: {}", self.name))
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Area {
 
 /// How many values fit beside an axis of this length.
 pub(super) fn most_ticks(length: f64) -> usize {
-    (length / 78.0).clamp(2.0, 8.0) as usize
+    (length / 64.0).clamp(2.0, 12.0) as usize
 }
 
 /// Writes a text.
@@ -43,7 +43,10 @@ pub(super) fn line(markup: &mut Markup, from: (f64, f64), to: (f64, f64), class:
 /// touch are left out. Returns where the picture goes on.
 pub(super) fn lower_axis(markup: &mut Markup, ruler: &Ruler, name: &str, area: Area) -> f64 {
     let mut free = f64::NEG_INFINITY;
-    for (value, text) in ruler.ticks(most_ticks(area.right - area.left)) {
+    let most = most_ticks(area.right - area.left);
+    let marks = ruler.between_ticks(most).into_iter();
+    marks_between(markup, marks.map(|value| format!("M{} {}v3", Px(ruler.at(value)), Px(area.bottom))));
+    for (value, text) in ruler.ticks(most) {
         let (x, half) = (ruler.at(value), width(&text, SMALL) / 2.0);
         line(markup, (x, area.top), (x, area.bottom + 4.0), "grid");
         let middle = x.min(area.right + EDGE * 2.0 - half).max(half + 1.0);
@@ -59,7 +62,10 @@ pub(super) fn lower_axis(markup: &mut Markup, ruler: &Ruler, name: &str, area: A
 
 /// Grid lines across from the left axis, with their values before them and the axis' name where it was given a place.
 pub(super) fn left_axis(markup: &mut Markup, ruler: &Ruler, name: &str, area: Area, at: (f64, f64)) {
-    for (value, text) in ruler.ticks(((area.bottom - area.top) / 40.0) as usize) {
+    let most = most_beside(area.bottom - area.top);
+    let marks = ruler.between_ticks(most).into_iter();
+    marks_between(markup, marks.map(|value| format!("M{} {}h3", Px(area.left - 3.0), Px(ruler.at(value)))));
+    for (value, text) in ruler.ticks(most) {
         let y = ruler.at(value);
         line(markup, (area.left, y), (area.right, y), "grid");
         label(markup, &text, (area.left - 6.0, y + 4.0), "tick end");
@@ -68,9 +74,22 @@ pub(super) fn left_axis(markup: &mut Markup, ruler: &Ruler, name: &str, area: Ar
     label(markup, name, at, "axis");
 }
 
+/// How many values fit beside an upright axis of this length.
+fn most_beside(length: f64) -> usize {
+    (length / 26.0) as usize
+}
+
+/// Short strokes at an axis, as one path.
+fn marks_between(markup: &mut Markup, strokes: impl Iterator<Item = String>) {
+    let path: String = strokes.collect();
+    if !path.is_empty() {
+        markup.leaf("path", &[("class", &"mark"), ("d", &path)]);
+    }
+}
+
 /// Widest value of a left axis.
 pub(super) fn left_width(ruler: &Ruler, height: f64) -> f64 {
-    let ticks = ruler.ticks((height / 40.0) as usize);
+    let ticks = ruler.ticks(most_beside(height));
     ticks.iter().map(|(_, text)| width(text, SMALL)).fold(20.0, f64::max)
 }
 
@@ -81,7 +100,7 @@ pub(super) fn legend(markup: &mut Markup, chart: &Chart, keys: &[usize], right: 
     }
     let (mut x, mut y) = (EDGE, top + 14.0);
     for key in keys {
-        let name = super::words::cut(&chart.keys[*key].name, right - 3.0 * EDGE - 16.0, TEXT);
+        let name = super::words::cut(&chart.keys[*key].in_full(), right - 3.0 * EDGE - 16.0, TEXT);
         let length = 18.0 + width(&name, TEXT) + 14.0;
         if x + length > right && x > EDGE {
             (x, y) = (EDGE, y + 18.0);

@@ -33,9 +33,10 @@ pub(super) fn lines(
     let shown: Vec<Line> = lines.iter().map(|line| drawable(line, across.scale, chart.value.scale)).collect();
     let mut markup = Markup::default();
     let keys: Vec<usize> = named_keys(chart, &shown);
-    let has_legend = picture < NARROW && keys.len() > 1;
+    let has_legend = keys.len() > 1 && (picture < NARROW || chart.has_signs());
+    let has_names = keys.len() > 1 && (!has_legend || chart.has_signs());
     let top = if has_legend { frame::legend(&mut markup, chart, &keys, picture, top) } else { top };
-    let behind = if has_legend || keys.len() < 2 { 12.0 } else { names_width(chart, &keys, picture) };
+    let behind = if has_names { names_width(chart, &keys, picture) } else { 12.0 };
     let top = top + 24.0 + places_height(places);
     let values = shown.iter().flat_map(|line| &line.points).flat_map(|(_, datum)| {
         let (low, high) = datum.range.filter(|_| has_ranges(&shown)).unwrap_or((datum.value, datum.value));
@@ -53,7 +54,7 @@ pub(super) fn lines(
     for one in &shown {
         draw(&mut markup, chart, across, one, (&level, &upright));
     }
-    if !has_legend && keys.len() > 1 {
+    if has_names {
         names_behind(&mut markup, chart, &shown, &upright, area);
     }
     Drawing { markup, height }
@@ -82,7 +83,7 @@ fn named_keys(chart: &Chart, lines: &[Line]) -> Vec<usize> {
 }
 
 fn names_width(chart: &Chart, keys: &[usize], picture: f64) -> f64 {
-    let widest = keys.iter().map(|key| width(&chart.keys[*key].name, TEXT)).fold(0.0, f64::max);
+    let widest = keys.iter().map(|key| width(&chart.keys[*key].at_mark(), TEXT)).fold(0.0, f64::max);
     widest.min(picture * NAMES_MAX) + 12.0
 }
 
@@ -174,7 +175,7 @@ fn names_behind(markup: &mut Markup, chart: &Chart, lines: &[Line], upright: &Ru
         lowest = name.0 - APART;
     }
     for (y, key) in names {
-        let text = cut(&chart.keys[key].name, area.right * NAMES_MAX * 1.4, TEXT);
+        let text = cut(&chart.keys[key].at_mark(), area.right * NAMES_MAX * 1.4, TEXT);
         let attributes: [(&str, &dyn std::fmt::Display); 3] =
             [("class", &class(chart, key, "name-of")), ("x", &Px(area.right + 8.0)), ("y", &Px(y + 4.0))];
         markup.element("text", &attributes, &text);

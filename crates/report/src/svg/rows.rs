@@ -5,7 +5,7 @@ use super::scale::Ruler;
 use super::words::{cut, width};
 use super::{COLORS, Drawing, NARROW, class};
 use crate::markup::{Markup, Px};
-use crate::page::{Chart, Datum, Row, Scale};
+use crate::page::{Chart, Datum, Key, Row, Scale};
 
 /// Part of the width that names may take on the left; longer ones stand over their bars.
 const NAMES_MAX: f64 = 0.34;
@@ -44,6 +44,8 @@ pub(super) fn bars(chart: &Chart, rows: &[Row], picture: f64, top: f64) -> Drawi
     let length = room.fold(picture - EDGE - left - 12.0, f64::min).max(60.0);
     let ruler = ruler.between((left, left + length));
     let mut marks = Markup::default();
+    let keys: Vec<usize> = (0..chart.keys.len()).filter(|_| chart.has_signs()).collect();
+    let top = frame::legend(&mut marks, chart, &keys, picture, top);
     let mut y = top + 4.0;
     let mut group = "";
     for row in rows {
@@ -92,7 +94,7 @@ fn ends(datum: &Datum) -> Vec<f64> {
 
 /// What stands behind a bar, cut where it would leave no room for one.
 fn words(chart: &Chart, key: usize, datum: &Datum, picture: f64) -> String {
-    let name = chart.keys.get(key).map_or("", |key| key.name.as_str());
+    let name = chart.keys.get(key).map_or(String::new(), Key::at_mark);
     let text = format!("{} {name}", chart.value.shown(datum.value));
     cut(text.trim_end(), picture * WORDS_MAX, SMALL)
 }

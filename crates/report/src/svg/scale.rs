@@ -11,6 +11,9 @@ const HEADROOM: f64 = 1.04;
 /// Values beyond this, or below one part of it on a logarithmic scale, are damage and stretch no axis.
 const LARGEST: f64 = 1e24;
 
+/// Decades of a scale whose parts are marked too.
+const DECADES_MARKED_MAX: i32 = 9;
+
 /// A scale between two places.
 #[derive(Clone, Debug)]
 pub(super) struct Ruler {
@@ -65,11 +68,35 @@ impl Ruler {
 
     /// At most about `most` values with their words, ascending.
     pub(super) fn ticks(&self, most: usize) -> Vec<(f64, String)> {
-        let values = match self.scale {
+        self.values(most).into_iter().map(|value| (value, tick(value, self.unit))).collect()
+    }
+
+    /// Values between the ticks of a logarithmic scale, without words: by them one sees that it is one.
+    pub(super) fn between_ticks(&self, most: usize) -> Vec<f64> {
+        if self.scale == Scale::Linear {
+            return Vec::new();
+        }
+        let (base, steps): (f64, &[f64]) = if self.unit == Unit::Bytes {
+            (2.0, &[1.0])
+        } else {
+            (10.0, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0])
+        };
+        let (first, last) = powers(self.low, self.high, base);
+        // Of many decades only the decades themselves can be told apart.
+        let steps = if last - first > DECADES_MARKED_MAX { &steps[..1] } else { steps };
+        let ticks = self.values(most);
+        let all = (first - 1..=last).flat_map(|power| steps.iter().map(move |step| step * base.powi(power)));
+        let is_between = |value: &f64| {
+            *value > self.low && *value < self.high && !ticks.iter().any(|tick| (value / tick - 1.0).abs() < 1e-6)
+        };
+        all.filter(is_between).collect()
+    }
+
+    fn values(&self, most: usize) -> Vec<f64> {
+        match self.scale {
             Scale::Linear => linear(self.low, self.high, self.unit, most),
             Scale::Logarithmic => logarithmic(self.low, self.high, self.unit, most),
-        };
-        values.into_iter().map(|value| (value, tick(value, self.unit))).collect()
+        }
     }
 }
 
@@ -108,15 +135,19 @@ fn linear(low: f64, high: f64, unit: Unit, most: usize) -> Vec<f64> {
 
 fn logarithmic(low: f64, high: f64, unit: Unit, most: usize) -> Vec<f64> {
     let base: f64 = if unit == Unit::Bytes { 2.0 } else { 10.0 };
-    let first = (low.log(base) - 1e-9).ceil() as i32;
-    let last = (high.log(base) + 1e-9).floor() as i32;
-    let powers = (last - first + 1).max(0) as usize;
-    if powers <= 2 && unit != Unit::Bytes {
+    let (first, last) = powers(low, high, base);
+    let count = (last - first + 1).max(0) as usize;
+    if unit != Unit::Bytes && (count <= 2 || count * 3 <= most) {
         let all = (first - 1..=last).flat_map(|power| [1.0, 2.0, 5.0].map(|step| step * 10_f64.powi(power)));
         return all.filter(|value| *value >= low * 0.999 && *value <= high * 1.001).collect();
     }
-    let step = powers.div_ceil(most.max(1)).max(1);
+    let step = count.div_ceil(most.max(1)).max(1);
     (first..=last).step_by(step).map(|power| base.powi(power)).collect()
+}
+
+/// The first and the last power of `base` on a scale.
+fn powers(low: f64, high: f64, base: f64) -> (i32, i32) {
+    ((low.log(base) - 1e-9).ceil() as i32, (high.log(base) + 1e-9).floor() as i32)
 }
 
 /// A value of an axis, without digits that say nothing.
@@ -180,6 +211,24 @@ mod tests {
     }
 
     #[test]
+    fn a_logarithmic_axis_shows_by_its_marks_that_it_is_one() {
+        let ruler =
+            |values: &[f64], unit| Ruler::over(&Axis::logarithmic("", unit), values.iter().copied(), (0.0, 100.0));
+        let times = ruler(&[1.0, 1e5], Unit::Nanoseconds);
+        assert_eq!(times.ticks(8).len(), 6);
+        let marks = times.between_ticks(8);
+        assert_eq!((marks.len(), marks[0], marks[8]), (40, 2.0, 20.0), "eight between two ticks");
+        let near = ruler(&[100.0, 10_000.0], Unit::Nanoseconds);
+        let words: Vec<String> = near.ticks(9).into_iter().map(|(_, text)| text).collect();
+        assert_eq!(words, ["100 ns", "200 ns", "500 ns", "1 µs", "2 µs", "5 µs", "10 µs"]);
+        assert!(near.between_ticks(9).iter().all(|mark| ![200.0, 500.0, 1000.0].contains(mark)));
+        assert_eq!(ruler(&[1.0, 8.0], Unit::Bytes).between_ticks(2), [2.0]);
+        assert_eq!(ruler(&[1e-9, 1e9], Unit::PerSecond).between_ticks(4).len(), 14);
+        let linear = Ruler::over(&Axis::linear("", Unit::Count), [1.0, 9.0].into_iter(), (0.0, 100.0));
+        assert!(linear.between_ticks(8).is_empty());
+    }
+
+    #[test]
     fn bars_end_where_the_scale_does_and_nothing_leaves_the_picture() {
         let ruler = Ruler::over(&Axis::logarithmic("", Unit::Nanoseconds), [1.0, 100.0].into_iter(), (0.0, 100.0));
         assert_eq!([1.0, 10.0, 100.0, 1e9, 0.0].map(|value| ruler.at(value).round()), [0.0, 50.0, 100.0, 100.0, 0.0]);
@@ -192,6 +241,7 @@ mod tests {
                 for axis in [Axis::linear("", unit), Axis::logarithmic("", unit)] {
                     let ruler = Ruler::over(&axis, values.iter().copied(), (10.0, 90.0));
                     prop_assert!(ruler.ticks(6).len() <= 110);
+                    prop_assert!(ruler.between_ticks(6).len() <= 110);
                     let is_inside = |value: &f64| (10.0..=90.0).contains(&ruler.at(*value));
                     prop_assert!(values.iter().all(is_inside));
                 }

@@ -4,8 +4,9 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use measure::schema::conditions;
 use measure::store::{Listing, Summary, Unreadable};
-use measure::{Run, Unit, schema};
+use measure::{Finding, Run, Unit, schema};
 use report::{Shown, Style};
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
@@ -91,6 +92,11 @@ fn access_paths_stand_beside_the_published_ones() {
 #[test]
 fn what_to_change_stands_first_with_the_sets_it_was_chosen_from() {
     check_run("calibrate", &documents::calibrate());
+}
+
+#[test]
+fn contenders_stand_by_question_and_bars_with_what_was_wanted() {
+    check_run("contest", &documents::contest());
 }
 
 #[test]
@@ -193,6 +199,28 @@ fn two_runs_are_compared_metric_by_metric() {
     let comparison = measure::compare::compare(&first, &second);
     check_page("compare", |style| report::render(Shown::Comparison(&comparison), style));
     check("compare.csv", &in_format("csv", Shown::Comparison(&comparison)));
+}
+
+#[test]
+fn what_another_thread_may_have_made_is_disturbed_and_not_a_difference() {
+    let with = |scale: f64, additions: f64, findings: Vec<Finding>| {
+        let mut run = documents::ladder();
+        for (index, case) in run.cases.iter_mut().enumerate().take(2) {
+            let samples: Vec<f64> = (0..40).map(|sample| scale * (80.0 + f64::from(sample * 7 % 40) / 10.0)).collect();
+            case.metrics[0] = documents::spec("latency", Unit::Nanoseconds).of_samples("clock", &samples).unwrap();
+            let additions = [if index == 0 { additions } else { 4.0 }, 4.0];
+            case.metrics.extend(conditions::CORE_ADDITIONS.of_samples("chains", &additions));
+        }
+        run.cases.truncate(2);
+        run.findings = findings;
+        run
+    };
+    let message = "Another thread shared the core during 1 of 2 measurements, most during l1.";
+    let shared = conditions::findings::CORE_SHARED.of(message).with("best", 4.0, Unit::Count);
+    let mut second = with(1.5, 2.0, vec![shared]);
+    second.id = "0197c0de-0000-7000-8000-000000000002".into();
+    let comparison = measure::compare::compare(&with(1.0, 4.0, Vec::new()), &second);
+    check_page("compare-disturbed", |style| report::render(Shown::Comparison(&comparison), style));
 }
 
 #[test]

@@ -1,10 +1,12 @@
-//! Counters as numbers that matter: a count has no chart.
+//! Counters as numbers that matter, and as charts: how often each event happened in a second of CPU time, and which
+//! part of what was tried failed.
 
 use measure::schema::counters;
 use measure::{Case, Run, Unit};
 
+use super::{RELATIONS, is_row, part, rate};
 use crate::body::drawing::{Drawing, figure, median};
-use crate::page::Axis;
+use crate::page::{Axis, Chart, Datum, Plot, Row};
 
 /// What stands out of a process's counts.
 pub(in crate::body) fn drawing(run: &Run) -> Drawing {
@@ -17,5 +19,34 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
     });
     let cpu = shown("CPU time", Unit::Nanoseconds, &counters::TASK_CLOCK);
     let used = shown("processors used", Unit::Count, &counters::CPUS_USED);
-    Drawing::new([cpu, shown("elapsed", Unit::Nanoseconds, &counters::ELAPSED), ipc, used], Vec::new())
+    let charts = case.into_iter().flat_map(|case| [rates(case), shares(case)]).flatten().collect();
+    Drawing::new([cpu, shown("elapsed", Unit::Nanoseconds, &counters::ELAPSED), ipc, used], charts)
+}
+
+/// How often each event happened, by its source.
+fn rates(case: &Case) -> Option<Chart> {
+    let row = |metric: &measure::Metric| {
+        let rate = rate(case, metric).filter(|rate| *rate > 0.0)?;
+        let how = format!("{}, over the CPU time", metric.source);
+        Some(Row { group: metric.source.clone(), ..Row::of(metric.name.replace('_', " "), Datum::made(rate, how)) })
+    };
+    let rows: Vec<Row> = case.metrics.iter().filter(|metric| is_row(metric)).filter_map(row).collect();
+    let value = Axis::logarithmic("events in a second of CPU time", Unit::PerSecond);
+    let title = "How often each event happened in a second of CPU time";
+    let chart = Chart::new("counters", title, value, Plot::Rows(rows));
+    chart.noted("Equal distances are equal ratios.").concerning(&["absent-counters", "valgrind"]).with_at_least(2)
+}
+
+/// What was missed, as a part of what was tried.
+fn shares(case: &Case) -> Option<Chart> {
+    let row = |relation: &super::Relation| {
+        let metric = case.metric(relation.of)?;
+        let share = part(case, relation, metric)? * 100.0;
+        let how = format!("{} over {}", relation.of, relation.by);
+        Some(Row::of(format!("{} {}", relation.of.replace('_', " "), relation.words), Datum::made(share, how)))
+    };
+    let rows: Vec<Row> = RELATIONS.iter().filter(|relation| relation.is_percent).filter_map(row).collect();
+    let value = Axis::linear("part of what is named", Unit::Percent);
+    let chart = Chart::new("counters-shares", "Which part missed or stalled", value, Plot::Rows(rows));
+    chart.concerning(&["answer-ipc"]).with_at_least(2)
 }

@@ -18,7 +18,7 @@ pub(in crate::body) fn drawing(run: &Run) -> Drawing {
         value.clone(),
         Plot::Rows(lines.iter().filter_map(of).collect()),
     )
-    .noted("Each grid line is ten times the one before it. The thin line is the range of the samples.")
+    .noted("Equal distances are equal ratios. The thin line is the range of the samples.")
     .concerning(&["answer-*", "fresh-file", "just-written", "core-*", "stolen-*", "l3-*", "huge-page-buffers"]);
     let find = |name: &str| lines.iter().find(|line| line.rung.name == name);
     let logical = find("lio").or(find("pool-get"));

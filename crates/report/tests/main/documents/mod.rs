@@ -1,6 +1,7 @@
 //! Run documents made by hand, in the shape that the experiments give them.
 
 mod calibrate;
+mod contest;
 mod counters;
 mod join;
 mod profile;
@@ -14,6 +15,7 @@ use measure::{Case, Host, Metric, Parameters, Run, Statistics, Unit};
 use serde_json::{Value, json};
 
 pub(crate) use calibrate::calibrate;
+pub(crate) use contest::contest;
 pub(crate) use counters::{counters, counters_under_valgrind};
 pub(crate) use join::{join_methods, join_sweep};
 pub(crate) use profile::{profile, profile_sessions, profile_statement};
@@ -39,6 +41,7 @@ pub(crate) fn all() -> Vec<Run> {
         join_methods(),
         join_sweep(),
         calibrate(),
+        contest(),
         counters(),
         counters_under_valgrind(),
         profile(),
