@@ -18,6 +18,7 @@ mod limited;
 mod logical_reads;
 mod measuring;
 mod nested_loops;
+mod notebook;
 mod options;
 mod page;
 mod postgres_announced;

@@ -1,0 +1,92 @@
+//! `examples/notebook`: its cells run over rows that readpath exported, and draw what the runs hold.
+
+use std::fs;
+use std::process::Command;
+
+use crate::user::{User, complaint};
+
+/// What a notebook does with its cells, in plain Python.
+const CELLS: &str = "\
+import json, sys
+known = {}
+for cell in json.load(open(sys.argv[1]))['cells']:
+    if cell['cell_type'] == 'code':
+        exec(compile(''.join(cell['source']), sys.argv[1], 'exec'), known)
+";
+
+/// The rows of a ladder and of a disk by depth.
+fn user_with_rows() -> User {
+    let user = User::new();
+    for depth in ["1", "4", "32"] {
+        user.ok(&["disk", "model:hdd-7200", "--count", "120", "--seed", "1", "--depth", depth, "-q"]);
+    }
+    let ladder = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/tests/runs/ladder.json");
+    let mut files: Vec<String> = fs::read_dir(user.store())
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .map(|path| path.display().to_string())
+        .collect();
+    files.push(ladder.into());
+    let words = ["export", "--output", "rows.parquet", "--runs"].into_iter().chain(files.iter().map(String::as_str));
+    user.ok(&words.collect::<Vec<_>>());
+    user
+}
+
+/// The cells run in the user's home, with only one of the packages that read Parquet and without matplotlib.
+fn drawn_with(package: &str, user: &User) -> bool {
+    let found = Command::new("python3").args(["-c", &format!("import {package}")]).output();
+    if !found.is_ok_and(|output| output.status.success()) {
+        println!("skipped: python3 with the {package} package is not installed");
+        return false;
+    }
+    let others = ["pyarrow", "polars", "duckdb", "matplotlib"].into_iter().filter(|other| *other != package);
+    let hidden: String = others.map(|other| format!("sys.modules['{other}'] = None\n")).collect();
+    let notebook = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/notebook/rows.ipynb");
+    let program = format!("import sys\n{hidden}{CELLS}");
+    let mut command = Command::new("python3");
+    let output = command.args(["-c", &program, notebook]).current_dir(user.home.path()).output().unwrap();
+    assert!(output.status.success(), "{package}: {}", complaint(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("rows of 4 runs"), "{output:?}");
+    true
+}
+
+fn assert_drawn(user: &User) {
+    let text = |name: &str| fs::read_to_string(user.home.path().join(name)).unwrap();
+    let (ladder, depths) = (text("ladder.svg"), text("depths.svg"));
+    let rungs = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../report/tests/runs/ladder.json")).unwrap();
+    let rungs: serde_json::Value = serde_json::from_str(&rungs).unwrap();
+    for case in rungs["cases"].as_array().unwrap() {
+        let rung = case["parameters"]["rung"].as_str().unwrap();
+        assert!(ladder.contains(&format!(">{rung}")), "{rung} is not in the chart: {ladder}");
+    }
+    assert!(ladder.contains("1 ns</text>") && ladder.contains("10 ns</text>"), "a log axis has its decades: {ladder}");
+    assert_eq!(depths.matches("<circle").count(), 4, "three depths and the legend: {depths}");
+    assert!(depths.contains("model:hdd-7200, random, 8 KiB"), "{depths}");
+    for depth in ["1", "4", "32"] {
+        assert!(depths.contains(&format!(">{depth}</text>")), "{depths}");
+    }
+}
+
+#[test]
+fn the_notebook_draws_two_charts_of_rows_that_arrow_reads() {
+    let user = user_with_rows();
+    if drawn_with("pyarrow", &user) {
+        assert_drawn(&user);
+    }
+}
+
+#[test]
+fn the_notebook_draws_two_charts_of_rows_that_polars_reads() {
+    let user = user_with_rows();
+    if drawn_with("polars", &user) {
+        assert_drawn(&user);
+    }
+}
+
+#[test]
+fn the_notebook_draws_two_charts_of_rows_that_duckdb_reads() {
+    let user = user_with_rows();
+    if drawn_with("duckdb", &user) {
+        assert_drawn(&user);
+    }
+}
