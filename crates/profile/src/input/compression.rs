@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 
+use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
 
@@ -28,13 +29,9 @@ pub enum Compression {
     Xz,
     /// A zip archive; one entry after the other is one file.
     Zip,
-    /// bzip2, which is named and not read.
+    /// bzip2; one stream after the other is one file.
     Bzip2,
 }
-
-/// Why a file that is packed with bzip2 is not read, and what to do.
-const BZIP2: &str =
-    "it is packed with bzip2, which is not read: unpack it, such as with bzip2 -dc FILE | readpath profile -";
 
 /// Why an archive that comes through a pipe is not read.
 const PIPED_ZIP: &str = "it is a zip archive, whose list of entries stands at its end: give the file, not a pipe";
@@ -61,7 +58,7 @@ impl Compression {
             Compression::Zstandard => Bytes::from_reader(zstd::stream::read::Decoder::with_buffer(reader)?),
             Compression::Xz => Bytes::from_reader(XzReader::new(reader, true)),
             Compression::Zip => return Err(io::Error::other(PIPED_ZIP)),
-            Compression::Bzip2 => return Err(io::Error::other(BZIP2)),
+            Compression::Bzip2 => Bytes::from_reader(MultiBzDecoder::new(reader)),
         })
     }
 
@@ -71,7 +68,8 @@ impl Compression {
             Compression::Zip => return archive::unpack(file),
             Compression::Zstandard => (Layout::Zstandard, |bytes| Compression::Zstandard.unpack(bytes)),
             Compression::Gzip => (Layout::Gzip, |bytes| Compression::Gzip.unpack(bytes)),
-            Compression::Xz | Compression::Bzip2 => return self.unpack(file),
+            Compression::Bzip2 => (Layout::Bzip2, |bytes| Compression::Bzip2.unpack(bytes)),
+            Compression::Xz => return self.unpack(file),
         };
         let first = Parts::new(file.try_clone()?, layout)?.next()?;
         if first.is_none_or(|(_, end)| file.metadata().is_ok_and(|data| end >= data.len())) {
@@ -121,12 +119,19 @@ mod tests {
         let frames = [zstd::encode_all(&b"one\n"[..], 1).unwrap(), zstd::encode_all(&b"two\n"[..], 1).unwrap()];
         assert_eq!(read(frames.concat()).unwrap(), b"one\ntwo\n");
         assert_eq!(read([xz(b"one\n"), xz(b"two\n")].concat()).unwrap(), b"one\ntwo\n");
+        assert_eq!(read([bzip2(b"one\n"), bzip2(b""), bzip2(b"two\n")].concat()).unwrap(), b"one\ntwo\n");
     }
 
     fn xz(text: &[u8]) -> Vec<u8> {
         let mut writer = lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::with_preset(1)).unwrap();
         writer.write_all(text).unwrap();
         writer.finish().unwrap()
+    }
+
+    fn bzip2(text: &[u8]) -> Vec<u8> {
+        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
     }
 
     fn read_file(packed: &[u8], most: usize) -> io::Result<Vec<u8>> {
@@ -165,9 +170,14 @@ mod tests {
         let texts: Vec<Vec<u8>> = (0..9).map(|seed| noise(700_000, seed)).collect();
         let frames: Vec<u8> = texts.iter().flat_map(|text| zstd::encode_all(&text[..], 1).unwrap()).collect();
         let skippable = [&[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3][..], &frames].concat();
-        for (packed, most) in
-            [(&frames, 100_000), (&frames, 7 << 20), (&skippable, 1 << 20), (&bgzf(&texts.concat()), 99_999)]
-        {
+        let streams: Vec<u8> = texts.iter().flat_map(|text| bzip2(text)).collect();
+        for (packed, most) in [
+            (&frames, 100_000),
+            (&frames, 7 << 20),
+            (&skippable, 1 << 20),
+            (&bgzf(&texts.concat()), 99_999),
+            (&streams, 1 << 20),
+        ] {
             assert!(read_file(packed, most).unwrap() == texts.concat());
         }
     }
@@ -186,15 +196,14 @@ mod tests {
 
     #[test]
     fn a_packing_that_is_not_read_is_named_with_what_to_do() {
-        let said = read(b"BZh91AY&SY".to_vec()).unwrap_err().to_string();
-        assert!(said.contains("bzip2 -dc"), "{said}");
         let said = read(b"PK\x03\x04 and so on".to_vec()).unwrap_err().to_string();
         assert!(said.contains("zip archive"), "{said}");
     }
 
     #[test]
     fn a_packed_file_that_is_cut_is_an_error() {
-        for packed in [gzip(&[b'x'; 5000]), zstd::encode_all(&[b'x'; 5000][..], 1).unwrap(), xz(&[b'x'; 5000])] {
+        let text = [b'x'; 5000];
+        for packed in [gzip(&text), zstd::encode_all(&text[..], 1).unwrap(), xz(&text), bzip2(&text)] {
             assert!(read(packed[..packed.len() - 5].to_vec()).is_err());
         }
     }

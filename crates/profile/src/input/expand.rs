@@ -14,13 +14,13 @@ use crate::input::problem::Problem;
 const DEPTH_MAX: usize = 64;
 
 /// Endings of names by which traces are found in folders. A file that is named itself is read whatever its name.
-const ENDINGS: [&str; 5] = [".trc", ".trc.gz", ".trc.zst", ".trc.xz", ".trc.zip"];
+const ENDINGS: [&str; 6] = [".trc", ".trc.gz", ".trc.zst", ".trc.xz", ".trc.bz2", ".trc.zip"];
 
 /// Endings of names by which server logs are found in folders; many other files have them too.
 const LOG_ENDINGS: [&str; 3] = [".log", ".csv", ".json"];
 
 /// Endings that tell how a log is packed.
-const PACKED: [&str; 4] = [".gz", ".zst", ".xz", ".zip"];
+const PACKED: [&str; 5] = [".gz", ".zst", ".xz", ".bz2", ".zip"];
 
 /// What was found.
 #[derive(Debug, Default)]

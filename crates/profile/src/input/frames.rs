@@ -1,8 +1,8 @@
-//! Where the parts of a packed file end that can be unpacked side by side: frames of zstd, and blocks of gzip whose
-//! headers have their sizes (BGZF, as bgzip writes them).
+//! Where the parts of a packed file end that can be unpacked side by side: frames of zstd, blocks of gzip whose headers
+//! have their sizes (BGZF, as bgzip writes them), and streams of bzip2 (as pbzip2 writes them).
 //!
-//! A frame's end is found from the sizes of its blocks, without unpacking. What is not as it should be is no part: who
-//! unpacks the rest says what is wrong with it.
+//! A frame's end is found from the sizes of its blocks, without unpacking. A stream of bzip2 has no size: it ends where
+//! the next one begins. What is not as it should be is no part: who unpacks the rest says what is wrong with it.
 
 use std::fs::File;
 use std::io;
@@ -13,6 +13,13 @@ const PART_BYTES: u64 = 1 << 20;
 /// Most bytes of a frame that is a part: a larger one would be unpacked far ahead of its turn, or not ahead at all.
 const FRAME_BYTES_MAX: u64 = 64 << 20;
 
+/// How much is read at a time of a file whose parts have no sizes.
+const WINDOW_BYTES: usize = 256 << 10;
+
+/// How a block of bzip2 begins, and the bytes of a stream's header before the first one.
+const BZIP2_BLOCK: &[u8; 6] = b"1AY&SY";
+const BZIP2_HEADER_BYTES: usize = 4;
+
 /// How packed files divide into parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
@@ -20,6 +27,8 @@ pub(super) enum Layout {
     Zstandard,
     /// Members of gzip with their sizes.
     Gzip,
+    /// Streams of bzip2.
+    Bzip2,
 }
 
 /// Finds the parts of a file one after the other.
@@ -45,6 +54,7 @@ impl Parts {
             let end = match self.layout {
                 Layout::Zstandard => self.zstandard_end()?,
                 Layout::Gzip => self.gzip_end()?,
+                Layout::Bzip2 => self.bzip2_end(begin + PART_BYTES)?,
             };
             self.at = end.filter(|end| *end <= self.size).unwrap_or(self.size);
         }
@@ -96,5 +106,25 @@ impl Parts {
             }
             _ => Ok(None),
         }
+    }
+
+    /// Where the first stream of bzip2 from this place on begins. Of a stream the first block alone has the mark of a
+    /// block right behind a header: the others begin anywhere within a byte.
+    fn bzip2_end(&self, from: u64) -> io::Result<Option<u64>> {
+        let mut window = vec![0; WINDOW_BYTES];
+        let mut at = from;
+        while at < self.size && at - self.at <= FRAME_BYTES_MAX {
+            let count = rustix::io::pread(&self.file, &mut window, at)?;
+            if count == 0 {
+                break;
+            }
+            let has_header = |mark: &usize| matches!(window[..*mark], [.., b'B', b'Z', b'h', b'1'..=b'9']);
+            if let Some(mark) = memchr::memmem::find_iter(&window[..count], BZIP2_BLOCK).find(has_header) {
+                return Ok(Some(at + (mark - BZIP2_HEADER_BYTES) as u64));
+            }
+            // One may lie across the window's end.
+            at += count.saturating_sub(BZIP2_HEADER_BYTES + BZIP2_BLOCK.len() - 1).max(1) as u64;
+        }
+        Ok(None)
     }
 }

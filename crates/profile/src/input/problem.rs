@@ -48,7 +48,7 @@ pub enum Problem {
     /// A folder without a trace.
     #[error(
         "the folder {name} holds no file named like a trace (*.trc) or a server log (*.log, *.csv, *.json), plain or \
-         packed by gzip, zstd, xz or zip"
+         packed by gzip, zstd, xz, bzip2 or zip"
     )]
     NoTraces {
         /// The folder.

@@ -46,8 +46,8 @@ Examples:
 
 #[derive(Args)]
 struct Arguments {
-    /// Traces (event 10046) or server logs of PostgreSQL, plain or packed by gzip, zstd, xz or zip, folders of them,
-    /// patterns, or - for standard input
+    /// Traces (event 10046) or server logs of PostgreSQL, plain or packed by gzip, zstd, xz, bzip2 or zip, folders of
+    /// them, patterns, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Of files that are given or found, only those of this name, such as '*_ora_4711*'

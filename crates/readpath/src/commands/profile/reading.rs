@@ -48,7 +48,7 @@ impl Shown {
         }
         self.last = Some(Instant::now());
         // What a compressed file or a pipe comes to is known at its end only.
-        let is_plain = [".gz", ".zst", ".xz", ".zip"].iter().all(|ending| !name.ends_with(ending));
+        let is_plain = [".gz", ".zst", ".xz", ".bz2", ".zip"].iter().all(|ending| !name.ends_with(ending));
         let size =
             std::fs::metadata(Path::new(name)).ok().map(|data| data.len()).filter(|size| is_plain && *size >= bytes);
         let mib = |bytes: u64| bytes >> 20;
