@@ -114,7 +114,7 @@ impl Sample {
         let weight = 1.0 / self.share();
         // The limit looks at the upper bits, the groups at the lower ones: they know nothing of each other.
         let group = &mut self.groups[hash as usize % GROUPS];
-        match self.stack.read(address, hash) {
+        match self.stack.read(hash) {
             None => group.first.add(time, weight),
             Some(distance) => {
                 // Half a sampled block lies between this read and the next distance that the sample can tell.
