@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 use measure::wait_class::{Class, class_of, is_client};
 
 use super::block_layout::{BLOCKS, FILE, Layout, layout, place};
@@ -132,7 +134,7 @@ pub struct Context {
     /// as if it were UTC; `None` as long as nothing says so.
     pub clock: Option<(i64, Ticks)>,
     /// Names of objects by number, as the lines of plans have them; empty where two databases have the same number.
-    pub objects: HashMap<i64, String>,
+    pub objects: HashMap<i64, String, RandomState>,
 }
 
 /// Most objects whose names are kept.
@@ -168,8 +170,11 @@ impl Context {
 
     /// Learns the name of an object from a line of a plan: `TABLE ACCESS FULL PRODUCTS`.
     pub fn learn_object(&mut self, number: i64, operation: &str) {
+        if number <= 0 || self.is_learnt(number, operation) {
+            return;
+        }
         let is_access = ["TABLE ACCESS ", "INDEX ", "MAT_VIEW ", "BITMAP INDEX "].iter();
-        if number <= 0 || !is_access.clone().any(|beginning| operation.starts_with(beginning)) {
+        if !is_access.clone().any(|beginning| operation.starts_with(beginning)) {
             return;
         }
         let name = operation.split(" (object id").next().unwrap_or_default().trim_end().rsplit(' ').next();
@@ -181,6 +186,14 @@ impl Context {
             None if has_room => drop(self.objects.insert(number, name.to_owned())),
             None => {}
         }
+    }
+
+    /// Whether a line of a plan says nothing new of an object: traces repeat their plans.
+    fn is_learnt(&self, number: i64, operation: &str) -> bool {
+        self.objects.get(&number).is_some_and(|known| {
+            let before = operation.strip_suffix(known.as_str());
+            known.is_empty() || before.is_some_and(|before| before.ends_with(' '))
+        })
     }
 
     /// An object by its number, and by its name where a plan says it.

@@ -31,6 +31,18 @@ impl SessionClock {
         self.segment.map(|(_, last)| last)
     }
 
+    /// Extends the segment by a line if nothing is odd about its time: the clock neither moves back nor leaps. That
+    /// holds for nearly all lines.
+    #[inline]
+    pub(crate) fn goes_on(&mut self, start: Ticks, end: Ticks) -> bool {
+        let Some((first, last)) = &mut self.segment else { return false };
+        if end < *last - TOLERANCE || start > *last + TOLERANCE {
+            return false;
+        }
+        (*first, *last) = ((*first).min(start), (*last).max(end));
+        true
+    }
+
     /// Whether a line that ends at `end` shows that the clock moved back.
     pub(crate) fn moves_back(&self, end: Ticks) -> bool {
         self.last().is_some_and(|last| end < last - TOLERANCE)

@@ -26,6 +26,12 @@ pub(crate) struct SessionState {
 }
 
 impl SessionState {
+    /// Extends the segment by a timed line of this file if nothing is odd about its time.
+    #[inline]
+    pub(crate) fn goes_on(&mut self, start: Ticks, end: Ticks, file: u32) -> bool {
+        self.file == file && self.holes.is_empty() && self.clock.goes_on(start, end)
+    }
+
     /// Extends the segment by a timed line of this file.
     pub(crate) fn extend(&mut self, start: Ticks, end: Ticks, file: u32) {
         if self.file != file {

@@ -380,6 +380,23 @@ impl Accounting {
         offset: u64,
         observer: &mut O,
     ) {
+        if !self.sessions[place].goes_on(start, end, self.files) {
+            return self.observe_odd_time(place, (start, end), offset, observer);
+        }
+        if self.wall_clock.line(end) {
+            self.context.clock = self.wall_clock.first();
+        }
+    }
+
+    /// The same for the first line of a session or of a file, and where the clock moves back or leaps.
+    #[inline(never)]
+    fn observe_odd_time<O: Observer + ?Sized>(
+        &mut self,
+        place: usize,
+        (start, end): (Ticks, Ticks),
+        offset: u64,
+        observer: &mut O,
+    ) {
         if self.sessions[place].clock.moves_back(end) {
             self.problem(ProblemKind::ClockWentBack, 1, offset);
             if let Some(segment) = self.sessions[place].clock.move_back(end) {
