@@ -175,6 +175,7 @@ findings! {
     STATEMENTS_SHARED = Warning "statements-shared", "too many statements for rows of their own";
     CURSORS_SHARED = Warning "cursors-shared", "too many cursors to keep apart";
     SESSIONS_SHARED = Warning "sessions-shared", "too many sessions to keep apart";
+    SESSIONS_FOLDED = Info "sessions-folded", "too many sessions for rows of their own";
     TEXT_SHORTENED = Info "text-shortened", "texts of statements that are longer than is kept";
     RECORDS_IN_BIND_VALUES = Warning "records-in-bind-values", "a bind value does not end before the next record";
     BLOCKS_REFUSED = Warning "blocks-refused", "a wait names a number of blocks that no read has";

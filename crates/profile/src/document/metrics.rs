@@ -75,7 +75,7 @@ pub(crate) fn call_metrics(sums: &CallSums) -> Vec<Metric> {
         schema::MISSES.count(FROM_CALLS, sums.misses),
     ];
     metrics.extend(cost_metrics(schema::PLAIN, &sums.own));
-    metrics.extend(cost_metrics(schema::INCLUSIVE, &sums.inclusive));
+    metrics.extend(cost_metrics(schema::INCLUSIVE, &sums.inclusive()));
     metrics
 }
 

@@ -5,8 +5,10 @@
 
 pub(crate) mod files;
 pub(crate) mod metrics;
+pub(crate) mod session_statements;
 mod statement;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use measure::schema::profile::{self as schema, parameters as named};
@@ -22,6 +24,9 @@ use crate::tables::class_sums::{ClassSums, class_sums, work};
 use crate::tables::{BlockSums, Profile, ScopeSums, SessionProfile, Transactions};
 pub(crate) use statement::OTHERS;
 pub use statement::{Order, STATEMENTS_MAX, Selection, find_statement, ranked};
+
+/// Most rows of modules, actions and the like; the rest are added up in one row, whose module is `OTHERS`.
+const SCOPES_MAX: usize = 1_000;
 
 /// How the numbers of transactions were obtained.
 const FROM_ENDS: &str = "trace: ends of transactions";
@@ -141,6 +146,8 @@ fn scopes(profile: &Profile) -> Vec<Case> {
     if named.len() < 2 {
         return Vec::new();
     }
+    let others = Scope { module: OTHERS.into(), ..Scope::default() };
+    add_up_least(&mut named, &others);
     let rows = named.into_iter().map(|(scope, sums)| {
         let parameters = [
             named::TABLE.of("scope"),
@@ -166,6 +173,17 @@ fn scopes(profile: &Profile) -> Vec<Case> {
         case(parameters, metrics)
     });
     rows.collect()
+}
+
+/// Adds up the scopes with least time in one, where there are too many.
+fn add_up_least<'a>(named: &mut Vec<(&'a Scope, ScopeSums)>, others: &'a Scope) {
+    if named.len() <= SCOPES_MAX {
+        return;
+    }
+    named.sort_by_key(|(_, sums)| Reverse(sums.own.elapsed + sums.between));
+    let mut sum = ScopeSums::default();
+    named.drain(SCOPES_MAX..).for_each(|(_, sums)| sum.merge(&sums));
+    named.push((others, sum));
 }
 
 /// Waits that moved blocks, by event and file.

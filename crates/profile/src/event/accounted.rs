@@ -85,6 +85,8 @@ pub enum ProblemKind {
     CursorsShared,
     /// Sessions beyond those that are kept apart: they share one.
     SessionsShared,
+    /// Sessions with less time than those that have rows of their own: they are added up in one.
+    SessionsFolded,
     /// The text of a statement was longer than is kept.
     TextShortened,
     /// The text of a statement ended early.

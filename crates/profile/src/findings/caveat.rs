@@ -163,11 +163,14 @@ wordings! {
     UnknownCursorsShared = UNDECLARED_SHARED, "of them shares", "of them share", "Too many cursors \
         are undeclared: {some} one row ({at}).";
     StatementsShared = STATEMENTS_SHARED, "declaration of a further one shares", "declarations of further ones share",
-        "There are too many statements for rows of their own: {some} the row `other statements` ({at}).";
+        "There are too many statements for rows of their own: {some} a row with those that differ in literals alone \
+        (`folded-`), or the row `other statements` ({at}).";
     CursorsShared = CURSORS_SHARED, "line", "lines", "Too many cursors were named: {some} of further ones \
         {is} under `other unknown cursors` ({at}).";
     SessionsShared = SESSIONS_SHARED, "time", "times", "There are too many sessions to keep apart: further \
         ones, entered {some}, share the session `other sessions`.";
+    SessionsFolded = SESSIONS_FOLDED, "session with less response time is", "sessions with less response time \
+        are", "{some} added up as `other sessions`: there are too many for rows of their own.";
     TextShortened = TEXT_SHORTENED, "text of a statement is", "texts of statements are", "{some} longer than \
         is kept ({at}).";
     RecordInValue = RECORDS_IN_BIND_VALUES, "bind value has", "bind values have", "{some} a text that does \
@@ -199,12 +202,12 @@ fn by_number<'a>(count: u64, one: &'a str, many: &'a str) -> &'a str {
 }
 
 fn overlapping_sessions(profile: &Profile) -> Option<Finding> {
-    let count = profile.sessions.len();
+    let count = profile.session_count();
     (count > 1).then(|| {
         let message = format!(
             "{} sessions are added up: the interval of the whole is the sum of theirs, and can be longer than \
              the time by the clock on the wall.",
-            grouped(count as u64)
+            grouped(count)
         );
         row::SEVERAL_SESSIONS.of(message)
     })

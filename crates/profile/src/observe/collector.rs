@@ -1,6 +1,6 @@
 //! The observer that fills the tables of a profile.
 //!
-//! Calls and waits come by the ten million, so that sums are kept in lists by index and become maps only at the end.
+//! Calls and waits come by the ten million, so that each is added in one place, and the tables are made of these sums.
 //! Numbers arrive within the budget of the accounting: plain addition does not overflow.
 
 use std::collections::{BTreeMap, HashMap};
@@ -9,48 +9,35 @@ use foldhash::fast::RandomState;
 
 use crate::event::{
     Accounted, Binds, Call, Child, Context, EventIndex, Failure, Merge, Observer, Placement, PlanLine, Problem,
-    ProblemKind, Root, ScopeIndex, Segment, SessionIndex, StatementIndex, Ticks, Transaction, Wait, merge_fields,
+    ProblemKind, Root, ScopeIndex, Segment, StatementIndex, Ticks, Transaction, Wait, merge_fields,
 };
 use crate::observe::plans::{Block, Plans};
+use crate::observe::sessions::Sessions;
+use crate::observe::work::{CallName, Key, Rows, Work};
 use crate::tables::histogram::HISTOGRAM_BUCKETS;
+use crate::tables::session_statement::SessionStatementSums;
 use crate::tables::sorted_list::SortedList;
 use crate::tables::{
     BlockSums, CallSums, CallerSums, EventSums, Profile, ScopeSums, SessionProfile, StatementProfile, ThinkTime,
-    Transactions,
 };
 
 /// A wait for the client this long is think time, unless the user says otherwise: people, not programs.
 pub const THINK_TIME: Ticks = Ticks::from_micros(1_000_000);
 
-/// Most (event, file) pairs that are kept apart: no database has more files, but a damaged trace can seem to.
-const FILES: usize = 1 << 17;
+/// Most (event, file) pairs that are kept apart: few databases have more files, but a damaged trace can seem to.
+const FILES: usize = 1 << 12;
 
 /// Executions of a statement whose bind values are kept, where any are.
 const BINDS: usize = 5;
 
 /// Most pairs of a statement and its caller that are kept; the tree of calls of what comes later is not known.
-const CALLERS: usize = 1 << 17;
+const CALLERS: usize = 1 << 15;
+
+/// Rows that are added to the tables before it is looked whether these have too many sessions.
+const ROWS_BETWEEN_FOLDS: usize = 1 << 11;
 
 /// Blocks of one wait above this are no count of blocks.
 const BLOCKS_GREATEST: i64 = 1 << 32;
-
-/// Sums of a session, by index.
-#[derive(Clone, Debug, Default)]
-struct SessionSums {
-    /// By twice the index of the name, plus one for recursive calls.
-    calls: Vec<CallSums>,
-    /// By the places that `event_places` gives: a session waits for a few of all events.
-    events: Vec<(EventIndex, EventSums)>,
-    /// By the index of the event, one more than its place; 0 where it has none.
-    event_places: Vec<u16>,
-    think_time: BTreeMap<EventIndex, ThinkTime>,
-    transactions: Transactions,
-    interval: Ticks,
-    segments: u64,
-    roots: u64,
-    orphans: u64,
-    roots_elapsed: Ticks,
-}
 
 /// Sums of a statement. There can be as many statements as calls, so that it is kept small.
 #[derive(Clone, Debug, Default)]
@@ -60,13 +47,12 @@ struct StatementSums {
     plans: Option<Box<Plans>>,
     errors: BTreeMap<i64, u64>,
     think_time: Option<Box<ThinkTime>>,
-    goal: u8,
     binds: Vec<Vec<String>>,
 }
 
 impl StatementSums {
     /// The profile of a statement with the executions whose plan found no room; `None` where nothing is known of it.
-    fn finish(self, place: usize, context: &Context) -> Option<(StatementProfile, u64)> {
+    fn finish(self, place: usize, goal: u8, context: &Context) -> Option<(StatementProfile, u64)> {
         let is_known =
             self.plans.is_some() || !self.errors.is_empty() || !self.calls.is_empty() || !self.waits.is_empty();
         let (plans, left_out) = self.plans.map(|plans| plans.finish()).unwrap_or_default();
@@ -74,7 +60,7 @@ impl StatementSums {
             statement: StatementIndex(place as u32),
             calls: self.calls,
             waits: self.waits,
-            goal: self.goal,
+            goal,
             binds: self.binds,
             errors: self.errors,
             plans,
@@ -83,7 +69,7 @@ impl StatementSums {
         };
         for sums in profile.calls.values() {
             profile.own.merge(&sums.own);
-            profile.inclusive.merge(&sums.inclusive);
+            profile.inclusive.merge(&sums.inclusive());
         }
         profile.inside = profile.waits.values().map(|sums| sums.inside).sum();
         profile.between = profile.waits.values().map(|sums| sums.between).sum();
@@ -96,8 +82,12 @@ impl StatementSums {
 /// Fills the tables of a profile.
 #[derive(Clone, Debug, Default)]
 pub struct Collector {
-    sessions: Vec<SessionSums>,
+    /// The sums of calls and waits that are not in the tables yet.
+    rows: Rows,
+    sessions: Sessions,
     statements: Vec<StatementSums>,
+    /// The goals of the optimizer by statement, the last one of each.
+    goals: Vec<u8>,
     scopes: Vec<ScopeSums>,
     files: Vec<((EventIndex, i64), BlockSums)>,
     file_places: HashMap<(EventIndex, i64), usize, RandomState>,
@@ -126,42 +116,30 @@ impl Collector {
     }
 
     /// The profile, with what the accounting knows.
-    pub fn finish(mut self, accounted: Accounted) -> Profile {
+    pub fn finish(mut self, mut accounted: Accounted) -> Profile {
         self.close_block();
-        let mut problems = accounted.problems;
-        let unplaced = |kind, count| Problem { kind, count, first_file: 0, first_offset: 0 };
-        problems.extend((self.files_shared > 0).then(|| unplaced(ProblemKind::FilesShared, self.files_shared)));
-        problems.extend((self.blocks_refused > 0).then(|| unplaced(ProblemKind::BlocksRefused, self.blocks_refused)));
-        let finished = self.sessions.into_iter().enumerate().filter_map(|(place, sums)| sums.finish(place));
-        let mut sessions: Vec<SessionProfile> = finished.collect();
-        for session in &mut sessions {
-            let holes = session.session.and_then(|index| accounted.holes.get(&index)).copied().unwrap_or_default();
-            // Time that calls and waits took cannot be unrecorded, however the clocks stand.
-            session.unrecorded = holes.min(session.unaccounted_between).max(Ticks::ZERO);
-        }
+        self.add_rows();
+        let mut problems = std::mem::take(&mut accounted.problems);
+        let sessions = std::mem::take(&mut self.sessions).finish(&mut accounted);
         let mut whole = SessionProfile::default();
-        sessions.iter().for_each(|session| whole.merge(session));
-        let mut statements = Vec::with_capacity(self.statements.len());
-        let mut plans_left_out = 0;
-        for (place, sums) in self.statements.into_iter().enumerate() {
-            if let Some((profile, left_out)) = sums.finish(place, &accounted.context) {
-                plans_left_out += left_out;
-                statements.push(profile);
-            }
-        }
-        problems.extend((plans_left_out > 0).then(|| unplaced(ProblemKind::PlansLeftOut, plans_left_out)));
+        sessions.sessions.iter().for_each(|session| whole.merge(session));
+        let (statements, plans_left_out) = self.finish_statements(&accounted.context);
+        let unplaced = |kind, count| (count > 0).then_some(Problem { kind, count, first_file: 0, first_offset: 0 });
+        problems.extend(unplaced(ProblemKind::FilesShared, self.files_shared));
+        problems.extend(unplaced(ProblemKind::BlocksRefused, self.blocks_refused));
+        problems.extend(unplaced(ProblemKind::PlansLeftOut, plans_left_out));
+        problems.extend(unplaced(ProblemKind::SessionsFolded, sessions.folded));
         let scopes = self.scopes.into_iter().enumerate().filter(|(_, sums)| *sums != ScopeSums::default());
+        let error = |(event, squares): (EventIndex, f64)| (event, Ticks(squares.sqrt() as i64));
         Profile {
             whole,
-            sessions,
+            sessions: sessions.sessions,
+            session_statements: sessions.statements,
+            sessions_folded: sessions.folded,
             statements,
             scopes: scopes.map(|(place, sums)| (ScopeIndex(place as u32), sums)).collect(),
             files: self.files.into_iter().collect(),
-            estimated: self
-                .variances
-                .into_iter()
-                .map(|(event, squares)| (event, Ticks(squares.sqrt() as i64)))
-                .collect(),
+            estimated: self.variances.into_iter().map(error).collect(),
             errors: self.errors,
             callers: self.callers.into_iter().collect(),
             first_clock: accounted.clocks.map(|(first, _)| first),
@@ -172,8 +150,79 @@ impl Collector {
         }
     }
 
-    fn session(&mut self, index: SessionIndex) -> &mut SessionSums {
-        entry(&mut self.sessions, index.0 as usize)
+    /// The profiles of the statements, and the executions whose plans found no room.
+    fn finish_statements(&mut self, context: &Context) -> (Vec<StatementProfile>, u64) {
+        let mut statements = Vec::with_capacity(self.statements.len());
+        let mut plans_left_out = 0;
+        for (place, sums) in std::mem::take(&mut self.statements).into_iter().enumerate() {
+            let goal = self.goals.get(place).copied().unwrap_or_default();
+            if let Some((profile, left_out)) = sums.finish(place, goal, context) {
+                plans_left_out += left_out;
+                statements.push(profile);
+            }
+        }
+        (statements, plans_left_out)
+    }
+
+    /// The row of a statement in a session under a scope.
+    #[inline]
+    fn row(&mut self, key: Key) -> &mut Work {
+        let place = match self.rows.recent(key) {
+            Some(place) => place,
+            None => self.make_row(key),
+        };
+        self.rows.row(place)
+    }
+
+    #[inline(never)]
+    fn make_row(&mut self, key: Key) -> usize {
+        if let Some(place) = self.rows.search(key) {
+            return place;
+        }
+        self.add_rows();
+        self.rows.search(key).unwrap_or_default()
+    }
+
+    /// Adds the rows to the tables.
+    fn add_rows(&mut self) {
+        for (number, row) in self.rows.take().into_iter().enumerate() {
+            self.add_row(row);
+            if number % ROWS_BETWEEN_FOLDS == 0 {
+                self.sessions.make_room();
+            }
+        }
+        self.sessions.make_room();
+    }
+
+    fn add_row(&mut self, Work { key, calls, waits }: Work) {
+        let mut in_session = SessionStatementSums::default();
+        let session = self.sessions.sums(key.session);
+        let statement = entry(&mut self.statements, key.statement.0 as usize);
+        let scope = entry(&mut self.scopes, key.scope.0 as usize);
+        for (name, sums) in &calls {
+            session.calls.entry_or_default(*name).merge(sums);
+            scope.calls += sums.calls;
+            scope.own.merge(&sums.own);
+            in_session.calls += sums.calls;
+            in_session.rows += sums.rows;
+            in_session.own.merge(&sums.own);
+        }
+        for (event, sums) in &waits {
+            session.events.entry_or_default(*event).merge(sums);
+            scope.waits += sums.count;
+            scope.inside += sums.inside;
+            scope.between += sums.between;
+            in_session.between += sums.between;
+        }
+        let calls = calls.map_keys(CallName::name);
+        if statement.calls.is_empty() && statement.waits.is_empty() {
+            // Most statements have one row.
+            (statement.calls, statement.waits) = (calls, waits);
+        } else {
+            statement.calls.merge(&calls);
+            statement.waits.merge(&waits);
+        }
+        self.sessions.add_statement((key.session, key.statement), &in_session);
     }
 
     fn statement(&mut self, index: StatementIndex) -> &mut StatementSums {
@@ -218,7 +267,7 @@ impl Collector {
 
     fn add_think_time(&mut self, wait: &Wait) {
         let one = ThinkTime { count: 1, total: wait.elapsed };
-        self.session(wait.session).think_time.entry(wait.event).or_default().merge(&one);
+        self.sessions.add_think_time(wait, &one);
         self.statement(wait.statement).think_time.get_or_insert_default().merge(&one);
     }
 }
@@ -233,31 +282,16 @@ fn entry<T: Default>(list: &mut Vec<T>, place: usize) -> &mut T {
 
 impl Observer for Collector {
     fn call(&mut self, _context: &Context, call: &Call) {
-        let place = 2 * usize::from(call.name) + usize::from(call.depth > 0);
-        entry(&mut self.session(call.session).calls, place).add(call);
-        let statement = self.statement(call.statement);
-        statement.calls.entry_or_default(call.name).add(call);
+        self.row(Key::of_call(call)).add_call(call);
         if call.goal > 0 {
-            statement.goal = call.goal;
+            *entry(&mut self.goals, call.statement.0 as usize) = call.goal;
         }
-        let scope = entry(&mut self.scopes, call.scope.0 as usize);
-        scope.calls += 1;
-        scope.own.merge(&call.own);
     }
 
     fn wait(&mut self, context: &Context, wait: &Wait) {
         let event = context.event(wait.event);
         let blocks = self.blocks(event.and_then(|event| event.blocks), wait);
-        let bucket = bucket_of(wait.elapsed);
-        self.session(wait.session).event(wait.event).add_to_bucket(wait, blocks, bucket);
-        let statement = self.statement(wait.statement);
-        statement.waits.entry_or_default(wait.event).add_to_bucket(wait, blocks, bucket);
-        let scope = entry(&mut self.scopes, wait.scope.0 as usize);
-        scope.waits += wait.count();
-        match wait.placement {
-            Placement::Inside(_) => scope.inside += wait.elapsed,
-            Placement::Between => scope.between += wait.elapsed,
-        }
+        self.row(Key::of_wait(wait)).add_wait(wait, blocks, bucket_of(wait.elapsed));
         let file = event.and_then(|event| event.file);
         if let Some(file) = file.and_then(|place| wait.parameters.get(usize::from(place))) {
             self.add_file(wait, *file, blocks);
@@ -271,7 +305,7 @@ impl Observer for Collector {
     }
 
     fn root(&mut self, _context: &Context, root: &Root) {
-        let session = self.session(root.session);
+        let session = self.sessions.sums(root.session);
         session.roots += root.calls;
         session.orphans += if root.depth > 0 { root.calls } else { 0 };
         session.roots_elapsed += root.inclusive.elapsed;
@@ -313,79 +347,39 @@ impl Observer for Collector {
     }
 
     fn transaction(&mut self, _context: &Context, transaction: &Transaction) {
-        let transactions = &mut self.session(transaction.session).transactions;
-        match (transaction.is_read_only, transaction.is_rollback) {
-            (true, _) => transactions.read_only += 1,
-            (false, true) => transactions.rollbacks += 1,
-            (false, false) => transactions.commits += 1,
-        }
+        self.sessions.end_transaction(transaction);
     }
 
     fn segment(&mut self, _context: &Context, segment: &Segment) {
-        let session = self.session(segment.session);
-        session.interval += segment.last - segment.first;
-        session.segments += 1;
-    }
-}
-
-impl SessionSums {
-    /// The sums of an event.
-    #[inline]
-    fn event(&mut self, index: EventIndex) -> &mut EventSums {
-        let place = entry(&mut self.event_places, index.0 as usize);
-        if *place == 0 {
-            self.events.push((index, EventSums::default()));
-            // There are fewer events than 2^16: the registry sees to it.
-            *place = u16::try_from(self.events.len()).unwrap_or(u16::MAX);
-        }
-        &mut self.events[usize::from(*place) - 1].1
-    }
-
-    /// The profile of a session; `None` where it has neither a call nor a wait.
-    fn finish(self, place: usize) -> Option<SessionProfile> {
-        let mut profile = SessionProfile {
-            session: Some(SessionIndex(place as u32)),
-            interval: self.interval,
-            roots: self.roots,
-            orphans: self.orphans,
-            interruptions: self.segments.saturating_sub(1),
-            think_time: self.think_time,
-            transactions: self.transactions,
-            ..SessionProfile::default()
-        };
-        for (place, sums) in self.calls.into_iter().enumerate().filter(|(_, sums)| sums.calls > 0) {
-            profile.calls.insert(((place / 2) as u16, place % 2 == 1), sums);
-            profile.cpu += sums.own.cpu.unwrap_or_default();
-        }
-        let mut between = Ticks::ZERO;
-        for (event, sums) in self.events {
-            profile.waits += sums.total;
-            between += sums.between;
-            profile.events.insert(event, sums);
-        }
-        profile.waits_are_traced = !profile.events.is_empty();
-        profile.response_time = self.roots_elapsed + between;
-        profile.unaccounted_within = profile.response_time - profile.cpu - profile.waits;
-        profile.unaccounted_between = profile.interval - profile.response_time;
-        let is_empty = profile.calls.is_empty() && profile.events.is_empty();
-        (!is_empty).then_some(profile)
+        self.sessions.add_segment(segment);
     }
 }
 
 impl CallSums {
     /// Adds a call.
+    #[inline]
     pub fn add(&mut self, call: &Call) {
         self.calls += 1;
         self.rows += call.rows;
         self.misses += call.misses;
         self.own.merge(&call.own);
-        self.inclusive.merge(&call.inclusive);
+        if call.inclusive != call.own {
+            self.add_children_of(call);
+        }
+    }
+
+    #[inline(never)]
+    fn add_children_of(&mut self, call: &Call) {
+        let mut children = call.inclusive;
+        children -= call.own;
+        self.add_children(&children);
     }
 }
 
 impl EventSums {
     /// Adds a wait whose bucket of the histogram is known.
-    fn add_to_bucket(&mut self, wait: &Wait, blocks: u64, bucket: usize) {
+    #[inline]
+    pub(super) fn add_to_bucket(&mut self, wait: &Wait, blocks: u64, bucket: usize) {
         let elapsed = wait.elapsed;
         // How long each wait of a sum was is not known.
         if wait.sum_of.is_none() {

@@ -6,12 +6,12 @@ use measure::schema::profile::{self as schema, parameters as named};
 use measure::{Case, Finding};
 
 use crate::document::metrics::case;
+use crate::document::session_statements;
 use crate::event::block_wait::BlockWait;
 use crate::event::{Call, Context, Observer, Wait};
 use crate::observe::hot_spots::HotSpots;
 use crate::observe::miss_curve::MissCurve;
 use crate::observe::readings::{LogicalIo, Readings, logical_io, statement_works};
-use crate::observe::session_statements::SessionStatements;
 use crate::observe::skew::Skew;
 use crate::tables::Profile;
 
@@ -21,7 +21,6 @@ pub struct Instruments {
     readings: Readings,
     curve: MissCurve,
     skew: Option<Skew>,
-    sessions: SessionStatements,
     hot_spots: HotSpots,
     files: u32,
 }
@@ -35,7 +34,7 @@ impl Instruments {
     /// What they heard, as cases of a run document; `profile` is the profile of the same trace.
     pub fn cases(&self, profile: &Profile) -> Vec<Case> {
         let mut cases: Vec<Case> = self.skew.iter().flat_map(|skew| skew.breakdown(&profile.context).cases()).collect();
-        cases.extend(self.sessions.cases(profile));
+        cases.extend(session_statements::cases(profile));
         cases.extend(self.readings.cases());
         cases.extend(self.logical_io(profile).iter().flat_map(|cost| cost.cases(&profile.context)));
         cases.extend(self.curve.cases(self.readings.block_bytes()));
@@ -86,14 +85,12 @@ impl Observer for Instruments {
     }
 
     fn call(&mut self, context: &Context, call: &Call) {
-        self.sessions.call(context, call);
         if let Some(skew) = &mut self.skew {
             skew.call(context, call);
         }
     }
 
     fn wait(&mut self, context: &Context, wait: &Wait) {
-        self.sessions.wait(context, wait);
         if let Some(block_wait) = BlockWait::of(context, wait) {
             self.hot_spots.add(wait, &block_wait);
             self.readings.add(&block_wait, wait.elapsed);

@@ -7,9 +7,10 @@ mod listeners;
 pub mod miss_curve;
 mod plans;
 pub mod readings;
-mod session_statements;
+mod sessions;
 pub mod skew;
 #[cfg(test)]
 pub(crate) mod tests;
+mod work;
 
 pub use listeners::Listeners;

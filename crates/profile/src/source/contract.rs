@@ -151,6 +151,9 @@ pub struct FileHeader {
     pub continues_in: Option<String>,
 }
 
+/// Files whose names are kept for what has to be said of them.
+const FILES_NAMED: usize = 1 << 14;
+
 /// Is called with the file and the bytes read of it; breaks off the reading where it says so.
 pub type Progress<'a> = dyn FnMut(&str, u64) -> ControlFlow<()> + Send + 'a;
 
@@ -172,7 +175,9 @@ impl<'a, 'p> Reading<'a, 'p> {
     /// What is emitted from now on is of this file. To be called once for each file that has anything to emit.
     pub fn begin_file(&mut self, name: &str) {
         self.listeners.begin_file(name);
-        self.begun.push(name.to_owned());
+        if self.begun.len() < FILES_NAMED {
+            self.begun.push(name.to_owned());
+        }
     }
 
     /// What was listening, and the files that were begun, in the order in which a profile's problems count them.

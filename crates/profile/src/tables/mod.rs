@@ -7,6 +7,7 @@
 pub mod class_sums;
 pub mod folding;
 pub mod histogram;
+pub mod session_statement;
 pub mod sorted_list;
 
 use std::collections::BTreeMap;
@@ -14,10 +15,11 @@ use std::sync::Arc;
 
 use crate::event::{
     CallKind, Context, Cost, EventIndex, Merge, PlanFigures, Problem, ScopeIndex, SessionIndex, StatementIndex,
-    StatementKind, Ticks, Unread, merged,
+    StatementKind, Ticks, Unread, merge_fields, merged,
 };
 pub use crate::tables::histogram::BlockSums;
 use crate::tables::histogram::Histogram;
+use crate::tables::session_statement::SessionStatement;
 use crate::tables::sorted_list::SortedList;
 
 /// A profile: the whole, its sessions, its statements.
@@ -30,6 +32,10 @@ pub struct Profile {
     pub whole: SessionProfile,
     /// One a session that has at least one call or wait, in the order of their first lines.
     pub sessions: Vec<SessionProfile>,
+    /// How many sessions with less time the last of these stands for; 0 where each stands for itself.
+    pub sessions_folded: u64,
+    /// What each statement did in each session, by session; empty where one session is all.
+    pub session_statements: Vec<SessionStatement>,
     /// One a statement that has at least one call, wait or plan line, in the order of their first lines.
     pub statements: Vec<StatementProfile>,
     /// Sums by module, action, service, client and container.
@@ -53,6 +59,12 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// How many sessions there are, those included that share a row.
+    pub fn session_count(&self) -> u64 {
+        let rows = self.sessions.len() as u64;
+        if self.sessions_folded > 0 { rows - 1 + self.sessions_folded } else { rows }
+    }
+
     /// Forgets the texts of statements, with the literals in them.
     pub fn hide_texts(&mut self) {
         let has_text = |kind: StatementKind| matches!(kind, StatementKind::Declared | StatementKind::ParseError);
@@ -113,7 +125,7 @@ impl SessionProfile {
 }
 
 /// Sums over calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallSums {
     /// How many.
     pub calls: u64,
@@ -123,8 +135,33 @@ pub struct CallSums {
     pub misses: u64,
     /// Without recursive children.
     pub own: Cost,
-    /// With them; not to be summed over depths.
-    pub inclusive: Cost,
+    /// The recursive children's; most calls have none.
+    pub children: Option<Box<Cost>>,
+}
+
+impl CallSums {
+    /// Adds cost of recursive children.
+    pub(crate) fn add_children(&mut self, children: &Cost) {
+        self.children.get_or_insert_default().merge(children);
+    }
+
+    /// With recursive children; not to be summed over depths.
+    pub fn inclusive(&self) -> Cost {
+        let mut inclusive = self.own;
+        if let Some(children) = &self.children {
+            inclusive.merge(children);
+        }
+        inclusive
+    }
+}
+
+impl Merge for CallSums {
+    fn merge(&mut self, other: &CallSums) {
+        merge_fields!(self, other: calls, rows, misses, own);
+        if let Some(children) = &other.children {
+            self.add_children(children);
+        }
+    }
 }
 
 /// Sums over calls that one statement made of another one.
@@ -229,7 +266,6 @@ pub struct StatementProfile {
 
 merged! {
     CallerSums: calls, elapsed;
-    CallSums: calls, rows, misses, own, inclusive;
     ThinkTime: count, total;
     SessionProfile: interval, response_time, cpu, waits, unaccounted_within, unaccounted_between, unrecorded,
         waits_are_traced, roots, orphans, interruptions, calls, events, think_time, transactions;
@@ -248,7 +284,7 @@ impl StatementProfile {
     /// Its calls of a kind.
     pub fn calls_of(&self, context: &Context, kind: CallKind) -> CallSums {
         let found = self.calls.iter().find(|(name, _)| context.call_name(**name) == kind.name());
-        found.map_or(CallSums::default(), |(_, sums)| *sums)
+        found.map_or(CallSums::default(), |(_, sums)| sums.clone())
     }
 
     /// Consistent and current gets, without recursive children.

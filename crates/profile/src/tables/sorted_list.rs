@@ -43,6 +43,28 @@ impl<K: Ord + Copy, V> SortedList<K, V> {
         self.entries.iter().map(|(_, value)| value)
     }
 
+    /// The list under other keys, which stand in the same order; of entries that come to have one key the sum is kept.
+    /// Keys of the same size take no other room.
+    pub(crate) fn map_keys<L: Ord + Copy>(self, of: impl Fn(K) -> L) -> SortedList<L, V>
+    where
+        V: Merge,
+    {
+        let mut entries: Vec<(L, V)> = self.entries.into_iter().map(|(key, value)| (of(key), value)).collect();
+        entries.dedup_by(|(next, more), (key, sum)| {
+            let is_same = next == key;
+            if is_same {
+                sum.merge(more);
+            }
+            is_same
+        });
+        SortedList { entries }
+    }
+
+    /// Takes all entries out, by key.
+    pub(crate) fn into_entries(self) -> impl Iterator<Item = (K, V)> {
+        self.entries.into_iter()
+    }
+
     /// The value of a key, which comes into being where it is not there yet.
     #[inline]
     pub fn entry_or_default(&mut self, key: K) -> &mut V

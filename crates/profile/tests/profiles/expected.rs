@@ -25,7 +25,7 @@ fn calls(sums: &CallSums) -> Value {
         "n": sums.calls,
         "rows": sums.rows,
         "mis": sums.misses,
-        "incl_c_e_p_cr_cu": cost(&sums.inclusive),
+        "incl_c_e_p_cr_cu": cost(&sums.inclusive()),
         "self_c_e_p_cr_cu": cost(&sums.own),
     })
 }

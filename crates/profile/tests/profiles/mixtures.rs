@@ -311,3 +311,23 @@ proptest! {
         prop_assert_eq!(sums(&together.profile), expected);
     }
 }
+
+#[test]
+fn of_thousands_of_traces_behind_one_another_no_call_is_lost_and_not_every_name_is_kept() {
+    let one = |number: u64| {
+        format!(
+            "Trace file a_{number}.trc\nOracle Database 11g Release 11.2.0.3.0\n\
+             Unix process pid: {number}, image: x\n\n*** SESSION ID:({number}.1) 2020-02-02 02:02:02.000\n\
+             EXEC #1:c=0,e=9,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=1,tim={}\n",
+            1_000_000 + number
+        )
+    };
+    let all: Vec<u8> = (1..=5000).flat_map(|number| one(number).into_bytes()).collect();
+    let bytes = all.len() as u64;
+    let read = profile(&[all]);
+    assert_eq!(read.files.len(), 1 << 12);
+    assert!(read.files[(1 << 12) - 1].name.ends_with("and all behind it"));
+    assert_eq!(read.files.iter().map(|file| file.bytes).sum::<u64>(), bytes);
+    assert_eq!(read.files.iter().map(|file| file.timed_records).sum::<u64>(), 5000);
+    assert_eq!(read.profile.whole.roots, 5000);
+}

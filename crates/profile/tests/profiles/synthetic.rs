@@ -19,7 +19,7 @@ fn calls(sums: &CallSums) -> CallTruth {
         rows: sums.rows,
         misses: sums.misses,
         own: figures(&sums.own),
-        inclusive: figures(&sums.inclusive),
+        inclusive: figures(&sums.inclusive()),
     }
 }
 

@@ -63,7 +63,7 @@ pub(super) fn add<'p>(
 ) -> &'p mut StatementProfile {
     let place = profile.statements.len();
     let mut one = StatementProfile { statement: StatementIndex(place as u32), ..StatementProfile::default() };
-    one.calls = done.iter().map(|(kind, sums)| (*kind as u16, *sums)).collect();
+    one.calls = done.iter().map(|(kind, sums)| (*kind as u16, sums.clone())).collect();
     done.iter().for_each(|(_, sums)| one.own.merge(&sums.own));
     profile.context.statements.push(known);
     profile.statements.push(one);

@@ -22,7 +22,7 @@ pub(super) fn readings() -> Vec<Reading> {
 /// A kind of problem, its finding, and what is said of one and of several.
 type Kind = (ProblemKind, FindingSpec, [&'static str; 2]);
 
-const KINDS: [Kind; 19] = [
+const KINDS: [Kind; 20] = [
     (TooLarge, row::NUMBER_TOO_LARGE, ["1 line with numbers", "lines with numbers"]),
     (NegativeElapsed, row::NEGATIVE_ELAPSED, ["1 line with an elapsed time", "lines with an elapsed time"]),
     (ClockWentBack, row::CLOCK_WENT_BACK, ["over a second, 1 time (", " times ("]),
@@ -38,8 +38,9 @@ const KINDS: [Kind; 19] = [
         ["Calls of that cursor are kept, under identifiers that begin with `undeclared-`.", "Calls of such cursors"],
     ),
     (UnknownCursorsShared, row::UNDECLARED_SHARED, ["1 of them shares one row", "of them share one row"]),
-    (StatementsShared, row::STATEMENTS_SHARED, ["1 declaration of a further one shares the", "further ones share the"]),
+    (StatementsShared, row::STATEMENTS_SHARED, ["1 declaration of a further one shares a", "further ones share a"]),
     (CursorsShared, row::CURSORS_SHARED, ["1 line of further ones is under", "lines of further ones are under"]),
+    (SessionsFolded, row::SESSIONS_FOLDED, ["1 session with less response time is", "response time are added"]),
     (SessionsShared, row::SESSIONS_SHARED, ["entered 1 time, share", "times, share"]),
     (TextShortened, row::TEXT_SHORTENED, ["1 text of a statement is longer", "texts of statements are longer"]),
     (RecordInValue, row::RECORDS_IN_BIND_VALUES, ["1 bind value has a text", "bind values have a text"]),
@@ -49,7 +50,7 @@ const KINDS: [Kind; 19] = [
 ];
 
 /// Kinds whose place in a file is not known.
-const NOWHERE: [ProblemKind; 4] = [SessionsShared, BlocksRefused, PlansLeftOut, FilesShared];
+const NOWHERE: [ProblemKind; 5] = [SessionsShared, SessionsFolded, BlocksRefused, PlansLeftOut, FilesShared];
 
 /// Kinds whose count says nothing.
 const UNCOUNTED: [ProblemKind; 2] = [SizeLimit, Recreated];

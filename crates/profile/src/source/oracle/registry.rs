@@ -11,15 +11,28 @@ use crate::event::{
     Context, Event, EventIndex, ProblemKind, Scope, ScopeIndex, Statement, StatementIndex, StatementKind,
 };
 use crate::source::oracle::record::{CallKind, DeclarationRecord, EventName};
+use crate::tables::folding::fold_text;
 
 /// So much of a statement's text is kept.
 const TEXT_BYTES: usize = 64 << 10;
 
-/// Most statements with a row of their own: a program that writes literals into its texts can have millions, and a
-/// damaged file one in every line. A statement takes about 1 KiB and its text.
-const STATEMENTS: usize = 1 << 18;
+/// Most statements with a row of their own, of about 1.2 KiB and its text: a damaged file could name one in every line.
+const STATEMENTS: usize = 1 << 14;
 
-/// The id of the row that all later ones share.
+/// Statements from which on those that differ from many others in literals alone share a row: a program that writes
+/// literals into its texts can have millions.
+const STATEMENTS_UNFOLDED: usize = 3 << 12;
+
+/// Statements that differ in literals alone and have rows of their own all the same.
+const FAMILY: u32 = 1 << 10;
+
+/// Most rows that others share which differ in literals alone.
+const FOLDED: usize = 1 << 11;
+
+/// Most statements whose row is remembered, of 50 bytes each; of others it is looked for each time.
+const KEYS: usize = 1 << 16;
+
+/// The id of the row that all others share.
 const OTHER_STATEMENTS: &str = "other statements";
 
 /// Most unknown cursors with a row of their own: a damaged file could name a new one in every line.
@@ -28,7 +41,7 @@ const UNKNOWN_CURSORS: usize = 10_000;
 /// Most events and most scopes that are kept apart, for the same reason; what comes later shares the last one. No
 /// release has half as many events.
 const EVENTS: usize = 1 << 12;
-const SCOPES: usize = 1 << 17;
+const SCOPES: usize = 1 << 13;
 
 /// Most names of calls that are kept apart.
 const CALL_NAMES: usize = 1 << 10;
@@ -64,6 +77,14 @@ pub(crate) struct Entry {
     pub(crate) given_up: Option<ProblemKind>,
 }
 
+/// Statements that differ in literals alone.
+#[derive(Clone, Copy, Debug, Default)]
+struct Family {
+    members: u32,
+    /// The row that they share.
+    shared: Option<StatementIndex>,
+}
+
 /// Indexes of names already seen.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Registry {
@@ -73,6 +94,11 @@ pub(crate) struct Registry {
     scopes: HashMap<Scope, ScopeIndex, RandomState>,
     call_names: HashMap<String, u16, RandomState>,
     unknown_cursors: usize,
+    /// The statements that differ in literals alone, by the hash of their folded text; known from the number of
+    /// statements on at which it matters.
+    families: HashMap<u64, Family, RandomState>,
+    /// Rows that the statements of a family share.
+    folded: usize,
     /// How many statements have each hash: of two, one has an identifier of its own.
     hashes: HashMap<u64, u32, RandomState>,
     /// The pseudo statements that were asked for: nearly every second line asks.
@@ -200,22 +226,72 @@ impl Registry {
         if let Some(&index) = self.statements.get(&key) {
             return Entry { index, given_up: None };
         }
-        if self.statements.len() >= STATEMENTS && key != StatementKey::UnknownShared {
-            return self.other_statements(context);
+        let made = make();
+        if context.statements.len() >= STATEMENTS_UNFOLDED
+            && let Some(index) = self.shared_row(context, key, text, &made)
+        {
+            if self.statements.len() < KEYS {
+                self.statements.insert(key, index);
+            }
+            return Entry { index, given_up: Some(ProblemKind::StatementsShared) };
         }
         let kept = &text[..text.len().min(TEXT_BYTES)];
-        let index = self.insert(context, key, Statement { text: shown(kept), text_bytes, ..make() });
+        let index = self.insert(context, key, Statement { text: shown(kept), text_bytes, ..made });
         let is_shortened = text_bytes > TEXT_BYTES as u64;
         Entry { index, given_up: is_shortened.then_some(ProblemKind::TextShortened) }
     }
 
+    /// The row that a new statement shares with others; `None` where it has one of its own.
+    fn shared_row(
+        &mut self,
+        context: &mut Context,
+        key: StatementKey,
+        text: &[u8],
+        made: &Statement,
+    ) -> Option<StatementIndex> {
+        let is_full = context.statements.len() >= STATEMENTS;
+        if made.kind != StatementKind::Declared || text.is_empty() {
+            return (is_full && key != StatementKey::UnknownShared).then(|| self.other_statements(context));
+        }
+        if self.families.is_empty() {
+            self.find_families(context);
+        }
+        let text = fold_text(&shown(&text[..text.len().min(TEXT_BYTES)]));
+        let hash = self.hasher.hash_one(&text);
+        let is_known = self.families.contains_key(&hash);
+        if !is_known && self.families.len() >= STATEMENTS + FOLDED {
+            return Some(self.other_statements(context));
+        }
+        let family = self.families.entry(hash).or_default();
+        family.members = family.members.saturating_add(1);
+        if family.members <= FAMILY && !is_full {
+            return None;
+        }
+        if family.shared.is_none() && self.folded < FOLDED {
+            self.folded += 1;
+            family.shared = Some(StatementIndex(index_of(context.statements.len())));
+            let id = format!("folded-{}", self.folded);
+            context.statements.push(Statement { id, text_bytes: text.len() as u64, text, ..made.clone() });
+        }
+        Some(family.shared.unwrap_or_else(|| self.other_statements(context)))
+    }
+
+    /// Looks which of the statements so far differ in literals alone.
+    #[cold]
+    fn find_families(&mut self, context: &Context) {
+        let declared = context.statements.iter().filter(|known| known.kind == StatementKind::Declared);
+        for known in declared.filter(|known| !known.text.is_empty()) {
+            let hash = self.hasher.hash_one(fold_text(&known.text));
+            self.families.entry(hash).or_default().members += 1;
+        }
+    }
+
     /// The statement of all for which there is no room.
-    fn other_statements(&mut self, context: &mut Context) -> Entry {
-        let index = self.statements.get(&StatementKey::OtherStatements).copied().unwrap_or_else(|| {
+    fn other_statements(&mut self, context: &mut Context) -> StatementIndex {
+        self.statements.get(&StatementKey::OtherStatements).copied().unwrap_or_else(|| {
             let statement = Statement { id: OTHER_STATEMENTS.to_owned(), ..Statement::default() };
             self.insert(context, StatementKey::OtherStatements, statement)
-        });
-        Entry { index, given_up: Some(ProblemKind::StatementsShared) }
+        })
     }
 
     fn insert(&mut self, context: &mut Context, key: StatementKey, statement: Statement) -> StatementIndex {
@@ -386,14 +462,33 @@ mod tests {
         let mut context = Context::default();
         let mut registry = Registry::new(&mut context);
         let mut shared = 0;
-        for number in 0..STATEMENTS as u64 + 500 {
+        for number in 0..KEYS as u64 + 500 {
             let entry = registry.declared(&mut context, &declaration(number, 0..0, 0..0), b"");
             shared += usize::from(entry.given_up == Some(ProblemKind::StatementsShared));
         }
-        assert_eq!((context.statements.len(), shared), (STATEMENTS + 1, 500));
+        assert_eq!((context.statements.len(), shared), (STATEMENTS + 1, KEYS + 500 - STATEMENTS));
         assert_eq!(context.statements[STATEMENTS].id, OTHER_STATEMENTS);
+        assert_eq!(registry.statements.len(), KEYS);
         let known = registry.declared(&mut context, &declaration(3, 0..0, 0..0), b"");
         assert_eq!((known.index, known.given_up), (StatementIndex(3), None));
+    }
+
+    #[test]
+    fn literals_in_texts_take_no_room_from_statements_that_come_later() {
+        let mut context = Context::default();
+        let mut registry = Registry::new(&mut context);
+        let mut declared = |number: u64, text: &str| {
+            registry.declared(&mut context, &declaration(number, 0..0, 0..text.len()), text.as_bytes()).index
+        };
+        let literals: Vec<_> = (0..40_000).map(|number| declared(number, &format!("select {number}"))).collect();
+        let later: Vec<_> = (0..3_000).map(|number| declared(1 << 20 | number, &format!("delete t{number}"))).collect();
+        let again = declared(39_999, "select 39999");
+        assert_eq!(literals[39_999], literals[STATEMENTS_UNFOLDED], "they share a row");
+        assert_eq!(again, literals[39_999]);
+        let all: std::collections::HashSet<_> = literals.iter().chain(&later).collect();
+        assert_eq!(all.len(), STATEMENTS_UNFOLDED + 1 + 3_000);
+        let shared = &context.statements[literals[39_999].0 as usize];
+        assert_eq!((shared.id.as_str(), shared.text.as_str()), ("folded-1", "select ?"));
     }
 
     #[test]

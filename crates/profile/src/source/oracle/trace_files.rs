@@ -28,6 +28,12 @@ pub const ROW: SourceRow = SourceRow {
     open: |settings| Box::new(TraceFiles { settings, accounting: Accounting::new() }),
 };
 
+/// What the name of a file ends with to which others were added.
+const AND_BEHIND: &str = " and all behind it";
+
+/// Most files of one input that are kept apart; those behind them are added to the last one.
+const FILES: usize = 1 << 12;
+
 /// Reads trace files, one after the other.
 struct TraceFiles {
     settings: SourceSettings,
@@ -132,6 +138,8 @@ pub(super) struct Files {
     held: VecDeque<Batch>,
     /// The records of the first of these batches from which on they wait.
     held_from: usize,
+    /// Calls and waits of the last of the files before those that are added to it.
+    timed_before: u64,
     /// Where the last of the files begins.
     begin: u64,
     /// How far was read.
@@ -150,6 +158,7 @@ impl Files {
             begun: Vec::new(),
             held: VecDeque::new(),
             held_from: 0,
+            timed_before: 0,
             begin: 0,
             end: 0,
         }
@@ -249,7 +258,7 @@ impl Files {
         let Some(file) = self.begun.last_mut() else { return };
         batch.unread_at(&records).for_each(|unread| Unread::add(&mut file.unread, unread));
         self.accounting.part(batch, records, &mut reading.listeners);
-        file.timed_records = self.accounting.timed_records();
+        file.timed_records = self.timed_before + self.accounting.timed_records();
     }
 
     fn begin(&mut self, scale: TimeScale, offset: u64, reading: &mut Reading<'_, '_>) {
@@ -257,15 +266,29 @@ impl Files {
         let name = if is_first { self.name.clone() } else { format!("{} from byte {}", self.name, grouped(offset)) };
         self.accounting.begin_file(scale);
         reading.begin_file(&name);
+        if self.begun.len() >= FILES {
+            return self.go_on();
+        }
         let head_hash = self.head_hash.filter(|_| is_first);
         self.begun.push(SourceFile { name, head_hash, scale, ..SourceFile::default() });
         self.begin = if is_first { 0 } else { offset };
     }
 
+    /// Adds what comes to the last file.
+    fn go_on(&mut self) {
+        let Some(file) = self.begun.last_mut() else { return };
+        self.timed_before = file.timed_records;
+        if !file.name.ends_with(AND_BEHIND) {
+            file.name += AND_BEHIND;
+        }
+    }
+
     fn end_file(&mut self, end: u64, reading: &mut Reading<'_, '_>) {
         let Some(file) = self.begun.last_mut() else { return };
         file.bytes = end - self.begin;
-        file.header = self.accounting.header().clone();
+        if self.timed_before == 0 {
+            file.header = self.accounting.header().clone();
+        }
         self.accounting.end_file(&mut reading.listeners);
     }
 

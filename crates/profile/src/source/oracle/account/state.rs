@@ -12,7 +12,7 @@ use crate::source::oracle::session::SessionState;
 
 /// Most cursors of the files being read that are kept apart, and most sessions in all: a damaged file could
 /// name a new one in every line. What comes later shares one.
-pub(super) const CURSORS: usize = 1 << 18;
+pub(super) const CURSORS: usize = 1 << 16;
 pub(super) const SESSIONS: usize = 1 << 14;
 
 /// What a mark changes.

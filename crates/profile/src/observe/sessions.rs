@@ -1,0 +1,314 @@
+//! The sums of sessions, with bounded memory: where there are many, those with least time share one.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+use foldhash::fast::RandomState;
+
+use crate::event::{
+    Accounted, EventIndex, Merge, Segment, Session, SessionIndex, StatementIndex, Ticks, Transaction, Wait, merged,
+};
+use crate::observe::work::CallName;
+use crate::tables::session_statement::{OTHER_STATEMENTS, SessionStatement, SessionStatementSums};
+use crate::tables::sorted_list::SortedList;
+use crate::tables::{CallSums, EventSums, SessionProfile, ThinkTime, Transactions};
+
+/// Most sessions with sums of their own, of about 4 KiB each, while a source is read: at more than this, half of them
+/// are folded.
+const SESSIONS: usize = 1 << 9;
+
+/// Most statements of sessions, of about 120 bytes each, while a source is read: at more than this, each session keeps
+/// these few with most time. It takes no new one from then on, so that what is said of one is all of it.
+const STATEMENTS: usize = 3 << 13;
+const STATEMENTS_KEPT: usize = 16;
+
+/// Most rows that the sessions have in the tables of a run document, of about 2 KiB each, before those with least time
+/// share one.
+const ROWS: usize = 3 << 10;
+
+/// Sessions that have rows of their own however many those are.
+const SESSIONS_SHOWN_MIN: usize = 16;
+
+/// Rows that the statements of a session have in a run document of many sessions.
+const STATEMENT_ROWS: usize = 10;
+
+/// The name of the session that those with least time share.
+const OTHERS: &str = "other sessions";
+
+/// What stands for these sessions while a source is read: no session has this number.
+const OTHERS_INDEX: SessionIndex = SessionIndex(u32::MAX);
+
+/// Sums of a session, by index.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SessionSums {
+    pub(super) calls: SortedList<CallName, CallSums>,
+    pub(super) events: SortedList<EventIndex, EventSums>,
+    think_time: BTreeMap<EventIndex, ThinkTime>,
+    transactions: Transactions,
+    interval: Ticks,
+    segments: u64,
+    pub(super) roots: u64,
+    pub(super) orphans: u64,
+    pub(super) roots_elapsed: Ticks,
+}
+
+merged! {
+    SessionSums: calls, events, think_time, transactions, interval, segments, roots, orphans, roots_elapsed;
+}
+
+/// The sums of all sessions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sessions {
+    all: Vec<SessionSums>,
+    /// By index, whether a session is one of the others.
+    is_folded: Vec<bool>,
+    others: SessionSums,
+    /// By index, whether a session has a segment of time.
+    has_segment: Vec<bool>,
+    statements: HashMap<(SessionIndex, StatementIndex), SessionStatementSums, RandomState>,
+    /// By index, whether a session takes no new statement.
+    is_closed: Vec<bool>,
+    others_are_closed: bool,
+    folded: u64,
+}
+
+/// What the sessions came to.
+#[derive(Debug, Default)]
+pub(super) struct Finished {
+    pub(super) sessions: Vec<SessionProfile>,
+    pub(super) statements: Vec<SessionStatement>,
+    /// Sessions that share one.
+    pub(super) folded: u64,
+}
+
+impl Sessions {
+    /// The sums of a session.
+    #[inline]
+    pub(super) fn sums(&mut self, index: SessionIndex) -> &mut SessionSums {
+        let place = index.0 as usize;
+        if is_marked(&self.is_folded, index) {
+            return &mut self.others;
+        }
+        if place >= self.all.len() {
+            self.all.resize_with(place + 1, SessionSums::default);
+        }
+        &mut self.all[place]
+    }
+
+    /// Adds to the sums of a statement in a session.
+    pub(super) fn add_statement(&mut self, key: (SessionIndex, StatementIndex), sums: &SessionStatementSums) {
+        let is_folded = is_marked(&self.is_folded, key.0);
+        let key = if is_folded { (OTHERS_INDEX, key.1) } else { key };
+        let is_taken = !self.is_closed(key.0) || self.statements.contains_key(&key);
+        let key = if is_taken { key } else { (key.0, OTHER_STATEMENTS) };
+        self.statements.entry(key).or_default().merge(sums);
+    }
+
+    fn is_closed(&self, session: SessionIndex) -> bool {
+        if session == OTHERS_INDEX { self.others_are_closed } else { is_marked(&self.is_closed, session) }
+    }
+
+    /// Keeps the statements of each session that have most time.
+    fn fold_statements(&mut self) {
+        let mut ranked: Vec<((SessionIndex, Reverse<Ticks>), StatementIndex)> = Vec::new();
+        for ((session, statement), sums) in &self.statements {
+            ranked.push(((*session, Reverse(sums.response_time())), *statement));
+        }
+        ranked.sort_unstable();
+        for of_session in ranked.chunk_by(|((one, _), _), ((other, _), _)| one == other) {
+            let least = of_session.iter().filter(|(_, statement)| *statement != OTHER_STATEMENTS);
+            for ((session, _), statement) in least.skip(STATEMENTS_KEPT) {
+                match *session {
+                    OTHERS_INDEX => self.others_are_closed = true,
+                    session => mark(&mut self.is_closed, session.0 as usize),
+                }
+                if let Some(sums) = self.statements.remove(&(*session, *statement)) {
+                    self.statements.entry((*session, OTHER_STATEMENTS)).or_default().merge(&sums);
+                }
+            }
+        }
+        self.statements.shrink_to_fit();
+    }
+
+    /// Adds think time to its session.
+    pub(super) fn add_think_time(&mut self, wait: &Wait, one: &ThinkTime) {
+        self.sums(wait.session).think_time.entry(wait.event).or_default().merge(one);
+    }
+
+    /// Adds a segment of a session's time.
+    pub(super) fn add_segment(&mut self, segment: &Segment) {
+        mark(&mut self.has_segment, segment.session.0 as usize);
+        let sums = self.sums(segment.session);
+        sums.interval += segment.last - segment.first;
+        sums.segments += 1;
+    }
+
+    /// Counts the end of a transaction.
+    pub(super) fn end_transaction(&mut self, transaction: &Transaction) {
+        let transactions = &mut self.sums(transaction.session).transactions;
+        match (transaction.is_read_only, transaction.is_rollback) {
+            (true, _) => transactions.read_only += 1,
+            (false, true) => transactions.rollbacks += 1,
+            (false, false) => transactions.commits += 1,
+        }
+    }
+
+    /// Folds what is least where there are too many sessions, or too many statements of them.
+    pub(super) fn make_room(&mut self) {
+        let mut ranked: Vec<(Ticks, usize)> = self.all.iter().map(SessionSums::time).zip(0..).collect();
+        ranked.retain(|(_, place)| !self.all[*place].is_empty());
+        if ranked.len() > SESSIONS {
+            // Of equals the later one is folded.
+            ranked.sort_by_key(|(time, place)| (Reverse(*time), *place));
+            ranked.split_off(SESSIONS / 2).into_iter().for_each(|(_, place)| self.fold(place));
+            for (key, sums) in std::mem::take(&mut self.statements) {
+                self.add_statement(key, &sums);
+            }
+        }
+        if self.statements.len() > STATEMENTS {
+            self.fold_statements();
+        }
+    }
+
+    fn fold(&mut self, place: usize) {
+        self.others.merge(&std::mem::take(&mut self.all[place]));
+        mark(&mut self.is_folded, place);
+        self.folded += 1;
+    }
+
+    /// The profiles of the sessions that have a call or a wait, in the order of their first lines.
+    pub(super) fn finish(self, accounted: &mut Accounted) -> Finished {
+        let holes = |place: u32| accounted.holes.get(&SessionIndex(place)).copied().unwrap_or_default();
+        let folded = || (0..).zip(&self.is_folded).filter(|(_, is_folded)| **is_folded).map(|(place, _)| place);
+        let has_segment = |place: &u32| is_marked(&self.has_segment, SessionIndex(*place));
+        let others = self.others.finish(OTHERS_INDEX, folded().map(holes).sum(), folded().filter(has_segment).count());
+        let own = (0..).zip(self.all).filter_map(|(place, sums)| sums.finish(SessionIndex(place), holes(place), 1));
+        let mut finished = Finished { sessions: own.collect(), statements: Vec::new(), folded: self.folded };
+        if finished.sessions.len() + usize::from(others.is_some()) > 1 {
+            let one = |((session, statement), sums)| SessionStatement { session, statement, sums };
+            finished.statements.extend(self.statements.into_iter().map(one));
+        }
+        finished.share(others);
+        finished.name_others(accounted);
+        finished.statements.sort_unstable_by_key(|one| (one.session, one.statement));
+        finished
+    }
+}
+
+/// Whether the place of a session is noted.
+fn is_marked(list: &[bool], session: SessionIndex) -> bool {
+    list.get(session.0 as usize) == Some(&true)
+}
+
+/// Notes a place in a list that grows on demand.
+fn mark(list: &mut Vec<bool>, place: usize) {
+    if place >= list.len() {
+        list.resize(place + 1, false);
+    }
+    list[place] = true;
+}
+
+impl SessionSums {
+    /// Whether nothing was seen of it.
+    fn is_empty(&self) -> bool {
+        self.calls.is_empty() && self.events.is_empty() && self.segments == 0
+    }
+
+    /// Its response time.
+    fn time(&self) -> Ticks {
+        self.roots_elapsed + self.events.values().map(|sums| sums.between).sum()
+    }
+
+    /// The profile of a session, or of several, of whose time `holes` lie between one file and the next; `None` where
+    /// there is neither a call nor a wait.
+    fn finish(self, index: SessionIndex, holes: Ticks, sessions: usize) -> Option<SessionProfile> {
+        if self.calls.is_empty() && self.events.is_empty() {
+            return None;
+        }
+        let mut profile = SessionProfile {
+            session: Some(index),
+            response_time: self.time(),
+            interval: self.interval,
+            roots: self.roots,
+            orphans: self.orphans,
+            interruptions: self.segments.saturating_sub(sessions as u64),
+            think_time: self.think_time,
+            transactions: self.transactions,
+            waits_are_traced: !self.events.is_empty(),
+            ..SessionProfile::default()
+        };
+        for (name, sums) in self.calls.into_entries() {
+            profile.cpu += sums.own.cpu.unwrap_or_default();
+            profile.calls.insert((name.name(), name.is_recursive()), sums);
+        }
+        for (event, sums) in self.events.into_entries() {
+            profile.waits += sums.total;
+            profile.events.insert(event, sums);
+        }
+        profile.unaccounted_within = profile.response_time - profile.cpu - profile.waits;
+        profile.unaccounted_between = profile.interval - profile.response_time;
+        // Time that calls and waits took cannot be unrecorded, however the clocks stand.
+        profile.unrecorded = holes.min(profile.unaccounted_between).max(Ticks::ZERO);
+        Some(profile)
+    }
+}
+
+impl Finished {
+    /// Lets the sessions with least time share one, as far as their rows would make the run document too large.
+    fn share(&mut self, others: Option<SessionProfile>) {
+        let mut ranked: Vec<usize> = (0..self.sessions.len()).collect();
+        ranked.sort_by_key(|place| Reverse(self.sessions[*place].response_time));
+        let mut rows = 0;
+        let is_kept = |(rank, place): &(usize, usize)| {
+            rows += rows_of(&self.sessions[*place]);
+            rows <= ROWS || *rank < SESSIONS_SHOWN_MIN
+        };
+        let mut is_shared = vec![true; self.sessions.len()];
+        let kept = ranked.into_iter().enumerate().take_while(is_kept);
+        kept.for_each(|(_, place)| is_shared[place] = false);
+        let mut shared = others;
+        let mut left = is_shared.iter();
+        self.sessions.retain(|session| {
+            let is_shared = left.next() == Some(&true);
+            if is_shared {
+                self.folded += 1;
+                shared.get_or_insert_default().merge(session);
+            }
+            !is_shared
+        });
+        if let Some(mut others) = shared {
+            others.session = Some(OTHERS_INDEX);
+            self.sessions.push(others);
+            self.fold_statements();
+        }
+    }
+
+    /// Adds up the statements of the sessions that are not there.
+    fn fold_statements(&mut self) {
+        let mut is_there: Vec<SessionIndex> = self.sessions.iter().filter_map(|session| session.session).collect();
+        is_there.sort_unstable();
+        let mut all: HashMap<(SessionIndex, StatementIndex), SessionStatementSums, RandomState> = HashMap::default();
+        for one in std::mem::take(&mut self.statements) {
+            let session = if is_there.binary_search(&one.session).is_ok() { one.session } else { OTHERS_INDEX };
+            all.entry((session, one.statement)).or_default().merge(&one.sums);
+        }
+        let one = |((session, statement), sums)| SessionStatement { session, statement, sums };
+        self.statements.extend(all.into_iter().map(one));
+    }
+
+    /// Gives the others a name and a number of their own.
+    fn name_others(&mut self, accounted: &mut Accounted) {
+        let Some(others) = self.sessions.last_mut().filter(|last| last.session == Some(OTHERS_INDEX)) else { return };
+        let index = SessionIndex(u32::try_from(accounted.context.sessions.len()).unwrap_or(u32::MAX));
+        accounted.context.sessions.push(Session { id: OTHERS.into() });
+        others.session = Some(index);
+        let of_others = self.statements.iter_mut().filter(|one| one.session == OTHERS_INDEX);
+        of_others.for_each(|one| one.session = index);
+    }
+}
+
+/// How many rows a session has in a run document.
+fn rows_of(session: &SessionProfile) -> usize {
+    let of_event = |sums: &EventSums| 3 + sums.histogram.iter().count();
+    1 + session.events.values().map(of_event).sum::<usize>() + session.calls.len() + STATEMENT_ROWS
+}
