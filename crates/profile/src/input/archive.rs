@@ -2,10 +2,12 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek};
 
 use flate2::Crc;
+use flate2::bufread;
 use flate2::read::DeflateDecoder;
+use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
 use crate::input::bytes::Bytes;
@@ -28,7 +30,11 @@ struct Entries {
 
 /// The bytes of all files of an archive.
 pub(crate) fn unpack(file: File) -> io::Result<Bytes> {
-    let mut archive = ZipArchive::new(file.try_clone()?)?;
+    let mut archive = match ZipArchive::new(file.try_clone()?) {
+        Ok(archive) => archive,
+        Err(ZipError::InvalidArchive(_)) => return Ok(Bytes::from_reader(WithoutList::new(file)?)),
+        Err(error) => return Err(error.into()),
+    };
     let mut left = VecDeque::new();
     for place in 0..archive.len() {
         let entry = archive.by_index_raw(place)?;
@@ -84,6 +90,91 @@ impl Read for Entries {
     }
 }
 
+/// Bytes of the header before an entry.
+const HEADER_BYTES: usize = 30;
+
+/// The first bytes of such a header, and of what may stand behind an entry whose size was not known before it.
+const HEADER: &[u8] = b"PK\x03\x04";
+const DESCRIPTOR: &[u8] = b"PK\x07\x08";
+
+/// What an archive says that ends before the list of its entries.
+const CUT: &str = "the zip archive is cut: the list of its entries, which stands at its end, is not there";
+
+/// The entries of an archive that was cut, by the headers before them, up to the cut; then the error that says so.
+struct WithoutList {
+    /// Between entries.
+    file: Option<BufReader<File>>,
+    open: Option<OpenEntry>,
+    /// Whether a descriptor stands behind the entry.
+    has_descriptor: bool,
+}
+
+enum OpenEntry {
+    Stored(io::Take<BufReader<File>>),
+    Deflated(bufread::DeflateDecoder<BufReader<File>>),
+}
+
+impl WithoutList {
+    fn new(mut file: File) -> io::Result<WithoutList> {
+        file.rewind()?;
+        Ok(WithoutList { file: Some(BufReader::new(file)), open: None, has_descriptor: false })
+    }
+
+    /// Opens the next entry; an error where none is there, or none that can be read.
+    fn next(&mut self) -> io::Result<()> {
+        let cut = || io::Error::new(io::ErrorKind::UnexpectedEof, CUT);
+        let mut file = self.file.take().ok_or_else(cut)?;
+        if std::mem::take(&mut self.has_descriptor) {
+            let has_name = file.fill_buf()?.starts_with(DESCRIPTOR);
+            file.read_exact(&mut [0; 16][..if has_name { 16 } else { 12 }]).map_err(|_| cut())?;
+        }
+        let mut header = [0; HEADER_BYTES];
+        file.read_exact(&mut header).map_err(|_| cut())?;
+        if !header.starts_with(HEADER) {
+            return Err(cut());
+        }
+        let short = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
+        let size = u32::from_le_bytes([header[18], header[19], header[20], header[21]]);
+        let (flags, method) = (short(6), short(8));
+        let skipped = u64::from(short(26)) + u64::from(short(28));
+        io::copy(&mut Read::by_ref(&mut file).take(skipped), &mut io::sink())?;
+        self.has_descriptor = flags & 8 != 0;
+        self.open = Some(match method {
+            0 if !self.has_descriptor && flags & 1 == 0 => OpenEntry::Stored(file.take(u64::from(size))),
+            8 if flags & 1 == 0 => OpenEntry::Deflated(bufread::DeflateDecoder::new(file)),
+            _ => return Err(cut()),
+        });
+        Ok(())
+    }
+}
+
+impl Read for WithoutList {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            let count = match &mut self.open {
+                None => {
+                    self.next()?;
+                    continue;
+                }
+                Some(OpenEntry::Stored(reader)) => reader.read(buffer)?,
+                Some(OpenEntry::Deflated(reader)) => {
+                    reader.read(buffer).map_err(|error| io::Error::new(error.kind(), CUT))?
+                }
+            };
+            if count > 0 {
+                return Ok(count);
+            }
+            self.file = self.open.take().map(|open| match open {
+                OpenEntry::Stored(reader) => reader.into_inner(),
+                OpenEntry::Deflated(reader) => reader.into_inner(),
+            });
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Write;
@@ -126,6 +217,19 @@ mod tests {
         let mut damaged = sound.clone();
         damaged[at] = b'T';
         assert!(read(&damaged).unwrap_err().to_string().contains("traces/b.trc is damaged"));
-        assert!(read(&sound[..sound.len() - 30]).is_err(), "its list of entries is cut");
+    }
+
+    #[test]
+    fn the_entries_before_the_cut_of_an_archive_are_read_and_the_cut_is_said() {
+        let sound = archive();
+        let at = sound.windows(4).position(|window| window == b"two\n").unwrap();
+        for (cut, expected) in [(sound.len() - 30, "two\n"), (at + 2, "tw"), (at - 20, "")] {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(&sound[..cut]).unwrap();
+            let mut all = Vec::new();
+            let error = unpack(file).unwrap().read_to_end(&mut all).unwrap_err().to_string();
+            assert_eq!(String::from_utf8_lossy(&all), "one\n".repeat(1000) + expected, "cut at {cut}");
+            assert!(error.contains("zip archive is cut"), "{error}");
+        }
     }
 }

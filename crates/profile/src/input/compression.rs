@@ -9,6 +9,7 @@ use lzma_rust2::XzReader;
 
 use crate::input::archive;
 use crate::input::bytes::Bytes;
+use crate::input::cut::UpToCut;
 use crate::input::frames::{Layout, Parts};
 use crate::input::side_by_side::{SideBySide, Unpack};
 
@@ -56,7 +57,7 @@ impl Compression {
         Ok(match self {
             Compression::Gzip => Bytes::from_reader(MultiGzDecoder::new(reader)),
             Compression::Zstandard => Bytes::from_reader(zstd::stream::read::Decoder::with_buffer(reader)?),
-            Compression::Xz => Bytes::from_reader(XzReader::new(reader, true)),
+            Compression::Xz => Bytes::from_reader(UpToCut::new(XzReader::new(reader, true), "xz")),
             Compression::Zip => return Err(io::Error::other(PIPED_ZIP)),
             Compression::Bzip2 => Bytes::from_reader(MultiBzDecoder::new(reader)),
         })
@@ -198,6 +199,27 @@ mod tests {
     fn a_packing_that_is_not_read_is_named_with_what_to_do() {
         let said = read(b"PK\x03\x04 and so on".to_vec()).unwrap_err().to_string();
         assert!(said.contains("zip archive"), "{said}");
+    }
+
+    #[test]
+    fn what_unpacks_of_a_cut_xz_is_read_and_the_rest_is_a_sentence() {
+        // Blocks of 100 kB, so that a cut in the last one leaves the others.
+        let text = noise(400_000, 3);
+        let mut options = lzma_rust2::XzOptions::with_preset(1);
+        options.set_block_size(std::num::NonZeroU64::new(100_000));
+        let mut writer = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+        writer.write_all(&text).unwrap();
+        let packed = writer.finish().unwrap();
+        let mut bytes = unpack_stream(Cursor::new(packed[..packed.len() * 7 / 8].to_vec())).unwrap();
+        let mut all = Vec::new();
+        let error = loop {
+            match bytes.append(&mut all, 1 << 20) {
+                Ok(count) => assert!(count > 0, "it ends without a word"),
+                Err(error) => break error.to_string(),
+            }
+        };
+        assert!(all.len() >= 300_000 && text.starts_with(&all), "{}", all.len());
+        assert!(error.contains("xz packed is cut"), "{error}");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod archive;
 pub mod bytes;
 mod compression;
+mod cut;
 mod expand;
 pub mod foreign;
 mod frames;
