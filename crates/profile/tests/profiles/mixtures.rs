@@ -167,7 +167,7 @@ fn two_undeclared_cursors_have_two_identifiers_that_can_be_given_back() {
         assert!(id.len() <= 13, "{id} is shortened in a table");
     }
     let texts: Vec<&str> = read.context.statements.iter().map(|statement| &*statement.text).collect();
-    assert_eq!(texts, [1, 2].map(|number| { format!("(cursor #2 of session {number}.1, not declared in the trace)") }));
+    assert_eq!(texts, [1, 2].map(|number| { format!("(session {number}.1, cursor #2, not declared in the trace)") }));
 }
 
 #[test]

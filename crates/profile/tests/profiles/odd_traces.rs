@@ -543,3 +543,61 @@ fn nothing_and_no_trace_give_an_empty_profile() {
         assert_eq!(profile.whole.interval, Ticks::ZERO);
     }
 }
+
+/// The beginning of a file of a process.
+fn preamble(process: u32) -> String {
+    format!(
+        "Trace file /u/x.trc\nOracle Database 12c Release 12.2.0.1.0 - 64bit Production\nNode name:\thost\n\
+         Instance name: one\nUnix process pid: {process}, image: oracle@host\n\n*** SESSION ID:(7.9) 2026-11-22 \
+         10:00:00.000\n"
+    )
+}
+
+#[test]
+fn a_trace_cut_within_a_recursive_call_counts_the_call_once() {
+    let first = declare(1, 0, 11, "begin p; end;")
+        + &declare(2, 1, 12, "select 1 from t")
+        + &line("EXEC", 2, 1, (4_000, 5_000), 2_005_000);
+    let second = line("EXEC", 2, 1, (3_000, 4_000), 2_009_000) + &line("EXEC", 1, 0, (10_000, 12_000), 2_011_000);
+    let whole = one(&(preamble(5) + &first + &second));
+    let split = |process: u32, second: &str| {
+        crate::support::profile_in(US, &[(preamble(5) + &first).as_bytes(), (preamble(process) + second).as_bytes()])
+    };
+    let parts = split(5, &second);
+    assert_eq!((parts.whole.cpu, parts.whole.interval), (whole.whole.cpu, whole.whole.interval));
+    assert_eq!((parts.whole.cpu, parts.whole.orphans), (micros(10_000), 0));
+    assert_eq!(parts.sessions.len(), 1);
+    let bare = crate::support::profile_in(US, &[(preamble(5) + &first).as_bytes(), second.as_bytes()]);
+    assert_eq!((bare.whole.cpu, bare.sessions.len()), (micros(10_000), 1), "cut without a second preamble");
+    assert_eq!(split(6, &second).sessions.len(), 2, "another process is another session");
+    let days_later = line("EXEC", 1, 0, (10_000, 12_000), 99_002_011_000);
+    assert_eq!(split(5, &days_later).sessions.len(), 2, "its clock does not go on");
+    assert_eq!(split(5, &line("EXEC", 2, 1, (4_000, 5_000), 2_004_000)).sessions.len(), 2, "it is the same time again");
+}
+
+#[test]
+fn a_container_has_its_name_in_all_files_of_the_instance() {
+    let call = |tim: i64| line("EXEC", 1, 0, (10, 20), tim);
+    let first = preamble(5) + "*** 2026-11-22T10:00:00.000000+00:00 (SHOPPDB(8))\n" + &call(1_000_000);
+    let numbered = "*** CONTAINER ID:(8) 2026-11-22 10:00:01.000\n";
+    let containers = |instance: &str| {
+        let second = preamble(6).replace("name: one", instance) + numbered + &call(2_000_000);
+        let profile = crate::support::profile_in(US, &[first.as_bytes(), second.as_bytes()]);
+        let names = profile.scopes.keys().map(|index| profile.context.scopes[index.0 as usize].container.clone());
+        names.collect::<std::collections::BTreeSet<String>>().into_iter().collect::<Vec<String>>()
+    };
+    assert_eq!(containers("name: one"), ["SHOPPDB"]);
+    assert_eq!(containers("name: two"), ["8", "SHOPPDB"], "another instance has containers of its own");
+}
+
+#[test]
+fn the_line_that_the_size_limit_cut_is_not_believed_where_the_mark_stands_on_it() {
+    let sound = line("EXEC", 1, 0, (10, 20), 1_000_000);
+    for cut in
+        ["WAIT #1: nam='db file sequential read' ela= 3112", "EXEC #1:c=1,e=2,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=1"]
+    {
+        let profile = one(&format!("{sound}{cut}*** DUMP FILE SIZE IS LIMITED TO 700 BYTES ***\n\n"));
+        assert!(problem(&profile, ProblemKind::SizeLimit).is_some(), "{cut}");
+        assert_eq!((call(&profile, "EXEC", false).calls, profile.whole.waits), (1, Ticks::ZERO), "{cut}");
+    }
+}

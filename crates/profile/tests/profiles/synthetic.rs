@@ -49,7 +49,7 @@ fn statements(profile: &Profile) -> BTreeMap<String, (CallTruth, WaitTruth)> {
     let mut all: BTreeMap<String, (CallSums, EventSums)> = BTreeMap::new();
     for statement in &profile.statements {
         let known = &profile.context.statements[statement.statement.0 as usize];
-        let cursor = known.text.strip_prefix("(cursor #").and_then(|text| text.split([' ', ',']).next());
+        let cursor = known.text.split_once("cursor #").and_then(|(_, text)| text.split([' ', ',']).next());
         let id = cursor.map_or(known.id.clone(), |number| format!("unknown cursor #{number}"));
         let sums = all.entry(id).or_default();
         statement.calls.values().for_each(|more| sums.0.merge(more));

@@ -173,8 +173,9 @@ impl Registry {
         // Short enough for a table to show it whole: it is what a person gives back to see more.
         let id = format!("undeclared-{}", self.unknown_cursors + 1);
         let of = context.sessions.get(session as usize).map_or("", |session| &session.id);
-        let session = if of.is_empty() { String::new() } else { format!(" of session {of}") };
-        let text = format!("(cursor #{cursor}{session}, not declared in the trace)");
+        // The session first: cursors of all sessions have the same numbers, and a table may show the beginning alone.
+        let session = if of.is_empty() { String::new() } else { format!("session {of}, ") };
+        let text = format!("({session}cursor #{cursor}, not declared in the trace)");
         let made = || Statement { id, kind: StatementKind::UnknownCursor, ..Statement::default() };
         let entry = self.statement(context, key, (text.as_bytes(), 0), made);
         self.unknown_cursors += context.statements.len() - before;

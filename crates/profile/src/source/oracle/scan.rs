@@ -10,6 +10,7 @@ use std::ops::Range;
 use crate::source::contract::BindValues;
 use crate::source::oracle::fields::Fields;
 use crate::source::oracle::line::{self, Line, kind};
+use crate::source::oracle::mark::SIZE_LIMIT;
 use crate::source::oracle::plan;
 use crate::source::oracle::record::{
     Attribute, Batch, Body, CallKind, CallRecord, DeclarationRecord, Mark, PlanLineRecord, Record,
@@ -152,6 +153,9 @@ impl Pass<'_> {
         if let (State::Binds(block), ChunkEnd::File) = (&state, self.end) {
             self.end_binds(block);
             state = State::Between;
+        }
+        if self.end == ChunkEnd::File {
+            self.mark_within_last_line();
         }
         state
     }
@@ -344,7 +348,24 @@ impl Pass<'_> {
     /// Takes back the line before the mark of a trace at its greatest size: it was cut wherever that size was reached,
     /// and may be a record with wrong numbers for all that.
     fn take_back_cut_line(&mut self) {
+        if let Some(begin) = line_before(self.bytes, self.at) {
+            self.take_back(begin);
+        }
+    }
+
+    /// The mark may stand on the line that was cut, which is the last one then.
+    fn mark_within_last_line(&mut self) {
         let Some(begin) = line_before(self.bytes, self.at) else { return };
+        if memchr::memmem::find(&self.bytes[begin..self.at], SIZE_LIMIT).is_none_or(|place| place == 0) {
+            return;
+        }
+        self.take_back(begin);
+        let offset = self.batch.offset + begin as u64;
+        self.batch.records.push(Record { offset, body: Body::Mark(Mark::SizeLimit, None) });
+    }
+
+    /// Takes back the record of the line that begins here.
+    fn take_back(&mut self, begin: usize) {
         let is_of_line = |record: &Record| record.offset == self.batch.offset + begin as u64;
         let is_cut = self.batch.records.last().is_some_and(|last| {
             is_of_line(last) && matches!(last.body, Body::Call(_) | Body::Wait(_) | Body::PlanLine(_))

@@ -37,7 +37,7 @@ pub(super) fn sections(run: &Run, id: &str, summary: &Row) -> Vec<Section> {
 
 /// Who parsed it, how deep it was called, and for what it was optimized.
 fn parsed(row: &Row) -> Option<Section> {
-    let user = row.number("user").filter(|_| !row.text("text").starts_with("(cursor #"))?;
+    let user = row.number("user").filter(|_| !row.text("text").ends_with(", not declared in the trace)"))?;
     let depth = row.number("depth").unwrap_or(0.0);
     let goal = Some(row.text("goal")).filter(|goal| !goal.is_empty());
     let called = if depth > 0.0 { format!("called at depth {depth}") } else { "called by the client".into() };

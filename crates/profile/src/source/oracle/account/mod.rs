@@ -15,20 +15,24 @@ use std::ops::Range;
 
 use crate::event::{
     Accounted, Call, Child, Cost, Observer, Problem, ProblemKind, Root, Session, SessionIndex, StatementIndex,
-    StatementKind, Ticks, TimeScale, Wait,
+    StatementKind, Ticks, TimeScale, Unit, Wait,
 };
 use crate::source::contract::FileHeader;
 use crate::source::oracle::account::settle::{Within, root_of};
 use crate::source::oracle::account::state::{BatchEvent, CURSORS, SESSIONS};
 use crate::source::oracle::budget::point;
 use crate::source::oracle::cursor::PendingWait;
-use crate::source::oracle::record::{Batch, Body, CallKind, CallRecord, Unread, WaitRecord};
+use crate::source::oracle::record::{Batch, Body, CallKind, CallRecord, Record, Unread, WaitRecord};
 use crate::source::oracle::recursion::Claimed;
 use crate::source::oracle::registry::Registry;
 use crate::source::oracle::session::SessionState;
 
 /// Most waits that may be pending until the next call of their cursor; then all are placed by their event's name.
 const PENDING_WAITS: usize = 1 << 17;
+
+/// The longest time between the last line of a file and the first one of the file that goes on with it, where neither
+/// says so.
+const PAUSE_MAX: Ticks = Ticks::from_micros(60_000_000);
 
 /// The name of the session that all later ones share.
 const OTHER_SESSIONS: &str = "other sessions";
@@ -45,6 +49,11 @@ const BETWEEN_CALLS: [&str; 7] = [
 ];
 
 pub use state::Accounting;
+
+/// Host and name of the instance that wrote a file; `None` where it does not say both.
+fn instance_of(header: &FileHeader) -> Option<(String, String)> {
+    header.host.clone().zip(header.instance.clone())
+}
 
 /// The numbers of a call, converted and within the budget.
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +110,9 @@ impl Accounting {
     pub fn part<O: Observer + ?Sized>(&mut self, batch: &Batch, records: Range<usize>, observer: &mut O) {
         self.translate(batch);
         self.learn_containers(batch);
+        if !self.continuation.is_begun {
+            self.continuation.first_line = self.first_line(&batch.records[records.clone()]);
+        }
         for unread in batch.unread_at(&records) {
             Unread::add(&mut self.unread, unread);
         }
@@ -126,11 +138,29 @@ impl Accounting {
         }
     }
 
-    /// Ends the file. What still waits is settled, unless the file says that it goes on in another one.
+    /// Start and end of the first timed line.
+    fn first_line(&self, records: &[Record]) -> Option<(Ticks, Ticks)> {
+        let scaled = |end: i64, elapsed: i64, unit: Unit| {
+            let (end, elapsed) = (point(end, unit.ticks())?, point(elapsed, unit.ticks())?);
+            Some((end - elapsed, end))
+        };
+        records.iter().find_map(|record| match &record.body {
+            Body::Call(call) => scaled(call.end?, call.elapsed, self.scale.calls),
+            Body::Wait(wait) => scaled(wait.end?, wait.elapsed, self.scale.waits),
+            _ => None,
+        })
+    }
+
+    /// Ends the file. What still waits is settled, unless the file may go on in another one: it says so, or it names
+    /// its process, which may be that of the next file too.
     pub fn end_file<O: Observer + ?Sized>(&mut self, observer: &mut O) {
-        if !self.continuation.goes_on {
+        if !self.continuation.goes_on && self.header.process.is_none() {
             self.settle_sessions(observer);
         }
+        if let Some(key) = instance_of(&self.header).filter(|_| !self.containers.is_empty()) {
+            self.known_containers.entry(key).or_default().extend(self.containers.drain());
+        }
+        self.continuation.before = Some(self.header.clone());
         self.changes.clear();
         self.previous = self.current.take();
         self.process = None;
@@ -177,9 +207,42 @@ impl Accounting {
     #[cold]
     fn begin_records<O: Observer + ?Sized>(&mut self, observer: &mut O) {
         self.continuation.is_begun = true;
-        if !(self.continuation.goes_on && self.continuation.came_from) {
+        self.recall_containers();
+        let is_said = self.continuation.goes_on && self.continuation.came_from;
+        if !is_said && !self.goes_on_unsaid() {
             self.settle_sessions(observer);
         }
+    }
+
+    /// The containers of an instance have the same numbers in all its files: one that has a number alone gets the name
+    /// that a file before had for it.
+    fn recall_containers(&mut self) {
+        let known = instance_of(&self.header).and_then(|key| self.known_containers.get(&key));
+        for (number, name) in known.cloned().unwrap_or_default() {
+            if !self.containers.contains_key(&number) {
+                self.registry.name_container(&mut self.context, &number.to_string(), &name);
+                self.containers.insert(number, name);
+            }
+        }
+    }
+
+    /// Whether a file goes on where the one before ended though neither says so: the same process wrote both, and the
+    /// clock goes on.
+    fn goes_on_unsaid(&self) -> bool {
+        let last = self.sessions.iter().filter_map(|session| session.clock.last()).max();
+        let Some((last, (start, end))) = last.zip(self.continuation.first_line) else { return false };
+        self.is_of_process_before() && end >= last && start <= last + PAUSE_MAX
+    }
+
+    /// Whether the process that wrote the file before wrote this one too: the preambles of both say so, or this one has
+    /// none, as the second part of a trace that was cut in two.
+    fn is_of_process_before(&self) -> bool {
+        let Some(before) = &self.continuation.before else { return false };
+        let whose = |header: &FileHeader| (header.process.clone(), header.instance.clone(), header.host.clone());
+        let is_marked = self.continuation.goes_on || self.continuation.came_from;
+        let is_part = before.process.is_some() && self.header == FileHeader::default();
+        let is_same = self.header.process.is_some() && whose(before) == whose(&self.header);
+        !is_marked && (is_same || is_part)
     }
 
     /// The session with this identifier in the current file.

@@ -47,6 +47,8 @@ pub struct Accounting {
     pub(super) header: FileHeader,
     /// The names of the current file's containers by number.
     pub(super) containers: HashMap<u64, String, foldhash::fast::RandomState>,
+    /// The same of the files before, by host and instance.
+    pub(super) known_containers: HashMap<(String, String), HashMap<u64, String, foldhash::fast::RandomState>>,
     /// Calls and waits of the current file.
     pub(super) timed_records: u64,
     /// Sessions of the current file, and of the one before where it goes on in this one.
@@ -83,4 +85,8 @@ pub(super) struct Continuation {
     pub(super) came_from: bool,
     /// Whether this file had a line other than marks.
     pub(super) is_begun: bool,
+    /// What the file before said of where it comes from.
+    pub(super) before: Option<FileHeader>,
+    /// Start and end of this file's first timed line.
+    pub(super) first_line: Option<(Ticks, Ticks)>,
 }
