@@ -144,6 +144,8 @@ impl LogSource {
     pub fn new() -> LogSource {
         let events = EVENTS.map(|name| Event::new(name, &["blocks".into()]));
         let context = Context { events: events.into(), call_names: vec!["EXEC".into()], ..Context::default() };
+        // Entries are stamped by the wall clock itself.
+        let context = Context { clock: Some((0, Ticks::ZERO)), ..context };
         LogSource { context, ..LogSource::default() }
     }
 
@@ -176,11 +178,14 @@ impl LogSource {
 
     /// Emits what waited for more to come, and returns what is known of the whole.
     pub fn end(mut self, observer: &mut dyn Observer) -> (Accounted, LogSummary) {
+        let mut holes = BTreeMap::new();
         for index in 0..self.states.len() {
             let mut state = std::mem::take(&mut self.states[index]);
             let session = SessionIndex(index as u32);
             state.waiting.values().flatten().for_each(|inner| self.root(session, inner, observer));
             if let Some((first, last)) = state.clock.end() {
+                // What a session did between two logged plans, no log of plans says: all of it is not recorded.
+                holes.insert(session, last - first);
                 observer.segment(&self.context, &Segment { session, first, last });
             }
         }
@@ -188,6 +193,7 @@ impl LogSource {
             context: self.context,
             unread: self.summary.unread.clone(),
             clocks: self.clocks,
+            holes,
             ..Accounted::default()
         };
         (accounted, self.summary)
