@@ -40,7 +40,9 @@ pub(crate) fn subject(ingested: &Ingested) -> Parameters {
     let services: BTreeSet<&str> = scopes.map(|scope| scope.service.as_str()).filter(|name| !name.is_empty()).collect();
     add("services", services.into_iter().collect());
     add("time_scale", scale(&ingested.files));
-    let clock = |micros: i64| Timestamp::from_microsecond(micros).ok().map(|clock| clock.to_string());
+    // Stamps have milliseconds; the microseconds of an end are reckoned from the nearest one.
+    let rounded = |micros: i64| micros.saturating_add(500).div_euclid(1_000) * 1_000;
+    let clock = |micros: i64| Timestamp::from_microsecond(rounded(micros)).ok().map(|clock| clock.to_string());
     for (key, micros) in [("first_clock", ingested.profile.first_clock), ("last_clock", ingested.profile.last_clock)] {
         if let Some(clock) = micros.and_then(clock) {
             // The stamps are in the server's local time, whatever that is.

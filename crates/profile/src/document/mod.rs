@@ -167,6 +167,8 @@ fn scopes(profile: &Profile) -> Vec<Case> {
             schema::WAITS.count(FROM_WAITS, sums.waits),
             time(&schema::INSIDE, FROM_WAITS, sums.inside),
             time(&schema::OUTSIDE, FROM_WAITS, sums.between),
+            time(&schema::THINK_TIME, FROM_WAITS, sums.think_time),
+            time(&schema::IDLE, FROM_WAITS, sums.idle),
         ];
         metrics.extend(sums.own.cpu.map(|cpu| time(&schema::CPU, FROM_CALLS, cpu)));
         metrics.extend(reads(&sums.own));

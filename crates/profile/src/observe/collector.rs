@@ -292,11 +292,18 @@ impl Observer for Collector {
         let event = context.event(wait.event);
         let blocks = self.blocks(event.and_then(|event| event.blocks), wait);
         self.row(Key::of_wait(wait)).add_wait(wait, blocks, bucket_of(wait.elapsed));
+        let is_client = event.is_some_and(|event| event.is_client);
+        let is_think_time = is_client && wait.elapsed >= self.think_time;
+        if is_think_time {
+            entry(&mut self.scopes, wait.scope.0 as usize).think_time += wait.elapsed;
+        } else if !is_client && event.is_some_and(|event| event.class.is_idle()) {
+            entry(&mut self.scopes, wait.scope.0 as usize).idle += wait.elapsed;
+        }
         let file = event.and_then(|event| event.file);
         if let Some(file) = file.and_then(|place| wait.parameters.get(usize::from(place))) {
             self.add_file(wait, *file, blocks);
         }
-        if event.is_some_and(|event| event.is_client) && wait.elapsed >= self.think_time {
+        if is_think_time {
             self.add_think_time(wait);
         }
         if wait.elapsed_error != Ticks::ZERO {

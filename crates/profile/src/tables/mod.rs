@@ -211,6 +211,10 @@ pub struct ScopeSums {
     pub inside: Ticks,
     /// Time of the waits between calls. Response time is own elapsed time plus this.
     pub between: Ticks,
+    /// Time of the waits for the client that are think time.
+    pub think_time: Ticks,
+    /// Time of the other idle waits.
+    pub idle: Ticks,
 }
 
 /// Waits for the client that are long: people think, while programs and the network take little time.
@@ -270,7 +274,7 @@ merged! {
     SessionProfile: interval, response_time, cpu, waits, unaccounted_within, unaccounted_between, unrecorded,
         waits_are_traced, roots, orphans, interruptions, calls, events, think_time, transactions;
     Transactions: commits, rollbacks, read_only;
-    ScopeSums: calls, own, waits, inside, between;
+    ScopeSums: calls, own, waits, inside, between, think_time, idle;
     // The plans stay where they are.
     StatementProfile: calls, own, inclusive, waits, inside, between, think_time, idle, errors;
 }
