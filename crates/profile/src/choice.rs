@@ -46,6 +46,13 @@ impl fmt::Display for FileName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WallClock(i64);
 
+impl WallClock {
+    /// Microseconds since 1970 as if it were UTC.
+    pub(crate) fn micros(self) -> i64 {
+        self.0
+    }
+}
+
 impl FromStr for WallClock {
     type Err = String;
 

@@ -31,11 +31,20 @@ pub struct ProfileComparison {
     pub plans: Vec<PlanChange>,
     /// How many statements a page shows of each kind.
     pub top: u64,
+    /// Whether the profiles are kept ones, whose documents hold no spread of the executions.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lacks_spread: bool,
     /// What each profile warns of: its figures carry it into the comparison.
     pub warnings: (Vec<Finding>, Vec<Finding>),
 }
 
 impl ProfileComparison {
+    /// Leaves out the texts of statements, with the literals in them.
+    pub fn hide_texts(&mut self) {
+        self.statements.iter_mut().for_each(|one| one.text = None);
+        self.new.iter_mut().chain(&mut self.vanished).for_each(|one| one.text = None);
+    }
+
     /// Whether both profiles have the same times, statements and plans.
     pub fn is_same(&self) -> bool {
         let changes = self.classes.iter().chain(&self.events).chain(&self.statements);

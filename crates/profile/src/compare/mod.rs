@@ -5,6 +5,8 @@
 
 mod amount;
 mod executions;
+mod interval;
+mod kept;
 mod plans;
 mod sample;
 mod statements;
@@ -23,6 +25,8 @@ use crate::observe::hot_spots::HotSpots;
 use crate::tables::class_sums::class_sums;
 use amount::amount;
 pub use executions::Executions;
+pub use interval::{Cut, Interval};
+pub use kept::compare_kept;
 use sample::{Sample, margin};
 use statements::{Measured, measured, pairs};
 

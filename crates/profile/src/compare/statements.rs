@@ -89,12 +89,12 @@ fn add_executions(
 ) {
     let is_folded = ingested.folded.is_some();
     let by_text: HashMap<&str, usize> = match is_folded {
-        true => found.iter().enumerate().rev().map(|(place, one)| (one.text, place)).collect(),
+        true => found.iter().enumerate().rev().map(|(place, one)| (one.text.trim(), place)).collect(),
         false => HashMap::new(),
     };
     for (place, known) in ingested.profile.context.statements.iter().enumerate() {
         let index = StatementIndex(place as u32);
-        let of_text = || if is_folded { by_text.get(&*fold_text(&known.text)).copied() } else { None };
+        let of_text = || if is_folded { by_text.get(fold_text(&known.text).trim()).copied() } else { None };
         let Some(row) = places.get(&index).copied().or_else(of_text) else { continue };
         found[row].sample.merge(&executions.of_statement(index));
         found[row].plans.hashes.extend(executions.hashes(index));
@@ -105,7 +105,7 @@ fn add_executions(
 /// number than a later one.
 pub(super) fn pairs<'a>(before: Vec<Measured<'a>>, after: Vec<Measured<'a>>) -> Pairs<'a> {
     let mut pairs = Pairs { before, after, both: Vec::new() };
-    let names: [fn(&Measured<'a>) -> &'a str; 2] = [|one| one.id, |one| one.text];
+    let names: [fn(&Measured<'a>) -> &'a str; 2] = [|one| one.id, |one| one.text.trim()];
     for name in names {
         let mut partners: HashMap<&str, Measured> = HashMap::new();
         let mut rest = Vec::new();

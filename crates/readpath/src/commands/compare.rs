@@ -1,12 +1,17 @@
-//! `readpath compare`: what differs between two runs or two traces, and whether that is more than noise.
+//! `readpath compare`: what differs between two runs, two traces, or two times of one trace, and whether that is more
+//! than noise.
 
 mod traces;
 
 use ::measure::compare::compare;
+use ::profile::choice::WallClock;
+use ::profile::compare::{Interval, compare_kept};
 use clap::{ArgMatches, Args, Command};
 use report::Shown;
 
 use super::named::{Named, named};
+use super::profile::reading::ReadingArguments;
+use super::profile::skew::Condition;
 use super::show::refuse_store_of_files;
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
@@ -23,15 +28,36 @@ Examples:
   readpath compare ./before.json last
   readpath compare before.trc after.trc              what became faster and slower, by class, event and statement
   readpath compare monday/ 'tuesday/*.trc.gz'        folders and patterns of traces
-  readpath compare monday.log tuesday.log            server logs of PostgreSQL";
+  readpath compare monday.log tuesday.log            server logs of PostgreSQL
+  readpath compare a.trc --at '2026-11-22 09:30'     one trace before and after a time
+  readpath compare a.trc --first ..2026-11-22 --second 2026-11-22..2026-11-23
+  readpath compare before.trc after.trc --where 'event=db file sequential read'";
 
 #[derive(Args)]
 struct Arguments {
     /// What ratios divide by: a run (an identifier or its beginning, `last`, `last~1`, or its file), or a trace or
     /// server log of PostgreSQL, a folder or a pattern of them
-    first: String,
-    /// What is held against it
-    second: String,
+    #[arg(value_name = "FIRST")]
+    before: String,
+    /// What is held against it; not needed with two times of the first
+    #[arg(value_name = "SECOND", required_unless_present_any = ["at", "first", "second"])]
+    after: Option<String>,
+    /// Of traces: hold what ended from this time on, on the server's wall clock, against what ended before it
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["first", "second"])]
+    at: Option<WallClock>,
+    /// Of the first trace, only the calls and waits that ended in this time, such as
+    /// '2026-11-22 09:00..2026-11-22 10:00'
+    #[arg(long, value_name = "TIME..TIME")]
+    first: Option<Interval>,
+    /// Of the second trace, only the calls and waits that ended in this time
+    #[arg(long, value_name = "TIME..TIME")]
+    second: Option<Interval>,
+    /// Of traces: only the CPU time of calls and the waits for which this holds, as `profile` has it; all calls still
+    /// count as executions
+    #[arg(id = "where", long = "where", value_name = "CONDITION", value_parser = Condition::parse)]
+    conditions: Vec<Condition>,
+    #[command(flatten)]
+    reading: ReadingArguments,
     /// Of traces: how many statements of each kind to show
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
@@ -40,29 +66,44 @@ struct Arguments {
     no_text: bool,
 }
 
+/// Options that have no effect on runs: their profiles are made.
+const OF_TRACES: [&str; 8] = ["at", "first", "second", "where", "name", "since", "until", "think_time"];
+
 fn define(command: Command) -> Command {
-    let about = "Compares two runs, or two traces: what differs, and whether that is more than noise";
+    let about = "Compares two runs, two traces, or two times of one: what differs, and whether that is more than noise";
     Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
-    let Arguments { first, second, .. } = &arguments;
-    match (named(first, context)?, named(second, context)?) {
-        (Named::Run(before), Named::Run(after)) => {
-            refuse_store_of_files(matches, &[first, second])?;
+    let before = &arguments.before;
+    let after = arguments.after.as_ref().unwrap_or(before);
+    match (named(before, context)?, named(after, context)?) {
+        (Named::Run(first), Named::Run(second)) => {
+            refuse_store_of_files(matches, &[before, after])?;
+            let reason = "a run is compared as it was kept, and the files have more";
+            refuse_unused(matches, &OF_TRACES.map(|option| (option, false, reason)))?;
+            let are_profiles = [&first, &second].iter().all(|run| run.experiment == super::profile::COMMAND.name);
             let reason = "runs have no statements";
-            refuse_unused(matches, &[("top", false, reason), ("no_text", false, reason)])?;
-            output::print_result(Shown::Comparison(&compare(&before, &after)), context)?;
+            refuse_unused(matches, &[("top", are_profiles, reason), ("no_text", are_profiles, reason)])?;
+            if are_profiles {
+                let mut comparison = compare_kept(&first, &second, arguments.top);
+                if arguments.no_text {
+                    comparison.hide_texts();
+                }
+                output::print_result(Shown::Profiles(&comparison), context)?;
+            } else {
+                output::print_result(Shown::Comparison(&compare(&first, &second)), context)?;
+            }
             Ok(Exit::Done)
         }
-        (Named::Profiled(before), Named::Profiled(after)) => {
+        (Named::Profiled(first), Named::Profiled(second)) => {
             let reason = "traces are read from files, and none from a store";
             refuse_unused(matches, &[("store", false, reason), ("no_store", false, reason)])?;
-            traces::compare([before, after], &arguments, context)
+            traces::compare([first, second], matches, &arguments, context)
         }
-        (Named::Run(_), _) => Err(mixed(first, second)),
-        _ => Err(mixed(second, first)),
+        (Named::Run(_), _) => Err(mixed(before, after)),
+        _ => Err(mixed(after, before)),
     }
 }
 

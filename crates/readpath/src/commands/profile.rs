@@ -2,16 +2,15 @@
 
 mod follow;
 pub(super) mod reading;
-mod skew;
+pub(super) mod skew;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ::measure::{Run, quantity};
-use ::profile::choice::{FileChoice, FileName, WallClock};
 use ::profile::document::{Order, Selection, find_statement};
-use ::profile::event::{StatementIndex, Ticks};
+use ::profile::event::StatementIndex;
 use ::profile::ingest::{Chosen, IngestSettings, Ingested};
 use ::profile::observe::instruments::Instruments;
 use ::profile::outcome::outcome;
@@ -20,7 +19,7 @@ use ::profile::tables::Profile;
 use clap::{ArgMatches, Args, Command, ValueEnum};
 use experiments::{Journal, Stop};
 
-use self::reading::{nothing_read, read};
+use self::reading::{ReadingArguments, nothing_read, read};
 use super::measure::{examine, examined};
 use super::time_scale::TimeScale;
 use super::unused::{refuse_unused, refuse_unused_of_source};
@@ -50,15 +49,8 @@ struct Arguments {
     /// them, patterns, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Of files that are given or found, only those of this name, such as '*_ora_4711*'
-    #[arg(long, value_name = "GLOB")]
-    name: Option<FileName>,
-    /// Of traces, only those that were still written at this time on the server's wall clock: '2026-11-22 09:00'
-    #[arg(long, value_name = "TIME")]
-    since: Option<WallClock>,
-    /// Of traces, only those that were begun by this time
-    #[arg(long, value_name = "TIME")]
-    until: Option<WallClock>,
+    #[command(flatten)]
+    reading: ReadingArguments,
     /// Show all details of one statement, by its identifier or the beginning of it
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     statement: Option<String>,
@@ -68,9 +60,6 @@ struct Arguments {
     /// Rank statements by this
     #[arg(long, value_parser = word::<Order>(), default_value_t = Order::ResponseTime)]
     sort: Order,
-    /// A wait for the client this long is think time, a shorter one a round trip
-    #[arg(long, default_value = "1s", value_parser = quantity::parse_time)]
-    think_time: ::measure::Nanos,
     /// Unit of the trace's times; `auto` also finds centiseconds
     #[arg(long, value_enum, default_value = "auto")]
     time_scale: TimeScale,
@@ -162,7 +151,7 @@ fn read_all(arguments: &Arguments, chosen: Chosen, journal: &mut RunJournal, sto
 }
 
 fn instruments(arguments: &Arguments) -> Instruments {
-    Instruments::new(arguments.skew.skew(think_time(arguments)))
+    Instruments::new(arguments.skew.skew(arguments.reading.think_time()))
 }
 
 /// Takes a profile into the run; returns whether everything that was named could be read.
@@ -188,26 +177,25 @@ fn take(
 
 /// The files that are read.
 fn chosen(arguments: &Arguments) -> Chosen {
-    Chosen::some_of(&arguments.files, &choice(arguments))
-}
-
-fn choice(arguments: &Arguments) -> FileChoice {
-    FileChoice { name: arguments.name.clone(), since: arguments.since, until: arguments.until }
+    Chosen::some_of(&arguments.files, &arguments.reading.choice())
 }
 
 /// Notes in the run what was asked for.
 fn describe(arguments: &Arguments, selection: &Selection, profile: &Profile, journal: &mut RunJournal) {
     journal.describe_subject("sort", selection.order.name().into());
     journal.describe_subject("top", selection.top.into());
-    journal.describe_subject("think_time_us", (arguments.think_time.0 as f64 / 1e3).into());
+    journal.describe_subject("think_time_us", arguments.reading.think_time_us().into());
     if let Some(index) = selection.statement {
         journal.describe_subject("statement", profile.context.statement_id(index).into());
     }
-    let texts = [("name", arguments.name.as_ref().map(ToString::to_string))];
-    let times = [("since", arguments.since), ("until", arguments.until)];
+    let texts = [("name", arguments.reading.name.as_ref().map(ToString::to_string))];
+    let times = [("since", arguments.reading.since), ("until", arguments.reading.until)];
     let times = times.map(|(key, time)| (key, time.map(|time| time.to_string())));
     for (key, text) in texts.into_iter().chain(times) {
         text.into_iter().for_each(|text| journal.describe_subject(key, text.into()));
+    }
+    if arguments.binds {
+        journal.describe_subject("binds", true.into());
     }
     if arguments.explain_unread {
         journal.describe_subject("explain_unread", true.into());
@@ -221,14 +209,8 @@ fn settings(arguments: &Arguments) -> IngestSettings {
     reading.workers = arguments.workers.map_or(reading.workers, usize::from);
     let binds = if arguments.binds { BindValues::Kept } else { BindValues::Dropped };
     let source = SourceSettings { unit: arguments.time_scale.unit(), reading, binds };
-    IngestSettings { think_time: think_time(arguments), source }
+    IngestSettings { think_time: arguments.reading.think_time(), source }
 }
-
-/// A think time beyond what ticks can hold means the same as the longest: no wait is as long.
-fn think_time(arguments: &Arguments) -> Ticks {
-    Ticks::from_nanos(arguments.think_time.0)
-}
-
 fn selection(arguments: &Arguments, profile: &Profile) -> Result<Selection, Failure> {
     let statement = arguments.statement.as_deref().map(|reference| one_statement(profile, reference)).transpose()?;
     let top = arguments.top.unwrap_or(if arguments.skew.is_asked_for() { 20 } else { 10 });

@@ -126,6 +126,97 @@ fn folders_and_patterns_are_compared_as_one_each() {
 }
 
 #[test]
+fn two_times_of_one_trace_add_up_to_the_whole() {
+    let user = User::new();
+    let whole = user.document(&format!("compare {SHOP} {SHOP}"))["before"].clone();
+    let number = |value: &Value, field: &str| value[field].as_f64().unwrap();
+    for at in ["2026-01-01T09:00:00.100", "2026-01-01T09:00:00.550", "2026-01-01T09:00:01", "2026-01-01T09:00:02.868"] {
+        let document = user.document(&format!("compare {SHOP} --at {at}"));
+        for field in ["interval_us", "executions", "rows"] {
+            let sum = number(&document["before"], field) + number(&document["after"], field);
+            assert!((sum - number(&whole, field)).abs() < 1e-3, "{at}, {field}: {sum} of {}", whole[field]);
+        }
+        assert!(number(&document["after"], "executions") > 0.0, "{at}");
+        let between = named(&document["classes"], "unaccounted-between");
+        let sums = [&between["before"], &between["after"]].map(|side| number(side, "total_us"));
+        assert!(sums.iter().all(|sum| *sum >= -1e-3), "{at}: a border cut a call in two: {between}");
+        let halves = format!("--first ..{at} --second {at}..");
+        let by_both = user.document(&format!("compare {SHOP} {halves}"));
+        assert_eq!(by_both["classes"], document["classes"], "{halves}");
+    }
+    for (words, sentence) in [
+        (format!("compare {SHOP}"), "SECOND"),
+        (format!("compare {SHOP} --first ..2026-01-01 --second ..2026-01-01"), "the same time"),
+        (format!("compare {SHOP} {SHOP} --first 2026-01-01"), "two times with .. between"),
+        ("compare - --at 2026-01-01".into(), "read once"),
+    ] {
+        let output = user.run(&words);
+        assert_eq!(output.status.code(), Some(2), "{words}: {}", complaint(&output));
+        assert!(complaint(&output).contains(sentence), "{words}: {}", complaint(&output));
+    }
+    let output = user.run(&format!("compare {SHOP} --at 2030-01-01"));
+    assert_eq!(output.status.code(), Some(1), "{}", complaint(&output));
+    assert!(complaint(&output).contains("no call and no wait of"), "{}", complaint(&output));
+}
+
+#[test]
+fn files_are_chosen_on_both_sides_by_name_and_by_time() {
+    let user = User::new();
+    for day in ["monday", "tuesday"] {
+        file(&user, &format!("{day}/a.trc"), trace(&[100; 5], 1, &[]));
+        file(&user, &format!("{day}/b.trc"), trace(&[100; 5], 1, &[]).replace("2026-11-21", "2026-11-23"));
+    }
+    let home = user.home.path().display();
+    let files = |words: &str| {
+        let document = user.document(&format!("compare {home}/monday {home}/tuesday {words}"));
+        (document["before"]["files"].as_u64(), document["after"]["executions"].as_u64())
+    };
+    assert_eq!(files(""), (Some(2), Some(10)));
+    for words in ["--name a*", "--until 2026-11-22"] {
+        assert_eq!(files(words), (Some(1), Some(5)), "{words}");
+    }
+    // What was last written before that time need not be opened, and these files were written just now.
+    let output = user.run(&format!("compare {home}/monday {home}/tuesday --since 2199-01-01"));
+    assert!(complaint(&output).contains("none of the files"), "{}", complaint(&output));
+}
+
+#[test]
+fn conditions_leave_the_time_that_passes_them_and_all_executions() {
+    let user = User::new();
+    let whole = user.document(&format!("compare {SHOP} {SHOP}"));
+    let nothing = user.document(&format!("compare {SHOP} {SHOP} --where event=none"));
+    assert_eq!(nothing["response_time"]["before"]["total_us"], 0.0);
+    let condition = "class=cpu";
+    let document = user.document(&format!("compare {SHOP} {SHOP} --where {condition}"));
+    let times = [&document, &whole].map(|document| named(&document["classes"], "cpu")["before"]["total_us"].as_f64());
+    assert_eq!(times[0], times[1]);
+    assert_eq!(document["response_time"]["before"]["total_us"].as_f64(), times[0], "nothing is unaccounted for");
+    assert_eq!(document["before"]["executions"], whole["before"]["executions"]);
+}
+
+#[test]
+fn two_kept_profiles_give_the_page_of_two_traces() {
+    let user = User::new();
+    let before = file(&user, "before.trc", trace(&[900; 30], 811, &["INDEX RANGE SCAN ORDERS_PK"]));
+    let after = file(&user, "after.trc", trace(&[100; 30], 902, &["TABLE ACCESS FULL ORDERS"]));
+    let of_files = user.document(&format!("compare {before} {after}"));
+    page(&user, &format!("profile {before}"));
+    page(&user, &format!("profile {after}"));
+    let of_runs = user.document("compare last~1 last");
+    for part in ["response_time", "classes", "statements"] {
+        let totals = |document: &Value| -> Vec<Value> {
+            let rows = document[part].as_array().cloned().unwrap_or_else(|| vec![document[part].clone()]);
+            rows.iter().map(|row| serde_json::json!([row["name"], row["before"], row["after"]])).collect()
+        };
+        assert_eq!(totals(&of_runs), totals(&of_files), "{part}");
+    }
+    assert_eq!(of_runs["plans"], of_files["plans"]);
+    let shown = page(&user, "compare last~1 last");
+    assert!(page(&user, "compare last~1 last").contains("where the time went"));
+    assert!(!page(&user, "compare last~1 last --no-text").contains("from orders"));
+}
+
+#[test]
 fn a_run_and_a_trace_or_a_trace_and_a_log_are_refused_in_one_sentence() {
     let user = User::new();
     let run = file(&user, "run.json", user.run("null --cases 1 --format json --no-store").stdout);

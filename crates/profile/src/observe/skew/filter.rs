@@ -2,7 +2,7 @@
 
 use measure::quantity::parse_time;
 
-use crate::event::Context;
+use crate::event::{Call, Context, Ticks, Wait};
 use crate::observe::skew::dimension::{Dimension, Kind, SkewError, Value};
 use crate::observe::skew::item::Item;
 use crate::source::clock::timestamp;
@@ -70,6 +70,16 @@ impl Filter {
     /// All of several filters: what passes passes each.
     pub fn all(filters: impl IntoIterator<Item = Filter>) -> Filter {
         Filter { terms: filters.into_iter().flat_map(|filter| filter.terms).collect() }
+    }
+
+    /// Whether a call passes.
+    pub(crate) fn accepts_call(&self, context: &Context, call: &Call) -> bool {
+        self.accepts(context, &Item::of_call(context, call))
+    }
+
+    /// Whether a wait passes; one for the client from `think_time` on is think time.
+    pub(crate) fn accepts_wait(&self, context: &Context, wait: &Wait, think_time: Ticks) -> bool {
+        self.accepts(context, &Item::of_wait(context, wait, think_time))
     }
 
     pub(crate) fn accepts(&self, context: &Context, item: &Item<'_>) -> bool {

@@ -1,34 +1,56 @@
-//! Two traces or logs, folders or patterns of them: each is profiled, and the profiles are compared.
+//! Two traces or logs, folders or patterns of them, or two times of one: each is profiled, and the profiles are compared.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::slice;
 use std::time::Duration;
 
-use ::profile::compare::{CompareSettings, Executions, Side, compare as compare_profiles};
+use ::profile::compare::{CompareSettings, Cut, Executions, Interval, Side, compare as compare_profiles};
+use ::profile::event::Observer;
 use ::profile::ingest::{Chosen, IngestSettings};
-use ::profile::observe::collector::THINK_TIME;
 use ::profile::source::{BindValues, ReadOptions, SourceSettings};
+use clap::ArgMatches;
 use report::Shown;
 
 use super::Arguments;
 use crate::commands::measure::{progress, signals};
 use crate::commands::profile::reading::{nothing_read, read};
+use crate::commands::profile::skew::filter;
+use crate::commands::unused::refuse_unused_of_source;
 use crate::exit::{Exit, Failure};
 use crate::options::Context;
 use crate::output;
 use crate::signals::Signals;
 
 /// Profiles both and prints what differs. A file that cannot be read is said; the others are compared all the same.
-pub(super) fn compare(paths: [PathBuf; 2], arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
+pub(super) fn compare(
+    paths: [PathBuf; 2],
+    matches: &ArgMatches,
+    arguments: &Arguments,
+    context: &Context,
+) -> Result<Exit, Failure> {
+    let is_input = paths[0] == paths[1] && paths[0].as_os_str() == "-";
+    if is_input {
+        let sentence = "standard input is read once: give a file to compare two times of it.";
+        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+    }
     let signals = signals()?;
     let mut is_all_there = true;
     let mut sides = Vec::new();
-    for path in paths {
-        let side = side(path.clone(), context, &signals)?;
-        if let Some(signal) = signals.received() {
+    let mut reported = Vec::new();
+    for (path, interval) in paths.into_iter().zip(intervals(arguments)?) {
+        let chosen = Chosen::some_of(slice::from_ref(&path), &arguments.reading.choice());
+        refuse_unused_of_source(matches, chosen.row)?;
+        let Some(side) = side(&path, chosen, (interval, arguments), context, &signals)? else {
             output::complain("interrupted: nothing is compared.");
-            return Ok(Exit::Interrupted { signal });
+            return Ok(Exit::Interrupted { signal: signals.received().unwrap_or_default() });
+        };
+        for problem in &side.ingested.problems {
+            let sentence = format!("{problem}.");
+            if !reported.contains(&sentence) {
+                output::complain(&sentence);
+                reported.push(sentence);
+            }
         }
-        side.ingested.problems.iter().for_each(|problem| output::complain(&format!("{problem}.")));
         is_all_there &= side.ingested.has_all_named(&[path]);
         sides.push(side);
     }
@@ -41,20 +63,55 @@ pub(super) fn compare(paths: [PathBuf; 2], arguments: &Arguments, context: &Cont
     Ok(if is_all_there { Exit::Done } else { Exit::Failed })
 }
 
-/// One of the two.
-fn side(path: PathBuf, context: &Context, signals: &Signals) -> Result<Side, Failure> {
+/// The times that are compared; of one trace they have to be two.
+fn intervals(arguments: &Arguments) -> Result<[Interval; 2], Failure> {
+    let Arguments { at, first, second, after, .. } = arguments;
+    if at.is_some() {
+        return Ok([Interval { since: None, until: *at }, Interval { since: *at, until: None }]);
+    }
+    let [first, second] = [first, second].map(|interval| interval.unwrap_or_default());
+    if after.is_none() && first == second {
+        let sentence = "--first and --second are the same time of one trace: give two times, or a second trace.";
+        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+    }
+    Ok([first, second])
+}
+
+/// One of the two; `None` where a signal broke it off.
+fn side(
+    path: &Path,
+    chosen: Chosen,
+    (interval, arguments): (Interval, &Arguments),
+    context: &Context,
+    signals: &Signals,
+) -> Result<Option<Side>, Failure> {
+    let think_time = arguments.reading.think_time();
     let source = SourceSettings { unit: None, reading: ReadOptions::of_this_machine(), binds: BindValues::Dropped };
-    let settings = IngestSettings { think_time: THINK_TIME, source };
-    let mut executions = Executions::new(THINK_TIME);
+    let settings = IngestSettings { think_time, source };
+    let filter = filter(&arguments.conditions);
+    let name = match &filter {
+        Some((_, text)) => format!("{} where {text}", path.display()),
+        None => path.display().to_string(),
+    };
+    let is_whole = filter.is_none() && interval == Interval::default();
+    let mut executions = Executions::new(think_time);
+    let mut cut = Cut::new(interval, filter.map(|(filter, _)| filter), think_time);
+    let observer: &mut (dyn Observer + Send) = if is_whole { &mut executions } else { &mut cut };
     let progress = progress(context);
     let step = &mut |text: &str, left: Duration| progress.step(text, left);
-    let name = path.display().to_string();
-    let ingested = read(Chosen::of(&[path]), &settings, &mut executions, step, &signals.stop());
+    let ingested = read(chosen, &settings, observer, step, &signals.stop());
     progress.clear();
-    if ingested.files.is_empty() && !ingested.is_broken_off {
+    if ingested.is_broken_off {
+        return Ok(None);
+    }
+    if ingested.files.is_empty() {
         return Err(nothing_read(&ingested));
     }
-    Ok(Side { name, ingested, executions })
+    if is_whole {
+        return Ok(Some(Side { name, ingested, executions }));
+    }
+    let side = cut.finish(&name, ingested);
+    side.map(Some).map_err(|sentence| Failure::new(Exit::Failed, format!("{sentence}.")))
 }
 
 /// Sources count different things.

@@ -13,7 +13,7 @@ use ::profile::observe::instruments::Instruments;
 use experiments::{Journal, Stop};
 
 use super::reading::nothing_read;
-use super::{Arguments, choice, chosen, instruments, read_all, settings, take};
+use super::{Arguments, chosen, instruments, read_all, settings, take};
 use crate::exit::{Exit, Failure};
 use crate::options::Context;
 use crate::output;
@@ -97,7 +97,7 @@ pub(super) fn follow(
 
 impl Source {
     fn of(arguments: &Arguments) -> Result<Source, Failure> {
-        let path = Followed::trace(&arguments.files).filter(|_| choice(arguments).is_everything());
+        let path = Followed::trace(&arguments.files).filter(|_| arguments.reading.choice().is_everything());
         let Some(path) = path else { return Ok(Source::Whole(None)) };
         let followed = Followed::open(path, settings(arguments), instruments(arguments));
         Ok(Source::Tail(Box::new(followed.map_err(unreadable)?)))
@@ -179,7 +179,10 @@ impl Pages {
         }
         output::print(CLEARED)?;
         journal.clear_progress();
-        output::print_result(report::Shown::Run(journal.run()), context)
+        // It goes on before the reader's eyes: no word that it did not end.
+        let mut page = journal.run().clone();
+        page.finished.get_or_insert_with(|| page.started.clone());
+        output::print_result(report::Shown::Run(&page), context)
     }
 }
 

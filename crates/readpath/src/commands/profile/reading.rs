@@ -1,17 +1,54 @@
-//! Reads what a profile is made from, with a progress line.
+//! What is read for a profile and how: the options that `profile` and `compare` share, and the reading with a progress
+//! line.
 
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ::profile::event::Observer;
+use ::measure::quantity;
+use ::profile::choice::{FileChoice, FileName, WallClock};
+use ::profile::event::{Observer, Ticks};
 use ::profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
+use clap::Args;
 use experiments::Stop;
 
 use crate::exit::{Exit, Failure};
 
 /// How often the progress line changes.
 const REFRESH: Duration = Duration::from_millis(200);
+
+#[derive(Args)]
+pub(in crate::commands) struct ReadingArguments {
+    /// Of files that are given or found, only those of this name, such as '*_ora_4711*'
+    #[arg(long, value_name = "GLOB")]
+    pub(in crate::commands) name: Option<FileName>,
+    /// Of traces, only those that were still written at this time on the server's wall clock: '2026-11-22 09:00'
+    #[arg(long, value_name = "TIME")]
+    pub(in crate::commands) since: Option<WallClock>,
+    /// Of traces, only those that were begun by this time
+    #[arg(long, value_name = "TIME")]
+    pub(in crate::commands) until: Option<WallClock>,
+    /// A wait for the client this long is think time, a shorter one a round trip
+    #[arg(long, default_value = "1s", value_parser = quantity::parse_time)]
+    think_time: ::measure::Nanos,
+}
+
+impl ReadingArguments {
+    /// Which files are read of those that are given.
+    pub(in crate::commands) fn choice(&self) -> FileChoice {
+        FileChoice { name: self.name.clone(), since: self.since, until: self.until }
+    }
+
+    /// A think time beyond what ticks can hold means the same as the longest: no wait is as long.
+    pub(in crate::commands) fn think_time(&self) -> Ticks {
+        Ticks::from_nanos(self.think_time.0)
+    }
+
+    /// The same as a run document has it.
+    pub(in crate::commands) fn think_time_us(&self) -> f64 {
+        self.think_time.0 as f64 / 1e3
+    }
+}
 
 /// Reads all files; `step` hears now and then how far it is, with the time left.
 pub(in crate::commands) fn read(

@@ -32,15 +32,22 @@ impl Dimensions {
 
 /// A condition as it was written, and what it means.
 #[derive(Clone)]
-struct Condition {
+pub(in crate::commands) struct Condition {
     text: String,
     filter: Filter,
 }
 
 impl Condition {
-    fn parse(text: &str) -> Result<Condition, SkewError> {
+    pub(in crate::commands) fn parse(text: &str) -> Result<Condition, SkewError> {
         Ok(Condition { text: text.into(), filter: Filter::parse(&[text])? })
     }
+}
+
+/// The filter of several conditions, and how it was written; `None` without any.
+pub(in crate::commands) fn filter(conditions: &[Condition]) -> Option<(Filter, String)> {
+    let texts: Vec<&str> = conditions.iter().map(|condition| condition.text.as_str()).collect();
+    let filter = Filter::all(conditions.iter().map(|condition| condition.filter.clone()));
+    (!conditions.is_empty()).then(|| (filter, texts.join(" and ")))
 }
 
 impl SkewArguments {
@@ -56,7 +63,7 @@ impl SkewArguments {
             None if self.conditions.is_empty() => return None,
             None => vec![Dimension::event()],
         };
-        let filter = Filter::all(self.conditions.iter().map(|condition| condition.filter.clone()));
+        let filter = filter(&self.conditions).map(|(filter, _)| filter).unwrap_or_default();
         Some(Skew::new(by, filter, think_time))
     }
 
@@ -66,9 +73,8 @@ impl SkewArguments {
             let names: Vec<&str> = by.0.iter().map(|dimension| dimension.name()).collect();
             journal.describe_subject("by", names.join(",").into());
         }
-        if !self.conditions.is_empty() {
-            let texts: Vec<&str> = self.conditions.iter().map(|condition| condition.text.as_str()).collect();
-            journal.describe_subject("where", texts.join(" and ").into());
+        if let Some((_, text)) = filter(&self.conditions) {
+            journal.describe_subject("where", text.into());
         }
     }
 }

@@ -31,8 +31,15 @@ const TEXTS: [&str; 2] = ["--help", "--version"];
 const ALIASES: [(&str, &str); 1] = [("--inner-rows", "--rows")];
 
 /// Options that other tests try: no document shows how many threads read a trace (`promises.rs`), and a private server
-/// is started and restarted for the end of a page (`calibrate.rs`).
-const ELSEWHERE: [(&str, &str); 2] = [("profile of a trace", "--workers"), ("calibrate on a private server", "--sql")];
+/// is started and restarted for the end of a page (`calibrate.rs`), and which files of a folder are compared takes
+/// several of them (`compare_traces.rs`).
+const ELSEWHERE: [(&str, &str); 5] = [
+    ("profile of a trace", "--workers"),
+    ("calibrate on a private server", "--sql"),
+    ("compare of traces", "--name"),
+    ("compare of traces", "--since"),
+    ("compare of traces", "--until"),
+];
 
 /// Runs at the same time.
 const WORKERS: usize = 4;

@@ -1,0 +1,353 @@
+//! A part of a trace: the calls and waits that ended in an interval of the wall clock, and for which conditions hold.
+//!
+//! The parts of a trace add up to the whole. What a call made and waited for goes where the client's call ended, and the
+//! time of a session is cut where the last such call or wait before the border ended: none is cut in two.
+//!
+//! Where conditions are given, the time of a session is the CPU time of calls and the waits for which they hold, and no
+//! more: nothing is unaccounted for. All calls of the interval still count, so that a time has its executions.
+
+use std::str::FromStr;
+
+use super::{Executions, Side};
+use crate::choice::WallClock;
+use crate::event::{
+    Accounted, Call, Child, Context, Cost, Failure, Observer, Placement, PlanLine, Root, Segment, SessionIndex, Ticks,
+    Transaction, Wait,
+};
+use crate::ingest::Ingested;
+use crate::observe::collector::Collector;
+use crate::observe::skew::Filter;
+
+/// Most calls and waits of a session that wait for the end of the client's call; a call that made more is divided by
+/// their own ends.
+const HELD_MAX: usize = 1 << 16;
+
+/// From when to when by the wall clock; the end is not part of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Interval {
+    /// From this time on; from the beginning without one.
+    pub since: Option<WallClock>,
+    /// Before this time; to the end without one.
+    pub until: Option<WallClock>,
+}
+
+impl FromStr for Interval {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Interval, String> {
+        let Some((since, until)) = text.split_once("..") else {
+            return Err("write two times with .. between them: '2026-11-22 09:00..2026-11-22 10:00'".into());
+        };
+        let time = |text: &str| -> Result<Option<WallClock>, String> {
+            if text.trim().is_empty() { Ok(None) } else { text.parse().map(Some) }
+        };
+        let interval = Interval { since: time(since)?, until: time(until)? };
+        match (interval.since, interval.until) {
+            (None, None) => Err("write at least one time: '2026-11-22 09:00..' for all from then on".into()),
+            (Some(since), Some(until)) if since >= until => Err("it ends before it begins".into()),
+            _ => Ok(interval),
+        }
+    }
+}
+
+impl Interval {
+    /// `a.trc from 2026-11-22T09:00:00 to 2026-11-22T10:00:00`.
+    fn of(&self, name: &str) -> String {
+        let part = |word: &str, time: Option<WallClock>| time.map_or(String::new(), |time| format!(" {word} {time}"));
+        let word = if self.since.is_some() { "to" } else { "until" };
+        format!("{name}{}{}", part("from", self.since), part(word, self.until)).replace('T', " ")
+    }
+
+    fn place(&self, micros: i64) -> Place {
+        if self.since.is_some_and(|since| micros < since.micros()) {
+            Place::Before
+        } else if self.until.is_some_and(|until| micros >= until.micros()) {
+            Place::After
+        } else {
+            Place::In
+        }
+    }
+}
+
+/// Where a time lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    /// Also as long as no time is known.
+    #[default]
+    Before,
+    In,
+    After,
+}
+
+/// Hears a whole trace, and keeps what ended in an interval.
+pub struct Cut {
+    interval: Interval,
+    filter: Option<Filter>,
+    think_time: Ticks,
+    collector: Collector,
+    executions: Executions,
+    sessions: Vec<CutSession>,
+    /// Where the last thing went, whichever session's: lines of plans name no session.
+    place: Place,
+    kept: u64,
+    unstamped: u64,
+}
+
+/// What a session's calls and waits wait for, and where its time is cut.
+#[derive(Default)]
+struct CutSession {
+    held: Vec<Held>,
+    place: Place,
+    /// The last end before the interval, and the last one in it.
+    before: Option<Ticks>,
+    last: Option<Ticks>,
+    passed: Passed,
+}
+
+/// Times for which the conditions hold.
+#[derive(Default)]
+struct Passed {
+    /// Of waits inside the call that comes next.
+    inside: Ticks,
+    /// Of calls since the last call of the client.
+    since_root: Ticks,
+    /// Of all.
+    total: Ticks,
+}
+
+enum Held {
+    Call(Box<Call>),
+    Wait(Box<Wait>),
+    Root(Root),
+}
+
+impl Cut {
+    /// Nothing heard yet. Waits for the client from `think_time` on are think time.
+    pub fn new(interval: Interval, filter: Option<Filter>, think_time: Ticks) -> Cut {
+        Cut {
+            interval,
+            filter,
+            think_time,
+            collector: Collector::new(think_time),
+            executions: Executions::new(think_time),
+            sessions: Vec::new(),
+            place: Place::default(),
+            kept: 0,
+            unstamped: 0,
+        }
+    }
+
+    /// The interval of what was ingested, as one side of a comparison; or the sentence why it has nothing.
+    pub fn finish(self, name: &str, mut ingested: Ingested) -> Result<Side, String> {
+        let name = self.interval.of(name);
+        if self.kept == 0 {
+            return Err(match self.unstamped {
+                0 => format!("no call and no wait of {name} is in the trace: `readpath profile` shows its times"),
+                _ => format!("no stamp of the wall clock in the trace says what is of {name}"),
+            });
+        }
+        let whole = std::mem::take(&mut ingested.profile);
+        let accounted = Accounted {
+            context: whole.context,
+            problems: whole.problems,
+            unread: whole.unread,
+            clocks: whole.first_clock.zip(whole.last_clock),
+            ..Accounted::default()
+        };
+        ingested.profile = self.collector.finish(accounted);
+        Ok(Side { name, ingested, executions: self.executions })
+    }
+
+    fn session(&mut self, session: SessionIndex) -> &mut CutSession {
+        let place = session.0 as usize;
+        if place >= self.sessions.len() {
+            self.sessions.resize_with(place + 1, CutSession::default);
+        }
+        &mut self.sessions[place]
+    }
+
+    /// Where a time lies; `None` where no stamp says what the time was.
+    fn place_of(&self, context: &Context, time: Option<Ticks>) -> Option<Place> {
+        if self.interval == Interval::default() {
+            return Some(Place::In);
+        }
+        let (time, (wall, at)) = time.zip(context.clock)?;
+        Some(self.interval.place(wall + (time - at).0.div_euclid(Ticks::PER_MICROSECOND)))
+    }
+
+    /// Where something of a session goes that ended at this time; what has no time goes where the session's last went.
+    fn decide(&mut self, context: &Context, session: SessionIndex, end: Option<Ticks>) -> Place {
+        let place = self.place_of(context, end);
+        self.unstamped += u64::from(place.is_none());
+        let known = self.session(session);
+        let place = place.unwrap_or(known.place);
+        known.place = place;
+        match place {
+            Place::Before => known.before = known.before.max(end),
+            Place::In => known.last = known.last.max(end),
+            Place::After => {}
+        }
+        self.place = place;
+        place
+    }
+
+    fn hold(&mut self, context: &Context, session: SessionIndex, held: Held) {
+        let known = self.session(session);
+        known.held.push(held);
+        if known.held.len() >= HELD_MAX {
+            self.release_by_time(context, session);
+        }
+    }
+
+    /// Hands on what waited for the end of the client's call.
+    fn release(&mut self, context: &Context, session: SessionIndex, place: Place) {
+        for held in std::mem::take(&mut self.session(session).held) {
+            self.hand_on(context, held, place);
+        }
+    }
+
+    /// The same where that end is not known: by the ends of the calls and waits themselves.
+    fn release_by_time(&mut self, context: &Context, session: SessionIndex) {
+        for held in std::mem::take(&mut self.session(session).held) {
+            let place = match &held {
+                Held::Call(call) => self.decide(context, session, call.end),
+                Held::Wait(wait) => self.decide(context, session, wait.end),
+                Held::Root(_) => self.session(session).place,
+            };
+            self.hand_on(context, held, place);
+        }
+    }
+
+    fn hand_on(&mut self, context: &Context, held: Held, place: Place) {
+        if place != Place::In {
+            return;
+        }
+        self.kept += 1;
+        let Some(held) = self.passing(context, held) else { return };
+        let mut both = (&mut self.collector, &mut self.executions);
+        match held {
+            Held::Call(call) => both.call(context, &call),
+            Held::Wait(wait) => both.wait(context, &wait),
+            Held::Root(root) => both.root(context, &root),
+        }
+    }
+
+    /// The time for which the conditions hold; `None` where nothing is left of a wait. Calls without any count still.
+    fn passing(&mut self, context: &Context, held: Held) -> Option<Held> {
+        let Some(filter) = &self.filter else { return Some(held) };
+        match held {
+            Held::Wait(wait) => {
+                let is_passing = filter.accepts_wait(context, &wait, self.think_time);
+                let passed = &mut self.session(wait.session).passed;
+                let time = if is_passing { wait.elapsed } else { Ticks::ZERO };
+                passed.total += time;
+                passed.inside += if wait.placement == Placement::Between { Ticks::ZERO } else { time };
+                is_passing.then_some(Held::Wait(wait))
+            }
+            Held::Call(mut call) => {
+                let is_passing = filter.accepts_call(context, &call);
+                let cpu = call.own.cpu.map(|cpu| if is_passing { cpu } else { Ticks::ZERO });
+                let passed = &mut self.session(call.session).passed;
+                passed.total += cpu.unwrap_or_default();
+                call.waits = std::mem::take(&mut passed.inside);
+                (call.own.cpu, call.own.elapsed) = (cpu, cpu.unwrap_or_default() + call.waits);
+                passed.since_root += call.own.elapsed;
+                let with_children = if call.depth == 0 { passed.since_root } else { call.own.elapsed };
+                (call.inclusive.cpu, call.inclusive.elapsed) = (cpu, with_children);
+                Some(Held::Call(call))
+            }
+            Held::Root(mut root) => {
+                if root.depth > 0 {
+                    // What they took is handed on with the client's call, or at the end.
+                    return None;
+                }
+                root.inclusive.elapsed = std::mem::take(&mut self.session(root.session).passed.since_root);
+                Some(Held::Root(root))
+            }
+        }
+    }
+
+    /// The time of a session for which the conditions hold, as a segment, and what it had without a call of the client.
+    fn end_passed(&mut self, context: &Context, segment: &Segment) {
+        let Passed { inside, since_root, total } = std::mem::take(&mut self.session(segment.session).passed);
+        if since_root + inside > Ticks::ZERO {
+            let inclusive = Cost { elapsed: since_root + inside, ..Cost::default() };
+            self.collector.root(context, &Root { session: segment.session, inclusive, depth: 1, calls: 1 });
+        }
+        self.collector.segment(context, &Segment { first: Ticks::ZERO, last: total, ..*segment });
+    }
+}
+
+impl Observer for Cut {
+    fn begin_file(&mut self, name: &str) {
+        self.collector.begin_file(name);
+    }
+
+    fn call(&mut self, context: &Context, call: &Call) {
+        if call.depth > 0 {
+            return self.hold(context, call.session, Held::Call(Box::new(call.clone())));
+        }
+        let place = self.decide(context, call.session, call.end);
+        self.release(context, call.session, place);
+        self.hand_on(context, Held::Call(Box::new(call.clone())), place);
+    }
+
+    fn wait(&mut self, context: &Context, wait: &Wait) {
+        let held = Held::Wait(Box::new(*wait));
+        if wait.placement != Placement::Between {
+            return self.hold(context, wait.session, held);
+        }
+        let place = self.decide(context, wait.session, wait.end);
+        self.hand_on(context, held, place);
+    }
+
+    fn root(&mut self, context: &Context, root: &Root) {
+        match root.depth {
+            // It follows its call.
+            0 => {
+                let place = self.session(root.session).place;
+                self.hand_on(context, Held::Root(*root), place);
+            }
+            _ => self.hold(context, root.session, Held::Root(*root)),
+        }
+    }
+
+    /// It comes ahead of its caller, whose session the next call names.
+    fn child(&mut self, context: &Context, child: &Child) {
+        if self.place == Place::In {
+            self.collector.child(context, child);
+        }
+    }
+
+    fn plan_line(&mut self, context: &Context, line: &PlanLine) {
+        if self.place == Place::In {
+            self.collector.plan_line(context, line);
+        }
+    }
+
+    fn failure(&mut self, context: &Context, failure: &Failure) {
+        let place = self.place_of(context, failure.time);
+        if place.unwrap_or(self.session(failure.session).place) == Place::In {
+            self.collector.failure(context, failure);
+        }
+    }
+
+    fn transaction(&mut self, context: &Context, transaction: &Transaction) {
+        let place = self.place_of(context, transaction.time);
+        if place.unwrap_or(self.session(transaction.session).place) == Place::In {
+            self.collector.transaction(context, transaction);
+        }
+    }
+
+    fn segment(&mut self, context: &Context, segment: &Segment) {
+        self.release_by_time(context, segment.session);
+        if self.filter.is_some() {
+            return self.end_passed(context, segment);
+        }
+        let known = self.session(segment.session);
+        let (before, last) = (known.before.take(), known.last.take());
+        let first = before.unwrap_or(segment.first).clamp(segment.first, segment.last);
+        let Some(last) = last.map(|last| last.min(segment.last)).filter(|last| *last >= first) else { return };
+        self.collector.segment(context, &Segment { first, last, ..*segment });
+    }
+}

@@ -1,0 +1,182 @@
+//! Two kept runs of profiles, as far as their documents hold what a comparison of the files has: everything but the
+//! spread of the executions.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use measure::compare::{Amount, ProfileComparison, ProfileSide, StatementAlone, TimeChange};
+use measure::wait_class::Class;
+use measure::{Case, Run, Severity};
+
+use super::amount::amount;
+use super::plans::{PlansOfSide, plan_change};
+use super::sample::Sample;
+use super::{by_difference, change};
+use crate::document::OTHERS;
+use crate::event::{CallKind, Ticks};
+use crate::tables::{Plan, PlanRow};
+
+/// What the document of a run says.
+struct Kept {
+    side: ProfileSide,
+    /// Count and time by class, and by event in it.
+    times: BTreeMap<(String, Option<String>), (u64, Ticks)>,
+    statements: HashMap<String, Amount>,
+    texts: HashMap<String, String>,
+    plans: HashMap<String, Vec<Plan>>,
+}
+
+/// Compares the profiles that two runs kept.
+pub fn compare_kept(before: &Run, after: &Run, top: usize) -> ProfileComparison {
+    let sides = [before, after].map(Kept::of);
+    let mut found = ProfileComparison {
+        before: sides[0].side.clone(),
+        after: sides[1].side.clone(),
+        top: top as u64,
+        lacks_spread: true,
+        ..ProfileComparison::default()
+    };
+    add_times(&mut found, &sides);
+    add_statements(&mut found, &sides);
+    let warnings =
+        |run: &Run| run.findings.iter().filter(|finding| finding.severity == Severity::Warning).cloned().collect();
+    found.warnings = (warnings(before), warnings(after));
+    found
+}
+
+fn add_times(found: &mut ProfileComparison, sides: &[Kept; 2]) {
+    let alone = |amount: Amount| (amount, Sample::default());
+    let keys: BTreeSet<&(String, Option<String>)> = sides.iter().flat_map(|side| side.times.keys()).collect();
+    for key in keys {
+        let [first, second] = sides.each_ref().map(|side| {
+            let (count, total) = side.times.get(key).copied().unwrap_or_default();
+            alone(side.amount(total, count))
+        });
+        let change = change(key.1.as_ref().unwrap_or(&key.0), first, second);
+        match key.1 {
+            Some(_) => found.events.push(TimeChange { class: Some(key.0.clone()), ..change }),
+            None => found.classes.push(change),
+        }
+    }
+    let [first, second] = sides.each_ref().map(|side| {
+        let is_served = |class: &str| !Class::with_key(class).is_some_and(Class::is_idle);
+        let served = side.times.iter().filter(|((class, event), _)| event.is_none() && is_served(class));
+        let served: Ticks = served.map(|(_, (_, total))| *total).sum();
+        alone(side.amount(served, side.side.executions))
+    });
+    found.response_time = change("", first, second);
+    found.classes.sort_by(by_difference);
+    found.events.sort_by(by_difference);
+}
+
+fn add_statements(found: &mut ProfileComparison, sides: &[Kept; 2]) {
+    let [before, after] = sides;
+    let text = |side: &Kept, id: &str| side.texts.get(id).filter(|text| !text.is_empty()).cloned();
+    let mut both: Vec<TimeChange> = Vec::new();
+    for (id, second) in &after.statements {
+        let Some(first) = before.statements.get(id) else { continue };
+        let change = change(id, (*first, Sample::default()), (*second, Sample::default()));
+        both.push(TimeChange { text: text(after, id).or_else(|| text(before, id)), ..change });
+    }
+    both.sort_by(|one, other| by_difference(one, other).then(one.name.cmp(&other.name)));
+    let plans = both.iter().filter_map(|one| plan_change(&one.name, &before.plans(&one.name), &after.plans(&one.name)));
+    found.plans = plans.collect();
+    found.statements = both;
+    let alone = |side: &Kept, other: &Kept| {
+        let alone = side.statements.iter().filter(|(id, _)| !other.statements.contains_key(*id));
+        let row =
+            |(id, amount): (&String, &Amount)| StatementAlone { id: id.clone(), text: text(side, id), amount: *amount };
+        let mut rows: Vec<StatementAlone> = alone.map(row).collect();
+        rows.sort_by(|one, other| other.amount.total_us.total_cmp(&one.amount.total_us).then(one.id.cmp(&other.id)));
+        rows
+    };
+    (found.vanished, found.new) = (alone(before, after), alone(after, before));
+}
+
+impl Kept {
+    fn of(run: &Run) -> Kept {
+        let mut kept = Kept {
+            side: side(run),
+            times: BTreeMap::new(),
+            statements: HashMap::new(),
+            texts: HashMap::new(),
+            plans: HashMap::new(),
+        };
+        let is_of_whole = |case: &&Case| !case.parameters.contains_key("session");
+        for case in run.cases.iter().filter(is_of_whole) {
+            kept.add(case);
+        }
+        kept
+    }
+
+    fn add(&mut self, case: &Case) {
+        let text = |name: &str| case.parameter(name).unwrap_or_default();
+        let id = || text("id");
+        match text("table").as_str() {
+            table @ ("class" | "class_event") => {
+                let event = (table == "class_event").then(|| text("event"));
+                self.times.insert((text("class"), event), (count(case, "calls"), time(case, "total")));
+            }
+            "statement" if id() != OTHERS => {
+                let time = time(case, "response_time") - time(case, "think_time") - time(case, "idle");
+                let executions = count(case, "executions");
+                let amount = amount(time, executions, (executions, count(case, "rows")));
+                self.statements.insert(id(), amount);
+            }
+            "statement_text" => drop(self.texts.insert(id(), text("text"))),
+            "plan_line" => self.add_plan_line(id(), case),
+            _ => {}
+        }
+    }
+
+    /// The lines of a plan come one behind the other, those of a statement's first plan first.
+    fn add_plan_line(&mut self, id: String, case: &Case) {
+        let number = |name: &str| case.parameters.get(name).and_then(serde_json::Value::as_u64).unwrap_or(0);
+        let plans = self.plans.entry(id).or_default();
+        if plans.len() as u64 != number("plan") {
+            let blocks = count(case, "blocks_of_lines");
+            plans.push(Plan { plan_hash: number("plan_hash"), blocks, ..Plan::default() });
+        }
+        let operation = case.parameter("operation").unwrap_or_default();
+        let row = PlanRow { level: number("level") as u32, operation: operation.into(), ..PlanRow::default() };
+        plans.last_mut().into_iter().for_each(|plan| plan.lines.push(row.clone()));
+    }
+
+    fn amount(&self, time: Ticks, count: u64) -> Amount {
+        amount(time, count, (self.side.executions, self.side.rows))
+    }
+
+    fn plans(&self, id: &str) -> PlansOfSide<'_> {
+        let plans: Vec<&Plan> = self.plans.get(id).into_iter().flatten().collect();
+        PlansOfSide { hashes: plans.iter().map(|plan| plan.plan_hash).filter(|hash| *hash != 0).collect(), plans }
+    }
+}
+
+fn side(run: &Run) -> ProfileSide {
+    let of =
+        |table: &'static str| run.cases_where("table", table).filter(|case| !case.parameters.contains_key("session"));
+    let by_client = || {
+        of("call").filter(|case| case.parameters.get("recursive").and_then(serde_json::Value::as_bool) == Some(false))
+    };
+    let is_execution = |case: &&Case| case.parameter("call").as_deref() == Some(CallKind::Exec.name());
+    let files = run.subject.get("files").and_then(serde_json::Value::as_array).map_or(0, Vec::len);
+    ProfileSide {
+        name: run.id.clone(),
+        files: files as u64,
+        interval_us: of("summary").next().map_or(0.0, |case| value(case, "interval")),
+        executions: by_client().filter(is_execution).map(|case| count(case, "calls")).sum(),
+        rows: by_client().map(|case| count(case, "rows")).sum(),
+    }
+}
+
+fn value(case: &Case, name: &str) -> f64 {
+    case.metric(name).map_or(0.0, |metric| metric.median())
+}
+
+fn count(case: &Case, name: &str) -> u64 {
+    value(case, name) as u64
+}
+
+/// Microseconds of the document, in ticks.
+fn time(case: &Case, name: &str) -> Ticks {
+    Ticks((value(case, name) * Ticks::PER_MICROSECOND as f64) as i64)
+}
