@@ -19,7 +19,7 @@ const SELECTION: Selection = Selection { order: Order::ResponseTime, top: 10, st
 /// Bytes that a statement with calls and waits takes without its text: docs/method.md says so.
 const STATEMENT_BYTES: f64 = 1.2 * 1024.0;
 
-/// Bytes that everything takes together, besides the texts of statements: docs/method.md says so.
+/// Bytes that the sessions and statements of the test take together: docs/method.md says so.
 const ALL_BYTES: f64 = 64.0 * 1024.0 * 1024.0;
 
 /// Bytes that a cursor takes.
