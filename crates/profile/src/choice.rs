@@ -127,9 +127,16 @@ impl FileChoice {
 
 /// Whether a file was last changed before that time, in whatever time zone the server is: it need not be opened.
 fn is_older(path: &Path, since: WallClock) -> bool {
-    let changed = fs::metadata(path).and_then(|data| data.modified()).ok();
+    let changed = fs::metadata(path).and_then(|data| data.modified());
+    changed.is_ok_and(|changed| is_before(changed, since))
+}
+
+/// Whether a time of change lies before the time on the wall in every zone. A file system may give any time, even the
+/// last one that there is.
+fn is_before(changed: SystemTime, since: WallClock) -> bool {
     let Ok(since) = u64::try_from(since.0) else { return false };
-    changed.is_some_and(|changed| changed + ZONE < SystemTime::UNIX_EPOCH + Duration::from_micros(since))
+    let since = SystemTime::UNIX_EPOCH.checked_add(Duration::from_micros(since));
+    since.zip(changed.checked_add(ZONE)).is_some_and(|(since, latest)| latest < since)
 }
 
 fn stamps(batch: &Batch) -> impl DoubleEndedIterator<Item = i64> + '_ {
@@ -186,6 +193,15 @@ mod tests {
         assert_eq!(taken(folder.path(), &FileChoice::default()), (names(FileChoice::default()), 0));
         let tomorrow = FileChoice { since: clock("2199-01-01"), ..FileChoice::default() };
         assert!(names(tomorrow).is_empty(), "what was last changed before need not be opened");
+    }
+
+    #[test]
+    fn a_time_of_change_at_the_end_of_all_times_is_not_before_any() {
+        let since = clock("2026-11-22 11:00").unwrap();
+        let last = SystemTime::UNIX_EPOCH + Duration::from_secs(i64::MAX.unsigned_abs());
+        assert!(!is_before(last, since) && is_before(SystemTime::UNIX_EPOCH, since));
+        let first = SystemTime::UNIX_EPOCH - Duration::from_secs(i64::MAX.unsigned_abs());
+        assert!(is_before(first, since) && !is_before(first, WallClock(-1)));
     }
 
     #[test]
