@@ -1,7 +1,13 @@
 //! How a command ends: its exit code, and the sentence that goes with a failure.
 
 use std::fmt::Display;
-use std::process::ExitCode;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::process::{self, ExitCode};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use measure::store::StoreError;
 
@@ -83,4 +89,34 @@ impl From<StoreError> for Failure {
         };
         Failure::new(exit, error)
     }
+}
+
+/// Bytes of the sentence that is written without memory of its own.
+const SENTENCE_BYTES_MAX: usize = 256;
+
+/// Whether a thread is already saying that there is no memory.
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
+
+/// Ends the process where the system has no memory for it. Nothing is removed on this way out, as after a `kill -9`:
+/// what lies on a server or in a folder of ours, the next run removes, or `readpath clean`.
+#[allow(clippy::exit, reason = "a caller that needs memory and gets none cannot go on")]
+pub(crate) fn out_of_memory(bytes: usize) -> ! {
+    if IS_ENDING.swap(true, Ordering::Relaxed) {
+        // Another thread ends the process; where it is this very one, on its way out, nothing else would.
+        thread::sleep(Duration::from_secs(2));
+        process::abort();
+    }
+    let mut sentence = io::Cursor::new([0; SENTENCE_BYTES_MAX]);
+    let written = writeln!(
+        sentence,
+        "readpath: the system has no memory for {bytes} more bytes: ask for less at one time, or raise the limit \
+         (ulimit -v, memory.max of the control group). What was kept before is whole."
+    );
+    let end = written.map_or(0, |()| usize::try_from(sentence.position()).unwrap_or(0));
+    // Not by way of `io::stderr`, whose lock another thread may hold that waits above.
+    if let Ok(stderr) = io::stderr().as_fd().try_clone_to_owned() {
+        // There is nowhere to report that this could not be printed.
+        let _ = File::from(stderr).write_all(&sentence.get_ref()[..end]);
+    }
+    process::exit(1)
 }

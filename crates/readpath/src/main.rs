@@ -23,6 +23,10 @@ use std::process::ExitCode;
 use crate::options::Context;
 use crate::settings::Settings;
 
+/// All memory of the program but what an experiment measures.
+#[global_allocator]
+static ALLOCATOR: sys::memory::Allocator = sys::memory::Allocator { out_of_memory: exit::out_of_memory };
+
 fn main() -> ExitCode {
     let settings = Settings::from_environment();
     let command_line: Vec<OsString> = env::args_os().collect();

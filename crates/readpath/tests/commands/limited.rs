@@ -198,6 +198,36 @@ fn with_too_little_memory_every_experiment_ends_in_a_sentence_or_a_run() {
 }
 
 #[test]
+fn memory_that_is_refused_in_the_middle_is_one_sentence_at_every_limit() {
+    if !can_limit() {
+        return;
+    }
+    let user = equipped();
+    traces(&user);
+    let words = format!("profile {} --workers 2 -q --no-store", user.home.path().display());
+    let mut refused = 0;
+    for mebibytes in (20..80).step_by(2) {
+        let limit = format!("--as={}", mebibytes << 20);
+        // Below the size of the program itself the loader ends it.
+        if !ended(limited(&user, &limit, "--version")).status.success() {
+            continue;
+        }
+        let output = ended(limited(&user, &limit, &words));
+        let said = complaint(&output);
+        match output.status.code() {
+            Some(0) => {}
+            Some(1) => {
+                let lines = said.lines().count();
+                assert!(said.starts_with("readpath: ") && lines == 1, "{mebibytes} MiB: {said}");
+                refused += 1;
+            }
+            _ => panic!("{mebibytes} MiB: {} {said}", output.status),
+        }
+    }
+    assert!(refused > 0, "the limits are too high to refuse anything");
+}
+
+#[test]
 fn with_too_few_descriptors_every_experiment_ends_in_a_sentence_or_a_run() {
     if !can_limit() {
         return;

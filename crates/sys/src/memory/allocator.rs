@@ -1,4 +1,47 @@
-//! Settings of the C library's allocator.
+//! The C library's allocator: its settings, and what becomes of a process that it has no memory for.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+
+/// The system's allocator for a whole program, which calls `out_of_memory` with the bytes that were refused, where the
+/// standard library would abort. That function ends the process and allocates nothing on the way.
+///
+/// A refusal is final: nothing of ours asks for memory to find out whether there is some. What is large comes from
+/// [`crate::memory::Region`], whose refusal is an error.
+pub struct Allocator {
+    /// Says what happened and ends the process.
+    pub out_of_memory: fn(usize) -> !,
+}
+
+impl Allocator {
+    fn check(&self, block: *mut u8, bytes: usize) -> *mut u8 {
+        if block.is_null() { (self.out_of_memory)(bytes) } else { block }
+    }
+}
+
+// SAFETY: every call goes to the system's allocator with the arguments of the caller, who keeps its contract, and its
+// answer goes back as it is; where that is none, nothing goes back. The function that ends the process does not unwind
+// into the caller, because the program that gives it makes it end the process.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the contract of this very function.
+        self.check(unsafe { System.alloc(layout) }, layout.size())
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: as above; the block is the system's.
+        unsafe { System.dealloc(block, layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        self.check(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as above; the block is the system's.
+        self.check(unsafe { System.realloc(block, layout, size) }, size)
+    }
+}
 
 /// Makes all threads allocate from one arena; `false` if the allocator has no such setting.
 ///
