@@ -90,14 +90,16 @@ pub(crate) fn print_answer(answer: &clap::Error) -> ExitCode {
         return Exit::WrongCommandLine.code();
     }
     // Flushing here, not at the process's end, where an error such as a full disk would go unnoticed.
-    let printed = answer.print().and_then(|()| io::stdout().flush());
-    match printed {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            let failure = output::not_printed(error);
+    let printed = || match answer.print().and_then(|()| io::stdout().flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(output::not_printed(error)),
+        _ => Ok(()),
+    };
+    match output::check_open().and_then(|()| printed()) {
+        Ok(()) => Exit::Done.code(),
+        Err(failure) => {
             output::complain(&failure.message);
             failure.exit.code()
         }
-        _ => Exit::Done.code(),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::options::Context;
 
 /// Prints a result in the format that was asked for.
 pub(crate) fn print_result(result: Shown<'_>, context: &Context) -> Result<(), Failure> {
+    check_open()?;
     let mut stdout = BufWriter::new(io::stdout().lock());
     let written = (context.globals.format.write)(result, &context.settings.style, &mut stdout);
     reached(written.and_then(|()| stdout.flush()))
@@ -16,8 +17,17 @@ pub(crate) fn print_result(result: Shown<'_>, context: &Context) -> Result<(), F
 
 /// Prints text as it is. `| head -1` closes the pipe early and has what it wanted.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    check_open()?;
     let mut stdout = io::stdout().lock();
     reached(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
+}
+
+/// Refuses to print where there is no standard output: it would go to the null device, as if that had been asked for.
+pub(crate) fn check_open() -> Result<(), Failure> {
+    match sys::process::stdout_was_closed() {
+        true => Err(not_printed("it is closed")),
+        false => Ok(()),
+    }
 }
 
 fn reached(outcome: io::Result<()>) -> Result<(), Failure> {

@@ -5,6 +5,7 @@ mod bound_child;
 mod child;
 pub mod sampler;
 mod snapshot;
+mod streams;
 mod usage;
 mod watch;
 
@@ -13,5 +14,6 @@ pub use rustix::process::Signal;
 pub use bound_child::{BoundChild, Credentials, bind, end_with_this_thread};
 pub use child::{Ended, Ending, Usage, wait};
 pub use snapshot::{UsageDelta, UsageSnapshot};
+pub use streams::stdout_was_closed;
 pub use usage::{IoCounts, peak_memory, process_cpu, process_io, thread_cpu, thread_io};
 pub use watch::{is_there, name, watch};
