@@ -149,6 +149,11 @@ impl Store {
         read_run(&self.file_of(&self.resolve(reference)?))
     }
 
+    /// Whether the run of this very identifier is in the store.
+    pub fn holds(&self, id: &str) -> bool {
+        self.path_of(id).is_some_and(|path| path.is_file())
+    }
+
     /// The identifier that a reference means.
     fn resolve(&self, reference: &str) -> Result<String, StoreError> {
         match steps_before_last(reference) {

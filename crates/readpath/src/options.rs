@@ -7,7 +7,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use measure::Run;
 use measure::run::Job;
 use measure::store::{Store, read_run};
-use report::{RENDERERS, Renderer};
+use report::{RENDERERS, Renderer, Shown};
 use subjects::places::without_password;
 
 use crate::exit::{Exit, Failure};
@@ -104,6 +104,12 @@ impl Context {
             return Err(Failure::new(Exit::NotKept, sentence));
         }
         Ok(Store::open_to_read(&dir))
+    }
+
+    /// A run as it is shown: with its identifier where the store has it under that.
+    pub(crate) fn shown<'a>(&self, run: &'a Run) -> Shown<'a> {
+        let is_kept = !self.globals.no_store && self.store_to_read().is_ok_and(|store| store.holds(&run.id));
+        if is_kept { Shown::Kept(run) } else { Shown::Run(run) }
     }
 
     /// The run that a reference names: a file where it looks like a path, else one of the store, else a file of the

@@ -39,6 +39,8 @@ pub enum Media {
 pub enum Shown<'a> {
     /// A run.
     Run(&'a Run),
+    /// A run that is in the store, where its identifier finds it.
+    Kept(&'a Run),
     /// Two runs, one against the other.
     Comparison(&'a Comparison),
     /// Two profiles, one against the other.
@@ -52,6 +54,7 @@ impl Shown<'_> {
     pub fn page(self) -> Page {
         match self {
             Shown::Run(run) => body::page(run),
+            Shown::Kept(run) => body::kept_page(run),
             Shown::Comparison(comparison) => compare::page(comparison),
             Shown::Profiles(comparison) => compare_profiles::page(comparison),
             Shown::Runs(listing) => runs::page(listing),

@@ -10,7 +10,6 @@ use ::measure::{Finding, Host, Parameters, Run};
 use experiments::{ExperimentError, Journal, Machine, Stop};
 use jiff::Timestamp;
 use measure::schema::every::findings as row;
-use report::Shown;
 use uuid::Uuid;
 
 use crate::exit::{Exit, Failure};
@@ -96,8 +95,9 @@ fn finish(
         return Ok(complain(&journal, exit));
     }
     let kept = journal.save().is_ok();
-    output::print_result(Shown::Run(journal.run()), context)?;
-    Ok(complain(&journal, if kept { exit } else { Exit::NotKept }))
+    output::print_result(context.shown(journal.run()), context)?;
+    let has_no_store = exit == Exit::Done && journal.run().findings.iter().any(|finding| row::NOT_KEPT.made(finding));
+    Ok(complain(&journal, if kept && !has_no_store { exit } else { Exit::NotKept }))
 }
 
 pub(super) fn signals() -> Result<Signals, Failure> {
@@ -106,8 +106,8 @@ pub(super) fn signals() -> Result<Signals, Failure> {
 
 /// The store, proven to be writable; none where the user wants none.
 ///
-/// A store that the user named has to work. If the default store cannot be used, the run is shown all the same, and the
-/// finding says that it is not kept.
+/// A store that the user named has to work. If the default store cannot be used, the run is shown all the same, the
+/// finding says that it is not kept, and so does the exit code.
 pub(super) fn store(context: &Context) -> Result<(Option<Store>, Option<Finding>), Failure> {
     if context.globals.no_store {
         return Ok((None, None));
@@ -198,7 +198,8 @@ fn kept(journal: &RunJournal) -> String {
 /// Says on standard error how a run ended that did not complete.
 fn complain(journal: &RunJournal, exit: Exit) -> Exit {
     let ends = |finding: &&Finding| row::INTERRUPTED.made(finding) || row::FAILED.made(finding);
-    let ending = journal.run().findings.iter().find(ends);
+    let findings = &journal.run().findings;
+    let ending = findings.iter().find(ends).or_else(|| findings.iter().find(|finding| row::NOT_KEPT.made(finding)));
     if let Some(finding) = ending {
         output::complain(&finding.message);
     }

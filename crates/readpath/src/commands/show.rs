@@ -1,7 +1,6 @@
 //! `readpath show`: a kept run again, in any format.
 
 use clap::{ArgMatches, Args, Command};
-use report::Shown;
 
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
@@ -41,7 +40,8 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         output::print(&text.map_err(|sentence| Failure::new(Exit::Failed, sentence))?)?;
         return Ok(Exit::Done);
     }
-    output::print_result(Shown::Run(&context.load(&run)?), context)?;
+    let run = context.load(&run)?;
+    output::print_result(context.shown(&run), context)?;
     Ok(Exit::Done)
 }
 

@@ -126,6 +126,14 @@ fn a_run_is_kept_listed_shown_and_compared() {
     assert!(user.ok("compare last~1 last").contains("clock_read"));
     let document = user.store().join(format!("{}.json", kept[1]));
     assert_eq!(user.ok(&format!("show {}", document.display())), page);
+    // How other commands name it stands on the page, as far as that is so.
+    assert!(page.ends_with(&format!("\n\nKept as run {}.\n", kept[1])), "{page}");
+    let elsewhere = user.home.path().join("elsewhere.json");
+    fs::write(&elsewhere, fs::read(&document).unwrap()).unwrap();
+    let of_file = |words: &str| user.ok(&format!("show {} {words}", elsewhere.display()));
+    assert_eq!(of_file(""), page, "the store has it");
+    fs::remove_file(&document).unwrap();
+    assert!(!of_file("").contains("Kept as run") && !user.ok("null --no-store").contains("Kept as run"));
 }
 
 #[test]
@@ -181,7 +189,8 @@ fn without_a_home_a_run_is_shown_and_says_that_it_is_not_kept() {
     let homeless = |words: &str| user.command(words).env_remove("HOME").output().unwrap();
     let output = homeless("null");
     let page = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!(output.status.code(), Some(0), "{page}");
+    assert_eq!(output.status.code(), Some(3), "{page}");
+    assert!(complaint(&output).starts_with("readpath: This run is shown here and not kept"), "{}", complaint(&output));
     assert!(page.contains("warning: This run is shown here and not kept") && page.contains("--store DIR"), "{page}");
     let quiet = homeless("null --no-store");
     assert_eq!(quiet.status.code(), Some(0));
@@ -196,7 +205,7 @@ fn a_home_that_cannot_be_written_costs_no_report() {
     fs::write(user.home.path().join(".local"), "").unwrap();
     let output = user.command("null --cases 1").env_remove("XDG_DATA_HOME").output().unwrap();
     let page = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!(output.status.code(), Some(0), "{page}");
+    assert_eq!(output.status.code(), Some(3), "{page}");
     assert!(page.contains("clock_read") && page.contains("warning: This run is shown here and not kept"), "{page}");
 }
 
@@ -261,6 +270,25 @@ fn a_full_device_behind_standard_output_is_reported() {
     let output = user.command("null --cases 1").stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(complaint(&output).contains("standard output"));
+}
+
+#[test]
+fn a_closed_standard_output_loses_no_result_in_silence() {
+    let user = User::new();
+    let closed = |words: &str, redirection: &str| {
+        let mut shell = Command::new("/bin/sh");
+        let program = env!("CARGO_BIN_EXE_readpath");
+        shell.args(["-c", &format!("exec {program} {words} {redirection}")]);
+        shell.env_clear().env("HOME", user.home.path()).output().unwrap()
+    };
+    for words in ["null --cases 1", "null --cases 1 --format json", "runs", "show last", "--help", "--version"] {
+        let output = closed(words, ">&-");
+        assert_eq!(output.status.code(), Some(1), "{words}: {}", complaint(&output));
+        assert!(complaint(&output).contains("standard output: it is closed"), "{words}: {}", complaint(&output));
+        assert_eq!(closed(words, ">/dev/null").status.code(), Some(0), "{words}: the null device was asked for");
+        assert_eq!(closed(words, "1<>/dev/null").status.code(), Some(0), "{words}: so it was, as by a daemon");
+    }
+    assert!(!kept(&user).is_empty(), "the run is kept all the same");
 }
 
 /// Starts a long run and waits until it has kept a case.

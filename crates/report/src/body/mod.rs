@@ -72,6 +72,13 @@ pub(crate) fn page(run: &Run) -> Page {
     Page { sections }
 }
 
+/// The page of a run that is kept: at its end, how other commands name it.
+pub(crate) fn kept_page(run: &Run) -> Page {
+    let mut page = page(run);
+    page.sections.push(Section::Note(format!("Kept as run {}.", run.id)));
+    page
+}
+
 /// The numbers that matter and the charts, each with the findings that concern it.
 fn drawn(run: &Run, drawing: Drawing) -> impl Iterator<Item = Section> {
     let figures = Some(drawing.figures).filter(|figures| !figures.is_empty()).map(Section::Figures);

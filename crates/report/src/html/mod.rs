@@ -72,7 +72,7 @@ pub fn report(runs: &[Run], complaints: &[String]) -> String {
 
 /// Anything that has a page, as a file.
 fn shown_as_page(shown: Shown<'_>) -> String {
-    if let Shown::Run(run) = shown {
+    if let Shown::Run(run) | Shown::Kept(run) = shown {
         return report(std::slice::from_ref(run), &[]);
     }
     let page = shown.page();

@@ -71,6 +71,15 @@ fn a_disk_is_shown_by_depth_by_zone_and_by_place() {
 }
 
 #[test]
+fn a_kept_run_ends_with_the_identifier_that_other_commands_take() {
+    let run = documents::disk_plain();
+    check_page("disk-plain-kept", |style| report::render(Shown::Kept(&run), style));
+    for format in ["json", "csv", "html"] {
+        assert!(in_format(format, Shown::Kept(&run)) == in_format(format, &run), "{format} has it anyway");
+    }
+}
+
+#[test]
 fn a_round_trip_stands_beside_the_published_figures() {
     check_run("roundtrip", &documents::roundtrip());
 }
