@@ -19,14 +19,10 @@ fn micros(value: f64) -> String {
     format_nanos(value * 1e3)
 }
 
-/// What a read takes on each path, and before it how the others compare with the first, which may be given again.
+/// What a read takes on each path, and before it how the others compare with the first.
 pub(super) fn whole(workload: &Workload, measured: &[(String, Measured)]) -> Vec<Finding> {
     let finished: Vec<_> = measured.iter().filter(|(_, one)| !one.interrupted).collect();
-    let against = finished
-        .iter()
-        .skip(1)
-        .filter(|(path, _)| *path != finished[0].0)
-        .filter_map(|other| against_first(finished[0], other));
+    let against = finished.iter().skip(1).filter_map(|other| against_first(finished[0], other));
     let each = finished.iter().filter_map(|(path, one)| of_path(workload, (measured.len() > 1).then_some(path), one));
     against.chain(each).collect()
 }

@@ -6,6 +6,7 @@
 mod case;
 mod findings;
 mod parameters;
+mod paths;
 mod setting;
 mod views;
 mod workload;
@@ -23,9 +24,10 @@ use setting::Setting;
 pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Journal) -> Result<(), ExperimentError> {
     parameters.check()?;
     parameters.workload().check_memory()?;
-    let settings =
-        parameters.paths.iter().map(|path| Setting::open(path, parameters)).collect::<Result<Vec<_>, _>>()?;
+    let (paths, named_before) = paths::each_once(&parameters.paths);
+    let settings = paths.iter().map(|path| Setting::open(path, parameters)).collect::<Result<Vec<_>, _>>()?;
     let several = settings.len() > 1;
+    journal.find_all(named_before);
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
     let mut measured = Vec::new();
@@ -35,7 +37,7 @@ pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Jou
         }
         if several {
             journal.describe_subject("kind", json!("device"));
-            journal.describe_subject("path", json!(format!("{} paths", parameters.paths.len())));
+            journal.describe_subject("path", json!(format!("{} paths", paths.len())));
         } else {
             setting.describe(journal);
         }
@@ -43,7 +45,7 @@ pub fn run(parameters: &DiskParameters, machine: &Machine, journal: &mut dyn Jou
         measured.extend(views::run(&setting, machine, journal)?.map(|one| (setting.name(), one)));
     }
     journal.find_all(findings::whole(&parameters.workload(), &measured));
-    let reads_files = parameters.paths.iter().any(|path| device::without_kernel(path).is_none());
+    let reads_files = paths.iter().any(|path| device::without_kernel(path).is_none());
     if reads_files && parameters.reads_in_sequence() {
         journal.find_all(reading::huge_page_buffers(parameters.workload().pages));
     }

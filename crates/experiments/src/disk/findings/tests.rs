@@ -1,5 +1,7 @@
 //! Its findings, read on both sides of their conditions.
 
+use std::path::PathBuf;
+
 use device::pattern::Pattern;
 use device::plan::StopAfter;
 use measure::{Metric, Statistics};
@@ -11,6 +13,7 @@ use sides::{Reading, both_sides, reading, says};
 use sys::memory::Pages;
 
 use super::*;
+use crate::disk::paths::each_once;
 
 const WORKLOAD: Workload = Workload {
     pattern: Pattern::Random,
@@ -153,14 +156,43 @@ fn places() -> Vec<Reading> {
     vec![zones, published, half]
 }
 
+/// Two names, of a file or of a model, which are the same thing or not.
+fn names() -> Reading {
+    let of = |(is_model, is_same): &(bool, bool)| {
+        let folder = tempfile::tempdir().unwrap();
+        let [first, other] = ["a", "b"].map(|name| folder.path().join(name));
+        std::fs::write(&first, "").unwrap();
+        let paths = match (is_model, is_same) {
+            (true, true) => ["model:ssd", "model:ssd"].map(PathBuf::from),
+            (true, false) => ["model:ssd", "model:hdd-7200"].map(PathBuf::from),
+            (false, true) => [first.clone(), folder.path().join("./a")],
+            (false, false) => {
+                std::fs::write(&other, "").unwrap();
+                [first, other]
+            }
+        };
+        let (once, findings) = each_once(&paths);
+        assert_eq!(once.len() + findings.len(), 2);
+        findings
+    };
+    reading(row::NAMED_BEFORE, (any::<bool>(), any::<bool>()), of, |(_, is_same)| {
+        is_same.then(|| says!["which was named before: it is read once."])
+    })
+}
+
 #[test]
-fn a_file_that_is_given_twice_is_not_compared_with_itself() {
-    let twice = ["a", "a"].map(|path| (path.to_string(), measured(100.0, Some(1e4), None)));
-    let found = whole(&WORKLOAD, &twice);
-    assert_eq!((found.len(), found.iter().filter(|finding| finding.message.contains("as one of")).count()), (2, 0));
+fn a_file_is_one_by_any_of_its_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let [first, hard, soft] = ["first", "hard", "soft"].map(|name| folder.path().join(name));
+    std::fs::write(&first, "").unwrap();
+    std::fs::hard_link(&first, &hard).unwrap();
+    std::os::unix::fs::symlink("first", &soft).unwrap();
+    let paths = [first.clone(), hard, soft, folder.path().join("gone")];
+    let (once, findings) = each_once(&paths);
+    assert_eq!((once, findings.len()), (vec![first.as_path(), paths[3].as_path()], 2));
 }
 
 #[test]
 fn what_reads_of_a_disk_say_follows_from_their_times() {
-    both_sides(&disk::findings::ALL, [vec![read()], against(), places()].into_iter().flatten());
+    both_sides(&disk::findings::ALL, [vec![read(), names()], against(), places()].into_iter().flatten());
 }

@@ -1,0 +1,48 @@
+//! What the paths name: a file or a block device that has two names is read once.
+
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use measure::Finding;
+use measure::schema::disk::findings as row;
+
+/// What makes two paths one: the device of a block device, device and inode of a file, else the word itself.
+#[derive(PartialEq, Eq, Hash)]
+enum Identity<'a> {
+    BlockDevice(u64),
+    File(u64, u64),
+    Word(&'a Path),
+}
+
+impl Identity<'_> {
+    fn of(path: &Path) -> Identity<'_> {
+        match fs::metadata(path) {
+            _ if device::has_prefix(path) => Identity::Word(path),
+            Ok(data) if data.file_type().is_block_device() => Identity::BlockDevice(data.rdev()),
+            Ok(data) => Identity::File(data.dev(), data.ino()),
+            Err(_) => Identity::Word(path),
+        }
+    }
+}
+
+/// The paths without those that name what an earlier one names, and a finding for each of these.
+pub(super) fn each_once(paths: &[PathBuf]) -> (Vec<&Path>, Vec<Finding>) {
+    let (mut once, mut findings) = (Vec::new(), Vec::new());
+    let mut known: HashMap<Identity<'_>, &Path> = HashMap::new();
+    for path in paths {
+        match known.get(&Identity::of(path)) {
+            Some(first) => {
+                let (path, first) = (path.display(), first.display());
+                let message = format!("{path} is {first}, which was named before: it is read once.");
+                findings.push(row::NAMED_BEFORE.of(message));
+            }
+            None => {
+                known.insert(Identity::of(path), path);
+                once.push(path.as_path());
+            }
+        }
+    }
+    (once, findings)
+}
