@@ -6,7 +6,7 @@ use measure::quantity::{counted, format_nanos, three_digits};
 use measure::schema::join;
 use measure::schema::join::findings as row;
 
-use super::bench::{Gain, Measured};
+use super::bench::{Gain, Measured, absent_gain};
 use crate::journal::Journal;
 
 /// Waits below this many microseconds a block are a copy from memory: a device takes longer.
@@ -54,6 +54,9 @@ fn report_gathering(
     if cached_part(best) > HITS_MAX {
         return;
     }
+    if let Some(absence) = absent_gain(rand, [best, alone].into_iter()) {
+        return journal.find(absence);
+    }
     if let Some(absence) = &best.group.gathers_nothing {
         return journal.find(absence.clone());
     }
@@ -80,7 +83,11 @@ fn report_gathering(
 /// Where gathering gains nothing, because reads are handed over one after the other.
 fn report_serialized(found: &[Measured], journal: &mut dyn Journal) {
     for alone in found.iter().filter(|case| case.group.is_direct && !case.way.is_gathered) {
-        let gains = found.iter().filter(|case| case.is_beside(alone)).filter_map(|case| case.gain(found));
+        let beside = || found.iter().filter(|case| case.is_beside(alone));
+        if beside().any(Measured::has_few_blocks) {
+            continue;
+        }
+        let gains = beside().filter_map(|case| case.gain(found));
         let Some(best) = gains.max_by(f64::total_cmp).filter(|best| *best < SAME) else { continue };
         let and = if alone.group.name.is_empty() { String::new() } else { format!(" and {}", alone.group.name) };
         let message = format!(

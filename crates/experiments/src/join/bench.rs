@@ -1,7 +1,9 @@
 //! What every step works on: one subject, the keys of its joins, and the cases that were measured.
 
+use measure::quantity::counted;
+use measure::schema::join::findings as row;
 use measure::schema::join::{self, parameters};
-use measure::{Case, Parameters};
+use measure::{Case, Finding, Parameters};
 use subjects::NestedLoops;
 use subjects::nested_loops::{Group, InnerFacts, InnerTable, Keys, Way};
 
@@ -87,6 +89,11 @@ impl Measured {
         join::IO_TIME.median(&self.case).unwrap_or(0.0)
     }
 
+    /// Whether it read so few blocks that its time says nothing of a gain.
+    pub(super) fn has_few_blocks(&self) -> bool {
+        join::has_few_blocks(&self.case)
+    }
+
     /// Whether `other` belongs to the same table and group.
     pub(super) fn is_beside(&self, other: &Measured) -> bool {
         self.rand == other.rand && self.group.parameters == other.group.parameters
@@ -97,6 +104,18 @@ impl Measured {
         let alone = among.iter().find(|case| !case.way.is_gathered && case.is_beside(self))?;
         (self.way.is_gathered && self.elapsed() > 0.0).then(|| alone.elapsed() / self.elapsed())
     }
+}
+
+/// That no gain is said of joins of which one read few blocks; `None` where all read enough.
+pub(super) fn absent_gain<'a>(rand: u8, measured: impl Iterator<Item = &'a Measured>) -> Option<Finding> {
+    let few = measured.filter(|case| case.has_few_blocks()).filter_map(|case| join::blocks_read(&case.case));
+    let fewest = few.min_by(f64::total_cmp)?;
+    let blocks = counted(fewest as u64, "block", "blocks");
+    Some(row::ABSENT_GAIN.of(format!(
+        "With {rand} % of the rows out of order, a join read {blocks}, and from fewer than {} no gain of gathering \
+         follows: ask for more --outer-rows, and --rows if the table has no more.",
+        join::BLOCKS_MIN
+    )))
 }
 
 /// What gathering is worth at its best on one subject.
@@ -113,6 +132,7 @@ impl Gain {
     /// The best gain of one table; none where one at a time or all others were left out.
     pub(super) fn best(subject: &str, rand: u8, measured: &[Measured]) -> Option<Gain> {
         let gains = measured.iter().filter_map(|case| Some((case, case.gain(measured)?)));
+        let gains = gains.filter(|_| !measured.iter().any(Measured::has_few_blocks));
         let (best, elapsed) = gains.max_by(|one, other| one.1.total_cmp(&other.1))?;
         Some(Gain { subject: subject.into(), rand, method: best.way.method, elapsed })
     }

@@ -7,7 +7,7 @@ use measure::schema::join::findings as row;
 use measure::{Finding, Unit};
 use subjects::nested_loops::{DeviceReads, JoinMethod};
 
-use super::bench::Measured;
+use super::bench::{Measured, absent_gain};
 use crate::journal::Journal;
 
 /// Times within this ratio are the same: what four cases of the same reads differ by.
@@ -30,6 +30,9 @@ pub(super) fn report(rand: u8, measured: &[Measured], device: &DeviceReads, jour
     let gathered: Vec<&Measured> = methods.iter().filter_map(best).filter(has_waited).collect();
     if gathered.is_empty() {
         return;
+    }
+    if let Some(absence) = absent_gain(rand, gathered.iter().copied().chain([alone])) {
+        return journal.find(absence);
     }
     let ratios = |time: fn(&Measured) -> f64| {
         let ratio = |case: &&Measured| (case.way.method, time(alone) / time(case));

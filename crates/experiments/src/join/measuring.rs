@@ -40,7 +40,8 @@ pub(super) fn cases(
     }
     let change = conditions.changed(bench.machine);
     bench.machine.note(&what, &change, Sensitivity::Storage);
-    let alone = group.ways.iter().position(|way| !way.is_gathered).map(|way| median_elapsed(&samples[way]));
+    let alone = group.ways.iter().position(|way| !way.is_gathered).map(|way| &samples[way]);
+    let alone = alone.filter(|samples| !have_few_blocks(samples)).map(|samples| median_elapsed(samples));
     let mut measured = Vec::new();
     for (way, samples) in group.ways.iter().zip(&samples) {
         let mut case = Case::new(bench.labels(table, facts, group));
@@ -80,6 +81,13 @@ fn join(
 fn median_elapsed(samples: &[JoinCost]) -> f64 {
     let elapsed: Vec<f64> = samples.iter().map(|cost| cost.elapsed.as_millis()).collect();
     measure::Statistics::of_samples(&elapsed).map_or(0.0, |statistics| statistics.median)
+}
+
+/// Whether joins read so few blocks that nothing is a gain over their time: by EXPLAIN's count, which `gain` stands
+/// beside.
+fn have_few_blocks(samples: &[JoinCost]) -> bool {
+    let reads: Vec<f64> = samples.iter().filter_map(|cost| Some(cost.explained.as_ref()?.read as f64)).collect();
+    measure::Statistics::of_samples(&reads).is_some_and(|reads| reads.median < join::BLOCKS_MIN as f64)
 }
 
 /// Names the methods whose joins differ so much that their gains say little.
@@ -150,7 +158,7 @@ fn explained(samples: &[JoinCost], (source, waiting): (&str, &str), alone: Optio
         spec.of_samples(source, &values?)
     };
     // Of the medians that are shown: a median of ratios is another one of an even number, and not 1 of the base.
-    let gain = alone.and_then(|alone| ratio(alone, median_elapsed(samples)));
+    let gain = alone.filter(|_| !have_few_blocks(samples)).and_then(|alone| ratio(alone, median_elapsed(samples)));
     let a_block = |cost: &JoinCost| ratio(cost.elapsed.as_micros(), cost.table.read as f64);
     let a_block: Option<Vec<f64>> = samples.iter().map(a_block).collect();
     let all = [

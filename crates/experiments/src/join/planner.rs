@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use measure::quantity::{counted, three_digits};
 use measure::schema::join::findings as row;
-use measure::schema::join::{self, parameters};
+use measure::schema::join::{self, BLOCKS_MIN, parameters};
 use measure::{Case, Metric, Unit};
 use subjects::nested_loops::{InnerFacts, InnerTable};
 
@@ -24,9 +24,6 @@ const SAME: f64 = 1.1;
 
 /// A break-even of all rows, in percent, is none.
 const ALL_ROWS: f64 = 100.0;
-
-/// Blocks of the smallest table whose scan is more than one read of 1 MiB.
-const BLOCKS_MIN: u64 = 256;
 
 /// What the break-even is computed from.
 #[derive(Clone, Copy, Debug)]

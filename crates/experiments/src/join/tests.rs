@@ -128,8 +128,8 @@ impl NestedLoops for Fake {
         let apart = [-1.0, 0.0, 1.0][(self.joins - 1) / 2 % 3] * self.spreads[way];
         let elapsed = Nanos((millis * (1.0 + apart) * 1e6) as u64);
         let waiting = (!self.is_apart).then_some(elapsed);
-        let blocks = BlockCost { read: 100, waiting, ..BlockCost::default() };
-        let explained = explained.map(|_| Explained { read: 100, hits: 0, waiting: Some(elapsed) });
+        let blocks = BlockCost { read: 200, waiting, ..BlockCost::default() };
+        let explained = explained.map(|_| Explained { read: 400, hits: 0, waiting: Some(elapsed) });
         let sum = Some(table.sum(keys)? + self.error);
         Ok(JoinCost { sum, elapsed, table: blocks, index: blocks, explained, ..JoinCost::default() })
     }

@@ -3,6 +3,7 @@
 use super::finding::findings;
 use super::spec::{Bound, Experiment, Published, metrics, parameters};
 use super::{conditions, reads, subjects};
+use crate::case::Case;
 use crate::unit::Unit;
 
 parameters! {
@@ -54,6 +55,7 @@ metrics! {
 
 findings! {
     "join";
+    ABSENT_GAIN = Info "absent-gain", "a join read fewer than 256 blocks, so that no gain follows from it";
     ANSWER_GAIN = Info "answer-gain", "what gathering gains of the wait for reads, by method";
     ANSWER_SERIALIZED = Info "answer-serialized", "one read at a time: no method gains over 10 %";
     ANSWER_SATURATION = Info "answer-saturation", "the size of a batch from which on larger ones gain less than 5 %";
@@ -65,6 +67,21 @@ findings! {
     JOINS_SCATTER = Warning "joins-scatter", "joins of a method differ by more than half of their median";
     PLANNER_VIEW = Info "planner-view", "what a planner that knows nothing of gathering gets wrong";
     ABSENT_PLANNER_VIEW = Info "absent-planner-view", "the table has fewer than 256 blocks";
+}
+
+/// Blocks that joins must read for their times to say what gathering gains, and that a table must have for its scan to
+/// be more than one read of 1 MiB.
+pub const BLOCKS_MIN: u64 = 256;
+
+/// Blocks of table and index that a join read: on a server those that EXPLAIN counted.
+pub fn blocks_read(case: &Case) -> Option<f64> {
+    let both = || Some(TABLE_BLOCKS.median(case)? + INDEX_BLOCKS.median(case)?);
+    BLOCKS_READ.median(case).or_else(both)
+}
+
+/// Whether a join read so few blocks that its time says nothing of a gain; one whose blocks are not known did not.
+pub fn has_few_blocks(case: &Case) -> bool {
+    blocks_read(case).is_some_and(|blocks| blocks < BLOCKS_MIN as f64)
 }
 
 /// The storage of the published figures.

@@ -68,7 +68,7 @@ fn on_a_model_a_run_repeats_itself_and_ranks_the_methods() {
         let [alone, prefetch, awaited, batch, rowid] = times[..] else { panic!("{times:?}") };
         assert!(rowid <= batch && batch <= prefetch.min(awaited) && prefetch.max(awaited) < alone, "{times:?}");
     }
-    let serial = document(&user, "--outer-rows 60 --on model:ssd --io sync");
+    let serial = document(&user, "--rows 60000 --outer-rows 300 --on model:ssd --io sync");
     assert!(ids(&serial).contains(&"answer-serialized"), "{:?}", ids(&serial));
 }
 
@@ -111,7 +111,7 @@ fn sqlite_stands_beside_the_engine_with_blocks_and_gains_and_leaves_nothing() {
 #[test]
 fn buffered_reads_without_a_join_have_a_gain_only_where_the_storage_served_both_passes() {
     let user = user();
-    let document = document(&user, "--outer-rows 100 --buffered --method one-at-a-time,batch");
+    let document = document(&user, "--outer-rows 400 --buffered --method one-at-a-time,batch");
     let findings = document["findings"].as_array().unwrap();
     let gain = findings.iter().find(|finding| finding["id"] == "answer-gain").unwrap()["message"].as_str().unwrap();
     let of_depth = gain.split("without a join gain ").nth(1).unwrap();

@@ -2,7 +2,7 @@
 
 pub(super) mod chart;
 
-use measure::schema::join;
+use measure::schema::join::{self, blocks_read, has_few_blocks};
 use measure::{Case, Metric, Run, Unit};
 
 use super::subjects::{self, SUBJECT, subject, subjects};
@@ -57,10 +57,10 @@ fn side_by_side(joins: &[&Case]) -> Table {
     let has_direct = varying(joins).contains(&"direct");
     let cache = |case: &Case| if cell(case, "direct") == "true" { "by-passed" } else { "used" };
     let ahead = |case: &Case| ["effective_io_concurrency", "look_ahead", "batch_size"].map(|name| cell(case, name));
-    // What was found in memory gains nothing by being gathered.
+    // Earlier versions kept a gain of few blocks all the same.
     let gain = |case: &Case| {
         let gain = join::GAIN.median(case).or_else(|| gain(case, joins, "elapsed"));
-        gain.filter(|_| blocks_read(case) != Some(0.0)).map(Cell::times)
+        gain.filter(|_| !has_few_blocks(case)).map(Cell::times)
     };
     Table::over(joins)
         .each(&names, |table, name| table.column(heading(name), Align::Left, |case| cell(case, name)))
@@ -83,13 +83,8 @@ fn side_by_side(joins: &[&Case]) -> Table {
             "The same rows on each subject: milliseconds of a join (medians), how many times less than one block at a \
              time, blocks of table and index that were read, and the join's time for a block:",
         )
+        .noted(few_blocks(joins))
         .done()
-}
-
-/// Blocks of table and index that were read.
-fn blocks_read(case: &Case) -> Option<f64> {
-    let both = || Some(join::TABLE_BLOCKS.median(case)? + join::INDEX_BLOCKS.median(case)?);
-    join::BLOCKS_READ.median(case).or_else(both)
 }
 
 /// The join's time for a block, in nanoseconds.
@@ -132,7 +127,15 @@ fn times(cases: &[&Case]) -> Table {
             "Milliseconds of waiting for reads of table and index, and how many times less than one at a time \
              (medians):",
         )
+        .noted(few_blocks(cases))
         .done()
+}
+
+/// Why a gain is absent, where one is.
+fn few_blocks(cases: &[&Case]) -> String {
+    let is_any = cases.iter().any(|case| has_few_blocks(case));
+    let reason = || format!("Joins that read fewer than {} blocks have no gain.", join::BLOCKS_MIN);
+    if is_any { reason() } else { String::new() }
 }
 
 /// What a batch is worth by its size: the gain of each method that was measured with some.
@@ -204,17 +207,18 @@ fn published(cases: &[&Case]) -> Vec<Table> {
         let alone = here.iter().copied().find(|case| is_alone(case))?;
         Some(of(alone, what)? / of(case, what)?)
     };
+    let waited = |case: &Case| join::IO_TIME.median(case).unwrap_or(f64::INFINITY);
     let best = |method: &String| {
         let of_method = here.iter().copied().filter(|case| cell(case, "method") == *method);
-        let gains = of_method.filter_map(|case| Some((gain(case, &here, "io_time")?, case)));
-        gains.max_by(|one, other| one.0.total_cmp(&other.0))
+        let best = of_method.max_by(|one, other| waited(other).total_cmp(&waited(one)))?;
+        Some((gain(best, &here, "io_time"), best))
     };
-    let rows: Vec<(f64, &Case)> =
+    let rows: Vec<(Option<f64>, &Case)> =
         subjects::values(&here, |case| cell(case, "method")).iter().filter_map(best).collect();
     let published = |case: &Case, what| Cell::or_absent(gain_of(case, what).map(Cell::times));
     let gains = Table::over(&rows)
         .column("method", Align::Left, |(_, case)| cell(case, "method"))
-        .column("gain here", Align::Decimal, |(gain, _)| Cell::times(*gain))
+        .column("gain here", Align::Decimal, |(gain, _)| Cell::or_absent(gain.map(Cell::times)))
         .column("solid-state disk", Align::Decimal, |(_, case)| published(case, join::SOLID_STATE))
         .column("hard disk", Align::Decimal, |(_, case)| published(case, join::HARD_DISK))
         .column("blocks/request", Align::Decimal, |(_, case)| {
@@ -258,13 +262,14 @@ fn costs(cases: &[&Case]) -> Option<Table> {
         .unless_empty()
 }
 
-/// How many times less than one at a time, by medians, among the cases of the same table and subject.
+/// How many times less than one at a time, by medians, among the cases of the same table and subject; none where one of
+/// both read few blocks.
 fn gain(case: &Case, cases: &[&Case], name: &str) -> Option<f64> {
     let axes = [SUBJECT, "rand", "pad", "io", "direct"];
     let same = |other: &&&Case| axes.iter().all(|axis| cell(other, axis) == cell(case, axis));
     let alone = cases.iter().filter(same).find(|other| is_alone(other))?;
     let median = |case: &Case| case.metric(name).map(Metric::median);
-    let own = median(case).filter(|own| *own > 0.0)?;
+    let own = median(case).filter(|own| *own > 0.0 && !has_few_blocks(case) && !has_few_blocks(alone))?;
     Some(median(alone)? / own)
 }
 

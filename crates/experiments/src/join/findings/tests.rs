@@ -313,8 +313,35 @@ fn planner() -> [Reading; 2] {
     [seen, absent]
 }
 
+/// Blocks that joins one at a time and gathered read, and whether they are those of a server.
+fn few_blocks() -> Reading {
+    let near = || prop_oneof![1 => Just(0.0), 3 => 250.0..262.0, 2 => 1e3..1e4].prop_map(f64::floor);
+    let of = |(blocks, is_server): &([f64; 2], bool)| {
+        let [alone, gathered] = *blocks;
+        let case = |method, blocks| {
+            let read = [(&join::TABLE_BLOCKS, blocks), (&join::INDEX_BLOCKS, 0.0), (&join::TABLE_HITS, 0.0)];
+            let times = [(&join::IO_TIME, 10.0), (&join::ELAPSED, 10.0)];
+            one(method, None, &[times.as_slice(), &read].concat())
+        };
+        let found = match is_server {
+            false => reported([case("one-at-a-time", alone), case("batch", gathered)], &device(64, None)),
+            true => of_server(&[case("nested-loop", alone), case("bitmap-scan", gathered)], &[]),
+        };
+        let says_gain =
+            found.iter().any(|finding| row::ANSWER_GAIN.made(finding) || row::ANSWER_SERVER_GAIN.made(finding));
+        assert_eq!(says_gain, alone.min(gathered) >= 256.0, "{found:?}");
+        found
+    };
+    let values = (uniform2(near()), any::<bool>());
+    reading(row::ABSENT_GAIN, values, of, |(blocks, _)| {
+        let fewest = blocks[0].min(blocks[1]);
+        let read = format!("a join read {}", counted(fewest as u64, "block", "blocks"));
+        (fewest < 256.0).then(|| says![read, "from fewer than 256 no gain of gathering follows"])
+    })
+}
+
 #[test]
 fn what_joins_say_follows_from_their_times() {
-    let all = gains().into_iter().chain([saturation(), scatter()]).chain(gathered()).chain(answered_by());
+    let all = gains().into_iter().chain([saturation(), scatter(), few_blocks()]).chain(gathered()).chain(answered_by());
     both_sides(&join::findings::ALL, all.chain(planner()));
 }
