@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, reason = "a skip is counted by its line")]
 
 mod access_paths;
+mod agreement;
 mod calibrate;
 mod children;
 mod command_line;
