@@ -11,6 +11,7 @@ pub mod error;
 pub mod explain;
 pub mod facts;
 mod link;
+mod listing;
 mod live;
 mod one_line;
 mod parameters;

@@ -6,13 +6,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::listing::{REMARK, listed};
 use crate::one_line::one_line;
 
 /// What sending a statement and its answer are taken to last, apart from its own work.
 pub const ROUND_TRIP: Duration = Duration::from_micros(200);
 
-/// How a line that is no statement begins.
-const REMARK: &str = "-- ";
+/// Lines of a script that a person reads from its beginning to its end.
+const LINES_MAX: usize = 250;
 
 /// Longest block of statements that is looked for when repeated blocks are folded.
 const BLOCK_MAX: usize = 1024;
@@ -83,12 +84,12 @@ impl Statements {
     }
 
     /// The statements as a script: one a line, each with its semicolon. A block that is repeated stands there once,
-    /// indented under the number of times.
+    /// indented under the number of times. Where that is longer than a person reads, each statement stands there once.
     pub fn script(&self) -> String {
         self.with(|noted| {
             let mut script = String::new();
             write_folded(&noted.lines, 0, &mut script);
-            script
+            if script.lines().count() <= LINES_MAX { script } else { listed(&noted.lines) }
         })
     }
 
@@ -138,6 +139,22 @@ mod tests {
         statements.note("SELECT 1\n      + 1");
         statements.note("BEGIN;");
         assert_eq!(statements.script(), "-- nothing was sent\nSELECT 1 + 1;\nBEGIN;\n");
+    }
+
+    #[test]
+    fn a_script_that_is_too_long_to_be_read_lists_each_statement_once() {
+        let statements = Statements::default();
+        for number in 0..300 {
+            statements.note(&format!("SELECT {number}"));
+            statements.note("SELECT now()");
+        }
+        let script = statements.script();
+        let last = script.lines().last().unwrap();
+        assert_eq!((script.lines().count(), last), (3, "SELECT now();  -- 300 times"));
+        assert!(
+            (0..299).all(|number| script.contains(&format!(" {number};"))) && script.contains("; 299\n"),
+            "{script}"
+        );
     }
 
     #[test]
