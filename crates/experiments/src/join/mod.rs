@@ -54,7 +54,8 @@ fn measure(
     let subjects = openers.into_iter().map(open).collect::<Result<Vec<Box<dyn NestedLoops>>, _>>()?;
     machine.report_absences(journal);
     own_cost::measure(machine, journal);
-    let names_subject = subjects.len() > 1;
+    // What is no engine's stands on a page of subjects, also alone.
+    let names_subject = subjects.len() > 1 || !parameters.on.is_engine_alone();
     let mut descriptions = Descriptions::default();
     // The first one is what the others are compared with; the run is one on the others.
     let order = subjects.iter().cycle().skip(usize::from(names_subject)).take(subjects.len());

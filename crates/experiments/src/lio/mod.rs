@@ -86,7 +86,7 @@ fn measure_all(
     }
     machine.stop.check()?;
     match &found[..] {
-        [alone] => findings::report(&alone.cases, journal),
+        [alone] if parameters.on.is_engine_alone() => findings::report(&alone.cases, journal),
         several => against::report(several, journal),
     }
     machine.report_disturbances(journal);

@@ -9,7 +9,7 @@ use subjects::nested_loops::{Asked, Io, JoinMethod};
 use subjects::{Place, Places};
 use sys::file::Caching;
 
-use super::subjects::{SubjectOptions, measure_on};
+use super::subjects::{EngineBeside, SubjectOptions, measure_on};
 use super::unused::{refuse_unread, refuse_unused};
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
@@ -28,8 +28,13 @@ Examples:
   readpath join --on model:hdd-7200                  on a modelled disk, in virtual time
   readpath join --on /mnt/data                       on the storage of that directory
   readpath join --on postgres:18                     a private PostgreSQL, and the engine beside it
+  readpath join --on postgres:18 --alone             it alone
   readpath join --on sqlite?page_size=8192           SQLite with the engine's page size
   readpath join --on postgres://me@db.example/shop --rows 50000 --dry-run   every statement that would be sent";
+
+/// Options that say how the engine reads and where its tables lie.
+const OF_ENGINE: [&str; 10] =
+    ["method", "batch_size", "look_ahead", "fixed_look_ahead", "io", "depth", "direct", "buffered", "dir", "reload"];
 
 #[derive(Args)]
 struct Arguments {
@@ -92,6 +97,8 @@ struct Arguments {
     concurrency: Vec<u32>,
     #[command(flatten)]
     subjects: SubjectOptions,
+    #[command(flatten)]
+    beside: EngineBeside,
     /// Directory of the tables, which stay there for the next run: with the defaults 240 MB, free to remove
     /// [default: $XDG_CACHE_HOME/readpath/tables or ~/.cache/readpath/tables]
     #[arg(long, value_name = "DIR")]
@@ -108,9 +115,10 @@ fn define(command: Command) -> Command {
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
-    let subjects = arguments.subjects.clone();
+    let (subjects, beside) = (arguments.subjects.clone(), arguments.beside);
     let cache = context.settings.cache_dir.as_deref();
     let parameters = arguments.parameters(cache)?;
+    beside.refuse(matches, &parameters.on, &OF_ENGINE)?;
     refuse(matches, &parameters)?;
     parameters.check().map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
     measure_on(context, COMMAND.name, (&parameters.on, &subjects), |on, environment, machine, journal| {
@@ -134,7 +142,7 @@ impl Arguments {
         let directory = directory.or(self.dir).or_else(|| cache.map(|cache| cache.join("tables")));
         let directory = directory.ok_or_else(|| Failure::new(Exit::Failed, nowhere))?;
         Ok(JoinParameters {
-            on: if self.subjects.is_dry_run() { places } else { places.engine_first() },
+            on: self.beside.with_engine(places, self.subjects.is_dry_run(), Places::engine_first),
             rands: self.rand,
             outer_rows: self.outer_rows,
             repeat: self.repeat,

@@ -7,9 +7,10 @@ use ::measure::atomic_file::Draft;
 use ::measure::quantity::Size;
 use clap::{ArgMatches, Args, Command};
 use experiments::lio::{self, LioParameters};
+use subjects::Places;
 use subjects::logical_reads::{Access, TouchAxis};
 
-use super::subjects::{SubjectArguments, measure_on};
+use super::subjects::{EngineBeside, SubjectArguments, measure_on};
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, Purpose, arguments};
 use crate::words::word;
@@ -28,7 +29,7 @@ Examples:
   readpath lio --columns 25 --touch column-2,column-13,column-19
   readpath lio --on postgres://me@db.example/shop --dry-run        every statement that would be sent
   readpath lio --on postgres://me@db.example/shop --payload 64MiB  a server, and the engine beside it
-  readpath lio --on postgres:18                                    a private server of version 18
+  readpath lio --on postgres:18 --alone                            a private server of version 18, and no engine
   readpath lio --on postgres:15,postgres:18                        two of them, and the engine beside them
   readpath lio --on sqlite                                         SQLite's pages of 4 KiB, and the engine beside it
   readpath lio --on sqlite?page_size=8192                          its pages as large as the engine's
@@ -75,6 +76,8 @@ struct Arguments {
     reload: bool,
     #[command(flatten)]
     subjects: SubjectArguments,
+    #[command(flatten)]
+    beside: EngineBeside,
 }
 
 fn define(command: Command) -> Command {
@@ -85,8 +88,9 @@ fn define(command: Command) -> Command {
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
     let picture = arguments.flamegraph.as_deref().map(Picture::begin).transpose()?;
-    let subjects = arguments.subjects.options().clone();
+    let (subjects, beside) = (arguments.subjects.options().clone(), arguments.beside);
     let parameters = arguments.parameters(context)?;
+    beside.refuse(matches, &parameters.on, &["dir", "reload"])?;
     let mut stacks = Vec::new();
     let exit = measure_on(context, COMMAND.name, (&parameters.on, &subjects), |on, environment, machine, journal| {
         let sampled = parameters.sampled && !environment.is_dry_run();
@@ -141,7 +145,7 @@ impl Arguments {
         let (places, is_dry_run) = (self.subjects.places()?, self.subjects.options().is_dry_run());
         let usual = LioParameters::default();
         let parameters = LioParameters {
-            on: if is_dry_run { places } else { places.then_engine() },
+            on: self.beside.with_engine(places, is_dry_run, Places::then_engine),
             directory,
             payload: self.payload,
             row_lengths: given(self.row_length, usual.row_lengths),

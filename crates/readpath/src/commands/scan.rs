@@ -7,10 +7,10 @@ use ::measure::{Nanos, Size};
 use clap::{ArgAction, ArgMatches, Args, Command};
 use experiments::counters::ValgrindRun;
 use experiments::scan::{self, CountedChild, ScanParameters};
-use subjects::Environment;
 use subjects::access_paths::{AccessPath, Asked, Level};
+use subjects::{Environment, Places};
 
-use super::subjects::{SubjectArguments, measure_on};
+use super::subjects::{EngineBeside, SubjectArguments, measure_on};
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
@@ -32,6 +32,7 @@ Examples:
   readpath scan --rows 1000000 --memory 2GiB
   readpath scan --on postgres:18                     a private server, and the engine beside it
   readpath scan --on postgres:15,postgres:18         two of them, and the engine beside them
+  readpath scan --on postgres:18 --alone             the planner's paths, and no engine
   readpath scan --on sqlite                          SQLite's paths over the same rows, and the engine's beside them
   readpath scan --on postgres://me@db.example/shop --dry-run   every statement that would be sent";
 
@@ -76,6 +77,8 @@ pub(super) struct Arguments {
     valgrind_limit: Nanos,
     #[command(flatten)]
     subjects: SubjectArguments,
+    #[command(flatten)]
+    beside: EngineBeside,
 }
 
 fn defaults() -> ScanParameters {
@@ -90,8 +93,9 @@ fn define(command: Command) -> Command {
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
     let (is_counted, limit) = (!arguments.no_valgrind, arguments.valgrind_limit);
-    let subjects = arguments.subjects.options().clone();
+    let (subjects, beside) = (arguments.subjects.options().clone(), arguments.beside);
     let parameters = arguments.parameters()?;
+    beside.refuse(matches, &parameters.on, &["no_zone_maps", "level", "memory"])?;
     let wants = |path| parameters.path.is_empty() || parameters.path.contains(&path);
     let compressed = wants(AccessPath::FullScanCompressed);
     refuse_unused(
@@ -139,7 +143,7 @@ impl Arguments {
     pub(super) fn parameters(self) -> Result<ScanParameters, Failure> {
         let (places, is_dry_run) = (self.subjects.places()?, self.subjects.options().is_dry_run());
         let parameters = ScanParameters {
-            on: if is_dry_run { places } else { places.then_engine() },
+            on: self.beside.with_engine(places, is_dry_run, Places::then_engine),
             rows: self.rows,
             path: self.path,
             question: self.question,

@@ -5,16 +5,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ::measure::{Case, Finding, Metric, Nanos};
-use clap::Args;
+use clap::{ArgMatches, Args};
 use experiments::journal::KeepError;
 use experiments::{ExperimentError, Journal, Machine, Stop};
 use serde_json::Value;
 use server::facts::{ASSUMED_MAJOR, MAJORS};
 use subjects::opening::STATEMENT_TIMEOUT;
 use subjects::places::without_password;
+use subjects::subject::ENGINE;
 use subjects::{Environment, Forecast, Place, Places, Recorder};
 
 use super::measure::measure;
+use super::unused::refuse_unused;
 use crate::announcement::{Rehearsed, paragraph, screen};
 use crate::exit::{Exit, Failure};
 use crate::options::Context;
@@ -38,10 +40,10 @@ const REMARKS: [&str; 3] = [
 pub(super) struct SubjectArguments {
     /// Measure on these, in this order: engine, postgres://USER@HOST:PORT/DATABASE, postgres:18, sqlite, sqlite:FILE
     ///
-    /// The engine is measured too, whatever else is named. All that is made on a server lies in a schema readpath of
-    /// its own, which is removed at the end, after ^C and after errors. What an address leaves
-    /// out comes from PGHOST, PGPASSWORD and the like, the password file and the service file; these, and sslmode=,
-    /// sslrootcert= and connect_timeout= behind an address, mean what they mean to PostgreSQL's own programs.
+    /// The engine is measured beside them; lio, scan and join leave it out with --alone. All that is made on a server
+    /// lies in a schema readpath of its own, which is removed at the end, after ^C and after errors. What an address
+    /// leaves out comes from PGHOST, PGPASSWORD and the like, the password file and the service file; these, and
+    /// sslmode=, sslrootcert= and connect_timeout= behind an address, mean what they mean to PostgreSQL's own programs.
     ///
     /// postgres:VERSION (15 to 18) fetches that version once, starts a private server of it in the folder for temporary
     /// files, and removes the server at the end; postgres:DIRECTORY takes the programs of an installed one.
@@ -68,6 +70,31 @@ pub(super) struct SubjectOptions {
     /// End a statement on a server that takes longer [default: 5m]
     #[arg(long, value_name = "TIME", requires = "on", value_parser = limit)]
     statement_timeout: Option<Nanos>,
+}
+
+/// Whether the engine stands beside the subjects that are named.
+#[derive(Args, Clone, Copy)]
+#[command(next_help_heading = "Subjects")]
+pub(super) struct EngineBeside {
+    /// Measure only what --on names, without the engine beside it
+    #[arg(long, requires = "on")]
+    alone: bool,
+}
+
+impl EngineBeside {
+    /// Refuses `--alone` where the engine is what is measured, and with it the options `of_engine`.
+    pub(super) fn refuse(self, matches: &ArgMatches, places: &Places, of_engine: &[&str]) -> Result<(), Failure> {
+        let is_engine = places.named().any(|place| place.word() == ENGINE);
+        refuse_unused(matches, &[("alone", !is_engine, "the engine is what is measured")])?;
+        let reason = "the engine is not measured with --alone";
+        let unused: Vec<_> = of_engine.iter().map(|option| (*option, !self.alone, reason)).collect();
+        refuse_unused(matches, &unused)
+    }
+
+    /// The places with the engine, added by `add`, where it is wanted beside them.
+    pub(super) fn with_engine(self, places: Places, is_dry_run: bool, add: fn(Places) -> Places) -> Places {
+        if self.alone || is_dry_run { places } else { add(places) }
+    }
 }
 
 impl SubjectArguments {

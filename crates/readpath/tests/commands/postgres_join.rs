@@ -36,6 +36,18 @@ fn joins_on_a_private_server_are_cold_and_sum_what_the_engine_sums() {
 }
 
 #[test]
+fn a_server_alone_has_its_joins_on_the_page_and_no_engine() {
+    if !has_debian() {
+        return;
+    }
+    let user = User::new();
+    let page = user.ok(&format!("join --on postgres:{DEBIAN} {SMALL} --alone"));
+    assert!(page.contains("nested-loop") && page.contains("bitmap-scan"), "{page}");
+    assert!(!page.lines().any(|line| line == "engine") && !page.contains("one-at-a-time"), "{page}");
+    assert!(!user.home.path().join(".cache/readpath/tables").exists(), "tables of the engine were made");
+}
+
+#[test]
 fn a_given_server_keeps_nothing_and_says_that_its_caches_were_not_emptied() {
     let Some(trial) = Trial::start(&["shared_buffers=512MB"]) else { return };
     trial.run("CREATE USER shop; GRANT CREATE ON DATABASE postgres TO shop");
