@@ -1,14 +1,15 @@
 //! A part of a trace: the calls and waits that ended in an interval of the wall clock, and for which conditions hold.
 //!
-//! The parts of a trace add up to the whole. What a call made and waited for goes where the client's call ended, and the
-//! time of a session is cut where the last such call or wait before the border ended: none is cut in two.
+//! The parts of a trace add up to the whole. What a call made and waited for goes where the client's call
+//! ended, and the time of a session is cut where the last such call or wait before the border ended: none is in two.
 //!
 //! Where conditions are given, the time of a session is the CPU time of calls and the waits for which they hold, and no
 //! more: nothing is unaccounted for. All calls of the interval still count, so that a time has its executions.
 
 use std::str::FromStr;
 
-use super::{Executions, Side};
+use super::executions::Executions;
+use super::side::Side;
 use crate::choice::WallClock;
 use crate::event::{
     Accounted, Call, Child, Context, Cost, Failure, Observer, Placement, PlanLine, Root, Segment, SessionIndex, Ticks,

@@ -8,9 +8,9 @@ use measure::wait_class::Class;
 use measure::{Case, Run, Severity};
 
 use super::amount::amount;
+use super::change::{by_difference, change};
 use super::plans::{PlansOfSide, plan_change};
 use super::sample::Sample;
-use super::{by_difference, change};
 use crate::document::OTHERS;
 use crate::event::{CallKind, Ticks};
 use crate::tables::{Plan, PlanRow};

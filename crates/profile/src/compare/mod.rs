@@ -4,45 +4,36 @@
 //! A difference of means is held against the spread of the executions themselves: one that they explain says nothing.
 
 mod amount;
+mod change;
 mod executions;
 mod interval;
 mod kept;
 mod plans;
 mod sample;
+mod side;
 mod statements;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use measure::compare::{Amount, PlanChange, ProfileComparison, ProfileSide, Spread, StatementAlone, TimeChange};
+use measure::compare::{PlanChange, ProfileComparison, ProfileSide, StatementAlone, TimeChange};
 use measure::wait_class::Class;
 use measure::{Finding, Severity};
 
 use crate::document::{Order, STATEMENTS_MAX};
 use crate::event::{CallKind, Ticks};
 use crate::findings;
-use crate::ingest::Ingested;
 use crate::observe::hot_spots::HotSpots;
 use crate::tables::class_sums::class_sums;
 use amount::amount;
+use change::{by_difference, change};
 pub use executions::Executions;
 pub use interval::{Cut, Interval};
 pub use kept::compare_kept;
-use sample::{Sample, margin};
+pub use side::Side;
 use statements::{Measured, measured, pairs};
 
 /// Characters of a statement's text.
 const TEXT_HEAD: usize = 200;
-
-/// A profile with what was heard of its executions.
-#[derive(Debug)]
-pub struct Side {
-    /// As the user named it.
-    pub name: String,
-    /// The profile.
-    pub ingested: Ingested,
-    /// Heard the same calls and waits.
-    pub executions: Executions,
-}
 
 /// How a comparison is shown.
 #[derive(Clone, Copy, Debug)]
@@ -149,33 +140,6 @@ fn add_times(found: &mut ProfileComparison, before: &Side, after: &Side) {
     found.response_time = change("", first, second);
     found.classes.sort_by(by_difference);
     found.events.sort_by(by_difference);
-}
-
-fn by_difference(one: &TimeChange, other: &TimeChange) -> std::cmp::Ordering {
-    other.difference_us.abs().total_cmp(&one.difference_us.abs())
-}
-
-fn change(name: &str, before: (Amount, Sample), after: (Amount, Sample)) -> TimeChange {
-    let difference = before.0.execution_us.zip(after.0.execution_us).map(|(before, after)| after - before);
-    let margin = difference.and_then(|_| margin(&before.1, &after.1));
-    let interval = difference.zip(margin).map(|(difference, margin)| (difference - margin, difference + margin));
-    let spread = match interval {
-        _ if before.0.total_us == after.0.total_us && before.0.execution_us == after.0.execution_us => Spread::None,
-        Some((low, high)) if low <= 0.0 && 0.0 <= high => Spread::Within,
-        Some(_) => Spread::Beyond,
-        None => Spread::Unknown,
-    };
-    TimeChange {
-        name: name.into(),
-        class: None,
-        text: None,
-        before: before.0,
-        after: after.0,
-        difference_us: after.0.total_us - before.0.total_us,
-        execution_difference_us: difference,
-        execution_interval_us: interval,
-        spread,
-    }
 }
 
 /// Statements of both sides and of one alone, and the plans that changed.

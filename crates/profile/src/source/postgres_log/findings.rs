@@ -10,8 +10,8 @@ use crate::event::{Ticks, Unread};
 /// What a log cannot know: the reader of a profile made from one has to know it.
 pub const UNKNOWABLE: &str = "A log of plans knows elapsed time and, with track_io_timing, the time of I/O. CPU, locks \
     and all other waits are in the time unaccounted within calls; parsing, planning, the client, and statements that \
-    were not logged are in the time that is not recorded, which is no response time. The waits of an execution come as one sum a kind of I/O: a count is \
-    that of blocks, a mean that of a block.";
+    were not logged are in the time that is not recorded, which is no response time. The waits of an execution come as \
+    one sum a kind of I/O: a count is that of blocks, a mean that of a block.";
 
 /// What was found in logs, and what a reader of their figures has to know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

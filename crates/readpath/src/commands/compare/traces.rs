@@ -1,4 +1,5 @@
-//! Two traces or logs, folders or patterns of them, or two times of one: each is profiled, and the profiles are compared.
+//! Two traces or logs, folders or patterns of them, or two times of one: each is profiled, and the profiles are
+//! compared.
 
 use std::path::{Path, PathBuf};
 use std::slice;
