@@ -11,7 +11,7 @@ use super::metrics::{
     FROM_CALLS, FROM_PLANS, FROM_WAITS, call_metrics, case, cost_metrics, event_metrics, events_by_name, histogram,
     reads, signed, time,
 };
-use crate::event::{CallKind, Merge, PlanFigures, StatementIndex};
+use crate::event::{CallKind, Merge, PlanFigures, StatementIndex, Ticks};
 use crate::findings::arrays::array_saving;
 use crate::tables::{CallSums, Plan, PlanRow, Profile, StatementProfile};
 
@@ -108,12 +108,16 @@ pub(super) fn cases(profile: &Profile, selection: &Selection) -> Vec<Case> {
         cases.push(row(profile, OTHERS, &sum));
     }
     let mut seen = BTreeSet::new();
+    let mut edges = BTreeSet::new();
     // What the chosen one calls, and what calls it, is shown with its text.
     let top = first.iter().take(selection.top).copied();
     let asked = ranked.iter().copied().filter(|one| Some(one.statement) == chosen);
     for one in top.chain(asked).filter(|one| seen.insert(one.statement)) {
         cases.extend(details(profile, one, Some(one.statement) == chosen));
+        edges.extend(near(profile, one));
     }
+    // Once each, though both ends may be chosen.
+    cases.extend(edges.into_iter().map(|edge| call_edge(profile, edge)));
     cases
 }
 
@@ -175,7 +179,6 @@ fn details(profile: &Profile, one: &StatementProfile, is_asked_for: bool) -> Vec
             cases.push(case(parameters, metrics));
         }
     }
-    cases.extend(call_tree(profile, one));
     for (number, values) in one.binds.iter().enumerate().filter(|_| is_asked_for) {
         let variables = values.iter().enumerate().map(|(place, value)| format!(":{} = {value}", place + 1));
         let text = variables.collect::<Vec<String>>().join(", ");
@@ -190,19 +193,26 @@ fn details(profile: &Profile, one: &StatementProfile, is_asked_for: bool) -> Vec
     cases
 }
 
-/// The statements that called this one, and of those that it called the ones with most time.
-fn call_tree(profile: &Profile, one: &StatementProfile) -> Vec<Case> {
-    let id = |index: StatementIndex| profile.context.statement_id(index);
+/// An edge of the call tree: the time of the calls, the caller and the called statement. In this order the edges with
+/// most time come first.
+type Edge = (Reverse<Ticks>, StatementIndex, StatementIndex);
+
+/// The edges of the call tree that a statement is an end of, those with most time.
+fn near(profile: &Profile, one: &StatementProfile) -> impl Iterator<Item = Edge> {
     let is_near =
         |(parent, called): &(StatementIndex, StatementIndex)| *parent == one.statement || *called == one.statement;
-    let mut near: Vec<_> = profile.callers.iter().filter(|(edge, _)| is_near(edge)).collect();
-    near.sort_by_key(|(_, sums)| Reverse(sums.elapsed));
-    let edges = near.into_iter().take(EDGES_MAX).map(|((parent, called), sums)| {
-        let parameters = [named::TABLE.of("call_tree"), named::ID.of(id(*called)), named::PARENT.of(id(*parent))];
-        let elapsed = time(&schema::INCLUSIVE_TIME.of("elapsed"), FROM_CALLS, sums.elapsed);
-        case(parameters, vec![schema::CALLS.count(FROM_CALLS, sums.calls), elapsed])
-    });
-    edges.collect()
+    let near = profile.callers.iter().filter(|(edge, _)| is_near(edge));
+    let mut near: Vec<Edge> = near.map(|((parent, called), sums)| (Reverse(sums.elapsed), *parent, *called)).collect();
+    near.sort_unstable();
+    near.into_iter().take(EDGES_MAX)
+}
+
+fn call_edge(profile: &Profile, (Reverse(elapsed), parent, called): Edge) -> Case {
+    let id = |index: StatementIndex| profile.context.statement_id(index);
+    let calls = profile.callers.get(&(parent, called)).map_or(0, |sums| sums.calls);
+    let parameters = [named::TABLE.of("call_tree"), named::ID.of(id(called)), named::PARENT.of(id(parent))];
+    let elapsed = time(&schema::INCLUSIVE_TIME.of("elapsed"), FROM_CALLS, elapsed);
+    case(parameters, vec![schema::CALLS.count(FROM_CALLS, calls), elapsed])
 }
 
 fn text(profile: &Profile, one: &StatementProfile, is_whole: bool) -> Case {
