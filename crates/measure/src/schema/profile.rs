@@ -94,9 +94,10 @@ metrics! {
     FETCHED_ROWS = "fetched_rows", Count, "rows of fetch calls";
     ROUND_TRIP = "round_trip", Microseconds, "mean wait for the client that is no think time";
     ROUND_TRIPS_SAVED = "round_trips_saved", Count, "fetches that arrays of 100 rows would save";
-    ARRAY_SAVING = "array_saving", Microseconds, "the time of these round trips";
-    ARRAY_SAVING_LOW = "array_saving_low", Microseconds, "its least, by the error of the mean";
-    ARRAY_SAVING_HIGH = "array_saving_high", Microseconds, "its most";
+    ARRAY_SAVING = "array_saving", Microseconds, "the time of these round trips, if one takes as long whatever it carries";
+    ARRAY_SAVING_LOW = "array_saving_low", Microseconds, "its least: 0, if a round trip takes as long as \
+        what it carries";
+    ARRAY_SAVING_HIGH = "array_saving_high", Microseconds, "its most, by the error of the mean";
     ESTIMATED_ROWS = "estimated_rows", Count, "rows that the optimizer expected of a start of the line";
     ERRORS = "errors", Count, "errors";
     TEXT_BYTES = "text_bytes", Count, "length of the statement";
@@ -185,7 +186,7 @@ findings! {
     ORPHAN_CALLS = Info "orphan-calls", "recursive calls whose parent is not in the trace";
     PARSED_EVERY_TIME = Warning "parsed-at-every-execution", "a statement of 20 executions or more is parsed at nine \
         of ten or more";
-    EXECUTED_ONCE = Warning "executed-once", "nine of ten statements, of 100 or more, were executed once";
+    EXECUTED_ONCE = Warning "executed-once", "nine of ten statements, of 20 or more, were executed once";
     ROW_BY_ROW = Warning "row-by-row", "100 fetches or more return less than two rows each, of executions with 20 or \
         more";
     SMALL_ARRAYS = Warning "small-arrays", "larger arrays would save a hundredth of the interval";

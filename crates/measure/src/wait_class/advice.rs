@@ -2,22 +2,34 @@
 
 use super::names::{begins, is_same};
 
+/// Events of sessions that meet in a block.
+const IN_BLOCKS: &[&str] = &[
+    "buffer busy waits",
+    "buffer busy",
+    "read by other session",
+    "latch: cache buffers chains",
+    "gc buffer busy*",
+    "BufferPin:*",
+    "Buffer:*",
+    "LWLock:BufferContent",
+];
+
 /// Events, a name that ends in `*` standing for all names that begin so, and the sentence. The first that fits counts.
 const ADVICE: &[(&[&str], &str)] = &[
     (
-        &[
-            "buffer busy waits",
-            "buffer busy",
-            "read by other session",
-            "latch: cache buffers chains",
-            "enq: TX - index contention",
-            "gc buffer busy*",
-            "BufferPin:*",
-            "Buffer:*",
-            "LWLock:BufferContent",
-        ],
-        "Sessions meet in the same blocks. Spread what is hot: fewer rows in a block, partitions by hash, another key \
-         for an index that grows at its end.",
+        IN_BLOCKS,
+        "Sessions meet in the same blocks, and none of them stands out in the trace: touch them less often, and from \
+         fewer sessions at a time.",
+    ),
+    (
+        &["enq: TX - index contention"],
+        "Sessions insert at the same place of an index: partition it by hash, or give it a key that does not grow at \
+         its end.",
+    ),
+    (
+        &["os thread startup", "os thread creation"],
+        "The session waits for a process that the database starts: keep parallel servers and sessions alive instead \
+         of starting them for each piece of work.",
     ),
     (
         &["cursor: pin S wait on X", "library cache load lock"],
@@ -70,11 +82,41 @@ const ADVICE: &[(&[&str], &str)] = &[
     ),
 ];
 
+/// What makes the waits for one block fewer, by the number of its class; `None` where sessions that wait for the event
+/// do not meet in a block. From 15 on, headers of undo segments have odd numbers and their blocks even ones.
+pub fn block_advice(event: &str, class: Option<i64>) -> Option<&'static str> {
+    let sentence = match class {
+        Some(4 | 6) => {
+            "Sessions meet in the header of a segment: let the segment manage its space by bitmaps (ASSM), or give it \
+             more free lists, and extend it in larger extents."
+        }
+        Some(8..=12) => {
+            "Sessions meet in the bitmaps of a segment's space: larger extents, partitions by hash for inserts."
+        }
+        Some(13) => "Sessions meet in the header of a file: larger extents, allocated ahead of the load.",
+        Some(undo) if undo >= 15 && undo % 2 == 1 => {
+            "Sessions meet in the header of an undo segment: let the database manage undo, with room for more segments."
+        }
+        Some(15..) => {
+            "Sessions meet in undo blocks: queries build old versions of rows that others are changing. Run them apart, \
+             or commit the changes sooner."
+        }
+        _ => {
+            "Sessions meet in the same block. Spread what is hot: fewer rows in a block, partitions by hash, another \
+             key for an index that grows at its end."
+        }
+    };
+    is_one_of(IN_BLOCKS, event).then_some(sentence)
+}
+
 /// What makes waits for an event fewer; `None` where its class's practices say it.
 pub fn advice(event: &str) -> Option<&'static str> {
-    let fits = |pattern: &&str| match pattern.strip_suffix('*') {
+    ADVICE.iter().find(|(events, _)| is_one_of(events, event)).map(|(_, sentence)| *sentence)
+}
+
+fn is_one_of(patterns: &[&str], event: &str) -> bool {
+    patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
         Some(beginning) => begins(event, beginning),
         None => is_same(pattern, event),
-    };
-    ADVICE.iter().find(|(events, _)| events.iter().any(fits)).map(|(_, sentence)| *sentence)
+    })
 }

@@ -8,7 +8,7 @@ mod advice;
 mod names;
 mod table;
 
-pub use advice::advice;
+pub use advice::{advice, block_advice};
 use names::{begins, is_same};
 pub use table::{CLASSES, Class, ClassRow, SERVING_KEYS};
 
@@ -102,11 +102,30 @@ mod tests {
 
     #[test]
     fn advice_goes_by_the_event_where_a_class_holds_several_causes() {
-        assert!(advice("buffer busy waits").unwrap().contains("hot"));
+        assert!(!advice("buffer busy waits").unwrap().contains("hot"), "no block is known");
+        assert!(!advice("os thread startup").unwrap().contains("hot"), "a process is started");
         assert!(!advice("cursor: pin S wait on X").unwrap().contains("hot"), "a parse is no hot block");
         assert!(advice("latch: shared pool").unwrap().contains("bind"));
         assert!(advice("latch: something new").unwrap().contains("--by"));
         assert_eq!(advice("db file sequential read"), None, "its class says it");
+    }
+
+    #[test]
+    fn a_fallback_names_no_cause_that_only_some_events_of_a_class_have() {
+        let practices = Class::Concurrency.row().practices.join(" ");
+        assert!(!practices.contains("block") && !practices.contains("parse"), "{practices}");
+        assert!(!Class::SingleBlockReads.row().practices.join(" ").contains("curve"), "it may be empty");
+        assert!(!Class::Network.row().practices.join(" ").contains("array"), "counts say whether arrays save");
+    }
+
+    #[test]
+    fn advice_for_a_block_goes_by_its_class() {
+        let of = |class: i64| block_advice("buffer busy waits", Some(class)).unwrap();
+        assert!(of(1).contains("Spread what is hot"));
+        assert!(of(4).contains("ASSM") && !of(4).contains("fewer rows"));
+        assert!(of(17).contains("header of an undo segment") && of(18).contains("undo blocks"));
+        assert!(block_advice("buffer busy waits", None).unwrap().contains("Spread"));
+        assert_eq!(block_advice("os thread startup", Some(1)), None);
     }
 
     #[test]

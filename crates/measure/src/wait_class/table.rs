@@ -117,7 +117,6 @@ wait_classes! {
         practices: [
             "Read fewer blocks first: a more selective or covering index, rows clustered in the order of the index, a \
              full scan where most blocks are visited anyway.",
-            "Give the cache what the miss curve says that it would save, and no more.",
             "Only then make a read faster; check what serves it now: a file system's cache, the storage's, or a disk.",
         ],
         events: [
@@ -238,8 +237,6 @@ wait_classes! {
         is_idle: false,
         practices: [
             "Fewer sessions at work at a time: a pool about as large as the cores.",
-            "Spread hot blocks and hot index ends: partitions by hash, less crowded blocks, other keys.",
-            "Fewer parses: waits for the library cache fall with them.",
         ],
         events: [
             "buffer busy waits", "buffer busy", "latch: *", "latch free", "latch activity", "latch: undo global data",
@@ -273,7 +270,7 @@ wait_classes! {
         title: "network",
         is_idle: false,
         practices: [
-            "Make fewer round trips: fetch and insert arrays of 100 or more, not row by row.",
+            "Make fewer round trips: one call for what several do now.",
             "Select fewer columns and rows; keep large objects out of result sets that do not need them.",
             "Move loops of small calls to the server, and the client nearer to it.",
         ],
@@ -418,8 +415,7 @@ wait_classes! {
         title: "unaccounted for between calls",
         is_idle: false,
         practices: [
-            "Nothing was traced between these calls: look at the machine, and at a shared server, which does not \
-             trace its client's pauses.",
+            "Nothing was traced between these calls: look at the machine.",
         ],
         events: [],
     }

@@ -1,114 +1,162 @@
 //! What would make the time of a class less: advice by event and by counts, as far as the trace bears it out, the block
-//! or object that holds most of it, and the breakdown that shows more.
+//! or object that holds most of it, the statement, and the breakdown that shows more.
 
 use measure::Finding;
-use measure::quantity::{counted, format_nanos, grouped, three_digits};
+use measure::quantity::{counted, format_nanos};
 use measure::schema::profile::findings as row;
-use measure::wait_class::{Class, advice};
+use measure::wait_class::{Class, advice, block_advice};
 
-use super::naming::{name, nanos};
+use super::commits::Commits;
+use super::naming::{name, nanos, percent};
+use super::{cpu, gaps, parses, round_trips};
 use crate::event::block_wait::block_class;
-use crate::event::{CallKind, Cost, Ticks};
+use crate::event::{EventIndex, Ticks};
 use crate::observe::hot_spots::{HotBlock, HotSpot, HotSpots};
 use crate::tables::class_sums::ClassSums;
-use crate::tables::{CallSums, Profile, StatementProfile};
+use crate::tables::{Profile, StatementProfile};
 
 /// Part of a class from which on a cause of it is worth a word.
-const PART: f64 = 0.25;
+pub(super) const PART: f64 = 0.25;
 
 /// Part of a class that a block or an object must hold to be named, and how many waits that takes.
 const HOT_PART: f64 = 0.5;
 const HOT_WAITS: u64 = 20;
 
-/// Executions from which on repeating one is worth a word.
-const REPEATED_MIN: u64 = 1_000;
-
-/// CPU time of a parse from which on the statement is hard to optimize, in ns.
-const HARD_PARSE_NANOS: f64 = 100e6;
-
-/// Usual cost of a logical I/O at most, in µs.
-const LIO_USUAL_MAX: f64 = 10.0;
-
 /// A class with its sums, and the profile that it is of.
-struct Of<'p> {
-    profile: &'p Profile,
-    hot: &'p HotSpots,
-    class: Class,
-    sums: &'p ClassSums,
+pub(super) struct Of<'p> {
+    pub(super) profile: &'p Profile,
+    pub(super) hot: &'p HotSpots,
+    pub(super) class: Class,
+    pub(super) sums: &'p ClassSums,
+    /// Commits of few rows, where it is this class that they are said of.
+    pub(super) commits: Option<&'p Commits>,
+    /// Whether the process serves one client after the other.
+    pub(super) is_shared_server: bool,
 }
 
-/// The advice for a class, its hot spot first.
-pub(super) fn practice(profile: &Profile, hot: &HotSpots, (class, sums): (Class, &ClassSums)) -> Finding {
-    let of = Of { profile, hot, class, sums };
-    let mut sentences: Vec<String> = of.hot_spot().into_iter().collect();
-    let has_hot_spot = !sentences.is_empty();
-    let advice = match class {
-        Class::Cpu => of.cpu(),
-        Class::CpuParse => of.parses(),
-        _ => of.events(),
+/// What is advised, and the time that it saves, in µs; 0 where the trace does not say.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Advice {
+    pub(super) sentences: Vec<String>,
+    pub(super) worth: f64,
+}
+
+impl Advice {
+    pub(super) fn followed_by(mut self, sentences: Vec<String>) -> Advice {
+        self.sentences.extend(sentences);
+        self
+    }
+}
+
+/// The advice for a class, what saves most first, and what it saves in µs.
+pub(super) fn practice(of: &Of<'_>) -> (f64, Finding) {
+    let hot = of.hot_spot();
+    let has_hot_spot = hot.is_some();
+    let (hot, of_hot) = hot.unzip();
+    let mut advice = match of.class {
+        Class::Cpu => cpu::advice(of),
+        Class::CpuParse => parses::advice(of),
+        Class::Network => round_trips::advice(of),
+        Class::UnaccountedBetween => gaps::between(of),
+        Class::UnaccountedWithin => gaps::within(of),
+        Class::Commit => of.commits(),
+        _ => Advice { sentences: of.statement().into_iter().collect(), worth: 0.0 }.followed_by(of.by_events()),
     };
-    sentences.extend(if advice.is_empty() { of.of_class() } else { advice });
+    if advice.sentences.is_empty() {
+        advice.sentences = of.of_class();
+    }
+    let commits = of.commits.filter(|_| of.class != Class::Commit);
+    let mut sentences: Vec<String> = commits.map(|commits| commits.sentence.clone()).into_iter().collect();
+    sentences.extend(hot);
+    sentences.extend(advice.sentences);
     sentences.extend(of.breakdown().filter(|_| !has_hot_spot));
-    row::PRACTICE.named(class.key(), sentences.join(" "))
+    let worth = advice.worth.max(of_hot.unwrap_or_default()).max(commits.map_or(0.0, |commits| commits.micros));
+    (worth, row::PRACTICE.named(of.class.key(), sentences.join(" ")))
 }
 
 impl Of<'_> {
-    fn of_class(&self) -> Vec<String> {
+    pub(super) fn of_class(&self) -> Vec<String> {
         self.class.row().practices.iter().map(ToString::to_string).collect()
     }
 
-    fn part(&self, time: Ticks) -> f64 {
+    pub(super) fn part(&self, time: Ticks) -> f64 {
         time.0 as f64 / self.sums.total.0.max(1) as f64
     }
 
-    /// The block or object that holds most of the class.
-    fn hot_spot(&self) -> Option<String> {
+    fn percent(&self, time: Ticks) -> String {
+        percent(time.0 as f64, self.sums.total.0 as f64)
+    }
+
+    /// Commits of few rows before what else makes commits fewer or shorter.
+    fn commits(&self) -> Advice {
+        let Some(commits) = self.commits else {
+            return Advice { sentences: self.statement().into_iter().collect(), worth: 0.0 }
+                .followed_by(self.by_events());
+        };
+        let others = self.of_class().into_iter().skip(1).collect();
+        Advice { sentences: vec![commits.sentence.clone()], worth: commits.micros }.followed_by(others)
+    }
+
+    /// The block or object that holds most of the class, and what avoiding a block saves at most, in µs.
+    fn hot_spot(&self) -> Option<(String, f64)> {
         let events = || self.sums.events.iter().map(|(event, ..)| *event);
-        let percent = |time: Ticks| three_digits(100.0 * self.part(time));
         let see = |by: &str| format!("--by {by} --where class={} shows the rest.", self.class.key());
+        let has = |total: Ticks, count: u64| {
+            let waits = counted(count, "wait", "waits");
+            format!("has {} % of it, {}, in {waits}.", self.percent(total), format_nanos(nanos(total)))
+        };
         let block = self.hot.block(events()).filter(|spot| self.is_hot(spot));
         if let Some(HotSpot { key: HotBlock { address, object, class }, total, count, .. }) = block {
             let kind = class.map_or(String::new(), |class| format!(" ({})", block_class(class)));
             let of = object
                 .map_or(String::new(), |object| format!(" of object {}", self.profile.context.object_name(object)));
-            return Some(format!(
-                "Block {}:{}{kind}{of} has {} % of it, in {}. {}",
-                address.file,
-                address.block,
-                percent(total),
-                counted(count, "wait", "waits"),
-                see("block,statement")
-            ));
+            let at = format!("Block {}:{}{kind}{of}", address.file, address.block);
+            return Some((format!("{at} {} {}", has(total, count), see("block,statement")), total.micros()));
         }
         let object = self.hot.object(events()).filter(|spot| self.is_hot(spot))?;
-        Some(format!(
-            "Object {} has {} % of it, in {}. {}",
-            self.profile.context.object_name(object.key),
-            percent(object.total),
-            counted(object.count, "wait", "waits"),
-            see("object,statement")
-        ))
+        let at = format!("Object {}", self.profile.context.object_name(object.key));
+        Some((format!("{at} {} {}", has(object.total, object.count), see("object,statement")), 0.0))
     }
 
     fn is_hot<K>(&self, spot: &HotSpot<K>) -> bool {
         spot.count >= HOT_WAITS && self.part(spot.total) >= HOT_PART
     }
 
+    /// The statement with most of the time of these events, where it is much.
+    fn statement(&self) -> Option<String> {
+        let is_of_class = |event: &EventIndex| self.sums.events.iter().any(|(one, ..)| one == event);
+        let time = |one: &StatementProfile| -> Ticks {
+            one.waits.iter().filter(|(event, _)| is_of_class(event)).map(|(_, sums)| sums.total).sum()
+        };
+        let most = self.profile.statements.iter().max_by_key(|one| time(one))?;
+        let text = || format!("{} % of it is in {}.", self.percent(time(most)), name(self.profile, most));
+        (self.part(time(most)) >= PART).then(text)
+    }
+
+    /// Advice for the events, else for the class.
+    fn by_events(&self) -> Vec<String> {
+        let events = self.events();
+        if events.is_empty() { self.of_class() } else { events }
+    }
+
     /// Advice for the events that make the class, the largest first.
-    fn events(&self) -> Vec<String> {
-        let mut events: Vec<(&str, Ticks)> = Vec::new();
+    pub(super) fn events(&self) -> Vec<String> {
+        let mut events: Vec<(&str, Ticks, Vec<EventIndex>)> = Vec::new();
         for (event, _, total) in &self.sums.events {
             let name = self.profile.context.event_name(*event);
-            match events.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, sum)) => *sum += *total,
-                None => events.push((name, *total)),
+            match events.iter_mut().find(|(known, ..)| *known == name) {
+                Some((_, sum, all)) => {
+                    *sum += *total;
+                    all.push(*event);
+                }
+                None => events.push((name, *total, vec![*event])),
             }
         }
-        events.retain(|(_, total)| self.part(*total) >= PART);
-        events.sort_by_key(|(_, total)| std::cmp::Reverse(*total));
+        events.retain(|(_, total, _)| self.part(*total) >= PART);
+        events.sort_by_key(|(_, total, _)| std::cmp::Reverse(*total));
         let mut sentences: Vec<String> = Vec::new();
-        for (event, _) in events {
-            let Some(sentence) = advice(event) else { continue };
+        for (event, _, all) in events {
+            let Some(sentence) = self.for_block(event, all).or_else(|| advice(event)) else { continue };
             if !sentences.iter().any(|known| known.ends_with(sentence)) {
                 sentences.push(format!("{event}: {sentence}"));
             }
@@ -116,69 +164,10 @@ impl Of<'_> {
         sentences
     }
 
-    /// What the counts say of CPU time: many gets, repeated calls, or something other than gets.
-    fn cpu(&self) -> Vec<String> {
-        let profile = self.profile;
-        let calls = |one: &StatementProfile| -> CallSums { work_calls(profile, one) };
-        let cpu = |one: &StatementProfile| calls(one).own.cpu.unwrap_or_default();
-        let Some(most) = profile.statements.iter().max_by_key(|one| cpu(one)) else { return Vec::new() };
-        if self.part(cpu(most)) < PART {
-            return Vec::new();
-        }
-        let executions = most.calls_of(&profile.context, CallKind::Exec).calls;
-        // As the CPU, without those of its parses.
-        let Cost { consistent_gets, current_gets, .. } = calls(most).own;
-        let gets = consistent_gets.saturating_add(current_gets).max(0);
-        let each = cpu(most).micros() / gets.max(1) as f64;
-        let mut text = format!("{} % of it is {}", three_digits(100.0 * self.part(cpu(most))), name(profile, most));
-        text += &match executions {
-            0 | 1 => format!(": {} in {}.", format_nanos(nanos(cpu(most))), counted(gets as u64, "get", "gets")),
-            _ => format!(
-                ": {} executions of {} CPU and {} gets each.",
-                grouped(executions),
-                format_nanos(nanos(cpu(most)) / executions as f64),
-                three_digits(gets as f64 / executions as f64)
-            ),
-        };
-        let advice = if executions >= REPEATED_MIN {
-            "Execute it less often: one statement for many rows instead of one row at a time."
-        } else if gets > 0 && each <= LIO_USUAL_MAX {
-            "Let it touch fewer blocks: a fitting index, rows clustered as they are read."
-        } else {
-            "Gets do not explain that much CPU: look at the lines of its plan and at the functions that it calls."
-        };
-        vec![text, advice.into()]
-    }
-
-    /// What the counts say of parsing.
-    fn parses(&self) -> Vec<String> {
-        let context = &self.profile.context;
-        let parse = |one: &StatementProfile| one.calls_of(context, CallKind::Parse);
-        let cpu = |one: &StatementProfile| parse(one).own.cpu.unwrap_or_default();
-        let Some(most) = self.profile.statements.iter().max_by_key(|one| cpu(one)) else { return Vec::new() };
-        let sums = parse(most);
-        let each = nanos(cpu(most)) / sums.calls.max(1) as f64;
-        if self.part(cpu(most)) >= PART && each >= HARD_PARSE_NANOS {
-            let text = format!(
-                "{} % of it is {} of {} at {} each: fewer tables, partitions and views in one text, or a plan that is \
-                 kept for it.",
-                three_digits(100.0 * self.part(cpu(most))),
-                counted(sums.calls, "parse", "parses"),
-                name(self.profile, most),
-                format_nanos(each)
-            );
-            return vec![text];
-        }
-        let total = |of: fn(&CallSums) -> u64| self.profile.statements.iter().map(|one| of(&parse(one))).sum::<u64>();
-        let (parses, hard) = (total(|sums| sums.calls), total(|sums| sums.misses));
-        let are = if hard == 1 { "is" } else { "are" };
-        let shares = format!("{} of {} {are} hard.", grouped(hard), counted(parses, "parse", "parses"));
-        let advice = if hard * 2 >= parses {
-            "Use bind variables where texts differ only in their literals; --fold-literals shows which do."
-        } else {
-            "Prepare a statement once and execute it many times; keep cursors open or let the session cache them."
-        };
-        vec![shares, advice.into()]
+    /// Advice by the class of the block that is waited for most, where one stands out.
+    fn for_block(&self, event: &str, all: Vec<EventIndex>) -> Option<&'static str> {
+        let block = self.hot.block(all.into_iter()).filter(|spot| self.part(spot.total) >= PART)?;
+        block_advice(event, block.key.class)
     }
 
     /// The command that shows more of the class.
@@ -192,16 +181,7 @@ impl Of<'_> {
         Some(format!("See --by {by} --where class={}.", self.class.key()))
     }
 
-    fn is_of_objects(&self, event: crate::event::EventIndex) -> bool {
+    fn is_of_objects(&self, event: EventIndex) -> bool {
         self.hot.object(std::iter::once(event)).is_some()
     }
-}
-
-/// The calls of a statement but those that parse it.
-fn work_calls(profile: &Profile, one: &StatementProfile) -> CallSums {
-    use crate::event::Merge;
-    let mut sums = CallSums::default();
-    let is_parse = |name: u16| profile.context.call_name(name) == CallKind::Parse.name();
-    one.calls.iter().filter(|(name, _)| !is_parse(**name)).for_each(|(_, more)| sums.merge(more));
-    sums
 }

@@ -12,10 +12,10 @@ use crate::tables::{Profile, StatementProfile};
 const FETCHES_MIN: u64 = 100;
 
 /// Rows of an execution from which on they are worth fetching in arrays.
-const ROWS_MIN: u64 = 20;
+pub(super) const ROWS_MIN: u64 = 20;
 
 /// Rows of an array that is large enough: more gains little.
-const ARRAY: u64 = 100;
+pub(super) const ARRAY: u64 = 100;
 
 /// Rows a fetch below which they come almost one by one.
 const ONE_BY_ONE: f64 = 2.0;
@@ -36,11 +36,11 @@ pub(super) fn larger(profile: &Profile) -> Option<Finding> {
     let shown = |micros: f64| format_nanos(1e3 * micros);
     let worth = match saving.micros > 0.0 {
         true => format!(
-            "Arrays of {ARRAY} save {} of {}: {} ({} to {}).",
+            "Arrays of {ARRAY} save {} of {}: {} if each takes as long whatever it carries (0 to {}: nothing where it \
+             grows with its rows).",
             counted(saving.trips, "round trip", "round trips"),
             shown(saving.trip_micros),
             shown(saving.micros),
-            shown(saving.range.0),
             shown(saving.range.1),
         ),
         false => format!("Arrays of {ARRAY} save {}.", counted(saving.trips, "call", "calls")),
@@ -66,9 +66,10 @@ pub(crate) struct ArraySaving {
     pub(crate) trips: u64,
     /// The mean time of a round trip.
     pub(crate) trip_micros: f64,
-    /// What would be saved, 0 where no round trip has a time.
+    /// What would be saved if a round trip took as long whatever it carries; 0 where none has a time.
     pub(crate) micros: f64,
-    /// The same with the ends of the mean's interval, 19 of 20 times.
+    /// Its range. Nothing is saved if a round trip takes as long as what it carries, since the rows stay the same; the
+    /// most is by the error of the mean, 19 of 20 times.
     pub(crate) range: (f64, f64),
 }
 
@@ -87,21 +88,29 @@ pub(crate) fn array_saving(profile: &Profile, statement: &StatementProfile) -> O
     if trips == 0 || rows_each >= ARRAY as f64 / 2.0 {
         return None;
     }
-    let trip = round_trip(profile, statement);
+    let RoundTrips { mean, error, .. } = round_trips(profile, statement).unwrap_or_default();
     let saved = |micros: f64| trips as f64 * micros.max(0.0);
-    let (mean, error) = trip.unwrap_or_default();
     Some(ArraySaving {
         rows_each,
         fetches: fetch.calls,
         trips,
         trip_micros: mean,
         micros: saved(mean),
-        range: (saved(mean - 2.0 * error), saved(mean + 2.0 * error)),
+        range: (0.0, saved(mean + 2.0 * error)),
     })
 }
 
-/// The mean of a statement's waits for the client that are no think time, in µs, and its standard error.
-fn round_trip(profile: &Profile, statement: &StatementProfile) -> Option<(f64, f64)> {
+/// A statement's waits for the client that are no think time: their number, and their mean in µs with its standard
+/// error.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RoundTrips {
+    pub(super) count: f64,
+    pub(super) mean: f64,
+    pub(super) error: f64,
+}
+
+/// The round trips of a statement; `None` where there are none.
+pub(super) fn round_trips(profile: &Profile, statement: &StatementProfile) -> Option<RoundTrips> {
     let is_client = |index: &EventIndex| profile.context.event(*index).is_some_and(|event| event.is_client);
     let (mut count, mut total, mut squares) = (0.0, 0.0, 0.0);
     for (_, sums) in statement.waits.iter().filter(|(event, _)| is_client(event)) {
@@ -118,5 +127,5 @@ fn round_trip(profile: &Profile, statement: &StatementProfile) -> Option<(f64, f
     let (count, total) = (count - think.count as f64, total - think.total.micros());
     let mean = total / count;
     let variance = (squares / count - mean * mean).max(0.0);
-    (count >= 1.0).then(|| (mean, (variance / count).sqrt()))
+    (count >= 1.0).then(|| RoundTrips { count, mean, error: (variance / count).sqrt() })
 }

@@ -9,7 +9,7 @@ use measure::schema::profile::findings as row;
 use measure::wait_class::is_known;
 
 use super::arrays;
-use super::naming::{name, nanos};
+use super::naming::{is_of_the_dictionary, name, nanos};
 use crate::event::{CallKind, Problem, ProblemKind, Ticks};
 use crate::tables::class_sums::work;
 use crate::tables::{Profile, SessionProfile, StatementProfile, folding};
@@ -233,13 +233,12 @@ fn orphans(profile: &Profile) -> Option<Finding> {
 }
 
 fn parsed_every_time(profile: &Profile) -> Option<Finding> {
-    let repeated =
-        profile.statements.iter().filter(|one| !is_of_the_dictionary(profile, one)).filter_map(|statement| {
-            let calls = |kind| statement.calls_of(&profile.context, kind).calls;
-            let (parses, executions) = (calls(CallKind::Parse), calls(CallKind::Exec));
-            (executions >= EXECUTIONS_MIN && parses >= executions - executions / 10)
-                .then_some((statement, parses, executions))
-        });
+    let repeated = profile.statements.iter().filter(|one| can_be_prepared(profile, one)).filter_map(|statement| {
+        let calls = |kind| statement.calls_of(&profile.context, kind).calls;
+        let (parses, executions) = (calls(CallKind::Parse), calls(CallKind::Exec));
+        (executions >= EXECUTIONS_MIN && parses >= executions - executions / 10)
+            .then_some((statement, parses, executions))
+    });
     let mut repeated: Vec<_> = repeated.collect();
     repeated.sort_by_key(|(_, parses, _)| std::cmp::Reverse(*parses));
     let (first, parses, executions) = repeated.first()?;
@@ -264,20 +263,21 @@ fn parsed_every_time(profile: &Profile) -> Option<Finding> {
     Some(row::PARSED_EVERY_TIME.of(message))
 }
 
+/// Whether a program can prepare a statement once. Texts that differ in their literals cannot be: bind variables come
+/// first.
+fn can_be_prepared(profile: &Profile, statement: &StatementProfile) -> bool {
+    statement.folded == 0 && !is_of_the_dictionary(profile, statement)
+}
+
 fn executed_once(profile: &Profile) -> Option<Finding> {
-    let (once, all) = folding::executed_once(profile)?;
+    let (once, all) = folding::executed_once(profile).filter(|_| folding::is_worth_it(profile))?;
     let message = format!(
-        "{} of {} statements were executed once: texts may differ only in their literals. See them together with \
-         --fold-literals; use bind variables if so.",
+        "{} of {} statements were executed once, and most differ in their literals alone: --fold-literals adds them \
+         up, bind variables make them one.",
         grouped(once as u64),
         grouped(all as u64)
     );
     Some(row::EXECUTED_ONCE.of(message))
-}
-
-/// Whether the database runs a statement by itself, such as to look into its dictionary: no program can prepare it.
-fn is_of_the_dictionary(profile: &Profile, statement: &StatementProfile) -> bool {
-    profile.context.statement(statement.statement).is_some_and(|known| known.depth > 0 && known.user == 0)
 }
 
 /// Plans whose lines have times that contradict each other.
@@ -286,8 +286,8 @@ fn plan_times(profile: &Profile) -> Option<Finding> {
     let count = profile.statements.iter().filter(contradicts).count() as u64;
     (count > 0).then(|| {
         let message = format!(
-            "The plans of {} have lines that took longer than the lines above them, as release 11.1 writes them: their \
-             times cannot be used and are not shown. Rows, gets and reads can.",
+            "The plans of {} have lines that took longer than the lines above them: their times \
+             cannot be used and are not shown. Rows, gets and reads can.",
             counted(count, "statement", "statements")
         );
         row::PLAN_TIMES_CONTRADICT.of(message)

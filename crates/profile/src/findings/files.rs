@@ -109,8 +109,8 @@ fn unit_of(of: &str, files: &[&SourceFile]) -> Finding {
         _ => format!("{} files (the first is {})", grouped(files.len() as u64), first.name),
     };
     let message = format!(
-        "Times in {what} are in units of {of} ({}) and were converted. CPU time has a clock of its own. Other \
-         profilers do not convert; --time-scale 1 takes the times as they stand.",
+        "Times in {what} are in units of {of} ({}) and were converted. CPU time has a clock of its own. \
+         TKPROF and TVD$XTAT do not convert; --time-scale 1 takes the times as they stand.",
         evidence(&first.scale)
     );
     row::TIME_UNIT.of(message)

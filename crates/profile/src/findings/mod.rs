@@ -4,8 +4,13 @@
 mod advice;
 pub(crate) mod arrays;
 mod caveat;
+mod commits;
+mod cpu;
 mod files;
+mod gaps;
 mod naming;
+mod parses;
+mod round_trips;
 
 pub(crate) use files::findings as of_files;
 
@@ -17,6 +22,8 @@ use measure::wait_class::Class;
 
 use crate::document::{Order, STATEMENTS_MAX, ranked};
 use crate::event::Ticks;
+use crate::findings::advice::{Of, practice};
+use crate::findings::commits::LOG_SYNC;
 use crate::findings::naming::{name, nanos};
 use crate::observe::hot_spots::HotSpots;
 use crate::observe::readings::{logical_io, statement_works};
@@ -26,6 +33,10 @@ use crate::tables::class_sums::{ClassSums, class_sums, work};
 /// Share of the served time from which on a finding gives a class's practices: less cannot gain much.
 const CLASS_MATTERS: f64 = 0.10;
 
+/// Share of the served time from which on a saving counts where practices are put in order, and from which on the
+/// statements with most of something are named.
+const SHARE_MIN: f64 = 0.01;
+
 /// Share of a total that few statements should explain.
 const MOST: f64 = 0.80;
 
@@ -34,9 +45,6 @@ const READS_MIN: i64 = 100;
 
 /// Usual cost of a logical I/O in ns, from the published measurements: 1 to 10 µs.
 const LIO_USUAL_NANOS: (f64, f64) = (1e3, 10e3);
-
-/// The wait for the log at the end of a transaction.
-const LOG_SYNC: &str = "log file sync";
 
 /// Logical reads under which their cost says nothing.
 const GETS_MIN: i64 = 1000;
@@ -57,12 +65,10 @@ pub fn findings(profile: &Profile, hot: &HotSpots, order: Order, files: &[String
     }
     findings.extend(logical_read(profile, &served));
     let mut known = served.clone();
-    // Without traced waits, or without known CPU, these two are no class of their own but hold the others.
-    let holds_no_others = profile.whole.waits_are_traced && knows_cpu;
-    known
-        .retain(|(class, _)| holds_no_others || !matches!(class, Class::UnaccountedWithin | Class::UnaccountedBetween));
+    // Without known CPU these two are no class of their own but hold the others.
+    known.retain(|(class, _)| knows_cpu || !matches!(class, Class::UnaccountedWithin | Class::UnaccountedBetween));
     findings.extend(transactions(profile, total));
-    findings.extend(practices(profile, hot, &known, total));
+    findings.extend(practices(profile, hot, &known, (total, is_shared_server(files))));
     findings.extend(caveat::findings(profile, files));
     findings.extend(added_up(profile));
     findings
@@ -79,7 +85,7 @@ fn matters(part: Ticks, served: Ticks) -> bool {
 fn largest_classes(served: &[(Class, &ClassSums)], total: Ticks, is_traced: bool) -> Option<Finding> {
     let mut ranked: Vec<&(Class, &ClassSums)> = served.iter().collect();
     ranked.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.total));
-    let share = |sums: &ClassSums| percent(sums.total.0, total.0);
+    let share = |sums: &ClassSums| naming::percent(sums.total.0 as f64, total.0 as f64);
     let (class, sums) = ranked.first().filter(|(_, sums)| matters(sums.total, total))?;
     let (name, share_of_first) = (class.title(is_traced), share(sums));
     let all = format_nanos(nanos(total));
@@ -106,6 +112,10 @@ fn few_statements(profile: &Profile, order: Order, served: Ticks, finding: &Find
         sum as f64 / total as f64 >= MOST
     };
     let few = values.iter().position(enough)? + 1;
+    let time: i64 = ranked[..few].iter().map(|one| Order::ResponseTime.value(one)).sum();
+    if served > Ticks::ZERO && (time as f64) < SHARE_MIN * served.0 as f64 {
+        return None;
+    }
     let verb = if few == 1 { "is" } else { "are" };
     let what = match order {
         Order::ResponseTime => "response time",
@@ -114,7 +124,8 @@ fn few_statements(profile: &Profile, order: Order, served: Ticks, finding: &Find
         Order::Cpu => "CPU time",
     };
     let (shown, of_all) = (grouped(few as u64), grouped(of_all as u64));
-    let mut text = format!("{shown} of {of_all} statements {verb} {} % of the {what}", percent(sum, of));
+    let mut text =
+        format!("{shown} of {of_all} statements {verb} {} % of the {what}", naming::percent(sum as f64, of as f64));
     if few == 1 {
         text += &format!(": {}", name(profile, ranked[0]));
     }
@@ -182,16 +193,38 @@ fn transactions(profile: &Profile, served: Ticks) -> Option<Finding> {
     Some(finding.of(text + "."))
 }
 
-/// The advice for the classes that matter, the largest class first.
-fn practices(profile: &Profile, hot: &HotSpots, served: &[(Class, &ClassSums)], total: Ticks) -> Vec<Finding> {
+/// The advice for the classes that matter: the largest saving first, then the largest class.
+fn practices(
+    profile: &Profile,
+    hot: &HotSpots,
+    served: &[(Class, &ClassSums)],
+    (total, is_shared_server): (Ticks, bool),
+) -> Vec<Finding> {
     let mut large: Vec<(Class, &ClassSums)> =
         served.iter().copied().filter(|(_, sums)| matters(sums.total, total)).collect();
     large.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.total));
-    large.into_iter().map(|class| advice::practice(profile, hot, class)).collect()
+    let small_commits = commits::small(profile).filter(|commits| commits.micros >= SHARE_MIN * total.micros());
+    // Where waits for the log are small, commits are CPU.
+    let of_commits = [Class::Commit, Class::Cpu].into_iter().find(|class| large.iter().any(|(one, _)| one == class));
+    let mut practices: Vec<(f64, Finding)> = large
+        .into_iter()
+        .map(|(class, sums)| {
+            let commits = small_commits.as_ref().filter(|_| Some(class) == of_commits);
+            let (worth, finding) = practice(&Of { profile, hot, class, sums, commits, is_shared_server });
+            (if worth >= SHARE_MIN * total.micros() { worth } else { 0.0 }, finding)
+        })
+        .collect();
+    practices.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    practices.into_iter().map(|(_, finding)| finding).collect()
 }
 
-fn percent(part: i64, whole: i64) -> String {
-    if whole == 0 { "0".into() } else { three_digits(100.0 * part as f64 / whole as f64) }
+/// Whether a file is of a shared server, by the name that the database gives it: `shop_s000_77.trc`.
+fn is_shared_server(files: &[String]) -> bool {
+    let is_server = |part: &str| {
+        part.strip_prefix(['s', 'S'])
+            .is_some_and(|number| number.len() == 3 && number.bytes().all(|digit| digit.is_ascii_digit()))
+    };
+    files.iter().any(|name| name.rsplit(['/', '\\']).next().unwrap_or(name).split('_').any(is_server))
 }
 
 #[cfg(test)]

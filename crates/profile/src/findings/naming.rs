@@ -1,4 +1,4 @@
-//! Statements and times as sentences name them.
+//! Statements, shares and times as sentences name them.
 
 use crate::event::{StatementKind, Ticks};
 use crate::tables::{Profile, StatementProfile};
@@ -14,6 +14,43 @@ pub(super) fn name(profile: &Profile, statement: &StatementProfile) -> String {
         StatementKind::Declared | StatementKind::ParseError => format!("{} {text}{rest}", known.id).trim().to_string(),
         _ => known.id.clone(),
     }
+}
+
+/// Whether the database runs a statement by itself, such as to look into its dictionary: no program can prepare it, or
+/// execute it less often.
+pub(super) fn is_of_the_dictionary(profile: &Profile, statement: &StatementProfile) -> bool {
+    profile.context.statement(statement.statement).is_some_and(|known| known.depth > 0 && known.user == 0)
+}
+
+/// Statements of the database that stand between one of them and the program's own statement at most.
+const CALLERS_MAX: usize = 8;
+
+/// The statement for which the database runs one of its own most of the time.
+pub(super) fn caller<'p>(profile: &'p Profile, called: &StatementProfile) -> Option<&'p StatementProfile> {
+    let mut at = called.statement;
+    for _ in 0..CALLERS_MAX {
+        let edges = profile.callers.iter().filter(|((parent, child), _)| *child == at && *parent != at);
+        let ((parent, _), _) = edges.max_by_key(|(_, sums)| sums.elapsed)?;
+        let found = profile.statements.iter().find(|one| one.statement == *parent)?;
+        if !is_of_the_dictionary(profile, found) {
+            return Some(found);
+        }
+        at = *parent;
+    }
+    None
+}
+
+/// What runs a statement of the database's own.
+pub(super) fn by_itself(profile: &Profile, called: &StatementProfile) -> String {
+    match caller(profile, called) {
+        Some(caller) => format!("The database runs it by itself, most of it for {}.", name(profile, caller)),
+        None => "The database runs it by itself.".into(),
+    }
+}
+
+/// A part of a whole in percent, with as many decimals as the tables have.
+pub(super) fn percent(part: f64, whole: f64) -> String {
+    if whole == 0.0 { "0.0".into() } else { format!("{:.1}", 100.0 * part / whole) }
 }
 
 /// In nanoseconds.

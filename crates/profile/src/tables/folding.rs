@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::event::{CallKind, Merge, Statement, StatementKind};
+use crate::event::{CallKind, Merge, Statement, StatementIndex, StatementKind};
 use crate::tables::{Profile, StatementProfile};
 
 /// What stands for a literal.
@@ -15,6 +15,7 @@ const PLANS_MAX: usize = 16;
 /// trace and the folded text. Gives how many statements were folded into others.
 pub fn fold(profile: &mut Profile) -> usize {
     let mut places: HashMap<String, usize> = HashMap::new();
+    let mut moved: HashMap<StatementIndex, StatementIndex> = HashMap::new();
     let mut folded: Vec<StatementProfile> = Vec::new();
     let mut count = 0;
     for one in std::mem::take(&mut profile.statements) {
@@ -29,6 +30,8 @@ pub fn fold(profile: &mut Profile) -> usize {
             Some(place) => {
                 let sum = &mut folded[*place];
                 sum.merge(&one);
+                sum.folded += 1;
+                moved.insert(one.statement, sum.statement);
                 let room = PLANS_MAX.saturating_sub(sum.plans.len());
                 sum.plans.extend(one.plans.into_iter().take(room));
                 count += 1;
@@ -41,11 +44,21 @@ pub fn fold(profile: &mut Profile) -> usize {
         }
     }
     profile.statements = folded;
+    move_callers(profile, &moved);
     count
 }
 
-/// Statements from which on folding by itself is worth a thought.
-const STATEMENTS_MIN: usize = 100;
+/// Adds up the calls between statements that are seen together.
+fn move_callers(profile: &mut Profile, moved: &HashMap<StatementIndex, StatementIndex>) {
+    let place = |index: StatementIndex| moved.get(&index).copied().unwrap_or(index);
+    for ((parent, called), sums) in std::mem::take(&mut profile.callers) {
+        profile.callers.entry((place(parent), place(called))).or_default().merge(&sums);
+    }
+}
+
+/// Statements from which on the share of those that were executed once says something. A page of fewer rows is read as
+/// it is.
+const STATEMENTS_MIN: usize = 20;
 
 /// Statements of a profile that were executed once, and all; `None` where they are few, or too many were not.
 pub fn executed_once(profile: &Profile) -> Option<(usize, usize)> {
@@ -166,8 +179,8 @@ fn number(rest: &[char]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Context, StatementIndex, Ticks};
-    use crate::tables::CallSums;
+    use crate::event::{Context, Ticks};
+    use crate::tables::{CallSums, CallerSums};
     use proptest::prelude::*;
 
     #[test]
@@ -202,7 +215,13 @@ mod tests {
                 ..StatementProfile::default()
             })
             .collect();
+        let edge =
+            |called: u32| ((StatementIndex(2), StatementIndex(called)), CallerSums { calls: 3, ..Default::default() });
+        profile.callers = [edge(0), edge(1)].into();
         assert_eq!(fold(&mut profile), 1);
+        let edges: Vec<_> = profile.callers.iter().map(|(edge, sums)| (edge.1, sums.calls)).collect();
+        assert_eq!(edges, [(StatementIndex(0), 6)], "calls of what is seen together are one row");
+        assert_eq!(profile.statements[0].folded, 1);
         assert_eq!(profile.statements.len(), 3);
         assert_eq!(profile.statements[0].between, Ticks::from_micros(20));
         assert_eq!(profile.statements[0].calls[&0].calls, 2);

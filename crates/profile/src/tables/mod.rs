@@ -266,6 +266,8 @@ pub struct StatementProfile {
     pub binds: Vec<Vec<String>>,
     /// Its plans, in the order of their first lines.
     pub plans: Vec<Plan>,
+    /// Further statements that were added to it because their texts differ in literals alone.
+    pub folded: u64,
 }
 
 merged! {
@@ -276,7 +278,8 @@ merged! {
     Transactions: commits, rollbacks, read_only;
     ScopeSums: calls, own, waits, inside, between, think_time, idle;
     // The plans stay where they are.
-    StatementProfile: calls, own, inclusive, waits, inside, between, think_time, idle, errors;
+    StatementProfile: calls, own, inclusive, waits, inside, between, think_time, idle, errors,
+        folded;
 }
 
 impl StatementProfile {

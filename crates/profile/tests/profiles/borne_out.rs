@@ -16,15 +16,15 @@ use profile::source::{BindValues, ReadOptions, SourceSettings};
 
 /// How a trace is looked at.
 #[derive(Default)]
-struct Asked<'a> {
-    by: &'a str,
-    filter: &'a str,
-    statement: &'a str,
-    hides_texts: bool,
-    folds: bool,
+pub(super) struct Asked<'a> {
+    pub(super) by: &'a str,
+    pub(super) filter: &'a str,
+    pub(super) statement: &'a str,
+    pub(super) hides_texts: bool,
+    pub(super) folds: bool,
 }
 
-fn profile(files: &[(&str, String)], asked: &Asked<'_>) -> Outcome {
+pub(super) fn profile(files: &[(&str, String)], asked: &Asked<'_>) -> Outcome {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let paths: Vec<_> = files
         .iter()
@@ -58,30 +58,30 @@ fn profile(files: &[(&str, String)], asked: &Asked<'_>) -> Outcome {
     outcome(&mut read, &instruments, &selection)
 }
 
-fn one(text: String) -> Outcome {
+pub(super) fn one(text: String) -> Outcome {
     profile(&[("a.trc", text)], &Asked::default())
 }
 
-fn finding<'a>(outcome: &'a Outcome, id: &str) -> Option<&'a str> {
+pub(super) fn finding<'a>(outcome: &'a Outcome, id: &str) -> Option<&'a str> {
     outcome.findings.iter().find(|finding: &&Finding| finding.id == id).map(|finding| &*finding.message)
 }
 
-fn rows<'a>(outcome: &'a Outcome, table: &'a str) -> impl Iterator<Item = &'a Case> {
+pub(super) fn rows<'a>(outcome: &'a Outcome, table: &'a str) -> impl Iterator<Item = &'a Case> {
     outcome.cases.iter().filter(move |case| case.parameter("table").as_deref() == Some(table))
 }
 
-fn value(case: &Case, metric: &str) -> f64 {
+pub(super) fn value(case: &Case, metric: &str) -> f64 {
     case.metric(metric).unwrap_or_else(|| panic!("no {metric} in {case:?}")).median()
 }
 
 /// A trace as it grows, in µs.
-struct Trace {
-    text: String,
-    now: i64,
+pub(super) struct Trace {
+    pub(super) text: String,
+    pub(super) now: i64,
 }
 
 impl Trace {
-    fn new() -> Trace {
+    pub(super) fn new() -> Trace {
         let text = "Trace file /u01/shop_ora_7.trc\n\
                     Oracle Database 19c Enterprise Edition Release 19.0.0.0.0 - Production\n\
                     Node name:\tdb1\nInstance name: shop\nUnix process pid: 7, image: oracle@db1\n\n\
@@ -91,7 +91,7 @@ impl Trace {
     }
 
     /// Declares cursor `cursor` as a statement with this command and user.
-    fn declare(&mut self, cursor: u64, id: &str, (depth, command, user): (u16, i64, i64), text: &str) {
+    pub(super) fn declare(&mut self, cursor: u64, id: &str, (depth, command, user): (u16, i64, i64), text: &str) {
         let (length, now) = (text.len(), self.now);
         let _ = writeln!(
             self.text,
@@ -100,12 +100,12 @@ impl Trace {
         );
     }
 
-    fn query(&mut self, cursor: u64, id: &str) {
+    pub(super) fn query(&mut self, cursor: u64, id: &str) {
         self.declare(cursor, id, (0, 3, 84), &format!("select {id} from orders"));
     }
 
     /// A call: kind, depth, CPU and elapsed time, gets, rows, misses.
-    fn call(&mut self, cursor: u64, kind: &str, depth: u16, figures: [i64; 5]) {
+    pub(super) fn call(&mut self, cursor: u64, kind: &str, depth: u16, figures: [i64; 5]) {
         let [cpu, elapsed, gets, rows, misses] = figures;
         self.now += elapsed;
         let now = self.now;
@@ -116,13 +116,13 @@ impl Trace {
         );
     }
 
-    fn wait(&mut self, cursor: u64, event: &str, elapsed: i64, parameters: &str) {
+    pub(super) fn wait(&mut self, cursor: u64, event: &str, elapsed: i64, parameters: &str) {
         self.now += elapsed;
         let now = self.now;
         let _ = writeln!(self.text, "WAIT #{cursor}: nam='{event}' ela= {elapsed} {parameters} tim={now}");
     }
 
-    fn client(&mut self, cursor: u64, elapsed: i64) {
+    pub(super) fn client(&mut self, cursor: u64, elapsed: i64) {
         self.wait(cursor, "SQL*Net message from client", elapsed, "driver id=1 #bytes=1 p3=0 obj#=-1");
     }
 
@@ -138,7 +138,7 @@ impl Trace {
     }
 
     /// Waits inside an execution, which ends behind them.
-    fn execution_with(&mut self, cursor: u64, waits: &[(&str, i64, &str)]) {
+    pub(super) fn execution_with(&mut self, cursor: u64, waits: &[(&str, i64, &str)]) {
         let begin = self.now;
         for (event, elapsed, parameters) in waits {
             self.wait(cursor, event, *elapsed, parameters);
@@ -165,7 +165,7 @@ fn a_hot_block_is_named_with_its_object_its_class_and_the_breakdown_that_shows_i
     let practice = finding(&outcome, "practice-concurrency").expect("the class matters");
     assert!(
         practice.starts_with(
-            "Block 4:1317 (data block) of object 74521 ORDERS has 88.9 % of it, in 100 waits. --by block,statement \
+            "Block 4:1317 (data block) of object 74521 ORDERS has 88.9 % of it, 80.0 ms, in 100 waits. --by block,statement \
              --where class=concurrency shows the rest."
         ),
         "{practice}"
@@ -183,7 +183,10 @@ fn an_object_that_holds_most_reads_is_named_where_no_block_does() {
     }
     let outcome = one(trace.text);
     let practice = finding(&outcome, "practice-single-block-reads").expect("the class matters");
-    assert!(practice.starts_with("Object 55 has 80.0 % of it, in 160 waits. --by object,statement"), "{practice}");
+    assert!(
+        practice.starts_with("Object 55 has 80.0 % of it, 80.0 ms, in 160 waits. --by object,statement"),
+        "{practice}"
+    );
 }
 
 #[test]
@@ -193,7 +196,7 @@ fn a_wait_for_a_parse_of_another_session_gets_no_advice_for_hot_blocks() {
     trace.execution_with(1, &[("cursor: pin S wait on X", 900_000, "idn=1 value=2 where=3 obj#=-1")]);
     let outcome = one(trace.text);
     let practice = finding(&outcome, "practice-concurrency").expect("the class matters");
-    assert!(practice.starts_with("cursor: pin S wait on X: Another session was parsing"), "{practice}");
+    assert!(practice.contains("cursor: pin S wait on X: Another session was parsing"), "{practice}");
     assert!(!practice.contains("hot"), "{practice}");
 }
 
@@ -274,12 +277,14 @@ fn what_larger_arrays_save_is_said_with_its_range() {
     let outcome = one(trace.text);
     let said = finding(&outcome, "small-arrays").expect("a saving");
     assert!(said.contains("Rows are fetched 10.0 at a time (200 fetches: aaaaaaaaaaaaa"), "{said}");
-    assert!(said.contains("Arrays of 100 save 180 round trips of 999 µs: 180 ms (178 ms to 182 ms)"), "{said}");
+    assert!(said.contains("Arrays of 100 save 180 round trips of 999 µs: 180 ms if each takes as long"), "{said}");
+    assert!(said.contains("(0 to 182 ms: nothing where it grows with its rows)"), "{said}");
     let row =
         rows(&outcome, "statement").find(|row| row.parameter("id").as_deref() == Some("aaaaaaaaaaaaa")).expect("it");
     let [low, saving, high] = ["array_saving_low", "array_saving", "array_saving_high"].map(|name| value(row, name));
     assert!(low < saving && saving < high && (saving - 180_000.0).abs() < 500.0, "{low} {saving} {high}");
-    assert!(high - low < 0.1 * saving, "a pause of a person is no round trip");
+    assert_eq!(low, 0.0, "a larger message may take longer in each round trip");
+    assert!(high - saving < 0.05 * saving, "a pause of a person is no round trip");
 }
 
 #[test]
@@ -292,7 +297,7 @@ fn sleeping_ranks_no_statement() {
     trace.client(2, 100);
     let outcome = one(trace.text);
     let said = finding(&outcome, "answer-statements").expect("two statements");
-    assert!(said.starts_with("1 of 2 statements is 100 % of the response time: bbbbbbbbbbbbb"), "{said}");
+    assert!(said.starts_with("1 of 2 statements is 100.0 % of the response time: bbbbbbbbbbbbb"), "{said}");
     let idle: f64 = rows(&outcome, "statement").map(|row| value(row, "idle")).sum();
     assert_eq!(idle, 5e6);
 }

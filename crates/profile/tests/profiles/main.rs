@@ -1,5 +1,6 @@
 //! Profiles of real, made, damaged and odd input. Memory has a program of its own: it looks at its whole process.
 
+mod advised;
 mod borne_out;
 mod compared;
 mod damaged;

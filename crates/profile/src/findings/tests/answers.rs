@@ -18,7 +18,7 @@ pub(super) fn readings() -> Vec<Reading> {
 }
 
 fn percent(part: i64, whole: i64) -> String {
-    three_digits(100.0 * part as f64 / whole as f64)
+    format!("{:.1}", 100.0 * part as f64 / whole as f64)
 }
 
 /// µs of CPU, of reads, of a lock, and unaccounted for within calls.

@@ -4,7 +4,7 @@ use measure::Finding;
 use measure::quantity::{counted, format_nanos, grouped, three_digits};
 use measure::schema::profile::findings as row;
 use measure::wait_class::{CLASSES, Class, ClassRow, advice, class_of};
-use sides::proptest::prelude::any;
+use sides::proptest::prelude::{Strategy, any};
 use sides::proptest::sample::select;
 use sides::{Reading, reading, says};
 
@@ -75,14 +75,17 @@ fn of_classes() -> Reading {
     })
 }
 
-/// What is unaccounted for is no class where it holds the waits.
+/// What is unaccounted for holds the waits where they were not traced.
 fn of_untraced() -> Reading {
-    let of = |is_traced: &bool| {
-        let mut made = with_unaccounted(profile(10, &[]), 90);
+    let of = |(is_traced, within): &(bool, i64)| {
+        let mut made = with_unaccounted(profile(10, &[]), *within);
         made.whole.waits_are_traced = *is_traced;
         found(&made).into_iter().filter(|finding| finding.id.ends_with("within") && row::PRACTICE.has(&finding.id))
     };
-    reading(row::PRACTICE, any::<bool>(), of, |is_traced| is_traced.then(|| says!["Look at the machine"]))
+    let said = |is_traced| if is_traced { says!["Look at the machine"] } else { says!["Waits were not traced"] };
+    reading(row::PRACTICE, (any::<bool>(), select(vec![1_i64, 90])), of, move |(is_traced, within)| {
+        (*within > 1).then(|| said(*is_traced))
+    })
 }
 
 const BUSY: &str = "buffer busy waits";
@@ -106,14 +109,16 @@ fn hot_spots() -> [Reading; 2] {
     let values = (15..25_i64, 1..20_i64, 1..60_i64);
     let are_hot = |(count, each, other): &(i64, i64, i64)| *count >= 20 && count * each >= 6 * other;
     let share = |(count, each, other): &(i64, i64, i64)| {
-        three_digits(100.0 * ((count * each) as f64 / (count * each + 6 * other) as f64))
+        let hot = count * each;
+        let share = 100.0 * hot as f64 / (hot + 6 * other) as f64;
+        format!("{share:.1} % of it, {}, in {count} waits", format_nanos(1e3 * hot as f64))
     };
     let of_block = |(count, each, other): &(i64, i64, i64)| {
         let hot = (0..*count).map(|_| (7, 55, *each));
         that_say("Block ", waits_for(hot.chain((0..6).map(|number| (100 + number, 55, *other)))))
     };
     let block = reading(row::PRACTICE, values.clone(), of_block, move |waits| {
-        let hot = format!("Block 4:7 (data block) of object 55 has {} % of it, in {} waits.", share(waits), waits.0);
+        let hot = format!("Block 4:7 (data block) of object 55 has {}.", share(waits));
         let see = "--by block,statement --where class=concurrency shows the rest. buffer busy waits: Sessions meet";
         are_hot(waits).then(|| says![hot, see])
     });
@@ -122,25 +127,27 @@ fn hot_spots() -> [Reading; 2] {
         that_say("Object ", waits_for(hot.chain((0..6).map(|number| (100 + number, 60 + number, *other)))))
     };
     let object = reading(row::PRACTICE, values, of_object, move |waits| {
-        let hot = format!("Object 55 has {} % of it, in {} waits.", share(waits), waits.0);
+        let hot = format!("Object 55 has {}.", share(waits));
         are_hot(waits).then(|| says![hot, "--by object,statement --where class=concurrency shows the rest."])
     });
     [block, object]
 }
 
-/// A statement with a quarter of the CPU: executions, µs of CPU, µs that are no statement's, gets.
+/// The statement with most CPU: executions, µs of CPU, µs that are no statement's, gets.
 fn of_statement() -> Reading {
-    let values = (select(vec![0_u64, 1, 2, 999, 1000]), 1..100_i64, 0..400_i64, 0..30_i64);
+    let values = (select(vec![0_u64, 1, 2, 999, 1000]), 0..100_i64, 0..400_i64, 0..30_i64);
     let of = |(executions, cpu, others, gets): &(u64, i64, i64, i64)| {
-        let mut made = profile(cpu + others, &[]);
+        let mut made = profile(cpu + others + 1, &[]);
         let fetch = (CallKind::Fetch, calls(1, *cpu, *gets, 0));
         // The gets of a parse are not what its CPU is for.
         let parse = (CallKind::Parse, calls(1, 0, 5000, 0));
         add(&mut made, query("s0"), &[parse, (CallKind::Exec, calls(*executions, 0, 0, 0)), fetch]);
-        that_say(" % of it is ", found(&made))
+        that_say(" % of the CPU", found(&made))
     };
     reading(row::PRACTICE, values, of, |(executions, cpu, others, gets)| {
-        let share = three_digits(100.0 * (*cpu as f64 / (cpu + others) as f64));
+        let all = cpu + others + 1;
+        let share = format!("{:.1}", 100.0 * *cpu as f64 / all as f64);
+        let of_one = if cpu * 4 >= all { "" } else { ", the most of one statement," };
         let (count, nanos) = (*executions as f64, 1e3 * *cpu as f64);
         let work = match executions {
             0 | 1 => format!("{} in {}.", format_nanos(nanos), counted(*gets as u64, "get", "gets")),
@@ -156,7 +163,7 @@ fn of_statement() -> Reading {
             () if *gets > 0 && *cpu <= 10 * gets => "Let it touch fewer blocks",
             () => "Gets do not explain that much CPU",
         };
-        (cpu * 4 >= cpu + others).then(|| says![format!("{share} % of it is s0 select 1: {work} {advice}")])
+        (*cpu > 0).then(|| says![format!("{share} % of the CPU{of_one} is s0 select 1: {work} {advice}")])
     })
 }
 
@@ -175,7 +182,8 @@ fn parsing((parses, each, hard, others): &Parses) -> Vec<Finding> {
 }
 
 fn of_parses() -> [Reading; 2] {
-    let values = (1..4_u64, 95..106_i64, 0..4_u64, 0..2000_i64);
+    let values = (select(vec![1_u64, 3, 98, 99, 100, 101]), 95..106_i64, select(vec![0_u64, 1, 49, 50, 51]), 0..60_i64);
+    let values = values.prop_map(|(parses, each, hard, others)| (parses, each, hard, others * 10 * parses as i64));
     let is_hard_to_optimize = |(parses, each, _, others): &Parses| {
         let own = *parses as i64 * each;
         *each >= 100 && own * 4 >= own + others
@@ -184,7 +192,7 @@ fn of_parses() -> [Reading; 2] {
     let hard_to_optimize = reading(row::PRACTICE, values.clone(), of, move |of| {
         let (parses, each, _, others) = of;
         let own = *parses as i64 * each;
-        let share = three_digits(100.0 * (own as f64 / (own + others) as f64));
+        let share = format!("{:.1}", 100.0 * own as f64 / (own + others) as f64);
         let parses = counted(*parses, "parse", "parses");
         let each = format_nanos(1e6 * *each as f64);
         let said = format!("{share} % of it is {parses} of s0 select 1 at {each} each: fewer tables");
@@ -192,10 +200,20 @@ fn of_parses() -> [Reading; 2] {
     });
     let of = |parses: &Parses| that_say(" hard. ", parsing(parses));
     let hard_or_not = reading(row::PRACTICE, values, of, move |of| {
-        let (parses, _, hard, _) = of;
+        let (parses, each, hard, others) = of;
         let hard = hard.min(parses);
+        let own = *parses as i64 * each;
+        let is_most = own * 4 >= own + others;
+        let cpu = format_nanos(1e6 * own as f64);
+        let many = format!("{cpu} of it is {} of s0 select 1", counted(*parses, "parse", "parses"));
         let are = if *hard == 1 { "is" } else { "are" };
-        let advice = if hard * 2 >= *parses { "Use bind variables" } else { "Prepare a statement once" };
+        let advice = match (*parses < 100, hard * 2 >= *parses, is_most) {
+            (true, ..) => "There are too few of them".into(),
+            (false, true, true) => format!("{many}, and {hard} of them are hard though the text is the same"),
+            (false, false, true) => format!("{many} for 0 executions: prepare it once"),
+            (false, true, false) => "Use bind variables".into(),
+            (false, false, false) => "Prepare a statement once".into(),
+        };
         let parses = counted(*parses, "parse", "parses");
         (!is_hard_to_optimize(of)).then(|| says![format!("{hard} of {parses} {are} hard. {advice}")])
     });

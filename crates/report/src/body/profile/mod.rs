@@ -20,7 +20,7 @@ use measure::{Finding, Run};
 use serde_json::Value;
 
 use crate::page::Section;
-use crate::page::number::{grouped, three_digits};
+use crate::page::number::grouped;
 use row::{Row, rows, summary};
 
 /// Names of one kind that the header has at most.
@@ -127,8 +127,8 @@ fn practices(run: &Run, summary: &Row) -> Option<Section> {
     let line = |finding: &Finding| {
         let class = finding.id.strip_prefix(PRACTICE_PREFIX)?;
         let total = rows(run, "class").find(|row| row.text("class") == class)?.value("total")?;
-        let share = if served > 0.0 { three_digits(100.0 * total / served) } else { return None };
-        Some(format!("{} ({share} %): {}", time::title(class), finding.message))
+        let share = amount::share(total, served)?.text;
+        Some(format!("{} ({share} %): {}", time::title_in(run, class), finding.message))
     };
     let items: Vec<String> = run.findings.iter().filter_map(line).collect();
     (!items.is_empty()).then(|| Section::List { heading: Some("what to do".into()), items, indent: 0 })

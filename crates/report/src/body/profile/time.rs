@@ -14,7 +14,7 @@ pub(super) fn title(class: &str) -> String {
 }
 
 /// The same, where waits were not traced: then what is unaccounted for holds them.
-fn title_in(run: &Run, class: &str) -> String {
+pub(super) fn title_in(run: &Run, class: &str) -> String {
     let is_untraced = run.findings.iter().any(|finding| WAITS_NOT_TRACED.made(finding));
     Class::with_key(class).map_or_else(|| title(class), |known| known.title(!is_untraced).into())
 }

@@ -1,0 +1,73 @@
+//! What makes CPU time less, by the statement with most of it.
+
+use measure::quantity::{counted, format_nanos, grouped, three_digits};
+
+use super::advice::{Advice, Of, PART};
+use super::commits::is_commit;
+use super::naming::{by_itself, is_of_the_dictionary, name, nanos, percent};
+use crate::event::{CallKind, Cost, Merge, Ticks};
+use crate::tables::{CallSums, Profile, StatementProfile};
+
+/// Executions from which on repeating one is worth a word.
+const REPEATED_MIN: u64 = 1_000;
+
+/// Usual cost of a logical I/O at most, in µs.
+const LIO_USUAL_MAX: f64 = 10.0;
+
+/// What the counts say of CPU time: many gets, repeated calls, or something other than gets.
+pub(super) fn advice(of: &Of<'_>) -> Advice {
+    let profile = of.profile;
+    let cpu = |one: &StatementProfile| work_calls(profile, one).own.cpu.unwrap_or_default();
+    let Some(most) = profile.statements.iter().max_by_key(|one| cpu(one)).filter(|one| cpu(one) > Ticks::ZERO) else {
+        return Advice::default();
+    };
+    let executions = most.calls_of(&profile.context, CallKind::Exec).calls;
+    // As the CPU, without those of its parses.
+    let Cost { consistent_gets, current_gets, .. } = work_calls(profile, most).own;
+    let gets = consistent_gets.saturating_add(current_gets).max(0);
+    let share = percent(cpu(most).0 as f64, of.sums.total.0 as f64);
+    let most_of_one = if of.part(cpu(most)) < PART { ", the most of one statement," } else { "" };
+    let mut text = format!("{share} % of the CPU{most_of_one} is {}", name(profile, most));
+    text += &match executions {
+        0 | 1 => format!(": {} in {}.", format_nanos(nanos(cpu(most))), counted(gets as u64, "get", "gets")),
+        _ => format!(
+            ": {} executions of {} CPU and {} gets each.",
+            grouped(executions),
+            format_nanos(nanos(cpu(most)) / executions as f64),
+            three_digits(gets as f64 / executions as f64)
+        ),
+    };
+    let mut sentences = vec![text];
+    sentences.extend(what_to_do(profile, most, executions, cpu(most).micros() / gets.max(1) as f64, gets));
+    Advice { sentences, worth: 0.0 }
+}
+
+/// By what the statement does; of a commit, the number of commits says it.
+fn what_to_do(
+    profile: &Profile,
+    most: &StatementProfile,
+    executions: u64,
+    micros_per_get: f64,
+    gets: i64,
+) -> Option<String> {
+    let advice = match () {
+        () if is_of_the_dictionary(profile, most) => return Some(by_itself(profile, most)),
+        () if is_commit(profile, most) => return None,
+        () if executions >= REPEATED_MIN => {
+            "Execute it less often: one statement for many rows instead of one row at a time."
+        }
+        () if gets > 0 && micros_per_get <= LIO_USUAL_MAX => {
+            "Let it touch fewer blocks: a fitting index, rows clustered as they are read."
+        }
+        () => "Gets do not explain that much CPU: look at the lines of its plan and at the functions that it calls.",
+    };
+    Some(advice.into())
+}
+
+/// The calls of a statement but those that parse it.
+fn work_calls(profile: &Profile, one: &StatementProfile) -> CallSums {
+    let mut sums = CallSums::default();
+    let is_parse = |name: u16| profile.context.call_name(name) == CallKind::Parse.name();
+    one.calls.iter().filter(|(name, _)| !is_parse(**name)).for_each(|(_, more)| sums.merge(more));
+    sums
+}

@@ -1,0 +1,81 @@
+//! What is unaccounted for: gaps between calls by their number and mean, and waits that were not traced.
+
+use measure::quantity::{counted, format_nanos, grouped, three_digits};
+
+use super::advice::{Advice, Of, PART};
+use super::arrays::{ARRAY, array_saving};
+use super::caveat::is_traced;
+use super::naming::{name, percent};
+use crate::event::CallKind;
+use crate::tables::{Profile, StatementProfile};
+
+/// The mean of gaps in µs up to which they are what each call costs, and how many that takes.
+const SMALL_MICROS: f64 = 1_000.0;
+const MANY: u64 = 1_000;
+
+/// What the counts say of the time between calls.
+pub(super) fn between(of: &Of<'_>) -> Advice {
+    let profile = of.profile;
+    let gaps = profile.whole.roots;
+    if gaps == 0 {
+        return Advice::default();
+    }
+    let mean = of.sums.total.micros() / gaps as f64;
+    let after = format!("{} after each of {}", format_nanos(1e3 * mean), counted(gaps, "call", "calls"));
+    if !is_traced(profile) {
+        let what = format!("Waits were not traced: it holds round trips to the client and think time, {after}.");
+        let saving = larger_arrays(profile, mean);
+        let worth = saving.as_ref().map_or(0.0, |(_, micros)| *micros);
+        return Advice { sentences: [what].into_iter().chain(saving.map(|(text, _)| text)).collect(), worth };
+    }
+    if of.is_shared_server {
+        let text = format!("The process is a shared server, which does not trace its client's pauses: {after}.");
+        return Advice { sentences: vec![text], worth: 0.0 };
+    }
+    if gaps < MANY || mean > SMALL_MICROS {
+        return Advice { sentences: vec![format!("{after} on average.")], worth: 0.0 }.followed_by(of.of_class());
+    }
+    let mut sentences = vec![format!("{after}: small gaps that come with each call. Make fewer calls.")];
+    sentences.extend(most_calls(profile));
+    Advice { sentences, worth: 0.0 }
+}
+
+/// What the time within calls is where their waits were not traced.
+pub(super) fn within(of: &Of<'_>) -> Advice {
+    let text = "Waits were not traced: it holds those within calls, reads included. Trace again with waits (level 8 or \
+                12).";
+    Advice { sentences: (!is_traced(of.profile)).then(|| text.into()).into_iter().collect(), worth: 0.0 }
+}
+
+/// The query that larger arrays would save most gaps.
+fn larger_arrays(profile: &Profile, mean: f64) -> Option<(String, f64)> {
+    let savings = profile.statements.iter().filter_map(|one| Some((one, array_saving(profile, one)?)));
+    let (one, saving) = savings.max_by_key(|(_, saving)| saving.trips)?;
+    let micros = saving.trips as f64 * mean;
+    let text = format!(
+        "{} is fetched {} rows at a time: arrays of {ARRAY} save {} of these gaps, up to {}.",
+        name(profile, one),
+        three_digits(saving.rows_each),
+        grouped(saving.trips),
+        format_nanos(1e3 * micros)
+    );
+    Some((text, micros))
+}
+
+/// The statement with most calls, where it has many of them.
+fn most_calls(profile: &Profile) -> Option<String> {
+    let calls = |one: &StatementProfile| one.calls.values().map(|sums| sums.calls).sum::<u64>();
+    let most = profile.statements.iter().max_by_key(|one| calls(one))?;
+    let all: u64 = profile.statements.iter().map(calls).sum();
+    let count = |kind: CallKind| most.calls_of(&profile.context, kind).calls;
+    (calls(most) as f64 >= PART * all as f64).then(|| {
+        format!(
+            "{} % of all are of {}: {}, {}, {}.",
+            percent(calls(most) as f64, all as f64),
+            name(profile, most),
+            counted(count(CallKind::Parse), "parse", "parses"),
+            counted(count(CallKind::Exec), "execution", "executions"),
+            counted(count(CallKind::Fetch), "fetch", "fetches")
+        )
+    })
+}
