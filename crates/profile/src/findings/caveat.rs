@@ -9,7 +9,7 @@ use measure::schema::profile::findings as row;
 use measure::wait_class::is_known;
 
 use super::arrays;
-use super::naming::{is_of_the_dictionary, name, nanos};
+use super::naming::{is_of_several_texts, is_of_the_dictionary, name, nanos};
 use crate::event::{CallKind, Problem, ProblemKind, Ticks};
 use crate::tables::class_sums::work;
 use crate::tables::{Profile, SessionProfile, StatementProfile, folding};
@@ -266,7 +266,7 @@ fn parsed_every_time(profile: &Profile) -> Option<Finding> {
 /// Whether a program can prepare a statement once. Texts that differ in their literals cannot be: bind variables come
 /// first.
 fn can_be_prepared(profile: &Profile, statement: &StatementProfile) -> bool {
-    statement.folded == 0 && !is_of_the_dictionary(profile, statement)
+    !is_of_several_texts(profile, statement) && !is_of_the_dictionary(profile, statement)
 }
 
 fn executed_once(profile: &Profile) -> Option<Finding> {

@@ -22,6 +22,11 @@ pub(super) fn is_of_the_dictionary(profile: &Profile, statement: &StatementProfi
     profile.context.statement(statement.statement).is_some_and(|known| known.depth > 0 && known.user == 0)
 }
 
+/// Whether a statement stands for several texts that differ in their literals, which are question marks then.
+pub(super) fn is_of_several_texts(profile: &Profile, statement: &StatementProfile) -> bool {
+    statement.folded > 0 || profile.context.statement(statement.statement).is_some_and(|known| known.text.contains('?'))
+}
+
 /// Statements of the database that stand between one of them and the program's own statement at most.
 const CALLERS_MAX: usize = 8;
 

@@ -3,7 +3,7 @@
 use measure::quantity::{counted, format_nanos, grouped};
 
 use super::advice::{Advice, Of, PART};
-use super::naming::{by_itself, is_of_the_dictionary, name, nanos, percent};
+use super::naming::{by_itself, is_of_several_texts, is_of_the_dictionary, name, nanos, percent};
 use crate::event::{CallKind, Ticks};
 use crate::tables::{CallSums, StatementProfile};
 
@@ -24,7 +24,7 @@ pub(super) fn advice(of: &Of<'_>) -> Advice {
     let Some(most) = of.profile.statements.iter().max_by_key(|one| cpu(one)) else { return Advice::default() };
     let is_most = of.part(cpu(most)) >= PART;
     let each = nanos(cpu(most)) / parse(most).calls.max(1) as f64;
-    if is_most && each >= HARD_PARSE_NANOS && most.folded == 0 {
+    if is_most && each >= HARD_PARSE_NANOS && !is_of_several_texts(of.profile, most) {
         let text = format!(
             "{} % of it is {} of {} at {} each: fewer tables, partitions and views in one text, or a plan that is \
              kept for it.",
@@ -71,9 +71,8 @@ fn of_statement(of: &Of<'_>, most: &StatementProfile, counts: &Counts) -> Advice
     if parse.calls < PARSES_MIN || executions >= KEPT_OPEN * parse.calls {
         return of_all(counts);
     }
-    if most.folded > 0 {
-        let texts = grouped(most.folded + 1);
-        let text = format!("{of_it}, whose {texts} texts differ in their literals alone: use bind variables.");
+    if is_of_several_texts(of.profile, most) {
+        let text = format!("{of_it}, whose texts differ in their literals alone: use bind variables.");
         return Advice { sentences: vec![text], worth: avoided(cpu, parse.calls) };
     }
     if parse.misses * 2 >= parse.calls {
