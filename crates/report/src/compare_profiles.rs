@@ -1,5 +1,7 @@
 //! Two profiles side by side: what became faster and slower, and whether that is more than the executions' own spread.
 
+use std::borrow::Cow;
+
 use measure::compare::{
     Amount, LineSide, PlanChange, PlanLineChange, ProfileComparison, ProfileSide, Spread, StatementAlone, TimeChange,
 };
@@ -20,8 +22,16 @@ const PLAN_LINES_MAX: usize = 30;
 const LEGEND: &str = "A change is second less first, × second by first. The time of an execution is the total divided \
                       by the executions: of a statement its own, else the client's; of a row likewise. Spread: beyond \
                       where the time of an execution differs by more than the executions among themselves explain \
-                      (95 %, Welch's test), within where it lies within the executions' own spread, – where too few \
-                      executions are known. What else differs between two traces (load, data, caches) is not in it.";
+                      (95 %, Welch's test), within where it lies within the executions' own spread, – where that is \
+                      not known: a side has no execution, neither has two, or the time passed between calls and no \
+                      line says which execution it belongs to. What else differs between two traces (load, data, \
+                      caches) is not in it.";
+
+/// What they mean of kept runs.
+const LEGEND_OF_KEPT: &str = "A change is second less first, × second by first. The time of an execution is the total \
+                              divided by the executions: of a statement its own, else the client's; of a row likewise. \
+                              Kept runs do not hold how executions spread, so that no difference is held against it: \
+                              compare the traces themselves for that.";
 
 /// The page of a comparison of profiles.
 pub(crate) fn page(comparison: &ProfileComparison) -> Page {
@@ -37,7 +47,8 @@ pub(crate) fn page(comparison: &ProfileComparison) -> Page {
     sections.extend(alone("new statements", &comparison.new, comparison.top));
     sections.extend(alone("statements that vanished", &comparison.vanished, comparison.top));
     sections.extend(plans(comparison));
-    sections.push(Section::Note(LEGEND.into()));
+    let legend = if comparison.lacks_spread { LEGEND_OF_KEPT } else { LEGEND };
+    sections.push(Section::Note(legend.into()));
     sections.extend(left_out(comparison));
     sections.extend(warnings(comparison));
     Page { sections }
@@ -71,12 +82,16 @@ fn described(side: &ProfileSide, response: &Amount) -> String {
 /// What matters most, in sentences.
 fn answers(comparison: &ProfileComparison) -> Vec<String> {
     let response = &comparison.response_time;
+    let compared = |change: &TimeChange| compared(change, comparison.lacks_spread);
     let mut sentences = vec![format!("Response time: {}.", compared(response))];
-    let slower = comparison.statements.iter().filter(|one| one.difference_us > 0.0);
-    let faster = comparison.statements.iter().filter(|one| one.difference_us < 0.0);
-    let first = |word: &str, one: &TimeChange| format!("Most {word}: statement {}, {}.", one.name, compared(one));
-    sentences.extend(slower.take(1).map(|one| first("slower", one)));
-    sentences.extend(faster.take(1).map(|one| first("faster", one)));
+    // What executions differ by among themselves, and what is next to nothing of the whole, is no answer.
+    let least = least(comparison);
+    let matters = |one: &&TimeChange| one.spread != Spread::Within && one.difference_us.abs() > least;
+    let slower = comparison.statements.iter().filter(|one| one.difference_us > 0.0).find(matters);
+    let faster = comparison.statements.iter().filter(|one| one.difference_us < 0.0).find(matters);
+    let first = |word: &str, one: &TimeChange| format!("{word} most: statement {}, {}.", one.name, compared(one));
+    sentences.extend(slower.map(|one| first("Slowed", one)));
+    sentences.extend(faster.map(|one| first("Sped up", one)));
     let changed = comparison.plans.len() as u64;
     if changed > 0 {
         let verb = if changed == 1 { "has" } else { "have" };
@@ -86,7 +101,7 @@ fn answers(comparison: &ProfileComparison) -> Vec<String> {
 }
 
 /// `3.40 s first, 2.10 s second (0.62 ×); an execution 162 ms and 100 ms, within the executions' own spread`.
-fn compared(change: &TimeChange) -> String {
+fn compared(change: &TimeChange, lacks_spread: bool) -> String {
     let (before, after) = (&change.before, &change.after);
     let mut text = format!("{} first, {} second", shown(before.total_us), shown(after.total_us));
     if let Some(ratio_of) = ratio_of(before, after) {
@@ -96,6 +111,7 @@ fn compared(change: &TimeChange) -> String {
         let spread = match change.spread {
             Spread::Beyond => ", more than the executions' own spread",
             Spread::Within => ", within the executions' own spread",
+            Spread::Unknown if lacks_spread => "",
             Spread::Unknown => ", with too few executions to know their spread",
             Spread::None => "",
         };
@@ -121,34 +137,71 @@ fn cell(micros: f64) -> Cell {
 /// A line of the tables: the whole, a class, an event or a statement.
 struct Line<'a> {
     name: String,
-    change: &'a TimeChange,
+    change: Cow<'a, TimeChange>,
     /// What stands over the first of several lines.
     group: &'static str,
     is_sum: bool,
 }
 
-/// Served classes with their events, the response time, and idle classes; without what hardly differs.
+/// The difference below which a class, an event or a statement hardly matters.
+fn least(comparison: &ProfileComparison) -> f64 {
+    let response = &comparison.response_time;
+    MATTERS * response.before.total_us.max(response.after.total_us)
+}
+
+/// Served classes with their events, the response time, and idle classes; what hardly differs is one line each.
 fn times(comparison: &ProfileComparison) -> Vec<Line<'_>> {
     let response = &comparison.response_time;
-    let least = MATTERS * response.before.total_us.max(response.after.total_us);
-    let matters = |change: &&TimeChange| change.difference_us.abs() > least;
+    let least = least(comparison);
     let is_idle = |change: &TimeChange| Class::with_key(&change.name).is_some_and(Class::is_idle);
+    let line = |name: String, change| Line { name, change, group: "", is_sum: false };
     let mut lines = Vec::new();
     for wants_idle in [false, true] {
-        for class in comparison.classes.iter().filter(|class| is_idle(class) == wants_idle).filter(matters) {
+        let classes = comparison.classes.iter().filter(|class| is_idle(class) == wants_idle);
+        let (classes, others) = mattering(classes, least);
+        for class in classes {
             let title = Class::with_key(&class.name).map_or(&*class.name, |known| known.row().title);
-            lines.push(Line { name: title.into(), change: class, group: "", is_sum: false });
+            lines.push(line(title.into(), Cow::Borrowed(class)));
             let events = comparison.events.iter().filter(|event| event.class.as_ref() == Some(&class.name));
-            lines.extend(events.filter(matters).map(|event| {
-                let name = format!("  {}", event.name);
-                Line { name, change: event, group: "", is_sum: false }
-            }));
+            let (events, others) = mattering(events, least);
+            lines.extend(events.into_iter().map(|event| line(format!("  {}", event.name), Cow::Borrowed(event))));
+            lines.extend(others.map(|(name, sum)| line(format!("  {name}"), Cow::Owned(sum))));
         }
+        lines.extend(others.map(|(name, sum)| line(name, Cow::Owned(sum))));
         if !wants_idle {
-            lines.push(Line { name: "response time".into(), change: response, group: "", is_sum: true });
+            lines.push(Line { is_sum: true, ..line("response time".into(), Cow::Borrowed(response)) });
         }
     }
     lines
+}
+
+/// Those that differ by more than the least, and all others with their name and their sum.
+fn mattering<'a>(
+    all: impl Iterator<Item = &'a TimeChange>,
+    least: f64,
+) -> (Vec<&'a TimeChange>, Option<(String, TimeChange)>) {
+    let (shown, others): (Vec<&TimeChange>, Vec<&TimeChange>) = all.partition(|one| one.difference_us.abs() > least);
+    let has_time = |one: &&&TimeChange| one.before.total_us != 0.0 || one.after.total_us != 0.0;
+    let others: Vec<&TimeChange> = others.iter().filter(has_time).copied().collect();
+    let name = if others.len() == 1 { "1 other".into() } else { format!("{} others", others.len()) };
+    let sum = (!others.is_empty()).then(|| (name, together(&others)));
+    (shown, sum)
+}
+
+/// Several times as one, of the same executions and rows.
+fn together(changes: &[&TimeChange]) -> TimeChange {
+    let sum = |side: fn(&TimeChange) -> &Amount| {
+        let part = |of: fn(&Amount) -> Option<f64>| changes.iter().map(|one| of(side(one))).sum::<Option<f64>>();
+        Amount {
+            total_us: changes.iter().map(|one| side(one).total_us).sum(),
+            count: changes.iter().map(|one| side(one).count).sum(),
+            execution_us: part(|amount| amount.execution_us),
+            row_us: part(|amount| amount.row_us),
+        }
+    };
+    let (before, after) = (sum(|one| &one.before), sum(|one| &one.after));
+    let difference_us = after.total_us - before.total_us;
+    TimeChange { before, after, difference_us, spread: Spread::None, ..TimeChange::default() }
 }
 
 /// The totals of lines, and the same divided by executions and rows.
@@ -201,7 +254,7 @@ fn one_line(text: Option<&str>) -> String {
 fn statements(comparison: &ProfileComparison) -> Vec<Section> {
     let lines = |group: &'static str, is_shown: fn(&TimeChange) -> bool| {
         let found = comparison.statements.iter().filter(move |one| is_shown(one)).take(comparison.top as usize);
-        found.map(move |one| Line { name: one.name.clone(), change: one, group, is_sum: false })
+        found.map(move |one| Line { name: one.name.clone(), change: Cow::Borrowed(one), group, is_sum: false })
     };
     let slower = lines("slower:", |one| one.difference_us > 0.0);
     let lines: Vec<Line> = slower.chain(lines("faster:", |one| one.difference_us < 0.0)).collect();

@@ -70,7 +70,8 @@ pub(crate) fn time_column(values: &[Option<f64>]) -> Vec<String> {
     let is_shared = largest / length < COLUMN_VALUE_MAX && largest / smallest < COLUMN_RATIO_MAX;
     let shared = |nanos: f64| format!("{} {symbol}", three_digits(nanos / length));
     let cell = |nanos: f64| if is_shared { shared(nanos) } else { time(nanos) };
-    values.iter().map(|value| value.map_or(ABSENT.into(), cell)).collect()
+    let or_none = |nanos: f64| if nanos == 0.0 { "0".into() } else { cell(nanos) };
+    values.iter().map(|value| value.map_or(ABSENT.into(), or_none)).collect()
 }
 
 /// Bytes in the binary unit that keeps the number between 1 and 1024.

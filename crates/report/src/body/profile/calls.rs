@@ -4,9 +4,10 @@ use super::amount::{count, scale};
 use super::row::Row;
 use crate::page::{Align, Table};
 
-/// Rows of calls, in their order; `total` microseconds give the unit.
-pub(super) fn table(calls: &[Row], total: f64) -> Option<Table> {
-    let scale = scale(total);
+/// Rows of calls, in their order; the longest gives the unit.
+pub(super) fn table(calls: &[Row]) -> Option<Table> {
+    let times = calls.iter().flat_map(|call| [call.value("elapsed"), call.value("cpu")]);
+    let scale = scale(times.flatten().map(f64::abs).fold(0.0, f64::max));
     let recursive = |call: &Row| if call.truth("recursive") == Some(true) { ", recursive" } else { "" };
     let gets = |call: &Row| Some(call.value("consistent_gets")? + call.value("current_gets")?);
     Table::over(calls)

@@ -16,7 +16,7 @@ mod time;
 mod unread;
 
 use measure::schema::profile::findings::SKEW_EMPTY;
-use measure::{Finding, Run};
+use measure::{Finding, Run, Severity};
 use serde_json::Value;
 
 use crate::page::Section;
@@ -35,10 +35,20 @@ const TIERS_PREFIX: &str = "tiers-";
 /// Prefix of the ids of findings that say what makes a class smaller; the class follows.
 const PRACTICE_PREFIX: &str = "practice-";
 
+/// Prefix of the ids of findings about a breakdown.
+const SKEW_PREFIX: &str = "skew-";
+
 /// Whether the page itself gives this finding.
 pub(super) fn gives(run: &Run, id: &str) -> bool {
     let is_in_table = id.strip_prefix(TIERS_PREFIX).is_some_and(|kind| readings::has_tiers(run, kind));
-    id.starts_with(ANSWER_PREFIX) || id.starts_with(PRACTICE_PREFIX) || SKEW_EMPTY.has(id) || is_in_table
+    // Next to a breakdown alone, what is worth knowing of the other tables is of no use; what spoils a figure is.
+    let is_of_others = skew::is_asked_for(run) && !id.starts_with(SKEW_PREFIX) && !is_warning(run, id);
+    let is_of_page = id.starts_with(ANSWER_PREFIX) || id.starts_with(PRACTICE_PREFIX) || SKEW_EMPTY.has(id);
+    is_of_page || is_in_table || is_of_others
+}
+
+fn is_warning(run: &Run, id: &str) -> bool {
+    run.findings.iter().any(|finding| finding.id == id && finding.severity == Severity::Warning)
 }
 
 /// The page of a profile; of a breakdown, or of one statement, where the run was asked for one.
@@ -46,6 +56,10 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some(summary) = summary(run) else {
         return vec![Section::Text("No call and no wait was read.".into())];
     };
+    if rows(run, "call").chain(rows(run, "event")).next().is_none() {
+        // What is missing, and what to set, is a finding.
+        return vec![Section::Text("No call and no wait is in it: nothing has a time.".into())];
+    }
     let mut sections = vec![Section::lines([overview(run, &summary)].into_iter().chain(header(run)).collect())];
     sections.extend(skew::section(run));
     if let Some(id) = run.subject.get("statement").and_then(Value::as_str) {
@@ -55,10 +69,10 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
         sections.push(Section::Table(time::table(run, &summary)));
         sections.extend(practices(run, &summary));
         let calls: Vec<Row> = rows(run, "call").collect();
-        let calls = calls::table(&calls, summary.value("interval").unwrap_or(0.0));
+        let calls = calls::table(&calls);
         let tables = statements::tables(run, &summary).into_iter().chain(readings::tables(run));
         let tables = tables.chain(miss_curve::table(run)).chain(calls);
-        let tables = tables.chain(session::table(run)).chain(session::scopes(run));
+        let tables = tables.chain(session::table(run)).chain(session::scopes(run, &summary));
         sections.extend(tables.map(Section::Table));
     }
     sections.extend(unread::section(run));
@@ -98,7 +112,10 @@ fn header(run: &Run) -> Option<String> {
     };
     let clock = |key: &str| {
         let text = run.subject.get(key).and_then(Value::as_str)?.replace('T', " ");
-        Some(text.split('.').next().unwrap_or_default().to_string())
+        // Cut to a second, a time just before a full one would be a second early.
+        let (second, fraction) = text.split_once('.').unwrap_or((&text, ""));
+        let fraction = fraction.get(..fraction.len().min(3)).filter(|digits| digits.contains(|digit| digit != '0'));
+        Some(fraction.map_or(second.to_string(), |fraction| format!("{second}.{fraction:0<3}")))
     };
     let parts = [
         list("versions").map(|versions| format!("release {versions}")),

@@ -41,13 +41,15 @@ pub(super) fn table(run: &Run) -> Option<Table> {
     (sessions.len() > 1).then(|| table.done())
 }
 
-/// Modules, actions and services by response time; none where all calls share one.
-pub(super) fn scopes(run: &Run) -> Option<Table> {
+/// Modules, actions and services by response time; none where all calls share one. Shares are those of the response
+/// time, as everywhere on the page.
+pub(super) fn scopes(run: &Run, summary: &Row) -> Option<Table> {
     let mut scopes: Vec<Row> = rows(run, "scope").collect();
-    sort(&mut scopes, "response_time");
-    let time = |row: &Row| row.value("response_time").unwrap_or(0.0);
-    let total: f64 = scopes.iter().map(time).sum();
-    let scale = scale(total);
+    let value = |row: &Row, name: &str| row.value(name).unwrap_or(0.0);
+    let time = |row: &Row| value(row, "response_time") - value(row, "think_time") - value(row, "idle");
+    scopes.sort_by(|a, b| time(b).total_cmp(&time(a)));
+    let total = super::time::served(run, summary);
+    let scale = scale(scopes.iter().map(time).fold(0.0, f64::max));
     // What all have in common distinguishes none of them.
     let varies = |name: &&str| scopes.iter().any(|row| row.text(name) != scopes[0].text(name));
     let names: Vec<&str> = ["module", "action", "client", "container", "service"].into_iter().filter(varies).collect();
@@ -61,7 +63,8 @@ pub(super) fn scopes(run: &Run) -> Option<Table> {
         .column("CPU", Align::Right, |scope| scope.value("cpu").map(|us| scale.cell(us)))
         .optional()
         .column("reads", Align::Right, |scope| scope.value("physical_reads").map(count))
-        .optional();
+        .optional()
+        .noted("Without think time and idle waits; % is of the response time.");
     (scopes.len() > 1).then(|| table.done())
 }
 

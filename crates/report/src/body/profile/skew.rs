@@ -62,6 +62,7 @@ fn table(run: &Run) -> Option<Table> {
         .blank(|line| line.case.is_none())
         .optional()
         .rules(|line| line.is_sum)
+        .noted("Time is the own CPU of calls and the elapsed time of waits, think time among them; % is of their sum.")
         .done();
     Some(Table { title: condition.map(|condition| format!("where {condition}")), ..table })
 }
@@ -95,7 +96,8 @@ fn lines<'a>(cases: &[&'a Case], dimensions: &[&String], most: usize) -> Vec<Lin
     let others: Vec<&Case> = hidden.iter().chain(&rest).copied().collect();
     if !others.is_empty() {
         let values = hidden.len() as u64 + rest.iter().map(|case| value(case, "values") as u64).sum::<u64>();
-        lines.push(together(format!("{} others", grouped(values)), &others, false));
+        let noun = if values == 1 { "other" } else { "others" };
+        lines.push(together(format!("{} {noun}", grouped(values)), &others, false));
     }
     lines.push(together("sum".into(), cases, true));
     lines
@@ -106,5 +108,5 @@ fn value(case: &Case, name: &str) -> f64 {
 }
 
 fn nanos(case: &Case, name: &str) -> Option<f64> {
-    case.metric(name)?.nanos().filter(|nanos| *nanos > 0.0)
+    case.metric(name)?.nanos()
 }

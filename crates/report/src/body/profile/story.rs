@@ -1,6 +1,7 @@
 //! The whole story of one statement: its text, its calls, its waits, its plans, its reads by length.
 
 use measure::Run;
+use serde_json::Value;
 
 use super::amount::{count, counted, exact_time, of_micros, scale, share};
 use super::calls;
@@ -21,16 +22,19 @@ pub(super) fn sections(run: &Run, id: &str, summary: &Row) -> Vec<Section> {
         return vec![Section::Text(format!("The statement {id} is not in this profile."))];
     };
     let total = row.value("response_time").unwrap_or(0.0);
-    let tables = calls::table(&of("statement_call"), total).into_iter().chain(waits(&of("statement_event"), total));
+    let tables = calls::table(&of("statement_call")).into_iter().chain(waits(&of("statement_event"), total));
     let tables = tables.chain(plans(&of("plan_line"))).chain(histograms(&of("statement_histogram")));
     let found = of("statement_text");
     let text = found.first().map(|row| text(row.text("text")));
     let tables = binds(&of("binds")).into_iter().chain(callers(run, id)).chain(tables);
-    let parsed = found.first().and_then(parsed);
+    // A log of plans does not say who parsed a statement.
+    let is_trace = !run.subject.contains_key("source");
+    let parsed = found.first().filter(|_| is_trace).and_then(parsed);
     [head(id, row, time::served(run, summary))]
         .into_iter()
         .chain(parsed)
         .chain(text)
+        .chain(without_binds(run, &of("binds")))
         .chain(tables.map(Section::Table))
         .collect()
 }
@@ -44,6 +48,13 @@ fn parsed(row: &Row) -> Option<Section> {
     let user = if user == 0.0 { "SYS".into() } else { format!("user {user}") };
     let goal = goal.map_or(String::new(), |goal| format!(", optimizer goal {goal}"));
     Some(Section::Text(format!("parsed by {user}, {called}{goal}")))
+}
+
+/// That there are no bind values, where the run was asked for them.
+fn without_binds(run: &Run, rows: &[Row]) -> Option<Section> {
+    let is_asked_for = run.subject.get("binds").and_then(Value::as_bool) == Some(true);
+    let sentence = "No bind values of it are in the trace: events at level 4 or 12 write them.";
+    (is_asked_for && rows.is_empty()).then(|| Section::Text(sentence.into()))
 }
 
 /// The bind values of its first executions, where the run was asked for them.
@@ -73,7 +84,6 @@ fn callers(run: &Run, id: &str) -> Option<Table> {
         .column("count", Align::Right, |(_, row)| row.value("calls").map(count))
         .column(scale.heading, Align::Right, |(_, row)| row.value("inclusive_elapsed").map(|us| scale.cell(us)))
         .column("text", Align::Left, |edge| text(&other(edge)))
-        .optional()
         .unless_empty()
 }
 

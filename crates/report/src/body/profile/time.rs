@@ -4,7 +4,7 @@ use measure::Run;
 use measure::schema::profile::findings::WAITS_NOT_TRACED;
 use measure::wait_class::Class;
 
-use super::amount::{count, of_micros, scale, share};
+use super::amount::{Scale, count, exact_time, of_micros, scale, share};
 use super::row::{Row, rows};
 use crate::page::{Align, Cell, Table};
 
@@ -15,6 +15,9 @@ pub(super) fn title(class: &str) -> String {
 
 /// The same, where waits were not traced: then what is unaccounted for holds them.
 pub(super) fn title_in(run: &Run, class: &str) -> String {
+    if class == Class::Unrecorded.key() && run.subject.contains_key("source") {
+        return "not in the log, between statements".into();
+    }
     let is_untraced = run.findings.iter().any(|finding| WAITS_NOT_TRACED.made(finding));
     Class::with_key(class).map_or_else(|| title(class), |known| known.title(!is_untraced).into())
 }
@@ -61,7 +64,10 @@ pub(super) fn table(run: &Run, summary: &Row) -> Table {
     let scale = scale(served);
     Table::over(&lines)
         .column("where the time went", Align::Left, |line| line.name.clone())
-        .column(scale.heading, Align::Right, |line| scale.cell(line.total))
+        .column(scale.heading, Align::Right, |line| match line.is_served || line.whole > 0.0 {
+            true => scale.cell(line.total),
+            false => idle_time(line.total, scale),
+        })
         .column("%", Align::Right, |line| share(line.total, line.whole))
         .column("calls", Align::Right, |line| calls(line).map(count))
         .optional()
@@ -73,8 +79,24 @@ pub(super) fn table(run: &Run, summary: &Row) -> Table {
         .column("min", Align::Decimal, |line| edge(line, "min"))
         .optional()
         .rules(|line| line.entry.is_none())
-        .noted(below_zero(run, &lines))
+        .noted(notes(run, &lines))
         .done()
+}
+
+/// Idle time, with a unit of its own where it is of another size than what was served.
+fn idle_time(micros: f64, of: Scale) -> Cell {
+    match scale(micros).heading == of.heading {
+        true => of.cell(micros),
+        false => Cell { text: exact_time(micros), ..of.cell(micros) },
+    }
+}
+
+fn notes(run: &Run, lines: &[Line]) -> String {
+    let has_edges = |line: &&Line| line.entry.as_ref().is_some_and(|entry| entry.spread.is_some());
+    let is_split = |line: &&Line| line.name.starts_with(' ') && !has_edges(line);
+    let without = lines.iter().filter(|line| !line.name.starts_with("  (")).any(|line| is_split(&line));
+    let split = if without { "An event that is in two classes has no max and min of either." } else { "" };
+    [below_zero(run, lines), split].iter().filter(|text| !text.is_empty()).copied().collect::<Vec<_>>().join(" ")
 }
 
 /// Why a row is below zero, where no finding says it.
