@@ -83,6 +83,9 @@ struct Arguments {
     repeat: Option<usize>,
     /// A directory for the tables, a modelled device, or subjects beside the engine, such as a PostgreSQL server
     ///
+    /// Tables stay in a directory that is named here or with --dir; `readpath clean` does not know of it: remove them
+    /// yourself.
+    ///
     /// In virtual time: model:NAME, model:FILE.toml. A server: postgres://USER@HOST:PORT/DATABASE, or postgres:18.
     /// SQLite, in a database that is made for the run in the folder for temporary files: sqlite, sqlite?page_size=8192.
     ///

@@ -34,8 +34,8 @@ struct Arguments {
     /// Size of the test file [default: 1GiB, with --on 128MiB]
     #[arg(long)]
     size: Option<Size>,
-    /// Measure the device rungs on this file or block device, first and second touch apart; a database is measured by
-    /// `readpath roundtrip --on`
+    /// Measure the device rungs on this file, block device or model (model:NAME), first and second touch apart; a
+    /// database is measured by `readpath roundtrip --on`
     #[arg(long, value_name = "PATH")]
     on: Option<PathBuf>,
     /// Buffers of device reads on huge pages; large reads are fewer requests then than most databases send

@@ -64,7 +64,8 @@ struct Arguments {
     /// Picks the random orders
     #[arg(long, default_value_t = LioParameters::default().seed)]
     seed: u64,
-    /// Directory of the tables, which stay there for the next run: with the defaults 2.9 GB, free to remove
+    /// Directory of the tables, which stay there for the next run: with the defaults 3.1 GB, free to remove; those of
+    /// another --payload are replaced
     /// [default: $XDG_CACHE_HOME/readpath/tables or ~/.cache/readpath/tables]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
