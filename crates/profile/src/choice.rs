@@ -117,6 +117,10 @@ impl FileChoice {
         if self.since.is_some_and(|since| is_older(path, since)) {
             return false;
         }
+        // A pipe can be read once only, and not at both ends.
+        if !path.is_file() {
+            return true;
+        }
         let Ok(ends) = probe(path) else { return true };
         let (first, last) = (first_stamp(&ends), last_stamp(&ends));
         let is_late = self.since.zip(last).is_some_and(|(since, last)| last < since.0);

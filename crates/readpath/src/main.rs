@@ -11,6 +11,7 @@ mod options;
 mod output;
 mod progress;
 mod run_journal;
+mod secrets;
 mod settings;
 mod signals;
 mod version;

@@ -1,11 +1,14 @@
 //! Standard output for results, standard error for complaints. A reader that went away is no failure.
 
+use std::env;
+use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 
 use report::Shown;
 
 use crate::exit::{Exit, Failure};
 use crate::options::Context;
+use crate::secrets::without_secrets;
 
 /// Prints a result in the format that was asked for.
 pub(crate) fn print_result(result: Shown<'_>, context: &Context) -> Result<(), Failure> {
@@ -43,10 +46,11 @@ pub(crate) fn complain(message: &str) {
 }
 
 /// Prints lines on standard error. A server, a file name or a document may have had a part in the words: no control
-/// character of theirs reaches the terminal.
+/// character of theirs reaches the terminal, and no password of the command line.
 pub(crate) fn warn(text: &str) {
+    let line: Vec<OsString> = env::args_os().collect();
     // There is nowhere to report that this could not be printed.
-    let _ = writeln!(io::stderr(), "{}", printable(text.trim_end()));
+    let _ = writeln!(io::stderr(), "{}", printable(&without_secrets(text.trim_end(), &line)));
 }
 
 /// Says which servers have something of ours left.

@@ -54,6 +54,8 @@ impl Signals {
         let arrivals = Arrivals::new(taken.iter().map(|(signal, ..)| signal))?;
         // It sleeps in a read until a signal comes, so that it disturbs no measurement.
         thread::Builder::new().name("signals".into()).spawn(move || watch(arrivals))?;
+        // A read of a pipe may wait for ever.
+        sys::file::awaited::call_off_by(Arc::clone(&signals.requested));
         Ok(signals)
     }
 

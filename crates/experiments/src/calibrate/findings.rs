@@ -95,10 +95,21 @@ fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: &str) -> Ve
         return vec![format!("Some set of constants changes the plans of {changed} of {whose} {all}.")];
     }
     let times = |value| three_digits(value);
+    if judged.is_too_short() {
+        return vec![format!(
+            "With the set `{set}`, {} of {whose} {all} {} another plan; {} {} instead of {} together, too short to \
+             tell apart.",
+            judged.changed,
+            verb(judged.changed, "gets", "get"),
+            verb(judged.changed, "it takes", "these take"),
+            format_nanos(judged.then * 1e6),
+            format_nanos(judged.now * 1e6),
+        )];
+    }
     vec![
         format!(
-            "By {set} {} of {whose} {all} {} another plan; {} {} times as long in the mean, {} instead of {} \
-             together, and the worst {} times as long.",
+            "With the set `{set}`, {} of {whose} {all} {} another plan; {} {} times as long in the mean, {} instead of \
+             {} together, and the worst {} times as long.",
             judged.changed,
             verb(judged.changed, "gets", "get"),
             verb(judged.changed, "it takes", "these take"),

@@ -92,6 +92,14 @@ pub(super) struct Judged {
     pub(super) then: f64,
 }
 
+impl Judged {
+    /// Whether no query's times differ by more than readings do: a ratio would contradict the times next to it.
+    pub(super) fn is_too_short(&self) -> bool {
+        let Estimate { value, low, high } = self.ratio;
+        self.changed > 0 && value == 1.0 && low == 1.0 && high == 1.0 && self.worst <= 1.0
+    }
+}
+
 impl Pair {
     /// Milliseconds then over now, with its interval.
     pub(super) fn ratio(&self) -> Option<Estimate> {
@@ -236,6 +244,13 @@ mod tests {
         let small = [(1.0, 0.5), (1.0, 0.4), (1.0, 0.5), (1.0, 0.6), (1.0, 0.4), (2.0, 1.0), (3.0, 1.5)];
         assert_eq!(decision(&small), Decision::Change);
         assert_ne!(decision(&[&small[..], &[(1000.0, 1080.0)]].concat()), Decision::Change);
+    }
+
+    #[test]
+    fn times_that_differ_by_less_than_readings_do_are_too_short_to_tell() {
+        assert!(judge(&[pair(0.042, 0.025), pair(0.180, 0.213)]).is_too_short());
+        assert!(!judge(&[pair(0.042, 0.025), pair(10.0, 12.0)]).is_too_short());
+        assert!(!judge(&[]).is_too_short());
     }
 
     #[test]

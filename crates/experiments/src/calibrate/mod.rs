@@ -23,6 +23,7 @@ mod told_state;
 use std::time::Duration;
 
 use measure::Finding;
+use measure::quantity::counted;
 use measure::schema::calibrate::findings as row;
 use serde_json::json;
 use subjects::Environment;
@@ -85,10 +86,13 @@ fn measure_all(
     // Before anything is made, which would be in the server's counters.
     let caches = if bench.tables.is_private() { ServerCaches::default() } else { bench.tables.server_caches()? };
     let told = told_state::of(&caches);
-    let texts = match bench.parameters.source()? {
-        Some(QuerySource::Listed(number)) => Some(bench.tables.listed(number)?.map_err(ExperimentError::Parameters)?),
-        _ => texts,
+    let listed = match bench.parameters.source()? {
+        Some(QuerySource::Listed(most)) => {
+            Some(Asked { texts: bench.tables.listed()?.map_err(ExperimentError::Parameters)?, most: Some(most) })
+        }
+        _ => None,
     };
+    let asked = listed.or(texts.map(|texts| Asked { texts, most: None }));
     constants::loading(bench, "for the costs", bench.tables.sizes().rows, journal);
     bench.tables.load()?;
     bench.look(journal);
@@ -97,8 +101,8 @@ fn measure_all(
     bench.look(journal);
     let sets = constants.sets();
     journal.find_all(absent_constants(&sets));
-    if let Some(texts) = &texts {
-        judge_own(bench, texts, &sets, told, journal)?;
+    if let Some(asked) = &asked {
+        judge_own(bench, asked, &sets, told, journal)?;
     }
     // The user's own queries tell more than ours do, once they are run.
     if !bench.parameters.run {
@@ -152,6 +156,13 @@ fn tablespaces(spaces: &[(String, String)]) -> impl Iterator<Item = Finding> {
     costs.into_iter().chain((spaces.len() > 1).then(|| row::ONE_TABLESPACE.of(several)))
 }
 
+/// The queries that are asked about.
+struct Asked {
+    texts: Vec<OwnQuery>,
+    /// How many of them are taken, where they are the server's list: of those that read a table.
+    most: Option<usize>,
+}
+
 /// The user's queries as the server takes them, and those that it refuses with the reason.
 struct OwnQueries {
     queries: Vec<Query>,
@@ -159,22 +170,37 @@ struct OwnQueries {
 }
 
 /// Prepares them in the session that explains and runs them.
-fn prepare(
-    bench: &mut Bench<'_>,
-    texts: &[OwnQuery],
-    journal: &mut dyn Journal,
-) -> Result<OwnQueries, ExperimentError> {
-    journal.step(&format!("preparing {} queries", texts.len()), Duration::from_secs(1));
+fn prepare(bench: &mut Bench<'_>, asked: &Asked, journal: &mut dyn Journal) -> Result<OwnQueries, ExperimentError> {
+    let most = asked.most.unwrap_or(usize::MAX);
+    journal.step(&format!("preparing {} queries", asked.texts.len().min(most)), Duration::from_secs(1));
     bench.tables.plan_as_users_do()?;
     let volatile = bench.tables.volatile_functions()?;
     let mut own = OwnQueries { queries: Vec::new(), refused: Vec::new() };
-    for (number, OwnQuery { name, text }) in texts.iter().enumerate() {
+    let mut without_tables = 0;
+    for (number, OwnQuery { name, text }) in asked.texts.iter().enumerate() {
+        if own.queries.len() + own.refused.len() == most {
+            break;
+        }
         match bench.tables.prepare_own(number, (name, text), &volatile)? {
+            Ok(query) if asked.most.is_some() && !query.has_tables => without_tables += 1,
             Ok(query) => own.queries.push(query),
             Err(why) => own.refused.push((name.clone(), why)),
         }
     }
+    journal.find_all(listed_without_tables(without_tables));
     Ok(own)
+}
+
+/// What was left out of the server's list.
+fn listed_without_tables(count: u64) -> Option<Finding> {
+    let message = format!(
+        "{} of pg_stat_statements {} no table but the server's catalogs, as this program's own statements do, and {} \
+         left out.",
+        counted(count, "query", "queries"),
+        if count == 1 { "reads" } else { "read" },
+        if count == 1 { "is" } else { "are" }
+    );
+    (count > 0).then(|| row::LISTED_WITHOUT_TABLES.of(message))
 }
 
 /// The state whose set is preferred for queries in this state.
@@ -185,12 +211,12 @@ fn preferred(state: State, told: Option<State>) -> State {
 /// Compares the user's queries, times them where that is wanted, and advises.
 fn judge_own(
     bench: &mut Bench<'_>,
-    texts: &[OwnQuery],
+    asked: &Asked,
     sets: &[ConstantSet],
     told: Option<State>,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
-    let own = prepare(bench, texts, journal)?;
+    let own = prepare(bench, asked, journal)?;
     let mut comparison = comparison::plan(bench, State::AsFound, own.queries, sets, journal)?;
     comparison.refused.extend(own.refused);
     if bench.parameters.run {

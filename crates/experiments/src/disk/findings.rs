@@ -101,7 +101,9 @@ pub(super) fn zones(measured: &[(Zone, Measured)]) -> Option<Finding> {
     let is_even = |ratio: f64| (1.0 / PLACE_MATTERS..PLACE_MATTERS).contains(&ratio);
     let says = match matters {
         true => "Place matters on this device",
-        false if ratios.iter().all(|(_, ratio, _)| is_even(*ratio)) => "Place makes no difference on this device",
+        false if ratios.iter().all(|(_, ratio, _)| is_even(*ratio)) => {
+            "Where a zone lies makes no difference on this device"
+        }
         false => "The zones differ, but not as place alone makes them",
     };
     let finding = row::ANSWER_ZONES.of(format!("{says}: a read costs in {clauses}."));
@@ -139,8 +141,9 @@ pub(super) fn model_against_published(workers: usize, measured: &[(Zone, Measure
 /// What using the outer half of the capacity is worth, computed from the disk's own geometry and seek curve.
 pub(super) fn outer_half(half: OuterPart) -> Option<Finding> {
     let message = format!(
-        "Keep the data on the outer half of the capacity. It lies on the outer {} % of the tracks, where the mean seek \
-         takes {} ms instead of {}: one read at a time gives {} times as many random reads a second.",
+        "Keep the data on the outer half of the capacity, because the arm then moves less far than over the whole \
+         disk. It lies on the outer {} % of the tracks, where the mean seek takes {} ms instead of {}: one read at a \
+         time gives {} times as many random reads a second.",
         three_digits(half.cylinders * 100.0),
         three_digits(half.seek_ms),
         three_digits(half.whole_seek_ms),

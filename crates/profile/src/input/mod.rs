@@ -16,6 +16,7 @@ mod side_by_side;
 
 use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 
 pub use compression::Compression;
 pub use expand::{Expansion, expand};
@@ -23,14 +24,21 @@ pub use given::Given;
 pub use problem::Problem;
 
 use bytes::Bytes;
+use sys::file::awaited::{self, Awaited};
 
 /// Opens one thing to read. Whether it is compressed is seen from its bytes, not from its name.
 pub fn open(given: &Given) -> Result<Bytes, Problem> {
     let opened = match given {
-        Given::StandardInput => compression::unpack_stream(io::stdin()),
-        Given::File(path) => File::open(path).and_then(open_file),
+        Given::StandardInput => standard_input(),
+        Given::File(path) => awaited::open(path).and_then(open_file),
     };
     opened.map_err(|error| Problem::unreadable(given, error))
+}
+
+/// Bytes that stand in the process's own buffer are none: nothing else reads here.
+fn standard_input() -> io::Result<Bytes> {
+    let own = io::stdin().as_fd().try_clone_to_owned()?;
+    compression::unpack_stream(Awaited::new(File::from(own)))
 }
 
 fn open_file(file: File) -> io::Result<Bytes> {
@@ -40,7 +48,7 @@ fn open_file(file: File) -> io::Result<Bytes> {
     }
     // A pipe or a terminal has no places to read at.
     if !metadata.is_file() {
-        return compression::unpack_stream(file);
+        return compression::unpack_stream(Awaited::new(file));
     }
     match compression_of(&file)? {
         Some(compression) => compression.unpack_file(file),

@@ -19,7 +19,7 @@ Examples:
   readpath calibrate --on postgres://me@db/shop --dry-run  every statement that would be sent
   readpath calibrate --on postgres://me@db/shop --queries shop.sql  which queries get another plan
   readpath calibrate --on postgres://me@db/shop --queries shop.sql --run  and whether they are faster
-  readpath calibrate --on postgres://db --queries pg_stat_statements:5 --run";
+  readpath calibrate --on postgres://db --queries pg_stat_statements:5  which of these get another plan";
 
 const ON: &str = "Measure on this PostgreSQL server: postgres://USER@HOST:PORT/DATABASE, or postgres:18";
 
@@ -41,7 +41,8 @@ struct Arguments {
     /// Judge by your own queries: a file of statements, a folder of them, or `pg_stat_statements` (`:N`: the first N)
     #[arg(long, value_name = "FILE|DIR|pg_stat_statements[:N]")]
     queries: Option<String>,
-    /// Run those whose plan changes, in read-only transactions and in turns; without this they are only explained
+    /// Run those whose plan changes, in read-only transactions and in turns; without this they are only explained.
+    /// Queries with parameters, as pg_stat_statements lists them, are not run: give a file with values in their place
     #[arg(long)]
     run: bool,
     /// Seconds that one of your queries may take, with --run

@@ -15,6 +15,7 @@ use ::profile::observe::collector::THINK_TIME;
 use ::profile::source::{BindValues, ReadOptions, SourceSettings};
 use clap::{ArgMatches, Args, Command};
 
+use super::measure::{interrupted, signals};
 use super::refuse_options_of_runs;
 use super::time_scale::TimeScale;
 use super::unused::refuse_unused_of_source;
@@ -87,15 +88,14 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let Some(place) = arguments.output else {
         return Err(Failure::new(Exit::WrongCommandLine, "name the folder of the Parquet files with --output FOLDER."));
     };
+    let signals = signals()?;
+    let unless_stopped = |signals: &Signals| signals.received().map_or(Ok(()), |signal| Err(interrupted(signal)));
     let chosen = Chosen::of(&arguments.events);
+    unless_stopped(&signals)?;
     refuse_unused_of_source(matches, chosen.row)?;
     let mut writer = EventWriter::new(Folder::begin(&place, existing)?)?;
-    let signals =
-        Signals::install().map_err(|error| Failure::new(Exit::Failed, format!("^C cannot be watched for: {error}")))?;
     let ingested = read(chosen, arguments.time_scale, &mut writer, &signals);
-    if let Some(signal) = signals.received() {
-        return Ok(Exit::Interrupted { signal });
-    }
+    unless_stopped(&signals)?;
     complain(&ingested);
     if ingested.files.is_empty() && !ingested.is_broken_off {
         return Err(Failure::new(Exit::Failed, "no trace was read, so nothing was written."));

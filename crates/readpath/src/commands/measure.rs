@@ -63,7 +63,9 @@ pub(super) fn examine(
     unkept.into_iter().for_each(|finding| journal.find(finding));
     let outcome = procedure(&mut journal, &signals.stop());
     journal.clear_progress();
-    outcome?;
+    if signals.received().is_none() {
+        outcome?;
+    }
     finish(context, journal, Ok(()), &signals)
 }
 
@@ -77,9 +79,17 @@ pub(super) fn examined(
     let mut journal = RunJournal::new(new_run(context, experiment, Host::default()), None, progress(context));
     let outcome = procedure(&mut journal, &signals.stop());
     journal.clear_progress();
+    if let Some(signal) = signals.received() {
+        return Err(interrupted(signal));
+    }
     outcome?;
-    conclude(&mut journal, Ok(()), signals.received());
+    conclude(&mut journal, Ok(()), None);
     Ok(journal.into_run())
+}
+
+/// A command without a run of its own that a signal ended.
+pub(super) fn interrupted(signal: u8) -> Failure {
+    Failure::new(Exit::Interrupted { signal }, format!("it was interrupted by {}.", signals::name(signal)))
 }
 
 /// Keeps and prints what a run came to.

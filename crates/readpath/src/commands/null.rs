@@ -28,7 +28,7 @@ struct Arguments {
     #[arg(long, default_value_t = 3)]
     cases: u64,
     /// Pause before each case
-    #[arg(long, default_value = "0ms", value_parser = quantity::parse_time)]
+    #[arg(long, default_value = "0ms", allow_hyphen_values = true, value_parser = quantity::parse_time)]
     pause: ::measure::Nanos,
 }
 

@@ -55,7 +55,7 @@ struct Arguments {
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     statement: Option<String>,
     /// How many statements to show, or rows of a breakdown [default: 10 statements, 20 rows]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = rows)]
     top: Option<usize>,
     /// Rank statements by this
     #[arg(long, value_parser = word::<Order>(), default_value_t = Order::ResponseTime)]
@@ -95,6 +95,11 @@ enum Folding {
     Auto,
     Always,
     Never,
+}
+
+/// A number of rows.
+fn rows(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| format!("'{text}' is no number of rows: write a whole number, such as 10"))
 }
 
 fn define(command: Command) -> Command {

@@ -15,6 +15,19 @@ use crate::options::{CommandRow, Context, arguments, fresh_seed};
 /// The row of the table of commands.
 pub(super) const COMMAND: CommandRow = CommandRow { name: "roundtrip", define, run };
 
+const ON: &str = "Measure through SQL on these PostgreSQL servers: postgres://USER@HOST:PORT/DATABASE, or postgres:18";
+
+const ON_IN_FULL: &str = "\
+Measure through SQL on these PostgreSQL servers: postgres://USER@HOST:PORT/DATABASE, or postgres:18
+
+All that is made on a server lies in a schema readpath of its own, which is removed at the end, after ^C and after \
+errors. What an address leaves out comes from PGHOST, PGPASSWORD and the like, the password file and the service file; \
+these, and sslmode=, sslrootcert= and connect_timeout= behind an address, mean what they mean to PostgreSQL's own \
+programs.
+
+postgres:VERSION (15 to 18) fetches that version once, starts a private server of it in the folder for temporary \
+files, and removes the server at the end; postgres:DIRECTORY takes the programs of an installed one.";
+
 const EXAMPLES: &str = "\
 Examples:
   readpath roundtrip /data/old.dbf               single blocks and requests of 8 and 128
@@ -48,6 +61,7 @@ struct Arguments {
 fn define(command: Command) -> Command {
     let about = "Measures the round trip to the storage: first touch, storage's cache, page cache";
     let command = Arguments::augment_args(command).about(about).after_help(EXAMPLES);
+    let command = command.mut_arg("on", |on| on.value_name("URL,...").help(ON).long_help(ON_IN_FULL));
     // What conflicts with `on` takes the requirement of it away, so that a path alone would pass.
     ["dry_run", "statement_timeout"]
         .into_iter()

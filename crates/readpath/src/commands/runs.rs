@@ -40,7 +40,7 @@ struct Removal {
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
     /// Runs that began longer ago than this, such as 12h, 30d, 2w
-    #[arg(long, value_name = "AGE", value_parser = began_before)]
+    #[arg(long, value_name = "AGE", allow_hyphen_values = true, value_parser = began_before)]
     older_than: Option<Timestamp>,
     /// All runs of the store
     #[arg(long)]

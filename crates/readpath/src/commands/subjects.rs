@@ -68,7 +68,7 @@ pub(super) struct SubjectOptions {
     #[arg(long, requires = "on")]
     dry_run: bool,
     /// End a statement on a server that takes longer [default: 5m]
-    #[arg(long, value_name = "TIME", requires = "on", value_parser = limit)]
+    #[arg(long, value_name = "TIME", requires = "on", allow_hyphen_values = true, value_parser = limit)]
     statement_timeout: Option<Nanos>,
 }
 

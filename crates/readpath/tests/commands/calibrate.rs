@@ -2,11 +2,12 @@
 //! judged by queries whose plans it changes, the user's queries are answered one by one, and nothing stays on a server.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use crate::user::{SCHEMAS, User, cases, complaint, has_debian, ids, median as required};
+use crate::user::{DEBIAN, SCHEMAS, User, cases, complaint, has_debian, ids, median as required};
 use serde_json::Value;
 use trial::Trial;
 
@@ -250,4 +251,38 @@ fn what_cannot_be_is_one_sentence_and_leaves_nothing() {
     assert!(refused(&format!("--on {} --payload 64GiB", trial.url()), 1).contains("smaller --payload"));
     assert!(refused(&format!("--on {} --statement-timeout 1ms", trial.url()), 1).contains("--statement-timeout"));
     assert_eq!(trial.value(SCHEMAS), "0");
+}
+
+#[test]
+fn the_servers_list_is_the_users_queries_and_not_this_programs_own() {
+    if !Path::new(DEBIAN).join("lib/pg_stat_statements.so").exists() {
+        println!("left out: the server has no library pg_stat_statements");
+        return;
+    }
+    let Some(trial) = Trial::start(&["shared_preload_libraries=pg_stat_statements"]) else { return };
+    trial.run(
+        "CREATE EXTENSION pg_stat_statements; CREATE TABLE shop AS SELECT n, n * 7 AS place FROM generate_series(1, \
+         20000) n; CREATE INDEX shop_place ON shop (place); ANALYZE shop",
+    );
+    let long = format!("SELECT count(*) FROM shop WHERE place + n > 3 AND n NOT IN ({})", vec!["7"; 900].join(", "));
+    for query in ["SELECT count(n) FROM shop WHERE place > 5", "SELECT count(*) FROM shop", &long] {
+        trial.run(query);
+    }
+    let user = User::new();
+    let document = |number: u32| {
+        user.document(&format!("calibrate --on {} {SMALL} --run --queries pg_stat_statements:{number}", trial.url()))
+    };
+    // The second run finds the statements of the first in the list.
+    let (first, second) = (document(2), document(30));
+    let explained = |document: &Value| {
+        let own = part(document, "set").find(|set| set["parameters"]["state"] == "as-found").unwrap();
+        required(own, "queries")
+    };
+    assert_eq!((explained(&first), explained(&second)), (2.0, 3.0), "{second}");
+    let names: Vec<&str> = part(&second, "refused").map(|case| case["parameters"]["query"].as_str().unwrap()).collect();
+    assert_eq!(names.len(), 2, "those with parameters are not run: {names:?}");
+    assert!(names.iter().all(|name| name.contains("FROM shop") && name.chars().count() < 90), "{names:?}");
+    assert!(names.iter().any(|name| name.ends_with('…')), "{names:?}");
+    let said = second["findings"].as_array().unwrap().iter().find(|one| one["id"] == "listed-without-tables");
+    assert!(said.unwrap()["message"].as_str().unwrap().contains("are left out"), "{said:?}");
 }

@@ -398,3 +398,58 @@ fn a_locale_without_utf_8_gets_plain_characters() {
     let output = user.command("null --cases 1").env("LANG", "C").output().unwrap();
     assert!(output.stdout.is_ascii());
 }
+
+#[test]
+fn no_complaint_about_an_address_shows_its_password() {
+    let user = User::new();
+    let addresses = [
+        "postgres://me:s3cret@localhost:99999/shop",
+        "postgres://me:s3cret@localhost/shop?sslmode=foo",
+        "postgres//me:s3cret@localhost",
+        "postgres:/me:s3cret@localhost",
+        "sqlite,postgres://me:s3cret@localhost:99999/shop",
+        "postgres://me:s3,cret@localhost:99999/shop",
+    ];
+    for address in addresses {
+        for command in ["lio", "scan", "join", "calibrate", "roundtrip", "clean", "profile", "ladder"] {
+            for line in [
+                format!("{command} --on {address}"),
+                format!("{command} --on={address}"),
+                format!("{command} {address}"),
+            ] {
+                let output = user.run(&line);
+                let said = complaint(&output) + &String::from_utf8_lossy(&output.stdout);
+                assert!(!said.contains("s3") && !said.contains("cret"), "{line}: {said}");
+            }
+        }
+        if address.starts_with("postgres:/me") {
+            continue;
+        }
+        let job = user.file("jobs.toml", format!("[one]\nexperiment = 'lio'\non = '{address}'\n").as_bytes());
+        let said = complaint(&user.run(&["run", &job]));
+        assert!(!said.is_empty() && !said.contains("s3") && !said.contains("cret"), "{address}: {said}");
+    }
+}
+
+#[test]
+fn a_negative_value_is_a_wrong_value_and_no_unknown_option() {
+    let user = User::new();
+    let trace = user.file("t.trc", include_bytes!("../traces/shop_ora_4711.trc"));
+    for (words, sentence) in [
+        (format!("profile {trace} --think-time -1s"), "'-1s' is not a time"),
+        (format!("profile {trace} --top -1"), "'-1' is no number of rows"),
+        (format!("profile {trace} --top x"), "'x' is no number of rows"),
+        ("runs rm --older-than -1d".into(), "'-1d' is no span of time"),
+        ("lio --on postgres:15 --statement-timeout -1s".into(), "'-1s'"),
+        ("null --pause -1s".into(), "'-1s' is not a time"),
+    ] {
+        let refusal = user.refused(&words, 2);
+        assert!(refusal.contains(sentence) && !refusal.contains("tip:"), "{words}: {refusal}");
+    }
+}
+
+#[test]
+fn the_help_of_a_command_names_no_subject_that_it_refuses() {
+    let help = User::new().ok("roundtrip --help");
+    assert!(!help.contains("sqlite") && !help.contains("engine"), "{help}");
+}

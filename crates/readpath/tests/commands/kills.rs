@@ -7,8 +7,9 @@
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
+use std::io::Write;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -118,4 +119,62 @@ fn signals_and_kills_at_random_moments_leave_a_readable_store_and_nothing_else()
     assert_eq!(names(user.temporary.path()), BTreeSet::new());
     let hidden: Vec<String> = names(home).into_iter().filter(|name| name.starts_with(".readpath")).collect();
     assert!(hidden.is_empty(), "{hidden:?}");
+}
+
+#[test]
+fn a_command_that_waits_for_a_pipe_ends_at_the_first_signal() {
+    let user = User::new();
+    let pipe = user.home.path().join("g");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let waiting = [
+        "profile - -q",
+        "profile g -q",
+        "profile --since 2026-11-22 g -q",
+        "export --events g --output events",
+        "export --events - --output events",
+    ];
+    for has_writer in [false, true] {
+        // Both ends in one descriptor: the pipe has a writer, which stays silent.
+        let _writer = has_writer.then(|| fs::File::options().read(true).write(true).open(&pipe).unwrap());
+        for (words, (signal, code)) in
+            waiting.iter().flat_map(|words| [(words, ("-INT", 130)), (words, ("-TERM", 143))])
+        {
+            let mut child = user.command(*words).stdin(Stdio::piped()).spawn().unwrap();
+            let silent = child.stdin.take();
+            thread::sleep(Duration::from_millis(500));
+            let start = Instant::now();
+            send(&child, signal);
+            assert_ends(&mut child, words, signal);
+            assert!(start.elapsed() < Duration::from_secs(5), "{words} {signal}: {:?}", start.elapsed());
+            drop(silent);
+            let output = child.wait_with_output().unwrap();
+            let said = complaint(&output);
+            assert_eq!(output.status.code(), Some(code), "{words} {signal}: {said}");
+            assert!(said.lines().count() == 1 && said.contains("interrupted"), "{words} {signal}: {said}");
+            assert!(!user.home.path().join("events").exists(), "{words}");
+        }
+    }
+}
+
+#[test]
+fn a_pipe_is_read_to_its_end_when_its_writer_comes_late() {
+    let user = User::new();
+    let pipe = user.home.path().join("g");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let child = user.command("profile g -q").spawn().unwrap();
+    thread::sleep(Duration::from_millis(300));
+    let (beginning, end) = include_str!("../traces/shop_ora_4711.trc").split_at(1000);
+    let mut writer = fs::File::options().write(true).open(&pipe).unwrap();
+    writer.write_all(beginning.as_bytes()).unwrap();
+    thread::sleep(Duration::from_millis(300));
+    writer.write_all(end.as_bytes()).unwrap();
+    drop(writer);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
+    let of_file = user.ok(&["profile", &user.file("t.trc", include_bytes!("../traces/shop_ora_4711.trc")), "-q"]);
+    let table = |page: &str| -> Vec<String> {
+        let rows = page.lines().skip_while(|line| !line.contains("seconds")).take_while(|line| !line.is_empty());
+        rows.map(String::from).collect()
+    };
+    assert_eq!(table(&String::from_utf8(output.stdout).unwrap()), table(&of_file));
 }

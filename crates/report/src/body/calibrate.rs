@@ -43,6 +43,12 @@ fn number(case: &Case, name: &str) -> Cell {
     Cell::or_absent(case.metric(name).map(Cell::median))
 }
 
+/// Whether times differ by less than readings do, which counts as 1 time: that would contradict the times next to it.
+fn is_too_short(case: &Case) -> bool {
+    let median = |name: &str| case.metric(name).map(Metric::median);
+    median("ratio") == Some(1.0) && median("time_now") != median("time_then")
+}
+
 /// How each set does, by the state of the caches.
 fn sets(cases: &[&Case]) -> Option<Table> {
     let others: Vec<&Case> = cases.iter().copied().filter(|case| cell(case, "constants") != "now").collect();
@@ -64,16 +70,21 @@ fn sets(cases: &[&Case]) -> Option<Table> {
         .optional()
         .column("slower", Align::Right, |case| case.metric("slower").map(Cell::median))
         .optional()
-        .column("times", Align::Right, |case| number(case, "ratio"))
-        .column("95 %", Align::Word, |case| interval(case, "ratio_low", "ratio_high"))
+        .column(
+            "times",
+            Align::Right,
+            |case| if is_too_short(case) { "too short".into() } else { number(case, "ratio") },
+        )
+        .column("95 %", Align::Word, |case| interval(case, "ratio_low", "ratio_high").filter(|_| !is_too_short(case)))
         .column("worst", Align::Right, |case| number(case, "worst"))
         .column("ms", Align::Right, |case| number(case, "time_then"))
         .column("ms now", Align::Right, |case| number(case, "time_now"))
         .groups(|case| state(case))
-        .titled(
+        .titled(format!(
             "Each set of constants against the server's own: how many queries get another plan, and how many times as \
-             long these take in the mean, the worst, and together (* advised):",
-        )
+             long these take in the mean, the worst, and together{}:",
+            if others.iter().any(|case| cell(case, "advice") == "change") { " (* advised)" } else { "" }
+        ))
         .unless_empty()
 }
 
@@ -93,7 +104,10 @@ fn plans(cases: &[&Case]) -> Option<Section> {
             ["query", "verdict", "node_now", "node_then", "plan_now", "plan_then"].map(|name| cell(case, name));
         let median = |name: &str| case.metric(name).map(|metric| three_digits(metric.median()));
         let times = median("time_now").zip(median("time_then")).zip(median("ratio"));
-        let times = times.map_or(String::new(), |((now, then), ratio)| format!(", {now} to {then} ms ({ratio} times)"));
+        let times = times.map_or(String::new(), |((now, then), ratio)| match is_too_short(case) {
+            true => format!(", {now} to {then} ms, too short to tell apart"),
+            false => format!(", {now} to {then} ms ({ratio} times)"),
+        });
         [
             format!("{query}: {verdict}{times}"),
             format!("  differs: {node_now} | {node_then}"),
@@ -130,20 +144,26 @@ fn costs(cases: &[&Case]) -> Option<Table> {
         None if is_in_sets(case) => "withheld".into(),
         None => "not in sets".into(),
     };
-    Table::over(&costs)
+    // A single pass has nothing to differ from.
+    let spread = |case: &Case| case.metric("passes_spread").map(Metric::median);
+    let has_passes = costs.iter().any(|case| spread(case).is_some_and(|spread| spread != 1.0));
+    let title = "Constants in the unit of the server's cpu_tuple_cost, by what is in the caches";
+    let about_passes = " (passes: the largest over the least, each with tables of its own)";
+    let table = Table::over(&costs)
         .column("cost", Align::Left, |case| cell(case, "constant").trim_end_matches("_cost").to_string())
         .column("state", Align::Left, |case| cell(case, "state"))
         .column("now", Align::Right, |case| number(case, "now"))
         .column("measured", Align::Right, |case| number(case, "value"))
         .column("one pass, 95 %", Align::Word, |case| interval(case, "value_low", "value_high"))
-        .optional()
-        .column("passes", Align::Right, |case| case.metric("passes_spread").map(|spread| Cell::times(spread.median())))
+        .optional();
+    let table = match has_passes {
+        true => table.column("passes", Align::Right, |case| spread(case).map(Cell::times)),
+        false => table,
+    };
+    table
         .column("given", Align::Right, |case| given(case))
         .times("one costs", |case| calibrate::TIME.nanos(case).filter(|nanos| *nanos > 0.0))
-        .titled(
-            "Constants in the unit of the server's cpu_tuple_cost, by what is in the caches (passes: the largest over \
-             the least, each with tables of its own):",
-        )
+        .titled(format!("{title}{}:", if has_passes { about_passes } else { "" }))
         .unless_empty()
 }
 
@@ -192,8 +212,9 @@ fn sql(run: &Run, sets: &[&Case]) -> String {
 fn statements(run: &Run, state: &str, set: &Case) -> String {
     let database = run.subject.get("database").and_then(|name| name.as_str()).unwrap_or("DATABASE");
     let database = format!("\"{}\"", database.replace('"', "\"\""));
-    let values: Vec<(&str, String)> =
-        CONSTANTS.into_iter().filter_map(|name| Some((name, plain(set.metric(name)?.median())))).collect();
+    let given = CONSTANTS.into_iter().filter_map(|name| Some((name, set.metric(name)?.median())));
+    let changed = given.filter(|(name, value)| now(run, name) != Some(*value));
+    let values: Vec<(&str, String)> = changed.map(|(name, value)| (name, plain(value))).collect();
     let lines = |before: &str| -> String {
         values.iter().map(|(name, value)| format!("{before}SET {name} = {value};\n")).collect()
     };
@@ -213,11 +234,15 @@ fn statements(run: &Run, state: &str, set: &Case) -> String {
     )
 }
 
-/// What the server had, as a remark.
-fn value_now(run: &Run, name: &str) -> String {
+/// What the server had.
+fn now(run: &Run, name: &str) -> Option<f64> {
     let cases = part(run, "constant");
-    let now = cases.iter().find(|case| cell(case, "constant") == name).and_then(|case| case.metric("now"));
-    now.map_or(String::new(), |now| format!(" -- it was {}", plain(now.median())))
+    cases.iter().find(|case| cell(case, "constant") == name).and_then(|case| case.metric("now")).map(Metric::median)
+}
+
+/// The same as a remark.
+fn value_now(run: &Run, name: &str) -> String {
+    now(run, name).map_or(String::new(), |now| format!(" -- it was {}", plain(now)))
 }
 
 /// How many reads ahead, for the server and for a tablespace: the settings that were measured.

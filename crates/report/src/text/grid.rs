@@ -18,6 +18,9 @@ const TEXT_COLUMNS_MIN: usize = 12;
 /// Columns that the lines of a record stand in.
 const INDENT: usize = 2;
 
+/// Fewest columns of the terminal that a record's headings are shortened to.
+const HEADING_COLUMNS_MIN: usize = 8;
+
 /// Longest bar in columns of the terminal, and the shortest that is worth drawing.
 const BAR_CELLS_MAX: usize = 24;
 const BAR_CELLS_MIN: usize = 6;
@@ -161,30 +164,41 @@ impl Grid<'_> {
     fn records(&self, style: &Style) -> String {
         let columns: Vec<&Column> = self.columns.iter().filter(|column| column.align != Align::Bar).collect();
         let headings = columns.iter().skip(1).map(|column| width(&column.heading)).max().unwrap_or(0);
+        let values = columns.iter().skip(1).filter(|column| !column.is_shortened()).map(|column| {
+            // Points have nothing to stand under here, so that the spaces around them go.
+            column.cells.iter().map(|cell| width(&single_spaced(cell))).max().unwrap_or(0)
+        });
+        // A heading gives way to the values next to it.
+        let left = style.width.saturating_sub(INDENT + GAP + values.max().unwrap_or(0));
+        let headings = headings.min(left.max(HEADING_COLUMNS_MIN));
+        let room = style.width.saturating_sub(INDENT + headings + GAP);
+        let wrap = |text: &str, width: usize| Style { width, ..*style }.wrap(text, 0);
         let first = columns.first().filter(|column| column.is_text() && !column.heading.is_empty());
         let mut lines: Vec<String> = first.map(|column| format!("{}:", column.heading)).into_iter().collect();
         for row in 0..self.rows {
-            lines.extend(self.over(row));
+            lines.extend(self.over(row).map(|text| style.wrap(&text, INDENT)));
             for (number, column) in columns.iter().enumerate() {
-                // Points have nothing to stand under here.
-                let cell = column.cells[row].split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+                let cell = single_spaced(&column.cells[row]);
                 let heading = &column.heading;
                 let is_named = !heading.is_empty() && (number > 0 || !column.is_text());
                 match (number, is_named) {
                     _ if cell.is_empty() => {}
-                    (0, true) => lines.push(format!("{heading} {cell}")),
-                    (0, false) => lines.push(cell),
-                    (_, false) => lines.push(format!("{:INDENT$}{cell}", "")),
+                    (0, true) => lines.push(style.wrap(&format!("{heading} {cell}"), INDENT)),
+                    (0, false) => lines.push(style.wrap(&cell, INDENT)),
+                    (_, false) => lines.push(beside("", &wrap(&cell, style.width.saturating_sub(INDENT)))),
                     (_, true) => {
-                        let gap = headings - width(heading) + GAP;
-                        let room = style.width.saturating_sub(INDENT + headings + GAP);
-                        let cell = if column.align == Align::Path { style.shorten_path(&cell, room) } else { cell };
-                        lines.push(format!("{:INDENT$}{heading}{:gap$}{cell}", "", ""));
+                        let short = style.shorten(heading, headings);
+                        let gap = headings - width(&short) + GAP;
+                        let cell = match column.align {
+                            Align::Path => style.shorten_path(&cell, room),
+                            _ => wrap(&cell, room),
+                        };
+                        lines.push(beside(&format!("{short}{:gap$}", ""), &cell));
                     }
                 }
             }
         }
-        lines.iter().map(|line| style.shorten(line, style.width)).collect::<Vec<_>>().join("\n")
+        lines.join("\n")
     }
 
     /// The heading and one line a row, with the lines and rules between them.
@@ -206,12 +220,23 @@ impl Grid<'_> {
         let rule = |index: usize| if Some(index) == amounts { "-".repeat(longest(index)) } else { String::new() };
         let mut lines = vec![style.bold(&line(&|index| self.columns[index].heading.clone()))];
         for row in 0..self.rows {
-            lines.extend(self.over(row).map(|text| style.shorten(&text, style.width)));
+            lines.extend(self.over(row).map(|text| style.wrap(&text, INDENT)));
             lines.extend(self.rules.contains(&row).then(|| line(&rule)));
             lines.push(line(&|index| self.columns[index].cells[row].clone()));
         }
         lines.join("\n")
     }
+}
+
+/// A cell without the spaces that aligned it.
+fn single_spaced(cell: &str) -> String {
+    cell.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// A heading that stands in, and the lines of its cell under each other next to it.
+fn beside(heading: &str, cell: &str) -> String {
+    let column = INDENT + width(heading);
+    format!("{:INDENT$}{heading}{}", "", cell.replace('\n', &format!("\n{:column$}", "")))
 }
 
 /// Cells of one width in which decimal points and units stand under each other.
@@ -326,6 +351,40 @@ mod tests {
         let expected = "bytes 2500\n  5 columns    0.0611 | 1.44\n  range of it  58.0–91.7 ns\n  3 warnings\n\
                         bytes 25\n  5 columns    0.716 | 5.52";
         assert_eq!(at_width(&table(&columns, &rows), 28), expected);
+    }
+
+    #[test]
+    fn a_narrow_terminal_shortens_headings_and_never_a_value() {
+        let runs = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs");
+        let runs =
+            std::fs::read_dir(runs).unwrap().map(|entry| measure::store::read_run(&entry.unwrap().path()).unwrap());
+        let mut checked = 0;
+        for run in runs {
+            for section in &crate::Shown::Run(&run).page().sections {
+                let crate::page::Section::Table(table) = section else { continue };
+                checked += (30..=100).map(|width| values_are_whole(table, width)).sum::<usize>();
+            }
+        }
+        assert!(checked > 10_000, "{checked}");
+    }
+
+    /// Every value of the table stands in it, or its column is said to be left out; how many there are.
+    fn values_are_whole(table: &Table, width: usize) -> usize {
+        let rendered = single_spaced(&at_width(table, width).replace('\n', " "));
+        let left_out = rendered.split_once("Left out at this width: ").map_or("", |(_, names)| names);
+        let values =
+            table.columns.iter().filter(|column| matches!(column.align, Align::Right | Align::Decimal | Align::Word));
+        let mut checked = 0;
+        for column in values.filter(|column| !left_out.contains(&column.heading)) {
+            for cell in &column.cells {
+                // A value of several words may go on in the next line.
+                for word in cell.text.split_whitespace() {
+                    assert!(rendered.contains(word), "{word} of '{}' at {width}:\n{rendered}", cell.text);
+                    checked += 1;
+                }
+            }
+        }
+        checked
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! about both: extents, the page cache, counters of the device.
 
 mod alignment;
+pub mod awaited;
 mod block_device;
 mod caching;
 mod device_number;

@@ -108,11 +108,17 @@ fn advice() -> Reading {
         Some(match changed {
             0 => says![verdict, format!("Some set of constants changes the plans of 0 of {whose} 9 queries.")],
             1 => {
-                says![verdict, format!("By cached 1 of {whose} 9 queries gets another plan; it takes {together}"), sure]
+                says![
+                    verdict,
+                    format!("With the set `cached`, 1 of {whose} 9 queries gets another plan; it takes {together}"),
+                    sure
+                ]
             }
             _ => says![
                 verdict,
-                format!("By cached {changed} of {whose} 9 queries get another plan; these take {together}"),
+                format!(
+                    "With the set `cached`, {changed} of {whose} 9 queries get another plan; these take {together}"
+                ),
                 sure
             ],
         })

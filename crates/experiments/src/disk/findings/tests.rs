@@ -58,7 +58,7 @@ fn place(outer: (f64, f64), others: &[(f64, f64)]) -> &'static str {
     let is_even = |other: &(f64, f64)| (1.0 / 1.15..1.15).contains(&(other.0 / outer.0));
     match () {
         () if others.iter().any(matters) => "Place matters on this device:",
-        () if others.iter().all(is_even) => "Place makes no difference on this device:",
+        () if others.iter().all(is_even) => "Where a zone lies makes no difference on this device:",
         () => "The zones differ, but not as place alone makes them:",
     }
 }

@@ -41,10 +41,12 @@ pub(super) fn compare(
     for (path, interval) in paths.into_iter().zip(intervals(arguments)?) {
         let chosen = Chosen::some_of(slice::from_ref(&path), &arguments.reading.choice());
         refuse_unused_of_source(matches, chosen.row)?;
-        let Some(side) = side(&path, chosen, (interval, arguments), context, &signals)? else {
+        let side = side(&path, chosen, (interval, arguments), context, &signals);
+        if let Some(signal) = signals.received() {
             output::complain("interrupted: nothing is compared.");
-            return Ok(Exit::Interrupted { signal: signals.received().unwrap_or_default() });
-        };
+            return Ok(Exit::Interrupted { signal });
+        }
+        let Some(side) = side? else { continue };
         for problem in &side.ingested.problems {
             let sentence = format!("{problem}.");
             if !reported.contains(&sentence) {

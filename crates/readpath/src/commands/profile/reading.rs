@@ -29,7 +29,7 @@ pub(in crate::commands) struct ReadingArguments {
     #[arg(long, value_name = "TIME")]
     pub(in crate::commands) until: Option<WallClock>,
     /// A wait for the client this long is think time, a shorter one a round trip
-    #[arg(long, default_value = "1s", value_parser = quantity::parse_time)]
+    #[arg(long, default_value = "1s", allow_hyphen_values = true, value_parser = quantity::parse_time)]
     think_time: ::measure::Nanos,
 }
 

@@ -206,7 +206,7 @@ pub(crate) fn disk_zones() -> Run {
     }
     run.findings.push(
         disk::findings::ANSWER_ZONES
-            .of("Place makes no difference on this device (a hard disk in 2005: 1.5 × and 2.9 ×)."),
+            .of("Where a zone lies makes no difference on this device (a hard disk in 2005: 1.5 × and 2.9 ×)."),
     );
     run
 }

@@ -67,7 +67,7 @@ pub fn of_files(path: &Path) -> Result<Vec<OwnQuery>, String> {
         if size > FILE_MAX {
             return Err(format!("{} is larger than {} MiB: give a file of queries", file.display(), FILE_MAX >> 20));
         }
-        let text = String::from_utf8_lossy(&fs::read(&file).map_err(sentence)?).into_owned();
+        let text = text_of(fs::read(&file).map_err(sentence)?, &file)?;
         let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         all.extend(split(&text, &stem));
     }
@@ -78,10 +78,38 @@ pub fn of_files(path: &Path) -> Result<Vec<OwnQuery>, String> {
     }
 }
 
+/// The bytes of a file as text; a sentence where they are something else, which no server can be sent.
+fn text_of(bytes: Vec<u8>, file: &Path) -> Result<String, String> {
+    let name = file.display();
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to() + 1;
+        format!("{name} is no text in UTF-8 (byte {at} is none of it): give a file of queries in UTF-8")
+    })?;
+    let is_binary = |letter: char| letter.is_control() && !letter.is_whitespace();
+    match text.find(is_binary) {
+        Some(at) => Err(format!("{name} is no text (byte {} is a control character): give a file of queries", at + 1)),
+        None => Ok(text.trim_start_matches('\u{feff}').into()),
+    }
+}
+
+/// How much of a query's text names it.
+const NAME_LETTERS: usize = 60;
+
+/// What a query of the server's list is called: its number there, and the beginning of its text.
+fn name_of_listed(number: &str, text: &str) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(NAME_LETTERS) {
+        Some((end, _)) => format!("{number} {}…", words[..end].trim_end()),
+        None => format!("{number} {words}"),
+    }
+}
+
 impl Calibration {
     /// The queries of this database that take most time by the server's list, without what has no plan and what an
     /// earlier run of this program left there; a sentence where there is no list.
-    pub fn listed(&mut self, number: usize) -> Result<Result<Vec<OwnQuery>, String>, SubjectError> {
+    ///
+    /// More than are wanted: which of them read no table is seen when they are prepared.
+    pub fn listed(&mut self) -> Result<Result<Vec<OwnQuery>, String>, SubjectError> {
         let place = "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE \
                      e.extname = 'pg_stat_statements'";
         let found = self.session().rows(place)?.into_iter().flatten().flatten().next();
@@ -97,8 +125,9 @@ impl Calibration {
         let list = format!(
             "SELECT queryid, query FROM {extension}.pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database \
              WHERE datname = current_database()) AND query ~* '^[[:space:](]*(/[*].*[*]/[[:space:]]*)?(select|with|\
-             values|table|insert|update|delete|merge)' AND position('readpath.' IN query) = 0 ORDER BY total_exec_time \
-             DESC LIMIT {number}"
+             values|table|insert|update|delete|merge)' AND position('readpath.' IN query) = 0 AND \
+             position('(SELECT generate_series($1, $2)) AS numbers' IN query) = 0 ORDER BY total_exec_time \
+             DESC LIMIT {QUERIES_MAX}"
         );
         let rows = match self.session().rows(&list) {
             Err(server::ServerError::Statement { reason, .. }) => {
@@ -109,7 +138,7 @@ impl Calibration {
         let query = |row: Vec<Option<String>>| {
             let mut columns = row.into_iter().map(Option::unwrap_or_default);
             let (name, text) = (columns.next()?, columns.next()?);
-            Some(OwnQuery { name, text: text.trim().trim_end_matches(';').into() })
+            Some(OwnQuery { name: name_of_listed(&name, &text), text: text.trim().trim_end_matches(';').into() })
         };
         Ok(Ok(rows.into_iter().filter_map(query).collect()))
     }
@@ -229,6 +258,27 @@ mod tests {
             assert_eq!(texts(&format!("{text};\n")), [text]);
         }
         assert_eq!(texts(&one.join(";\n")), one);
+    }
+
+    #[test]
+    fn a_file_of_other_bytes_is_a_sentence_and_no_query() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("shop.sql");
+        for bytes in [&b"SELECT 1;\0\x01"[..], b"\x7fELF\x02", b"SELECT '\xe9';", b"SELECT '\x1b[2J';"] {
+            fs::write(&path, bytes).unwrap();
+            let refusal = of_files(&path).unwrap_err();
+            assert!(refusal.contains("shop.sql is no text"), "{refusal}");
+            assert!(refusal.chars().all(|letter| !letter.is_control()), "{refusal}");
+        }
+        fs::write(&path, "\u{feff}SELECT\t'ä';\r\n").unwrap();
+        assert_eq!(of_files(&path).unwrap()[0].text, "SELECT\t'ä'");
+    }
+
+    #[test]
+    fn a_listed_query_is_called_by_the_beginning_of_its_text() {
+        assert_eq!(name_of_listed("-7", "SELECT *\n  FROM t"), "-7 SELECT * FROM t");
+        let name = name_of_listed("7", &"ä ".repeat(100));
+        assert_eq!((name.chars().count(), name.ends_with("ä…")), (62, true), "{name}");
     }
 
     #[test]

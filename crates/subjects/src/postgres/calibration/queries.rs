@@ -38,6 +38,8 @@ pub struct Query {
     pub is_own: bool,
     /// Why it is explained and not run.
     pub not_run: Option<String>,
+    /// Whether it reads or writes a table other than the server's own catalogs.
+    pub has_tables: bool,
 }
 
 /// What the server gave for a user's query, or the sentence that says why nothing.
@@ -46,7 +48,7 @@ pub type Answered<T> = Result<T, String>;
 impl Query {
     /// A query of ours, over our own tables.
     pub fn of_verification(name: String, statement: String) -> Query {
-        Query { name, statement, is_own: false, not_run: None }
+        Query { name, statement, is_own: false, not_run: None, has_tables: true }
     }
 }
 
@@ -87,13 +89,14 @@ impl Calibration {
         let values = vec!["NULL"; parameters as usize].join(", ");
         let values = if values.is_empty() { values } else { format!("({values})") };
         let statement = format!("EXECUTE {prepared}{values}");
-        let mut query = Query { name: name.into(), statement, is_own: true, not_run: None };
+        let mut query = Query { name: name.into(), statement, is_own: true, not_run: None, has_tables: true };
         let verbose = format!("EXPLAIN (VERBOSE, FORMAT JSON) {}", query.statement);
         let plan = match self.read_only(PLANNING_LIMIT, |tables| tables.session().rows(&verbose))? {
             Err(why) => return Ok(Err(why)),
             Ok(rows) => rows.into_iter().flatten().flatten().collect::<Vec<_>>().join("\n"),
         };
         query.not_run = why_not_run(&plan, parameters, volatile);
+        query.has_tables = self.is_rehearsal() || has_tables(&plan);
         Ok(Ok(query))
     }
 
@@ -179,6 +182,17 @@ fn refusal(reason: &str, code: &str) -> String {
     }
 }
 
+/// Whether a verbose plan names a table that is none of the server's catalogs, which programs of all kinds ask, this
+/// one too.
+fn has_tables(plan: &str) -> bool {
+    const SCHEMA: &str = "\"Schema\": \"";
+    const CATALOGS: [&str; 3] = ["pg_catalog", "information_schema", "pg_toast"];
+    // A function has a schema too: that of a relation stands behind its name.
+    let schema = |rest: &str| Some(rest[rest.find(SCHEMA)? + SCHEMA.len()..].split('"').next()?.to_string());
+    let mut schemas = plan.split("\"Relation Name\": ").skip(1).filter_map(schema);
+    schemas.any(|schema| !CATALOGS.contains(&schema.as_str()))
+}
+
 /// Why a query with this verbose plan is not run.
 fn why_not_run(plan: &str, parameters: u64, volatile: &BTreeSet<String>) -> Option<String> {
     let has = |kind: &str| plan.contains(&format!("\"Node Type\": \"{kind}\""));
@@ -192,7 +206,7 @@ fn why_not_run(plan: &str, parameters: u64, volatile: &BTreeSet<String>) -> Opti
     if let Some(name) = called(plan).find(|name| volatile.contains(*name)).or_else(named_oddly) {
         return Some(format!("it calls {name}, which may do more than compute"));
     }
-    (parameters > 0).then(|| "the values of its parameters are not known".into())
+    (parameters > 0).then(|| "its parameters have no values: run it with values, from a file of --queries".into())
 }
 
 fn is_of_name(letter: char) -> bool {
@@ -239,6 +253,19 @@ mod tests {
             assert!(reason(plan, 0).is_some(), "{plan}");
         }
         assert!(reason("{}", 2).unwrap().contains("parameters"));
+    }
+
+    #[test]
+    fn a_query_of_the_catalogs_alone_has_no_tables() {
+        assert!(has_tables(r#"{"Node Type": "Seq Scan", "Relation Name": "t", "Schema": "shop", "Alias": "t"}"#));
+        assert!(has_tables(
+            r#"{"Relation Name": "pg_class", "Schema": "pg_catalog"}, {"Relation Name": "t", "Schema": "public"}"#
+        ));
+        assert!(!has_tables(r#"{"Relation Name": "pg_extension", "Schema": "pg_catalog"}"#));
+        assert!(!has_tables(
+            r#"{"Function Name": "f", "Schema": "public"}, {"Relation Name": "pg_database", "Schema": "pg_catalog"}"#
+        ));
+        assert!(!has_tables(r#"{"Node Type": "Result", "Output": ["pg_try_advisory_lock($1, $2)"]}"#));
     }
 
     #[test]

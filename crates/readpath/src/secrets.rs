@@ -1,0 +1,151 @@
+//! Passwords of servers' addresses on the command line, kept out of what is said about it.
+//!
+//! A wrong address is what most complaints are about, so a password is looked for by where it stands, not by whether
+//! the address can be read.
+
+use std::ffi::OsString;
+use std::ops::Range;
+
+/// What stands in place of a password.
+const HIDDEN: &str = "***";
+
+/// A text about a command line without the passwords in that line's words.
+pub(crate) fn without_secrets(text: &str, line: &[OsString]) -> String {
+    let mut text = text.to_string();
+    for word in line.iter().skip(1) {
+        let word = word.to_string_lossy();
+        let value = match word.split_once('=') {
+            Some((option, value)) if option.starts_with("--") => value,
+            _ => &word,
+        };
+        text = without_secrets_of(value, text);
+    }
+    text.split_inclusive(char::is_whitespace).map(of_file).collect()
+}
+
+/// A word of the text that a file may have given, such as that of a job: only what looks like a server's address.
+fn of_file(word: &str) -> String {
+    let is_address = word.contains("postgres") && (word.contains('@') || word.contains("password="));
+    let is_advice = word.contains(":PASSWORD@");
+    if is_address && !is_advice { masked(word, 0, &secrets(word)) } else { word.into() }
+}
+
+/// A list of values is split at commas, also at those of a password: each piece is looked for.
+fn without_secrets_of(value: &str, mut text: String) -> String {
+    let secrets = secrets(value);
+    if secrets.is_empty() {
+        return text;
+    }
+    // What follows the scheme is taken for a directory where the slashes were forgotten.
+    for start in [0, scheme_bytes(value)] {
+        text = text.replace(&value[start..], &masked(&value[start..], start, &secrets));
+    }
+    let mut start = 0;
+    for piece in value.split(',') {
+        let shown = masked(piece, start, &secrets);
+        if shown != piece {
+            text = text.replace(&format!("'{piece}'"), &format!("'{shown}'"));
+        }
+        start += piece.len() + 1;
+    }
+    text
+}
+
+/// The bytes of `piece`, which begins at `start` of a value, outside of the value's secrets.
+fn masked(piece: &str, start: usize, secrets: &[Range<usize>]) -> String {
+    let mut shown = String::new();
+    for (at, letter) in piece.char_indices() {
+        match secrets.iter().find(|secret| secret.contains(&(start + at))) {
+            None => shown.push(letter),
+            Some(secret) if at == 0 || secret.start == start + at => shown += HIDDEN,
+            Some(_) => {}
+        }
+    }
+    shown
+}
+
+/// Where passwords stand in a word.
+fn secrets(word: &str) -> Vec<Range<usize>> {
+    let account = word.find("//").map_or_else(|| scheme_bytes(word), |at| at + 2);
+    let of_account = match word.rfind('@') {
+        Some(at) => word.get(account..at).and_then(|account| account.find(':')).map(|colon| (colon, at)),
+        None => of_forgotten_host(word, account),
+    };
+    let in_account = of_account.map(|(colon, end)| account + colon + 1..end);
+    let lower = word.to_ascii_lowercase();
+    let named = lower.match_indices("password=").map(|(at, name)| {
+        let start = at + name.len();
+        start..lower[start..].find('&').map_or(word.len(), |end| start + end)
+    });
+    in_account.into_iter().chain(named).filter(|secret| !secret.is_empty()).collect()
+}
+
+/// Bytes of `postgres:` at the beginning of an address whose slashes were forgotten.
+fn scheme_bytes(word: &str) -> usize {
+    ["postgresql:", "postgres:"].iter().find(|scheme| word.starts_with(**scheme)).map_or(0, |scheme| scheme.len())
+}
+
+/// Without `@` the host may have been forgotten: what stands for the port is then the password.
+fn of_forgotten_host(word: &str, account: usize) -> Option<(usize, usize)> {
+    let place = word.get(account..).filter(|_| word.contains("//"))?;
+    let end = place.find(['/', '?']).unwrap_or(place.len());
+    let (name, rest) = place[..end].split_once(':')?;
+    rest.starts_with(|letter: char| !letter.is_ascii_digit()).then_some((name.len(), account + end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said_of(word: &str, text: &str) -> String {
+        without_secrets(text, &["readpath".into(), "lio".into(), "--on".into(), word.into()])
+    }
+
+    #[test]
+    fn no_address_however_wrong_shows_its_password() {
+        for word in [
+            "postgres://me:s3cret@localhost:99999/shop",
+            "postgres://me:s3cret@localhost?sslmode=foo",
+            "postgres//me:s3cret@localhost",
+            "postgres:/me:s3cret@localhost",
+            "postgres:me:s3cret@localhost",
+            "postgress://me:s3cret@localhost",
+            "me:s3cret@localhost/shop",
+            "postgres://me:s3cret",
+            "postgres://localhost/shop?user=me&password=s3cret&x=y",
+            "host=localhost password=s3cret",
+            "sqlite,postgres://me:s3cret@localhost:99999",
+            "postgres://me:s3cret@ends@localhost",
+            "postgres://me:1,s3cret@localhost",
+        ] {
+            for text in [format!("invalid value '{word}' for --on"), format!("'{word}' names no server")] {
+                let said = said_of(word, &text);
+                assert!(!said.contains("s3cret") && said.contains(HIDDEN), "{word}: {said}");
+            }
+            for piece in word.split(',') {
+                let said = said_of(word, &format!("invalid value '{piece}' for --on"));
+                assert!(!said.contains("s3cret"), "{word}: {said}");
+            }
+            let option = without_secrets(&format!("'{word}'"), &["readpath".into(), format!("--on={word}").into()]);
+            assert!(!option.contains("s3cret"), "{option}");
+        }
+    }
+
+    #[test]
+    fn an_address_that_a_file_gave_shows_no_password_either() {
+        let said = without_secrets("'on' cannot be 'postgres//me:s3cret@localhost': no", &["readpath".into()]);
+        assert_eq!(said, "'on' cannot be 'postgres//me:***@localhost': no");
+        let advice = "write postgres://USER:PASSWORD@HOST:PORT/DATABASE or postgres://me@host:1";
+        assert_eq!(without_secrets(advice, &["readpath".into()]), advice);
+    }
+
+    #[test]
+    fn what_holds_no_password_is_said_as_it_is() {
+        for word in ["postgres://me@localhost:99999/shop", "me@host:22", "postgres:18", "a:b", "/data/a.dbf", ""] {
+            let text = format!("invalid value '{word}' for --on");
+            assert_eq!(said_of(word, &text), text);
+        }
+        let said = said_of("postgres://me:s3cret@localhost:99999", "'postgres://me:s3cret@localhost:99999' is wrong");
+        assert_eq!(said, "'postgres://me:***@localhost:99999' is wrong");
+    }
+}
