@@ -211,7 +211,6 @@ fn two_kept_profiles_give_the_page_of_two_traces() {
         assert_eq!(totals(&of_runs), totals(&of_files), "{part}");
     }
     assert_eq!(of_runs["plans"], of_files["plans"]);
-    let shown = page(&user, "compare last~1 last");
     assert!(page(&user, "compare last~1 last").contains("where the time went"));
     assert!(!page(&user, "compare last~1 last --no-text").contains("from orders"));
 }

@@ -49,7 +49,7 @@ pub enum PrivateServerError {
     /// A directory without a server in it.
     #[error(
         "{} holds no PostgreSQL server ({reason}): name the directory with `postgres` and `initdb`, or its parent",
-        .directory.display()
+        without_account(.directory)
     )]
     NoInstallation {
         /// The directory that was named.
@@ -145,5 +145,15 @@ impl From<ServerError> for PrivateServerError {
             ServerError::Stopped => PrivateServerError::Stopped,
             other => PrivateServerError::Statement(Box::new(other)),
         }
+    }
+}
+
+/// A directory without what stands between a colon and an `@`: an address whose slashes were forgotten is taken for a
+/// directory, and has a password there.
+fn without_account(directory: &Path) -> String {
+    let text = directory.display().to_string();
+    match (text.find(':'), text.rfind('@')) {
+        (Some(colon), Some(at)) if colon < at => format!("{}:***{}", &text[..colon], &text[at..]),
+        _ => text,
     }
 }
