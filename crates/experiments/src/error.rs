@@ -8,6 +8,7 @@ use device::read_loop::ReadFailure;
 use storage::StorageError;
 use subjects::SubjectError;
 use sys::file::{TargetError, TestFileError};
+use sys::read::MethodError;
 use sys::threads::NotStarted;
 use thiserror::Error;
 
@@ -118,9 +119,8 @@ impl From<DeviceError> for ExperimentError {
         match error {
             DeviceError::Word(sentence) => ExperimentError::Parameters(sentence),
             DeviceError::Model(error) => ExperimentError::Parameters(error.to_string()),
-            DeviceError::Target(TargetError::BlockSize { .. } | TargetError::BlockTooLarge { .. }) => {
-                ExperimentError::Parameters(error.to_string())
-            }
+            DeviceError::Target(TargetError::BlockSize { .. } | TargetError::BlockTooLarge { .. })
+            | DeviceError::Method(MethodError::Depth { .. }) => ExperimentError::Parameters(error.to_string()),
             error => ExperimentError::Device(error),
         }
     }

@@ -1,5 +1,7 @@
 //! Why a subject could not do what was asked: sentences for the user, without the types of what stands below.
 
+use std::io::ErrorKind;
+
 use device::DeviceError;
 use server::ServerError;
 use server::private::PrivateServerError;
@@ -54,6 +56,9 @@ impl From<StorageError> for SubjectError {
             StorageError::Stopped => SubjectError::Stopped,
             StorageError::Parameters(sentence) => SubjectError::Parameters(sentence),
             StorageError::BadPage { .. } | StorageError::BadManifest { .. } => SubjectError::Damaged(error.to_string()),
+            StorageError::Io { ref file, doing: "creating", ref error } if error.kind() == ErrorKind::AlreadyExists => {
+                SubjectError::Directory(format!("{} is a file, and the tables need a directory", file.display()))
+            }
             StorageError::Io { doing: "creating" | "opening", .. } => SubjectError::Directory(error.to_string()),
             other => SubjectError::Failed(other.to_string()),
         }

@@ -164,12 +164,13 @@ pub(super) fn spread(what: &str, measured: &[Measured]) -> Option<Finding> {
     } else {
         "repeat the run to separate seeks from noise"
     };
-    let message = format!(
-        "The median latency ranges from {} to {} over every {what}, {} times: {says}.",
-        micros(least),
-        micros(most),
-        three_digits(ratio)
-    );
+    let message = match (micros(least), micros(most)) {
+        (least, most) if least == most => format!("The median latency is {least} at every {what}: {says}."),
+        (least, most) => format!(
+            "The median latency ranges from {least} to {most} over every {what}, {} times: {says}.",
+            three_digits(ratio)
+        ),
+    };
     let finding = row::ANSWER_SPREAD.named(what, message).with("least", least, Unit::Microseconds);
     Some(finding.with("most", most, Unit::Microseconds))
 }

@@ -101,10 +101,10 @@ fn cached(
     Ok(journal.keep(case)?)
 }
 
-/// A figure with its unit, and its least and its greatest sample, as a sentence writes it.
+/// A figure with its unit, and its least and its greatest sample where they differ, as a sentence writes it.
 fn in_words(metric: &Metric, unit: &str) -> String {
     let [median, min, max] = [metric.median(), metric.statistics.min, metric.statistics.max].map(three_digits);
-    format!("{median} {unit} ({min} to {max})")
+    if min == max { format!("{median} {unit}") } else { format!("{median} {unit} ({min} to {max})") }
 }
 
 /// What a planner that knows nothing of gathering gets wrong here.
@@ -156,7 +156,7 @@ pub(super) fn report(
     journal.find(parts.fold(finding, |finding, (name, even)| finding.with(name, even.median(), Unit::Percent)));
 }
 
-/// What a planner gets wrong that prices each block as a read by itself: `factor` is the time of a join one at a time
+/// What a planner gets wrong that prices each block as a single read: `factor` is the time of a join one at a time
 /// in that by the method `name`.
 fn single_reads(factor: f64, name: &str) -> String {
     if factor < SAME {
@@ -166,8 +166,8 @@ fn single_reads(factor: f64, name: &str) -> String {
         );
     }
     format!(
-        "A planner that knows the price of single reads takes a nested loop for {} times as dear as it is by {name}, \
-         and gives it up too early by that factor.",
+        "A planner that prices each block as a single read overestimates a nested loop by {name} {} times, and \
+         switches to a full scan too early by that factor.",
         three_digits(factor)
     )
 }
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn nothing_is_given_up_too_early_where_gathering_gains_nothing() {
-        assert!(single_reads(3.0, "batch").contains("3.00 times as dear"));
+        assert!(single_reads(3.0, "batch").contains("by batch 3.00 times, and"));
         assert!(!single_reads(0.98, "batch").contains("too early"));
     }
 }

@@ -127,12 +127,14 @@ fn compare(found: &Found, engine: &Found, journal: &mut dyn Journal) {
         true => ", which does nothing but read. The rest is what a database does for its other users.",
         false => ".",
     };
+    let range = match (three_digits(least), three_digits(most)) {
+        (least, most) if least == most => String::new(),
+        (least, most) => format!(" ({least} to {most})"),
+    };
     let message = format!(
-        "A logical I/O of a full scan on {} costs {} times the engine's ({} to {}){meaning}",
+        "A logical I/O of a full scan on {} costs {} times the engine's{range}{meaning}",
         found.name,
-        three_digits(mean),
-        three_digits(least),
-        three_digits(most)
+        three_digits(mean)
     );
     journal.find(row::ANSWER_AGAINST_ENGINE.of(message).with("ratio", mean, Unit::Ratio));
 }

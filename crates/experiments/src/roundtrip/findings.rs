@@ -80,6 +80,14 @@ fn published(hot: Statistics, cached: Option<Statistics>, again: &Measured) -> O
     Some(finding.with("nfs", nfs, Unit::Ratio))
 }
 
+/// Median and mean of a latency, as a sentence writes them: one figure where they are the same.
+fn median_and_mean(latency: Statistics) -> String {
+    match (micros(latency.median), micros(latency.mean)) {
+        (median, mean) if median == mean => format!("{median} at the median and on average"),
+        (median, mean) => format!("{median} at the median and {mean} on average"),
+    }
+}
+
 fn first_touch(first: Statistics, hot: Statistics) -> Option<Finding> {
     if first.n < FIRST_READS_MIN {
         return None;
@@ -88,11 +96,9 @@ fn first_touch(first: Statistics, hot: Statistics) -> Option<Finding> {
     let median = first.median / hot.median;
     let tail = first.p99.zip(hot.p99).map_or(1.0, |(first, hot)| first / hot);
     let figures = format!(
-        "First touch {} at the median and {} on average, later {} and {}: {} and {} times",
-        micros(first.median),
-        micros(first.mean),
-        micros(hot.median),
-        micros(hot.mean),
+        "The first read of a block takes {}, a later one {}: {} times at the median, {} times on average",
+        median_and_mean(first),
+        median_and_mean(hot),
         three_digits(median),
         three_digits(mean)
     );
@@ -100,9 +106,9 @@ fn first_touch(first: Statistics, hot: Statistics) -> Option<Finding> {
         let tail = first
             .p99
             .zip(hot.p99)
-            .map_or(String::new(), |_| format!(", one in a hundred {} times or more", three_digits(tail)));
+            .map_or(String::new(), |_| format!(", {} times at the 99th percentile", three_digits(tail)));
         row::LAZILY_LOADED.of(format!(
-            "{figures}{tail} (one read {}). Either the storage fetches blocks from a slower place when they are first \
+            "{figures}{tail}. The slowest first read took {}. Either the storage fetches blocks from a slower place when they are first \
              read, as volumes made from a snapshot do, or its media are that much slower than its cache. Read every \
              block once before you measure, or before users come.",
             micros(first.max)

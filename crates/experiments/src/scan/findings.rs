@@ -188,7 +188,7 @@ impl Report<'_, '_> {
         self.find(&row::ANSWER_WAITS_FOR_MEMORY, &sentence, &values);
     }
 
-    /// Which path gets least done in a cycle, and how often it goes to memory for a row, against the full scan.
+    /// Which path does the least work in a cycle, and how often it goes to memory for a row, against the full scan.
     fn instructions(&mut self, found: &[&Measured]) {
         let counted = || found.iter().filter_map(|one| Some((*one, one.value(schema::IPC)?)));
         let Some((slow, low)) = counted().min_by(|one, other| one.1.total_cmp(&other.1)) else { return };
@@ -200,7 +200,7 @@ impl Report<'_, '_> {
             let accesses = one.value(PER_ROW.of("cache_misses")).map(three_digits);
             accesses.map_or(String::new(), |accesses| format!(" and {accesses}{words}"))
         };
-        let meaning = if low < IPC_OF_WAITING { "waits more than it works" } else { "gets least done in a cycle" };
+        let meaning = if low < IPC_OF_WAITING { "waits more than it works" } else { "does the least work in a cycle" };
         let sentence = format!(
             "{} {meaning}: {} instructions a cycle{}; {} {}{}.",
             slow.path.name(),

@@ -32,7 +32,7 @@ pub enum Problem {
         first: String,
     },
     /// A folder's files that are named like server logs, and none is one.
-    #[error("none of the {count} files that are named like server logs is one; {first} is the first of them")]
+    #[error("{}", no_logs(*count, first))]
     NoLogs {
         /// How many.
         count: usize,
@@ -82,5 +82,13 @@ impl Problem {
     /// A file that cannot be read.
     pub fn unreadable(given: &Given, error: io::Error) -> Problem {
         Problem::Unreadable { name: given.name(), error }
+    }
+}
+
+/// Of so many files that are named like server logs none is one.
+fn no_logs(count: usize, first: &str) -> String {
+    match count {
+        1 => format!("{first} is named like a server log and is none"),
+        _ => format!("{count} files are named like server logs, and none is one: {first} is the first of them"),
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use dataset::DataSet;
+use measure::quantity::size_in_words;
 use serde::{Deserialize, Serialize};
 
 use super::segment_file::{SegmentFile, segment_file};
@@ -46,7 +47,10 @@ impl TableSpec {
         }
         match u32::try_from(self.rows().div_ceil(u64::from(self.rows_per_page()))) {
             Ok(pages) => Ok(pages),
-            Err(_) => refused(format!("{} bytes of payload are more than 32 TiB of pages hold", self.data.payload)),
+            Err(_) => {
+                let payload = size_in_words(self.data.payload);
+                refused(format!("{payload} of payload are more than 32 TiB of pages hold"))
+            }
         }
     }
 }

@@ -53,7 +53,8 @@ pub(super) fn not_emptied(emptying: &Emptying) -> Option<Finding> {
     let Emptying::Never(reason) = emptying else { return None };
     Some(row::BUFFERS_NOT_EMPTIED.of(format!(
         "Shared buffers could not be emptied, because {reason}, and no statement of a session does that: each \
-         statement read blocks that had not been read before, and the three reads before were left out."
+         statement read blocks that no earlier statement had read, without the three warm-up reads of the published \
+         experiment."
     )))
 }
 

@@ -278,7 +278,8 @@ fn planner() -> [Reading; 2] {
     let of = |(view, has_costs): &(View, bool)| viewed(view, *has_costs);
     let seen = reading(row::PLANNER_VIEW, values(), of, |((cases, blocks, block), has_costs)| {
         let [(alone, random, even), (gathered, random_gathered, even_gathered)] = *cases;
-        let range = |value: f64, unit| format!("{0} {unit} ({0} to {0})", three_digits(value));
+        // One sample has no range.
+        let range = |value: f64, unit| format!("{} {unit}", three_digits(value));
         let from = |even: f64| match even < 100.0 {
             true => format!("from {} of the rows on", range(even, "%")),
             false => "for no part of the rows".into(),
@@ -290,7 +291,7 @@ fn planner() -> [Reading; 2] {
         let factor = alone / gathered;
         let factor = match factor < 1.1 {
             true => format!("By batch a join is {} times as fast, which is no gain", three_digits(factor)),
-            false => format!("takes a nested loop for {} times as dear as it is by batch", three_digits(factor)),
+            false => format!("overestimates a nested loop by batch {} times, and", three_digits(factor)),
         };
         let pages = random_gathered / block;
         let error = match 4.0 / pages {

@@ -74,10 +74,12 @@ fn first() -> Vec<Reading> {
     let is_judged = |reads: u64, tier: Option<Tier>| reads >= 16 && matches!(tier, None | Some(Tier::Storage));
     let is_lazy =
         |median: f64, mean: f64, tail: Option<f64>| median.max(mean) >= 3.0 || tail.is_some_and(|tail| tail >= 10.0);
-    let times = |median: f64, mean: f64| format!(": {} and {} times", three_digits(median), three_digits(mean));
+    let times = |median: f64, mean: f64| {
+        format!(": {} times at the median, {} times on average", three_digits(median), three_digits(mean))
+    };
     let lazy = reading(row::LAZILY_LOADED, values(), of, move |(reads, median, mean, tail, tier)| {
-        let tail_said =
-            tail.map_or(" (one read".into(), |tail| format!(", one in a hundred {} times", three_digits(tail)));
+        let tail_said = tail
+            .map_or(". The slowest".into(), |tail| format!(", {} times at the 99th percentile", three_digits(tail)));
         (is_judged(*reads, *tier) && is_lazy(*median, *mean, *tail)).then(|| says![times(*median, *mean), tail_said])
     });
     let even = reading(row::ANSWER_FIRST_TOUCH, values(), of, move |(reads, median, mean, tail, tier)| {

@@ -17,7 +17,7 @@ use crate::journal::Kept;
 /// A pass of which one event was not counted, and whether it is known from elsewhere.
 fn absent_counters() -> Reading {
     let reasons = option::of(select(vec![Absence::Hidden, Absence::Forbidden]));
-    let of = |(reason, is_known): &(Option<Absence>, bool)| {
+    let of = |(reason, is_known, on): &(Option<Absence>, bool, Option<&'static str>)| {
         let mut tally = Tally::default();
         for event in SOFTWARE_EVENTS.iter().chain(HARDWARE_EVENTS) {
             match reason.filter(|_| ["task_clock", "cache_misses"].contains(&event.name)) {
@@ -28,12 +28,14 @@ fn absent_counters() -> Reading {
         let known = is_known.then(|| events::EVENT.of("cache_misses").single("valgrind", 5.0));
         let case = Case { metrics: known.into_iter().collect(), ..Case::default() };
         let mut journal = Kept::default();
-        report_absences(&case, &[ScanCost { cpu: Nanos(9), tally, ..ScanCost::default() }], &mut journal);
+        report_absences((&case, *on), &[ScanCost { cpu: Nanos(9), tally, ..ScanCost::default() }], &mut journal);
         journal.findings
     };
-    reading(events::findings::ABSENT_COUNTERS, (reasons, any::<bool>()), of, |(reason, is_known)| {
+    let subjects = option::of(select(vec!["engine", "sqlite"]));
+    reading(events::findings::ABSENT_COUNTERS, (reasons, any::<bool>(), subjects), of, |(reason, is_known, on)| {
         let reason = reason.filter(|_| !is_known)?;
-        Some(says![format!("Not counted, because {reason}: cache-misses.")])
+        let on = on.map_or(String::new(), |name| format!(" on {name}"));
+        Some(says![format!("Not counted{on}, because {reason}: cache-misses.")])
     })
 }
 

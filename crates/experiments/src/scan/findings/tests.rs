@@ -146,7 +146,7 @@ fn instructions() -> Reading {
         let memory = |misses: Option<f64>, words| {
             misses.map_or(String::new(), |misses| format!(" and {}{words}", three_digits(misses)))
         };
-        let meaning = if low < 0.7 { "waits more than it works" } else { "gets least done in a cycle" };
+        let meaning = if low < 0.7 { "waits more than it works" } else { "does the least work in a cycle" };
         let said = format!(
             "{slow} {meaning}: {} instructions a cycle{}; {other} {}{}.",
             three_digits(low),
