@@ -108,9 +108,9 @@ fn first_touch(first: Statistics, hot: Statistics) -> Option<Finding> {
             .zip(hot.p99)
             .map_or(String::new(), |_| format!(", {} times at the 99th percentile", three_digits(tail)));
         row::LAZILY_LOADED.of(format!(
-            "{figures}{tail}. The slowest first read took {}. Either the storage fetches blocks from a slower place when they are first \
-             read, as volumes made from a snapshot do, or its media are that much slower than its cache. Read every \
-             block once before you measure, or before users come.",
+            "{figures}{tail}. The slowest first read took {}. Either the storage fetches blocks from a slower place \
+             when they are first read, as volumes made from a snapshot do, or its media are that much slower than its \
+             cache. Read every block once before you measure, or before users come.",
             micros(first.max)
         ))
     } else {

@@ -94,7 +94,8 @@ metrics! {
     FETCHED_ROWS = "fetched_rows", Count, "rows of fetch calls";
     ROUND_TRIP = "round_trip", Microseconds, "mean wait for the client that is no think time";
     ROUND_TRIPS_SAVED = "round_trips_saved", Count, "fetches that arrays of 100 rows would save";
-    ARRAY_SAVING = "array_saving", Microseconds, "the time of these round trips, if one takes as long whatever it carries";
+    ARRAY_SAVING = "array_saving", Microseconds, "the time of these round trips, if one takes as long whatever it \
+        carries";
     ARRAY_SAVING_LOW = "array_saving_low", Microseconds, "its least: 0, if a round trip takes as long as \
         what it carries";
     ARRAY_SAVING_HIGH = "array_saving_high", Microseconds, "its most, by the error of the mean";

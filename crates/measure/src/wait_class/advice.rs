@@ -98,8 +98,8 @@ pub fn block_advice(event: &str, class: Option<i64>) -> Option<&'static str> {
             "Sessions meet in the header of an undo segment: let the database manage undo, with room for more segments."
         }
         Some(15..) => {
-            "Sessions meet in undo blocks: queries build old versions of rows that others are changing. Run them apart, \
-             or commit the changes sooner."
+            "Sessions meet in undo blocks: queries build old versions of rows that others are changing. Run them \
+             apart, or commit the changes sooner."
         }
         _ => {
             "Sessions meet in the same block. Spread what is hot: fewer rows in a block, partitions by hash, another \

@@ -8,6 +8,7 @@ use measure::wait_class::{Class, advice, block_advice};
 
 use super::commits::Commits;
 use super::naming::{name, nanos, percent};
+use super::worth::{Advice, Of, PART};
 use super::{cpu, gaps, parses, round_trips};
 use crate::event::block_wait::block_class;
 use crate::event::{EventIndex, Ticks};
@@ -15,38 +16,9 @@ use crate::observe::hot_spots::{HotBlock, HotSpot, HotSpots};
 use crate::tables::class_sums::ClassSums;
 use crate::tables::{Profile, StatementProfile};
 
-/// Part of a class from which on a cause of it is worth a word.
-pub(super) const PART: f64 = 0.25;
-
 /// Part of a class that a block or an object must hold to be named, and how many waits that takes.
 const HOT_PART: f64 = 0.5;
 const HOT_WAITS: u64 = 20;
-
-/// A class with its sums, and the profile that it is of.
-pub(super) struct Of<'p> {
-    pub(super) profile: &'p Profile,
-    pub(super) hot: &'p HotSpots,
-    pub(super) class: Class,
-    pub(super) sums: &'p ClassSums,
-    /// Commits of few rows, where it is this class that they are said of.
-    pub(super) commits: Option<&'p Commits>,
-    /// Whether the process serves one client after the other.
-    pub(super) is_shared_server: bool,
-}
-
-/// What is advised, and the time that it saves, in µs; 0 where the trace does not say.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Advice {
-    pub(super) sentences: Vec<String>,
-    pub(super) worth: f64,
-}
-
-impl Advice {
-    pub(super) fn followed_by(mut self, sentences: Vec<String>) -> Advice {
-        self.sentences.extend(sentences);
-        self
-    }
-}
 
 /// The advice for a class, what saves most first, and what it saves in µs.
 pub(super) fn practice(of: &Of<'_>) -> (f64, Finding) {

@@ -2,9 +2,9 @@
 
 use measure::quantity::{counted, format_nanos, grouped, three_digits};
 
-use super::advice::{Advice, Of, PART};
 use super::commits::is_commit;
 use super::naming::{by_itself, is_of_the_dictionary, name, nanos, percent};
+use super::worth::{Advice, Of, PART};
 use crate::event::{CallKind, Cost, Merge, Ticks};
 use crate::tables::{CallSums, Profile, StatementProfile};
 

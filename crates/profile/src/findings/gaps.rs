@@ -2,10 +2,10 @@
 
 use measure::quantity::{counted, format_nanos, grouped, three_digits};
 
-use super::advice::{Advice, Of, PART};
 use super::arrays::{ARRAY, array_saving};
 use super::caveat::is_traced;
 use super::naming::{name, percent};
+use super::worth::{Advice, Of, PART};
 use crate::event::CallKind;
 use crate::tables::{Profile, StatementProfile};
 

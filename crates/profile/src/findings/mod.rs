@@ -11,6 +11,7 @@ mod gaps;
 mod naming;
 mod parses;
 mod round_trips;
+mod worth;
 
 pub(crate) use files::findings as of_files;
 
@@ -22,9 +23,10 @@ use measure::wait_class::Class;
 
 use crate::document::{Order, STATEMENTS_MAX, ranked};
 use crate::event::Ticks;
-use crate::findings::advice::{Of, practice};
+use crate::findings::advice::practice;
 use crate::findings::commits::LOG_SYNC;
 use crate::findings::naming::{name, nanos};
+use crate::findings::worth::Of;
 use crate::observe::hot_spots::HotSpots;
 use crate::observe::readings::{logical_io, statement_works};
 use crate::tables::Profile;

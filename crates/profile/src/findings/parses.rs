@@ -2,8 +2,8 @@
 
 use measure::quantity::{counted, format_nanos, grouped};
 
-use super::advice::{Advice, Of, PART};
 use super::naming::{by_itself, is_of_several_texts, is_of_the_dictionary, name, nanos, percent};
+use super::worth::{Advice, Of, PART};
 use crate::event::{CallKind, Ticks};
 use crate::tables::{CallSums, StatementProfile};
 

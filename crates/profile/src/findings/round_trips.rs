@@ -3,10 +3,10 @@
 
 use measure::quantity::{counted, format_nanos, grouped, three_digits};
 
-use super::advice::{Advice, Of, PART};
 use super::arrays::{ARRAY, ROWS_MIN, RoundTrips, array_saving, round_trips};
 use super::commits::changes_rows;
 use super::naming::{name, percent};
+use super::worth::{Advice, Of, PART};
 use crate::event::CallKind;
 use crate::tables::{Profile, StatementProfile};
 

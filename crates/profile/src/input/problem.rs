@@ -85,7 +85,7 @@ impl Problem {
     }
 }
 
-/// Of so many files that are named like server logs none is one.
+/// Of `count` files that are named like server logs none is one.
 fn no_logs(count: usize, first: &str) -> String {
     match count {
         1 => format!("{first} is named like a server log and is none"),

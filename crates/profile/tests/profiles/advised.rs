@@ -51,8 +51,8 @@ fn keys_that_are_asked_for_one_by_one_get_no_advice_for_arrays() {
     }
     let outcome = one(trace.text);
     let said = practice(&outcome, "network");
-    let counted = "300 executions of aaaaaaaaaaaaa select aaaaaaaaaaaaa from orders return 0.333 rows each, in 300 round \
-                   trips of 600 µs: one statement for many keys saves up to 178 ms.";
+    let counted = "300 executions of aaaaaaaaaaaaa select aaaaaaaaaaaaa from orders return 0.333 rows each, in 300 \
+                   round trips of 600 µs: one statement for many keys saves up to 178 ms.";
     assert!(said.starts_with(counted), "{said}");
     assert!(!said.contains("array"), "an array saves nothing: {said}");
 }

@@ -165,8 +165,8 @@ fn a_hot_block_is_named_with_its_object_its_class_and_the_breakdown_that_shows_i
     let practice = finding(&outcome, "practice-concurrency").expect("the class matters");
     assert!(
         practice.starts_with(
-            "Block 4:1317 (data block) of object 74521 ORDERS has 88.9 % of it, 80.0 ms, in 100 waits. --by block,statement \
-             --where class=concurrency shows the rest."
+            "Block 4:1317 (data block) of object 74521 ORDERS has 88.9 % of it, 80.0 ms, in 100 waits. --by \
+             block,statement --where class=concurrency shows the rest."
         ),
         "{practice}"
     );

@@ -20,7 +20,7 @@ use crate::calibrate::comparison::{Compared, Variant};
 use crate::calibrate::constants::{self, Measured};
 use crate::calibrate::estimate::Estimate;
 use crate::calibrate::sets::{CONSTANTS, Passes, Settled};
-use crate::calibrate::{absent_constants, tablespaces, told_state};
+use crate::calibrate::{absent_constants, listed_without_tables, tablespaces, told_state};
 use crate::journal::Kept;
 
 fn set(name: &'static str) -> ConstantSet {
@@ -310,7 +310,20 @@ fn lacks() -> Vec<Reading> {
     let one = reading(row::ONE_TABLESPACE, vec(any::<bool>(), 0..4), spaces, |options| {
         (options.len() > 1).then(|| says![format!("The server has {} tablespaces, of which only", options.len())])
     });
-    vec![cold, beyond, parallel, sets, own, one]
+    let listed = reading(
+        row::LISTED_WITHOUT_TABLES,
+        0..3_u64,
+        |count| listed_without_tables(*count),
+        |count| {
+            let said = match count {
+                0 => return None,
+                1 => "1 query of pg_stat_statements reads no table",
+                _ => "2 queries of pg_stat_statements read no table",
+            };
+            Some(says![said])
+        },
+    );
+    vec![cold, beyond, parallel, sets, own, one, listed]
 }
 
 #[test]

@@ -115,7 +115,11 @@ fn against() -> Vec<Reading> {
         let least = medians.iter().copied().min_by(f64::total_cmp)?;
         let most = medians.iter().copied().max_by(f64::total_cmp)?;
         let means = if most / least < 1.15 { "there is no arm to move" } else { "repeat the run" };
-        Some(says![format!("from {} to {} over every {what}", micros(least), micros(most)), means])
+        let range = match (micros(least), micros(most)) {
+            (least, most) if least == most => format!("latency is {least} at every {what}"),
+            (least, most) => format!("from {least} to {most} over every {what}"),
+        };
+        Some(says![range, means])
     });
     vec![paths, spread]
 }

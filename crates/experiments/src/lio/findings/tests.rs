@@ -389,13 +389,13 @@ fn beside() -> Vec<Reading> {
         let mean = mean_of(other.iter().copied().zip(*engine))?;
         let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
         let most = ratios.iter().copied().fold(0.0, f64::max);
-        let range =
-            format!("{} times the engine's ({} to {})", three_digits(mean), three_digits(least), three_digits(most));
-        Some(says![
-            "full scan on sqlite 3.50 costs",
-            range,
-            if least > 1.0 { "), which does nothing but" } else { ")." }
-        ])
+        let ends = match (three_digits(least), three_digits(most)) {
+            (least, most) if least == most => String::new(),
+            (least, most) => format!(" ({least} to {most})"),
+        };
+        let meaning = if least > 1.0 { ", which does nothing but" } else { "." };
+        let range = format!("{} times the engine's{ends}{meaning}", three_digits(mean));
+        Some(says!["full scan on sqlite 3.50 costs", range])
     });
     vec![random, against]
 }
