@@ -6,15 +6,13 @@ use measure::quantity::{counted, format_nanos};
 use measure::schema::profile::findings as row;
 use measure::wait_class::{Class, advice, block_advice};
 
-use super::commits::Commits;
 use super::naming::{name, nanos, percent};
 use super::worth::{Advice, Of, PART};
 use super::{cpu, gaps, parses, round_trips};
 use crate::event::block_wait::block_class;
 use crate::event::{EventIndex, Ticks};
-use crate::observe::hot_spots::{HotBlock, HotSpot, HotSpots};
-use crate::tables::class_sums::ClassSums;
-use crate::tables::{Profile, StatementProfile};
+use crate::observe::hot_spots::{HotBlock, HotSpot};
+use crate::tables::StatementProfile;
 
 /// Part of a class that a block or an object must hold to be named, and how many waits that takes.
 const HOT_PART: f64 = 0.5;

@@ -31,7 +31,7 @@ Examples:
   readpath compare monday.log tuesday.log            server logs of PostgreSQL
   readpath compare a.trc --at '2026-11-22 09:30'     one trace before and after a time
   readpath compare a.trc --first ..2026-11-21 --second 2026-11-22..
-  readpath compare before.trc after.trc --where 'event=db file sequential read'";
+  readpath compare a.trc b.trc --where 'event=db file sequential read'";
 
 #[derive(Args)]
 struct Arguments {

@@ -32,6 +32,11 @@ pub(super) fn scale(total: f64) -> Scale {
 }
 
 impl Scale {
+    /// Whether its unit is.
+    pub(super) fn is_longer_than(self, other: Scale) -> bool {
+        self.micros > other.micros
+    }
+
     /// Microseconds in this scale, as a cell of a column.
     pub(super) fn cell(self, micros: f64) -> Cell {
         Cell::number(self.show(micros), micros, Unit::Microseconds)

@@ -83,11 +83,11 @@ pub(super) fn table(run: &Run, summary: &Row) -> Table {
         .done()
 }
 
-/// Idle time, with a unit of its own where it is of another size than what was served.
+/// Idle time, in a longer unit where it is that much longer than what was served; a shorter one adds up in its column.
 fn idle_time(micros: f64, of: Scale) -> Cell {
-    match scale(micros).heading == of.heading {
-        true => of.cell(micros),
-        false => Cell { text: exact_time(micros), ..of.cell(micros) },
+    match scale(micros).is_longer_than(of) {
+        false => of.cell(micros),
+        true => Cell { text: exact_time(micros), ..of.cell(micros) },
     }
 }
 
