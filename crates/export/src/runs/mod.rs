@@ -1,8 +1,8 @@
 //! The numbers of runs as one table for other programs: a row for each metric of each case, and one for each reason why
 //! a number is absent.
 //!
-//! [`column`] has the columns, [`line`] what a row is made of, and [`page`] makes the documentation from both. The file
-//! appears whole or not at all.
+//! [`mod@column`] has the columns, [`line`] what a row is made of, and [`page`] makes the documentation from both. The
+//! file appears whole or not at all.
 
 pub mod column;
 mod line;
