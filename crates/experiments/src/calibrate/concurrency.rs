@@ -111,9 +111,10 @@ pub(super) struct Sweep {
 
 /// Runs the sweep of each setting, values in turn, and keeps a case for each.
 pub(super) fn measure(bench: &mut Bench<'_>, journal: &mut dyn Journal) -> Result<Vec<Sweep>, ExperimentError> {
-    let sweeps = ReadAhead::ALL.map(|setting| sweep(bench, setting, journal));
+    let sweeps = ReadAhead::ALL.into_iter().map(|setting| sweep(bench, setting, journal));
+    let sweeps = sweeps.collect::<Result<Vec<Sweep>, ExperimentError>>()?;
     bench.tables.restore_statistics()?;
-    sweeps.into_iter().collect()
+    Ok(sweeps)
 }
 
 fn sweep(bench: &mut Bench<'_>, setting: ReadAhead, journal: &mut dyn Journal) -> Result<Sweep, ExperimentError> {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use measure::Finding;
 use measure::quantity::{counted, format_nanos, grouped};
 use measure::schema::FindingSpec;
 use measure::schema::profile::findings as row;
 use measure::wait_class::is_known;
+use measure::{Finding, Unit};
 
 use super::arrays;
 use super::naming::{is_of_several_texts, is_of_the_dictionary, name, nanos};
@@ -209,7 +209,7 @@ fn overlapping_sessions(profile: &Profile) -> Option<Finding> {
              the time by the clock on the wall.",
             grouped(count)
         );
-        row::SEVERAL_SESSIONS.of(message)
+        row::SEVERAL_SESSIONS.of(message).with("sessions", count as f64, Unit::Count)
     })
 }
 

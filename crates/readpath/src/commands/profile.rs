@@ -216,6 +216,7 @@ fn settings(arguments: &Arguments) -> IngestSettings {
     let source = SourceSettings { unit: arguments.time_scale.unit(), reading, binds };
     IngestSettings { think_time: arguments.reading.think_time(), source }
 }
+
 fn selection(arguments: &Arguments, profile: &Profile) -> Result<Selection, Failure> {
     let statement = arguments.statement.as_deref().map(|reference| one_statement(profile, reference)).transpose()?;
     let top = arguments.top.unwrap_or(if arguments.skew.is_asked_for() { 20 } else { 10 });

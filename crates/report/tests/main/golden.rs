@@ -161,6 +161,15 @@ fn a_narrow_page_of_a_profile_loses_columns_and_no_digit() {
 }
 
 #[test]
+fn sessions_that_share_a_row_are_counted_one_by_one() {
+    let mut run = documents::profile_sessions();
+    let many = schema::profile::findings::SEVERAL_SESSIONS.of("1 021 sessions are added up.");
+    run.findings.push(many.with("sessions", 1021.0, Unit::Count));
+    let page = report::render(&run, &WIDE);
+    assert!(page.contains("1\u{202f}021 sessions, ") && !page.contains("2 sessions, "), "{page}");
+}
+
+#[test]
 fn the_rows_of_a_profile_add_up_to_its_sums_as_they_are_printed() {
     let page = report::render(&documents::profile(), &WIDE);
     let amount = |line: &str| line.split_whitespace().find_map(|word| word.contains('.').then(|| word.parse::<f64>()));

@@ -15,7 +15,7 @@ mod story;
 mod time;
 mod unread;
 
-use measure::schema::profile::findings::SKEW_EMPTY;
+use measure::schema::profile::findings::{SEVERAL_SESSIONS, SKEW_EMPTY};
 use measure::{Finding, Run, Severity};
 use serde_json::Value;
 
@@ -82,21 +82,29 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 /// What was traced, in one line: files, sessions, interval, calls.
 fn overview(run: &Run, summary: &Row) -> String {
     let files = run.subject.get("files").and_then(Value::as_array).map_or(0, Vec::len);
-    let sessions = run.cases.iter().filter(|case| row::is_of(case, "summary") && row::has_session(case)).count();
+    let sessions = sessions(run);
     let calls = |recursive: bool| {
         let named = rows(run, "call").filter(|row| row.truth("recursive") == Some(recursive));
         named.map(|row| row.value("calls").unwrap_or(0.0)).sum::<f64>()
     };
     let parts = [
         (files > 1).then(|| amount::counted(files as f64, "file", "files")),
-        Some(amount::counted(sessions as f64, "session", "sessions")),
+        Some(amount::counted(sessions, "session", "sessions")),
         Some(
-            amount::exact_time(summary.value("interval").unwrap_or(0.0)) + if sessions > 1 { " added up" } else { "" },
+            amount::exact_time(summary.value("interval").unwrap_or(0.0))
+                + if sessions > 1.0 { " added up" } else { "" },
         ),
         Some(amount::counted(calls(false), "client call", "client calls")),
         Some(format!("{} recursive", grouped(calls(true) as u64))),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// How many sessions there were; of many, those with least time share a row.
+fn sessions(run: &Run) -> f64 {
+    let said = run.findings.iter().find(|finding| SEVERAL_SESSIONS.made(finding));
+    let rows = || run.cases.iter().filter(|case| row::is_of(case, "summary") && row::has_session(case)).count();
+    said.and_then(|finding| finding.values.get("sessions")).map_or_else(|| rows() as f64, |count| count.value)
 }
 
 /// Where it was traced and when: release, instance, host, service, and both ends by the wall clock.
