@@ -15,7 +15,7 @@ use trial::Trial;
 const SMALL: &str = "--payload 2MiB --row-length 250 --columns 5 --repeat 3";
 
 /// A run that lasts until it is ended.
-const LONG: &str = "--payload 2MiB --row-length 250 --columns 5,25,1 --access full-scan --repeat 2000";
+const LONG: &str = "--payload 2MiB --row-length 250 --columns 5,25,1 --access full-scan --repeat 300";
 
 fn signal(child: &Child, name: &str) {
     assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
