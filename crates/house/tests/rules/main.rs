@@ -16,6 +16,11 @@ use std::fs;
 
 use tree::{SourceFile, Tree, repository_root};
 
+/// The pages of the user guide, its summary among them.
+fn chapters(tree: &Tree) -> impl Iterator<Item = &SourceFile> {
+    tree.ending(".md").filter(|page| page.path.starts_with("docs/guide/src/"))
+}
+
 /// Fails with all complaints at once, one a line.
 #[track_caller]
 fn assert_none(complaints: &[String]) {
@@ -223,20 +228,31 @@ fn the_change_log_knows_the_version() {
 }
 
 #[test]
-fn the_commands_of_the_readme_exist() {
+fn the_commands_of_the_readme_and_the_guide_exist() {
     let tree = Tree::of_repository();
     for command in ["./chek", "cargo run --release -p contest -- nothing", "cargo run --release -- nothing"] {
         assert!(pages::missing_command(command, &tree).is_some(), "{command}");
     }
     let readme = tree.file("README.md").expect("a README");
-    let commands = pages::commands(&readme.text);
-    assert!(commands.contains(&"./check"), "the README does not say how to run the tests");
+    assert!(pages::commands(&readme.text).contains(&"./check"), "the README does not say how to run the tests");
+    let commands: Vec<&str> = chapters(&tree).chain([readme]).flat_map(|page| pages::commands(&page.text)).collect();
+    assert!(commands.iter().any(|command| command.contains("-p contest")), "the guide names no contest");
     let has_commands = tree.files.iter().filter(|file| file.path.starts_with("crates/readpath/src/")).count() > 1;
     if !has_commands {
         println!("skipped: the binary has no commands yet");
         return;
     }
     assert_none(&commands.iter().filter_map(|command| pages::missing_command(command, &tree)).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_summary_of_the_guide_lists_every_chapter_once() {
+    let sample = "# Summary\n\n- [A](a.md)\n- [C](c.md)\n- [C again](c.md)\n";
+    assert_eq!(pages::unlisted_chapters(sample, &["SUMMARY.md", "a.md", "b.md", "c.md"]).len(), 2);
+    let tree = Tree::of_repository();
+    let summary = tree.file("docs/guide/src/SUMMARY.md").expect("the guide's summary");
+    let names: Vec<&str> = chapters(&tree).filter_map(|page| page.path.rsplit('/').next()).collect();
+    assert_none(&pages::unlisted_chapters(&summary.text, &names));
 }
 
 #[test]

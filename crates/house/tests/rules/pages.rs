@@ -1,4 +1,4 @@
-//! Rules about the pages for people: decisions, change log, README, links.
+//! Rules about the pages for people: decisions, change log, README, guide, links.
 
 use crate::tree::{SourceFile, Tree};
 
@@ -58,6 +58,17 @@ pub(crate) fn broken_links(page: &SourceFile, exists: impl Fn(&str) -> bool) -> 
         .map(|target| target.split('#').next().unwrap_or(target))
         .filter(|target| !exists(&resolve(folder, target)))
         .map(|target| format!("{}: the link to {target} leads nowhere", page.path))
+        .collect()
+}
+
+/// Chapters of a book that its summary does not list exactly once. Takes the summary and the names of the files beside
+/// it.
+pub(crate) fn unlisted_chapters(summary: &str, names: &[&str]) -> Vec<String> {
+    let times_listed = |name: &str| summary.matches(format!("]({name})").as_str()).count();
+    let counted = names.iter().map(|name| (*name, times_listed(name)));
+    counted
+        .filter(|(name, times)| *name != "SUMMARY.md" && *times != 1)
+        .map(|(name, times)| format!("docs/guide/src/SUMMARY.md: {name} is listed {times} times"))
         .collect()
 }
 

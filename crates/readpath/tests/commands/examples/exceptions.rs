@@ -26,7 +26,7 @@ pub(super) struct Exception {
 /// The first one with the beginning of an example holds for it. A cell of a mebibyte and 20 000 rows take seconds, and
 /// the experiments' own sizes minutes and gigabytes.
 pub(super) const EXCEPTIONS: [Exception; 13] = [
-    tried("cargo run --release -- ladder", "--size 64MiB", Needs::Nothing),
+    tried("readpath ladder", "--size 64MiB", Needs::Nothing),
     tried("cargo run --release -p contest", "", Needs::Elsewhere("a contest needs its peers, and minutes")),
     tried("./check", "", Needs::Elsewhere("it runs all tests, of which this is one")),
     tried("readpath lio --on sqlite", "--payload 1MiB --repeat 1", Needs::Nothing),

@@ -1,5 +1,6 @@
 //! The pages of the repository: what they tell a reader to type, and what they show below it.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -15,13 +16,18 @@ pub(super) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The blocks of the README and of all pages in `docs`.
+/// The blocks of the README, of all pages in `docs`, and of the chapters of the guide.
 pub(super) fn blocks() -> Vec<Block> {
-    let docs = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
-    let mut pages: Vec<PathBuf> = docs.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
-    pages.sort();
-    pages.insert(0, root().join("README.md"));
+    let pages = [vec![root().join("README.md")], pages_in("docs"), pages_in("docs/guide/src")].concat();
     pages.iter().flat_map(|page| blocks_of(&fs::read_to_string(page).unwrap())).collect()
+}
+
+/// The pages of a folder, by name.
+fn pages_in(folder: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
+    let mut pages: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
+    pages.sort();
+    pages
 }
 
 fn blocks_of(page: &str) -> Vec<Block> {
@@ -33,10 +39,11 @@ fn blocks_of(page: &str) -> Vec<Block> {
     fenced.map(block).collect()
 }
 
-/// The command lines that a reader is to type.
+/// The command lines that a reader is to type, each where it stands first: the README repeats some of the guide.
 pub(super) fn commands(blocks: &[Block]) -> Vec<String> {
     let typed = blocks.iter().filter(|block| block.kind == "sh").flat_map(|block| &block.lines);
-    typed.filter(|line| !line.trim().is_empty()).cloned().collect()
+    let mut seen = HashSet::new();
+    typed.filter(|line| !line.trim().is_empty() && seen.insert(line.as_str())).cloned().collect()
 }
 
 /// The headings of each page that is shown, with the name of the command that printed it.
@@ -66,4 +73,10 @@ fn a_heading_is_told_from_a_row_and_a_sentence() {
     let blocks = blocks_of(page);
     assert_eq!(commands(&blocks), ["readpath ladder"]);
     assert_eq!(shown(&blocks), [("ladder".to_string(), vec!["level | one read | × above".to_string()])]);
+}
+
+#[test]
+fn a_command_of_two_pages_is_typed_once() {
+    let blocks = blocks_of("a\n```sh\nreadpath runs\n```\n\n```sh\nreadpath lio\nreadpath runs\n```\n");
+    assert_eq!(commands(&blocks), ["readpath runs", "readpath lio"]);
 }
