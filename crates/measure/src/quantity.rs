@@ -90,11 +90,22 @@ impl<'de> Deserialize<'de> for Nanos {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum QuantityError {
     /// Not a size.
-    #[error("'{0}' is not a size: write bytes or a binary unit, such as 8192, 8k, 8KiB, 64MiB, 1GiB, 2TiB")]
+    #[error(
+        "'{0}' is not a size: write bytes or a binary unit{sign}, such as 8192, 8k, 8KiB, 64MiB, 1GiB, 2TiB",
+        sign = without_sign(.0)
+    )]
     Size(String),
     /// Not a time.
-    #[error("'{0}' is not a time: write a number with its unit, such as 500us, 200ms, 5s, 2m")]
+    #[error(
+        "'{0}' is not a time: write a number with its unit{sign}, such as 500us, 200ms, 5s, 2m",
+        sign = without_sign(.0)
+    )]
     Time(String),
+}
+
+/// What is wrong with a number that would be right above 0.
+fn without_sign(text: &str) -> &'static str {
+    if text.starts_with('-') { " and without a sign" } else { "" }
 }
 
 /// Bytes of `text`: a bare number, or one with KiB, MiB, GiB, TiB or PiB (case does not matter, fractions may be
@@ -166,10 +177,9 @@ pub fn rounded_size(bytes: u64) -> String {
 /// A size as a sentence writes it, with a space before the unit: `8 KiB`, `512 bytes`.
 pub fn size_in_words(bytes: u64) -> String {
     let text = format_size(bytes);
-    match text.find(|character: char| !character.is_ascii_digit()) {
-        Some(unit) => format!("{} {}", &text[..unit], &text[unit..]),
-        None => format!("{text} bytes"),
-    }
+    let (number, unit) = text.split_at(text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len()));
+    let number = number.parse().map_or_else(|_| number.into(), grouped);
+    format!("{number} {}", if unit.is_empty() { "bytes" } else { unit })
 }
 
 /// A size as a sentence writes it, to the mebibyte below from one mebibyte on.
@@ -188,7 +198,7 @@ pub fn format_nanos(nanos: f64) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
-/// A number at three significant digits, never in exponents: `0.0123`, `1.13`, `79.1`, `478`, `16900`.
+/// A number at three significant digits, never in exponents: `0.0123`, `1.13`, `79.1`, `478`, `16 900`.
 pub fn three_digits(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
@@ -198,7 +208,12 @@ pub fn three_digits(value: f64) -> String {
     let rounded = (value / step).round() * step;
     // Rounding may have carried into the next power of ten: 99.96 becomes 100.
     let exponent = rounded.abs().log10().floor() as i32;
-    format!("{rounded:.*}", (2 - exponent).max(0) as usize)
+    let text = format!("{rounded:.*}", (2 - exponent).max(0) as usize);
+    let (sign, digits) = text.split_at(usize::from(rounded < 0.0));
+    match digits.parse() {
+        Ok(whole) => format!("{sign}{}", grouped(whole)),
+        Err(_) => text,
+    }
 }
 
 /// Separator of thousands: narrow, and no line breaks at it.
@@ -270,10 +285,11 @@ mod tests {
     #[test]
     fn numbers_carry_three_significant_digits() {
         let texts: Vec<String> = [0.01234, 1.126, 79.06, 99.96, 478.4, 16_944.0, 0.9996, 0.0].map(three_digits).into();
-        assert_eq!(texts, ["0.0123", "1.13", "79.1", "100", "478", "16900", "1.00", "0"]);
+        assert_eq!(texts, ["0.0123", "1.13", "79.1", "100", "478", "16\u{202f}900", "1.00", "0"]);
+        assert_eq!([-16_944.0, -1.126, 1e30].map(three_digits)[..2], ["-16\u{202f}900", "-1.13"]);
         assert_eq!(format_nanos(999_700.0), "1.00 ms");
         assert_eq!(format_nanos(1.13), "1.13 ns");
-        assert_eq!([8192, 1000].map(size_in_words), ["8 KiB", "1000 bytes"]);
+        assert_eq!([8192, 1000].map(size_in_words), ["8 KiB", "1\u{202f}000 bytes"]);
     }
 
     #[test]

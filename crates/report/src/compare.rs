@@ -4,7 +4,7 @@ use measure::compare::{CaseComparison, Change, Comparison, MetricComparison, Unm
 use measure::{Finding, Parameters, Unit};
 
 use crate::body::subject;
-use crate::page::number::ratio;
+use crate::page::number::{range, ratio};
 use crate::page::parameters::{phrase, shown};
 use crate::page::{Align, Cell, Page, Section, Table};
 
@@ -45,11 +45,13 @@ pub(crate) fn page(comparison: &Comparison) -> Page {
         );
         return Page { sections: vec![head(comparison), Section::Text(sentence)] };
     }
-    let names = varying_names(comparison);
     let mut sections = vec![head(comparison)];
-    if comparison.before == comparison.after {
-        sections.push(Section::Text("Both are the same run.".into()));
+    if is_same(comparison) {
+        let sentence = "Both are the same run, so there is nothing to compare: `readpath runs` lists others.";
+        sections.push(Section::Text(sentence.into()));
+        return Page { sections };
     }
+    let names = varying_names(comparison);
     if comparison.cases.iter().any(|case| !case.metrics.is_empty()) {
         sections.extend([Section::Table(table(comparison, &names)), Section::Note(LEGEND.into())]);
         let mut shown = comparison.cases.iter().flat_map(shown_metrics);
@@ -68,6 +70,15 @@ pub(crate) fn page(comparison: &Comparison) -> Page {
         sections.extend(warnings("Warnings of the second run:", second));
     }
     Page { sections }
+}
+
+/// Whether a run is held against itself, and not against a changed copy of its document.
+fn is_same(comparison: &Comparison) -> bool {
+    let mut metrics = comparison.cases.iter().flat_map(|case| &case.metrics);
+    comparison.before == comparison.after
+        && comparison.only_before.is_empty()
+        && comparison.only_after.is_empty()
+        && metrics.all(|metric| metric.before == metric.after)
 }
 
 /// A difference beyond the noise, as cells.
@@ -103,7 +114,7 @@ pub(crate) fn differing(comparison: &Comparison) -> Vec<Difference> {
 /// The interval of a ratio.
 fn interval(metric: &MetricComparison) -> Option<Cell> {
     let (low, high) = metric.interval?;
-    Some(Cell { spread: Some((low, high)), ..format!("{}–{}", ratio(low), ratio(high)).into() })
+    Some(Cell { spread: Some((low, high)), ..range(&ratio(low), &ratio(high)).into() })
 }
 
 fn head(comparison: &Comparison) -> Section {

@@ -5,6 +5,7 @@
 
 use std::fmt::{self, Display, Write};
 
+use crate::page::number::grouped;
 use crate::text::clean;
 
 /// Most characters of one text. A statement of some megabytes is data, not something to read.
@@ -88,7 +89,7 @@ impl Display for Px {
 /// A text in which no character opens a tag, ends an attribute, moves a cursor or turns the direction of writing.
 pub(crate) fn escaped(text: &str) -> String {
     let cut = text.char_indices().nth(CHARACTERS_MAX).map(|(end, _)| end);
-    let more = cut.map_or(String::new(), |end| format!("… ({} more bytes)", text.len() - end));
+    let more = cut.map_or(String::new(), |end| format!("… ({} more bytes)", grouped((text.len() - end) as u64)));
     let shown = clean(&text[..cut.unwrap_or(text.len())]);
     let mut escaped = String::with_capacity(shown.len() + more.len());
     for character in shown.chars().chain(more.chars()) {
@@ -121,7 +122,7 @@ mod tests {
     #[test]
     fn ten_megabytes_of_a_statement_are_cut_and_said_to_be() {
         let text = escaped(&"é".repeat(10 << 20));
-        assert!(text.len() < 10_000 && text.ends_with("… (20963520 more bytes)"), "{}", text.len());
+        assert!(text.len() < 10_000 && text.ends_with("… (20\u{202f}963\u{202f}520 more bytes)"), "{}", text.len());
     }
 
     proptest! {

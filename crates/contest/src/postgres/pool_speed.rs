@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use measure::Nanos;
-use measure::quantity::counted;
+use measure::quantity::{counted, three_digits};
 use measure::random::{SplitMix64, mix};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use storage::page::id::PAGE_SIZE;
@@ -122,8 +122,9 @@ impl fmt::Display for Loading {
         match besides {
             Some(besides) => write!(
                 formatter,
-                "; at its peak the memory had {besides:.1} MiB besides the pool, with the program and the writing of \
-                 the file."
+                "; at its peak the memory had {} MiB besides the pool, with the program and the writing of \
+                 the file.",
+                three_digits(besides)
             ),
             None => formatter.write_str("."),
         }

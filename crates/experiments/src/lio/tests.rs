@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use measure::quantity::{counted, format_nanos, three_digits};
+use measure::quantity::{counted, format_nanos, grouped, three_digits};
 use measure::schema::lio::findings as of_lio;
 use measure::schema::subjects::findings as row;
 use measure::{Finding, Nanos, Parameters};
@@ -160,8 +160,12 @@ pub(super) fn readings() -> [Reading; 2] {
         // Ten gets, less a tenth for the pass that touches nothing.
         let lio = (lap - lap / 10) as f64 / 10.0;
         let costs = format!("A physical I/O of one block costs {} logical I/Os of stars", three_digits(single / lio));
-        let beside =
-            format!("({} against {}; Millsap: 37, the folklore: 10000)", format_nanos(single), format_nanos(lio));
+        let beside = format!(
+            "({} against {}; Millsap: 37, the folklore: {})",
+            format_nanos(single),
+            format_nanos(lio),
+            grouped(10_000)
+        );
         let ranged = ranged.map_or(". The logical I/O is one".into(), |ranged| {
             let [times, block] = [three_digits(ranged / lio), format_nanos(ranged)];
             format!("; in reads of 128 blocks {times} ({block} a block; published: about 6)")

@@ -38,6 +38,9 @@ const NOUNS: [&str; 27] = [
     "waits",
 ];
 
+/// Words behind which a row of digits is a name.
+const NAMED: [&str; 4] = ["statement", "plan", "pid", "session"];
+
 /// What is wrong with the sentence of a finding, however it came about: a number that it carries and does not say, one
 /// of several things or several of one, and signs that no sentence has.
 pub fn faults(finding: &Finding) -> Vec<String> {
@@ -53,6 +56,7 @@ pub fn faults(finding: &Finding) -> Vec<String> {
         faults.push("a sign at its beginning".into());
     }
     faults.extend(numbers_against_nouns(text));
+    faults.extend(ungrouped(text));
     for (name, quantity) in &finding.values {
         if !written(quantity).iter().any(|number| stands_alone(text, number)) {
             faults.push(format!("{name} = {} is not in the sentence", quantity.value));
@@ -77,6 +81,19 @@ fn numbers_against_nouns(text: &str) -> Vec<String> {
         }
     }
     faults
+}
+
+/// Numbers from ten thousand on without separators. What names something is no number: it stands behind its kind. Nor
+/// is what is to be typed again: it stands behind its option.
+fn ungrouped(text: &str) -> Vec<String> {
+    let words: Vec<&str> = text.split(' ').map(|word| word.trim_matches(|sign| "(),.:;".contains(sign))).collect();
+    let is_name = |at: usize| at > 0 && (NAMED.contains(&words[at - 1]) || words[at - 1].starts_with("--"));
+    let is_long = |word: &str| {
+        let whole = word.split('.').next().unwrap_or_default();
+        whole.len() > 4 && whole.chars().all(|digit| digit.is_ascii_digit())
+    };
+    let found = words.iter().enumerate().filter(|(at, word)| is_long(word) && !is_name(*at));
+    found.map(|(_, word)| format!("\"{word}\" without separators")).collect()
 }
 
 fn singular(noun: &str) -> &str {
@@ -136,6 +153,17 @@ mod tests {
         assert_eq!(of("1 reads of 2 block were 1 of 3 cases (4 row)."), ["\"1 reads\"", "\"2 block\"", "\"4 row\""]);
         assert!(of("1 read of 128 blocks is 1.00 times 1 process.").is_empty());
         assert_eq!(of("It takes 12\u{202f}000 process."), ["\"12\u{202f}000 process\""]);
+    }
+
+    #[test]
+    fn a_large_number_without_separators_is_seen_and_a_name_is_none() {
+        assert_eq!(
+            of("It has 12345 rows, (20000.5 ms)."),
+            ["\"12345\" without separators", "\"20000.5\" without separators"]
+        );
+        assert!(
+            of("It has 12\u{202f}345 rows of 2005, of statement 2228079888 in x86-12345: --rows 20000.").is_empty()
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use measure::schema::calibrate;
 use measure::{Case, Metric, Run, Unit};
 
 use super::subjects::values;
-use crate::page::number::three_digits;
+use crate::page::number::{range as range_of, range_in_words, three_digits};
 use crate::page::parameters::cell;
 use crate::page::{Align, Cell, Section, Table};
 
@@ -170,7 +170,7 @@ fn costs(cases: &[&Case]) -> Option<Table> {
 /// The ends of an interval.
 fn interval(case: &Case, low: &str, high: &str) -> Option<Cell> {
     let ends = (case.metric(low)?.median(), case.metric(high)?.median());
-    let text = format!("{}–{}", three_digits(ends.0), three_digits(ends.1));
+    let text = range_of(&three_digits(ends.0), &three_digits(ends.1));
     Some(Cell { spread: Some(ends), ..text.into() })
 }
 
@@ -182,7 +182,7 @@ fn settings(cases: &[&Case]) -> Option<Table> {
         _ => Cell::count(metric.median()),
     };
     let measured = |case: &Case| match (case.metric("from"), case.metric("to")) {
-        (Some(from), Some(to)) => format!("{} to {}", quantity(from).text, quantity(to).text).into(),
+        (Some(from), Some(to)) => range_in_words(&quantity(from).text, &quantity(to).text).into(),
         _ => Cell::or_absent(case.metric("value").map(quantity)),
     };
     Table::over(&settings)

@@ -2,7 +2,7 @@
 
 use measure::{Case, Metric, Run};
 
-use crate::page::number::with_unit;
+use crate::page::number::{range as range_of, with_unit};
 use crate::page::parameters::{phrase, varying};
 use crate::page::{Align, Cell, Section, Table};
 
@@ -44,6 +44,6 @@ pub(crate) fn numbers(run: &Run) -> Table {
 pub(super) fn range(metric: &Metric) -> String {
     let statistics = &metric.statistics;
     let high = statistics.p90.unwrap_or(statistics.max);
-    let text = || format!("{}–{}", with_unit(statistics.min, metric.unit), with_unit(high, metric.unit));
+    let text = || range_of(&with_unit(statistics.min, metric.unit), &with_unit(high, metric.unit));
     if statistics.n > 1 { text() } else { String::new() }
 }

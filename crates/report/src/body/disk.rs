@@ -16,7 +16,38 @@ type View = fn(&[&Case]) -> Table;
 
 /// What a case is about, by the parameter that only such cases have. The first that fits counts.
 const VIEWS: &[(&str, View)] =
-    &[("zone", zones), ("position", |cases| along(cases, "position")), ("distance", |cases| along(cases, "distance"))];
+    &[("zone", zones), ("position", |cases| along(cases, &SWEEP)), ("distance", |cases| along(cases, &DISTANCES))];
+
+/// How latency and bandwidth against a parameter are shown.
+struct Along {
+    parameter: &'static str,
+    title: &'static str,
+    median: &'static str,
+    tail: &'static str,
+    bandwidth: &'static str,
+}
+
+/// Places of a sweep, whose bandwidth is that of other reads than the latency.
+const SWEEP: Along = Along {
+    parameter: "position",
+    title: "At each position blocks are read in random order, and then the same part in sequence. 0 % is the first \
+            byte of what is measured, 100 % the last:",
+    median: "random p50",
+    tail: "random p99",
+    bandwidth: "sequential MiB/s",
+};
+
+/// Distances between reads.
+const DISTANCES: Along = Along {
+    parameter: "distance",
+    title: "Each read lies this distance behind the one before:",
+    median: "p50",
+    tail: "p99",
+    bandwidth: "MiB/s",
+};
+
+/// What the columns of percentiles mean.
+const PERCENTILES: &str = "p50: half of the reads take at most this long; p99: 99 of 100 do.";
 
 /// One table for each way in which the run looked at the device.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
@@ -101,16 +132,19 @@ fn against_outer(case: &Case, cases: &[&Case]) -> Option<Cell> {
 }
 
 /// Latency and bandwidth with a bar each, against a parameter.
-fn along(cases: &[&Case], parameter: &str) -> Table {
+fn along(cases: &[&Case], shown: &Along) -> Table {
+    let is_percentile_there = cases.iter().any(|case| reads::READ_LATENCY.in_case(case).is_some());
     Table::over(cases)
-        .cells(parameter, Align::Right, places(cases, parameter))
-        .times("p50", |case| latency(case, |metric| Some(metric.median())))
+        .cells(shown.parameter, Align::Right, places(cases, shown.parameter))
+        .times(shown.median, |case| latency(case, |metric| Some(metric.median())))
         .bars("", Scale::Linear, |case| reads::READ_LATENCY.median(case))
-        .times("p99", |case| latency(case, |metric| metric.statistics.p99))
+        .times(shown.tail, |case| latency(case, |metric| metric.statistics.p99))
         .optional()
-        .column("MiB/s", Align::Decimal, |case| bandwidth(case))
+        .column(shown.bandwidth, Align::Decimal, |case| bandwidth(case))
         .optional()
         .bars("", Scale::Linear, |case| reads::BANDWIDTH.in_case(case).map(|metric| metric.statistics.mean))
+        .titled(shown.title)
+        .noted(if is_percentile_there { PERCENTILES } else { "" })
         .done()
 }
 

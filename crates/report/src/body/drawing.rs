@@ -3,6 +3,7 @@
 use measure::schema::{Bound, Spec};
 use measure::{Case, Metric, Run};
 
+use crate::page::number::range_in_words;
 use crate::page::{Axis, Chart, Datum, Figure, Key, Plot, Row};
 
 /// What is drawn of a run: the numbers that matter most, and the charts in the order of their questions.
@@ -21,7 +22,7 @@ impl Drawing {
 
 /// A number that matters, with how it was obtained.
 pub(super) fn figure(what: impl Into<String>, axis: &Axis, datum: &Datum) -> Figure {
-    let range = datum.range.map(|(low, high)| format!("{} to {}", axis.shown(low), axis.shown(high)));
+    let range = datum.range.map(|(low, high)| range_in_words(&axis.shown(low), &axis.shown(high)));
     let samples = datum.n.filter(|n| *n > 1).map(|n| measure::quantity::counted(n, "sample", "samples"));
     let how: Vec<String> = [range, samples, Some(datum.source.clone())].into_iter().flatten().collect();
     let cell = crate::page::Cell { value: Some(datum.value), unit: Some(axis.unit), ..axis.shown(datum.value).into() };

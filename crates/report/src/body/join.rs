@@ -6,7 +6,7 @@ use measure::schema::join::{self, blocks_read, has_few_blocks};
 use measure::{Case, Metric, Run, Unit};
 
 use super::subjects::{self, SUBJECT, subject, subjects};
-use crate::page::number::time;
+use crate::page::number::{range as range_of, time};
 use crate::page::parameters::{cell, heading, varying};
 use crate::page::table::{Builder, Scale};
 use crate::page::{Align, Cell, Section, Table};
@@ -140,7 +140,7 @@ fn few_blocks(cases: &[&Case]) -> String {
 
 /// What a batch is worth by its size: the gain of each method that was measured with some.
 fn curve(cases: &[&Case]) -> Option<Table> {
-    let size = |case: &Case| SIZES.iter().find_map(|name| cell(case, name).parse::<u64>().ok());
+    let size = |case: &Case| SIZES.iter().find_map(|name| case.parameters.get(*name)?.as_u64());
     let line = |case: &Case| ["subject", "rand", "method"].map(|name| cell(case, name));
     let is_of_curve = |case: &&Case| cases.iter().filter(|other| line(other) == line(case)).count() >= CURVE_MIN;
     let mut sized: Vec<(&Case, u64)> =
@@ -251,7 +251,8 @@ fn costs(cases: &[&Case]) -> Option<Table> {
     let edge = |metric: &Metric, of: fn(&Metric) -> f64| metric.nanos_of(|metric| Some(of(metric))).map(time);
     let range = |metric: &Metric| {
         let low = edge(metric, |metric| metric.statistics.min)?;
-        Some(format!("{low}–{}", edge(metric, |metric| metric.statistics.max)?)).filter(|_| metric.statistics.n > 1)
+        let high = edge(metric, |metric| metric.statistics.max)?;
+        Some(range_of(&low, &high)).filter(|_| metric.statistics.n > 1)
     };
     Table::over(&rows)
         .column("other costs", Align::Left, |(_, name)| *name)
@@ -278,5 +279,5 @@ fn is_alone(case: &Case) -> bool {
 }
 
 fn whole(count: Option<f64>) -> Cell {
-    Cell::or_absent(count.map(|count| Cell::number(format!("{count:.0}"), count, Unit::Count)))
+    Cell::or_absent(count.map(Cell::count))
 }

@@ -7,7 +7,7 @@ use measure::{Case, Run, Unit};
 use measure::schema::ladder::{self, parameters};
 use measure::schema::reads;
 
-use crate::page::number::{three_digits, times, unit_for};
+use crate::page::number::{range as range_of, three_digits, times, unit_for};
 use crate::page::table::Scale;
 use crate::page::{Align, Cell, Section, Table};
 
@@ -126,7 +126,7 @@ fn value(line: &Line) -> Cell {
     let range = (metric.statistics.relative_spread() > Some(SPREAD_SHOWN)).then(|| {
         let scale = metric.unit.nanoseconds()? / length;
         let (low, high) = (metric.statistics.min, metric.statistics.p90.unwrap_or(metric.statistics.max));
-        Some(format!(" ({}–{})", three_digits(low * scale), three_digits(high * scale)))
+        Some(format!(" ({})", range_of(&three_digits(low * scale), &three_digits(high * scale))))
     });
     Cell::number(median + &range.flatten().unwrap_or_default(), metric.median(), metric.unit).with_spread(metric)
 }

@@ -6,7 +6,7 @@ use measure::schema::lio;
 use measure::{Case, Metric, Run, Unit};
 
 use super::subjects::{self, SUBJECT, subject, subjects, values};
-use crate::page::number::{ABSENT, three_digits, unit_for};
+use crate::page::number::{ABSENT, range as range_of, three_digits, unit_for};
 use crate::page::parameters::{CHECK, cell, heading, varying};
 use crate::page::{Align, Cell, Section, Table};
 
@@ -154,7 +154,7 @@ fn range(case: &Case) -> Option<Cell> {
     let high = metric.nanos_of(|metric| metric.statistics.p90.or(Some(metric.statistics.max)))?;
     let low = metric.nanos_of(|metric| Some(metric.statistics.min))?;
     let (symbol, length) = unit_for(high);
-    let text = format!("{}–{} {symbol}", three_digits(low / length), three_digits(high / length));
+    let text = format!("{} {symbol}", range_of(&three_digits(low / length), &three_digits(high / length)));
     Some(Cell { spread: Some((low, high)), unit: Some(Unit::Nanoseconds), ..text.into() })
 }
 

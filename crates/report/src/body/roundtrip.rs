@@ -5,6 +5,7 @@ pub(super) mod chart;
 use measure::schema::{Published, reads, roundtrip};
 use measure::{Case, Metric, Run};
 
+use crate::page::number::grouped;
 use crate::page::parameters::{cell, heading, varying};
 use crate::page::{Align, Cell, Section, Table};
 
@@ -18,7 +19,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 
 /// The figures that started the question.
 fn published() -> String {
-    let micros = |published: Published| published.value;
+    let micros = |published: Published| grouped(published.value.round() as u64);
     format!(
         "Published for one block: {} µs over a troubled NFS; {} µs from the host's file system cache; {} µs \
          at best over a SAN with direct I/O.",
@@ -30,6 +31,8 @@ fn published() -> String {
 
 fn passes(cases: &[&Case]) -> Table {
     let others: Vec<&str> = varying(cases).into_iter().filter(|name| !KNOWN.contains(name)).collect();
+    let has_latency = cases.iter().any(|case| reads::READ_LATENCY.in_case(case).is_some());
+    let has_bound = cases.iter().any(|case| bound(case).is_some());
     Table::over(cases)
         .column("pass", Align::Left, |case| cell(case, "pass").replace('-', " "))
         .each(&others, |table, name| table.column(heading(name), Align::Left, |case| cell(case, name)))
@@ -37,12 +40,14 @@ fn passes(cases: &[&Case]) -> Table {
         .column("served by", Align::Left, |case| {
             case.parameter("tier").unwrap_or_else(|| "not known".into()).replace('-', " ")
         })
+        .optional()
         .column("reads", Align::Right, |case| Cell::or_absent(counted(case).map(Cell::count)))
         .optional()
-        .times("per read", |case| latency(case, |metric| Some(metric.median())))
-        .optional()
-        .times("at most", |case| bound(case))
-        .optional()
+        // The time that a run was made for never falls away on a narrow screen.
+        .each(has_latency.then_some(()), |table, ()| {
+            table.times("per read", |case| latency(case, |metric| Some(metric.median())))
+        })
+        .each(has_bound.then_some(()), |table, ()| table.times("at most", |case| bound(case)))
         .times("p90", |case| latency(case, |metric| metric.statistics.p90))
         .optional()
         .times("p99", |case| latency(case, |metric| metric.statistics.p99))

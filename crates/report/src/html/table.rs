@@ -1,6 +1,7 @@
 //! Tables as HTML. Bars are left out: a chart shows them better.
 
 use crate::markup::{Attribute, Markup};
+use crate::page::number::grouped;
 use crate::page::{Align, Cell, Column, Table};
 
 /// Rows of a table that are written; a page is read, and the run document has all of them.
@@ -29,7 +30,7 @@ pub(super) fn table(markup: &mut Markup, table: &Table, name: &str) {
         });
     });
     if table.rows() > ROWS_MAX {
-        let sentence = format!("{} more rows are in --format csv.", table.rows() - ROWS_MAX);
+        let sentence = format!("{} more rows are in --format csv.", grouped((table.rows() - ROWS_MAX) as u64));
         markup.element("p", &[("class", &"quiet")], &sentence);
     }
     if let Some(note) = &table.note {
@@ -74,7 +75,8 @@ fn line(rows: &mut Markup, table: &Table, columns: &[&Column], at: usize) {
 
 fn cell(row: &mut Markup, cell: &Cell, class: &'static str, is_first: bool) {
     let value = cell.value.map(|value| value.to_string()).unwrap_or_default();
-    let range = cell.spread.map(|(low, high)| format!("range {low} to {high}")).unwrap_or_default();
+    let range = cell.spread.filter(|(low, high)| low != high);
+    let range = range.map(|(low, high)| format!("range {low} to {high}")).unwrap_or_default();
     let all: [Attribute<'_>; 3] = [("class", &class), ("data-v", &value), ("title", &range)];
     let given: Vec<Attribute<'_>> = all.into_iter().filter(|(_, value)| !value.to_string().is_empty()).collect();
     if is_first && !cell.text.trim().is_empty() {

@@ -54,6 +54,7 @@ impl Cell {
         };
         let number = match published.value {
             value if value >= 1e6 => format!("{} M", value / 1e6),
+            value if value >= 1e3 && value.fract() == 0.0 => grouped(value as u64),
             value => value.to_string(),
         };
         Cell::number(format!("{bound}{number}"), published.value, published.unit)

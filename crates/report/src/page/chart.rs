@@ -3,7 +3,7 @@
 use measure::{Finding, Metric, Unit};
 
 use super::cell::Cell;
-use super::number::{three_digits, with_unit};
+use super::number::{range as range_of, three_digits, with_unit};
 use super::table::{Align, Builder, Scale, Table};
 
 /// A question, drawn.
@@ -212,7 +212,7 @@ impl Chart {
     fn values<'a, R>(&self, table: Builder<'a, R>, datum: impl Fn(&R) -> &Datum) -> Builder<'a, R> {
         let range = |datum: &Datum| {
             let (low, high) = datum.range?;
-            let text = format!("{}–{}", self.value.shown(low), self.value.shown(high));
+            let text = range_of(&self.value.shown(low), &self.value.shown(high));
             Some(Cell { spread: Some((low, high)), unit: Some(self.value.unit), ..text.into() })
         };
         table

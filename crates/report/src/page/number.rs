@@ -81,7 +81,7 @@ pub(crate) fn bytes(value: f64) -> String {
     let Some((symbol, shift)) = unit else { return format!("{} B", three_digits(value)) };
     let scaled = value / (1_u64 << shift) as f64;
     if scaled.fract() == 0.0 && scaled < 1e6 {
-        format!("{scaled} {symbol}")
+        format!("{} {symbol}", grouped(scaled as u64))
     } else {
         format!("{} {symbol}", three_digits(scaled))
     }
@@ -99,6 +99,20 @@ pub(crate) fn with_unit(value: f64, unit: Unit) -> String {
         Unit::PerSecond => format!("{} /s", three_digits(value)),
         other => format!("{} {}", three_digits(value), other.symbol()),
     }
+}
+
+/// A range by its ends as they are shown, `1.20–3.40`; one value where they read the same.
+pub(crate) fn range(low: &str, high: &str) -> String {
+    joined(low, "–", high)
+}
+
+/// A range in a sentence, `1.20 to 3.40`.
+pub(crate) fn range_in_words(low: &str, high: &str) -> String {
+    joined(low, " to ", high)
+}
+
+fn joined(low: &str, sign: &str, high: &str) -> String {
+    if low == high { low.into() } else { format!("{low}{sign}{high}") }
 }
 
 /// `value` to three significant digits.
@@ -127,6 +141,15 @@ mod tests {
         assert_eq!(time(0.28), "0.280 ns");
         assert_eq!(time(63_100.0), "63.1 µs");
         assert_eq!(time(-4_090_000.0), "-4.09 ms");
+    }
+
+    #[test]
+    fn a_range_of_one_value_is_that_value() {
+        assert_eq!((range("1.20", "1.20"), range("1.20", "1.21")), ("1.20".into(), "1.20–1.21".into()));
+        assert_eq!(
+            (range_in_words("1 ms", "1 ms"), range_in_words("1 ms", "2 ms")),
+            ("1 ms".into(), "1 ms to 2 ms".into())
+        );
     }
 
     #[test]

@@ -4,13 +4,16 @@ use measure::Case;
 use measure::case::plain;
 use serde_json::Value;
 
-use super::number::bytes;
+use super::number::{bytes, grouped};
 
 /// The parameter of cases that check others.
 pub(crate) const CHECK: &str = "check";
 
 /// Parameters that are counted in bytes.
 const IN_BYTES: [&str; 7] = ["block_size", "span", "offset", "distance", "size", "length", "payload"];
+
+/// Parameters whose digits are a name, to be typed again.
+const NAMES: [&str; 2] = ["seed", "pid"];
 
 /// The parameters that every case has with one and the same value, in the order of the first case.
 ///
@@ -40,8 +43,11 @@ pub(crate) fn varying<'a>(cases: &[&'a Case]) -> Vec<&'a str> {
 
 /// A parameter's value as a table shows it.
 pub(crate) fn shown(name: &str, value: &Value) -> String {
-    match value.as_f64() {
-        Some(number) if IN_BYTES.contains(&name) => bytes(number),
+    match (value.as_f64(), value.as_u64()) {
+        (Some(number), _) if IN_BYTES.contains(&name) => bytes(number),
+        _ if NAMES.contains(&name) => plain(value),
+        (_, Some(count)) => grouped(count),
+        (Some(number), _) if number >= 1e3 && number.fract() == 0.0 => grouped(number as u64),
         _ => plain(value),
     }
 }

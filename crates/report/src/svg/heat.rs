@@ -5,6 +5,7 @@ use super::frame::{Area, EDGE, SMALL, label, left_axis, left_width};
 use super::scale::Ruler;
 use super::words::{cut, width};
 use crate::markup::{Markup, Px};
+use crate::page::number::grouped;
 use crate::page::{Axis, Chart, HeatColumn, Scale};
 
 /// Height of the area of the cells.
@@ -37,7 +38,11 @@ pub(super) fn heat(chart: &Chart, across: &Axis, columns: &[HeatColumn], picture
             let (y, bottom) = (upright.at(*high), upright.at(*low));
             markup.around("g", &[], |group| {
                 let range = format!("{} to {}", chart.value.shown(*low), chart.value.shown(*high));
-                group.element("title", &[], &format!("{}: {range}, {count} ({:.1} %)", column.label, part * 100.0));
+                group.element(
+                    "title",
+                    &[],
+                    &format!("{}: {range}, {} ({:.1} %)", column.label, grouped(*count), part * 100.0),
+                );
                 let attributes: [(&str, &dyn std::fmt::Display); 6] = [
                     ("class", &"cell"),
                     ("fill-opacity", &depth),

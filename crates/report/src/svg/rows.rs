@@ -5,6 +5,7 @@ use super::scale::Ruler;
 use super::words::{cut, width};
 use super::{COLORS, Drawing, NARROW, class};
 use crate::markup::{Markup, Px};
+use crate::page::number::{grouped, range_in_words};
 use crate::page::{Chart, Datum, Key, Row, Scale};
 
 /// Part of the width that names may take on the left; longer ones stand over their bars.
@@ -114,9 +115,9 @@ fn bar(
     }
     let (from, to, middle) = (ruler.origin(), ruler.at(datum.value), y + BAR / 2.0);
     let range = datum.range.map_or(String::new(), |(low, high)| {
-        format!(", range {} to {}", chart.value.shown(low), chart.value.shown(high))
+        format!(", range {}", range_in_words(&chart.value.shown(low), &chart.value.shown(high)))
     });
-    let samples = datum.n.filter(|n| *n > 1).map_or(String::new(), |n| format!(", {n} samples"));
+    let samples = datum.n.filter(|n| *n > 1).map_or(String::new(), |n| format!(", {} samples", grouped(n)));
     markup.around("g", &[], |group| {
         group.element("title", &[], &format!("{}: {text}{range}{samples}", row.label));
         if chart.value.scale == Scale::Logarithmic {

@@ -345,6 +345,17 @@ fn colour_adds_nothing_but_escapes() {
 }
 
 #[test]
+fn the_median_of_a_round_trip_stays_on_a_narrow_screen_and_details_go_first() {
+    for width in [40, 50, 60, 80] {
+        let page = report::render(&documents::roundtrip(), &Style { width, ..WIDE });
+        let left_out = page.split("Left out at this width:").nth(1).unwrap_or_default();
+        let left_out = left_out.split("csv shows all").next().unwrap_or_default();
+        assert!(page.contains("per read") && !left_out.contains("per read"), "{width}: {page}");
+        assert!(!left_out.contains("served") || left_out.contains("p90"), "{width}: {page}");
+    }
+}
+
+#[test]
 fn narrow_terminals_get_narrow_pages() {
     for width in [40, 50, 60, 70, 100, 140] {
         let style = Style { width, ..WIDE };

@@ -12,7 +12,7 @@ use report::{html, svg};
 use serde_json::json;
 
 use crate::documents;
-use crate::golden::check;
+use crate::golden::{WIDE, check};
 
 /// The elements of a page. Whatever else follows an opening bracket came out of a run.
 const ELEMENTS: [&str; 49] = [
@@ -168,6 +168,47 @@ fn the_numbers_of_a_page_are_those_of_the_run() {
     assert!(page.contains("1297 ×") || page.contains("1\u{202f}297 ×"), "the ratio of 79.1 µs and 61 ns");
     let warnings = page.matches("The test file was just written").count();
     assert_eq!(warnings, 1, "beside its chart and not a second time");
+}
+
+/// The text of a page without its markup.
+fn text_of(html: &str) -> String {
+    let mut text = String::new();
+    for part in html.split('<') {
+        let (tag, rest) = part.split_once('>').unwrap_or(("", part));
+        if !["script", "style"].iter().any(|hidden| tag.starts_with(hidden)) {
+            text.extend([" ", rest]);
+        }
+    }
+    text
+}
+
+/// Numbers from ten thousand on in a text that have no separators; what names something is none.
+fn ungrouped(text: &str, run: &Run) -> Vec<String> {
+    let names = run.cases.iter().flat_map(|case| case.parameters.values().filter_map(serde_json::Value::as_str));
+    let names: std::collections::HashSet<&str> = names.chain(run.command.iter().map(String::as_str)).collect();
+    let words: Vec<&str> = text.split([' ', '\n', '\u{a0}']).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = words.iter().map(|word| word.trim_matches(|sign| "(),.:;±~".contains(sign))).collect();
+    let is_long = |word: &str| {
+        let whole = word.split('.').next().unwrap_or_default();
+        whole.len() > 4 && whole.chars().all(|digit| digit.is_ascii_digit())
+    };
+    let is_name = |at: usize| names.contains(words[at]) || at > 0 && ["seed", "pid", "plan"].contains(&words[at - 1]);
+    let found = words.iter().enumerate().filter(|(at, word)| is_long(word) && !is_name(*at));
+    found.map(|(_, word)| word.to_string()).collect()
+}
+
+#[test]
+fn no_number_of_ten_thousand_or_more_is_without_separators() {
+    // The sentences of a run that was kept are those of its time.
+    let kept = kept().into_iter().map(|(_, run)| Run { findings: Vec::new(), ..run });
+    for run in documents::all().into_iter().chain(kept) {
+        let text = report::render(&run, &WIDE);
+        assert_eq!(ungrouped(&text, &run), [""; 0], "{text}");
+        let page = text_of(&html::report(std::slice::from_ref(&run), &[]));
+        assert_eq!(ungrouped(&page, &run), [""; 0], "{} in HTML", run.experiment);
+    }
+    let run = documents::ladder();
+    assert_eq!(ungrouped("12345 of seed 12345 and (99999.5), 2005", &run), ["12345", "99999.5"]);
 }
 
 fn hostile(text: &str) -> Run {

@@ -141,8 +141,12 @@ fn along(cases: &[&Case], parameter: &'static str) -> Vec<Chart> {
             .concerning(if parameter == "position" { &["answer-place"] } else { &["answer-distance"] });
     let value = Axis::linear("MiB a second", Unit::MebibytesPerSecond);
     let bandwidth = Plot::Lines(axis, vec![line(0, Shape::Marked, &bandwidth)], Vec::new());
-    let bandwidth = Chart::new(names[1], format!("Bandwidth by {what}"), value, bandwidth);
-    let bandwidth = bandwidth.noted("Bytes over elapsed time; thin line: range of the windows.");
+    let (read, note) = match parameter {
+        "position" => ("Sequential bandwidth", "Each position is read again in sequence: bytes over elapsed time"),
+        _ => ("Bandwidth", "Bytes over elapsed time"),
+    };
+    let bandwidth = Chart::new(names[1], format!("{read} by {what}"), value, bandwidth);
+    let bandwidth = bandwidth.noted(format!("{note}; thin line: range of the windows."));
     [latency, bandwidth].into_iter().filter_map(|chart| chart.with_at_least(3)).collect()
 }
 

@@ -152,7 +152,7 @@ fn curves(
 
 /// What more rows at once gain.
 fn saturation(joins: &[&Case]) -> Option<Chart> {
-    let size = |case: &Case| SIZES.iter().find_map(|name| cell(case, name).parse::<f64>().ok());
+    let size = |case: &Case| SIZES.iter().find_map(|name| case.parameters.get(*name)?.as_f64());
     let line = |case: &Case| {
         format!("{} {}, rand {}", subject(case), cell(case, "method"), cell(case, "rand")).trim().to_string()
     };

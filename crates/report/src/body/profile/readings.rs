@@ -4,7 +4,7 @@ use measure::{Metric, Run, Unit};
 
 use super::amount::{count, of_micros, per, share};
 use super::row::{Row, rows};
-use crate::page::number::grouped;
+use crate::page::number::{grouped, range_in_words};
 use crate::page::{Align, Cell, Table};
 
 /// Kinds of accesses with the names of tables; other kinds are shown elsewhere.
@@ -129,10 +129,9 @@ fn logical_reads(run: &Run) -> Option<Table> {
 fn spread(metric: &Metric) -> String {
     let statistics = &metric.statistics;
     format!(
-        "Over {} statements with enough CPU and gets: {} to {}, median {}.",
+        "Over {} statements with enough CPU and gets: {}, median {}.",
         grouped(statistics.n),
-        of_micros(statistics.min).text,
-        of_micros(statistics.max).text,
+        range_in_words(&of_micros(statistics.min).text, &of_micros(statistics.max).text),
         of_micros(statistics.median).text
     )
 }

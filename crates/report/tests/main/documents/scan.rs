@@ -41,8 +41,9 @@ pub(crate) fn scan_counted() -> Run {
     run.cases.push(one("a-path-of-tomorrow", 1, 12.0, 2.5));
     run.findings.pop();
     run.findings.push(row::ANSWER_IPC.of("index-bad-clustering gets least done in a cycle."));
-    run.findings
-        .push(events::findings::VALGRIND.of("Instructions are of the same scan of 262144 rows under valgrind."));
+    run.findings.push(
+        events::findings::VALGRIND.of("Instructions are of the same scan of 262\u{202f}144 rows under valgrind."),
+    );
     run
 }
 
