@@ -19,7 +19,7 @@ use ::profile::tables::Profile;
 use clap::{ArgMatches, Args, Command, ValueEnum};
 use experiments::{Journal, Stop};
 
-use self::reading::{ReadingArguments, nothing_read, read};
+use self::reading::{ReadingArguments, read, refuse_nothing};
 use super::measure::{examine, examined};
 use super::time_scale::TimeScale;
 use super::unused::{refuse_unused, refuse_unused_of_source};
@@ -141,9 +141,7 @@ fn profile(arguments: &Arguments, chosen: Chosen, journal: &mut RunJournal, stop
     if ingested.is_broken_off {
         return Ok(true);
     }
-    if ingested.files.is_empty() {
-        return Err(nothing_read(&ingested));
-    }
+    refuse_nothing(&ingested)?;
     take(arguments, ingested, &instruments, journal)
 }
 

@@ -50,6 +50,38 @@ fn a_profile_is_printed_kept_shown_and_compared() {
     assert_eq!((rows("new"), rows("vanished"), rows("plans")), (0, 0, 0), "{comparison}");
 }
 
+/// Lines of a server log around what a test is about.
+fn server_log(messages: &str) -> String {
+    format!("2026-11-21 10:45:00.000 UTC [7] LOG:  starting PostgreSQL 18.0\n{messages}")
+}
+
+#[test]
+fn a_log_without_a_plan_is_a_failure_that_names_the_settings_and_no_empty_page() {
+    let user = User::new();
+    let durations = "2026-11-21 10:45:01.004 UTC [7] LOG:  duration: 4.000 ms  statement: select 1\n\
+                     2026-11-21 10:45:02.004 UTC [7] LOG:  duration: 2.000 ms\n";
+    let as_text = "2026-11-21 10:45:01.004 UTC [7] LOG:  duration: 4.000 ms  plan:\n\tQuery Text: select 1\n\t\
+                   Result  (cost=0.00..0.01 rows=1 width=4)\n";
+    for (name, messages) in [("plain.log", ""), ("durations.log", durations), ("text.log", as_text)] {
+        let path = user.file(name, server_log(messages).as_bytes());
+        let refusal = user.refused(&["profile", &path], 1);
+        for part in [name, "auto_explain.log_min_duration", "auto_explain.log_format = json", "track_io_timing"] {
+            assert!(refusal.contains(part), "{name}: no {part} in {refusal}");
+        }
+        assert!(user.refused(&["compare", &path, &path], 1).contains("auto_explain"));
+    }
+    assert!(!user.store().exists() || fs::read_dir(user.store()).unwrap().count() == 0, "an empty profile is kept");
+}
+
+#[test]
+fn a_log_whose_plans_lack_figures_is_profiled_and_says_what_to_set() {
+    let plan = "2026-11-21 10:45:01.004 UTC [7] LOG:  duration: 4.000 ms  plan:\n\
+                \t{ \"Query Text\": \"select 1\", \"Plan\": { \"Node Type\": \"Result\" } }\n";
+    let user = User::new();
+    let page = user.ok(&["profile", &user.file("some.log", server_log(plan).as_bytes())]);
+    assert!(page.contains("set auto_explain.log_analyze") && page.contains("messages without a plan: 1"), "{page}");
+}
+
 #[test]
 fn the_document_adds_up_exactly_and_has_the_promised_names() {
     let run = User::new().document(&["profile", TRACE]);

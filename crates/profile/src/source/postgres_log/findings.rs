@@ -96,8 +96,9 @@ pub fn findings(logs: &LogSummary) -> Vec<Finding> {
     found.push(if logs.plans > 0 {
         row::LOG_OF_PLANS.of(UNKNOWABLE)
     } else {
-        row::NO_PLANS.of("The log holds no plan in JSON. Set auto_explain.log_min_duration, auto_explain.log_analyze, \
-             auto_explain.log_buffers, auto_explain.log_format = json and track_io_timing.")
+        row::NO_PLANS.of("The log holds no plan in JSON. Load auto_explain (session_preload_libraries), and set \
+             auto_explain.log_min_duration, auto_explain.log_analyze, auto_explain.log_buffers, \
+             auto_explain.log_format = json and track_io_timing.")
     });
     let executions = counted(logs.plans, "execution", "executions");
     for (count, finding, [one, many]) in NOTES {

@@ -14,7 +14,7 @@ use report::Shown;
 
 use super::Arguments;
 use crate::commands::measure::{progress, signals};
-use crate::commands::profile::reading::{nothing_read, read};
+use crate::commands::profile::reading::{read, refuse_nothing};
 use crate::commands::profile::skew::filter;
 use crate::commands::unused::refuse_unused_of_source;
 use crate::exit::{Exit, Failure};
@@ -107,9 +107,7 @@ fn side(
     if ingested.is_broken_off {
         return Ok(None);
     }
-    if ingested.files.is_empty() {
-        return Err(nothing_read(&ingested));
-    }
+    refuse_nothing(&ingested)?;
     if is_whole {
         return Ok(Some(Side { name, ingested, executions }));
     }

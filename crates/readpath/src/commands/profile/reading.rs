@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ::measure::quantity;
+use ::measure::schema::logs::findings as row;
 use ::profile::choice::{FileChoice, FileName, WallClock};
 use ::profile::event::{Observer, Ticks};
 use ::profile::ingest::{Chosen, IngestSettings, Ingested, ingest};
@@ -98,7 +99,21 @@ impl Shown {
     }
 }
 
-/// Why there is no profile.
+/// Refuses what holds nothing to profile: no file, or logs of PostgreSQL without a plan.
+pub(in crate::commands) fn refuse_nothing(ingested: &Ingested) -> Result<(), Failure> {
+    if ingested.files.is_empty() {
+        return Err(nothing_read(ingested));
+    }
+    let Some(finding) = ingested.findings.iter().find(|finding| row::NO_PLANS.made(finding)) else { return Ok(()) };
+    let first = ingested.files.first().map_or("", |file| file.name.as_str());
+    let files = match ingested.files.len() {
+        1 => first.to_string(),
+        count => format!("{first} and {} more", count - 1),
+    };
+    Err(Failure::new(Exit::Failed, format!("nothing in {files} can be profiled. {}", finding.message)))
+}
+
+/// Why there is no profile of any file.
 pub(in crate::commands) fn nothing_read(ingested: &Ingested) -> Failure {
     let reasons: Vec<String> = ingested.problems.iter().take(5).map(ToString::to_string).collect();
     let more = ingested.problems.len().saturating_sub(reasons.len());
