@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use dataset::Refused;
-use measure::quantity::rounded_size;
+use measure::quantity::{rounded_size, size_in_words};
 use sys::threads::NotStarted;
 use thiserror::Error;
 
@@ -115,9 +115,14 @@ pub enum StorageError {
         /// Bytes that may be taken.
         limit: u64,
     },
-    /// The kernel has no memory for columns.
-    #[error("the system has no {needed} bytes of memory for a column ({error}); ask for fewer rows")]
+    /// The kernel has no memory.
+    #[error(
+        "the system has no memory for {what} of {} ({error}): ask for less at one time, or raise the limit (ulimit -v, \
+         memory.max of the control group)", size_in_words(*needed)
+    )]
     NoMemory {
+        /// What it was for.
+        what: &'static str,
         /// Bytes that were asked for.
         needed: u64,
         /// The kernel's answer.

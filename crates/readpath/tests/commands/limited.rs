@@ -198,6 +198,39 @@ fn with_too_little_memory_every_experiment_ends_in_a_sentence_or_a_run() {
 }
 
 #[test]
+fn too_little_memory_is_no_wrong_command_line() {
+    if !can_limit() {
+        return;
+    }
+    let user = equipped();
+    let mut refused = 0;
+    for mebibytes in [40, 50, 60, 70, 90, 120, 160] {
+        let limit = format!("--as={}", mebibytes << 20);
+        if !ended(limited(&user, &limit, "--version")).status.success() {
+            continue;
+        }
+        for words in [
+            "lio --payload 16MiB --row-length 250 --columns 5 --repeat 1 --threads 4",
+            "scan --rows 100000 --repeat 1 --no-valgrind",
+            "join --rows 10000 --outer-rows 100 --repeat 1",
+        ] {
+            let output = ended(limited(&user, &limit, &format!("{words} -q --no-store")));
+            let said = complaint(&output);
+            match output.status.code() {
+                Some(0) => {}
+                Some(1) => {
+                    assert!(said.starts_with("readpath: ") && !said.contains("panicked"), "{words}, {limit}: {said}");
+                    refused += 1;
+                }
+                _ => panic!("{words} with {limit}: {} {said}", output.status),
+            }
+        }
+    }
+    assert_tidy(&user);
+    assert!(refused > 0, "the limits are too high to refuse anything");
+}
+
+#[test]
 fn memory_that_is_refused_in_the_middle_is_one_sentence_at_every_limit() {
     if !can_limit() {
         return;

@@ -36,7 +36,7 @@ impl Chunk {
         if lines < SMALL_LINES {
             return Ok(Chunk::Small(vec![[0; LINE_BYTES]; lines]));
         }
-        let no_room = |error| StorageError::NoMemory { needed: (lines * LINE_BYTES) as u64, error };
+        let no_room = |error| StorageError::NoMemory { what: "a column", needed: (lines * LINE_BYTES) as u64, error };
         Region::new(lines * LINE_BYTES, Pages::Huge).map(Chunk::Large).map_err(no_room)
     }
 

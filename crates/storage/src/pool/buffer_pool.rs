@@ -34,9 +34,8 @@ impl Pool {
     /// Errors when the settings cannot be, or when there is no room in memory.
     pub fn new(settings: PoolSettings) -> Result<Pool, StorageError> {
         let count = settings.frames()?;
-        let frames = Frames::new(count).map_err(|error| {
-            StorageError::Parameters(format!("no memory for a buffer pool of {} bytes: {error}", settings.bytes))
-        })?;
+        let no_memory = |error| StorageError::NoMemory { what: "a buffer pool", needed: settings.bytes as u64, error };
+        let frames = Frames::new(count).map_err(no_memory)?;
         let replacement = Replacement::new(frames.all(), 2 * settings.at_once());
         Ok(Pool {
             settings,

@@ -5,9 +5,9 @@ use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use device::{Device, Slots, check_block_size};
+use device::{Device, DeviceError, Slots, check_block_size};
 use sys::memory::Pages;
-use sys::read::{MethodRow, ReadMethod};
+use sys::read::{MethodError, MethodRow, ReadMethod};
 
 use super::frames::PageBytes;
 use super::word::Word;
@@ -37,9 +37,9 @@ pub(super) enum Origin {
 impl Segment {
     /// Errors when there is no memory for the words.
     pub(super) fn new(pages: u32, origin: Origin) -> Result<Segment, StorageError> {
-        let words = Words::new(pages as usize).map_err(|error| {
-            StorageError::Parameters(format!("no memory for the addresses of {pages} pages: {error}"))
-        })?;
+        let needed = u64::from(pages) * size_of::<Word>() as u64;
+        let what = "the addresses of a table's pages";
+        let words = Words::new(pages as usize).map_err(|error| StorageError::NoMemory { what, needed, error })?;
         Ok(Segment { words, origin })
     }
 
@@ -110,7 +110,12 @@ impl DataFile {
     ) -> Result<Box<dyn ReadMethod>, StorageError> {
         let depth = depth.min(row.depth_max.unwrap_or(depth));
         let slots = Slots { method: Some(row), depth, bytes: slot_bytes, pages: Pages::Huge };
-        let opened = self.device.open(&[slots]).map_err(|error| StorageError::Parameters(error.to_string()))?;
+        let opened = self.device.open(&[slots]).map_err(|error| match error {
+            DeviceError::Method(MethodError::Memory { bytes, reason }) => {
+                StorageError::NoMemory { what: "read buffers", needed: bytes as u64, error: reason }
+            }
+            other => StorageError::Parameters(other.to_string()),
+        })?;
         Ok(opened.methods.into_iter().next().expect("a team of one has one method"))
     }
 

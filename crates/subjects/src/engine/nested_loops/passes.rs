@@ -133,7 +133,12 @@ impl JoinEngine {
             let slots = Slots { method: Some(method), depth: engine.asked.depth, bytes: PAGE_SIZE, pages: Pages::Huge };
             engine.method_name = device.witnesses().method_name(slots);
         }
-        let refused = |error| SubjectError::Parameters(format!("--pool {}: {error}", engine.asked.pool));
+        let refused = |error: StorageError| {
+            let sentence = format!("--pool {}: {error}", engine.asked.pool);
+            // What another machine or limit can do is no wrong command line.
+            let is_memory = matches!(error, StorageError::NoMemory { .. });
+            if is_memory { SubjectError::Failed(sentence) } else { SubjectError::Parameters(sentence) }
+        };
         Pool::new(engine.pool_settings()).map_err(refused)?;
         Ok(engine)
     }
