@@ -2,7 +2,8 @@
 
 use measure::Parameters;
 use serde_json::Value;
-use subjects::{Closing, Environment, Offer, Opener, Opening, Place, Places, Subject, SubjectError};
+use subjects::forecast::QueryUse;
+use subjects::{Closing, Environment, Forecast, Offer, Opener, Opening, Place, Places, Subject, SubjectError};
 
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -30,9 +31,20 @@ pub(crate) fn announce<T: ?Sized>(
     machine: &Machine,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
+    announce_with(QueryUse::None, openers, environment, machine, journal)
+}
+
+/// The same where the user's own queries are sent to the subject.
+pub(crate) fn announce_with<T: ?Sized>(
+    queries: QueryUse,
+    openers: &[Opener<'_, T>],
+    environment: &Environment,
+    machine: &Machine,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
     for opener in openers {
         let forecast = with_opening(environment, machine, journal, |opening| opener.forecast(opening))?;
-        forecast.iter().for_each(|forecast| journal.announce(forecast));
+        forecast.into_iter().for_each(|forecast| journal.announce(&Forecast { queries, ..forecast }));
     }
     Ok(())
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use measure::quantity::size_in_words;
 use server::facts::{ASSUMED_MAJOR, MAJORS};
+use server::place::word_of_shell;
+use subjects::forecast::QueryUse;
 use subjects::{Forecast, Recorder};
 
 /// Columns of a screen.
@@ -77,7 +79,7 @@ fn reading() -> Vec<(&'static str, String)> {
 }
 
 fn making(forecast: &Forecast, rehearsed: &Rehearsed) -> Vec<(&'static str, String)> {
-    let Forecast { server, made, temporary, known } = forecast;
+    let Forecast { server, made, temporary, known, queries } = forecast;
     let displaced = match known {
         Some(known) => {
             let ours = (*made).min(known.buffers);
@@ -87,21 +89,43 @@ fn making(forecast: &Forecast, rehearsed: &Rehearsed) -> Vec<(&'static str, Stri
         None => format!("up to {} of shared buffers, as far as it has them", mebibytes(*made)),
     };
     let kilobytes = (rehearsed.bytes + LOG_BYTES_A_LINE * rehearsed.statements) / 1000;
+    let address = word_of_shell(server);
     let lines = format!("{} {}", if rehearsed.is_bound { "up to" } else { "about" }, rounded(rehearsed.statements));
     let log = known.as_ref().map_or("", |known| known.log_statement.as_str());
     let log = match log {
         "" => String::new(),
         setting => format!(", and it is {setting}"),
     };
-    vec![
+    let mut costs = vec![
         ("makes", format!("a schema readpath with tables and indexes of up to {} at one time", mebibytes(*made))),
         ("displaces", format!("{displaced}: blocks of others are read again afterwards")),
         ("sorts", format!("in temporary files of up to {} at one time", mebibytes(*temporary))),
         ("sends", format!("{lines} statements on one connection; a second one is open for a moment")),
         ("logs", format!("{lines} lines, {} kB, where log_statement is all{log}", rounded(kilobytes))),
         ("takes", format!("about {}", duration(rehearsed.time))),
-        ("stops", format!("by ^C, and removes the schema, as at its end; after kill -9: readpath clean --on {server}")),
-    ]
+        (
+            "stops",
+            format!("by ^C, and removes the schema, as at its end; after kill -9: readpath clean --on {address}"),
+        ),
+    ];
+    let explained = explained(*queries).map(|said| ("explains", said.into()));
+    costs.splice(costs.len() - 1..costs.len() - 1, explained);
+    costs
+}
+
+/// What becomes of the user's own queries.
+fn explained(queries: QueryUse) -> Option<&'static str> {
+    match queries {
+        QueryUse::None => None,
+        QueryUse::Explained => Some(
+            "your queries, and runs none of them; those with parameters ($1) by their generic plans, which fit any \
+             values",
+        ),
+        QueryUse::Run => Some(
+            "your queries, and runs those whose plan changes; those with parameters ($1) by their generic plans, which \
+             fit any values, and runs none of these",
+        ),
+    }
 }
 
 fn mebibytes(bytes: u64) -> String {
@@ -129,7 +153,14 @@ mod tests {
 
     fn forecast(known: Option<Known>) -> Forecast {
         let server = format!("postgres://a-role-with-a-long-name@{}:5432/database", "host.".repeat(9));
-        Forecast { server, made: (92 << 20) - 5, temporary: 3, known }
+        Forecast { server, made: (92 << 20) - 5, temporary: 3, known, queries: QueryUse::Run }
+    }
+
+    #[test]
+    fn generic_plans_of_queries_are_announced_and_nothing_is_said_where_none_is_given() {
+        assert!(explained(QueryUse::Explained).unwrap().contains("with parameters ($1) by their generic plans"));
+        assert!(explained(QueryUse::Run).unwrap().contains("with parameters ($1) by their generic plans"));
+        assert_eq!(explained(QueryUse::None), None);
     }
 
     #[test]
@@ -153,7 +184,9 @@ mod tests {
             );
             assert!(screen.lines().all(|line| line.starts_with(mark)), "{screen}");
             let whole = screen.replace(mark, "").split_whitespace().collect::<Vec<_>>().join(" ");
-            for part in ["92 MiB", "(100 %)", "1 MiB at one time", "1500 statements", "200 kB", "it is none", "95 s"] {
+            for part in
+                ["92 MiB", "(100 %)", "1 MiB at one time", "1500 statements", "200 kB", "it is none", "95 s", "generic"]
+            {
                 assert!(whole.contains(part), "no {part}: {screen}");
             }
         }

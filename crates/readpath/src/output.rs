@@ -56,6 +56,7 @@ pub(crate) fn warn(text: &str) {
 /// Says which servers have something of ours left.
 pub(crate) fn complain_of_leftovers() {
     for server in server::schema::standing() {
+        let server = server::place::word_of_shell(&server);
         complain(&format!("the schema readpath may still be on the server; remove it: readpath clean --on {server}"));
     }
 }

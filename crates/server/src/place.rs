@@ -171,19 +171,31 @@ impl Address {
             && self.config.get_hostaddrs().iter().all(|address| address.is_loopback())
     }
 
-    /// The address for people and documents, as `--on` takes it: without the password.
+    /// The address for people and documents, as `--on` takes it: without the password. The folder of a socket stands
+    /// behind it, where its slashes need no escapes.
     pub fn shown(&self) -> String {
         let user = self.config.get_user().map_or(String::new(), |user| format!("{}@", encoded(user.as_bytes())));
-        let host = match self.config.get_hosts().first() {
-            Some(Host::Tcp(name)) if name.contains(':') => format!("[{name}]"),
-            Some(Host::Tcp(name)) => name.clone(),
-            Some(Host::Unix(folder)) => encoded(folder.as_os_str().as_encoded_bytes()),
-            None => self.config.get_hostaddrs().first().map_or(String::new(), ToString::to_string),
+        let (host, folder) = match self.config.get_hosts().first() {
+            Some(Host::Tcp(name)) if name.contains(':') => (format!("[{name}]"), String::new()),
+            Some(Host::Tcp(name)) => (name.clone(), String::new()),
+            Some(Host::Unix(folder)) => (String::new(), format!("?host={}", encoded_path(folder))),
+            None => (self.config.get_hostaddrs().first().map_or(String::new(), ToString::to_string), String::new()),
         };
         let port = self.config.get_ports().first().map_or(String::new(), |port| format!(":{port}"));
         let database = self.config.get_dbname().map_or(String::new(), |name| format!("/{}", encoded(name.as_bytes())));
-        format!("postgres://{user}{host}{port}{database}")
+        format!("postgres://{user}{host}{port}{database}{folder}")
     }
+}
+
+/// An address as a word to paste into a shell, to which `?` is a pattern.
+pub fn word_of_shell(address: &str) -> String {
+    if address.contains('?') { format!("'{address}'") } else { address.into() }
+}
+
+/// A path as it stands behind an address: its slashes as they are.
+fn encoded_path(path: &Path) -> String {
+    let parts = path.as_os_str().as_encoded_bytes().split(|byte| *byte == b'/');
+    parts.map(encoded).collect::<Vec<_>>().join("/")
 }
 
 /// A text as it stands in an address, with everything escaped that would end it.
@@ -264,6 +276,22 @@ mod tests {
             assert_eq!(without_password(word, &SCHEMES), shown);
         }
         assert!(!refusal("postgres://me:secret@host:no-port/db").contains("secret"));
+    }
+
+    #[test]
+    fn the_folder_of_a_socket_is_shown_as_a_path_and_leads_to_the_same_server() {
+        let shown = |url: &str| Address::parse(url).unwrap().shown();
+        for (url, wanted) in [
+            ("postgres://me:secret@%2Frun%2Fmy%20pg:5433/shop", "postgres://me@:5433/shop?host=/run/my%20pg"),
+            ("postgres://me@/shop?host=/run/pg&sslmode=disable", "postgres://me@/shop?host=/run/pg"),
+            ("postgres://me@%2Fa%40b%3Fc", "postgres://me@?host=/a%40b%3Fc"),
+        ] {
+            assert_eq!(shown(url), wanted);
+            assert_eq!(shown(wanted), wanted, "it is read as it is shown");
+            assert_eq!(without_password(wanted, &SCHEMES), wanted);
+            assert_eq!(word_of_shell(wanted), format!("'{wanted}'"));
+        }
+        assert_eq!(word_of_shell("postgres://me@host/db"), "postgres://me@host/db");
     }
 
     #[test]

@@ -4,13 +4,13 @@
 //! outside it upon our tables, makes the removal fail rather than disappear.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::ServerError;
-use crate::facts::{ASSUMED_MAJOR, ServerFacts};
+use crate::facts::ServerFacts;
 use crate::place::Address;
 use crate::session::{Limits, Session, identifier, literal};
 use crate::statements::Statements;
@@ -32,9 +32,6 @@ const ASKED_EVERY: Duration = Duration::from_millis(200);
 
 /// How long a run waits for the lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// In a dry run of [`clean`], the name that stands for the table of a killed run.
-const EACH_TABLE: &str = "EACH_TABLE";
 
 /// The comment on the schema, and whether we may do what its owner may.
 const QUESTION: &str = "SELECT coalesce(obj_description(n.oid, 'pg_namespace'), ''), \
@@ -196,7 +193,7 @@ fn check_rights(session: &Session) -> Result<(), ServerError> {
 pub fn clean(mut session: Session) -> Result<Option<usize>, ServerError> {
     lock(&mut session)?;
     session.abandon()?;
-    Ok(remove(&mut session, Some(&[EACH_TABLE.to_string()]))?.map(|tables| tables.len()))
+    Ok(remove(&mut session, None)?.map(|tables| tables.len()))
 }
 
 /// The full name of a table in the schema.
@@ -280,8 +277,25 @@ fn remove_afresh(lost: &Session) -> Result<(), ServerError> {
     }
 }
 
-/// Records what [`clean`] would send.
-pub fn rehearse_clean(address: &Address, limits: Limits, statements: Statements) -> Result<(), ServerError> {
-    statements.remark(&format!("{EACH_TABLE} stands for the name of each table that carries the comment"));
-    clean(Session::rehearsal(address, limits, Arc::default(), (statements, ASSUMED_MAJOR))?).map(drop)
+/// Records what [`clean`] would send to this server, which is only asked what lies there.
+pub fn rehearse_clean(
+    address: &Address,
+    limits: Limits,
+    stop: Arc<AtomicBool>,
+    statements: Statements,
+) -> Result<(), ServerError> {
+    let mut asked = Session::open(address, limits, stop)?;
+    let tables = own_tables(&mut asked)?;
+    let mut session = Session::rehearsal(address, limits, Arc::default(), (statements.clone(), asked.facts().major()))?;
+    lock(&mut session)?;
+    session.abandon()?;
+    session.rows(QUESTION)?;
+    match tables {
+        None => statements.remark("there is no schema readpath, so nothing would be removed"),
+        Some(tables) => {
+            session.rows(TABLES)?;
+            remove_tables(&mut session, tables)?;
+        }
+    }
+    Ok(())
 }

@@ -11,6 +11,20 @@ pub struct Forecast {
     pub temporary: u64,
     /// What the server says of itself; `None` in a dry run, which asks nothing.
     pub known: Option<Known>,
+    /// What becomes of the user's own queries there.
+    pub queries: QueryUse,
+}
+
+/// What becomes of the user's own queries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QueryUse {
+    /// None are given.
+    #[default]
+    None,
+    /// They are explained.
+    Explained,
+    /// They are explained, and those whose plan changes are run.
+    Run,
 }
 
 /// What a server says of itself.

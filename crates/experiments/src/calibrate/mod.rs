@@ -27,6 +27,7 @@ use measure::quantity::counted;
 use measure::schema::calibrate::findings as row;
 use serde_json::json;
 use subjects::Environment;
+use subjects::forecast::QueryUse;
 use subjects::postgres::calibration::own_queries::{OwnQuery, QuerySource};
 use subjects::postgres::calibration::queries::Query;
 use subjects::postgres::calibration::server_caches::ServerCaches;
@@ -52,7 +53,12 @@ pub fn run(
 ) -> Result<(), ExperimentError> {
     let texts = parameters.queries_of_files()?;
     let opener = parameters.opener()?;
-    subject_run::announce(std::slice::from_ref(&opener), environment, machine, journal)?;
+    let queries = match (&parameters.queries, parameters.run) {
+        (None, _) => QueryUse::None,
+        (Some(_), false) => QueryUse::Explained,
+        (Some(_), true) => QueryUse::Run,
+    };
+    subject_run::announce_with(queries, std::slice::from_ref(&opener), environment, machine, journal)?;
     if let Some(recorder) = &environment.recorder {
         recorder.remark("constants are set to what is measured");
         recorder

@@ -38,7 +38,8 @@ struct Arguments {
     /// Bytes of the table, which with its indexes takes twice as much [default: 32MiB on a private server, else 24MiB]
     #[arg(long)]
     payload: Option<Size>,
-    /// Judge by your own queries: a file of statements, a folder of them, or `pg_stat_statements` (`:N`: the first N)
+    /// Judge by your own queries: a file of statements, a folder of them, or `pg_stat_statements` (`:N`: the first N).
+    /// Those with parameters ($1) are explained by their generic plans, which fit any values
     #[arg(long, value_name = "FILE|DIR|pg_stat_statements[:N]")]
     queries: Option<String>,
     /// Run those whose plan changes, in read-only transactions and in turns; without this they are only explained.

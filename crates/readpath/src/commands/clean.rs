@@ -6,7 +6,7 @@ use std::{env, fs, io};
 
 use ::measure::quantity::size_in_words;
 use clap::{ArgMatches, Args, Command};
-use server::{Limits, Place, ServerError, Session, Statements, schema};
+use server::{Limits, Place, ServerError, Session, Statements, place::Address, schema};
 use storage::catalog::DirectoryLock;
 use sys::file::own_folder::Leftovers;
 
@@ -14,6 +14,7 @@ use super::measure::{progress, signals};
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments};
 use crate::output;
+use crate::signals::Signals;
 
 /// The row of the table of commands.
 pub(super) const COMMAND: CommandRow = CommandRow { name: "clean", define, run };
@@ -32,6 +33,9 @@ Without --on these are the tables of `readpath lio` and `readpath join` and the 
 the next run that needs them makes or fetches again, and folders that killed runs left in the folder for temporary \
 files. With --on it is the schema readpath on a server. `readpath runs rm` removes runs.";
 
+/// The head of the statements that would be sent.
+const ASKED: &str = "-- The server was asked what lies there, and nothing was changed. What would be sent:\n";
+
 /// Folders of the cache, with what lies in them.
 const TABLES: (&str, &str) = ("tables", "tables");
 const PROGRAMS: (&str, &str) = ("postgres", "programs of PostgreSQL");
@@ -41,7 +45,8 @@ struct Arguments {
     /// The PostgreSQL server: postgres://USER@HOST:PORT/DATABASE, or postgres:18 for private servers of any version
     #[arg(long, value_name = "URL")]
     on: Option<Place>,
-    /// Print what would be removed, or every statement that would be sent to the server, and remove and send nothing
+    /// Print what would be removed, or every statement that would be sent to the server, which is only asked what lies
+    /// there, and remove nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -60,31 +65,36 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     };
     let failed = |error: ServerError| Failure::new(Exit::Failed, error);
     let address = address.completed(&context.settings.servers).map_err(failed)?;
-    if arguments.dry_run {
-        let statements = Statements::default();
-        schema::rehearse_clean(&address, Limits::default(), statements.clone()).map_err(failed)?;
-        output::print(&statements.script())?;
-        return Ok(Exit::Done);
-    }
     let (signals, progress) = (signals()?, progress(context));
     let limit = address.connect_timeout().as_secs();
     progress.step(&format!("waiting for the server, at most {limit} s"), Duration::from_secs(1));
-    let session = Session::open(&address, Limits::default(), signals.stop().share());
-    let cleaned = session.and_then(schema::clean);
+    let said = clean_server(&address, &signals, arguments.dry_run);
     progress.clear();
-    let cleaned = cleaned.map_err(|error| match signals.received() {
+    let said = said.map_err(|error| match signals.received() {
         Some(signal) => {
             Failure::new(Exit::Interrupted { signal }, format!("the schema readpath was not removed: {error}."))
         }
         None => failed(error),
     })?;
-    let sentence = match cleaned {
+    output::print(&said)?;
+    Ok(Exit::Done)
+}
+
+/// Removes the schema on a server and says so, or gives the statements that would do it.
+fn clean_server(address: &Address, signals: &Signals, is_rehearsal: bool) -> Result<String, ServerError> {
+    let stop = signals.stop().share();
+    if is_rehearsal {
+        let statements = Statements::default();
+        schema::rehearse_clean(address, Limits::default(), stop, statements.clone())?;
+        return Ok(format!("{ASKED}{}", statements.script()));
+    }
+    let tables = Session::open(address, Limits::default(), stop).and_then(schema::clean)?;
+    let sentence = match tables {
         None => "There was no schema readpath.".to_string(),
         Some(1) => "The schema readpath was removed with its one table.".into(),
         Some(tables) => format!("The schema readpath was removed with its {tables} tables."),
     };
-    output::print(&format!("{sentence}\n"))?;
-    Ok(Exit::Done)
+    Ok(format!("{sentence}\n"))
 }
 
 /// Removes what lies in the cache, and what killed runs left in the folder for temporary files.
@@ -97,13 +107,17 @@ fn clean_machine(context: &Context, is_rehearsal: bool) -> Result<Exit, Failure>
         let sentence = match (bytes, is_rehearsal) {
             (0, _) => format!("There are no {what} in {place}."),
             (_, true) => format!("{} of {what} in {place} would be removed.", size(bytes)),
-            (_, false) => {
-                let _lock = claim(&folder)?;
-                empty(&folder).map_err(failed)?;
-                format!("{} of {what} in {place} were removed.", size(bytes))
-            }
+            (_, false) => format!("{} of {what} in {place} were removed.", size(bytes)),
         };
+        if !is_rehearsal && folder.is_dir() {
+            let _lock = claim(&folder)?;
+            remove(&folder).map_err(failed)?;
+        }
         output::print(&format!("{sentence}\n"))?;
+    }
+    if let Some(cache) = context.settings.cache_dir.as_ref().filter(|_| !is_rehearsal) {
+        // It stays where something else is in it.
+        let _ = fs::remove_dir(cache);
     }
     clean_leftovers(::subjects::sweep, is_rehearsal)?;
     Ok(Exit::Done)
@@ -145,12 +159,14 @@ fn bytes_in(folder: &Path) -> io::Result<u64> {
     fs::read_dir(folder)?.map(bytes).sum()
 }
 
-/// Removes all that is in a folder. The folder stays: it may be a link to a larger disk.
-fn empty(folder: &Path) -> io::Result<()> {
+/// Removes a folder with all that is in it. A link to a larger disk stays, and so does the folder there.
+fn remove(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() { fs::remove_dir_all(entry.path())? } else { fs::remove_file(entry.path())? }
     }
+    // It stays where it is a link or a mount, and where another run has put something into it meanwhile.
+    let _ = fs::remove_dir(folder);
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! `readpath init`: a job file to begin with, with every parameter of an experiment.
 
+use std::fs;
 use std::path::PathBuf;
 
 use ::measure::atomic_file;
@@ -52,7 +53,9 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         let path = path.display();
         Failure::new(Exit::Failed, format!("{path} could not be written: {error}. Nothing was left there."))
     };
-    atomic_file::replace(&path, text.as_bytes()).map_err(failed)?;
+    // The file that a link leads to, not the link.
+    let target = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+    atomic_file::replace(&target, text.as_bytes()).map_err(failed)?;
     output::print(&format!("{}\n", path.display()))?;
     Ok(Exit::Done)
 }

@@ -10,6 +10,7 @@ use experiments::lio::{self, LioParameters};
 use subjects::Places;
 use subjects::logical_reads::{Access, TouchAxis};
 
+use super::report::refuse_to_replace;
 use super::subjects::{EngineBeside, SubjectArguments, measure_on};
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, Purpose, arguments};
@@ -72,6 +73,9 @@ struct Arguments {
     /// Write where the CPU time of the passes went
     #[arg(long, value_name = "FILE.svg")]
     flamegraph: Option<PathBuf>,
+    /// Replace a flame graph that is there
+    #[arg(long, requires = "flamegraph")]
+    force: bool,
     /// Load the tables again
     #[arg(long)]
     reload: bool,
@@ -88,7 +92,7 @@ fn define(command: Command) -> Command {
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let arguments = arguments::<Arguments>(matches)?;
-    let picture = arguments.flamegraph.as_deref().map(Picture::begin).transpose()?;
+    let picture = arguments.flamegraph.as_deref().map(|path| Picture::begin(path, arguments.force)).transpose()?;
     let (subjects, beside) = (arguments.subjects.options().clone(), arguments.beside);
     let parameters = arguments.parameters(context)?;
     beside.refuse(matches, &parameters.on, &["dir", "reload"])?;
@@ -118,12 +122,13 @@ impl Picture {
     ///
     /// An existing path must be a plain file: the rename would replace a device or a pipe. A link is followed for the
     /// same reason.
-    fn begin(path: &Path) -> Result<Picture, Failure> {
+    fn begin(path: &Path, is_forced: bool) -> Result<Picture, Failure> {
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.into());
         if path.exists() && !path.is_file() {
             let sentence = format!("{} is no plain file and stays as it is; name another file", path.display());
             return Err(Failure::new(Exit::Failed, sentence));
         }
+        refuse_to_replace(&path, is_forced)?;
         let draft = Draft::beside(&path).map_err(|error| {
             Failure::new(Exit::Failed, format!("{} cannot be written: {error}; name another file", path.display()))
         })?;

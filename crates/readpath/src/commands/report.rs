@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ::measure::quantity::counted;
 use ::measure::{Run, atomic_file};
 use ::report::{html, svg, without_texts};
 use clap::parser::ValueSource;
@@ -84,8 +85,11 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         output::print(&format!("{}\n", page.display()))?;
     }
     if let Some(folder) = &arguments.charts {
-        let count = write_charts(folder, &runs, arguments.force)?;
-        output::print(&format!("{}: {}\n", folder.display(), ::measure::quantity::counted(count, "chart", "charts")))?;
+        let written = match write_charts(folder, &runs, arguments.force)? {
+            0 => format!("no chart is drawn of what was named, so nothing was written to {}", folder.display()),
+            count => format!("{}: {}", folder.display(), counted(count, "chart", "charts")),
+        };
+        output::print(&format!("{written}\n"))?;
     }
     Ok(if complaints.is_empty() { Exit::Done } else { Exit::Failed })
 }
@@ -148,14 +152,23 @@ fn write_charts(folder: &Path, runs: &[Run], is_forced: bool) -> Result<u64, Fai
         }
     }
     charts.iter().try_for_each(|(path, _)| refuse_to_replace(path, is_forced))?;
+    if charts.is_empty() {
+        return Ok(0);
+    }
     fs::create_dir_all(folder).map_err(|error| not_written(folder, &error))?;
     charts.iter().try_for_each(|(path, text)| write(path, text))?;
     Ok(charts.len() as u64)
 }
 
+/// Refuses to write where a file is, unless that is asked for, and where there is a folder, a device or a pipe, whose
+/// place no file takes.
 pub(super) fn refuse_to_replace(path: &Path, is_forced: bool) -> Result<(), Failure> {
-    let sentence = match fs::symlink_metadata(path) {
+    // A link is followed; one that leads nowhere stands for itself.
+    let sentence = match fs::metadata(path).or_else(|_| fs::symlink_metadata(path)) {
         Ok(data) if data.is_dir() => format!("{} is a folder: name a file.", path.display()),
+        Ok(data) if !data.is_file() && !data.is_symlink() => {
+            format!("{} is no plain file and stays as it is: name another file.", path.display())
+        }
         Ok(_) if !is_forced => {
             format!("{} is there already. Name another file, or replace it with --force.", path.display())
         }
@@ -164,9 +177,10 @@ pub(super) fn refuse_to_replace(path: &Path, is_forced: bool) -> Result<(), Fail
     Err(Failure::new(Exit::WrongCommandLine, sentence))
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file whole or not at all; the file that a link leads to, where it is one.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    atomic_file::replace(path, text.as_bytes()).map_err(|error| not_written(path, &error))
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.into());
+    atomic_file::replace(&target, text.as_bytes()).map_err(|error| not_written(path, &error))
 }
 
 fn not_written(path: &Path, error: &io::Error) -> Failure {

@@ -223,6 +223,18 @@ fn a_flame_graph_is_written_whole_or_not_at_all() {
 }
 
 #[test]
+fn a_flame_graph_that_is_there_is_replaced_only_when_that_is_asked() {
+    let user = user();
+    let path = user.file("walk.svg", b"of last week");
+    let words = format!("--row-length 250 --columns 5 --flamegraph {path}");
+    let complaint = user.refused(&words, 2);
+    assert!(complaint.contains("is there already") && complaint.contains("--force"), "{complaint}");
+    assert!(tables(&user).is_empty() && fs::read(&path).unwrap() == b"of last week");
+    document(&user, &format!("{words} --force"));
+    assert!(fs::read_to_string(&path).unwrap().starts_with("<svg"));
+}
+
+#[test]
 fn a_flame_graph_never_takes_the_place_of_what_is_no_plain_file() {
     let user = user();
     let folder = user.home.path().join("folder");
@@ -240,7 +252,7 @@ fn a_flame_graph_never_takes_the_place_of_what_is_no_plain_file() {
     File::create(&target).unwrap();
     fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink(&target, &link).unwrap();
-    document(&user, &format!("--row-length 250 --columns 5 --flamegraph {}", link.display()));
+    document(&user, &format!("--row-length 250 --columns 5 --flamegraph {} --force", link.display()));
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert!(fs::read_to_string(&target).unwrap().ends_with("</svg>\n"));
 }

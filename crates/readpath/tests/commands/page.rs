@@ -94,6 +94,38 @@ fn each_chart_is_a_file_and_runs_do_not_overwrite_each_other() {
 }
 
 #[test]
+fn no_folder_is_left_empty_where_a_run_draws_no_chart() {
+    let user = User::new();
+    user.ok("null --cases 1");
+    let folder = user.home.path().join("charts");
+    let said = user.ok(&format!("report last --charts {}", folder.display()));
+    assert!(said.contains("no chart is drawn") && !folder.exists(), "{said}");
+}
+
+#[test]
+fn no_output_takes_the_place_of_what_is_no_plain_file_and_a_link_is_followed() {
+    let user = User::new();
+    user.ok("null --cases 1");
+    let (socket, link) = (user.home.path().join("socket"), user.home.path().join("link"));
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    std::os::unix::fs::symlink(&socket, &link).unwrap();
+    for path in [&socket, &link] {
+        for words in ["report last -o", "init disk -o"] {
+            let complaint = user.refused(&format!("{words} {} --force", path.display()), 2);
+            assert!(complaint.contains("no plain file"), "{complaint}");
+        }
+    }
+    fs::remove_file(&link).unwrap();
+    let target = user.file("target", b"before");
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    for (words, beginning) in [("report last -o", "<!"), ("init disk -o", "#")] {
+        user.ok(&format!("{words} {} --force", link.display()));
+        assert!(fs::read_to_string(&target).unwrap().starts_with(beginning), "{words}");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink(), "{words}");
+    }
+}
+
+#[test]
 fn the_texts_of_statements_stay_out_where_that_is_asked() {
     let user = User::new();
     let home = user.home.path().display();

@@ -89,7 +89,13 @@ fn what_a_run_takes_of_a_given_server_is_said_before_anything_is_made_there() {
         let lines = screen.lines().filter(|line| !line.starts_with("readpath: ")).count();
         assert!(lines < 24 && screen.lines().all(|line| line.chars().count() <= 80), "{words}: {screen}");
         let text = screen.split_whitespace().collect::<Vec<_>>().join(" ");
-        for part in ["of 128 MiB of shared buffers (", "and it is all", "readpath clean --on postgres://", "by ^C"] {
+        for part in [
+            "of 128 MiB of shared buffers (",
+            "and it is all",
+            "readpath clean --on 'postgres://postgres@:",
+            "?host=/",
+            "by ^C",
+        ] {
             assert!(text.contains(part), "{words}: no {part} in {screen}");
         }
         let (said, sent) = (numbers(&screen, "sends")[0], sent(&log[before..]).len() as f64);
@@ -238,6 +244,39 @@ fn what_a_given_server_cannot_be_asked_is_refused_with_the_reason() {
         assert!(script.contains("force_parallel_mode") && !script.contains("debug_parallel_query"), "{script:.2000}");
         assert!(script.contains("is restarted with empty caches"), "{script:.2000}");
     }
-    let script = String::from_utf8(user.run("clean --on postgres://me@127.0.0.1:1/db --dry-run").stdout).unwrap();
-    assert!(script.lines().any(|line| line == "DROP TABLE readpath.\"EACH_TABLE\";"), "{script}");
+    assert!(user.refused("clean --on postgres://me@127.0.0.1:1/db --dry-run", 1).contains("does not respond"));
+}
+
+#[test]
+fn a_rehearsed_removal_names_what_lies_on_the_server_in_the_order_in_which_it_goes() {
+    let Some(trial) = Trial::start(&["log_statement=all", "log_line_prefix="]) else { return };
+    let user = User::new();
+    let rehearsed = || user.ok(&format!("clean --on {} --dry-run", trial.url()));
+    let statements = |script: &str| -> Vec<String> {
+        let lines = script.lines().filter(|line| !line.starts_with("--"));
+        lines.map(|line| line.trim_end_matches(';').to_string()).collect()
+    };
+    let nothing = rehearsed();
+    assert!(nothing.contains("there is no schema readpath") && !nothing.contains("DROP"), "{nothing}");
+    let mark = "made by readpath for a measurement; `readpath clean --on ...` removes it";
+    trial.run(&format!("CREATE SCHEMA readpath; COMMENT ON SCHEMA readpath IS '{mark}'"));
+    for table in ["stars", "a table"] {
+        trial.run(&format!("CREATE TABLE readpath.\"{table}\" (); COMMENT ON TABLE readpath.\"{table}\" IS '{mark}'"));
+    }
+    let script = rehearsed();
+    let drops: Vec<&str> = script.lines().filter(|line| line.starts_with("DROP")).collect();
+    let wanted = ["DROP TABLE readpath.\"a table\";", "DROP TABLE readpath.\"stars\";", "DROP SCHEMA readpath;"];
+    assert_eq!(drops, wanted, "{script}");
+    assert_eq!(trial.value(SCHEMAS), "1", "a dry run changes nothing");
+    let before = trial.log().len();
+    user.ok(&format!("clean --on {}", trial.url()));
+    let sent: Vec<String> = sent(&trial.log()[before..]);
+    // What opens a connection stands there in folded lines.
+    let shapes = |statements: &[String]| -> Vec<(String, Vec<String>)> {
+        statements.iter().skip_while(|one| !one.contains("advisory_lock")).map(|one| shape(one)).collect()
+    };
+    assert_eq!(shapes(&sent), shapes(&statements(&script)), "{script}");
+    trial.run("CREATE SCHEMA readpath");
+    let refusal = user.refused(&format!("clean --on {} --dry-run", trial.url()), 1);
+    assert!(refusal.contains("does not carry this program's comment"), "{refusal}");
 }

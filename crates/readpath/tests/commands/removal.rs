@@ -89,9 +89,31 @@ fn tables_and_leftovers_are_removed_when_asked_and_a_dry_run_removes_nothing() {
     assert!(before.len() > 1 && names(&tables(&user)) == before && left.is_dir());
     let text = said(&user, "clean");
     assert!(text.contains("of tables in") && text.contains("readpath-valgrind-1-0, left by a killed run"), "{text}");
-    assert!(names(&tables(&user)).is_empty() && !left.exists());
+    assert!(!user.home.path().join(".cache/readpath").exists() && !left.exists());
     assert!(said(&user, "clean").contains("There are no tables in"));
     said(&user, LIO);
+}
+
+#[test]
+fn no_empty_folder_is_left_in_the_cache_and_what_is_not_ours_stays_there() {
+    let user = User::new();
+    let cache = user.home.path().join(".cache/readpath");
+    let larger = user.home.path().join("larger-disk");
+    for folder in [&cache.join("postgres"), &larger] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    std::os::unix::fs::symlink(&larger, cache.join("tables")).unwrap();
+    said(&user, LIO);
+    said(&user, "clean");
+    assert_eq!(names(&cache), ["tables"], "a link to a larger disk stays");
+    assert!(larger.is_dir() && names(&larger).is_empty());
+    fs::remove_file(cache.join("tables")).unwrap();
+    fs::create_dir(cache.join("tables")).unwrap();
+    user.file(".cache/readpath/note", b"of the user");
+    said(&user, "clean --dry-run");
+    assert_eq!(names(&cache).len(), 2);
+    said(&user, "clean");
+    assert_eq!(names(&cache), ["note"]);
 }
 
 #[test]

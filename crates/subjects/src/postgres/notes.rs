@@ -7,6 +7,7 @@ use measure::schema::subjects::findings as row;
 use measure::{Finding, Metric, Nanos, Parameters};
 use serde_json::{Value, json};
 use server::activity::Activity;
+use server::place::word_of_shell;
 use server::space::{self, FreeSpace};
 use server::{Schema, ServerFacts, Session};
 use sys::host;
@@ -247,6 +248,7 @@ pub(super) fn not_all_visible((hidden, blocks): (u64, u64), table: &str) -> Opti
 /// The finding about a schema that could not be removed.
 pub(super) fn schema_left(outcome: &Result<(), SubjectError>, address: &str) -> Option<Finding> {
     let error = outcome.as_ref().err()?;
+    let address = word_of_shell(address);
     Some(row::SCHEMA_LEFT.of(format!(
         "The schema readpath could not be removed ({error}): run `readpath clean --on {address}` when the server is \
          back."

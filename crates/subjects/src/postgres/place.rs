@@ -20,7 +20,7 @@ use super::reached::Reached;
 use super::round_trip::{PostgresTrip, check_blocks};
 use crate::access_paths::{self, AccessPaths, AccessSettings};
 use crate::error::SubjectError;
-use crate::forecast::{Forecast, Known};
+use crate::forecast::{Forecast, Known, QueryUse};
 use crate::logical_reads::{self, LogicalReads};
 use crate::nested_loops::{self, NestedLoops};
 use crate::opening::{Environment, Opening};
@@ -115,7 +115,8 @@ impl PostgresPlace {
         let (major, name, buffers) = (facts.major(), facts.name(), facts.buffer_bytes);
         let known = Known { major, name, buffers, log_statement: facts.log_statement };
         let known = (!session.is_rehearsal()).then_some(known);
-        Ok(Forecast { server, made: needs.made, temporary: needs.temporary, known })
+        let queries = QueryUse::default();
+        Ok(Forecast { server, made: needs.made, temporary: needs.temporary, known, queries })
     }
 }
 
