@@ -1,10 +1,13 @@
 //! The command line as a whole, and its help. Each command defines its own part.
 
+use std::any::TypeId;
+use std::error::Error as _;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::builder::StyledStr;
-use clap::{Args, Command};
+use clap::{Arg, Args, Command};
 use report::Style;
 
 use crate::commands::{COMMANDS, HIDDEN};
@@ -40,7 +43,9 @@ const BELOW: usize = 6;
 /// The whole command line, built from the table of commands.
 pub(crate) fn definition() -> Command {
     // A negative number is a wrong value of its option, not an unknown option.
-    let define = |row: &CommandRow| (row.define)(Command::new(row.name)).allow_negative_numbers(true);
+    let define = |row: &CommandRow| {
+        (row.define)(Command::new(row.name)).allow_negative_numbers(true).mut_args(take_negative_values)
+    };
     let commands = COMMANDS.iter().map(define).chain(HIDDEN.iter().map(|row| define(row).hide(true)));
     // The description comes after the options: adding them puts their own in its place.
     Globals::augment_args(Command::new("readpath"))
@@ -51,6 +56,31 @@ pub(crate) fn definition() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands(commands)
+}
+
+/// The option with `-1s` as a value, of which its parser then says what is wrong. A name or a file may be of any
+/// letters: there the parser of the command line has to find a value that was forgotten.
+fn take_negative_values(option: Arg) -> Arg {
+    let kind = option.get_value_parser().type_id();
+    let is_name = [TypeId::of::<PathBuf>(), TypeId::of::<String>()].iter().any(|name| kind == *name);
+    let takes_value = option.get_action().takes_values() && !option.is_positional();
+    if takes_value && !is_name { option.allow_hyphen_values(true) } else { option }
+}
+
+/// Why a value is refused, with what to write where the standard library's sentence about a number does not say it.
+pub(crate) fn reason(answer: &clap::Error) -> Option<String> {
+    let reason = answer.source()?.to_string();
+    let range = reason.split_once(" is not in ").and_then(|(_, range)| range.split_once("..="));
+    Some(match (reason.as_str(), range) {
+        (_, Some((low, high))) => format!("write a whole number from {low} to {high}"),
+        ("invalid digit found in string" | "cannot parse integer from empty string", _) => {
+            "write a whole number without a sign".into()
+        }
+        ("invalid float literal" | "cannot parse float from empty string", _) => "write a number, such as 2000".into(),
+        ("number too large to fit in target type", _) => "the number is too large".into(),
+        ("value was not a boolean", _) => "write on or off".into(),
+        _ => reason,
+    })
 }
 
 /// A command line's help laid out for `width` columns.
@@ -86,7 +116,9 @@ fn line(line: &str, width: usize) -> String {
 /// and could not be printed has failed like any other result.
 pub(crate) fn print_answer(answer: &clap::Error) -> ExitCode {
     if answer.use_stderr() {
-        output::warn(&answer.render().to_string());
+        let text = answer.render().to_string();
+        let said = answer.source().map(ToString::to_string).zip(reason(answer));
+        output::warn(&said.map_or(text.clone(), |(given, reason)| text.replacen(&given, &reason, 1)));
         return Exit::WrongCommandLine.code();
     }
     // Flushing here, not at the process's end, where an error such as a full disk would go unnoticed.

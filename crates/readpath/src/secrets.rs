@@ -1,7 +1,7 @@
 //! Passwords of servers' addresses on the command line, kept out of what is said about it.
 //!
 //! A wrong address is what most complaints are about, so a password is looked for by where it stands, not by whether
-//! the address can be read.
+//! the address can be read. What is no address, such as the name of a file, is shown as it is, whatever its letters.
 
 use std::ffi::OsString;
 use std::ops::Range;
@@ -9,23 +9,45 @@ use std::ops::Range;
 /// What stands in place of a password.
 const HIDDEN: &str = "***";
 
+/// The option whose value is an address even where its beginning was forgotten.
+const OF_ADDRESS: &str = "--on";
+
+/// How the path of a file begins.
+const PATHS: [&str; 3] = ["/", "./", "../"];
+
 /// A text about a command line without the passwords in that line's words.
 pub(crate) fn without_secrets(text: &str, line: &[OsString]) -> String {
     let mut text = text.to_string();
+    let mut is_address = false;
     for word in line.iter().skip(1) {
         let word = word.to_string_lossy();
-        let value = match word.split_once('=') {
-            Some((option, value)) if option.starts_with("--") => value,
-            _ => &word,
+        let (option, value) = match word.split_once('=') {
+            Some((option, value)) if option.starts_with("--") => (Some(option), value),
+            _ => (None, &*word),
         };
-        text = without_secrets_of(value, text);
+        is_address |= option == Some(OF_ADDRESS);
+        if looks_like_address(value) || is_address && !PATHS.iter().any(|path| value.starts_with(path)) {
+            text = without_secrets_of(value, text);
+        }
+        is_address = option.is_none() && word == OF_ADDRESS;
     }
     text.split_inclusive(char::is_whitespace).map(of_file).collect()
 }
 
+/// Whether a word is a server's address by its scheme, also where a slash or the colon of it was forgotten, a list of
+/// keywords, or what a job's `on` is set to.
+fn looks_like_address(word: &str) -> bool {
+    let word = word.trim_start_matches(|sign: char| !sign.is_alphanumeric() && !"/.~".contains(sign));
+    let has_scheme = word.split_once("://").is_some_and(|(before, _)| !before.contains('/'));
+    let is_ours = ["postgres:", "postgresql:", "postgres//", "postgresql//"].iter().any(|ours| word.starts_with(ours));
+    let has_keywords = ["host=", "user=", "dbname=", "password="].iter().any(|keyword| word.starts_with(keyword));
+    let is_set = word.strip_prefix("on=").is_some_and(|value| !PATHS.iter().any(|path| value.starts_with(path)));
+    has_scheme || is_ours || has_keywords || is_set
+}
+
 /// A word of the text that a file may have given, such as that of a job: only what looks like a server's address.
 fn of_file(word: &str) -> String {
-    let is_address = word.contains("postgres") && (word.contains('@') || word.contains("password="));
+    let is_address = looks_like_address(word) && (word.contains('@') || word.contains("password="));
     let is_advice = word.contains(":PASSWORD@");
     if is_address && !is_advice { masked(word, 0, &secrets(word)) } else { word.into() }
 }
@@ -137,6 +159,20 @@ mod tests {
         assert_eq!(said, "'on' cannot be 'postgres//me:***@localhost': no");
         let advice = "write postgres://USER:PASSWORD@HOST:PORT/DATABASE or postgres://me@host:1";
         assert_eq!(without_secrets(advice, &["readpath".into()]), advice);
+    }
+
+    #[test]
+    fn the_name_of_a_file_is_shown_whatever_its_letters() {
+        for path in ["/tmp/a:b@c.dat", "a:b@c.dat", "./x//a:b@d", "/data/postgres/a:b@c", "/x/password=y", "~/a:b@c"] {
+            let text = format!("{path} does not exist");
+            assert_eq!(without_secrets(&text, &["readpath".into(), "disk".into(), path.into()]), text);
+        }
+        for path in ["/tmp/a:b@c.dat", "./a:b@c.dat"] {
+            let text = format!("{path} does not exist");
+            assert_eq!(said_of(path, &text), text, "the file of a ladder");
+        }
+        let said = without_secrets("'postgres://me:s3cret@h' is no file", &["readpath".into(), "disk".into()]);
+        assert_eq!(said, "'postgres://me:***@h' is no file");
     }
 
     #[test]

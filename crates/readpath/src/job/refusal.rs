@@ -1,13 +1,12 @@
 //! What the command line's parser refuses, as one sentence in the words of a job file.
 
-use std::error::Error as _;
-
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::plan::PlannedRun;
 use super::problem::Problem;
 use super::spelling::shortened;
+use crate::cli::reason;
 
 /// The sentence of a refused command line, at the parameter that it is about.
 pub(crate) fn refusal(run: &PlannedRun, error: &Error) -> Problem {
@@ -23,7 +22,7 @@ fn sentence(run: &PlannedRun, error: &Error) -> String {
     };
     let about = names(ContextKind::InvalidArg).join(" and ");
     let value = shortened(&run.without_passwords(&value));
-    match (error.kind(), error.source()) {
+    match (error.kind(), reason(error)) {
         (ErrorKind::ValueValidation, Some(reason)) => format!("{about} cannot be '{value}': {reason}"),
         (ErrorKind::InvalidValue, _) if !known.is_empty() => format!("{about} cannot be '{value}': write {known}"),
         (ErrorKind::MissingRequiredArgument, _) if !about.is_empty() => format!("this job also needs {about}"),

@@ -137,6 +137,21 @@ fn a_run_is_kept_listed_shown_and_compared() {
 }
 
 #[test]
+fn a_run_held_against_itself_is_a_sentence_and_no_table_of_equal_numbers() {
+    let user = User::new();
+    user.ok("null --cases 2");
+    let page = user.ok("compare last last");
+    assert!(page.contains("Both are the same run") && !page.contains("clock_read"), "{page}");
+    assert_eq!(user.document("compare last last")["cases"].as_array().unwrap().len(), 2);
+    // A changed copy has the same identifier.
+    let run = fs::read_to_string(user.store().join(format!("{}.json", kept(&user)[0]))).unwrap();
+    let copy = user.file("copy.json", run.replace("\"max\": ", "\"max\": 1").as_bytes());
+    let median = user.file("copy2.json", run.replace("\"median\": ", "\"median\": 1").as_bytes());
+    assert!(user.ok(&format!("compare last {copy}")).contains("Both are the same run"));
+    assert!(user.ok(&format!("compare last {median}")).contains("clock_read"));
+}
+
+#[test]
 fn json_is_the_run_document_and_nothing_else() {
     let user = User::new();
     let run: Value = serde_json::from_str(&user.ok("null --cases 2 --format json")).unwrap();
@@ -439,6 +454,22 @@ fn a_negative_value_is_a_wrong_value_and_no_unknown_option() {
         ("runs rm --older-than -1d".into(), "'-1d' is no span of time"),
         ("lio --on postgres:15 --statement-timeout -1s".into(), "'-1s'"),
         ("null --pause -1s".into(), "'-1s' is not a time"),
+        ("disk model:ssd --duration -1s".into(), "write a number with its unit and without a sign"),
+        ("disk model:ssd --warm-up -.5ms".into(), "'-.5ms' is not a time"),
+        (
+            "disk model:ssd --span -8KiB".into(),
+            "'-8KiB' is not a size: write bytes or a binary unit and without a sign",
+        ),
+        ("disk model:ssd --count -1".into(), "write a whole number without a sign"),
+        ("disk model:ssd --sweep -3k".into(), "write a whole number without a sign"),
+        ("disk model:ssd --sweep -3".into(), "write a whole number from 0 to"),
+        ("disk model:ssd --rate -1k".into(), "write a number, such as 2000"),
+        ("disk model:ssd --huge-pages -1".into(), "write on or off"),
+        ("lio --columns 5,-1x".into(), "write a whole number without a sign"),
+        (
+            format!("run {}", user.file("j.toml", b"[a]\nexperiment = 'disk'\npaths = 'null:'\ncount = -1\n")),
+            "without a sign",
+        ),
     ] {
         let refusal = user.refused(&words, 2);
         assert!(refusal.contains(sentence) && !refusal.contains("tip:"), "{words}: {refusal}");
