@@ -46,7 +46,7 @@ pub fn outcome(ingested: &mut Ingested, instruments: &Instruments, selection: &S
                        children counts the call twice; own figures do not.";
         row::FOLDED_INCLUSIVE.of(message)
     }));
-    findings.extend(findings::findings(profile, instruments.hot_spots(), selection.order, &ingested.begun));
+    findings.extend(findings::findings(profile, &instruments.hot_spots(), selection.order, &ingested.begun));
     findings.extend(instruments.findings(profile));
     findings.extend(findings::of_files(ingested));
     Outcome { subject: document::files::subject(ingested), cases, findings }

@@ -1,6 +1,7 @@
 //! What the lines of waits say of blocks: where, how many, in how many requests.
 
 pub use super::block_layout::BlockWaitKind;
+pub(crate) use super::block_layout::Layout;
 use super::call::Wait;
 use super::context::Context;
 
@@ -37,12 +38,17 @@ pub struct BlockWait {
 impl BlockWait {
     /// What `wait` says of blocks; `None` when its event is not about blocks.
     pub fn of(context: &Context, wait: &Wait) -> Option<BlockWait> {
-        let layout = context.event(wait.event)?.layout?;
-        let value = |place: Option<u8>| place.and_then(|place| wait.parameters.get(usize::from(place))).copied();
+        Some(BlockWait::in_layout(&context.event(wait.event)?.layout?, &wait.parameters))
+    }
+
+    /// What the parameters of a wait say in this layout.
+    #[inline]
+    pub(crate) fn in_layout(layout: &Layout, parameters: &[i64; 3]) -> BlockWait {
+        let value = |place: Option<u8>| place.and_then(|place| parameters.get(usize::from(place))).copied();
         let address = value(layout.file).zip(value(layout.block));
         let believable = |count: &i64| (1..=BLOCKS_PER_REQUEST_MAX).contains(count);
         let count = |place| value(place).filter(believable).map(|count| count as u32);
-        Some(BlockWait {
+        BlockWait {
             kind: layout.kind,
             address: address
                 .filter(|(file, block)| *file >= 0 && *block >= 0)
@@ -51,7 +57,7 @@ impl BlockWait {
             requests: count(layout.requests),
             bytes: value(layout.bytes).and_then(|bytes| u64::try_from(bytes).ok()).filter(|bytes| *bytes > 0),
             class: value(layout.class).filter(|class| *class > 0),
-        })
+        }
     }
 }
 

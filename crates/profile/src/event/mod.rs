@@ -22,6 +22,6 @@ pub use context::{
 };
 pub use merge::Merge;
 pub(crate) use merge::{merge_fields, merged};
-pub use observer::Observer;
+pub use observer::{Aside, Observer};
 pub use ticks::Ticks;
 pub use time_scale::{Evidence, TimeScale, Unit};

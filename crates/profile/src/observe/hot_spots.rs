@@ -5,7 +5,7 @@
 //! ("space saving", Metwally and others, 2005). A key with more than a fifteenth of the time is never lost.
 
 use crate::event::block_wait::{BlockAddress, BlockWait};
-use crate::event::{EventIndex, Ticks, Wait};
+use crate::event::{EventIndex, Ticks};
 
 /// Keys of an event that are kept.
 const KEYS: usize = 16;
@@ -140,19 +140,19 @@ fn mixed(numbers: [i64; 3]) -> u32 {
 impl HotSpots {
     /// Adds a wait for a block.
     #[inline]
-    pub(crate) fn add(&mut self, wait: &Wait, block_wait: &BlockWait) {
-        let place = wait.event.0 as usize;
+    pub(crate) fn add(&mut self, event: EventIndex, object: Option<i64>, elapsed: Ticks, block_wait: &BlockWait) {
+        let place = event.0 as usize;
         if place >= self.events.len() {
             self.events.resize_with(place + 1, || None);
         }
         let spots = self.events[place].get_or_insert_default();
-        let object = wait.object.filter(|object| *object > 0);
+        let object = object.filter(|object| *object > 0);
         if let Some(object) = object {
-            spots.objects.add(object, mixed([object, 0, 0]), wait.elapsed);
+            spots.objects.add(object, mixed([object, 0, 0]), elapsed);
         }
         if let Some(address) = block_wait.address {
             let hash = mixed([address.file, address.block, object.unwrap_or_default()]);
-            spots.blocks.add(HotBlock { address, object, class: block_wait.class }, hash, wait.elapsed);
+            spots.blocks.add(HotBlock { address, object, class: block_wait.class }, hash, elapsed);
         }
     }
 
@@ -199,7 +199,7 @@ mod tests {
             let block = if number % 2 == 0 { 7 } else { 100 + number };
             let mut wait = wait(0, 10, [4, block, 1]);
             wait.object = Some(if number % 4 == 3 { 1_000 + number } else { 55 });
-            hear(&context, &wait, |block_wait, _| spots.add(&wait, block_wait));
+            hear(&context, &wait, |block_wait, time| spots.add(wait.event, wait.object, time, block_wait));
         }
         let events = || std::iter::once(EventIndex(0));
         let block = spots.block(events()).unwrap();

@@ -1,27 +1,27 @@
 //! The further observers of every profile, as one: readings, the miss curve, statements by
 //! session, and a breakdown where one was asked for.
 
+use std::sync::Arc;
+
 use measure::schema::profile::findings as row;
 use measure::schema::profile::{self as schema, parameters as named};
 use measure::{Case, Finding};
 
 use crate::document::metrics::case;
 use crate::document::session_statements;
-use crate::event::block_wait::BlockWait;
-use crate::event::{Call, Context, Observer, Wait};
+use crate::event::{Aside, Call, Context, Observer, Wait};
 use crate::observe::hot_spots::HotSpots;
 use crate::observe::miss_curve::MissCurve;
-use crate::observe::readings::{LogicalIo, Readings, logical_io, statement_works};
+use crate::observe::notes::Notes;
+use crate::observe::readings::{LogicalIo, logical_io, statement_works};
 use crate::observe::skew::Skew;
 use crate::tables::Profile;
 
 /// Observers that hear every call and every wait.
 #[derive(Clone, Debug, Default)]
 pub struct Instruments {
-    readings: Readings,
-    curve: MissCurve,
+    notes: Notes,
     skew: Option<Skew>,
-    hot_spots: HotSpots,
     files: u32,
 }
 
@@ -33,44 +33,35 @@ impl Instruments {
 
     /// What they heard, as cases of a run document; `profile` is the profile of the same trace.
     pub fn cases(&self, profile: &Profile) -> Vec<Case> {
+        let gauges = self.notes.gauges();
         let mut cases: Vec<Case> = self.skew.iter().flat_map(|skew| skew.breakdown(&profile.context).cases()).collect();
         cases.extend(session_statements::cases(profile));
-        cases.extend(self.readings.cases());
+        cases.extend(gauges.readings.cases());
         cases.extend(self.logical_io(profile).iter().flat_map(|cost| cost.cases(&profile.context)));
-        cases.extend(self.curve.cases(self.readings.block_bytes()));
-        cases.push(self.memory(profile));
+        cases.extend(gauges.curve.cases(gauges.readings.block_bytes()));
+        cases.push(memory(profile, &gauges.curve));
         cases
     }
 
     /// The blocks and objects that most was waited for.
-    pub fn hot_spots(&self) -> &HotSpots {
-        &self.hot_spots
-    }
-
-    /// What of the profile's memory depends on the trace's statements and blocks: all else stays as it is however long
-    /// a trace is.
-    fn memory(&self, profile: &Profile) -> Case {
-        let texts: usize = profile.context.statements.iter().map(|statement| statement.text.capacity()).sum();
-        let source = "room that was taken";
-        let metrics = vec![
-            schema::STATEMENT_TEXT.count(source, texts as u64),
-            schema::MISS_CURVE_MEMORY.count(source, self.curve.memory_bytes()),
-        ];
-        case([named::TABLE.of("memory")], metrics)
+    pub fn hot_spots(&self) -> HotSpots {
+        self.notes.gauges().hot_spots.clone()
     }
 
     /// What they heard, in sentences.
     pub fn findings(&self, profile: &Profile) -> Vec<Finding> {
+        let gauges = self.notes.gauges();
+        let (curve, block_bytes) = (&gauges.curve, gauges.readings.block_bytes());
         let mut findings: Vec<Finding> =
             self.skew.iter().flat_map(|skew| skew.breakdown(&profile.context).findings()).collect();
-        findings.extend(self.readings.findings());
+        findings.extend(gauges.readings.findings());
         findings.extend(self.logical_io(profile).iter().flat_map(LogicalIo::findings));
-        if self.files > 1 && self.curve.reads() > 0 {
+        if self.files > 1 && curve.reads() > 0 {
             let message = "The miss curve takes the blocks of all files as those of one database: give the traces of \
                            each database apart.";
             findings.push(row::MISS_CURVE_OF_SEVERAL_FILES.of(message));
         }
-        findings.extend(self.curve.findings(self.readings.block_bytes()));
+        findings.extend(curve.findings(block_bytes));
         findings
     }
 
@@ -79,9 +70,25 @@ impl Instruments {
     }
 }
 
+/// What of the profile's memory depends on the trace's statements and blocks: all else stays as it is however long a
+/// trace is.
+fn memory(profile: &Profile, curve: &MissCurve) -> Case {
+    let texts: usize = profile.context.statements.iter().map(|statement| statement.text.capacity()).sum();
+    let source = "room that was taken";
+    let metrics = vec![
+        schema::STATEMENT_TEXT.count(source, texts as u64),
+        schema::MISS_CURVE_MEMORY.count(source, curve.memory_bytes()),
+    ];
+    case([named::TABLE.of("memory")], metrics)
+}
+
 impl Observer for Instruments {
     fn begin_file(&mut self, _name: &str) {
         self.files += 1;
+    }
+
+    fn aside(&self) -> Option<Arc<dyn Aside>> {
+        Some(self.notes.aside())
     }
 
     fn call(&mut self, context: &Context, call: &Call) {
@@ -91,11 +98,7 @@ impl Observer for Instruments {
     }
 
     fn wait(&mut self, context: &Context, wait: &Wait) {
-        if let Some(block_wait) = BlockWait::of(context, wait) {
-            self.hot_spots.add(wait, &block_wait);
-            self.readings.add(&block_wait, wait.elapsed);
-            self.curve.add(&block_wait, wait.elapsed);
-        }
+        self.notes.add(context, wait);
         if let Some(skew) = &mut self.skew {
             skew.wait(context, wait);
         }

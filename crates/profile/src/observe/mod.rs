@@ -5,6 +5,7 @@ pub mod hot_spots;
 pub mod instruments;
 mod listeners;
 pub mod miss_curve;
+mod notes;
 mod plans;
 pub mod readings;
 mod sessions;

@@ -99,7 +99,7 @@ fn waits_for(each: impl Iterator<Item = (i64, i64, i64)>) -> Vec<Finding> {
     made.context.events = vec![Event::new(BUSY, &["file#", "block#", "class#"].map(String::from))];
     let mut hot = HotSpots::default();
     for wait in &waits {
-        hear(&made.context, wait, |block_wait, _| hot.add(wait, block_wait));
+        hear(&made.context, wait, |block_wait, time| hot.add(wait.event, wait.object, time, block_wait));
     }
     findings(&made, &hot, Order::ResponseTime, &[FILE.into()])
 }

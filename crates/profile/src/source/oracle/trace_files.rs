@@ -14,7 +14,7 @@ use crate::source::contract::{Finished, Input, Reading, Source, SourceFile, Sour
 use crate::source::oracle::account::Accounting;
 use crate::source::oracle::line::kind::OUT_OF_RANGE;
 use crate::source::oracle::probe::{PROBE_BYTES, order_segments, probe};
-use crate::source::oracle::read::read_with;
+use crate::source::oracle::read::{How, read_with};
 use crate::source::oracle::record::{Attribute, Batch, Body, Mark};
 use crate::source::oracle::time_scale::TimeScaleProbe;
 
@@ -69,7 +69,9 @@ impl Source for TraceFiles {
         let accounting = mem::replace(&mut self.accounting, Accounting::new());
         let mut files = Files { head_hash, ..Files::new(&given, self.settings.unit, first, accounting) };
         let mut head = Vec::new();
-        let outcome = read_with(bytes, self.settings.reading, self.settings.binds, &mut |batch: &Batch| {
+        let aside = reading.listeners.1.aside();
+        let how = How { options: self.settings.reading, binds: self.settings.binds, aside: aside.as_deref() };
+        let outcome = read_with(bytes, how, &mut |batch: &Batch| {
             if head.is_empty() {
                 head.extend_from_slice(&batch.bytes[..batch.bytes.len().min(foreign::HEAD_BYTES)]);
             }

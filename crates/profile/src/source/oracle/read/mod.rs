@@ -14,6 +14,7 @@ use std::thread;
 
 use sys::threads::start;
 
+use crate::event::Aside;
 use crate::input::bytes::Bytes;
 use crate::source::oracle::chunk::{Chunk, Chunks};
 use crate::source::oracle::read::queue::{Queue, Scanned, Task};
@@ -39,14 +40,22 @@ pub fn read(source: Bytes, options: ReadOptions, consumer: &mut (dyn FnMut(&Batc
 /// Reads one file like [`read`], as long as `consumer` wants more: what comes behind the batch at which it breaks off
 /// is not read.
 pub fn read_while(source: Bytes, options: ReadOptions, consumer: &mut Consumer<'_>) -> io::Result<()> {
-    read_with(source, options, BindValues::Dropped, consumer)
+    read_with(source, How { options, binds: BindValues::Dropped, aside: None }, consumer)
 }
 
-/// The same, which does this with values of bind variables.
-pub fn read_with(
+/// How a file is read.
+#[derive(Clone, Copy)]
+pub(crate) struct How<'a> {
+    pub(crate) options: ReadOptions,
+    pub(crate) binds: BindValues,
+    /// What there is to do beside the reading that can wait.
+    pub(crate) aside: Option<&'a dyn Aside>,
+}
+
+/// The same in all its ways.
+pub(crate) fn read_with(
     source: Bytes,
-    options: ReadOptions,
-    binds: BindValues,
+    How { options, binds, aside }: How<'_>,
     consumer: &mut Consumer<'_>,
 ) -> io::Result<()> {
     let mut source = Chunks::new(source, options.chunk_bytes);
@@ -61,7 +70,7 @@ pub fn read_with(
         return Ok(());
     }
     let workers = if source.is_over() { 1 } else { options.workers.max(1) };
-    let queue = Queue::new(source, turn, batch, workers);
+    let queue = Queue::new(source, turn, batch, workers, aside);
     thread::scope(|scope| {
         for number in 1..workers {
             let queue = &queue;
@@ -135,6 +144,7 @@ impl Worker {
                 Task::Consume(mut turn, Ok(scanned)) => {
                     let batch = self.consume(scanned, &mut turn);
                     queue.end_turn(number, turn, Some(batch));
+                    queue.work_aside();
                 }
                 Task::Consume(turn, Err(error)) => {
                     queue.end_turn(number, Turn { failure: Some(error), is_over: true, ..turn }, None);

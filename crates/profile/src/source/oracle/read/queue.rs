@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::{hint, io, mem};
 
+use crate::event::Aside;
 use crate::source::oracle::chunk::{Chunk, Chunks};
 use crate::source::oracle::read::turn::Turn;
 use crate::source::oracle::record::Batch;
@@ -52,6 +53,8 @@ pub(super) struct Queue<'a> {
     changed: Condvar,
     /// Counts the changes, so that they can be looked for without the lock.
     changes: AtomicU64,
+    /// What a worker does that would wait else.
+    aside: Option<&'a dyn Aside>,
 }
 
 /// Where everything is that no worker has in its hands.
@@ -83,7 +86,13 @@ enum Progress {
 
 impl<'a> Queue<'a> {
     /// A queue of what is left of the source. The worker 0 has consumed so far, and leaves its batch.
-    pub(super) fn new(source: Chunks, turn: Turn<'a>, batch: Batch, workers: usize) -> Queue<'a> {
+    pub(super) fn new(
+        source: Chunks,
+        turn: Turn<'a>,
+        batch: Batch,
+        workers: usize,
+        aside: Option<&'a dyn Aside>,
+    ) -> Queue<'a> {
         let places = Places {
             reader: (source.is_stream() && workers > 1).then_some(workers - 1),
             source: Some(source),
@@ -94,7 +103,7 @@ impl<'a> Queue<'a> {
             sleepers: 0,
             is_over: false,
         };
-        Queue { places: Mutex::new(places), changed: Condvar::new(), changes: AtomicU64::new(0) }
+        Queue { places: Mutex::new(places), changed: Condvar::new(), changes: AtomicU64::new(0), aside }
     }
 
     /// Leaves everything to the first `workers`, where no more could be started.
@@ -105,15 +114,27 @@ impl<'a> Queue<'a> {
         self.tell(places);
     }
 
-    /// The next task of a worker: waits until there is one.
+    /// The next task of a worker: does what there is to do beside, or waits, until there is one.
     pub(super) fn task(&self, worker: usize) -> Task<'a> {
         let mut places = self.lock();
         loop {
+            if let Some(task) = places.task(worker) {
+                return task;
+            }
+            drop(places);
+            while self.work_aside() {}
+            places = self.lock();
+            // One may have come meanwhile.
             match places.task(worker) {
                 Some(task) => return task,
                 None => places = self.wait(places),
             }
         }
+    }
+
+    /// Does what there is to do beside; whether there was anything.
+    pub(super) fn work_aside(&self) -> bool {
+        self.aside.is_some_and(Aside::work)
     }
 
     /// Puts the source back, with what it gave: a chunk with its number that the worker scans next, while it is in the
