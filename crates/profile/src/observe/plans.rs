@@ -148,7 +148,7 @@ fn plus(one: PlanFigures, other: PlanFigures, sign: i64) -> PlanFigures {
 /// Where the parent of each line stands. A parent stands before its children; a line whose parent is missing counts as
 /// a root.
 fn parents(lines: &[PlanRow]) -> impl Iterator<Item = Option<usize>> + '_ {
-    let mut places: HashMap<u32, usize> = HashMap::new();
+    let mut places: HashMap<u32, usize, RandomState> = HashMap::default();
     lines.iter().enumerate().map(move |(place, row)| {
         let parent = places.get(&row.parent).copied();
         places.insert(row.id, place);

@@ -58,12 +58,13 @@ impl Group {
     /// Reads that a cache of `blocks` blocks misses: first reads, and repeated reads with at least that many other
     /// blocks in between. Within a bucket they are taken as evenly spread.
     pub(crate) fn missed(&self, blocks: f64) -> Reads {
-        let mut missed = self.first;
+        let (mut missed, mut low) = (self.first, bucket_start(0));
         for (index, reads) in self.again.iter().enumerate() {
-            let (low, high) = (bucket_start(index), bucket_start(index + 1));
+            let high = bucket_start(index + 1);
             let part = ((high - blocks) / (high - low)).clamp(0.0, 1.0);
             missed.count += reads.count * part;
             missed.time += reads.time * part;
+            low = high;
         }
         missed
     }
@@ -189,7 +190,8 @@ fn bucket_start(index: usize) -> f64 {
         return index as f64;
     }
     let shift = index / per_octave - 1;
-    (index - shift * per_octave) as f64 * (shift as f64).exp2()
+    // No distance has more than 64 bits.
+    (index - shift * per_octave) as f64 * (1_u64 << shift.min(63)) as f64
 }
 
 #[cfg(test)]
