@@ -55,11 +55,14 @@ impl Compression {
     pub(crate) fn unpack(self, reader: impl Read + Send + 'static) -> io::Result<Bytes> {
         let reader = BufReader::with_capacity(READ_BYTES, reader);
         Ok(match self {
-            Compression::Gzip => Bytes::from_reader(MultiGzDecoder::new(reader)),
-            Compression::Zstandard => Bytes::from_reader(zstd::stream::read::Decoder::with_buffer(reader)?),
+            Compression::Gzip => Bytes::from_reader(UpToCut::of_careful(MultiGzDecoder::new(reader), "gzip")),
+            Compression::Zstandard => {
+                let decoder = zstd::stream::read::Decoder::with_buffer(reader)?;
+                Bytes::from_reader(UpToCut::of_careful(decoder, "zstd"))
+            }
             Compression::Xz => Bytes::from_reader(UpToCut::new(XzReader::new(reader, true), "xz")),
             Compression::Zip => return Err(io::Error::other(PIPED_ZIP)),
-            Compression::Bzip2 => Bytes::from_reader(MultiBzDecoder::new(reader)),
+            Compression::Bzip2 => Bytes::from_reader(UpToCut::of_careful(MultiBzDecoder::new(reader), "bzip2")),
         })
     }
 
@@ -223,10 +226,16 @@ mod tests {
     }
 
     #[test]
-    fn a_packed_file_that_is_cut_is_an_error() {
-        let text = [b'x'; 5000];
-        for packed in [gzip(&text), zstd::encode_all(&text[..], 1).unwrap(), xz(&text), bzip2(&text)] {
-            assert!(read(packed[..packed.len() - 5].to_vec()).is_err());
+    fn a_packed_file_that_is_cut_is_an_error_that_says_so_in_the_same_words() {
+        let text = noise(40_000, 5);
+        let zstandard = zstd::encode_all(&text[..], 1).unwrap();
+        for (packing, packed) in
+            [("gzip", gzip(&text)), ("zstd", zstandard), ("xz", xz(&text)), ("bzip2", bzip2(&text))]
+        {
+            for missing in [5, packed.len() / 2] {
+                let said = read(packed[..packed.len() - missing].to_vec()).unwrap_err().to_string();
+                assert_eq!(said, format!("what {packing} packed is cut, and the rest is missing"), "{missing}");
+            }
         }
     }
 }

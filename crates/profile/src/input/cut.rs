@@ -9,19 +9,26 @@ const PIECE_BYTES: usize = 4 << 10;
 pub(crate) struct UpToCut<R> {
     decoder: R,
     packing: &'static str,
+    piece_bytes: usize,
     error: Option<io::Error>,
 }
 
 impl<R: Read> UpToCut<R> {
     /// `packing` is the name of the format.
     pub(crate) fn new(decoder: R, packing: &'static str) -> UpToCut<R> {
-        UpToCut { decoder, packing, error: None }
+        UpToCut { decoder, packing, piece_bytes: PIECE_BYTES, error: None }
     }
 
-    /// What a decoder says is the words of its own library.
-    fn sentence(&self, error: &io::Error) -> io::Error {
+    /// The same of a decoder that loses nothing that it unpacked.
+    pub(crate) fn of_careful(decoder: R, packing: &'static str) -> UpToCut<R> {
+        UpToCut { piece_bytes: usize::MAX, ..UpToCut::new(decoder, packing) }
+    }
+
+    /// What a decoder says is the words of its own library; what the kernel says of the file stays.
+    fn sentence(&self, error: io::Error) -> io::Error {
         let sentence = match error.kind() {
-            io::ErrorKind::UnexpectedEof => format!("what {} packed is cut: the file ends within it", self.packing),
+            _ if error.raw_os_error().is_some() => return error,
+            io::ErrorKind::UnexpectedEof => format!("what {} packed is cut, and the rest is missing", self.packing),
             _ => format!("what {} packed is damaged ({error})", self.packing),
         };
         io::Error::new(error.kind(), sentence)
@@ -35,14 +42,14 @@ impl<R: Read> Read for UpToCut<R> {
         }
         let mut filled = 0;
         while filled < buffer.len() {
-            let end = buffer.len().min(filled + PIECE_BYTES);
+            let end = buffer.len().min(filled.saturating_add(self.piece_bytes));
             match self.decoder.read(&mut buffer[filled..end]) {
                 Ok(0) => break,
                 Ok(count) => filled += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if filled == 0 => return Err(self.sentence(&error)),
+                Err(error) if filled == 0 => return Err(self.sentence(error)),
                 Err(error) => {
-                    self.error = Some(self.sentence(&error));
+                    self.error = Some(self.sentence(error));
                     break;
                 }
             }
