@@ -191,17 +191,17 @@ fn compressed_pairs(
     let bytes = arguments.compressed_size.min(trace.bytes);
     conductor.describe("compressed_bytes", bytes);
     for packing in PACKINGS {
-        progress(&format!("compressing with {}", packing.program));
+        progress(&format!("compressing: {}", packing.name));
         let path = packing.pack(trace.path(), bytes, folder)?;
         // Read once, so that it is cached.
         fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let shown = path.display().to_string();
-        let (alone, ours) = (format!("{} -dc", packing.program), format!("readpath profile of {}", packing.program));
+        let (alone, ours) = (format!("{} -dc", packing.program), format!("readpath profile of {}", packing.name));
         let contenders = [
             (&alone, argv([packing.program, "-dc", shown.as_str()])),
             (&ours, profile_command(&arguments.options, &path, None)),
         ];
-        let question = format!("the trace in {}", packing.program);
+        let question = format!("the trace in {}", packing.name);
         conductor.pairs(&question, 2, |turn, ledger| {
             let (name, command) = &contenders[turn.contender];
             add_turn(ledger, &question, name, command)

@@ -10,8 +10,8 @@
 //! is cached; then all contenders run in turn, and the order turns around from round to round. `wc -l` does the least
 //! that a reader of lines can do, so it is the distance to the limit. One core is `taskset -c 0`, where that is there.
 //!
-//! The compressed files are the beginning of the same trace; next to them the decompressor runs alone, its output to
-//! `/dev/null`.
+//! The compressed files are the beginning of the same trace, packed as one and in parts of 16 MiB one behind the other;
+//! next to them the decompressor runs alone, its output to `/dev/null`.
 //!
 //! Where `perf` works, one more run says where the processor's time goes, function by function; that run is not timed.
 //!
