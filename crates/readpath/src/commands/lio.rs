@@ -123,6 +123,11 @@ impl Picture {
     /// An existing path must be a plain file: the rename would replace a device or a pipe. A link is followed for the
     /// same reason.
     fn begin(path: &Path, is_forced: bool) -> Result<Picture, Failure> {
+        if !sys::process::sampler::knows_names() {
+            let sentence = "this readpath has no names of functions, as those of packages, so that a flame graph would \
+                            show none; one from cargo build --release has them";
+            return Err(Failure::new(Exit::Failed, sentence));
+        }
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.into());
         if path.exists() && !path.is_file() {
             let sentence = format!("{} is no plain file and stays as it is; name another file", path.display());

@@ -223,6 +223,23 @@ fn a_flame_graph_is_written_whole_or_not_at_all() {
 }
 
 #[test]
+fn a_program_without_names_of_functions_draws_no_flame_graph_of_unknown_ones() {
+    let user = user();
+    let stripped = user.home.path().join("readpath");
+    let strip =
+        Command::new("strip").arg("-o").args([&stripped, &PathBuf::from(env!("CARGO_BIN_EXE_readpath"))]).status();
+    if !strip.is_ok_and(|status| status.success()) {
+        println!("skipped: strip is not installed");
+        return;
+    }
+    let output = Command::new(&stripped).args(["lio", "--flamegraph", "walk.svg"]).current_dir(&user.home).output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", complaint(&output));
+    assert!(complaint(&output).contains("cargo build --release"), "{}", complaint(&output));
+    assert!(!user.home.path().join("walk.svg").exists());
+}
+
+#[test]
 fn a_flame_graph_that_is_there_is_replaced_only_when_that_is_asked() {
     let user = user();
     let path = user.file("walk.svg", b"of last week");

@@ -164,6 +164,12 @@ pub fn names(address: usize) -> Vec<String> {
     if names.is_empty() { vec!["unknown".into()] } else { names }
 }
 
+/// Whether this program has the names of its functions: one of a package is stripped of them.
+pub fn knows_names() -> bool {
+    let own: fn(usize) -> Vec<String> = names;
+    names(own as usize).iter().any(|name| name.contains("names"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
