@@ -29,6 +29,7 @@ mod postgres_scan;
 mod postgres_versions;
 mod profile;
 mod profile_skew;
+mod python_module;
 mod removal;
 mod sqlite;
 mod user;

@@ -1,0 +1,107 @@
+"""What a database read costs: runs the program ``readpath`` and gives its numbers as columns.
+
+>>> import pandas, readpath
+>>> table = pandas.DataFrame(readpath.run("ladder", size="256MiB"))
+>>> table[["parameters", "metric", "value", "unit"]]
+
+The columns are those of ``readpath export --runs``: a row for each metric of a case, and one for each number that is
+absent, with the reason. A dictionary of lists is what pandas, polars and pyarrow all take.
+"""
+
+import csv
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from datetime import datetime
+
+__all__ = ["ReadpathError", "program", "rows", "run"]
+
+# What is no text, as in docs/rows.md.
+WHOLE = (
+    "cores memory case_number depth block_size blocks_per_read workers distance threads row_length columns n".split()
+)
+REAL = "core_ghz position value low high min median mean stddev p90 p99 p999 max".split()
+TRUTH = ["direct"]
+TIMES = ["started", "finished"]
+
+
+class ReadpathError(Exception):
+    """What the program wrote when it failed; ``code`` is its exit code."""
+
+    def __init__(self, message, code):
+        super().__init__(message)
+        self.code = code
+
+
+def program():
+    """The path of the program: that of this package, else the one that PATH names."""
+    own = os.path.join(sysconfig.get_path("scripts"), "readpath")
+    found = own if os.access(own, os.X_OK) else shutil.which("readpath")
+    if found is None:
+        raise ReadpathError("the program readpath is neither in this environment nor in PATH", 127)
+    return found
+
+
+def run(experiment, *arguments, **options):
+    """Makes a run, which is kept as on the command line, and returns its rows.
+
+    ``arguments`` and ``options`` are those of the command line: ``run("disk", "/dev/nvme0n1", block_size="16KiB")``.
+    An option that is ``True`` has no value; a list is joined with commas. The run's progress is on standard error.
+    """
+    words = [experiment, *map(str, arguments), *_words(options)]
+    with tempfile.TemporaryDirectory(prefix="readpath-") as folder:
+        document = os.path.join(folder, "run.json")
+        with open(document, "wb") as file:
+            _call([*words, "--format", "json"], file)
+        return rows(document)
+
+
+def rows(*runs, store=None):
+    """The rows of kept runs (``"last"``, identifiers) or of run documents; of all kept runs without an argument."""
+    words = ["--store", os.fspath(store)] if store else []
+    with tempfile.TemporaryDirectory(prefix="readpath-") as folder:
+        table = os.path.join(folder, "rows.csv")
+        _call(["export", "--runs", *map(os.fspath, runs), "--output", table, *words], subprocess.DEVNULL)
+        with open(table, newline="", encoding="utf-8") as file:
+            reader = csv.reader(file)
+            names = next(reader)
+            columns = list(zip(*reader)) or [()] * len(names)
+    return {name: _typed(name, column) for name, column in zip(names, columns)}
+
+
+def _words(options):
+    for name, value in options.items():
+        name = "--" + name.replace("_", "-")
+        if value is True:
+            yield name
+        elif value is not False and value is not None:
+            value = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+            yield f"{name}={value}"
+
+
+def _call(words, output):
+    with subprocess.Popen([program(), *words], stdout=output, stderr=subprocess.PIPE, text=True) as process:
+        lines = []
+        for line in process.stderr:
+            lines.append(line)
+            sys.stderr.write(line)
+    if process.returncode != 0:
+        message = "".join(lines).strip() or f"readpath ended with {process.returncode}"
+        raise ReadpathError(message, process.returncode)
+
+
+def _typed(name, column):
+    if name in WHOLE:
+        read = int
+    elif name in REAL:
+        read = float
+    elif name in TRUTH:
+        read = "true".__eq__
+    elif name in TIMES:
+        read = datetime.fromisoformat
+    else:
+        read = str
+    return [read(text) if text else None for text in column]
