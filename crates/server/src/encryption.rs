@@ -14,9 +14,13 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use rustls_platform_verifier::Verifier;
+use sys::file::plain;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::parameters::Parameters;
+
+/// Largest file of authorities that is read: those of a whole system take some 200 KiB.
+const AUTHORITIES_MAX: u64 = 16 << 20;
 
 /// What a server has to prove.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,7 +102,8 @@ impl Encryption {
 
 /// The certificates of a file, at least one.
 fn read(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let all = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let bytes = plain::read(file, AUTHORITIES_MAX).map_err(|error| unreadable(file, &error.to_string()))?;
+    let all = CertificateDer::pem_slice_iter(&bytes).collect::<Result<Vec<_>, _>>();
     let all = all.map_err(|error| unreadable(file, &error.to_string()))?;
     if all.is_empty() { Err(unreadable(file, "it holds no certificate")) } else { Ok(all) }
 }

@@ -11,6 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
+use sys::file::plain;
 
 /// Where a server's socket lies when the address names no host, as PostgreSQL's own programs have it on Debian and
 /// Fedora.
@@ -33,6 +34,9 @@ const VARIABLES: [(&str, &str); 11] = [
     ("PGSERVICE", "service"),
     ("PGSERVICEFILE", "servicefile"),
 ];
+
+/// Largest service file that is read: a service takes some hundred bytes.
+const SERVICE_FILE_MAX: u64 = 1 << 20;
 
 /// The folder of the system's service file, where PGSYSCONFDIR names no other.
 const SYSTEM_FOLDER: &str = "/etc/postgresql-common";
@@ -138,8 +142,8 @@ impl Parameters {
         let named = self.get("servicefile").or(defaults.parameters.get("servicefile")).map(PathBuf::from);
         let own = named.or_else(|| Some(defaults.home.as_ref()?.join(".pg_service.conf")));
         for path in own.into_iter().chain([defaults.system.join("pg_service.conf")]) {
-            let Ok(text) = fs::read_to_string(&path) else { continue };
-            let found = of_service(&text, name);
+            let Ok(bytes) = plain::read(&path, SERVICE_FILE_MAX) else { continue };
+            let found = of_service(&String::from_utf8_lossy(&bytes), name);
             let found = found.map_err(|line| format!("line {line} of {} is no KEYWORD=VALUE", path.display()))?;
             if let Some(found) = found {
                 return Ok(found);

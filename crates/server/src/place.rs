@@ -1,5 +1,6 @@
 //! What `--on` names: the address of a given server, or the version of a private one.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -159,6 +160,12 @@ impl Address {
     /// What encrypts connections to it. Errors where the authorities that the address names cannot be read.
     pub(crate) fn connector(&self) -> Result<MakeRustlsConnect, ServerError> {
         self.encryption.connector().map_err(|reason| ServerError::Encryption { server: self.shown(), reason })
+    }
+
+    /// Whether a host has to be looked up by its name.
+    pub(crate) fn has_names(&self) -> bool {
+        let is_name = |host: &Host| matches!(host, Host::Tcp(name) if name.parse::<IpAddr>().is_err());
+        self.config.get_hostaddrs().is_empty() && self.config.get_hosts().iter().any(is_name)
     }
 
     /// Whether the connection stays on this machine: a socket, or a name of the machine itself.

@@ -8,9 +8,11 @@ use std::io::Cursor;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use futures_util::SinkExt;
+use sys::threads::NotStarted;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 use tokio_postgres::{Client, Error, SimpleQueryMessage};
@@ -110,6 +112,10 @@ impl Wire {
         let (connector, server) = (address.connector()?, address.shown());
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| ServerError::Machine(format!("no connection can be served: {error}")))?;
+        if address.has_names() {
+            can_start_a_thread()
+                .map_err(|error| ServerError::Machine(format!("{server} is not looked up: {error}")))?;
+        }
         let started = Instant::now();
         let handshake = address.config().connect(connector.clone());
         match runtime.block_on(deadline.wait(handshake, async || ())) {
@@ -212,6 +218,13 @@ impl Drop for Wire {
             let _ = self.runtime.block_on(async { timeout(FAREWELL_TIMEOUT, driver).await });
         }
     }
+}
+
+/// Names of hosts are looked up on a thread that the driver's runtime starts, and it panics where it cannot. One that
+/// has just ended can be started again, unless another process of the user was faster.
+fn can_start_a_thread() -> Result<(), NotStarted> {
+    let _ = thread::Builder::new().spawn(|| ())?.join();
+    Ok(())
 }
 
 fn given_up(deadline: &Deadline<'_>, server: String, doing: String, waited: Duration) -> ServerError {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use sys::file::plain;
 
 use super::array::ArrayParameters;
 use super::error::ModelError;
@@ -21,11 +22,8 @@ const KINDS: [&str; 4] = ["fixed-latency", "hard-disk", "ssd", "network-array"];
 /// Reads the model that a file describes.
 pub(super) fn read(path: &Path) -> Result<Model, ModelError> {
     let refuse = |reason: String| ModelError::File { path: path.into(), reason };
-    let size = std::fs::metadata(path).map_err(|error| refuse(error.to_string()))?.len();
-    if size > FILE_MAX {
-        return Err(refuse("it is larger than 1 MiB".into()));
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
+    let bytes = plain::read(path, FILE_MAX).map_err(|error| refuse(error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|error| refuse(error.to_string()))?;
     let unreadable = |error: toml::de::Error| refuse(error.to_string().trim().into());
     let mut table: toml::Table = toml::from_str(&text).map_err(unreadable)?;
     let mut text_of = |field: &str| match table.remove(field) {

@@ -187,6 +187,48 @@ fn with_too_few_threads_every_experiment_ends_in_a_sentence_or_a_run() {
 }
 
 #[test]
+fn a_name_that_no_thread_can_look_up_is_one_sentence() {
+    if !can_limit() {
+        return;
+    }
+    // A library that looks up names starts a thread for each, or panics.
+    for words in ["clean --on postgres://me@localhost:1/shop -q", "lio --on postgres:18 --alone -q --no-store"] {
+        for more in [1, 2, 3] {
+            let user = User::new();
+            let mut command = limited(&user, &thread_limit(more), words);
+            command.env("HTTPS_PROXY", "http://localhost:1");
+            let output = ended(command);
+            let said = complaint(&output);
+            assert_eq!(output.status.code(), Some(1), "{words} with {more}: {said}");
+            assert!(said.starts_with("readpath: ") && !said.contains("panicked"), "{words} with {more}: {said}");
+            assert_tidy(&user);
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_named_and_is_a_pipe_is_refused_and_not_waited_for() {
+    let user = User::new();
+    let pipe = user.home.path().join("g.toml");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let server = "--on postgres://me@localhost:1/shop";
+    for words in [
+        "disk model:./g.toml".into(),
+        "join --on model:./g.toml".into(),
+        format!("calibrate {server} --queries g.toml"),
+        format!("calibrate {server} --queries /dev/zero"),
+        format!("clean {server}?sslmode=verify-ca&sslrootcert=g.toml"),
+    ] {
+        let mut command = user.command(&words);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let output = ended(command);
+        let said = complaint(&output);
+        assert!(matches!(output.status.code(), Some(1 | 2)), "{words}: {said}");
+        assert!(said.contains("no plain file"), "{words}: {said}");
+    }
+}
+
+#[test]
 fn with_too_little_memory_every_experiment_ends_in_a_sentence_or_a_run() {
     if !can_limit() {
         return;

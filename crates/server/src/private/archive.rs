@@ -5,9 +5,12 @@
 
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
+use sys::threads::NotStarted;
 use ureq::Agent;
 use ureq::tls::{RootCerts, TlsConfig};
 
@@ -20,9 +23,16 @@ const REPOSITORY: &str = "https://repo1.maven.org/maven2/io/zonky/test/postgres"
 /// Longest archive that is read; theirs have 15 MB.
 const ARCHIVE_BYTES_MAX: u64 = 128 << 20;
 
-/// How long a connection may take to be made, and the whole of an archive to arrive.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
-const FETCH_TIMEOUT: Duration = Duration::from_secs(600);
+/// How long the whole of an archive may take to arrive, and how long nothing of it may come: while the connection is
+/// made, or between two parts.
+const FETCH_MAX: Duration = Duration::from_secs(600);
+const SILENCE_MAX: Duration = Duration::from_secs(15);
+
+/// How often the wish to stop is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// A part of an archive, or why there is none.
+type Part = Result<Vec<u8>, String>;
 
 /// One archive: where it is, and what it must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,19 +67,13 @@ impl Archive {
             url: self.url.clone(),
             reason,
         };
-        let agent = agent(proxy).map_err(|error| refused(error.to_string()))?;
-        let answer = agent.get(&self.url).call().map_err(|error| refused(error.to_string()))?;
-        let mut body = answer.into_body().into_reader().take(ARCHIVE_BYTES_MAX);
-        let (mut bytes, mut chunk) = (Vec::new(), vec![0; 1 << 18]);
-        loop {
-            if stop.load(Ordering::Relaxed) {
-                return Err(PrivateServerError::Stopped);
-            }
-            match body.read(&mut chunk).map_err(|error| refused(error.to_string()))? {
-                0 => break,
-                length => bytes.extend_from_slice(&chunk[..length]),
-            }
-        }
+        let (sender, parts) = sync_channel(16);
+        let (url, proxy) = (self.url.clone(), proxy.map(String::from));
+        // A blocking read of a server that says nothing cannot be left, but its thread can.
+        let started = Builder::new().name("fetch".into()).spawn(move || send(&url, proxy.as_deref(), &sender));
+        started.map_err(|error| refused(NotStarted::from(error).to_string()))?;
+        let bytes = whole(&parts, SILENCE_MAX, stop);
+        let bytes = bytes.map_err(|reason| reason.map_or(PrivateServerError::Stopped, refused))?;
         self.check(&bytes)?;
         Ok(bytes)
     }
@@ -84,22 +88,69 @@ impl Archive {
     }
 }
 
+/// Sends what an address answers, part by part, until the receiver is gone.
+fn send(url: &str, proxy: Option<&str>, parts: &SyncSender<Part>) {
+    let outcome = answer(url, proxy, &mut |part| parts.send(Ok(part)).is_ok());
+    if let Err(reason) = outcome {
+        // After a wish to stop the receiver is gone.
+        let _ = parts.send(Err(reason));
+    }
+}
+
+/// Gives what an address answers to `take`, part by part, until that wants no more.
+fn answer(url: &str, proxy: Option<&str>, take: &mut dyn FnMut(Vec<u8>) -> bool) -> Result<(), String> {
+    let agent = agent(proxy).map_err(|error| error.to_string())?;
+    let answer = agent.get(url).call().map_err(|error| error.to_string())?;
+    let mut body = answer.into_body().into_reader().take(ARCHIVE_BYTES_MAX);
+    loop {
+        let mut part = vec![0; 1 << 18];
+        let length = body.read(&mut part).map_err(|error| error.to_string())?;
+        part.truncate(length);
+        if length == 0 || !take(part) {
+            return Ok(());
+        }
+    }
+}
+
+/// All parts in one. Errors with the reason, or with `None` where `stop` was raised.
+fn whole(parts: &Receiver<Part>, silence_max: Duration, stop: &AtomicBool) -> Result<Vec<u8>, Option<String>> {
+    let (mut bytes, begun, mut last) = (Vec::new(), Instant::now(), Instant::now());
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return Err(None);
+        }
+        match parts.recv_timeout(LOOK_EVERY) {
+            Ok(part) => {
+                bytes.extend(part?);
+                last = Instant::now();
+                if begun.elapsed() >= FETCH_MAX {
+                    return Err(Some(format!("it was not there after {} s", FETCH_MAX.as_secs())));
+                }
+            }
+            Err(RecvTimeoutError::Timeout) if last.elapsed() >= silence_max => {
+                return Err(Some(format!("nothing came for {} s", silence_max.as_secs_f64())));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(bytes),
+        }
+    }
+}
+
 /// The client: it uses the given proxy and no other, and the system's roots of trust.
+///
+/// It has no timeouts: for one it looks up names on a thread that it starts, and panics where it cannot.
 fn agent(proxy: Option<&str>) -> Result<Agent, ureq::Error> {
     let proxy = proxy.map(ureq::Proxy::new).transpose()?;
     let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
-    let config = Agent::config_builder()
-        .https_only(true)
-        .proxy(proxy)
-        .tls_config(tls)
-        .timeout_connect(Some(CONNECT_TIMEOUT))
-        .timeout_global(Some(FETCH_TIMEOUT))
-        .build();
+    let config = Agent::config_builder().https_only(true).proxy(proxy).tls_config(tls).build();
     Ok(config.into())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
     use super::*;
 
     #[test]
@@ -116,6 +167,37 @@ mod tests {
     fn the_refusal_of_a_version_lists_those_that_there_are() {
         let error = Archive::of(12).unwrap_err().to_string();
         assert!(error.contains("PostgreSQL 12 to fetch, only of 15, 16, 17 and 18;"), "{error}");
+    }
+
+    #[test]
+    fn a_wish_to_stop_ends_the_wait_for_an_archive_that_does_not_come() {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let proxy = format!("http://{}", silent.local_addr().unwrap());
+        let stop = AtomicBool::new(false);
+        let elapsed = thread::scope(|scope| {
+            let fetched = Builder::new().spawn_scoped(scope, || {
+                let start = Instant::now();
+                let error = Archive::of(18).unwrap().fetch(Some(&proxy), &stop).unwrap_err();
+                assert!(matches!(error, PrivateServerError::Stopped), "{error}");
+                start.elapsed()
+            });
+            let _connection = silent.accept().unwrap();
+            stop.store(true, Ordering::Relaxed);
+            fetched.unwrap().join().unwrap()
+        });
+        assert!(elapsed < Duration::from_secs(5), "{elapsed:?}");
+    }
+
+    #[test]
+    fn an_archive_of_which_no_more_comes_is_given_up() {
+        let (sender, parts) = sync_channel(2);
+        sender.send(Ok(vec![1, 2])).unwrap();
+        let stop = AtomicBool::new(false);
+        let given_up = whole(&parts, Duration::from_millis(200), &stop);
+        assert_eq!(given_up, Err(Some("nothing came for 0.2 s".into())));
+        sender.send(Ok(vec![3])).unwrap();
+        drop(sender);
+        assert_eq!(whole(&parts, Duration::from_millis(200), &stop), Ok(vec![3]));
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod extents;
 mod fill;
 mod mount;
 pub mod own_folder;
+pub mod plain;
 mod target;
 mod test_file;
 pub mod witness;

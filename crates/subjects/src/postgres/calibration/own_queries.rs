@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use server::session::identifier;
+use sys::file::plain;
 
 use super::Calibration;
 use crate::error::SubjectError;
@@ -63,11 +64,7 @@ pub fn of_files(path: &Path) -> Result<Vec<OwnQuery>, String> {
     }
     let mut all = Vec::new();
     for file in files {
-        let size = fs::metadata(&file).map_err(sentence)?.len();
-        if size > FILE_MAX {
-            return Err(format!("{} is larger than {} MiB: give a file of queries", file.display(), FILE_MAX >> 20));
-        }
-        let text = text_of(fs::read(&file).map_err(sentence)?, &file)?;
+        let text = text_of(plain::read(&file, FILE_MAX).map_err(sentence)?, &file)?;
         let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         all.extend(split(&text, &stem));
     }
