@@ -105,6 +105,14 @@ impl Default for Asked {
 }
 
 impl Asked {
+    /// Reads that can be in flight: one where they follow one another.
+    pub fn reads_in_flight(&self) -> usize {
+        match self.io {
+            Io::Sync => 1,
+            Io::Async => self.depth,
+        }
+    }
+
     /// The inner table with this percentage of its rows out of order.
     pub fn table(&self, rand: u8) -> InnerTable {
         InnerTable { rows: self.rows, pad: self.pad, rand }

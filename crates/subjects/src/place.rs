@@ -65,6 +65,11 @@ pub trait Place: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether it makes the tables that an experiment asks for. Otherwise those that it has are read.
+    fn makes_tables(&self) -> bool {
+        true
+    }
+
     /// The experiment on logical I/O.
     fn logical_reads(&self, _asked: &logical_reads::Asked) -> Offer<'_, dyn LogicalReads> {
         Err(self.without("logical reads"))

@@ -10,7 +10,7 @@ use experiments::disk::{self, DiskParameters, IoMethod, Order, Zone};
 
 use super::measure::measure;
 use super::subjects::refuse_databases;
-use super::unused::refuse_unread;
+use super::unused::{refuse_unread, refuse_unused};
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, arguments, fresh_seed};
 use crate::words::word;
@@ -110,6 +110,12 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let parameters = arguments::<Arguments>(matches)?.parameters()?;
     refuse_databases(COMMAND.name, &parameters.paths)?;
     refuse_unread(matches, &parameters.paths)?;
+    // Also where it is the usual one.
+    let of_view = [
+        ("pattern", parameters.sweep.is_none(), "a sweep reads each place at random and then in sequence"),
+        ("pattern", !parameters.seek_distances, "--seek-distances sets the order of the reads"),
+    ];
+    refuse_unused(matches, &of_view)?;
     measure(context, COMMAND.name, |journal, machine| disk::run(&parameters, machine, journal))
 }
 

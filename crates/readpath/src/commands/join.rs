@@ -188,6 +188,7 @@ fn refuse(matches: &ArgMatches, parameters: &JoinParameters) -> Result<(), Failu
         ("batch_size", gathers, "no --method is a batch"),
         ("look_ahead", looks_ahead, "no --method is prefetch"),
         ("fixed_look_ahead", looks_ahead, "no --method is prefetch"),
+        ("depth", parameters.asked.io == Io::Async, "--io sync reads one block after the other"),
     ];
     refuse_unused(matches, &options)
 }

@@ -7,11 +7,12 @@ use ::measure::atomic_file::Draft;
 use ::measure::quantity::Size;
 use clap::{ArgMatches, Args, Command};
 use experiments::lio::{self, LioParameters};
-use subjects::Places;
 use subjects::logical_reads::{Access, TouchAxis};
+use subjects::{Place, Places};
 
 use super::report::refuse_to_replace;
 use super::subjects::{EngineBeside, SubjectArguments, measure_on};
+use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, Purpose, arguments};
 use crate::words::word;
@@ -35,6 +36,9 @@ Examples:
   readpath lio --on sqlite                                         SQLite's pages of 4 KiB, and the engine beside it
   readpath lio --on sqlite?page_size=8192                          its pages as large as the engine's
   readpath lio --on sqlite:shop.db                                 tables of a database file, which is only read";
+
+/// Options of the tables that are made, and of the ways into them. Tables that are found are scanned.
+const OF_TABLES: [&str; 8] = ["payload", "row_length", "columns", "access", "touch", "threads", "changed_rows", "seed"];
 
 #[derive(Args)]
 struct Arguments {
@@ -96,6 +100,8 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let (subjects, beside) = (arguments.subjects.options().clone(), arguments.beside);
     let parameters = arguments.parameters(context)?;
     beside.refuse(matches, &parameters.on, &["dir", "reload"])?;
+    let makes_tables = parameters.on.iter().any(Place::makes_tables);
+    refuse_unused(matches, &OF_TABLES.map(|option| (option, makes_tables, "the tables of a given file are scanned")))?;
     let mut stacks = Vec::new();
     let exit = measure_on(context, COMMAND.name, (&parameters.on, &subjects), |on, environment, machine, journal| {
         let sampled = parameters.sampled && !environment.is_dry_run();

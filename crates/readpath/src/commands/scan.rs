@@ -8,7 +8,7 @@ use clap::{ArgAction, ArgMatches, Args, Command};
 use experiments::counters::ValgrindRun;
 use experiments::scan::{self, CountedChild, ScanParameters};
 use subjects::access_paths::{AccessPath, Asked, Level};
-use subjects::{Environment, Places};
+use subjects::{Environment, Place, Places};
 
 use super::subjects::{EngineBeside, SubjectArguments, measure_on};
 use super::unused::refuse_unused;
@@ -98,11 +98,18 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     beside.refuse(matches, &parameters.on, &["no_zone_maps", "level", "memory"])?;
     let wants = |path| parameters.path.is_empty() || parameters.path.contains(&path);
     let compressed = wants(AccessPath::FullScanCompressed);
+    // A server in use is not restarted under valgrind, and SQLite runs in this program, which is not under it. The
+    // places of a dry run lack the engine, and it takes the options of its run.
+    let is_private = |place: &dyn Place| place.takes_statements() && !place.is_in_use();
+    let simulates = !beside.is_alone() || parameters.on.iter().any(is_private);
+    let nothing_simulated = "nothing of what --on names is run under valgrind";
     refuse_unused(
         matches,
         &[
             ("no_zone_maps", wants(AccessPath::ColumnScan), "no --path is column-scan"),
             ("level", compressed, "no --path is full-scan-compressed"),
+            ("no_valgrind", simulates, nothing_simulated),
+            ("valgrind_limit", simulates, nothing_simulated),
         ],
     )?;
     let child = if is_counted { Some(child(&parameters, limit)?) } else { None };

@@ -91,6 +91,11 @@ impl EngineBeside {
         refuse_unused(matches, &unused)
     }
 
+    /// Whether it is left out.
+    pub(super) fn is_alone(self) -> bool {
+        self.alone
+    }
+
     /// The places with the engine, added by `add`, where it is wanted beside them.
     pub(super) fn with_engine(self, places: Places, is_dry_run: bool, add: fn(Places) -> Places) -> Places {
         if self.alone || is_dry_run { places } else { add(places) }

@@ -72,6 +72,10 @@ impl Place for SqlitePlace {
         false
     }
 
+    fn makes_tables(&self) -> bool {
+        matches!(self, SqlitePlace::Own(_))
+    }
+
     fn logical_reads(&self, asked: &Asked) -> Offer<'_, dyn LogicalReads> {
         if let Some(absence) = unfit(asked) {
             return Err(absence);

@@ -90,11 +90,11 @@ impl EngineLoops {
     }
 
     fn group(&self) -> Group {
-        let Asked { io, buffered, depth, .. } = &self.asked;
+        let Asked { io, buffered, .. } = &self.asked;
         let mut labels = Parameters::from_iter([
             parameters::IO.of(io.name()),
             parameters::DIRECT.of(!buffered),
-            parameters::DEPTH.of(*depth),
+            parameters::DEPTH.of(self.asked.reads_in_flight()),
         ]);
         let on = self.on.as_ref().map(|device| (&self.description["kind"], device.name()));
         labels.extend(on.map(|(kind, name)| parameters::ON.of(format!("{}:{name}", kind.as_str().unwrap_or("")))));
@@ -283,12 +283,11 @@ impl NestedLoops for EngineLoops {
     }
 
     fn read_alone(&mut self) -> Result<Option<DeviceReads>, SubjectError> {
-        let depth = if self.asked.io == Io::Sync { 1 } else { self.asked.depth };
         let [path, _] = self.engine.paths()?;
         let device: &dyn Device = match &self.on {
             Some(device) => device.as_ref(),
             None => &Target::open(&path, self.engine.caching())?,
         };
-        device_reads::read(device, &path, depth, (&self.clock, &self.stop)).map(Some)
+        device_reads::read(device, &path, self.asked.reads_in_flight(), (&self.clock, &self.stop)).map(Some)
     }
 }
