@@ -39,9 +39,11 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    /// Per cent of the rows whose look-ups, of this many milliseconds each, take as long as a full scan.
+    /// Per cent of the rows whose look-ups, of this many milliseconds each, take as long as a full scan; `None` for a
+    /// table of so few blocks that its scan is one request.
     pub(super) fn break_even(&self, lookup: f64) -> Option<f64> {
-        (lookup > 0.0 && self.scan > 0.0).then(|| (self.scan / lookup / self.rows as f64 * 100.0).min(ALL_ROWS))
+        (lookup > 0.0 && self.scan > 0.0 && self.blocks >= BLOCKS_MIN)
+            .then(|| (self.scan / lookup / self.rows as f64 * 100.0).min(ALL_ROWS))
     }
 }
 
@@ -118,11 +120,6 @@ pub(super) fn report(
     let gathered = measured.iter().filter(|case| case.way.is_gathered);
     let best = gathered.min_by(|one, other| one.elapsed().total_cmp(&other.elapsed()));
     let (Some(alone), Some(best), Some(costs)) = (alone, best, costs) else { return };
-    let both = |spec: &measure::schema::Spec| Some((spec.in_case(&alone.case)?, spec.in_case(&best.case)?));
-    let (Some((block, gathered)), Some((even, even_gathered))) = (both(&join::RANDOM_BLOCK), both(&join::BREAK_EVEN))
-    else {
-        return;
-    };
     if costs.blocks < BLOCKS_MIN {
         let message = format!(
             "The table has {}, and from fewer than {BLOCKS_MIN} no cost of a planner follows: ask for more --rows.",
@@ -130,6 +127,11 @@ pub(super) fn report(
         );
         return journal.find(row::ABSENT_PLANNER_VIEW.of(message));
     }
+    let both = |spec: &measure::schema::Spec| Some((spec.in_case(&alone.case)?, spec.in_case(&best.case)?));
+    let (Some((block, gathered)), Some((even, even_gathered))) = (both(&join::RANDOM_BLOCK), both(&join::BREAK_EVEN))
+    else {
+        return;
+    };
     let name = best.way.method;
     let place = if is_virtual { "On this model" } else { "Here" };
     // Beyond all rows there is nothing that a scan could win.
@@ -202,6 +204,13 @@ mod tests {
         assert!(random_page_cost(0.48, 0.115, 1.0, "batch").ends_with("where it is 34.8 times too dear."));
         assert!(random_page_cost(8.0, 4.1, 1.0, "batch").ends_with("where it is right."));
         assert_eq!(random_page_cost(8.0, 4.1, 0.0, "batch"), "");
+    }
+
+    #[test]
+    fn a_table_of_a_few_blocks_pays_up_to_no_part_of_its_rows() {
+        let of = |blocks| Costs { rows: 7 * blocks, blocks, scan: 10.0, block: 30.0 }.break_even(0.1);
+        assert_eq!(of(BLOCKS_MIN - 1), None);
+        assert!(of(BLOCKS_MIN).is_some());
     }
 
     #[test]

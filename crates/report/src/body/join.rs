@@ -180,7 +180,11 @@ fn requests(cases: &[&Case]) -> Table {
 /// What a block costs a planner, next to one of a full scan, and up to where the join is worth it.
 fn planner(joins: &[&Case], others: &[&Case]) -> Table {
     let sequential = others.iter().find_map(|case| join::SEQUENTIAL_BLOCK.nanos(case)).filter(|nanos| *nanos > 0.0);
-    let ratio = |case: &Case| Some(join::RANDOM_BLOCK.nanos(case)? / sequential?);
+    // Without a break-even the table is too small for its scan to be held against anything.
+    let ratio = |case: &Case| {
+        join::BREAK_EVEN.in_case(case)?;
+        Some(join::RANDOM_BLOCK.nanos(case)? / sequential?)
+    };
     axes(joins)
         .times("a block", |case| join::RANDOM_BLOCK.nanos(case))
         .column("sequential ones", Align::Decimal, |case| {
