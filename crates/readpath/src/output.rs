@@ -2,7 +2,9 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, StdoutLock, Write};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use report::Shown;
 
@@ -10,10 +12,45 @@ use crate::exit::{Exit, Failure};
 use crate::options::Context;
 use crate::secrets::without_secrets;
 
+/// Since when a write to standard output waits for its reader.
+static WAITING_SINCE: Mutex<Option<Instant>> = Mutex::new(None);
+
+/// Standard output, whose writes can be seen to wait.
+struct Output(StdoutLock<'static>);
+
+impl Output {
+    fn lock() -> Output {
+        Output(io::stdout().lock())
+    }
+
+    fn watched<T>(&mut self, write: impl FnOnce(&mut StdoutLock<'static>) -> T) -> T {
+        let set = |since| *WAITING_SINCE.lock().unwrap_or_else(PoisonError::into_inner) = since;
+        set(Some(Instant::now()));
+        let written = write(&mut self.0);
+        set(None);
+        written
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.watched(|output| output.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.watched(|output| output.flush())
+    }
+}
+
+/// How long the reader of standard output has taken nothing that was written for it.
+pub(crate) fn waited() -> Option<Duration> {
+    WAITING_SINCE.lock().unwrap_or_else(PoisonError::into_inner).map(|since| since.elapsed())
+}
+
 /// Prints a result in the format that was asked for.
 pub(crate) fn print_result(result: Shown<'_>, context: &Context) -> Result<(), Failure> {
     check_open()?;
-    let mut stdout = BufWriter::new(io::stdout().lock());
+    let mut stdout = BufWriter::new(Output::lock());
     let written = (context.globals.format.write)(result, &context.settings.style, &mut stdout);
     reached(written.and_then(|()| stdout.flush()))
 }
@@ -21,7 +58,7 @@ pub(crate) fn print_result(result: Shown<'_>, context: &Context) -> Result<(), F
 /// Prints text as it is. `| head -1` closes the pipe early and has what it wanted.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     check_open()?;
-    let mut stdout = io::stdout().lock();
+    let mut stdout = Output::lock();
     reached(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
 }
 

@@ -35,6 +35,9 @@ pub(crate) fn name(number: u8) -> &'static str {
 /// Signals that arrive together are one wish: a shell and `timeout` both signal a process and its group.
 const TOGETHER: Duration = Duration::from_secs(1);
 
+/// How long the reader of standard output may take nothing after a signal.
+const READER_TIMEOUT: Duration = Duration::from_secs(3);
+
 /// What the signals of this process have asked for.
 pub(crate) struct Signals {
     requested: Arc<AtomicBool>,
@@ -85,11 +88,29 @@ fn watch(mut arrivals: Arrivals) {
     for signal in arrivals.forever() {
         let number = SIGNALS.iter().find(|(known, ..)| *known == signal).map_or(2, |(_, number, _)| *number);
         match first {
-            None => first = Some(Instant::now()),
+            None => {
+                first = Some(Instant::now());
+                // Where it cannot be started, the second signal ends the process.
+                let _ = thread::Builder::new().name("reader".into()).spawn(move || watch_reader(number));
+            }
             Some(first) if first.elapsed() < TOGETHER => {}
             Some(_) => end_at_once(number),
         }
     }
+}
+
+/// After a signal, ends the process where the reader of standard output takes nothing: a result is not waited for
+/// without end.
+#[allow(clippy::exit, reason = "the main thread waits in a write, and a store is never half-written")]
+fn watch_reader(signal: u8) {
+    let signalled = Instant::now();
+    let waited = || output::waited().map_or(Duration::ZERO, |waited| waited.min(signalled.elapsed()));
+    while waited() < READER_TIMEOUT {
+        thread::sleep(READER_TIMEOUT / 60);
+    }
+    output::complain("the reader of standard output takes nothing; what was kept before is whole.");
+    output::complain_of_leftovers();
+    std::process::exit(128 + i32::from(signal))
 }
 
 /// Ends the process in the middle of whatever it does, because the user asked a second time. What was kept stays kept.

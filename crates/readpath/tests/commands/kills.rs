@@ -157,6 +157,22 @@ fn a_command_that_waits_for_a_pipe_ends_at_the_first_signal() {
 }
 
 #[test]
+fn a_signal_ends_a_command_whose_output_is_not_read() {
+    let user = User::new();
+    for before_printing in [false, true] {
+        // Far more than a pipe holds.
+        let words = if before_printing { "null --cases 500 --pause 5ms" } else { "null --cases 500" };
+        let mut child = user.command(&format!("{words} --format json -q --no-store")).spawn().unwrap();
+        thread::sleep(Duration::from_millis(1500));
+        let start = Instant::now();
+        send(&child, "-TERM");
+        assert_ends(&mut child, words, "-TERM");
+        assert!(start.elapsed() < Duration::from_secs(8), "{words}: {:?}", start.elapsed());
+        assert_eq!(child.wait().unwrap().code(), Some(143), "{words}");
+    }
+}
+
+#[test]
 fn a_pipe_is_read_to_its_end_when_its_writer_comes_late() {
     let user = User::new();
     let pipe = user.home.path().join("g");
