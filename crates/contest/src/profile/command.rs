@@ -23,13 +23,13 @@ use crate::progress::progress;
 
 /// GB/s on one core and on two, as the profiler was asked to reach.
 const RATES: [Judged; 2] =
-    [Judged::figure(Wanted::AtLeast(0.8), "slower"), Judged::figure(Wanted::AtLeast(1.5), "slower")];
+    [Judged::figure(Wanted::AtLeast(1.2), "slower"), Judged::figure(Wanted::AtLeast(2.2), "slower")];
 
 /// MiB of memory, whatever the file's size, without the texts of the statements and the miss curve.
 const MEMORY: Judged = Judged::figure(Wanted::AtMost(64.0), "larger");
 
 /// Of a decompressor's speed: what is lost at start and end, and where both want the same core.
-const DECOMPRESSED: Judged = Judged::ratio(Wanted::AtLeast(0.9), "slower");
+const DECOMPRESSED: Judged = Judged::ratio(Wanted::AtLeast(0.7), "slower");
 
 /// The question that all contenders on the uncompressed trace have, and these contenders.
 const WHOLE: &str = "the trace";
