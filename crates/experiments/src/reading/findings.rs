@@ -165,7 +165,11 @@ fn changed([before, after]: [&Level; 2], what: &str) -> Finding {
         ),
         None => (
             row::RATE_CHANGED,
-            format!("the rate went from {} to {} reads a second", three_digits(before.rate), three_digits(after.rate)),
+            format!(
+                "the rate went from {} to {} reads a second (medians of short windows; tables show means)",
+                three_digits(before.rate),
+                three_digits(after.rate)
+            ),
             Unit::PerSecond,
             [before.rate, after.rate],
         ),

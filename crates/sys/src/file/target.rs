@@ -84,7 +84,8 @@ pub enum TargetError {
         source_of_multiple: &'static str,
     },
     /// Not one block of this size fits.
-    #[error("blocks of {block} bytes do not fit into {path}, which holds {size} bytes; use a smaller block",
+    #[error("blocks of {block} bytes do not fit into {path}, which holds {size} bytes; use a smaller block or a \
+             larger file",
         path = path.display())]
     BlockTooLarge {
         /// The target.

@@ -85,7 +85,10 @@ fn manner() -> Vec<Reading> {
     let went = |pair: &[f64]| {
         let cause = if pair[1] < pair[0] { "a spent burst credit" } else { "a cache that filled" };
         let [before, after] = [pair[0], pair[1]].map(three_digits);
-        format!("from {before} to {after} reads a second and stayed there: {cause}")
+        format!(
+            "from {before} to {after} reads a second (medians of short windows; tables show means) and stayed there: \
+             {cause}"
+        )
     };
     let rate_changed = reading(row::RATE_CHANGED, vec(1.0..1e6, 1..4), segments, move |rates| {
         (rates.len() > 1).then(|| rates.windows(2).map(went).chain(["1.00 s into a file".into()]).collect())
