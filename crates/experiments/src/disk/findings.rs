@@ -153,16 +153,16 @@ pub(super) fn outer_half(half: OuterPart) -> Option<Finding> {
 }
 
 /// How far latency spreads over places or distances, and what that says about seeks.
-pub(super) fn spread(what: &str, measured: &[Measured]) -> Option<Finding> {
+pub(super) fn spread(what: &str, is_virtual: bool, measured: &[Measured]) -> Option<Finding> {
     let mut medians: Vec<f64> =
         measured.iter().filter_map(|one| Some(one.metric(&reads::READ_LATENCY)?.median())).collect();
     medians.sort_by(f64::total_cmp);
     let (least, most) = (*medians.first()?, *medians.last()?);
     let ratio = most / least.max(f64::MIN_POSITIVE);
-    let says = if ratio < PLACE_MATTERS {
-        "there is no arm to move, or a layer in between hides it"
-    } else {
-        "repeat the run to separate seeks from noise"
+    let says = match (ratio < PLACE_MATTERS, is_virtual) {
+        (true, _) => "there is no arm to move, or a layer in between hides it".into(),
+        (false, true) => format!("a model has no noise, so that it is the {what}, and which blocks were drawn there"),
+        (false, false) => "repeat the run to separate seeks from noise".to_string(),
     };
     let message = match (micros(least), micros(most)) {
         (least, most) if least == most => format!("The median latency is {least} at every {what}: {says}."),

@@ -115,7 +115,7 @@ fn sweep(
         place.keep(journal)?;
         measured.push(place);
     }
-    journal.find_all(findings::spread("place", &measured));
+    journal.find_all(findings::spread("place", setting.device.describe().is_virtual, &measured));
     Ok(())
 }
 
@@ -166,6 +166,6 @@ fn seek_distances(setting: &Setting<'_>, machine: &Machine, journal: &mut dyn Jo
         }
         measured.push(one);
     }
-    journal.find_all(findings::spread("distance", &measured));
+    journal.find_all(findings::spread("distance", setting.device.describe().is_virtual, &measured));
     Ok(())
 }

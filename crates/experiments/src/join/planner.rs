@@ -127,6 +127,10 @@ pub(super) fn report(
         );
         return journal.find(row::ABSENT_PLANNER_VIEW.of(message));
     }
+    // Of such joins no gain is given either.
+    if alone.has_few_blocks() || best.has_few_blocks() {
+        return;
+    }
     let both = |spec: &measure::schema::Spec| Some((spec.in_case(&alone.case)?, spec.in_case(&best.case)?));
     let (Some((block, gathered)), Some((even, even_gathered))) = (both(&join::RANDOM_BLOCK), both(&join::BREAK_EVEN))
     else {

@@ -107,14 +107,18 @@ fn against() -> Vec<Reading> {
         };
         (!others.is_empty()).then(|| others.iter().zip(["second", "third"]).map(times).collect())
     });
-    let spread_of = |(what, medians): &(&'static str, Vec<f64>)| {
-        spread(what, &medians.iter().map(|median| measured(*median, None, None)).collect::<Vec<_>>())
+    let spread_of = |(what, is_virtual, medians): &(&'static str, bool, Vec<f64>)| {
+        spread(what, *is_virtual, &medians.iter().map(|median| measured(*median, None, None)).collect::<Vec<_>>())
     };
-    let values = (select(&["place", "distance"][..]), vec(10.0..13.0, 0..4));
-    let spread = reading(row::ANSWER_SPREAD, values, spread_of, |(what, medians)| {
+    let values = (select(&["place", "distance"][..]), any::<bool>(), vec(10.0..13.0, 0..4));
+    let spread = reading(row::ANSWER_SPREAD, values, spread_of, |(what, is_virtual, medians)| {
         let least = medians.iter().copied().min_by(f64::total_cmp)?;
         let most = medians.iter().copied().max_by(f64::total_cmp)?;
-        let means = if most / least < 1.15 { "there is no arm to move" } else { "repeat the run" };
+        let means = match (most / least < 1.15, is_virtual) {
+            (true, _) => "there is no arm to move",
+            (false, true) => "a model has no noise",
+            (false, false) => "repeat the run",
+        };
         let range = match (micros(least), micros(most)) {
             (least, most) if least == most => format!("latency is {least} at every {what}"),
             (least, most) => format!("from {least} to {most} over every {what}"),

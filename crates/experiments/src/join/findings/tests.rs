@@ -272,6 +272,20 @@ fn viewed((cases, blocks, block): &View, has_costs: bool) -> Vec<Finding> {
     Kept::found(|journal| planner::report((100, false), &cases, has_costs.then_some(costs), journal))
 }
 
+#[test]
+fn a_planner_is_told_no_factor_of_joins_that_are_too_short_for_a_gain() {
+    let found = |blocks: f64| {
+        let case = |method: &'static str, millis: f64| {
+            let figures = [(&join::ELAPSED, millis), (&join::RANDOM_BLOCK, millis), (&join::BREAK_EVEN, 50.0)];
+            one(method, None, &[figures.as_slice(), &[(&join::BLOCKS_READ, blocks)]].concat())
+        };
+        let cases = [case("one-at-a-time", 100.0), case("batch", 30.0)];
+        let costs = Costs { rows: 2000, blocks: 500, scan: 50.0, block: 5.0 };
+        Kept::found(|journal| planner::report((100, false), &cases, Some(costs), journal)).len()
+    };
+    assert_eq!([found(255.0), found(256.0)], [0, 1]);
+}
+
 /// What a planner gets wrong, of a table that is large enough.
 fn planner() -> [Reading; 2] {
     let values = || (view(), prop_oneof![4 => Just(true), 1 => Just(false)]);
@@ -320,7 +334,7 @@ fn few_blocks() -> Reading {
     let of = |(blocks, is_server): &([f64; 2], bool)| {
         let [alone, gathered] = *blocks;
         let case = |method, blocks| {
-            let read = [(&join::TABLE_BLOCKS, blocks), (&join::INDEX_BLOCKS, 0.0), (&join::TABLE_HITS, 0.0)];
+            let read = [(&join::BLOCKS_READ, blocks), (&join::INDEX_BLOCKS, 0.0), (&join::TABLE_HITS, 0.0)];
             let times = [(&join::IO_TIME, 10.0), (&join::ELAPSED, 10.0)];
             one(method, None, &[times.as_slice(), &read].concat())
         };
