@@ -178,7 +178,9 @@ fn compare(
     for query in data.queries() {
         conductor.interruption.check()?;
         progress(&format!("{question}: {}", query.name));
-        timed.push(plans::time(postgres, &query, &contenders, caches)?);
+        let one = plans::time(postgres, &query, &contenders, caches)?;
+        judgement::keep(&mut conductor.ledger, &format!("{question}: {}", query.name), &contenders, &one);
+        timed.push(one);
     }
     conductor.note("plans", plans_timed(&question, timed.iter().map(|one| one.plans as u64).sum()));
     for run in others..contenders.len() {

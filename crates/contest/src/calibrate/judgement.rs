@@ -4,13 +4,21 @@ use measure::schema::Spec;
 use measure::schema::contest::{RIGHT_PLANS, TOTAL_TIME, WORST_RATIO};
 
 use super::plans::Timed;
-use super::sets::{ADVISED, BEFORE, MEASURED, OWN, USUAL};
+use super::sets::{ADVISED, BEFORE, FASTEST, MEASURED, OWN, Set, USUAL};
 use crate::bars::{Bar, Judged, Wanted};
 use crate::ledger::Ledger;
 
 /// A plan is right within this part of the fastest and this number of milliseconds.
 const NEAR: f64 = 0.1;
 const NEAR_MILLIS: f64 = 0.2;
+
+/// Keeps what a query takes by each contender's plan, and by the fastest that is known.
+pub(crate) fn keep(ledger: &mut Ledger, query: &str, contenders: &[(&str, Set)], timed: &Timed) {
+    for ((contender, _), millis) in contenders.iter().zip(&timed.by) {
+        ledger.add(query, contender, &TOTAL_TIME, *millis);
+    }
+    ledger.add(query, FASTEST, &TOTAL_TIME, timed.best);
+}
 
 /// Notes how each contender does over the queries of a question.
 pub(crate) fn note(ledger: &mut Ledger, question: &str, contenders: &[&str], timed: &[Timed]) {

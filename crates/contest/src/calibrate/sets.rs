@@ -20,6 +20,9 @@ pub(crate) const MEASURED: &str = "all measured";
 pub(crate) const ADVISED: &str = "readpath";
 pub(crate) const BEFORE: &str = "readpath before";
 
+/// What stands for the fastest plan of a query that is known.
+pub(crate) const FASTEST: &str = "the fastest plan";
+
 /// The set of a run for queries in a state by its name, which is empty where the run has none.
 pub(crate) fn named(run: &Run, state: &str, name: &str) -> Set {
     let is_it = |case: &&Case| is_of(case, state) && CONSTANTS.in_case(case).as_deref() == Some(name);
