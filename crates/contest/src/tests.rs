@@ -110,7 +110,11 @@ fn note((which, count): &(usize, Option<u64>)) -> Option<Finding> {
                 &count.map(|_| vec![("random_page_cost".into(), 2.0)]).unwrap_or_default(),
             ),
         ),
-        6 => (
+        6 => {
+            let set = count.map(|count| vec![("random_page_cost".into(), count as f64)]).unwrap_or_default();
+            ("measured", calibrate::all_measured("customers", &set))
+        }
+        7 => (
             "of-limit",
             profile::of_limit(&count.map(|count| Statistics::single(count as f64)).ok_or("no pair".into())),
         ),
@@ -122,7 +126,7 @@ fn note((which, count): &(usize, Option<u64>)) -> Option<Finding> {
 }
 
 fn notes() -> Reading {
-    reading(row::NOTE, (0..8_usize, option::of(0..3_u64)), note, |(which, count)| {
+    reading(row::NOTE, (0..9_usize, option::of(0..3_u64)), note, |(which, count)| {
         let some = count.unwrap_or(0);
         let or = |there: String, other: &str| if count.is_some() { there } else { other.into() };
         Some(match which {
@@ -135,7 +139,8 @@ fn notes() -> Reading {
             4 => says![format!("The columns take {}, and took 9 bytes", counted(some, "byte", "bytes"))],
             5 if count.is_some() => says!["On customers run 2 advises ", "SET random_page_cost = 2.0"],
             5 => says!["On customers run 2 advises the server's own."],
-            6 => says![or(
+            6 => says!["On customers ", or("SET random_page_cost = ".into(), "no constants repeated themselves")],
+            7 => says![or(
                 format!("One core reads the trace at {some}"),
                 "One core was not compared with `wc -l`: no pair."
             )],

@@ -144,7 +144,9 @@ fn ask(
         }
     };
     let last = runs.last().ok_or("calibrate was not run")?;
-    Ok(Advice { measured: sets::named(last, state, blocks), advised, before })
+    let measured = sets::named(last, state, blocks);
+    conductor.note("measured", all_measured(question, &measured));
+    Ok(Advice { measured, advised, before })
 }
 
 /// What a run, counted from 0, advises.
@@ -152,6 +154,14 @@ pub(crate) fn advised_by(question: &str, number: usize, set: &Set) -> String {
     let statement = sets::statement(set);
     let text = if set.is_empty() { "the server's own" } else { statement.trim_end_matches([';', ' ']) };
     format!("On {question} run {} advises {text}.", number + 1)
+}
+
+/// What the last run of calibrate measured.
+pub(crate) fn all_measured(question: &str, set: &Set) -> String {
+    if set.is_empty() {
+        return format!("On {question} no constants repeated themselves: all measured are the server's own.");
+    }
+    format!("On {question} all measured are {}.", sets::statement(set).trim_end_matches([';', ' ']))
 }
 
 /// How many plans were timed.

@@ -8,6 +8,7 @@ use subjects::postgres::calibration::queries::Query;
 
 use super::bench::{Bench, State};
 use super::judgement::{Judged, Pair, judge};
+use super::screening;
 use super::sets::{ConstantSet, own};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -15,8 +16,13 @@ use crate::journal::Journal;
 /// Rounds that are run whatever they take, after one that is not counted.
 const ROUNDS_MIN: usize = 3;
 
-/// How long further rounds may begin.
-const ROUNDS_TIME: Duration = Duration::from_secs(8);
+/// How long further rounds may begin, after the first that counts.
+const ROUNDS_TIME: Duration = Duration::from_secs(20);
+
+/// A short query is repeated in its turn until its runs have taken this long together, but not more often than that:
+/// what differs from run to run is as long for it as for a long one.
+const TURN: Duration = Duration::from_millis(20);
+const TURN_RUNS_MAX: usize = 5;
 
 /// Rounds of a dry run, which would only repeat them.
 const ROUNDS_REHEARSED: usize = 2;
@@ -91,6 +97,23 @@ impl Comparison {
         self.compared.iter().filter(move |one| one.variant(set) > 0)
     }
 
+    /// The plan of each query by a set.
+    pub(super) fn plans(&self, set: usize) -> Vec<usize> {
+        self.compared.iter().map(|one| one.variant(set)).collect()
+    }
+
+    /// Keeps the sets of these places alone, and the plans that they lead to; each under its place among them.
+    pub(super) fn keep_sets(&mut self, kept: &[usize]) {
+        let place = |set: &usize| kept.iter().position(|one| one == set);
+        for one in &mut self.compared {
+            for variant in &mut one.variants {
+                variant.sets = variant.sets.iter().filter_map(place).collect();
+            }
+            one.variants.retain(|variant| !variant.sets.is_empty());
+        }
+        self.sets = kept.iter().map(|at| self.sets[*at].clone()).collect();
+    }
+
     /// Judges each set by the times.
     pub(super) fn judge(&mut self) {
         let of = |set| judge(&self.compared.iter().filter_map(|one| one.pair(set)).collect::<Vec<_>>());
@@ -155,7 +178,7 @@ pub(super) fn time(
     let wanted = if state == State::Cold { bench.parameters.cold_rounds() } else { bench.parameters.rounds };
     // Nothing settles where each run begins with empty caches, or with a table that does not fit.
     let settling = usize::from(state == State::Cached || state == State::AsFound);
-    let started = bench.machine.clock.now();
+    let mut started = bench.machine.clock.now();
     let changed = comparison.compared.iter().filter(|one| one.is_changed()).count();
     for round in 0..wanted + settling {
         let sent = bench.recorder.as_ref().map(|recorder| recorder.size());
@@ -173,6 +196,10 @@ pub(super) fn time(
                 Round { state, number: round, counts: round >= settling },
                 journal,
             )?;
+        }
+        if round == settling {
+            journal.find_all(screening::screen(comparison));
+            started = bench.machine.clock.now();
         }
         bench.look(journal);
         if let Some((recorder, sent)) = bench.recorder.as_ref().zip(sent).filter(|_| round + 1 == ROUNDS_REHEARSED) {
@@ -220,16 +247,13 @@ fn take_turns(
             // What the server has to know about the tables is read here, so that the statement does not.
             let _ = bench.tables.plan_of(&one.query)?;
         }
-        match bench.tables.run_query(&one.query, limit)? {
+        match run_turn(bench, one, at, (limit, round))? {
             Ok(plan) if !is_same(&plan, &one.variants[at].plan) && !bench.tables.is_rehearsal() => {
                 one.not_timed = Some("its plan changed between EXPLAIN and the run".into());
                 return Ok(());
             }
-            Ok(plan) => {
-                one.variants[at].millis.extend(plan.execution_ms.filter(|_| round.counts));
-                // With what each step did.
-                one.variants[at].plan = plan;
-            }
+            // With what each step did.
+            Ok(plan) => one.variants[at].plan = plan,
             // It takes at least that long, which is slow enough for a verdict.
             Err(_) if at > 0 && limit < bench.parameters.time_limit() => {
                 one.variants[at].is_cut = true;
@@ -242,6 +266,32 @@ fn take_turns(
         }
     }
     Ok(())
+}
+
+/// Runs a plan of a query, a short one several times where it can be: the plan of the last run.
+fn run_turn(
+    bench: &mut Bench<'_>,
+    one: &mut Compared,
+    at: usize,
+    (limit, round): (Duration, Round),
+) -> Result<Result<Plan, String>, ExperimentError> {
+    let most =
+        if round.counts && round.state != State::Cold && !bench.tables.is_rehearsal() { TURN_RUNS_MAX } else { 1 };
+    let mut taken = 0.0;
+    let mut runs = 0;
+    loop {
+        let plan = match bench.tables.run_query(&one.query, limit)? {
+            Ok(plan) => plan,
+            Err(why) => return Ok(Err(why)),
+        };
+        let is_planned = is_same(&plan, &one.variants[at].plan);
+        one.variants[at].millis.extend(plan.execution_ms.filter(|_| round.counts && is_planned));
+        taken += plan.execution_ms.unwrap_or(f64::INFINITY);
+        runs += 1;
+        if runs >= most || !is_planned || taken >= TURN.as_secs_f64() * 1e3 {
+            return Ok(Ok(plan));
+        }
+    }
 }
 
 /// How long a plan of a query may take.

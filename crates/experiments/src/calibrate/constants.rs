@@ -64,6 +64,11 @@ impl Constants {
         states.into_iter().chain(safe).chain([sets::usual_advice()]).collect()
     }
 
+    /// What is tried besides on queries that are run.
+    pub(super) fn tried(&self, others: &[ConstantSet]) -> Vec<ConstantSet> {
+        sets::tried(|name| self.now(name), others)
+    }
+
     fn add(&mut self, bench: &mut Bench<'_>, state: Option<State>, cost: Cost) -> Result<(), ExperimentError> {
         let is_it = |one: &&mut Measured| one.name == cost.name && one.state == state;
         match self.all.iter_mut().find(is_it) {

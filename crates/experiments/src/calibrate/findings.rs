@@ -13,9 +13,9 @@ use super::judgement::{CHANGED_MIN, Decision, Judged};
 use super::sets::ConstantSet;
 use crate::journal::Journal;
 
-/// Another set has to be this much better than the one of the state itself before it is advised in its place: two runs
-/// then advise the same.
-const BETTER: f64 = 0.9;
+/// A set that gains this part of what the best one does is as good, and the first of them is advised, that of the state
+/// itself before all: two runs then advise the same.
+const AS_GOOD: f64 = 0.8;
 
 /// What a comparison advises.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,14 +30,13 @@ pub(super) struct Advice {
 impl Advice {
     /// What the times advise, with the set that the state itself has preferred.
     pub(super) fn of(sets: &[ConstantSet], judged: &[Judged], preferred: &str) -> Advice {
-        let better = |set: usize, other: usize| judged[set].ratio.value < judged[other].ratio.value * BETTER;
-        let changing = |set: &usize| judged[*set].decision == Decision::Change;
         let own = (1..sets.len()).find(|set| sets[*set].name == preferred);
-        let best = (1..sets.len()).filter(changing).reduce(|best, set| {
-            let is_better = if Some(best) == own { better(set, best) } else { Some(set) == own && !better(best, set) };
-            let is_less = Some(best) != own && Some(set) != own && judged[set].ratio.value < judged[best].ratio.value;
-            if is_better || is_less { set } else { best }
-        });
+        let changing = || (1..sets.len()).filter(|set| judged[*set].decision == Decision::Change);
+        let gain = |set: &usize| judged[*set].gain();
+        let most = changing().map(|set| gain(&set)).fold(0.0, f64::max);
+        let is_as_good = |set: &usize| gain(set) >= most * AS_GOOD;
+        let best =
+            own.filter(|own| changing().any(|set| set == *own) && is_as_good(own)).or(changing().find(is_as_good));
         if let Some(set) = best {
             return Advice { decision: Decision::Change, set, withheld: None };
         }

@@ -18,13 +18,29 @@ const STEPS: f64 = 10.0;
 pub(super) const SCALE: &str = "cpu_tuple_cost";
 pub(super) const SEQ_PAGE: &str = "seq_page_cost";
 pub(super) const RANDOM_PAGE: &str = "random_page_cost";
+const OPERATOR: &str = "cpu_operator_cost";
 
 /// The constants of a set.
-pub(super) const CONSTANTS: [&str; 5] = [SEQ_PAGE, RANDOM_PAGE, SCALE, "cpu_index_tuple_cost", "cpu_operator_cost"];
+pub(super) const CONSTANTS: [&str; 5] = [SEQ_PAGE, RANDOM_PAGE, SCALE, "cpu_index_tuple_cost", OPERATOR];
 
 /// PostgreSQL's own values with a block at random at what is said of solid-state disks: the advice that a user finds
 /// everywhere.
 const USUAL_ADVICE: [f64; 5] = [1.0, 1.1, 0.01, 0.005, 0.0025];
+
+/// What is tried on the user's own queries besides: blocks at a part of the server's own cost, a block at random at
+/// this many times one in sequence where it is not the server's own ratio, and operators at this many times their cost.
+///
+/// They are multiples of the server's own costs and not of what was measured, so that runs that find the same queries
+/// faster advise the same constants.
+const PARTS: [f64; 4] = [1.0, 0.5, 0.25, 0.1];
+const RATIOS: [Option<f64>; 3] = [None, Some(2.0), Some(1.1)];
+const OPERATORS: [f64; 3] = [1.0, 0.3, 3.0];
+
+/// The name of a set that is one of many.
+pub(super) const TRIED: &str = "tried";
+
+/// Those of them that are left after the first round.
+pub(super) const LEFT: [&str; 3] = ["tried-1", "tried-2", "tried-3"];
 
 /// A set with its name.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,6 +143,38 @@ pub(super) fn usual_advice() -> ConstantSet {
     ConstantSet { name: "random-1.1", values: CONSTANTS.into_iter().zip(USUAL_ADVICE).collect() }
 }
 
+/// Sets between the server's own constants and cheap blocks, none of them among `others`, from the least change on.
+pub(super) fn tried(now: impl Fn(&'static str) -> f64, others: &[ConstantSet]) -> Vec<ConstantSet> {
+    let own = now(RANDOM_PAGE) / now(SEQ_PAGE).max(f64::MIN_POSITIVE);
+    let mut sets = others.to_vec();
+    for operators in OPERATORS {
+        for part in PARTS {
+            for times in RATIOS {
+                let page = now(SEQ_PAGE) * part;
+                let value = |name: &'static str| match name {
+                    SEQ_PAGE => page,
+                    RANDOM_PAGE => page * times.unwrap_or(own),
+                    OPERATOR => now(OPERATOR) * operators,
+                    other => now(other),
+                };
+                let values: Vec<(&'static str, f64)> = CONSTANTS.map(|name| (name, value(name))).into();
+                let is_own = values.iter().all(|(name, value)| *value == now(name));
+                if !is_own && !sets.iter().any(|set| set.values == values) {
+                    sets.push(ConstantSet { name: TRIED, values });
+                }
+            }
+        }
+    }
+    sets.split_off(others.len())
+}
+
+impl ConstantSet {
+    /// Whether it is one of many that are only tried.
+    pub(super) fn is_tried(&self) -> bool {
+        self.name == TRIED
+    }
+}
+
 /// A value at one of ten steps a decade, with two digits.
 pub(super) fn rounded(value: f64) -> f64 {
     let step = 10f64.powf((value.log10() * STEPS).round() / STEPS);
@@ -200,6 +248,20 @@ mod tests {
                 assert!((0.76..1.32).contains(&apart), "{value} {part} {apart}");
             }
         }
+    }
+
+    #[test]
+    fn each_set_that_is_tried_differs_from_the_others_and_the_least_change_comes_first() {
+        let sets = tried(now, &[usual_advice()]);
+        assert!(sets.len() > 20, "{}", sets.len());
+        for (at, set) in sets.iter().enumerate() {
+            assert!(sets[..at].iter().all(|other| other.values != set.values), "{set:?}");
+            assert!(set.values != usual_advice().values && set.values != CONSTANTS.map(|name| (name, now(name))));
+        }
+        let of =
+            |set: &ConstantSet, name: &str| set.values.iter().find(|(one, _)| *one == name).map(|(_, value)| *value);
+        assert_eq!((of(&sets[0], SEQ_PAGE), of(&sets[0], RANDOM_PAGE)), (Some(1.0), Some(2.0)));
+        assert!(sets.iter().all(|set| of(set, SCALE) == Some(0.01)), "a row keeps its value");
     }
 
     #[test]

@@ -74,6 +74,7 @@ findings! {
     WITHHELD_CONSTANTS = Info "withheld-constants", "constants that do not repeat themselves";
     TABLESPACE_COSTS = Warning "tablespace-costs", "tablespaces with costs of their own";
     ONE_TABLESPACE = Info "one-tablespace", "the server has tablespaces that were not measured";
+    TRIED = Info "tried-sets", "sets between the server's own constants and cheap blocks, tried on the user's queries";
     LISTED_WITHOUT_TABLES = Info "listed-without-tables", "listed queries that read no table are left out";
     ABSENT_STATE = Info "absent-state", "the server's counters do not tell what it finds cached";
     ABSENT_BEYOND = Info "absent-beyond", "no table beyond the shared buffers was made";

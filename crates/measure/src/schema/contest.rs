@@ -48,7 +48,9 @@ findings! {
     BAR_MISSED = Warning "bar-missed", "readpath did not reach a bar";
     BAR_NOT_JUDGED = Info "bar-not-judged", "a bar without a figure";
     TRIAL = Warning "trial", "fewer than 5 pairs";
-    NOTE = Info "*" in ["cpu-profile", "huge-pages", "loading", "forecast", "memory", "advised", "plans", "of-limit"],
+    NOTE = Info "*" in [
+        "cpu-profile", "huge-pages", "loading", "forecast", "memory", "advised", "measured", "plans", "of-limit",
+    ],
         "what is worth knowing besides";
 }
 

@@ -1,7 +1,7 @@
 //! The findings of the experiment, read on both sides of their conditions, and which set is advised.
 
 use measure::Finding;
-use measure::quantity::grouped;
+use measure::quantity::{counted, grouped};
 use measure::schema::FindingSpec;
 use measure::schema::calibrate;
 use sides::proptest::array::{uniform2, uniform3, uniform5};
@@ -19,7 +19,8 @@ use crate::calibrate::bench::not_cold;
 use crate::calibrate::comparison::{Compared, Variant};
 use crate::calibrate::constants::{self, Measured};
 use crate::calibrate::estimate::Estimate;
-use crate::calibrate::sets::{CONSTANTS, Passes, Settled};
+use crate::calibrate::screening::screen;
+use crate::calibrate::sets::{CONSTANTS, LEFT, Passes, Settled, TRIED};
 use crate::calibrate::{absent_constants, listed_without_tables, tablespaces, told_state};
 use crate::journal::Kept;
 
@@ -123,6 +124,33 @@ fn advice() -> Reading {
             ],
         })
     })
+}
+
+/// Five queries by the server's own constants, and by sets that are tried: by each, they take so many times as long.
+fn screened(factors: &[f64]) -> (Option<Finding>, Comparison) {
+    let tried = (1..=factors.len()).map(|at| ConstantSet { name: TRIED, values: vec![("seq_page_cost", at as f64)] });
+    let sets = [set("now")].into_iter().chain(tried).collect();
+    let one = |number: usize| {
+        let by = factors.iter().enumerate().map(|(at, factor)| Variant::of(&[at + 1], &[10.0 * factor]));
+        let variants = [Variant::of(&[0], &[10.0])].into_iter().chain(by).collect();
+        Compared { query: Query::of_verification(format!("q{number}"), "SELECT".into()), variants, not_timed: None }
+    };
+    let (compared, state) = ((0..5).map(one).collect(), State::AsFound);
+    let mut comparison = Comparison { state, sets, compared, refused: vec![], judged: vec![], is_timed: true };
+    (screen(&mut comparison), comparison)
+}
+
+#[test]
+fn of_many_sets_the_three_that_gain_most_go_on_with_the_plans_that_they_lead_to() {
+    let (_, comparison) = screened(&[0.9, 1.2, 0.5, 0.8, 0.7, 3.0]);
+    assert_eq!(comparison.sets.iter().map(|set| set.name).collect::<Vec<_>>(), ["now", LEFT[0], LEFT[1], LEFT[2]]);
+    let values: Vec<f64> = comparison.sets[1..].iter().map(|set| set.values[0].1).collect();
+    assert_eq!(values, [3.0, 4.0, 5.0], "in their order");
+    let one = &comparison.compared[0];
+    let millis: Vec<f64> = (0..4).map(|set| one.variants[one.variant(set)].millis[0]).collect();
+    assert_eq!((millis, one.variants.len()), (vec![10.0, 5.0, 8.0, 7.0], 4));
+    let (_, none) = screened(&[1.6, 1.0]);
+    assert_eq!(none.sets.len(), 1, "what makes queries slower is not looked at again");
 }
 
 /// The share of hits among a million blocks, microseconds of a read, and of 100 bytes how many are in the page cache.
@@ -266,6 +294,24 @@ fn withheld() -> Reading {
     })
 }
 
+fn tried() -> Reading {
+    reading(
+        row::TRIED,
+        vec(prop_oneof![0.4..0.95, 1.05..1.8], 0..6),
+        |factors: &Vec<f64>| screened(factors).0,
+        |factors| {
+            let faster = factors.iter().filter(|factor| **factor < 1.0).count().min(LEFT.len());
+            let count = counted(factors.len() as u64, "set", "sets");
+            let left = match faster {
+                0 => "none made them faster without".into(),
+                1 => "1 made them faster in one round and was looked at again".to_string(),
+                more => format!("{more} made them faster in one round and were looked at again"),
+            };
+            (!factors.is_empty()).then(|| says![format!("{count} between the server's own"), left])
+        },
+    )
+}
+
 /// What was not measured, and what does not hold for all.
 fn lacks() -> Vec<Reading> {
     let cold = reading(
@@ -323,7 +369,7 @@ fn lacks() -> Vec<Reading> {
             Some(says![said])
         },
     );
-    vec![cold, beyond, parallel, sets, own, one, listed]
+    vec![cold, beyond, parallel, sets, own, one, listed, tried()]
 }
 
 #[test]
