@@ -21,9 +21,14 @@ const TOGGLES: [&str; 8] = [
     "enable_sort",
 ];
 
-/// A plan that takes this many times as long as the best so far, and at least this number of milliseconds, is ended.
-const TIMES_MAX: f64 = 8.0;
-const LIMIT_MIN: f64 = 1000.0;
+/// A plan that no contender picked is ended where it takes this many times as long as the best so far, and at least this
+/// number of milliseconds: the first run of a plan reads what later ones find cached.
+const TIMES_MAX: f64 = 2.0;
+const TIMES_MAX_FIRST: f64 = 4.0;
+const LIMIT_MIN: f64 = 100.0;
+
+/// A plan that a contender picked has this long.
+const LIMIT_OF_PICKED: f64 = 600_000.0;
 
 /// How plans are timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +82,8 @@ pub(crate) fn time(
     let mut best = f64::INFINITY;
     for outline in order {
         let Some(plan) = plans.get_mut(&outline).filter(|plan| plan.millis.is_nan()) else { continue };
-        let limit = if picked.contains(&outline) { 600_000.0 } else { (best * TIMES_MAX).max(LIMIT_MIN) };
-        plan.millis = run(server, &mut session, query, (&plan.settings, limit), caches)?;
+        let best_so_far = if picked.contains(&outline) { f64::INFINITY } else { best };
+        plan.millis = run(server, &mut session, query, (&plan.settings, best_so_far), caches)?;
         best = best.min(plan.millis);
     }
     let by = picked.iter().map(|outline| plans[outline].millis).collect();
@@ -98,22 +103,23 @@ fn toggled(contenders: &[(&str, Set)]) -> Vec<String> {
     all
 }
 
-/// The median of the runs of a plan; infinite where it takes longer than `limit`.
+/// The median of the runs of a plan; infinite where it takes much longer than the best so far.
 fn run(
     server: &mut PrivatePostgres,
     session: &mut Connection,
     query: &Query,
-    (settings, limit): (&str, f64),
+    (settings, best): (&str, f64),
     caches: Caches,
 ) -> Result<f64, String> {
     let (runs, settling) = match caches {
         Caches::Warm { runs } => (runs, 1),
         Caches::Cold => (1, 0),
     };
-    // The server takes whole milliseconds.
-    let limit = limit.min(1e8).floor();
     let mut millis = Vec::new();
     for number in 0..runs + settling {
+        let times = if number < settling { TIMES_MAX_FIRST } else { TIMES_MAX };
+        // The server takes whole milliseconds.
+        let limit = (best * times).clamp(LIMIT_MIN, LIMIT_OF_PICKED).floor();
         if caches == Caches::Cold {
             server.empty_caches()?;
             *session = server.connect()?;

@@ -66,9 +66,9 @@ fn sets(cases: &[&Case]) -> Option<Table> {
             format!("{}{mark}", cell(case, "verdict"))
         })
         .column("other plans", Align::Right, |case| of(case))
-        .column("faster", Align::Right, |case| case.metric("faster").map(Cell::median))
+        .column("faster", Align::Right, |case| case.metric("faster").map(|metric| Cell::count(metric.median())))
         .optional()
-        .column("slower", Align::Right, |case| case.metric("slower").map(Cell::median))
+        .column("slower", Align::Right, |case| case.metric("slower").map(|metric| Cell::count(metric.median())))
         .optional()
         .column(
             "times",
