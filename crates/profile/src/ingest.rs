@@ -56,6 +56,10 @@ impl Ingested {
 
     /// Adds them up where nearly all statements were executed once and it leaves few of them.
     pub fn fold_literals_of_once(&mut self) {
+        if self.profile.sampled.is_some() {
+            // How often a statement was executed no sample knows.
+            return;
+        }
         let once = executed_once(&self.profile).filter(|_| is_worth_it(&self.profile));
         if once.is_some() {
             self.fold_literals();

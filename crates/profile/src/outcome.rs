@@ -31,6 +31,10 @@ pub fn outcome(ingested: &mut Ingested, instruments: &Instruments, selection: &S
     let mut cases = document::cases(profile, selection);
     cases.extend(of_instruments);
     cases.extend(document::files::unread(ingested));
+    if let Some(sampled) = &profile.sampled {
+        document::sampled::settle(profile, sampled, &mut cases);
+        cases.extend(document::sampled::cases(profile, sampled));
+    }
     let mut findings = Vec::new();
     findings.extend(ingested.folded_as_once.map(|(once, all)| {
         let message = format!(

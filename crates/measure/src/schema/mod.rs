@@ -24,6 +24,7 @@ pub mod page;
 pub mod profile;
 pub mod reads;
 pub mod roundtrip;
+pub mod sampled;
 pub mod scan;
 mod spec;
 pub mod subjects;

@@ -2,6 +2,7 @@
 
 use super::finding::findings;
 use super::logs;
+use super::sampled;
 use super::spec::{Experiment, Family, Stems, families, metrics, parameters};
 
 parameters! {
@@ -241,9 +242,9 @@ pub const PLAIN: [Family; 2] = [Family { pattern: "*", ..INCLUSIVE_TIME }, Famil
 /// The experiment.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "profile",
-    parameters: &[parameters::ALL],
-    metrics: &[METRICS],
+    parameters: &[parameters::ALL, sampled::parameters::ALL],
+    metrics: &[METRICS, sampled::METRICS],
     families: &[FAMILIES],
-    findings: &[findings::ALL, logs::findings::ALL],
+    findings: &[findings::ALL, logs::findings::ALL, sampled::findings::ALL],
     published: &[],
 };

@@ -53,7 +53,7 @@ pub fn is_client(event: &str) -> bool {
 }
 
 /// The class of an event, by Oracle's name (`db file sequential read`) or PostgreSQL's (`IO:DataFileRead`);
-/// [`Class::Other`] for an unknown name. Upper and lower case and spaces do not matter.
+/// [`Class::Other`] for an unknown name. Upper and lower case, spaces and underscores do not matter.
 ///
 /// The client's events ([`is_client`]) are in [`Class::Network`]; where the length of a wait is known, long ones belong
 /// to [`Class::ThinkTime`].
@@ -153,6 +153,8 @@ mod tests {
     fn spelling_and_spaces_do_not_change_a_class() {
         assert_eq!(class_of("DB FILE  sequential read "), Class::SingleBlockReads);
         assert_eq!(class_of("IO:DataFileRead"), class_of("io: data file read"));
+        assert_eq!(class_of("IO:WAL_SYNC"), Class::Commit, "as PostgreSQL 17 and its tables of constants spell it");
+        assert_eq!(class_of("IO:WalSync"), Class::Commit);
         assert!(is_client("sql*net message from client") && is_client("Client: ClientRead"));
     }
 

@@ -1,8 +1,9 @@
-//! Names of events as databases spell them: upper and lower case and spaces do not distinguish them.
+//! Names of events as databases spell them: upper and lower case, spaces and underscores do not distinguish them.
 
 /// The characters of a name that distinguish events.
 fn letters(name: &str) -> impl Iterator<Item = char> + '_ {
-    name.chars().filter(|letter| !letter.is_whitespace()).map(|letter| letter.to_ascii_lowercase())
+    let distinguishing = |letter: &char| !letter.is_whitespace() && *letter != '_';
+    name.chars().filter(distinguishing).map(|letter| letter.to_ascii_lowercase())
 }
 
 /// Whether two names are of one event.

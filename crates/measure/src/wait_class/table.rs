@@ -296,6 +296,17 @@ wait_classes! {
             "acknowledge over PGA limit",
         ],
     }
+    /// Ready to run, while other processes had the processors.
+    RunQueue {
+        key: "run-queue",
+        title: "waiting for a processor",
+        is_idle: false,
+        practices: [
+            "Cap the sessions at work: a pool about as large as the cores.",
+            "Move batch work to quiet hours, or add cores.",
+        ],
+        events: ["Processor:RunQueue"],
+    }
     /// Parallel workers and queues between processes.
     Parallel {
         key: "parallel",
@@ -371,7 +382,7 @@ wait_classes! {
         title: "think time",
         is_idle: true,
         practices: [],
-        events: [],
+        events: ["Client:ClientRead (idle)"],
     }
     /// Sleeping with nothing to do, or because the program asked to sleep.
     Idle {

@@ -21,25 +21,32 @@ pub(crate) fn subject(ingested: &Ingested) -> Parameters {
         let named: BTreeSet<&str> = ingested.files.iter().filter_map(|file| of(&file.header).as_deref()).collect();
         named.into_iter().collect()
     };
-    let mut subject = Parameters::new();
+    let sampled = ingested.profile.sampled.as_ref();
+    let mut subject = sampled.map(|sampled| sampled.subject.clone()).unwrap_or_default();
     let mut add = |key: &str, value: Value| subject.insert(key.to_owned(), value);
-    add("kind", "trace".into());
     if let Some(source) = ingested.source {
         add("source", source.into());
     }
-    if let [file] = files.as_slice() {
-        add("path", (*file).into());
+    if sampled.is_none() {
+        add("kind", "trace".into());
+        if let [file] = files.as_slice() {
+            add("path", (*file).into());
+        }
+        add("files", files.into());
+        add("bytes", ingested.files.iter().map(|file| file.bytes).sum::<u64>().into());
     }
-    add("files", files.into());
-    add("bytes", ingested.files.iter().map(|file| file.bytes).sum::<u64>().into());
-    add("versions", of_files(|header| &header.version));
-    add("hosts", of_files(|header| &header.host));
-    add("instances", of_files(|header| &header.instance));
+    if sampled.is_none() {
+        add("versions", of_files(|header| &header.version));
+        add("hosts", of_files(|header| &header.host));
+        add("instances", of_files(|header| &header.instance));
+    }
     let context = &ingested.profile.context;
     let scopes = ingested.profile.scopes.keys().filter_map(|index| context.scopes.get(index.0 as usize));
     let services: BTreeSet<&str> = scopes.map(|scope| scope.service.as_str()).filter(|name| !name.is_empty()).collect();
     add("services", services.into_iter().collect());
-    add("time_scale", scale(&ingested.files));
+    if sampled.is_none() {
+        add("time_scale", scale(&ingested.files));
+    }
     // Stamps have milliseconds; the microseconds of an end are reckoned from the nearest one.
     let rounded = |micros: i64| micros.saturating_add(500).div_euclid(1_000) * 1_000;
     let clock = |micros: i64| Timestamp::from_microsecond(rounded(micros)).ok().map(|clock| clock.to_string());

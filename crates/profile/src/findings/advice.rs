@@ -142,6 +142,10 @@ impl Of<'_> {
 
     /// The command that shows more of the class.
     fn breakdown(&self) -> Option<String> {
+        if self.profile.sampled.is_some() {
+            // Another profile of a running server is of another time.
+            return None;
+        }
         let by = match self.class {
             Class::UnaccountedWithin | Class::UnaccountedBetween | Class::Unrecorded => return None,
             Class::Cpu | Class::CpuParse => "statement,call",

@@ -116,7 +116,8 @@ fn negative(profile: &Profile) -> Vec<Finding> {
         );
         findings.push(row::NEGATIVE_WITHIN.of(message));
     }
-    if matters(whole.unaccounted_between) {
+    // Of samples the server's own account is held against them in words of its own.
+    if matters(whole.unaccounted_between) && profile.sampled.is_none() {
         let amount = shown(whole.unaccounted_between);
         let message = format!(
             "Unaccounted for between calls is {amount}: calls and waits overlap in the trace, because a call's time \
@@ -270,6 +271,10 @@ fn can_be_prepared(profile: &Profile, statement: &StatementProfile) -> bool {
 }
 
 fn executed_once(profile: &Profile) -> Option<Finding> {
+    if profile.sampled.is_some() {
+        // How often a statement was executed no sample knows.
+        return None;
+    }
     let (once, all) = folding::executed_once(profile).filter(|_| folding::is_worth_it(profile))?;
     let message = format!(
         "{} of {} statements were executed once, and most differ in their literals alone: --fold-literals adds them \

@@ -6,6 +6,7 @@ use super::commits::is_commit;
 use super::naming::{by_itself, is_of_the_dictionary, name, nanos, percent};
 use super::worth::{Advice, Of, PART};
 use crate::event::{CallKind, Cost, Merge, Ticks};
+use crate::tables::sampled::Counters;
 use crate::tables::{CallSums, Profile, StatementProfile};
 
 /// Executions from which on repeating one is worth a word.
@@ -21,6 +22,9 @@ pub(super) fn advice(of: &Of<'_>) -> Advice {
     let Some(most) = profile.statements.iter().max_by_key(|one| cpu(one)).filter(|one| cpu(one) > Ticks::ZERO) else {
         return Advice::default();
     };
+    if let Some(sampled) = &profile.sampled {
+        return of_samples(of, most, sampled.counters.as_ref().and_then(|all| all.get(&most.statement)), cpu(most));
+    }
     let executions = most.calls_of(&profile.context, CallKind::Exec).calls;
     // As the CPU, without those of its parses.
     let Cost { consistent_gets, current_gets, .. } = work_calls(profile, most).own;
@@ -40,6 +44,32 @@ pub(super) fn advice(of: &Of<'_>) -> Advice {
     let mut sentences = vec![text];
     sentences.extend(what_to_do(profile, most, executions, cpu(most).micros() / gets.max(1) as f64, gets));
     Advice { sentences, worth: 0.0 }
+}
+
+/// The same of samples, which know executions and gets only where the server counts them.
+fn of_samples(of: &Of<'_>, most: &StatementProfile, counted: Option<&Counters>, cpu: Ticks) -> Advice {
+    let share = percent(cpu.0 as f64, of.sums.total.0 as f64);
+    let most_of_one = if of.part(cpu) < PART { ", the most of one statement," } else { "" };
+    let begin = format!("{share} % of the CPU{most_of_one} is {}", name(of.profile, most));
+    let Some(counted) = counted.filter(|counted| counted.executions > 0) else {
+        return Advice { sentences: vec![begin + "."], worth: 0.0 }.followed_by(of.of_class());
+    };
+    let gets = counted.hits.saturating_add(counted.reads);
+    let each = |what: f64| what / counted.executions as f64;
+    let text = format!(
+        "{begin}: {} of {} CPU and {} gets each.",
+        counted_in_words(counted.executions),
+        format_nanos(each(nanos(cpu))),
+        three_digits(each(gets as f64))
+    );
+    let micros_per_get = cpu.micros() / gets.max(1) as f64;
+    let signed = i64::try_from(gets).unwrap_or(i64::MAX);
+    let what = what_to_do(of.profile, most, counted.executions, micros_per_get, signed);
+    Advice { sentences: [text].into_iter().chain(what).collect(), worth: 0.0 }
+}
+
+fn counted_in_words(executions: u64) -> String {
+    counted(executions, "execution", "executions")
 }
 
 /// By what the statement does; of a commit, the number of commits says it.

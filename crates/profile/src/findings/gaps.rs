@@ -13,9 +13,16 @@ use crate::tables::{Profile, StatementProfile};
 const SMALL_MICROS: f64 = 1_000.0;
 const MANY: u64 = 1_000;
 
+/// What time is that the server has in its account and no sample met.
+const NOT_SAMPLED: &str = "The server has it in its account (pg_stat_database.active_time), and no sample does: \
+                           sessions that may not be seen, or that came and went between samples.";
+
 /// What the counts say of the time between calls.
 pub(super) fn between(of: &Of<'_>) -> Advice {
     let profile = of.profile;
+    if profile.sampled.is_some() {
+        return Advice { sentences: vec![NOT_SAMPLED.into()], worth: 0.0 };
+    }
     let gaps = profile.whole.roots;
     if gaps == 0 {
         return Advice::default();

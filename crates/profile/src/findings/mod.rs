@@ -60,7 +60,7 @@ pub fn findings(profile: &Profile, hot: &HotSpots, order: Order, files: &[String
     let total = served.iter().map(|(_, sums)| sums.total).sum::<Ticks>();
     let mut findings = Vec::new();
     let knows_cpu = work(&profile.whole).cpu.is_some();
-    findings.extend(largest_classes(&served, total, caveat::is_traced(profile)));
+    findings.extend(largest_classes(&served, total, |class| title(profile, class)));
     findings.extend(few_statements(profile, order, total, &row::ANSWER_STATEMENTS));
     if order != Order::PhysicalReads && work(&profile.whole).physical_reads >= READS_MIN {
         findings.extend(few_statements(profile, Order::PhysicalReads, total, &row::ANSWER_PHYSICAL_READS));
@@ -83,17 +83,29 @@ fn matters(part: Ticks, served: Ticks) -> bool {
     are_times && part.0 as f64 / served.0 as f64 >= CLASS_MATTERS
 }
 
+/// The name of a class in a sentence.
+fn title(profile: &Profile, class: Class) -> &'static str {
+    match class {
+        Class::UnaccountedBetween if profile.sampled.is_some() => "unaccounted for",
+        class => class.title(caveat::is_traced(profile)),
+    }
+}
+
 /// The largest class and, where it matters, the next one.
-fn largest_classes(served: &[(Class, &ClassSums)], total: Ticks, is_traced: bool) -> Option<Finding> {
+fn largest_classes(
+    served: &[(Class, &ClassSums)],
+    total: Ticks,
+    title: impl Fn(Class) -> &'static str,
+) -> Option<Finding> {
     let mut ranked: Vec<&(Class, &ClassSums)> = served.iter().collect();
     ranked.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.total));
     let share = |sums: &ClassSums| naming::percent(sums.total.0 as f64, total.0 as f64);
     let (class, sums) = ranked.first().filter(|(_, sums)| matters(sums.total, total))?;
-    let (name, share_of_first) = (class.title(is_traced), share(sums));
+    let (name, share_of_first) = (title(*class), share(sums));
     let all = format_nanos(nanos(total));
     let mut text = format!("Largest class: {name}, {share_of_first} % of the response time of {all}");
     if let Some((next, sums)) = ranked.get(1).filter(|(_, sums)| matters(sums.total, total)) {
-        text += &format!("; then {}, {} %", next.title(is_traced), share(sums));
+        text += &format!("; then {}, {} %", title(*next), share(sums));
     }
     Some(row::ANSWER_CLASS.of(text + "."))
 }

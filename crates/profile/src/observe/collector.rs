@@ -147,6 +147,7 @@ impl Collector {
             unread: accounted.unread,
             problems,
             context: accounted.context,
+            sampled: None,
         }
     }
 

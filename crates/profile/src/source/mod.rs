@@ -4,6 +4,7 @@ pub(crate) mod clock;
 mod contract;
 pub mod oracle;
 pub mod postgres_log;
+pub mod sampled;
 mod session_clock;
 
 pub use contract::{

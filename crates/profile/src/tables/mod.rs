@@ -7,6 +7,7 @@
 pub mod class_sums;
 pub mod folding;
 pub mod histogram;
+pub mod sampled;
 pub mod session_statement;
 pub mod sorted_list;
 
@@ -19,6 +20,7 @@ use crate::event::{
 };
 pub use crate::tables::histogram::BlockSums;
 use crate::tables::histogram::Histogram;
+use crate::tables::sampled::Sampled;
 use crate::tables::session_statement::SessionStatement;
 use crate::tables::sorted_list::SortedList;
 
@@ -56,6 +58,8 @@ pub struct Profile {
     pub unread: Vec<Unread>,
     /// Decisions and omissions of the accounting, by kind.
     pub problems: Vec<Problem>,
+    /// How it was sampled; `None` where each call and each wait was recorded.
+    pub sampled: Option<Box<Sampled>>,
 }
 
 impl Profile {

@@ -1,7 +1,8 @@
-//! `readpath profile`: where the time went, from a trace.
+//! `readpath profile`: where the time went, from a trace or from samples of a running server.
 
 mod follow;
 pub(super) mod reading;
+mod running;
 pub(super) mod skew;
 
 use std::ffi::OsString;
@@ -24,7 +25,7 @@ use super::measure::{examine, examined};
 use super::time_scale::TimeScale;
 use super::unused::{refuse_unused, refuse_unused_of_source};
 use crate::exit::{Exit, Failure};
-use crate::options::{CommandRow, Context, arguments};
+use crate::options::{CommandRow, Context, Purpose, arguments};
 use crate::run_journal::RunJournal;
 use crate::words::word;
 
@@ -41,14 +42,21 @@ Examples:
   readpath profile a.trc --statement 5ncdvm4r9w3cx   the whole story of one statement
   readpath profile a.trc --by object --where 'event=db file sequential read'
   readpath profile a.trc --follow                    a page that renews itself while the trace is written
-  readpath profile a.trc --format json               the run document";
+  readpath profile a.trc --format json               the run document
+  readpath profile --on postgres://me@host/db        where the time of a running PostgreSQL goes, for a minute
+  readpath profile --on postgres:18 -- pgbench -i    what a command does on a private server";
+
+/// Clears a terminal and goes to its upper left corner.
+const CLEARED: &str = "\u{1b}[H\u{1b}[2J";
 
 #[derive(Args)]
 struct Arguments {
     /// Traces (event 10046) or server logs of PostgreSQL, plain or packed by gzip, zstd, xz, bzip2 or zip, folders of
     /// them, patterns, or - for standard input
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present_any = ["on", "command"], value_name = "FILE")]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    running: running::RunningArguments,
     #[command(flatten)]
     reading: ReadingArguments,
     /// Show all details of one statement, by its identifier or the beginning of it
@@ -103,12 +111,17 @@ fn rows(text: &str) -> Result<usize, String> {
 }
 
 fn define(command: Command) -> Command {
-    let about = "Shows where the response time of a traced program went, and what to do about it";
+    let about = "Shows where the response time of a traced program or a running server goes, and what to do about it";
     Arguments::augment_args(command).about(about).after_help(EXAMPLES)
 }
 
 fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
-    let arguments = arguments::<Arguments>(matches)?;
+    let mut arguments = arguments::<Arguments>(matches)?;
+    arguments.running.refuse(matches)?;
+    if arguments.running.is_asked_for() {
+        return run_on_server(&arguments, context);
+    }
+    arguments.take_files();
     let is_input = arguments.files.iter().any(|file| file.as_os_str() == "-");
     refuse_unused(matches, &[("follow", !is_input, "standard input is read once, to its end")])?;
     let mut is_all_there = true;
@@ -124,12 +137,36 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     Ok(if exit == Exit::Done && !is_all_there { Exit::Failed } else { exit })
 }
 
+/// Profiles a running server, or prints what would be sent to it.
+fn run_on_server(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
+    if context.purpose != Purpose::Check && arguments.running.rehearse(context)? {
+        return Ok(Exit::Done);
+    }
+    let mut of_load = None;
+    let exit = examine(context, COMMAND.name, |journal, stop| {
+        of_load = running::profile(arguments, context, journal, stop)?;
+        Ok(())
+    })?;
+    Ok(match of_load {
+        Some(code) if exit == Exit::Done => Exit::OfCommand { code },
+        _ => exit,
+    })
+}
+
+impl Arguments {
+    /// What stands behind `--` without a server are files, whatever their names begin with.
+    fn take_files(&mut self) {
+        self.files.append(&mut self.running.command);
+    }
+}
+
 /// The profile of one file as `readpath profile FILE` makes it, for a command that shows it in its own way.
 pub(super) fn of_file(file: &Path, context: &Context) -> Result<Run, Failure> {
     let words = [OsString::from(COMMAND.name), "--".into(), file.into()];
     let matches = define(Command::new(COMMAND.name)).try_get_matches_from(words);
     let matches = matches.map_err(|error| Failure::new(Exit::WrongCommandLine, error))?;
-    let arguments = arguments::<Arguments>(&matches)?;
+    let mut arguments = arguments::<Arguments>(&matches)?;
+    arguments.take_files();
     examined(context, COMMAND.name, |journal, stop| profile(&arguments, chosen(&arguments), journal, stop).map(drop))
 }
 

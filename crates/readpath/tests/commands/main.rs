@@ -31,5 +31,6 @@ mod profile;
 mod profile_skew;
 mod python_module;
 mod removal;
+mod running;
 mod sqlite;
 mod user;

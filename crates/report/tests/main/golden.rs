@@ -144,6 +144,11 @@ fn a_profile_shows_what_a_person_would_measure_by_hand() {
 }
 
 #[test]
+fn a_profile_of_samples_shows_their_error_and_who_waits_for_whom() {
+    check_run("profile-sampled", &documents::profile_sampled());
+}
+
+#[test]
 fn a_statement_of_a_profile_has_a_page_of_its_own() {
     check_run("profile-statement", &documents::profile_statement());
     let mut unknown = documents::profile();

@@ -13,7 +13,7 @@ use ::profile::observe::instruments::Instruments;
 use experiments::{Journal, Stop};
 
 use super::reading::nothing_read;
-use super::{Arguments, chosen, instruments, read_all, settings, take};
+use super::{Arguments, CLEARED, chosen, instruments, read_all, settings, take};
 use crate::exit::{Exit, Failure};
 use crate::options::Context;
 use crate::output;
@@ -24,9 +24,6 @@ const RENEWAL: Duration = Duration::from_secs(1);
 
 /// How often a signal is looked for in between.
 const NAP: Duration = Duration::from_millis(50);
-
-/// Clears a terminal and goes to its upper left corner.
-const CLEARED: &str = "\u{1b}[H\u{1b}[2J";
 
 /// What is followed.
 enum Source {

@@ -32,9 +32,10 @@ const ALIASES: [(&str, &str); 1] = [("--inner-rows", "--rows")];
 
 /// Options that other tests try: no document shows how many threads read a trace (`promises.rs`), and a private server
 /// is started and restarted for the end of a page (`calibrate.rs`), and which files of a folder are compared takes
-/// several of them (`compare_traces.rs`).
-const ELSEWHERE: [(&str, &str); 5] = [
+/// several of them (`compare_traces.rs`), and which texts a server shows takes one that is at work (`running.rs`).
+const ELSEWHERE: [(&str, &str); 6] = [
     ("profile of a trace", "--workers"),
+    ("profile of a running server", "--no-text"),
     ("calibrate on a private server", "--sql"),
     ("compare of traces", "--name"),
     ("compare of traces", "--since"),

@@ -8,6 +8,7 @@ pub(super) mod chart;
 mod miss_curve;
 mod readings;
 mod row;
+mod sampled;
 mod session;
 mod skew;
 mod statements;
@@ -67,20 +68,28 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     } else if !skew::is_asked_for(run) {
         sections.push(answers(run));
         sections.push(Section::Table(time::table(run, &summary)));
+        sections.extend(sampled::blockers(run).map(Section::Table));
         sections.extend(practices(run, &summary));
-        let calls: Vec<Row> = rows(run, "call").collect();
+        let sampling = sampled::sampling(run);
+        // The calls of samples are executions that were met, and not all that there were.
+        let calls: Vec<Row> = rows(run, "call").filter(|_| sampling.is_none()).collect();
         let calls = calls::table(&calls);
         let tables = statements::tables(run, &summary).into_iter().chain(readings::tables(run));
         let tables = tables.chain(miss_curve::table(run)).chain(calls);
         let tables = tables.chain(session::table(run)).chain(session::scopes(run, &summary));
-        sections.extend(tables.map(Section::Table));
+        let background = sampling.as_ref().and_then(|sampling| sampled::background(run, sampling));
+        sections.extend(tables.chain(background).map(Section::Table));
+        sections.extend(sampling.as_ref().and_then(sampled::own_cost));
     }
     sections.extend(unread::section(run));
     sections
 }
 
-/// What was traced, in one line: files, sessions, interval, calls.
+/// What was traced or sampled, in one line: files, sessions, interval, calls.
 fn overview(run: &Run, summary: &Row) -> String {
+    if let Some(sampling) = sampled::sampling(run) {
+        return sampled::overview(&sampling, sessions(run));
+    }
     let files = run.subject.get("files").and_then(Value::as_array).map_or(0, Vec::len);
     let sessions = sessions(run);
     let calls = |recursive: bool| {

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::amount::{count, per, scale, share};
 use super::row::{Row, rows};
+use super::sampled::sampling;
 use super::time;
 use crate::page::{Align, Table};
 
@@ -78,18 +79,25 @@ fn times(run: &Run, shown: &[Row], total: f64, ranking: Ranking) -> Option<Table
         .column("%", Align::Right, |row| share((ranking.value)(row), total))
         .column("sum %", Align::Right, |row| share(sum_until(row), total))
         .column("text", Align::Left, text)
-        .titled(format!("statements by {}, without their recursive children", ranking.title))
+        .titled(match sampling(run) {
+            Some(_) => format!("statements by {}", ranking.title),
+            None => format!("statements by {}, without their recursive children", ranking.title),
+        })
         .unless_empty()
 }
 
-/// Their time with recursive children, their rows, and what a row costs.
+/// Their time with recursive children, their rows, and what a row costs; none where nothing of it is known.
 fn work(shown: &[Row]) -> Option<Table> {
-    let inclusive = |row: &Row| row.value("inclusive_elapsed").unwrap_or(0.0);
-    let scale = scale(shown.iter().map(inclusive).fold(0.0, f64::max));
+    let is_known = |row: &Row| row.value("executions").is_some();
+    let shown = if shown.iter().any(is_known) { shown } else { &[] };
+    let inclusive = |row: &Row| row.value("inclusive_elapsed");
+    let scale = scale(shown.iter().filter_map(inclusive).fold(0.0, f64::max));
     Table::over(shown)
         .column("statement", Align::Left, |row| row.text("id"))
         .column("exec", Align::Right, |row| row.value("executions").map(count))
+        .optional()
         .column("rows", Align::Right, |row| row.value("rows").map(count))
+        .optional()
         .column("gets", Align::Right, |row| row.value("logical_reads").map(count))
         .optional()
         .column("reads", Align::Right, |row| row.value("physical_reads").map(count))
@@ -100,7 +108,9 @@ fn work(shown: &[Row]) -> Option<Table> {
         .optional()
         .column("parses/exec", Align::Decimal, |row| per(row.value("parses"), row.value("executions")))
         .optional()
-        .column(format!("with children, {}", scale.heading), Align::Right, |row| scale.cell(inclusive(row)))
+        .column(format!("with children, {}", scale.heading), Align::Right, |row| {
+            inclusive(row).map(|time| scale.cell(time))
+        })
         .optional()
         .unless_empty()
 }

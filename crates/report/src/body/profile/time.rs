@@ -1,11 +1,12 @@
 //! The table that adds up: classes with their events, served time, idle time, interval.
 
-use measure::Run;
 use measure::schema::profile::findings::WAITS_NOT_TRACED;
 use measure::wait_class::Class;
+use measure::{Run, Unit};
 
 use super::amount::{Scale, count, exact_time, of_micros, scale, share};
 use super::row::{Row, rows};
+use super::sampled::sampling;
 use crate::page::{Align, Cell, Table};
 
 /// A class as the page names it; a class that this version does not know by its key.
@@ -15,6 +16,9 @@ pub(super) fn title(class: &str) -> String {
 
 /// The same, where waits were not traced: then what is unaccounted for holds them.
 pub(super) fn title_in(run: &Run, class: &str) -> String {
+    if class == Class::UnaccountedBetween.key() && sampling(run).is_some() {
+        return "unaccounted for".into();
+    }
     if class == Class::Unrecorded.key() && run.subject.contains_key("source") {
         return "not in the log, between statements".into();
     }
@@ -69,6 +73,13 @@ pub(super) fn table(run: &Run, summary: &Row) -> Table {
             false => idle_time(line.total, scale),
         })
         .column("%", Align::Right, |line| share(line.total, line.whole))
+        .column("±", Align::Right, |line| {
+            let error = line.entry.as_ref()?.row.value("share_error")?;
+            Some(Cell::number(format!("{error:.1}"), error, Unit::Percent))
+        })
+        .optional()
+        .column("samples", Align::Right, |line| line.entry.as_ref()?.row.value("samples").map(count))
+        .optional()
         .column("calls", Align::Right, |line| calls(line).map(count))
         .optional()
         .times("mean", mean)
@@ -109,6 +120,9 @@ fn below_zero(run: &Run, lines: &[Line]) -> &'static str {
     let is_told = |id: &str| run.findings.iter().any(|finding| finding.id == id);
     if is_below("unaccounted-within") && !is_told("negative-unaccounted-within") {
         return "Below zero: CPU that was burned inside timed waits is in both rows.";
+    }
+    if is_below("unaccounted-between") && sampling(run).is_some() {
+        return "Below zero: the samples met more than the server's own account has.";
     }
     if is_below("unaccounted-between") && !is_told("negative-unaccounted-between") {
         return "Below zero: the times of some calls and waits overlap.";

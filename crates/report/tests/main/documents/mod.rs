@@ -7,6 +7,7 @@ mod join;
 mod profile;
 mod profile_comparison;
 mod profile_readings;
+mod profile_sampled;
 mod scan;
 
 use measure::run::SCHEMA;
@@ -21,6 +22,7 @@ pub(crate) use join::{join_methods, join_sweep};
 pub(crate) use profile::{profile, profile_sessions, profile_statement};
 pub(crate) use profile_comparison::profile_comparison;
 pub(crate) use profile_readings::{profile_breakdown, profile_readings};
+pub(crate) use profile_sampled::profile_sampled;
 pub(crate) use scan::{scan, scan_counted, scan_counted_in_turns};
 
 /// All documents but the one of an experiment that does not exist.
@@ -49,6 +51,7 @@ pub(crate) fn all() -> Vec<Run> {
         profile_statement(),
         profile_readings(),
         profile_breakdown(),
+        profile_sampled(),
     ]
 }
 

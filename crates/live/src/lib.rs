@@ -1,0 +1,18 @@
+//! A running server under observation.
+//!
+//! A [`Sampler`] looks at all its processes at one moment; [`Watch`] asks it again and again, gives what it saw to a
+//! profile, and holds that against the server's own account. It makes nothing on the server and changes nothing there.
+//! What a sample means is known below, in `profile`; nothing here renders.
+
+mod account;
+mod counters;
+mod processors;
+mod sampler;
+mod sql;
+mod statements;
+mod watch;
+
+pub use processors::Processors;
+pub use sampler::{Look, Sampler, Texts};
+pub use sql::SqlSampler;
+pub use watch::{Settings, Watch};

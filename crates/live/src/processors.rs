@@ -1,0 +1,119 @@
+//! What the kernel of this machine has counted of the server's processes: time on a processor and time ready for one,
+//! and what the hypervisor took from all of them.
+
+use std::collections::HashMap;
+use std::fs;
+
+use profile::event::Ticks;
+use profile::source::sampled::ProcessorTime;
+
+/// The scheduler's account of processes that can be seen from here.
+#[derive(Debug, Default)]
+pub struct Processors {
+    /// By process: nanoseconds on a processor and ready for one, when they were read last.
+    last: HashMap<u32, (u64, u64)>,
+}
+
+impl Processors {
+    /// The account, after a look whether the process that serves our session is one of this machine; `Err` holds the
+    /// reason why there is none, which is no failure.
+    pub fn open(process: u32, user: &str, is_local: bool) -> Result<Processors, String> {
+        if !is_local {
+            return Err("the server runs on another machine".into());
+        }
+        // A process of that number in another container would bear another name.
+        let title = fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        if !title.starts_with("postgres") || !title.contains(user) {
+            return Err("the server's processes cannot be seen from here".into());
+        }
+        match times(process) {
+            Some(_) => Ok(Processors::default()),
+            None => Err(format!("/proc/{process}/schedstat cannot be read or counts nothing")),
+        }
+    }
+
+    /// What a process has used since it was asked for last; `None` the first time, and where it is gone.
+    pub fn since(&mut self, process: u32) -> Option<ProcessorTime> {
+        let now = times(process)?;
+        let before = self.last.insert(process, now)?;
+        Some(ProcessorTime {
+            ran: Ticks::from_nanos(now.0.saturating_sub(before.0)),
+            waited: Ticks::from_nanos(now.1.saturating_sub(before.1)),
+        })
+    }
+
+    /// Reads a process that is seen for the first time, so that the next reading has a beginning.
+    pub fn begin(&mut self, process: u32) {
+        if let Some(now) = times(process) {
+            self.last.insert(process, now);
+        }
+    }
+
+    /// Forgets the processes that are gone.
+    pub fn retain(&mut self, is_there: impl Fn(u32) -> bool) {
+        self.last.retain(|process, _| is_there(*process));
+    }
+}
+
+/// Nanoseconds that a process has been on a processor, and ready for one.
+fn times(process: u32) -> Option<(u64, u64)> {
+    times_of(&fs::read_to_string(format!("/proc/{process}/schedstat")).ok()?)
+}
+
+/// The first two of three numbers; 0 stands first where the kernel does not count.
+fn times_of(schedstat: &str) -> Option<(u64, u64)> {
+    let mut numbers = schedstat.split_whitespace().map(str::parse::<u64>);
+    let (ran, waited) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+    (ran > 0).then_some((ran, waited))
+}
+
+/// Time of all processors since the machine started, in the kernel's ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Busy {
+    busy: u64,
+    stolen: u64,
+}
+
+impl Busy {
+    /// Now; `None` where the kernel does not say.
+    pub(crate) fn now() -> Option<Busy> {
+        busy_of(&fs::read_to_string("/proc/stat").ok()?)
+    }
+
+    /// The part of the busy time since `earlier` that the hypervisor took.
+    pub(crate) fn stolen_since(self, earlier: Busy) -> Option<f64> {
+        let busy = self.busy.saturating_sub(earlier.busy);
+        (busy > 0).then(|| self.stolen.saturating_sub(earlier.stolen) as f64 / busy as f64)
+    }
+}
+
+/// The sums of `/proc/stat`, see proc(5): user, nice, system, idle, iowait, irq, softirq, steal.
+fn busy_of(stat: &str) -> Option<Busy> {
+    let line = stat.lines().next()?.strip_prefix("cpu ")?;
+    let times: Vec<u64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
+    let [user, nice, system, _idle, _wait, irq, softirq, stolen] = *times.first_chunk()?;
+    Some(Busy { busy: user + nice + system + irq + softirq + stolen, stolen })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_that_the_kernel_does_not_count_are_absent_and_not_zero() {
+        assert_eq!(times_of("81234567 1200 34\n"), Some((81_234_567, 1200)));
+        assert_eq!((times_of("0 0 0\n"), times_of("")), (None, None));
+        assert!(Processors::open(std::process::id(), "", false).unwrap_err().contains("another machine"));
+        assert!(Processors::open(std::process::id(), "me", true).unwrap_err().contains("cannot be seen"));
+    }
+
+    #[test]
+    fn stolen_time_is_a_part_of_the_busy_time_alone() {
+        let at = |text: &str| busy_of(text).unwrap();
+        let before = at("cpu  100 0 100 9000 50 0 0 10 0 0\ncpu0 1 2 3\n");
+        let after = at("cpu  140 0 140 99000 50 0 0 30 0 0\n");
+        assert_eq!(after.stolen_since(before), Some(0.2));
+        assert_eq!(before.stolen_since(before), None);
+        assert_eq!(busy_of("cpu  1 2 3\n"), None);
+    }
+}

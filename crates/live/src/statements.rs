@@ -1,0 +1,94 @@
+//! The statements of the SQL sampler: what differs between the versions of PostgreSQL stands here.
+
+/// Our prepared statement. It ends with the session.
+pub(crate) const SAMPLE: &str = "readpath_sample";
+
+/// The first version whose sessions show the identifier of their statement, and whose databases count active time.
+pub(crate) const WITH_QUERY_ID: u32 = 14;
+
+/// Prepares the statement that looks at all sessions but our own.
+///
+/// The text comes with executions that began after the parameter. The last two columns are the server's time, and how
+/// long the statement has worked so far, in µs: that of the last row is the statement's.
+pub(crate) fn prepare(major: u32) -> String {
+    let query_id = if major >= WITH_QUERY_ID { "query_id" } else { "NULL" };
+    let micros = |time: &str| format!("(extract(epoch FROM {time}) * 1000000)::int8");
+    format!(
+        "PREPARE {SAMPLE} (timestamptz) AS SELECT pid, {}, backend_type, usename, datname, application_name, state, \
+         wait_event_type, wait_event, {query_id}, {}, \
+         CASE WHEN query_start > $1 AND state <> 'idle' THEN query END, {}, {} \
+         FROM pg_stat_activity WHERE pid <> pg_backend_pid()",
+        micros("backend_start"),
+        micros("query_start"),
+        micros("statement_timestamp()"),
+        micros("clock_timestamp() - statement_timestamp()"),
+    )
+}
+
+/// Looks once; with the texts of executions that began after this time in µs since 1970, or with all of them.
+pub(crate) fn execute(since: Option<i64>) -> String {
+    match since {
+        Some(micros) => {
+            let (seconds, rest) = (micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000));
+            format!("EXECUTE {SAMPLE} (to_timestamp({seconds}.{rest:06}))")
+        }
+        None => format!("EXECUTE {SAMPLE} ('-infinity')"),
+    }
+}
+
+/// Which sessions each session that waits for a lock waits for. It stops the lock manager for a moment.
+pub(crate) const BLOCKING: &str = "SELECT pid, array_to_string(pg_blocking_pids(pid), ',') FROM pg_stat_activity \
+    WHERE wait_event_type = 'Lock' AND pid <> pg_backend_pid()";
+
+/// The server's account of its sessions' time: active time of all databases in ms, that of statements under way, which
+/// is added when they end, and what shows that the account was begun anew.
+pub(crate) const ACTIVE_TIME: &str = "SELECT coalesce(sum(active_time), 0)::float8, \
+    (SELECT coalesce(sum(extract(epoch FROM clock_timestamp() - state_change)), 0)::float8 FROM pg_stat_activity \
+    WHERE backend_type = 'client backend' AND state IN ('active', 'fastpath function call') \
+    AND pid <> pg_backend_pid()), \
+    concat(pg_postmaster_start_time(), ' ', max(stats_reset)) FROM pg_stat_database";
+
+/// Where the extension that counts statements has its function, quoted.
+pub(crate) const COUNTERS_PLACE: &str = "SELECT quote_ident(nspname) FROM pg_extension \
+    JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'pg_stat_statements'";
+
+/// The counters of all statements, with their texts or without. Statements within functions are counted in those that
+/// called them, where the extension's version tells them apart.
+pub(crate) fn counters(schema: &str, has_toplevel: bool, texts: Texts) -> String {
+    let (shows, text) = match texts {
+        Texts::Left => ("false", ""),
+        Texts::Brought => ("true", ", min(query)"),
+    };
+    let top = if has_toplevel { " AND toplevel" } else { "" };
+    format!(
+        "SELECT queryid, sum(calls)::int8, sum(rows)::int8, sum(shared_blks_hit)::int8, \
+         sum(shared_blks_read)::int8{text} FROM {schema}.pg_stat_statements({shows}) \
+         WHERE queryid IS NOT NULL{top} GROUP BY queryid"
+    )
+}
+
+/// Whether counters come with the texts of their statements, which are in a file of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Texts {
+    Left,
+    Brought,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_version_is_asked_for_a_column_that_it_does_not_have() {
+        assert!(!prepare(13).contains("query_id") && prepare(13).contains(", NULL,"));
+        assert!(prepare(14).contains(", query_id,"));
+        assert!(!counters("public", false, Texts::Left).contains("toplevel"));
+        assert!(counters("public", true, Texts::Brought).contains("min(query)"));
+    }
+
+    #[test]
+    fn a_time_is_given_to_its_last_microsecond() {
+        assert_eq!(execute(Some(1_795_257_953_000_023)), "EXECUTE readpath_sample (to_timestamp(1795257953.000023))");
+        assert_eq!(execute(None), "EXECUTE readpath_sample ('-infinity')");
+    }
+}

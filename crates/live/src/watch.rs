@@ -1,0 +1,375 @@
+//! The watch over a server: it looks again and again until its end, and outlives the server's restart.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use measure::random::SplitMix64;
+use measure::{Nanos, Parameters};
+use profile::event::Ticks;
+use profile::ingest::Ingested;
+use profile::observe::instruments::Instruments;
+use profile::source::sampled::{Observed, Sample, SampledProfile};
+use profile::tables::sampled::OwnCost;
+use serde_json::json;
+use server::{Address, ServerError, ServerFacts, Statements};
+use sys::process::process_cpu;
+
+use crate::account::Account;
+use crate::counters::{Counted, CounterSource};
+use crate::processors::{Busy, Processors};
+use crate::sampler::{Sampler, Texts};
+use crate::sql::{SqlSampler, has_lock_waits};
+
+/// How often it is asked who blocks whom, at most.
+const BLOCKING_EVERY: Duration = Duration::from_millis(500);
+
+/// Longest sleep between two looks at the wish to stop.
+const NAP: Duration = Duration::from_millis(20);
+
+/// How often a server that went away is looked for.
+const KNOCK_EVERY: Duration = Duration::from_millis(500);
+
+/// Looks in a row that the server may end or refuse before the watch gives up.
+const REFUSALS_MAX: u32 = 5;
+
+/// How a watch goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Looks a second.
+    pub rate: f64,
+    /// The wall clock at the beginning, in microseconds since 1970.
+    pub wall_clock: i64,
+    /// A pause within a transaction of this length or longer is think time.
+    pub think_time: Ticks,
+    /// Of the lengths of the intervals.
+    pub seed: u64,
+}
+
+/// A watch over a server.
+pub struct Watch {
+    address: Address,
+    stop: Arc<AtomicBool>,
+    settings: Settings,
+    sampler: Option<SqlSampler>,
+    facts: ServerFacts,
+    profile: SampledProfile,
+    samples: Vec<Sample>,
+    last: Option<Instant>,
+    asked: Option<Instant>,
+    refusals: u32,
+    begun: Begun,
+    away: Vec<(String, Ticks)>,
+    ended: Option<String>,
+    processors: Result<(), String>,
+    /// What the server did for sessions of ours that ended.
+    earlier: Duration,
+    random: SplitMix64,
+}
+
+/// What was read when the watch began, to be held against its end.
+struct Begun {
+    at: Instant,
+    cpu: Nanos,
+    busy: Option<Busy>,
+    account: Result<Account, String>,
+    counters: Result<CounterSource, String>,
+}
+
+/// What was read at its end.
+#[derive(Default)]
+struct Closing {
+    db_time: Option<Result<Ticks, String>>,
+    counters: Option<Result<Counted, String>>,
+}
+
+impl Watch {
+    /// Opens a session on the server and reads what the end is held against. Nothing is sampled yet.
+    ///
+    /// # Errors
+    /// Where the server cannot be reached, is behind a pooler that switches sessions, or is older than 13.
+    pub fn open(
+        address: &Address,
+        settings: Settings,
+        instruments: Instruments,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Watch, ServerError> {
+        let sampler = SqlSampler::open(address, Arc::clone(&stop))?;
+        Watch::over(address, sampler, settings, (instruments, stop))
+    }
+
+    /// Sends nothing and notes what a watch would send to a server of this major version.
+    ///
+    /// # Errors
+    /// None but those of a session that sends nothing.
+    pub fn rehearse(address: &Address, rate: f64, recorder: (Statements, u32)) -> Result<(), ServerError> {
+        let statements = recorder.0.clone();
+        let settings = Settings { rate, wall_clock: 0, think_time: Ticks::ZERO, seed: 0 };
+        let sampler = SqlSampler::rehearsal(address, recorder)?;
+        let mut watch = Watch::over(address, sampler, settings, (Instruments::default(), Arc::default()))?;
+        statements.remark(&format!("{rate} times a second; the times differ:"));
+        watch.look_once()?;
+        statements.remark("at most twice a second, while a session waits for a lock:");
+        if let Some(sampler) = &mut watch.sampler {
+            sampler.blocking()?;
+        }
+        statements.remark("at the end:");
+        watch.close();
+        Ok(())
+    }
+
+    fn over(
+        address: &Address,
+        mut sampler: SqlSampler,
+        settings: Settings,
+        (instruments, stop): (Instruments, Arc<AtomicBool>),
+    ) -> Result<Watch, ServerError> {
+        let account = Account::now(sampler.session())?;
+        let counters = CounterSource::open(sampler.session())?;
+        let facts = sampler.facts().clone();
+        let processors = with_processors(&mut sampler, address);
+        Ok(Watch {
+            address: address.clone(),
+            stop,
+            settings,
+            sampler: Some(sampler),
+            facts,
+            profile: SampledProfile::new(settings.wall_clock, settings.think_time, instruments),
+            samples: Vec::new(),
+            last: None,
+            asked: None,
+            refusals: 0,
+            begun: Begun { at: Instant::now(), cpu: process_cpu(), busy: Busy::now(), account, counters },
+            away: Vec::new(),
+            ended: None,
+            processors,
+            earlier: Duration::ZERO,
+            random: SplitMix64::new(settings.seed),
+        })
+    }
+
+    /// What the server is.
+    pub fn facts(&self) -> &ServerFacts {
+        &self.facts
+    }
+
+    /// Looks until `limit` is over, the wish to stop, or `each`, which is called after each look, breaks it off.
+    pub fn run(&mut self, limit: Duration, each: &mut dyn FnMut(&Watch) -> ControlFlow<()>) {
+        let end = Instant::now() + limit;
+        while !self.is_stopped() && self.ended.is_none() {
+            let begun = Instant::now();
+            if begun >= end {
+                break;
+            }
+            match self.look_once() {
+                Ok(()) => self.refusals = 0,
+                Err(error) if error.is_stop() => break,
+                Err(error) if error.is_gone() => self.come_back(&error, end),
+                Err(error) => self.refused(&error),
+            }
+            if each(self).is_break() {
+                break;
+            }
+            self.sleep(begun, end);
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Times that all sessions were looked at.
+    pub fn looks(&self) -> u64 {
+        self.profile.looks()
+    }
+
+    /// Sessions at work on average so far.
+    pub fn active_sessions(&self) -> f64 {
+        let since = self.begun.at.elapsed().as_secs_f64();
+        self.profile.db_time().micros() / 1e6 / since.max(1e-3)
+    }
+
+    /// One look, and who blocks whom where it is time to ask.
+    fn look_once(&mut self) -> Result<(), ServerError> {
+        let Some(sampler) = &mut self.sampler else { return Ok(()) };
+        let texts = if self.profile.takes_texts() { Texts::All } else { Texts::New };
+        let look = sampler.look(texts, &mut self.samples)?;
+        let since = self.last.replace(look.at).map_or(Duration::ZERO, |last| look.at - last);
+        self.profile.look(ticks(since), &self.samples);
+        let is_due = self.asked.is_none_or(|asked| asked.elapsed() >= BLOCKING_EVERY);
+        if is_due && has_lock_waits(&self.samples) {
+            self.asked = Some(Instant::now());
+            let answer = sampler.blocking()?;
+            self.profile.blocking(&answer, &self.samples);
+        }
+        Ok(())
+    }
+
+    /// The server refused or ended a statement of ours: the next look may go through.
+    fn refused(&mut self, error: &ServerError) {
+        self.refusals += 1;
+        if self.refusals >= REFUSALS_MAX {
+            self.ended = Some(error.to_string());
+        }
+    }
+
+    /// Waits until the server is there again; what was lost meanwhile is noted.
+    fn come_back(&mut self, error: &ServerError, end: Instant) {
+        let left = self.last.unwrap_or_else(Instant::now);
+        if let Some(sampler) = self.sampler.take() {
+            self.earlier += sampler.server_time;
+        }
+        while !self.is_stopped() && Instant::now() < end {
+            match SqlSampler::open(&self.address, Arc::clone(&self.stop)) {
+                Ok(mut sampler) => {
+                    self.processors = with_processors(&mut sampler, &self.address);
+                    self.sampler = Some(sampler);
+                    break;
+                }
+                Err(_) => thread::sleep(KNOCK_EVERY.min(end.saturating_duration_since(Instant::now()))),
+            }
+        }
+        let lost = ticks(left.elapsed());
+        self.profile.lose(lost);
+        self.last = None;
+        let is_back = self.sampler.is_some();
+        self.away.push((error.to_string().trim_end_matches('.').to_string(), lost));
+        if !is_back {
+            self.ended = Some("the server did not come back".into());
+        }
+    }
+
+    /// Sleeps until the next look. The lengths of the intervals vary, so that no work that is done at regular times
+    /// stands always at the same place between two looks.
+    fn sleep(&mut self, begun: Instant, end: Instant) {
+        let interval = Duration::from_secs_f64(
+            (0.5 + self.random.below(1 << 20) as f64 / f64::from(1 << 20)) / self.settings.rate,
+        );
+        let next = (begun + interval).min(end);
+        loop {
+            let left = next.saturating_duration_since(Instant::now());
+            if left.is_zero() || self.is_stopped() {
+                return;
+            }
+            thread::sleep(left.min(NAP));
+        }
+    }
+
+    /// The profile of what was sampled so far, without what only the end can say.
+    pub fn so_far(&self) -> (Ingested, Instruments) {
+        self.profile.snapshot(&self.observed(Closing::default()))
+    }
+
+    /// Ends the watch: the profile of what was sampled, held against the server's own account.
+    pub fn finish(mut self, load_failed: Option<String>) -> (Ingested, Instruments) {
+        let closing = self.close();
+        let observed = Observed { load_failed, ..self.observed(closing) };
+        self.profile.snapshot(&observed)
+    }
+
+    /// Reads what the beginning is held against. After a wish to stop each statement has a few seconds more.
+    fn close(&mut self) -> Closing {
+        let gone = || "the server did not answer at the end".to_string();
+        let own = self.own_time();
+        let (account, counters) = (self.begun.account.clone(), self.begun.counters.clone());
+        let Some(sampler) = self.sampler.as_mut() else {
+            return Closing { db_time: Some(Err(gone())), counters: Some(Err(gone())) };
+        };
+        let session = sampler.session();
+        let is_there = session.is_rehearsal() || session.abandon().is_ok();
+        let now = if is_there { Account::now(session).unwrap_or_else(|_| Err(gone())) } else { Err(gone()) };
+        let db_time = account.and_then(|before| now?.since(&before, own));
+        let counters = match counters {
+            Ok(source) if is_there => source.since(session).unwrap_or_else(|_| Err(gone())),
+            Ok(_) => Err(gone()),
+            Err(reason) => Err(reason),
+        };
+        Closing { db_time: Some(db_time), counters: Some(counters) }
+    }
+
+    /// Time that the server worked for our looks.
+    fn own_time(&self) -> Duration {
+        self.earlier + self.sampler.as_ref().map_or(Duration::ZERO, |sampler| sampler.server_time)
+    }
+
+    fn observed(&self, closing: Closing) -> Observed {
+        let elapsed = self.begun.at.elapsed().as_secs_f64().max(1e-6);
+        let asked = self.sampler.as_ref().map_or(Duration::ZERO, |sampler| sampler.answer_time);
+        let looks = self.profile.looks().max(1);
+        let own = OwnCost {
+            cpu: Some(process_cpu().since(self.begun.cpu).as_seconds() / elapsed),
+            session: Some(self.own_time().as_secs_f64() / elapsed),
+            sample_micros: (!asked.is_zero()).then(|| asked.as_secs_f64() * 1e6 / looks as f64),
+        };
+        let stolen = self.begun.busy.zip(Busy::now()).and_then(|(before, now)| now.stolen_since(before));
+        Observed {
+            server: self.address.shown(),
+            version: self.facts.version.clone(),
+            subject: self.subject(),
+            rate: self.settings.rate,
+            level: self.level(closing.counters.as_ref()),
+            db_time: closing.db_time,
+            counters: closing.counters.and_then(Result::ok),
+            own,
+            stolen: stolen.filter(|_| self.processors.is_ok()),
+            away: self.away.clone(),
+            ended: self.ended.clone(),
+            is_logged: self.facts.log_statement == "all",
+            load_failed: None,
+        }
+    }
+
+    fn subject(&self) -> Parameters {
+        let mut subject = Parameters::new();
+        subject.insert("kind".into(), "postgres".into());
+        subject.insert("server".into(), self.address.shown().into());
+        subject.insert("version".into(), self.facts.version.clone().into());
+        subject.insert("shared_buffers".into(), self.facts.buffer_bytes.into());
+        subject.insert("block_bytes".into(), self.facts.block_bytes.into());
+        subject.insert("rate".into(), json!(self.settings.rate));
+        let level = if self.processors.is_ok() { "sql and /proc" } else { "sql" };
+        subject.insert("level".into(), level.into());
+        subject
+    }
+
+    /// What the profile is made from, and what more would add. The counters are asked for at the end.
+    fn level(&self, counters: Option<&Result<Counted, String>>) -> Vec<String> {
+        let mut said = vec![format!(
+            "Made from samples of pg_stat_activity, {} a second.",
+            measure::quantity::three_digits(self.settings.rate)
+        )];
+        said.push(match &self.processors {
+            Ok(()) => "/proc/PID/schedstat tells running from waiting for a processor.".into(),
+            Err(why) => {
+                format!("Running is not told from waiting for a processor, which /proc/PID/schedstat would do: {why}.")
+            }
+        });
+        let before = self.begun.counters.as_ref().err();
+        let why = before.or(counters.and_then(|counters| counters.as_ref().err()));
+        said.push(match why {
+            None => "pg_stat_statements gives executions, rows and reads of statements.".into(),
+            Some(why) => format!(
+                "Executions, rows, logical and physical reads of statements are not known, which pg_stat_statements \
+                 would add: {}.",
+                why.trim_end_matches('.')
+            ),
+        });
+        said.push("Which tier answered a read is not known from samples.".into());
+        said
+    }
+}
+
+/// Gives the sampler the scheduler's account, where the server's processes can be seen.
+fn with_processors(sampler: &mut SqlSampler, address: &Address) -> Result<(), String> {
+    let facts = sampler.facts();
+    let is_rehearsal = facts.process == 0;
+    let processors = Processors::open(facts.process, &facts.user, address.is_local() && !is_rehearsal)?;
+    sampler.with_processors(processors);
+    Ok(())
+}
+
+fn ticks(time: Duration) -> Ticks {
+    Ticks::from_nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}

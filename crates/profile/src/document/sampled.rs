@@ -1,0 +1,215 @@
+//! What the run document says of a profile of samples: the tables that only samples have, and the others without what
+//! samples cannot know.
+//!
+//! A sample meets a session and not a call: how many calls and waits there were, how long each one was, and what was
+//! read for a session is not known. Rows that would have these have the number of samples in their place. Executions,
+//! rows and reads of statements are those that the server counted, where it counts them.
+
+use std::collections::BTreeMap;
+
+use measure::schema::profile::{self as schema, parameters as named};
+use measure::schema::{Spec, sampled as own};
+use measure::wait_class::Class;
+use measure::{Case, Metric};
+use serde_json::Value;
+
+use super::metrics::{case, time};
+use crate::event::StatementIndex;
+use crate::tables::Profile;
+use crate::tables::sampled::{BlockerRow, Counters, Sampled};
+
+/// How the metrics were obtained.
+const FROM_SAMPLES: &str = "samples of pg_stat_activity";
+const FROM_COUNTERS: &str = "pg_stat_statements";
+const FROM_ACCOUNT: &str = "pg_stat_database.active_time";
+const FROM_BLOCKING: &str = "samples of pg_stat_activity, pg_blocking_pids";
+const FROM_KERNEL: &str = "/proc/stat";
+const FROM_OWN: &str = "CLOCK_PROCESS_CPUTIME_ID";
+const FROM_CLOCK: &str = "clock of this machine";
+const FROM_SERVER_CLOCK: &str = "clock of the server";
+
+/// How the sources of other profiles' metrics begin.
+const FROM_TRACE: &str = "trace: ";
+
+/// Two-sided factor of an error that holds 19 of 20 times, in hundredths.
+const PERCENT: f64 = 196.0;
+
+/// What a sample does not know of a row in any table.
+const UNKNOWN: [&str; 20] = [
+    "rows",
+    "misses",
+    "parses",
+    "executions",
+    "fetches",
+    "fetched_rows",
+    "errors",
+    "roots",
+    "orphans",
+    "interruptions",
+    "min",
+    "max",
+    "mean",
+    "inside_calls",
+    "outside_calls",
+    "blocks",
+    "inclusive_elapsed",
+    "inclusive_cpu",
+    "consistent_gets",
+    "current_gets",
+];
+
+/// Reads and gets: known of the whole and of statements where the server counts them.
+const READS: [&str; 8] = [
+    "physical_reads",
+    "logical_reads",
+    "own_physical_reads",
+    "own_consistent_gets",
+    "own_current_gets",
+    "inclusive_physical_reads",
+    "inclusive_consistent_gets",
+    "inclusive_current_gets",
+];
+
+/// The tables whose reads the server's counters give.
+const WITH_READS: [&str; 3] = ["summary", "statement", "statement_text"];
+
+/// The tables whose `calls` are samples.
+const OF_SAMPLES: [&str; 4] = ["class", "class_event", "event", "statement_event"];
+
+/// The tables that samples alone have.
+pub(crate) fn cases(profile: &Profile, sampled: &Sampled) -> Vec<Case> {
+    let mut cases = vec![case([named::TABLE.of("sampling")], sampling(sampled))];
+    cases.extend(sampled.background.iter().map(|row| {
+        let parameters =
+            [named::TABLE.of("background"), own::parameters::PROCESS.of(&*row.process), named::EVENT.of(&*row.event)];
+        let metrics = vec![own::SAMPLES.count(FROM_SAMPLES, row.samples), time(&schema::TOTAL, FROM_SAMPLES, row.time)];
+        case(parameters, metrics)
+    }));
+    let blockers = (1_u64..).zip(&sampled.blockers);
+    cases.extend(blockers.map(|(number, row)| blocker(profile, number, row)));
+    cases
+}
+
+fn blocker(profile: &Profile, number: u64, row: &BlockerRow) -> Case {
+    let id = if row.statement.0 == 0 { "" } else { profile.context.statement_id(row.statement) };
+    let parameters = [
+        named::TABLE.of("blocker"),
+        own::parameters::NODE.of(number),
+        named::PARENT.of(row.parent),
+        named::LEVEL.of(row.level),
+        own::parameters::PROCESS.of(&*row.process),
+        own::parameters::STATE.of(&*row.state),
+        named::ID.of(id),
+        named::EVENT.of(&*row.event),
+    ];
+    let metrics = vec![own::SAMPLES.count(FROM_BLOCKING, row.samples), time(&schema::TOTAL, FROM_BLOCKING, row.time)];
+    case(parameters, metrics)
+}
+
+fn sampling(sampled: &Sampled) -> Vec<Metric> {
+    let active = &sampled.active;
+    let seconds = format!("{FROM_SAMPLES}, means of {} seconds", active.seconds);
+    let mut metrics = vec![
+        own::LOOKS.count(FROM_SAMPLES, sampled.looks),
+        own::SAMPLES.count(FROM_SAMPLES, sampled.samples),
+        time(&own::SAMPLED, FROM_CLOCK, sampled.time),
+        time(&own::NOT_SAMPLED, FROM_CLOCK, sampled.lost),
+        time(&own::DB_TIME, FROM_SAMPLES, sampled.db_time),
+        time(&own::DB_TIME_ERROR, FROM_SAMPLES, sampled.db_time_error),
+        own::ACTIVE_SESSIONS.single(FROM_SAMPLES, active.mean),
+    ];
+    metrics.extend(sampled.db_time_of_server.map(|of| time(&own::DB_TIME_OF_SERVER, FROM_ACCOUNT, of)));
+    let mut add = |spec: &Spec, source: &str, value: Option<f64>| {
+        metrics.extend(value.map(|value| spec.single(source, value)));
+    };
+    add(&own::ACTIVE_SESSIONS_P95, &seconds, active.p95);
+    add(&own::ACTIVE_SESSIONS_P99, &seconds, active.p99);
+    add(&own::ACTIVE_SESSIONS_MAX, &seconds, active.max);
+    add(&own::OWN_CPU, FROM_OWN, sampled.own.cpu.map(|part| 100.0 * part));
+    add(&own::OWN_SESSION, FROM_SERVER_CLOCK, sampled.own.session.map(|part| 100.0 * part));
+    add(&own::SAMPLE_TIME, FROM_CLOCK, sampled.own.sample_micros);
+    add(&own::STOLEN, FROM_KERNEL, sampled.stolen.map(|part| 100.0 * part));
+    metrics
+}
+
+/// Takes out of the cases what samples cannot know, and gives what they do.
+pub(crate) fn settle(profile: &Profile, sampled: &Sampled, cases: &mut [Case]) {
+    let served = served(cases);
+    let known = profile.context.statements.iter().zip(0..);
+    let ids: BTreeMap<&str, u32> = known.map(|(statement, place)| (statement.id.as_str(), place)).collect();
+    for case in cases {
+        let text = |name: &str| case.parameters.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
+        let (table, class, id) = (text("table"), text("class"), text("id"));
+        let is_whole = !case.parameters.contains_key("session");
+        if ["sampling", "background", "blocker", "reading", "breakdown"].contains(&table.as_str()) {
+            continue;
+        }
+        let counters = sampled.counters.as_ref();
+        let has_reads = is_whole && counters.is_some() && WITH_READS.contains(&table.as_str());
+        case.metrics.retain(|metric| {
+            let name = metric.name.as_str();
+            !UNKNOWN.contains(&name) && (has_reads || !READS.contains(&name)) && !is_count_of_waits(metric)
+        });
+        let calls = case.metrics.iter().position(|metric| metric.name == "calls").map(|at| case.metrics.remove(at));
+        if let Some(calls) = calls.filter(|_| OF_SAMPLES.contains(&table.as_str())) {
+            case.metrics.extend(samples(sampled, &class, &calls));
+        }
+        let total = case.metrics.iter().find(|metric| metric.name == "total").map(Metric::median);
+        if table == "class" && is_whole && is_sampled(&class) {
+            case.metrics.extend(total.and_then(|total| share_error(total / served, sampled.samples)));
+        }
+        if table == "statement" {
+            let counted = ids.get(id.as_str()).and_then(|place| counters?.get(&StatementIndex(*place)));
+            case.metrics.extend(counted.into_iter().flat_map(executions));
+        }
+        for metric in case.metrics.iter_mut().filter(|metric| metric.source.starts_with(FROM_TRACE)) {
+            let is_read = READS.contains(&metric.name.as_str());
+            metric.source = if is_read { FROM_COUNTERS } else { FROM_SAMPLES }.into();
+        }
+    }
+}
+
+/// Whether a class is made of samples of sessions that were served.
+fn is_sampled(class: &str) -> bool {
+    let class = Class::with_key(class);
+    let is_rest = matches!(class, Some(Class::UnaccountedWithin | Class::UnaccountedBetween));
+    !is_rest && !class.is_some_and(Class::is_idle)
+}
+
+fn is_count_of_waits(metric: &Metric) -> bool {
+    metric.name == "waits" && metric.unit == measure::Unit::Count
+}
+
+/// Time of the classes that are no idle time, in µs.
+fn served(cases: &[Case]) -> f64 {
+    let is_class = |case: &&Case| {
+        let class = case.parameters.get("class").and_then(Value::as_str).unwrap_or_default();
+        let table = case.parameters.get("table").and_then(Value::as_str);
+        table == Some("class")
+            && !case.parameters.contains_key("session")
+            && !Class::with_key(class).is_some_and(Class::is_idle)
+    };
+    cases.iter().filter(is_class).filter_map(|case| schema::TOTAL.median(case)).sum()
+}
+
+/// Samples of a class or an event. A sample that met a process on a processor or ready for one is divided between two
+/// classes by the scheduler's account, and is counted with the first.
+fn samples(sampled: &Sampled, class: &str, calls: &Metric) -> Option<Metric> {
+    let count = match Class::with_key(class) {
+        Some(Class::Cpu) => sampled.on_processor,
+        Some(Class::RunQueue | Class::UnaccountedWithin | Class::UnaccountedBetween) => return None,
+        _ => calls.median() as u64,
+    };
+    Some(own::SAMPLES.count(FROM_SAMPLES, count))
+}
+
+/// How far a share may be off by sampling: 1.96 times the root of p(1 - p)/N, in points.
+fn share_error(part: f64, samples: u64) -> Option<Metric> {
+    let part = part.clamp(0.0, 1.0);
+    let error = PERCENT * (part * (1.0 - part) / samples.max(1) as f64).sqrt();
+    (samples > 0 && error.is_finite()).then(|| schema::SHARE_ERROR.single(FROM_SAMPLES, error))
+}
+
+fn executions(counted: &Counters) -> [Metric; 2] {
+    [schema::EXECUTIONS.count(FROM_COUNTERS, counted.executions), schema::ROWS.count(FROM_COUNTERS, counted.rows)]
+}

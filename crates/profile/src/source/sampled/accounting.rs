@@ -1,0 +1,239 @@
+//! From looks to calls, waits and segments: the accounting of samples.
+//!
+//! A sample stands for the time since the look before, however long that was. Consecutive samples of one session in one
+//! execution are a call, and those of one event in it a wait; a pause of the client is a wait between calls. So the
+//! time of a session adds up: its segment is the sum of its samples.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+
+use super::background::Background;
+use super::blockers::Blockers;
+use super::load::Load;
+use super::names::{IDLE_EVENT, IN_TRANSACTION_EVENT, NO_STATEMENT, Names, RUN_QUEUE_EVENT};
+use super::sample::{CLIENT, Sample, State};
+use super::session::{Doing, Hearing, Seen, Spent};
+use crate::event::{EventIndex, Observer, StatementIndex, Ticks};
+
+/// Two-sided factor of an error that holds 19 of 20 times.
+const NINETEEN_OF_TWENTY: f64 = 1.96;
+
+/// What was made of all looks so far.
+#[derive(Clone, Debug)]
+pub struct Accounting {
+    pub(super) names: Names,
+    sessions: HashMap<u32, Seen, RandomState>,
+    pub(super) looks: u64,
+    /// The clock of the samples, from the wall clock at the first look.
+    begun: Ticks,
+    now: Ticks,
+    /// What the last look stood for.
+    since: Ticks,
+    calls: u64,
+    /// The variance of the time at work of sessions that have ended, in ticks².
+    variance: f64,
+    pub(super) samples: u64,
+    pub(super) on_processor: u64,
+    pub(super) lost: Ticks,
+    pub(super) load: Load,
+    pub(super) background: Background,
+    pub(super) blockers: Blockers,
+    /// Most sessions in a look that may not be seen, that do not report, and all sessions of clients.
+    pub(super) hidden: u64,
+    pub(super) disabled: u64,
+    pub(super) sessions_max: u64,
+    /// Time of sessions that waited for their clients within a transaction.
+    pub(super) idle_in_transaction: Ticks,
+}
+
+/// What a look has counted so far.
+#[derive(Default)]
+struct Counted {
+    active: u64,
+    clients: u64,
+    hidden: u64,
+    disabled: u64,
+}
+
+impl Accounting {
+    /// Nothing seen yet; the wall clock in microseconds since 1970.
+    pub fn new(wall_clock: i64) -> Accounting {
+        let begun = Ticks::from_micros(wall_clock);
+        Accounting {
+            names: Names::new(),
+            sessions: HashMap::default(),
+            looks: 0,
+            begun,
+            now: begun,
+            since: Ticks::ZERO,
+            calls: 0,
+            variance: 0.0,
+            samples: 0,
+            on_processor: 0,
+            lost: Ticks::ZERO,
+            load: Load::default(),
+            background: Background::default(),
+            blockers: Blockers::default(),
+            hidden: 0,
+            disabled: 0,
+            sessions_max: 0,
+            idle_in_transaction: Ticks::ZERO,
+        }
+    }
+
+    /// Takes a look at all processes, which stands for the time `since` the look before. The first one, and one after a
+    /// time that was lost, stands for none: it is where the next one begins.
+    pub fn look(&mut self, since: Ticks, samples: &[Sample], observer: &mut dyn Observer) {
+        if since <= Ticks::ZERO {
+            return;
+        }
+        self.looks += 1;
+        self.now += since;
+        self.since = since;
+        let mut counted = Counted::default();
+        for sample in samples {
+            match sample.state {
+                State::Hidden => counted.hidden += 1,
+                State::Disabled => counted.disabled += 1,
+                State::Active | State::Idle | State::IdleInTransaction if sample.backend.kind == CLIENT => {
+                    counted.clients += 1;
+                    counted.active += u64::from(sample.state == State::Active);
+                    self.client(since, sample, observer);
+                }
+                _ => self.background.add(sample, since),
+            }
+        }
+        self.load.add(since, counted.active);
+        self.hidden = self.hidden.max(counted.hidden);
+        self.disabled = self.disabled.max(counted.disabled);
+        self.sessions_max = self.sessions_max.max(counted.clients + counted.hidden + counted.disabled);
+        let looks = self.looks;
+        self.close(|seen| seen.look != looks, observer);
+    }
+
+    /// A time in which nothing could be sampled: what was going on ends where it began.
+    pub fn lose(&mut self, time: Ticks, observer: &mut dyn Observer) {
+        self.close(|_| true, observer);
+        self.now += time;
+        self.lost += time;
+    }
+
+    /// Takes an answer to who blocks whom, asked right after a look at these processes.
+    pub fn blocking(&mut self, answer: &[(u32, Vec<u32>)], samples: &[Sample]) {
+        let mut with_statements: Vec<(&Sample, StatementIndex)> = Vec::with_capacity(samples.len());
+        for sample in samples {
+            let known =
+                self.sessions.get(&sample.backend.pid).and_then(|seen| seen.statement_since(sample.query_start));
+            let has_one = matches!(sample.state, State::Active | State::IdleInTransaction);
+            let statement = match known {
+                Some(known) => known,
+                None if has_one => self.names.statement(sample, None),
+                None => NO_STATEMENT,
+            };
+            with_statements.push((sample, statement));
+        }
+        self.blockers.learn(answer, &with_statements);
+    }
+
+    /// Whether the texts of all statements are wanted with the next look, and not only those that are new.
+    pub fn takes_texts(&mut self) -> bool {
+        std::mem::take(&mut self.names.wants_texts)
+    }
+
+    /// Ends what goes on.
+    pub(super) fn end(&mut self, observer: &mut dyn Observer) {
+        self.close(|_| true, observer);
+    }
+
+    /// From the first look to the last one, in microseconds since 1970.
+    pub(super) fn clocks(&self) -> (i64, i64) {
+        (self.begun.micros() as i64, self.now.micros() as i64)
+    }
+
+    /// How far the time of sessions at work may be off, 19 of 20 times; to be asked after the end.
+    pub(super) fn error(&self) -> Ticks {
+        Ticks((NINETEEN_OF_TWENTY * self.variance.sqrt()) as i64)
+    }
+
+    fn client(&mut self, since: Ticks, sample: &Sample, observer: &mut dyn Observer) {
+        let mut seen = self.take_session(sample, since, observer);
+        let doing = self.doing(sample, &seen);
+        let event = self.event(sample);
+        if sample.state == State::Active {
+            self.on_processor += u64::from(event.is_none());
+            self.blockers.add(sample, (doing.statement, event.unwrap_or(RUN_QUEUE_EVENT)), since);
+        }
+        self.samples += u64::from(sample.state != State::Idle);
+        if sample.state == State::IdleInTransaction {
+            self.idle_in_transaction += since;
+        }
+        self.blockers.see(sample, doing.statement);
+        let spent = Spent { time: since, event, processor: sample.processor, queue: RUN_QUEUE_EVENT };
+        let Accounting { names, calls, now, .. } = self;
+        // What ends, ended before this look.
+        let mut hearing = Hearing { context: &names.context, observer, calls, now: *now - since };
+        seen.add(doing, &spent, &mut hearing);
+        seen.look = self.looks;
+        self.sessions.insert(sample.backend.pid, seen);
+    }
+
+    /// The session of a sample, which is out of the list meanwhile: another one may have had its number.
+    fn take_session(&mut self, sample: &Sample, since: Ticks, observer: &mut dyn Observer) -> Seen {
+        let backend = &sample.backend;
+        match self.sessions.remove(&backend.pid) {
+            Some(mut seen) if seen.backend.start == backend.start => {
+                if !Arc::ptr_eq(&seen.backend, backend) && seen.backend != *backend {
+                    seen.scope = self.names.scope(backend);
+                    seen.backend = Arc::clone(backend);
+                }
+                seen
+            }
+            other => {
+                let begun = self.now - since;
+                if let Some(other) = other {
+                    self.close_one(other, begun, observer);
+                }
+                let named = (self.names.session(backend), self.names.scope(backend));
+                Seen::new(named, Arc::clone(backend), begun)
+            }
+        }
+    }
+
+    fn doing(&mut self, sample: &Sample, seen: &Seen) -> Doing {
+        let known = seen.statement_since(sample.query_start);
+        match sample.state {
+            State::Idle => Doing { state: State::Idle, statement: NO_STATEMENT, query_start: None },
+            state => {
+                let statement = self.names.statement(sample, known);
+                Doing { state, statement, query_start: sample.query_start }
+            }
+        }
+    }
+
+    fn event(&mut self, sample: &Sample) -> Option<EventIndex> {
+        match sample.state {
+            State::Idle => Some(IDLE_EVENT),
+            State::IdleInTransaction => Some(IN_TRANSACTION_EVENT),
+            _ => sample.event.as_deref().map(|event| self.names.event(event)),
+        }
+    }
+
+    fn close(&mut self, is_over: impl Fn(&Seen) -> bool, observer: &mut dyn Observer) {
+        let mut over: Vec<Seen> = self.sessions.extract_if(|_, seen| is_over(seen)).map(|(_, seen)| seen).collect();
+        // What comes out does not depend on the order of a hash.
+        over.sort_by_key(|seen| seen.index);
+        for seen in over {
+            // One that this look misses was seen in the look before.
+            let last = if seen.look == self.looks { self.now } else { self.now - self.since };
+            self.close_one(seen, last, observer);
+        }
+    }
+
+    fn close_one(&mut self, seen: Seen, last: Ticks, observer: &mut dyn Observer) {
+        let Accounting { names, calls, .. } = self;
+        let mut hearing = Hearing { context: &names.context, observer, calls, now: last };
+        self.variance += seen.close(&mut hearing);
+    }
+}

@@ -1,0 +1,50 @@
+//! What the processes of the server do that serve no client: it is no response time, and stands in a table of its own.
+
+use std::collections::BTreeMap;
+
+use super::sample::Sample;
+use crate::event::Ticks;
+use crate::tables::sampled::BackgroundRow;
+
+/// What a process does that waits for nothing that the server names.
+const AT_WORK: &str = "CPU or unnamed";
+
+/// How the waits of a process begin that has nothing to do.
+const NOTHING_TO_DO: &str = "Activity:";
+
+/// Most rows: kinds of processes by events.
+const ROWS_MAX: usize = 1 << 10;
+
+/// Time by kind of process and event.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Background {
+    rows: BTreeMap<(String, String), (u64, Ticks)>,
+}
+
+impl Background {
+    pub(super) fn add(&mut self, sample: &Sample, time: Ticks) {
+        let event = sample.event.as_deref().unwrap_or(AT_WORK);
+        if event.starts_with(NOTHING_TO_DO) {
+            return;
+        }
+        let key = (sample.backend.kind.clone(), event.to_string());
+        if self.rows.len() < ROWS_MAX || self.rows.contains_key(&key) {
+            let sums = self.rows.entry(key).or_default();
+            sums.0 += 1;
+            sums.1 += time;
+        }
+    }
+
+    /// The rows, by time.
+    pub(super) fn rows(&self) -> Vec<BackgroundRow> {
+        let row = |((process, event), (samples, time)): (&(String, String), &(u64, Ticks))| BackgroundRow {
+            process: process.clone(),
+            event: event.clone(),
+            samples: *samples,
+            time: *time,
+        };
+        let mut rows: Vec<BackgroundRow> = self.rows.iter().map(row).collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.time));
+        rows
+    }
+}

@@ -1,0 +1,205 @@
+//! What was found while a server was sampled, and what a reader of its figures has to know.
+
+use measure::Finding;
+use measure::quantity::{counted, format_nanos, grouped, three_digits};
+use measure::schema::sampled::findings as row;
+
+use super::accounting::Accounting;
+use super::observed::Observed;
+use crate::event::{Context, Ticks};
+use crate::tables::sampled::{BlockerRow, Sampled};
+
+/// Samples of sessions at work under which shares say little: the error of one half is ten points.
+const SAMPLES_MIN: u64 = 100;
+
+/// Part of the samples that were asked for, from which on the rate counts as reached.
+const RATE_REACHED: f64 = 0.9;
+
+/// Part of the sampled time, summed over sessions, from which on pauses within transactions are worth a word.
+const IDLE_PART: f64 = 0.1;
+
+/// Part of the processors' time from which on what a hypervisor took is worth a word.
+const STOLEN_PART: f64 = 0.01;
+
+/// What the findings are made of.
+pub(super) struct Judged<'a> {
+    pub(super) accounting: &'a Accounting,
+    pub(super) sampled: &'a Sampled,
+    pub(super) observed: &'a Observed,
+    pub(super) context: &'a Context,
+}
+
+/// All that is worth a word.
+pub(super) fn findings(of: &Judged<'_>) -> Vec<Finding> {
+    let mut found: Vec<Finding> = Vec::new();
+    found.extend(of.blockers());
+    found.extend((!of.observed.level.is_empty()).then(|| row::LEVEL.of(of.observed.level.join(" "))));
+    found.extend(of.db_time());
+    found.extend(scarce(of.sampled.samples));
+    found.extend(hidden(of.accounting.hidden, of.accounting.sessions_max));
+    found.extend(disabled(of.accounting.disabled));
+    found.extend(of.observed.away.iter().map(away));
+    found.extend(of.observed.ended.as_ref().map(|why| row::SAMPLING_ENDED.of(ended(why))));
+    found.extend(rate(of.sampled.looks, of.sampled.time, of.observed.rate));
+    found.extend(idle_in_transaction(of.accounting.idle_in_transaction, of.sampled.time));
+    found.extend(of.sampled.stolen.and_then(stolen));
+    found.extend(of.observed.is_logged.then(|| {
+        let looks = counted(of.sampled.looks, "line", "lines");
+        let message = format!("log_statement is all there: the server wrote {looks} of readpath to its log.");
+        row::LOGS_EVERY_SAMPLE.of(message)
+    }));
+    found.extend(of.observed.load_failed.as_ref().map(|why| row::LOAD_FAILED.of(why.clone())));
+    found
+}
+
+impl Judged<'_> {
+    /// The session for which others waited most.
+    fn blockers(&self) -> Option<Finding> {
+        let root = self.sampled.blockers.first()?;
+        let below = self.sampled.blockers[1..].iter().take_while(|one| one.level > 0).count() as u64;
+        let unknown = self.accounting.blockers.unknown();
+        Some(row::BLOCKERS.of(blocked(root, below, self.context.statement_id(root.statement), unknown)))
+    }
+
+    fn db_time(&self) -> Option<Finding> {
+        match self.observed.db_time.as_ref()? {
+            Ok(of_server) => Some(agreement(self.sampled, *of_server)),
+            Err(why) => {
+                let message = format!(
+                    "The samples cannot be held against the server's own account of its sessions' time: {why}."
+                );
+                Some(row::NO_DB_TIME.of(message))
+            }
+        }
+    }
+}
+
+/// The sampled time of sessions at work beside the server's.
+fn agreement(sampled: &Sampled, of_server: Ticks) -> Finding {
+    let (samples, error) = (sampled.db_time, sampled.stated_error());
+    let off = (samples - of_server).0.abs();
+    let share = 100.0 * (samples.0 as f64 / of_server.0.max(1) as f64 - 1.0);
+    let message = format!(
+        "Sessions were at work for {} by the samples and {} by the server's own account ({share:+.1} %; sampling and \
+         the account's delay explain up to {})",
+        shown(samples),
+        shown(of_server),
+        shown(error)
+    );
+    if off <= error.0 {
+        return row::DB_TIME_AGREES.of(message + ".");
+    }
+    let why = match of_server > samples {
+        true => ": sessions came and went between samples, or may not be seen.",
+        false => {
+            ": the server adds the time of a session late where its statements touch no table, so that nothing is \
+                  taken for unaccounted."
+        }
+    };
+    row::DB_TIME_DIFFERS.of(message + why)
+}
+
+fn blocked(root: &BlockerRow, below: u64, statement: &str, unknown: Ticks) -> String {
+    let waits = counted(below, "wait", "waits");
+    let state = if root.state.is_empty() { String::new() } else { format!(" ({})", root.state) };
+    let last = if root.statement.0 == 0 { String::new() } else { format!(", with statement {statement}") };
+    let rest = if unknown > Ticks::ZERO {
+        format!(
+            " Who held the locks of {} more is not known: these waits were over before it was asked.",
+            shown(unknown)
+        )
+    } else {
+        String::new()
+    };
+    format!(
+        "Session {}{state}{last} made others wait for locks for {} ({waits}).{rest}",
+        root.process,
+        shown(root.time)
+    )
+}
+
+fn scarce(samples: u64) -> Option<Finding> {
+    (samples < SAMPLES_MIN).then(|| {
+        let message = format!(
+            "The shares rest on {} of sessions at work: each may be off by {} points and more. Sample for longer, or \
+             when there is work.",
+            counted(samples, "sample", "samples"),
+            if samples == 0 { "any number of".into() } else { three_digits(98.0 / (samples as f64).sqrt()) }
+        );
+        row::SCARCE_SAMPLES.of(message)
+    })
+}
+
+fn hidden(hidden: u64, all: u64) -> Option<Finding> {
+    (hidden > 0).then(|| {
+        let message = format!(
+            "{} of {} belong to other roles and may not be seen: their work is not in the profile, but in the server's \
+             account of time. GRANT pg_read_all_stats (or pg_monitor) to the role of readpath.",
+            grouped(hidden),
+            counted(all, "session", "sessions")
+        );
+        row::HIDDEN_SESSIONS.of(message)
+    })
+}
+
+fn disabled(count: u64) -> Option<Finding> {
+    (count > 0).then(|| {
+        let who = counted(count, "session does", "sessions do");
+        let message = format!("{who} not report their work (track_activities is off there): it is not in the profile.");
+        row::WITHOUT_ACTIVITY.of(message)
+    })
+}
+
+fn away((why, time): &(String, Ticks)) -> Finding {
+    let message =
+        format!("The server could not be asked for {}: {why}. That time is not in the profile.", shown(*time));
+    row::SERVER_WENT_AWAY.of(message)
+}
+
+fn ended(why: &str) -> String {
+    format!("The sampling ended early: {why}. What was sampled before is whole.")
+}
+
+fn rate(looks: u64, time: Ticks, asked: f64) -> Option<Finding> {
+    let seconds = time.micros() / 1e6;
+    let reached = looks as f64 / seconds;
+    (seconds >= 1.0 && reached < RATE_REACHED * asked).then(|| {
+        let message = format!(
+            "{} samples a second were taken of the {} that were asked for: the server, or the way to it, took longer. \
+             Each stands for the time since the one before, so that no time is missing.",
+            three_digits(reached),
+            three_digits(asked)
+        );
+        row::RATE_NOT_REACHED.of(message)
+    })
+}
+
+fn idle_in_transaction(idle: Ticks, time: Ticks) -> Option<Finding> {
+    let part = idle.0 as f64 / time.0.max(1) as f64;
+    (part >= IDLE_PART).then(|| {
+        let message = format!(
+            "Sessions kept transactions open without asking for anything for {}, {} on average: they hold their locks \
+             and old row versions meanwhile. Commit before the program waits for anything else.",
+            shown(idle),
+            three_digits(part)
+        );
+        row::IDLE_IN_TRANSACTION.of(message)
+    })
+}
+
+fn stolen(part: f64) -> Option<Finding> {
+    (part >= STOLEN_PART).then(|| {
+        let message = format!(
+            "The hypervisor took {} % of the processors' busy time: CPU in this profile holds it.",
+            three_digits(100.0 * part)
+        );
+        row::STOLEN_TIME.of(message)
+    })
+}
+
+fn shown(time: Ticks) -> String {
+    format_nanos(time.micros() * 1e3)
+}
+
+#[cfg(test)]
+mod tests;

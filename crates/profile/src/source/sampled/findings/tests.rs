@@ -1,0 +1,176 @@
+//! Its findings, read on both sides of their conditions.
+
+use measure::schema::sampled;
+use sides::{Reading, both_sides, reading, says};
+
+use super::*;
+use crate::event::StatementIndex;
+use crate::tables::sampled::ActiveSessions;
+
+fn judged(of: &dyn Fn(&mut Accounting, &mut Sampled, &mut Observed)) -> Vec<Finding> {
+    let mut accounting = Accounting::new(0);
+    let (mut sampled, mut observed) = (Sampled::default(), Observed::default());
+    sampled.samples = 5_000;
+    of(&mut accounting, &mut sampled, &mut observed);
+    let context = Context::default();
+    findings(&Judged { accounting: &accounting, sampled: &sampled, observed: &observed, context: &context })
+}
+
+fn micros(micros: i64) -> Ticks {
+    Ticks::from_micros(micros)
+}
+
+fn of_sessions() -> Vec<Reading> {
+    let hidden = reading(
+        row::HIDDEN_SESSIONS,
+        0..4_u64,
+        |count| judged(&|accounting, _, _| (accounting.hidden, accounting.sessions_max) = (*count, 7)),
+        |count| (*count > 0).then(|| says![format!("{count} of 7 sessions"), "pg_read_all_stats"]),
+    );
+    let disabled = reading(
+        row::WITHOUT_ACTIVITY,
+        0..3_u64,
+        |count| judged(&|accounting, _, _| accounting.disabled = *count),
+        |count| (*count > 0).then(|| says![if *count == 1 { "1 session does" } else { "2 sessions do" }]),
+    );
+    let scarce = reading(
+        row::SCARCE_SAMPLES,
+        0..200_u64,
+        |count| judged(&|_, sampled, _| sampled.samples = *count),
+        |count| (*count < 100).then(|| says![if *count == 1 { "1 sample".into() } else { format!("{count} samples") }]),
+    );
+    let in_transaction = reading(
+        row::IDLE_IN_TRANSACTION,
+        0..3_000_000_i64,
+        |idle| {
+            judged(&|accounting, sampled, _| {
+                (accounting.idle_in_transaction, sampled.time) = (micros(*idle), micros(10_000_000));
+            })
+        },
+        |idle| (*idle >= 1_000_000).then(|| says!["transactions open"]),
+    );
+    let blockers = reading(
+        row::BLOCKERS,
+        0..3_usize,
+        |waiters| {
+            judged(&|_, sampled, _| {
+                let row = |level: usize| BlockerRow {
+                    level,
+                    process: "4711 shop".into(),
+                    statement: StatementIndex(0),
+                    time: micros(2_000_000),
+                    ..BlockerRow::default()
+                };
+                sampled.blockers = (0..*waiters + 1).map(|line| row(line.min(1))).collect();
+                sampled.blockers.truncate(if *waiters == 0 { 0 } else { waiters + 1 });
+            })
+        },
+        |waiters| {
+            let waits = if *waiters == 1 { "(1 wait)".to_string() } else { format!("({waiters} waits)") };
+            (*waiters > 0).then(|| says!["Session 4711 shop made others wait", "2.00 s", waits])
+        },
+    );
+    vec![hidden, disabled, scarce, in_transaction, blockers]
+}
+
+fn of_the_account() -> Vec<Reading> {
+    // 10 s sampled with an error of 100 ms, and 0.5 sessions at work: the account may be 500 ms late besides.
+    let beside = |of_server: i64| {
+        judged(&|_, sampled, observed| {
+            sampled.db_time = micros(10_000_000);
+            sampled.db_time_error = micros(100_000);
+            sampled.active = ActiveSessions { mean: 0.5, ..ActiveSessions::default() };
+            observed.db_time = Some(Ok(micros(of_server)));
+        })
+    };
+    let is_near = |of_server: &i64| (10_000_000 - of_server).abs() <= 600_000;
+    let agrees = reading(
+        row::DB_TIME_AGREES,
+        9_000_000..11_000_000_i64,
+        move |of_server| beside(*of_server),
+        move |of_server| is_near(of_server).then(|| says!["10.0 s by the samples", "up to 600 ms)."]),
+    );
+    let differs = reading(
+        row::DB_TIME_DIFFERS,
+        9_000_000..11_000_000_i64,
+        move |of_server| beside(*of_server),
+        move |of_server| {
+            let why = if *of_server > 10_000_000 { "sessions came and went" } else { "the server adds the time" };
+            (!is_near(of_server)).then(|| says![format!("up to 600 ms): {why}")])
+        },
+    );
+    let none = reading(
+        row::NO_DB_TIME,
+        0..2_u8,
+        |is_known| {
+            judged(&|_, _, observed| {
+                let known = if *is_known == 1 { Ok(micros(1)) } else { Err("it was restarted".into()) };
+                observed.db_time = Some(known);
+            })
+        },
+        |is_known| (*is_known == 0).then(|| says!["account of its sessions' time: it was restarted."]),
+    );
+    vec![agrees, differs, none]
+}
+
+/// A finding that stands where something was observed.
+fn observed(row: measure::schema::FindingSpec, note: fn(&mut Observed), said: &'static str) -> Reading {
+    reading(
+        row,
+        0..2_u8,
+        move |stands| {
+            judged(&|_, _, observed| {
+                if *stands == 1 {
+                    note(observed);
+                }
+            })
+        },
+        move |stands| (*stands == 1).then(|| says![said]),
+    )
+}
+
+fn of_the_way() -> Vec<Reading> {
+    let stolen = reading(
+        row::STOLEN_TIME,
+        0..40_u32,
+        |thousandths| judged(&|_, sampled, _| sampled.stolen = Some(f64::from(*thousandths) / 1e3)),
+        |thousandths| (*thousandths >= 10).then(|| says!["of the processors' busy time"]),
+    );
+    let rate = reading(
+        row::RATE_NOT_REACHED,
+        1..1_000_u64,
+        |looks| {
+            judged(&|_, sampled, observed| {
+                (sampled.looks, sampled.time, observed.rate) = (*looks, micros(10_000_000), 50.0);
+            })
+        },
+        |looks| (*looks < 450).then(|| says!["of the 50.0 that were asked for"]),
+    );
+    vec![
+        stolen,
+        rate,
+        observed(row::LEVEL, |observed| observed.level = vec!["Made from samples.".into()], "Made from samples."),
+        observed(
+            row::SERVER_WENT_AWAY,
+            |observed| observed.away = vec![("it was closed".into(), micros(3_000_000))],
+            "could not be asked for 3.00 s: it was closed.",
+        ),
+        observed(
+            row::SAMPLING_ENDED,
+            |observed| observed.ended = Some("the server did not come back".into()),
+            "ended early: the server did not come back. What was sampled before is whole.",
+        ),
+        observed(row::LOGS_EVERY_SAMPLE, |observed| observed.is_logged = true, "log_statement is all there"),
+        observed(
+            row::LOAD_FAILED,
+            |observed| observed.load_failed = Some("The command failed.".into()),
+            "The command failed.",
+        ),
+    ]
+}
+
+#[test]
+fn what_sampling_met_and_could_not_see_is_said_where_it_is_so() {
+    let all = of_sessions().into_iter().chain(of_the_account()).chain(of_the_way());
+    both_sides(&sampled::findings::ALL, all);
+}

@@ -1,0 +1,74 @@
+//! How many sessions are at work: on average, and in the seconds with most.
+
+use crate::event::Ticks;
+use crate::tables::sampled::ActiveSessions;
+
+/// A window of time whose mean is kept.
+const SECOND: Ticks = Ticks::from_micros(1_000_000);
+
+/// Most windows that are kept: a week of seconds.
+const WINDOWS_MAX: usize = 7 * 86_400;
+
+/// The sessions at work so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Load {
+    /// Time of all windows, and that of the sessions at work in it.
+    pub(super) time: Ticks,
+    pub(super) db_time: Ticks,
+    window: Ticks,
+    in_window: Ticks,
+    seconds: Vec<f32>,
+}
+
+impl Load {
+    /// Adds a look that stands for `time` and saw this number of sessions at work.
+    pub(super) fn add(&mut self, time: Ticks, active: u64) {
+        let of_sessions = Ticks(time.0.saturating_mul(active.min(1 << 20).cast_signed()));
+        self.time += time;
+        self.db_time += of_sessions;
+        self.window += time;
+        self.in_window += of_sessions;
+        if self.window >= SECOND {
+            if self.seconds.len() < WINDOWS_MAX {
+                self.seconds.push(self.in_window.0 as f32 / self.window.0 as f32);
+            }
+            (self.window, self.in_window) = (Ticks::ZERO, Ticks::ZERO);
+        }
+    }
+
+    /// What it came to; no quantiles before the first second is over.
+    pub(super) fn active_sessions(&self) -> ActiveSessions {
+        let mut seconds = self.seconds.clone();
+        seconds.sort_by(f32::total_cmp);
+        ActiveSessions {
+            mean: self.db_time.0 as f64 / self.time.0.max(1) as f64,
+            seconds: seconds.len() as u64,
+            p95: quantile(&seconds, 0.95),
+            p99: quantile(&seconds, 0.99),
+            max: quantile(&seconds, 1.0),
+        }
+    }
+}
+
+/// The least of the ascending values that this part of them does not exceed.
+fn quantile(ascending: &[f32], part: f64) -> Option<f64> {
+    let place = (part * ascending.len() as f64).ceil() as usize;
+    ascending.get(place.max(1) - 1).map(|value| f64::from(*value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spike_of_a_second_is_in_the_quantiles_and_not_in_the_mean() {
+        let mut load = Load::default();
+        for tenth in 0..1000 {
+            load.add(Ticks::from_micros(100_000), if (500..510).contains(&tenth) { 40 } else { 1 });
+        }
+        let active = load.active_sessions();
+        assert_eq!((active.seconds, active.p95, active.p99, active.max), (100, Some(1.0), Some(1.0), Some(40.0)));
+        assert!((active.mean - 1.39).abs() < 1e-9, "{active:?}");
+        assert_eq!(Load::default().active_sessions().p95, None);
+    }
+}

@@ -1,0 +1,23 @@
+//! Samples of a running server: what each of its processes did at some moment, and how much time that stands for.
+//!
+//! The path: looks (all processes at one moment) → accounting → calls, waits, segments, as of any source → observers.
+//! What waits for locks, what background processes do and how many sessions are at work is summed beside them. Nothing
+//! here knows a server or reads a clock: who samples gives both.
+
+mod accounting;
+mod background;
+mod blockers;
+mod findings;
+mod finished;
+mod load;
+mod names;
+mod observed;
+mod sample;
+mod session;
+#[cfg(test)]
+mod tests;
+
+pub use accounting::Accounting;
+pub use finished::{SAMPLED_SOURCE, SampledProfile};
+pub use observed::Observed;
+pub use sample::{Backend, CLIENT, LOCK, ProcessorTime, Sample, State};

@@ -1,0 +1,255 @@
+//! Names by number: sessions, statements, events and scopes as the observers know them, with bounded memory.
+
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+use foldhash::fast::{FixedState, RandomState};
+
+use super::sample::{Backend, Sample};
+use crate::event::{
+    Context, Event, EventIndex, Problem, ProblemKind, Scope, ScopeIndex, Session, SessionIndex, Statement,
+    StatementIndex, StatementKind, Ticks,
+};
+use crate::tables::folding::fold_text;
+
+/// Most statements that are kept apart: of some 300 bytes each. A program that writes its literals into its texts has
+/// few, because texts are one without them.
+const STATEMENTS_MAX: usize = 1 << 14;
+
+/// Most sessions that are kept apart; further ones share one. The tables of a profile show far fewer.
+const SESSIONS_MAX: usize = 1 << 16;
+
+/// Most combinations of user, database and application.
+const SCOPES_MAX: usize = 1 << 12;
+
+/// Most texts whose statement is remembered.
+const TEXTS_MAX: usize = 1 << 16;
+
+/// Most events, those of extensions with names of their own among them.
+const EVENTS_MAX: usize = 1 << 10;
+
+/// Bytes of a statement's text that are kept.
+const TEXT_BYTES_MAX: usize = 64 << 10;
+
+/// Where the time goes in which a process is ready to run and does not.
+const RUN_QUEUE: &str = "Processor:RunQueue";
+/// The pause of a session without a transaction.
+const IDLE: &str = "Client:ClientRead (idle)";
+/// The pause of a session within a transaction.
+const IN_TRANSACTION: &str = "Client:ClientRead";
+/// A statement that waits for more of its client's message, such as the rows of a COPY.
+const IN_STATEMENT: &str = "Client:ClientRead (in a statement)";
+
+/// The events that stand first in the list.
+pub(super) const RUN_QUEUE_EVENT: EventIndex = EventIndex(0);
+pub(super) const IDLE_EVENT: EventIndex = EventIndex(1);
+pub(super) const IN_TRANSACTION_EVENT: EventIndex = EventIndex(2);
+const IN_STATEMENT_EVENT: EventIndex = EventIndex(3);
+
+/// The statements that stand first in the list.
+pub(super) const NO_STATEMENT: StatementIndex = StatementIndex(0);
+const UNKNOWN_TEXT: StatementIndex = StatementIndex(1);
+const OTHER_STATEMENTS: StatementIndex = StatementIndex(2);
+
+/// The name under which the samples of executions are calls.
+const CALL: &str = "SAMPLED";
+
+/// All names.
+#[derive(Clone, Debug)]
+pub(super) struct Names {
+    pub(super) context: Context,
+    events: HashMap<String, EventIndex, RandomState>,
+    scopes: HashMap<Scope, ScopeIndex, RandomState>,
+    by_query_id: HashMap<i64, StatementIndex, RandomState>,
+    by_folded: HashMap<u64, StatementIndex, RandomState>,
+    by_text: HashMap<u64, StatementIndex, RandomState>,
+    shared_statements: u64,
+    shared_sessions: u64,
+    /// Whether an execution was seen whose text is not known.
+    pub(super) wants_texts: bool,
+}
+
+impl Names {
+    pub(super) fn new() -> Names {
+        let events = [RUN_QUEUE, IDLE, IN_TRANSACTION, IN_STATEMENT].map(|name| Event::new(name, &[]));
+        let named = |id: &str, kind| Statement { id: id.into(), kind, ..Statement::default() };
+        let statements = vec![
+            named("no statement", StatementKind::NoCursor),
+            named("unknown text", StatementKind::UnknownCursor),
+            named("other statements", StatementKind::UnknownCursor),
+        ];
+        let context = Context {
+            events: events.into(),
+            statements,
+            call_names: vec![CALL.into()],
+            // Times are those of the wall clock itself.
+            clock: Some((0, Ticks::ZERO)),
+            ..Context::default()
+        };
+        // A client that pauses between its statements is known by the session's state.
+        let events = [(RUN_QUEUE.into(), RUN_QUEUE_EVENT), (IN_TRANSACTION.into(), IN_STATEMENT_EVENT)];
+        Names {
+            context,
+            events: events.into_iter().collect(),
+            scopes: HashMap::default(),
+            by_query_id: HashMap::default(),
+            by_folded: HashMap::default(),
+            by_text: HashMap::default(),
+            shared_statements: 0,
+            shared_sessions: 0,
+            wants_texts: false,
+        }
+    }
+
+    /// The event of a session at work.
+    pub(super) fn event(&mut self, name: &str) -> EventIndex {
+        if let Some(index) = self.events.get(name) {
+            return *index;
+        }
+        // Beyond all that a server has, they share their type's name.
+        let name = match self.context.events.len() < EVENTS_MAX {
+            true => name.to_string(),
+            false => format!("{}:other", name.split(':').next().unwrap_or_default()),
+        };
+        if let Some(index) = self.events.get(&name) {
+            return *index;
+        }
+        let index = EventIndex(self.context.events.len() as u32);
+        self.context.events.push(Event::new(&name, &[]));
+        self.events.insert(name, index);
+        index
+    }
+
+    pub(super) fn session(&mut self, backend: &Backend) -> SessionIndex {
+        if self.context.sessions.len() >= SESSIONS_MAX {
+            self.shared_sessions += 1;
+            return SessionIndex(SESSIONS_MAX as u32 - 1);
+        }
+        let is_last = self.context.sessions.len() + 1 == SESSIONS_MAX;
+        let id = if is_last { "other sessions".into() } else { backend.pid.to_string() };
+        self.context.sessions.push(Session { id });
+        SessionIndex(self.context.sessions.len() as u32 - 1)
+    }
+
+    pub(super) fn scope(&mut self, backend: &Backend) -> ScopeIndex {
+        let mut scope = Scope {
+            client: backend.user.clone(),
+            container: backend.database.clone(),
+            module: backend.application.clone(),
+            ..Scope::default()
+        };
+        if self.scopes.len() >= SCOPES_MAX && !self.scopes.contains_key(&scope) {
+            scope = Scope { module: "others".into(), ..Scope::default() };
+        }
+        if let Some(index) = self.scopes.get(&scope) {
+            return *index;
+        }
+        let index = ScopeIndex(self.context.scopes.len() as u32);
+        self.context.scopes.push(scope.clone());
+        self.scopes.insert(scope, index);
+        index
+    }
+
+    /// The statement of a sample; `known` is that of the samples before of the same execution.
+    ///
+    /// The server's identifier is computed after the text was parsed, so that the first samples of an execution may
+    /// lack it: then the text says which statement it is.
+    pub(super) fn statement(&mut self, sample: &Sample, known: Option<StatementIndex>) -> StatementIndex {
+        let text = sample.text.as_deref();
+        let hash = text.map(|text| FixedState::default().hash_one(text));
+        if let Some(id) = sample.query_id.filter(|id| *id != 0) {
+            let index = match self.by_query_id.get(&id) {
+                Some(index) => *index,
+                None => self.with_query_id(id),
+            };
+            self.learn(index, text, hash);
+            return index;
+        }
+        match (text, hash) {
+            (Some(text), Some(hash)) => match self.by_text.get(&hash) {
+                Some(index) => *index,
+                None => self.with_text(text, hash),
+            },
+            _ => known.unwrap_or_else(|| {
+                self.wants_texts = true;
+                UNKNOWN_TEXT
+            }),
+        }
+    }
+
+    /// The statement with this identifier, which the server's counters have too.
+    pub(super) fn with_query_id(&mut self, id: i64) -> StatementIndex {
+        if let Some(index) = self.by_query_id.get(&id) {
+            return *index;
+        }
+        let index = self.add(id.to_string(), "");
+        if index != OTHER_STATEMENTS {
+            self.by_query_id.insert(id, index);
+        }
+        index
+    }
+
+    /// Gives a statement its text, unless it has one.
+    pub(super) fn learn_text(&mut self, index: StatementIndex, text: &str) {
+        let known = self.context.statements.get_mut(index.0 as usize);
+        if let Some(known) = known.filter(|known| known.kind == StatementKind::Declared) {
+            known.text = kept(text);
+            known.text_bytes = text.len() as u64;
+        }
+    }
+
+    fn learn(&mut self, index: StatementIndex, text: Option<&str>, hash: Option<u64>) {
+        let (Some(text), Some(hash)) = (text, hash) else { return };
+        if self.context.statements.get(index.0 as usize).is_some_and(|known| known.text.is_empty()) {
+            self.learn_text(index, text);
+        }
+        if self.by_text.len() < TEXTS_MAX {
+            self.by_text.insert(hash, index);
+        }
+    }
+
+    /// A statement without an identifier is one by its text without literals.
+    fn with_text(&mut self, text: &str, hash: u64) -> StatementIndex {
+        let folded = fold_text(text);
+        let key = FixedState::default().hash_one(folded.as_bytes());
+        let index = match self.by_folded.get(&key) {
+            Some(index) => *index,
+            None => {
+                let index = self.add(format!("text-{key:016x}"), &folded);
+                if index != OTHER_STATEMENTS {
+                    self.by_folded.insert(key, index);
+                }
+                index
+            }
+        };
+        if self.by_text.len() < TEXTS_MAX {
+            self.by_text.insert(hash, index);
+        }
+        index
+    }
+
+    fn add(&mut self, id: String, text: &str) -> StatementIndex {
+        let statements = &mut self.context.statements;
+        if statements.len() >= STATEMENTS_MAX {
+            self.shared_statements += 1;
+            return OTHER_STATEMENTS;
+        }
+        let text_bytes = text.len() as u64;
+        statements.push(Statement { id, text: kept(text), text_bytes, ..Statement::default() });
+        StatementIndex(statements.len() as u32 - 1)
+    }
+
+    /// What found no room of its own.
+    pub(super) fn problems(&self) -> Vec<Problem> {
+        let all = [
+            (ProblemKind::SessionsShared, self.shared_sessions),
+            (ProblemKind::StatementsShared, self.shared_statements),
+        ];
+        let problem = |(kind, count)| Problem { kind, count, first_file: 0, first_offset: 0 };
+        all.into_iter().filter(|(_, count)| *count > 0).map(problem).collect()
+    }
+}
+
+fn kept(text: &str) -> String {
+    text[..text.floor_char_boundary(TEXT_BYTES_MAX)].to_string()
+}

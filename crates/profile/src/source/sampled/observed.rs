@@ -1,0 +1,39 @@
+//! What is known of a server and of the sampling besides the samples.
+
+use std::collections::BTreeMap;
+
+use measure::Parameters;
+
+use crate::event::Ticks;
+use crate::tables::sampled::{Counters, OwnCost};
+
+/// What is known of the server and of the sampling besides the samples.
+#[derive(Clone, Debug, Default)]
+pub struct Observed {
+    /// The server as people name it.
+    pub server: String,
+    /// Its release.
+    pub version: String,
+    /// The subject of the run document.
+    pub subject: Parameters,
+    /// Samples a second that were asked for.
+    pub rate: f64,
+    /// Time of the sessions at work by the server's own account, or why there is none; `None` before it was asked.
+    pub db_time: Option<Result<Ticks, String>>,
+    /// What the server counted of statements meanwhile, by their identifiers, each with its text.
+    pub counters: Option<BTreeMap<i64, (Counters, String)>>,
+    /// What sampling took.
+    pub own: OwnCost,
+    /// Share of the processors' busy time that the hypervisor took.
+    pub stolen: Option<f64>,
+    /// What the profile was made from, and what more would add, as sentences.
+    pub level: Vec<String>,
+    /// Why the server could not be asked, with the time that it took to come back.
+    pub away: Vec<(String, Ticks)>,
+    /// Why the sampling ended early.
+    pub ended: Option<String>,
+    /// Whether the server writes each of our statements to its log.
+    pub is_logged: bool,
+    /// How the command that was the load failed.
+    pub load_failed: Option<String>,
+}

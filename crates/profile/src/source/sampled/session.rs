@@ -1,0 +1,221 @@
+//! What is known of one session from look to look: the execution, or the idle time, that it is in.
+
+use std::sync::Arc;
+
+use super::sample::{Backend, ProcessorTime, State};
+use crate::event::{
+    Call, CallKind, Context, Cost, EventIndex, Observer, Placement, Root, ScopeIndex, Segment, SessionIndex,
+    StatementIndex, Ticks, Wait,
+};
+
+/// One session.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    pub(super) index: SessionIndex,
+    pub(super) scope: ScopeIndex,
+    pub(super) backend: Arc<Backend>,
+    /// From when on it was sampled.
+    first: Ticks,
+    /// The look in which it was seen last.
+    pub(super) look: u64,
+    /// Looks that saw it, and those that saw it at work.
+    looks: u64,
+    working: u64,
+    open: Option<Open>,
+}
+
+/// What tells one execution, or one pause, from the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Doing {
+    pub(super) state: State,
+    pub(super) statement: StatementIndex,
+    pub(super) query_start: Option<i64>,
+}
+
+/// An execution, or a pause, that goes on.
+#[derive(Clone, Debug)]
+struct Open {
+    doing: Doing,
+    elapsed: Ticks,
+    cpu: Ticks,
+    waits: Ticks,
+    wait: Option<OpenWait>,
+    queue: Option<OpenWait>,
+}
+
+/// A wait that goes on, or is added up.
+#[derive(Clone, Copy, Debug)]
+struct OpenWait {
+    event: EventIndex,
+    elapsed: Ticks,
+    samples: u64,
+    /// Sum of the squared weights, in ticks².
+    squares: f64,
+}
+
+/// The time that one sample stands for, and what it was spent on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spent {
+    pub(super) time: Ticks,
+    /// `None` on a processor, or ready to run.
+    pub(super) event: Option<EventIndex>,
+    pub(super) processor: Option<ProcessorTime>,
+    /// The event of the time in which it was ready to run and did not.
+    pub(super) queue: EventIndex,
+}
+
+/// What hears of a session.
+pub(super) struct Hearing<'a> {
+    pub(super) context: &'a Context,
+    pub(super) observer: &'a mut dyn Observer,
+    /// Calls so far.
+    pub(super) calls: &'a mut u64,
+    pub(super) now: Ticks,
+}
+
+impl OpenWait {
+    fn new(event: EventIndex) -> OpenWait {
+        OpenWait { event, elapsed: Ticks::ZERO, samples: 0, squares: 0.0 }
+    }
+
+    fn add(&mut self, time: Ticks) {
+        self.elapsed += time;
+        self.samples += 1;
+        self.squares += (time.0 as f64).powi(2);
+    }
+}
+
+impl Spent {
+    /// Time on a processor, and time ready to run: what the scheduler counted divides the sample's own time.
+    fn divided(&self) -> (Ticks, Ticks) {
+        let Some(ProcessorTime { ran, waited }) = self.processor else { return (self.time, Ticks::ZERO) };
+        let runnable = ran.0.max(0) as f64 + waited.0.max(0) as f64;
+        if runnable <= 0.0 {
+            return (self.time, Ticks::ZERO);
+        }
+        let queued = Ticks((self.time.0 as f64 * (waited.0.max(0) as f64 / runnable)) as i64);
+        (self.time - queued, queued)
+    }
+}
+
+impl Seen {
+    pub(super) fn new((index, scope): (SessionIndex, ScopeIndex), backend: Arc<Backend>, first: Ticks) -> Seen {
+        Seen { index, scope, backend, first, look: 0, looks: 0, working: 0, open: None }
+    }
+
+    /// The statement of the execution with this beginning, where it goes on.
+    pub(super) fn statement_since(&self, query_start: Option<i64>) -> Option<StatementIndex> {
+        let open = self.open.as_ref().filter(|open| open.doing.query_start == query_start)?;
+        (open.doing.state != State::Idle).then_some(open.doing.statement)
+    }
+
+    /// Adds what a sample says.
+    pub(super) fn add(&mut self, doing: Doing, spent: &Spent, hearing: &mut Hearing<'_>) {
+        self.looks += 1;
+        self.working += u64::from(doing.state == State::Active);
+        if self.open.as_ref().is_none_or(|open| open.doing != doing) {
+            self.close_open(hearing);
+        }
+        let (index, scope) = (self.index, self.scope);
+        let open = self.open.get_or_insert_with(|| Open::new(doing));
+        open.elapsed += spent.time;
+        let Some(event) = spent.event else {
+            open.end_wait((index, scope), hearing);
+            let (ran, queued) = spent.divided();
+            open.cpu += ran;
+            if queued > Ticks::ZERO {
+                open.queue.get_or_insert_with(|| OpenWait::new(spent.queue)).add(queued);
+            }
+            return;
+        };
+        if open.wait.as_ref().is_none_or(|wait| wait.event != event) {
+            open.end_wait((index, scope), hearing);
+        }
+        open.wait.get_or_insert_with(|| OpenWait::new(event)).add(spent.time);
+    }
+
+    fn close_open(&mut self, hearing: &mut Hearing<'_>) {
+        if let Some(open) = self.open.take() {
+            open.close((self.index, self.scope), hearing);
+        }
+    }
+
+    /// Ends the session here: emits what is open, and its time. Gives the variance of the time at work by sampling, in
+    /// ticks².
+    pub(super) fn close(mut self, hearing: &mut Hearing<'_>) -> f64 {
+        let last = hearing.now;
+        self.close_open(hearing);
+        let segment = Segment { session: self.index, first: self.first, last };
+        hearing.observer.segment(hearing.context, &segment);
+        self.variance(last)
+    }
+
+    /// Each sample finds the session at work or not: the variance of their sum.
+    fn variance(&self, last: Ticks) -> f64 {
+        let looks = self.looks.max(1) as f64;
+        let part = self.working as f64 / looks;
+        let each = (last - self.first).0 as f64 / looks;
+        looks * part * (1.0 - part) * each * each
+    }
+}
+
+impl Open {
+    fn new(doing: Doing) -> Open {
+        let none = Ticks::ZERO;
+        Open { doing, elapsed: none, cpu: none, waits: none, wait: None, queue: None }
+    }
+
+    fn end_wait(&mut self, whose: (SessionIndex, ScopeIndex), hearing: &mut Hearing<'_>) {
+        if let Some(wait) = self.wait.take() {
+            self.emit(&wait, whose, hearing);
+        }
+    }
+
+    fn emit(&mut self, wait: &OpenWait, whose: (SessionIndex, ScopeIndex), hearing: &mut Hearing<'_>) {
+        let is_inside = self.doing.state == State::Active;
+        if is_inside {
+            self.waits += wait.elapsed;
+        }
+        let emitted = Wait {
+            session: whose.0,
+            statement: self.doing.statement,
+            scope: whose.1,
+            event: wait.event,
+            elapsed: wait.elapsed,
+            elapsed_error: Ticks(wait.squares.sqrt() as i64),
+            // How many waits the samples met is not known, nor how long each was.
+            sum_of: Some(wait.samples),
+            end: Some(hearing.now),
+            placement: if is_inside { Placement::Inside(CallKind::Exec) } else { Placement::Between },
+            ..Wait::default()
+        };
+        hearing.observer.wait(hearing.context, &emitted);
+    }
+
+    /// Emits what it came to: of an execution a call with its waits, of a pause its wait alone.
+    fn close(mut self, whose: (SessionIndex, ScopeIndex), hearing: &mut Hearing<'_>) {
+        self.end_wait(whose, hearing);
+        if let Some(queue) = self.queue.take() {
+            self.emit(&queue, whose, hearing);
+        }
+        if self.doing.state != State::Active {
+            return;
+        }
+        let cost = Cost { cpu: Some(self.cpu), elapsed: self.elapsed, ..Cost::default() };
+        let call = Call {
+            number: *hearing.calls,
+            session: whose.0,
+            statement: self.doing.statement,
+            scope: whose.1,
+            kind: CallKind::Exec,
+            end: Some(hearing.now),
+            inclusive: cost,
+            own: cost,
+            waits: self.waits,
+            ..Call::default()
+        };
+        *hearing.calls += 1;
+        hearing.observer.call(hearing.context, &call);
+        hearing.observer.root(hearing.context, &Root { session: whose.0, inclusive: cost, depth: 0, calls: 1 });
+    }
+}

@@ -1,0 +1,302 @@
+//! What samples come to: sums that close, estimates with their errors, and who blocks whom.
+
+use std::sync::Arc;
+
+use measure::wait_class::Class;
+
+use super::*;
+use crate::document::{Order, Selection};
+use crate::event::Ticks;
+use crate::observe::collector::THINK_TIME;
+use crate::observe::instruments::Instruments;
+use crate::outcome::{Outcome, outcome};
+use crate::tables::class_sums::class_sums;
+use crate::tables::sampled::Counters;
+
+const LOOK: Ticks = Ticks::from_micros(10_000);
+
+fn backend(pid: u32) -> Arc<Backend> {
+    let (kind, user, database) = (CLIENT.into(), "shop".into(), "db".into());
+    Arc::new(Backend { pid, start: i64::from(pid), kind, user, database, application: String::new() })
+}
+
+fn active(pid: u32, id: i64, event: Option<&str>) -> Sample {
+    Sample {
+        backend: backend(pid),
+        state: State::Active,
+        event: event.map(Arc::from),
+        query_id: Some(id),
+        query_start: Some(id),
+        text: Some(Arc::from(format!("select {id}"))),
+        processor: None,
+    }
+}
+
+fn silent(pid: u32, state: State) -> Sample {
+    Sample { state, event: Some("Client:ClientRead".into()), ..active(pid, 1, None) }
+}
+
+fn sampled(looks: impl IntoIterator<Item = Vec<Sample>>) -> SampledProfile {
+    let mut profile = SampledProfile::new(0, THINK_TIME, Instruments::default());
+    looks.into_iter().for_each(|samples| profile.look(LOOK, &samples));
+    profile
+}
+
+fn selection() -> Selection {
+    Selection { order: Order::ResponseTime, top: 10, statement: None, hides_texts: false }
+}
+
+fn document(profile: &SampledProfile, observed: &Observed) -> Outcome {
+    let (mut ingested, instruments) = profile.snapshot(observed);
+    outcome(&mut ingested, &instruments, &selection())
+}
+
+/// A metric of the row of a table whose parameter has this value.
+fn value(outcome: &Outcome, table: &str, (key, of): (&str, &str), metric: &str) -> Option<f64> {
+    let is_row = |case: &&measure::Case| {
+        case.parameter("table").as_deref() == Some(table)
+            && case.parameter(key).as_deref().unwrap_or("") == of
+            && case.parameter("session").is_none()
+    };
+    outcome.cases.iter().find(is_row)?.metric(metric).map(measure::Metric::median)
+}
+
+#[test]
+fn the_time_of_all_sessions_closes_whatever_they_do_and_however_long_a_look_stands() {
+    let mut random = measure::random::SplitMix64::new(17);
+    let mut profile = SampledProfile::new(1_000_000, THINK_TIME, Instruments::default());
+    let (mut of_all, mut of_active) = (Ticks::ZERO, Ticks::ZERO);
+    for _ in 0..2_000 {
+        let since = Ticks(1 + random.below(5_000_000) as i64);
+        let mut samples = Vec::new();
+        for pid in 1..=6_u32 {
+            if random.below(5) == 0 {
+                continue;
+            }
+            let id = 1 + random.below(3) as i64;
+            let events = [None, Some("IO:DataFileRead"), Some("Lock:tuple"), Some("LWLock:WALWrite")];
+            let mut sample = active(pid, id, events[random.below(4) as usize]);
+            match random.below(6) {
+                0 => sample = silent(pid, State::Idle),
+                1 => sample = silent(pid, State::IdleInTransaction),
+                2 => sample.processor = Some(ProcessorTime { ran: Ticks(3), waited: Ticks(4) }),
+                _ => {}
+            }
+            of_all += since;
+            of_active += if sample.state == State::Active { since } else { Ticks::ZERO };
+            samples.push(sample);
+        }
+        profile.look(since, &samples);
+        if random.below(200) == 0 {
+            profile.lose(Ticks(77));
+        }
+    }
+    let of_server = of_active + Ticks::from_micros(500_000);
+    let observed = Observed { db_time: Some(Ok(of_server)), ..Observed::default() };
+    let (ingested, _) = profile.snapshot(&observed);
+    let whole = &ingested.profile.whole;
+    assert_eq!(whole.interval, of_all + Ticks::from_micros(500_000), "closed to the server's own account");
+    assert_eq!(whole.unaccounted_within, Ticks::ZERO);
+    assert_eq!(whole.unaccounted_between, Ticks::from_micros(500_000));
+    assert_eq!(whole.interval, whole.cpu + whole.waits + whole.unaccounted_between);
+    let classes = class_sums(whole, &ingested.profile.context);
+    assert_eq!(classes.values().map(|sums| sums.total).sum::<Ticks>(), whole.interval);
+    let sampled = ingested.profile.sampled.as_ref().unwrap();
+    assert_eq!((sampled.db_time, sampled.lost.0 % 77), (of_active, 0));
+    for session in &ingested.profile.sessions {
+        assert_eq!(session.interval, session.cpu + session.waits, "{session:?}");
+    }
+}
+
+#[test]
+fn a_snapshot_ends_nothing() {
+    let looks = || (0..50).map(|_| vec![active(1, 7, Some("IO:DataFileRead"))]);
+    let mut looked_at = sampled([]);
+    for samples in looks() {
+        looked_at.look(LOOK, &samples);
+        let _ = looked_at.snapshot(&Observed::default());
+    }
+    let calls = |profile: &SampledProfile| {
+        let (ingested, _) = profile.snapshot(&Observed::default());
+        (ingested.profile.whole.roots, ingested.profile.whole.interval)
+    };
+    assert_eq!(calls(&looked_at), calls(&sampled(looks())));
+    assert_eq!(calls(&looked_at).0, 1, "one execution, however often it was met");
+}
+
+#[test]
+fn shares_have_the_error_of_their_samples_and_no_count_of_waits() {
+    let looks = (0..400).map(|look| vec![active(1, 7, (look % 4 == 0).then_some("IO:DataFileRead"))]);
+    let outcome = document(&sampled(looks), &Observed::default());
+    let reads = |metric: &str| value(&outcome, "class", ("class", "single-block-reads"), metric);
+    assert_eq!((reads("samples"), reads("total")), (Some(100.0), Some(1e6)));
+    let expected = 196.0 * (0.25_f64 * 0.75 / 400.0).sqrt();
+    assert!((reads("share_error").unwrap() - expected).abs() < 1e-9);
+    for unknown in ["calls", "mean", "max"] {
+        assert_eq!(reads(unknown), None, "{unknown}");
+        assert_eq!(value(&outcome, "event", ("event", "IO:DataFileRead"), unknown), None, "{unknown}");
+    }
+    assert_eq!(value(&outcome, "class", ("class", "cpu"), "samples"), Some(300.0));
+    for unknown in ["executions", "logical_reads", "physical_reads", "rows", "calls"] {
+        assert_eq!(value(&outcome, "statement", ("id", "7"), unknown), None, "{unknown}");
+    }
+    let sources = outcome.cases.iter().flat_map(|case| &case.metrics).filter(|one| one.source.starts_with("trace"));
+    assert_eq!(sources.count(), 0);
+}
+
+#[test]
+fn a_process_that_is_ready_and_does_not_run_waits_for_a_processor() {
+    let ready = Some(ProcessorTime { ran: Ticks(300), waited: Ticks(100) });
+    let looks = (0..100).map(|_| vec![Sample { processor: ready, ..active(1, 7, None) }]);
+    let (ingested, _) = sampled(looks).snapshot(&Observed::default());
+    let classes = class_sums(&ingested.profile.whole, &ingested.profile.context);
+    assert_eq!(classes[&Class::Cpu].total, Ticks::from_micros(750_000));
+    assert_eq!(classes[&Class::RunQueue].total, Ticks::from_micros(250_000));
+}
+
+#[test]
+fn pauses_of_a_client_are_no_response_time_but_short_ones_within_a_transaction() {
+    let mut looks: Vec<Vec<Sample>> = (0..500).map(|_| vec![silent(1, State::Idle)]).collect();
+    looks.extend((0..30).map(|_| vec![silent(1, State::IdleInTransaction)]));
+    looks.push(vec![active(1, 7, None)]);
+    looks.extend((0..200).map(|_| vec![silent(1, State::IdleInTransaction)]));
+    looks.push(vec![active(1, 7, Some("Client:ClientRead"))]);
+    looks.push(vec![active(1, 7, Some("Timeout:PgSleep"))]);
+    let (ingested, _) = sampled(looks).snapshot(&Observed::default());
+    let classes = class_sums(&ingested.profile.whole, &ingested.profile.context);
+    let millis = |class: Class| classes[&class].total.micros() / 1e3;
+    assert_eq!(millis(Class::ThinkTime), 7_000.0);
+    assert_eq!(millis(Class::Network), 310.0, "a pause of 300 ms, and rows of a COPY that were waited for");
+    assert_eq!(millis(Class::Idle), 10.0);
+    assert_eq!(millis(Class::Cpu), 10.0);
+}
+
+#[test]
+fn a_statement_is_one_by_its_identifier_else_by_its_text_without_literals() {
+    let without_id = |text: &str, start: i64| Sample {
+        query_id: None,
+        query_start: Some(start),
+        text: Some(Arc::from(text)),
+        ..active(1, 7, None)
+    };
+    let mut looks = vec![vec![without_id("select * from a where n = 1", 1)]];
+    // The text comes with the first samples of an execution alone.
+    looks.push(vec![Sample { text: None, ..without_id("", 1) }]);
+    looks.push(vec![without_id("select * from a where n = 22", 2)]);
+    looks.push(vec![without_id("select 7", 3)]);
+    looks.push(vec![active(1, 7, None)]);
+    // Its identifier is computed a moment after it began.
+    looks.push(vec![Sample { query_start: Some(9), ..without_id("select 7", 9) }]);
+    let mut profile = sampled(looks);
+    assert!(!profile.takes_texts());
+    let (ingested, _) = profile.snapshot(&Observed::default());
+    let seconds = |text: &str| {
+        let context = &ingested.profile.context;
+        let found = ingested
+            .profile
+            .statements
+            .iter()
+            .filter(|one| context.statement(one.statement).is_some_and(|known| known.text == text));
+        found.map(|one| one.own.elapsed.micros() / 1e4).collect::<Vec<_>>()
+    };
+    assert_eq!(seconds("select * from a where n = ?"), [3.0]);
+    assert_eq!(seconds("select ?"), [1.0], "before its identifier was known");
+    assert_eq!(seconds("select 7"), [2.0]);
+    profile.look(LOOK, &[Sample { text: None, ..without_id("", 77) }]);
+    assert!(profile.takes_texts(), "an execution whose text was not brought is asked for");
+}
+
+#[test]
+fn reads_that_the_server_counted_are_the_statements_and_those_that_no_sample_met_have_rows() {
+    let looks = (0..100).map(|_| vec![active(1, 7, None)]);
+    let counted = |executions, hits, reads| Counters { executions, rows: 5, hits, reads };
+    let counters = [(7, (counted(40, 9_000, 1_000), "select $1".into())), (8, (counted(2, 0, 3_000), String::new()))];
+    let observed = Observed { counters: Some(counters.into_iter().collect()), ..Observed::default() };
+    let outcome = document(&sampled(looks), &observed);
+    let of = |id: &str, metric: &str| value(&outcome, "statement", ("id", id), metric);
+    assert_eq!((of("7", "executions"), of("7", "logical_reads")), (Some(40.0), Some(10_000.0)));
+    assert_eq!((of("8", "physical_reads"), of("8", "response_time")), (Some(3_000.0), Some(0.0)));
+    assert_eq!(value(&outcome, "summary", ("", ""), "physical_reads"), Some(4_000.0));
+    let said = |id: &str| outcome.findings.iter().find(|found| found.id == id).map(|found| found.message.clone());
+    assert!(said("answer-physical-reads").unwrap().contains("2 of 2 statements"), "{:?}", outcome.findings);
+    assert!(said("answer-logical-read").unwrap().starts_with("100 µs of CPU"), "1 s over 10 000 gets");
+    assert!(value(&outcome, "statement_text", ("text", "select $1"), "text_bytes").is_some());
+}
+
+#[test]
+fn the_time_of_waits_for_locks_is_charged_to_who_holds_them_down_the_tree() {
+    let holder = || silent(1, State::IdleInTransaction);
+    let waiting = |pid, id| active(pid, id, Some("Lock:transactionid"));
+    let mut profile = sampled([]);
+    let samples = vec![holder(), waiting(2, 20), waiting(3, 30)];
+    (0..10).for_each(|_| profile.look(LOOK, &samples));
+    // It is asked a while after the waits began, and seldom.
+    profile.blocking(&[(2, vec![1]), (3, vec![2])], &samples);
+    (0..10).for_each(|_| profile.look(LOOK, &samples));
+    profile.look(LOOK, &[holder(), active(2, 20, None), active(3, 30, None)]);
+    // These are over before it is asked again.
+    profile.look(LOOK, &[holder(), waiting(2, 20)]);
+    profile.look(LOOK, &[holder(), active(2, 20, None)]);
+    let (ingested, _) = profile.snapshot(&Observed::default());
+    let tree = &ingested.profile.sampled.as_ref().unwrap().blockers;
+    let lines: Vec<(usize, usize, &str, f64)> =
+        tree.iter().map(|row| (row.level, row.parent, row.process.as_str(), row.time.micros() / 1e3)).collect();
+    assert_eq!(lines, [(0, 0, "1 shop@db", 400.0), (1, 1, "2 shop@db", 200.0), (2, 2, "3 shop@db", 200.0)]);
+    assert_eq!((tree[0].state.as_str(), tree[1].event.as_str()), ("idle in transaction", "Lock:transactionid"));
+    let said = &ingested.findings.iter().find(|found| found.id == "answer-blockers").unwrap().message;
+    assert!(said.contains("for 400 ms (2 waits)") && said.contains("locks of 10.0 ms more is not known"), "{said}");
+}
+
+#[test]
+fn sessions_that_wait_for_each_other_make_no_endless_tree() {
+    let waiting = |pid, id| active(pid, id, Some("Lock:transactionid"));
+    let samples = vec![waiting(1, 10), waiting(2, 20)];
+    let mut profile = sampled([]);
+    profile.blocking(&[(1, vec![2]), (2, vec![1])], &samples);
+    (0..3).for_each(|_| profile.look(LOOK, &samples));
+    let (ingested, _) = profile.snapshot(&Observed::default());
+    assert!((2..5).contains(&ingested.profile.sampled.as_ref().unwrap().blockers.len()));
+}
+
+#[test]
+fn background_processes_and_parallel_workers_are_apart() {
+    let of_kind = |pid, kind: &str, state, event: &str| {
+        let backend = Backend { kind: kind.into(), ..(*backend(pid)).clone() };
+        Sample { backend: Arc::new(backend), state, ..active(pid, 7, Some(event)) }
+    };
+    let looks = (0..10).map(|_| {
+        vec![
+            of_kind(5, "walwriter", State::Background, "Activity:WalWriterMain"),
+            of_kind(6, "checkpointer", State::Background, "IO:DataFileWrite"),
+            of_kind(7, "parallel worker", State::Active, "IO:DataFileRead"),
+        ]
+    });
+    let (ingested, _) = sampled(looks).snapshot(&Observed::default());
+    assert_eq!((ingested.profile.whole.interval, ingested.profile.sessions.len()), (Ticks::ZERO, 0));
+    let rows = &ingested.profile.sampled.as_ref().unwrap().background;
+    let named: Vec<(&str, u64)> = rows.iter().map(|row| (row.process.as_str(), row.samples)).collect();
+    assert_eq!(named, [("checkpointer", 10), ("parallel worker", 10)]);
+}
+
+#[test]
+fn a_number_that_is_used_again_is_another_session() {
+    let other = |sample: Sample| {
+        let backend = Backend { start: 99, ..(*sample.backend).clone() };
+        Sample { backend: Arc::new(backend), ..sample }
+    };
+    let looks = [vec![active(1, 7, None)], vec![other(active(1, 7, None))]];
+    let (ingested, _) = sampled(looks).snapshot(&Observed::default());
+    assert_eq!((ingested.profile.sessions.len(), ingested.profile.whole.interval), (2, LOOK + LOOK));
+}
+
+#[test]
+fn the_error_of_the_time_at_work_is_that_of_sessions_which_work_now_and_then() {
+    let always = sampled((0..1000).map(|_| vec![active(1, 7, None)]));
+    let half =
+        sampled((0..1000).map(|look| vec![if look % 2 == 0 { active(1, 7, None) } else { silent(1, State::Idle) }]));
+    let error = |profile: &SampledProfile| {
+        profile.snapshot(&Observed::default()).0.profile.sampled.unwrap().db_time_error.micros() / 1e6
+    };
+    assert_eq!(error(&always), 0.0);
+    assert!((error(&half) - 1.96 * 0.01 * (1000.0_f64 * 0.25).sqrt()).abs() < 1e-6);
+}

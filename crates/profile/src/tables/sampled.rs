@@ -1,0 +1,134 @@
+//! What a profile of samples has besides the sums of calls and waits.
+
+use std::collections::BTreeMap;
+
+use measure::{Finding, Parameters};
+
+use crate::event::{StatementIndex, Ticks};
+
+/// How a profile was sampled, and what was seen that is no response time.
+#[derive(Clone, Debug, Default)]
+pub struct Sampled {
+    /// The server, and how it was asked.
+    pub subject: Parameters,
+    /// Times that all sessions were looked at.
+    pub looks: u64,
+    /// Samples of sessions that served a request or waited within a transaction: of what shares are.
+    pub samples: u64,
+    /// Those of them that met a session on a processor, or ready for one.
+    pub on_processor: u64,
+    /// Time that the samples stand for, and time in which the server could not be asked.
+    pub time: Ticks,
+    /// The same, lost.
+    pub lost: Ticks,
+    /// Time of the sessions at work, with what it may be off by sampling, 19 of 20 times.
+    pub db_time: Ticks,
+    /// That error.
+    pub db_time_error: Ticks,
+    /// The same by the server's own account; `None` where it has none.
+    pub db_time_of_server: Option<Ticks>,
+    /// Sessions at work.
+    pub active: ActiveSessions,
+    /// What background processes did, by time.
+    pub background: Vec<BackgroundRow>,
+    /// Who waited for whom, as a tree.
+    pub blockers: Vec<BlockerRow>,
+    /// What the server counted of statements meanwhile; `None` where it counts nothing or may not be asked.
+    pub counters: Option<BTreeMap<StatementIndex, Counters>>,
+    /// What the sampling itself took.
+    pub own: OwnCost,
+    /// Share of the processors' busy time that the hypervisor took; `None` where it cannot be seen.
+    pub stolen: Option<f64>,
+    /// What a reader has to know.
+    pub findings: Vec<Finding>,
+}
+
+/// How late the server adds a session's time to its account: by a second, and by as much at both ends of a profile.
+const LATE: Ticks = Ticks::from_micros(1_000_000);
+
+impl Sampled {
+    /// How far the samples and the server's account may lie apart: by sampling, and because the account is late.
+    pub fn stated_error(&self) -> Ticks {
+        self.db_time_error + Ticks((self.active.mean * LATE.0 as f64) as i64)
+    }
+
+    /// What the server's account has more than the samples; `None` where it has none, or is behind: it adds the time of
+    /// sessions that touch no table long after they worked.
+    pub fn missed(&self) -> Option<Ticks> {
+        let missed = self.db_time_of_server? - self.db_time;
+        (missed >= -self.stated_error()).then_some(missed)
+    }
+}
+
+/// Sessions at work, and their number in the seconds with most.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ActiveSessions {
+    /// On average.
+    pub mean: f64,
+    /// How many seconds the others are of.
+    pub seconds: u64,
+    /// The mean of a second that 95 of 100 seconds do not exceed.
+    pub p95: Option<f64>,
+    /// The same of 99.
+    pub p99: Option<f64>,
+    /// That of the second with most.
+    pub max: Option<f64>,
+}
+
+/// Background processes of a kind with what they did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BackgroundRow {
+    /// Their kind.
+    pub process: String,
+    /// What they waited for, or that they worked.
+    pub event: String,
+    /// Samples.
+    pub samples: u64,
+    /// Their time.
+    pub time: Ticks,
+}
+
+/// A line of the tree of sessions that wait for each other: a root blocks and waits for no other session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlockerRow {
+    /// The line above, from 1; 0 for a root.
+    pub parent: usize,
+    /// Distance from the root.
+    pub level: usize,
+    /// The session.
+    pub process: String,
+    /// What it was doing when it was seen last.
+    pub state: String,
+    /// Its statement: of a session that waits the one that waits.
+    pub statement: StatementIndex,
+    /// What it waits for; empty for a root.
+    pub event: String,
+    /// Samples of its wait; of a root those of all below.
+    pub samples: u64,
+    /// The time of its wait; of a root that of all below.
+    pub time: Ticks,
+}
+
+/// What the server counted of a statement.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counters {
+    /// Executions that ended.
+    pub executions: u64,
+    /// Rows that they returned or changed.
+    pub rows: u64,
+    /// Blocks found in the buffers.
+    pub hits: u64,
+    /// Blocks read into them.
+    pub reads: u64,
+}
+
+/// What sampling took.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OwnCost {
+    /// CPU time of this process, of one processor's time, from 0 to 1.
+    pub cpu: Option<f64>,
+    /// Time in which the server worked for our session, of the time that was sampled.
+    pub session: Option<f64>,
+    /// From a sample's question to its answer, on average, in µs.
+    pub sample_micros: Option<f64>,
+}

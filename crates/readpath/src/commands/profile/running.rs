@@ -1,0 +1,291 @@
+//! `--on`: a profile of a server that is running, made from samples of what its sessions do.
+
+use std::env;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use ::measure::{Nanos, Run};
+use clap::{ArgMatches, Args};
+use experiments::{Journal, Stop};
+use jiff::Timestamp;
+use live::{Settings, Watch};
+use server::facts::ASSUMED_MAJOR;
+use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source};
+use server::{Address, Place, Statements};
+
+use super::{Arguments, instruments, take};
+use crate::commands::unused::refuse_unused;
+use crate::exit::{Exit, Failure};
+use crate::options::{Context, fresh_seed};
+use crate::output;
+use crate::run_journal::RunJournal;
+
+mod load;
+
+use load::Load;
+
+/// For how long a given server is sampled, and a load at most, where the user does not say.
+const DURATION: Nanos = Nanos::from_millis(60_000);
+const DURATION_OF_LOAD: Nanos = Nanos::from_millis(86_400_000);
+
+/// Looks a second.
+const RATE: f64 = 50.0;
+const RATES: std::ops::RangeInclusive<f64> = 1.0..=100.0;
+
+/// When the first page stands on a terminal, and how often it is renewed.
+const FIRST_PAGE: Duration = Duration::from_secs(2);
+const RENEWAL: Duration = Duration::from_secs(1);
+
+/// Shared buffers of a private server.
+const BUFFERS: u64 = 128 << 20;
+
+/// About how long fetching the programs of a private server takes, and starting it.
+const FETCH_TIME: Duration = Duration::from_secs(15);
+const START_TIME: Duration = Duration::from_secs(3);
+
+/// What a reader of a dry run has to know.
+const REMARK: &str = "-- What follows would be sent if every answer is as expected; nothing was sent.\n";
+
+/// Options of files, with the reason why a running server has no use for them.
+const OF_FILES: [(&str, &str); 10] = [
+    ("name", "a running server has no files"),
+    ("since", "a running server is profiled from now on"),
+    ("until", "a running server is profiled from now on: --duration says for how long"),
+    ("time_scale", "a running server's times are those of this machine's clock"),
+    ("workers", "one thread samples a running server"),
+    ("binds", "samples hold no values of parameters"),
+    ("explain_unread", "a running server has no lines"),
+    ("fold_literals", "the server tells its statements apart by itself, or their texts without literals do"),
+    ("follow", "on a terminal the page of a running server renews itself"),
+    ("statement", "samples hold no calls of one statement: --top shows more of them"),
+];
+
+/// The options of a running server.
+#[derive(Args)]
+#[command(next_help_heading = "A running server")]
+pub(super) struct RunningArguments {
+    /// Profile a PostgreSQL that is running, by samples of what its sessions do: postgres://USER@HOST:PORT/DATABASE;
+    /// nothing is made there. postgres:VERSION (15 to 18) and postgres:DIRECTORY start a private one for COMMAND
+    #[arg(long, value_name = "SERVER", conflicts_with = "files", value_parser = place)]
+    on: Option<String>,
+    /// For how long [default: 60s; with COMMAND until it ends]
+    #[arg(long, value_name = "TIME", value_parser = ::measure::quantity::parse_time)]
+    duration: Option<Nanos>,
+    /// Samples a second, from 1 to 100 [default: 50]
+    #[arg(long, value_name = "HZ", allow_negative_numbers = true)]
+    rate: Option<f64>,
+    /// Print every statement that would be sent to the server, and send none
+    #[arg(long)]
+    dry_run: bool,
+    /// The load of a private server, behind `--`: PGHOST, PGPORT, PGUSER, PGDATABASE and DATABASE_URL name it. Without
+    /// --on further FILEs
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(super) command: Vec<PathBuf>,
+}
+
+/// Refuses what names no server.
+fn place(word: &str) -> Result<String, String> {
+    word.parse::<Place>().map(|_| word.to_string()).map_err(|error| error.to_string())
+}
+
+impl RunningArguments {
+    /// Whether a running server is asked for.
+    pub(super) fn is_asked_for(&self) -> bool {
+        self.on.is_some()
+    }
+
+    /// Refuses the options that have no effect: those of a server where none is named, those of files where one is.
+    pub(super) fn refuse(&self, matches: &ArgMatches) -> Result<(), Failure> {
+        if !self.is_asked_for() {
+            let reason = "it is said of a running server, and --on names none";
+            return refuse_unused(matches, &["duration", "rate", "dry_run"].map(|id| (id, false, reason)));
+        }
+        refuse_unused(matches, &OF_FILES.map(|(id, reason)| (id, false, reason)))?;
+        let wrong = |sentence: String| Err(Failure::new(Exit::WrongCommandLine, sentence));
+        if let Some(rate) = self.rate.filter(|rate| !RATES.contains(rate)) {
+            return wrong(format!("--rate {rate}: a server is asked from 1 to 100 times a second."));
+        }
+        if self.duration == Some(Nanos(0)) {
+            return wrong("--duration 0: nothing can be sampled in no time.".into());
+        }
+        match (self.is_given()?, self.command.is_empty()) {
+            (true, false) => wrong(
+                "a command is the load of a private server (--on postgres:18); start that of a given server yourself."
+                    .into(),
+            ),
+            (false, true) if !self.dry_run => wrong(
+                "a private server does nothing by itself: give a command behind --, such as \
+                 `readpath profile --on postgres:18 -- pgbench -T 20`."
+                    .into(),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn place(&self) -> Result<Place, Failure> {
+        let word = self.on.as_deref().unwrap_or_default();
+        word.parse().map_err(|error| Failure::new(Exit::WrongCommandLine, error))
+    }
+
+    fn is_given(&self) -> Result<bool, Failure> {
+        Ok(matches!(self.place()?, Place::Given(_)))
+    }
+
+    fn rate(&self) -> f64 {
+        self.rate.unwrap_or(RATE)
+    }
+
+    fn duration(&self) -> Duration {
+        let usual = if self.command.is_empty() { DURATION } else { DURATION_OF_LOAD };
+        Duration::from_nanos(self.duration.unwrap_or(usual).0)
+    }
+
+    /// Whether only the statements are wanted; then they are printed.
+    pub(super) fn rehearse(&self, context: &Context) -> Result<bool, Failure> {
+        if !self.dry_run {
+            return Ok(false);
+        }
+        let failed = |error: &dyn std::fmt::Display| Failure::new(Exit::Failed, error);
+        let (address, major) = match self.place()? {
+            Place::Given(address) => (completed(&address, context)?, ASSUMED_MAJOR),
+            Place::Private { major } => (nowhere(), major),
+            Place::Installed { directory } => {
+                let installation = Installation::at(&directory).map_err(|error| failed(&error))?;
+                (nowhere(), installation.version().major)
+            }
+        };
+        let recorder = Statements::default();
+        Watch::rehearse(&address, self.rate(), (recorder.clone(), major)).map_err(|error| failed(&error))?;
+        output::print(&format!("{REMARK}{}", recorder.script()))?;
+        Ok(true)
+    }
+}
+
+/// An address with what the user's environment says.
+fn completed(address: &Address, context: &Context) -> Result<Address, Failure> {
+    address.completed(&context.settings.servers).map_err(|error| Failure::new(Exit::WrongCommandLine, error))
+}
+
+/// The address that a dry run takes for a private server, which is not started.
+fn nowhere() -> Address {
+    Address::parse("postgres://postgres@%2Fnonexistent/postgres").unwrap_or_else(|_| unreachable!("it is an address"))
+}
+
+/// Profiles the server; gives the exit code of a load that failed.
+pub(super) fn profile(
+    arguments: &Arguments,
+    context: &Context,
+    journal: &mut RunJournal,
+    stop: &Stop,
+) -> Result<Option<u8>, Failure> {
+    let running = &arguments.running;
+    let failed = |error: server::ServerError| Failure::new(Exit::Failed, error);
+    let (address, private) = match running.place()? {
+        Place::Given(address) => (completed(&address, context)?, None),
+        place => {
+            let private = start(&place, context, journal, stop)
+                .map_err(|error: PrivateServerError| Failure::new(Exit::Failed, error))?;
+            (Address::of(private.config()), Some(private))
+        }
+    };
+    let settings = Settings {
+        rate: running.rate(),
+        wall_clock: Timestamp::now().as_microsecond(),
+        think_time: arguments.reading.think_time(),
+        seed: fresh_seed(),
+    };
+    let mut watch = Watch::open(&address, settings, instruments(arguments), stop.share()).map_err(failed)?;
+    let mut load = match &private {
+        Some(private) => Some(Load::start(&running.command, private)?),
+        None => None,
+    };
+    let limit = running.duration();
+    let expected = if load.is_some() { Duration::ZERO } else { limit };
+    journal.step(&format!("sampling {}", address.shown()), expected);
+    let mut pages = Pages { kept: journal.run().clone(), begun: Instant::now(), shown: None };
+    let mut failure = None;
+    watch.run(limit, &mut |watch| {
+        if let Err(error) = pages.renew(arguments, (context, journal), watch) {
+            failure = Some(error);
+            return ControlFlow::Break(());
+        }
+        match load.as_mut().is_some_and(|load| load.is_over()) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    let ended = load.map(Load::end);
+    let (ingested, instruments) = watch.finish(ended.as_ref().and_then(|ended| ended.complaint.clone()));
+    drop(private);
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    journal.begin_again(&pages.kept);
+    take(arguments, ingested, &instruments, journal)?;
+    if pages.shown.is_some() {
+        output::print(super::CLEARED)?;
+    }
+    Ok(ended.and_then(|ended| ended.code))
+}
+
+/// Starts a private server.
+fn start(
+    place: &Place,
+    context: &Context,
+    journal: &mut RunJournal,
+    stop: &Stop,
+) -> Result<PrivateServer, PrivateServerError> {
+    let scratch = env::temp_dir();
+    let installation = match place {
+        Place::Installed { directory } => Installation::at(directory)?,
+        Place::Private { major } => {
+            let cache = context.settings.cache_dir.as_ref().unwrap_or(&scratch).join("postgres");
+            if !Installation::is_cached(*major, &cache) {
+                journal.step(&format!("fetching PostgreSQL {major}"), FETCH_TIME);
+            }
+            let proxy = context.settings.proxy.clone();
+            Installation::of(*major, &Source { cache, proxy }, stop.flag())?
+        }
+        Place::Given(_) => return Err(PrivateServerError::UnknownVersion(0)),
+    };
+    journal.step(&format!("starting PostgreSQL {}", installation.version().text), START_TIME);
+    let settings = ServerSettings::new(BUFFERS);
+    // Without it a session does not say which statement it runs, and texts alone tell them apart.
+    let settings = if installation.version().major >= 14 { settings.with("compute_query_id", "on") } else { settings };
+    PrivateServer::start(&installation, &scratch, settings, stop.flag())
+}
+
+/// The pages on a terminal while the sampling goes on.
+struct Pages {
+    /// The run without a profile.
+    kept: Run,
+    begun: Instant,
+    shown: Option<Instant>,
+}
+
+impl Pages {
+    /// Puts the page of what was sampled so far in the place of the last one, where it is time to.
+    fn renew(
+        &mut self,
+        arguments: &Arguments,
+        (context, journal): (&Context, &mut RunJournal),
+        watch: &Watch,
+    ) -> Result<(), Failure> {
+        let is_due = self.shown.is_none_or(|shown| shown.elapsed() >= RENEWAL) && self.begun.elapsed() >= FIRST_PAGE;
+        if !context.settings.stdout_is_terminal || !is_due {
+            return Ok(());
+        }
+        let (ingested, instruments) = watch.so_far();
+        journal.begin_again(&self.kept);
+        take(arguments, ingested, &instruments, journal)?;
+        output::print(super::CLEARED)?;
+        journal.clear_progress();
+        // It goes on before the reader's eyes: no word that it did not end.
+        let mut page = journal.run().clone();
+        page.finished.get_or_insert_with(|| page.started.clone());
+        output::print_result(report::Shown::Run(&page), context)?;
+        self.shown = Some(Instant::now());
+        Ok(())
+    }
+}

@@ -1,0 +1,78 @@
+//! The command that is the load of a private server.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use server::private::PrivateServer;
+use sys::process::{BoundChild, Signal};
+
+use crate::exit::{Exit, Failure};
+
+/// How long a command may take to end that is asked to.
+const END_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A command under way.
+pub(super) struct Load {
+    child: BoundChild,
+    name: String,
+}
+
+/// How it ended.
+pub(super) struct Ended {
+    /// A sentence, where it failed.
+    pub(super) complaint: Option<String>,
+    /// Its exit code, where it failed.
+    pub(super) code: Option<u8>,
+}
+
+impl Load {
+    /// Starts it with the server in its environment, as PostgreSQL's own programs look for one. What it prints goes to
+    /// standard error: standard output is for the profile.
+    pub(super) fn start(words: &[PathBuf], server: &PrivateServer) -> Result<Load, Failure> {
+        let name = words.first().map_or(String::new(), |word| word.display().to_string());
+        let mut command = Command::new(words.first().cloned().unwrap_or_default());
+        let config = server.config();
+        let folder = server.data_directory().parent().map(PathBuf::from).unwrap_or_default();
+        command.args(&words[1..]).stdin(Stdio::null()).stdout(io::stderr());
+        command.env("PGHOST", folder).env("PGPORT", "5432").env("DATABASE_URL", server.url());
+        command.env("PGUSER", config.get_user().unwrap_or_default());
+        command.env("PGDATABASE", config.get_dbname().unwrap_or_default());
+        let child = BoundChild::spawn(command, None, Signal::TERM)
+            .map_err(|error| Failure::new(Exit::Failed, format!("{name} cannot be started: {error}.")))?;
+        Ok(Load { child, name })
+    }
+
+    /// Whether it has ended.
+    pub(super) fn is_over(&self) -> bool {
+        self.child.ended().is_some()
+    }
+
+    /// Ends it, if it has not ended by itself.
+    pub(super) fn end(self) -> Ended {
+        let Some(status) = self.child.ended() else {
+            self.child.end_gently(END_TIMEOUT);
+            return Ended { complaint: None, code: None };
+        };
+        if status.success() {
+            return Ended { complaint: None, code: None };
+        }
+        let complaint = format!("The command that was the load, {}, ended with {}.", self.name, words(status));
+        Ended { complaint: Some(complaint), code: Some(code(status)) }
+    }
+}
+
+fn words(status: ExitStatus) -> String {
+    match status.code() {
+        Some(code) => format!("exit code {code}"),
+        None => format!("signal {}", status.signal().unwrap_or(0)),
+    }
+}
+
+/// The shell's convention for a command that a signal ended.
+fn code(status: ExitStatus) -> u8 {
+    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    u8::try_from(code).unwrap_or(1)
+}

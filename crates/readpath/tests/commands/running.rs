@@ -1,0 +1,167 @@
+//! `readpath profile --on`: a profile of a running server, as users call it.
+
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::user::{DEBIAN, User, complaint};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use trial::Trial;
+
+/// A load that ends when it is dropped.
+struct Busy {
+    end: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+fn busy(trial: &Trial, statement: &'static str) -> Busy {
+    let end = Arc::new(AtomicBool::new(false));
+    let (mut client, is_over) = (trial.client(), Arc::clone(&end));
+    let thread =
+        thread::spawn(move || while !is_over.load(Ordering::Relaxed) && client.batch_execute(statement).is_ok() {});
+    Busy { end, thread: Some(thread) }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.end.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().unwrap().join();
+    }
+}
+
+const HEAVY: &str = "SELECT sum(sqrt(n)) FROM generate_series(1, 100000) AS heavy(n) WHERE 'secret' <> ''";
+
+#[test]
+fn a_running_server_gets_the_page_and_the_document_of_any_profile() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let _busy = busy(&trial, HEAVY);
+    let user = User::new();
+    let url = trial.url();
+    let output = user.run(&format!("profile --on {url} --duration 2s --rate 40 -q"));
+    let page = String::from_utf8(output.stdout.clone()).unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    for part in [
+        "at work on average",
+        "where the time went",
+        "response time",
+        "±",
+        "statements by response time",
+        "Own cost:",
+        "sum(sqrt(n))",
+    ] {
+        assert!(page.contains(part), "no {part}: {page}");
+    }
+    let shown = user.run("show last --format json");
+    let run: Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!((run["experiment"].as_str(), run["subject"]["rate"].as_f64()), (Some("profile"), Some(40.0)));
+    assert_eq!(run["subject"]["kind"], "postgres");
+    let shares: f64 = run["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|case| case["parameters"]["table"] == "summary")
+        .filter(|case| case["parameters"].get("session").is_none())
+        .map(|case| {
+            let value = |name: &str| {
+                case["metrics"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .find(|one| one["name"] == name)
+                    .map_or(0.0, |one| one["median"].as_f64().unwrap())
+            };
+            value("interval")
+                - value("cpu")
+                - value("waits")
+                - value("unaccounted_within")
+                - value("unaccounted_between")
+        })
+        .sum();
+    assert!(shares.abs() < 1.0, "{shares} µs are missing");
+    let hidden = user.run(&format!("profile --on {url} --duration 1s -q --no-text"));
+    assert!(!String::from_utf8(hidden.stdout).unwrap().contains("sqrt"));
+}
+
+#[test]
+fn an_interrupted_profile_is_kept_with_its_page() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let _busy = busy(&trial, HEAVY);
+    let user = User::new();
+    let words = format!("profile --on {} --duration 60s -q", trial.url());
+    let mut command = user.command(&words);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    trial.wait_for("SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'readpath'", "t");
+    thread::sleep(Duration::from_secs(2));
+    let begun = Instant::now();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", complaint(&output));
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("where the time went"));
+    assert!(complaint(&output).contains("interrupted by ^C") && user.run("show last").status.success());
+}
+
+#[test]
+fn a_private_server_is_profiled_for_as_long_as_its_load_runs() {
+    if !std::path::Path::new(DEBIAN).join("bin/pgbench").is_file() {
+        println!("skipped: Debian's PostgreSQL 15 is not installed");
+        return;
+    }
+    let user = User::new();
+    let load = user.temporary.path().join("load.sh");
+    let script = format!(
+        "set -e\n{DEBIAN}/bin/pgbench -i -q -s 1\n{DEBIAN}/bin/pgbench -c 2 -T 3 -n\necho told $DATABASE_URL\nexit $1\n"
+    );
+    std::fs::write(&load, script).unwrap();
+    let words = |code: u8| format!("--format json profile --on postgres:{DEBIAN} -q -- sh {} {code}", load.display());
+    let output = user.run(&words(0));
+    assert!(output.status.success(), "{}", complaint(&output));
+    let run: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let texts: Vec<&str> =
+        run["cases"].as_array().unwrap().iter().filter_map(|case| case["parameters"]["text"].as_str()).collect();
+    assert!(texts.iter().any(|text| text.contains("pgbench_accounts")), "{texts:?}");
+    assert!(complaint(&output).contains("told postgresql://"), "what it prints is no part of the document");
+    let failed = user.run(&words(7));
+    assert_eq!(failed.status.code(), Some(7), "{}", complaint(&failed));
+    assert!(String::from_utf8_lossy(&failed.stdout).contains("load-failed"));
+}
+
+#[test]
+fn a_dry_run_prints_what_would_be_sent_and_sends_nothing() {
+    let user = User::new();
+    let script = String::from_utf8(user.run("profile --on postgres://me:s3cret@nowhere.example/db --dry-run").stdout);
+    let script = script.unwrap();
+    for part in [
+        "PREPARE readpath_sample",
+        "EXECUTE readpath_sample",
+        "pg_blocking_pids",
+        "active_time",
+        "pg_stat_statements",
+        "default_transaction_read_only",
+        "statement_timeout",
+        "50 times a second",
+    ] {
+        assert!(script.contains(part), "no {part}: {script}");
+    }
+    assert!(!script.contains("s3cret"));
+}
+
+#[test]
+fn a_server_that_cannot_be_profiled_is_one_sentence() {
+    let user = User::new();
+    let refused = |words: &str, code: i32, part: &str| {
+        let output = user.run(words);
+        assert_eq!(output.status.code(), Some(code), "{words}: {}", complaint(&output));
+        assert!(complaint(&output).contains(part), "{words}: {}", complaint(&output));
+    };
+    refused("profile --on postgres://me@127.0.0.1:1/db", 1, "does not respond");
+    refused("profile --on postgres:18", 2, "a private server does nothing by itself");
+    refused("profile --on postgres://me@127.0.0.1:1/db -- true", 2, "is the load of a private server");
+    refused("profile --on postgres://me@127.0.0.1:1/db a.trc", 2, "cannot be used");
+    refused("profile --on oracle:19", 2, "names no server");
+    refused("profile", 2, "FILE");
+    refused("profile -- --no-such-file.trc", 1, "--no-such-file.trc");
+}

@@ -1,0 +1,96 @@
+//! What a profile of samples has besides: how it was sampled, who waits for whom, background processes.
+
+use measure::{Run, Unit};
+
+use super::amount::{count, counted, exact_time, scale, share};
+use super::row::{Row, rows};
+use crate::page::number::three_digits;
+use crate::page::{Align, Cell, Section, Table};
+
+/// Most lines of the tables.
+const LINES_MAX: usize = 12;
+
+/// What stands before a line of the tree, for each level below the first.
+const INDENT: &str = "  ";
+
+/// The row about the sampling; none of a trace or a log.
+pub(super) fn sampling(run: &Run) -> Option<Row<'_>> {
+    rows(run, "sampling").next()
+}
+
+/// What was sampled, in one line.
+pub(super) fn overview(sampling: &Row, sessions: f64) -> String {
+    let value = |name: &str| sampling.value(name);
+    let active = |name: &str, title: &str| value(name).map(|active| format!("{title} {}", three_digits(active)));
+    let quantiles: Vec<String> =
+        [active("active_sessions_p95", "p95"), active("active_sessions_p99", "p99")].into_iter().flatten().collect();
+    let quantiles = if quantiles.is_empty() { String::new() } else { format!(" ({})", quantiles.join(", ")) };
+    let parts = [
+        Some(counted(sessions, "session", "sessions")),
+        value("sampled").map(|time| format!("{} sampled", exact_time(time))),
+        value("looks").map(|looks| counted(looks, "look", "looks")),
+        value("active_sessions").map(|active| format!("{} at work on average{quantiles}", three_digits(active))),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// What the sampling took.
+pub(super) fn own_cost(sampling: &Row) -> Option<Section> {
+    let percent = |name: &str, what: &str| sampling.value(name).map(|part| format!("{} % {what}", three_digits(part)));
+    let parts = [
+        percent("own_cpu", "of a processor for readpath"),
+        percent("own_session", "of one for its session on the server, which is not in the profile"),
+        sampling.value("sample_time").map(|time| format!("{} a look", Cell::time(time * 1e3).text)),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| Section::Text(format!("Own cost: {}.", parts.join(", "))))
+}
+
+/// Who waits for whom: each session that blocks others, with those that wait for it below.
+pub(super) fn blockers(run: &Run) -> Option<Table> {
+    let all: Vec<Row> = rows(run, "blocker").collect();
+    let total: f64 = all.iter().filter(|row| level(row) == 0).filter_map(|row| row.value("total")).sum();
+    let scale = scale(total);
+    let more = all.len().saturating_sub(LINES_MAX) as f64;
+    Table::over(&all[..all.len().min(LINES_MAX)])
+        .column("who waits for whom", Align::Left, |row| {
+            format!("{}{}", INDENT.repeat(level(row)), row.text("process"))
+        })
+        .column(scale.heading, Align::Right, |row| row.value("total").map(|time| scale.cell(time)))
+        .column("%", Align::Right, |row| share(row.value("total").unwrap_or(0.0), total))
+        .column("samples", Align::Right, |row| row.value("samples").map(count))
+        .column("waits for", Align::Left, |row| row.text("event"))
+        .optional()
+        .column("last seen", Align::Left, |row| row.text("state"))
+        .optional()
+        .column("statement", Align::Left, |row| row.text("id"))
+        .optional()
+        .noted(if more > 0.0 {
+            format!("{} more: --format csv shows all.", counted(more, "line", "lines"))
+        } else {
+            String::new()
+        })
+        .unless_empty()
+}
+
+fn level(row: &Row) -> usize {
+    row.number("level").unwrap_or(0.0) as usize
+}
+
+/// What background processes did: it is no response time.
+pub(super) fn background(run: &Run, sampling: &Row) -> Option<Table> {
+    let all: Vec<Row> = rows(run, "background").collect();
+    let sampled = sampling.value("sampled").unwrap_or(0.0);
+    let scale = scale(all.iter().filter_map(|row| row.value("total")).sum());
+    Table::over(&all[..all.len().min(LINES_MAX)])
+        .column("background processes", Align::Left, |row| row.text("process"))
+        .column("doing", Align::Left, |row| row.text("event"))
+        .column(scale.heading, Align::Right, |row| row.value("total").map(|time| scale.cell(time)))
+        .column("at once", Align::Decimal, |row| {
+            let at_once = row.value("total").unwrap_or(0.0) / sampled;
+            (sampled > 0.0).then(|| Cell::digits(at_once, Unit::Ratio))
+        })
+        .column("samples", Align::Right, |row| row.value("samples").map(count))
+        .noted("No part of the response time. Parallel workers are among them: what waits for them is.")
+        .unless_empty()
+}

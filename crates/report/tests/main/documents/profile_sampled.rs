@@ -1,0 +1,121 @@
+//! A profile of a running server made by hand, as the sampler writes it into a run document.
+
+use measure::schema::profile::findings as row;
+use measure::schema::sampled::findings as own;
+use measure::{Host, Metric, Run, Unit};
+use serde_json::{Value, json};
+
+use super::{case, run, single};
+
+/// Metrics of times in µs, and of counts.
+fn metrics(times: &[(&str, f64)], counts: &[(&str, f64)]) -> Vec<Metric> {
+    let times = times.iter().map(|(name, micros)| single(name, Unit::Microseconds, "samples", *micros));
+    times.chain(counts.iter().map(|(name, count)| single(name, Unit::Count, "samples", *count))).collect()
+}
+
+fn add(run: &mut Run, parameters: Value, metrics: Vec<Metric>) {
+    run.cases.push(case(parameters, metrics));
+}
+
+/// A class with its event, its samples and the error of its share; none where it is no sampled class.
+fn class(run: &mut Run, (class, event): (&str, &str), total: f64, sampled: Option<(f64, f64)>) {
+    let mut of_class = metrics(&[("total", total)], &[]);
+    if let Some((samples, error)) = sampled {
+        of_class.extend(metrics(&[], &[("samples", samples)]));
+        of_class.push(single("share_error", Unit::Percent, "samples", error));
+    }
+    add(run, json!({"table": "class", "class": class}), of_class);
+    if let Some((samples, _)) = sampled.filter(|_| !event.is_empty()) {
+        let of_event = || metrics(&[("total", total)], &[("samples", samples)]);
+        add(run, json!({"table": "class_event", "class": class, "event": event}), of_event());
+        add(run, json!({"table": "event", "event": event}), of_event());
+    }
+}
+
+fn blocker(run: &mut Run, [node, parent, level]: [u64; 3], process: &str, words: [&str; 3], total: f64) {
+    let [state, id, event] = words;
+    add(
+        run,
+        json!({"table": "blocker", "node": node, "parent": parent, "level": level, "process": process,
+               "state": state, "id": id, "event": event}),
+        metrics(&[("total", total)], &[("samples", total / 20_000.0)]),
+    );
+}
+
+fn sampling(run: &mut Run) {
+    let times = [
+        ("sampled", 60_012_000.0),
+        ("not_sampled", 0.0),
+        ("db_time", 205_000_000.0),
+        ("db_time_error", 1_100_000.0),
+        ("db_time_of_server", 206_310_000.0),
+        ("sample_time", 412.0),
+    ];
+    let mut of_all = metrics(&times, &[("looks", 2_981.0), ("samples", 10_250.0)]);
+    let ratios = [("active_sessions", 3.416), ("active_sessions_p95", 8.0), ("active_sessions_p99", 11.0)];
+    of_all.extend(ratios.map(|(name, value)| single(name, Unit::Ratio, "samples", value)));
+    let shares = [("own_cpu", 0.62), ("own_session", 1.9), ("stolen", 0.2)];
+    of_all.extend(shares.map(|(name, value)| single(name, Unit::Percent, "clock", value)));
+    add(run, json!({"table": "sampling"}), of_all);
+}
+
+/// A minute of a shop: reads, locks that an open transaction holds, and a writer in the background.
+pub(crate) fn profile_sampled() -> Run {
+    let mut run = run(
+        "profile",
+        json!({
+            "kind": "postgres", "version": "15.18", "server": "postgres://me@db.example/shop",
+            "shared_buffers": 134_217_728_u64, "source": "PostgreSQL, sampled", "rate": 50.0, "level": "sql and /proc",
+            "first_clock": "2026-11-22T10:00:00", "last_clock": "2026-11-22T10:01:00", "sort": "response-time",
+            "top": 10,
+        }),
+    );
+    run.host = Host::default();
+    run.own_cost.clear();
+    sampling(&mut run);
+    let times = [
+        ("interval", 506_310_000.0),
+        ("cpu", 70_000_000.0),
+        ("waits", 435_000_000.0),
+        ("unaccounted_between", 1_310_000.0),
+    ];
+    add(&mut run, json!({"table": "summary"}), metrics(&times, &[("physical_reads", 812_300.0)]));
+    class(&mut run, ("single-block-reads", "IO:DataFileRead"), 80_000_000.0, Some((4_000.0, 0.9)));
+    class(&mut run, ("cpu", ""), 70_000_000.0, Some((4_050.0, 0.9)));
+    class(&mut run, ("application", "Lock:transactionid"), 44_000_000.0, Some((2_200.0, 0.8)));
+    class(&mut run, ("run-queue", "Processor:RunQueue"), 11_000_000.0, None);
+    class(&mut run, ("think-time", "Client:ClientRead (idle)"), 300_000_000.0, Some((15_000.0, 0.0)));
+    class(&mut run, ("unaccounted-between", ""), 1_310_000.0, None);
+    for (id, text, time, [executions, gets, reads]) in [
+        ("8211", "SELECT * FROM items WHERE order_id = $1", 120_000_000.0, [40_100.0, 9_812_300.0, 812_000.0]),
+        ("-77", "UPDATE stock SET amount = amount - $1 WHERE item = $2", 74_000_000.0, [5_020.0, 25_100.0, 300.0]),
+    ] {
+        let of = metrics(
+            &[("response_time", time), ("think_time", 0.0), ("idle", 0.0)],
+            &[("executions", executions), ("rows", executions), ("logical_reads", gets), ("physical_reads", reads)],
+        );
+        add(&mut run, json!({"table": "statement", "id": id}), of);
+        add(
+            &mut run,
+            json!({"table": "statement_text", "id": id, "text": text}),
+            metrics(&[], &[("text_bytes", 60.0)]),
+        );
+    }
+    let holder = "4711 shop@shop batch";
+    blocker(&mut run, [1, 0, 0], holder, ["idle in transaction", "-77", ""], 44_000_000.0);
+    blocker(&mut run, [2, 1, 1], "4712 shop@shop", ["active", "-77", "Lock:transactionid"], 30_000_000.0);
+    blocker(&mut run, [3, 2, 2], "4713 shop@shop", ["active", "-77", "Lock:tuple"], 14_000_000.0);
+    let background = json!({"table": "background", "process": "checkpointer", "event": "IO:DataFileWrite"});
+    add(&mut run, background, metrics(&[("total", 9_000_000.0)], &[("samples", 450.0)]));
+    run.findings = vec![
+        row::ANSWER_CLASS.of("Largest class: single-block reads, 38.8 % of the response time of 206 s."),
+        own::BLOCKERS
+            .of("Session 4711 shop@shop batch (idle in transaction), with statement -77 made others wait for \
+                          locks for 44.0 s (2 waits)."),
+        row::PRACTICE.named("single-block-reads", "Read fewer blocks first."),
+        own::LEVEL.of("Made from samples of pg_stat_activity, 50.0 a second."),
+        own::DB_TIME_AGREES.of("Sessions were at work for 205 s by the samples and 206 s by the server's own account \
+                                (-0.6 %; sampling and the account's delay explain up to 4.52 s)."),
+    ];
+    run
+}
