@@ -13,7 +13,7 @@ pub trait Journal {
     /// Says what the run takes of a server that is in use, before anything is made there.
     fn announce(&mut self, _forecast: &Forecast) {}
 
-    /// Says what is being measured now and about how long it takes.
+    /// Says what is being measured now and about how long it takes; zero where that is not known.
     fn step(&mut self, what: &str, expected: Duration);
 
     /// Keeps a finished case at once, so that an interruption loses only the case under way.

@@ -30,10 +30,13 @@ struct Notebook {
     own_cost: Vec<Metric>,
     /// Does something before a step.
     before_step: Option<BeforeStep>,
+    /// How long each step was said to take.
+    expected: Vec<Duration>,
 }
 
 impl Journal for Notebook {
-    fn step(&mut self, what: &str, _expected: Duration) {
+    fn step(&mut self, what: &str, expected: Duration) {
+        self.expected.push(expected);
         self.before_step.iter_mut().for_each(|before| before(what));
     }
 
@@ -575,12 +578,27 @@ fn two_paths_are_compared_before_each_is_told() {
 }
 
 #[test]
+fn the_time_left_is_never_that_of_a_models_clock() {
+    let folder = folder();
+    let file = file_of_random_data(&folder, 1);
+    for (path, is_known) in [(Path::new("model:hdd-7200"), false), (&file, true)] {
+        for view in [DiskParameters { sweep: Some(2), ..parameters(path) }, parameters(path)] {
+            let (notebook, outcome) = read(&view);
+            outcome.unwrap();
+            let expected = notebook.expected;
+            assert!(!expected.is_empty() && expected.iter().all(|time| time.is_zero() != is_known), "{expected:?}");
+        }
+    }
+}
+
+#[test]
 fn options_that_a_view_would_ignore_are_refused() {
     let of = |parameters: DiskParameters| parameters.check().unwrap_err().to_string();
     let usual = parameters(Path::new("model:ssd"));
     let sequential = DiskParameters { pattern: Order::Sequential, ..usual.clone() };
     assert!(of(DiskParameters { sweep: Some(4), ..sequential.clone() }).contains("leave out --pattern"));
     assert!(of(DiskParameters { seek_distances: true, ..sequential }).contains("leave out --pattern"));
+    assert!(of(DiskParameters { sweep: Some(u32::MAX), ..usual.clone() }).contains("--sweep 1000 or fewer"));
     let batched = DiskParameters { depth: 32, reap_batch: Some(8), rate: Some(100.0), ..usual };
     assert!(of(batched).contains("leave out --reap-batch"));
 }

@@ -123,6 +123,14 @@ impl Context {
         let kept = self.store_to_read().and_then(|store| Ok(store.load(reference)?));
         match kept {
             Err(_) if path.is_file() => of_file(),
+            // No identifier has a point, and the name of a file mostly has one.
+            Err(_) if reference.contains('.') => {
+                let sentence = format!(
+                    "there is no file {reference}. A kept run is named by its identifier, as `readpath runs` shows it, \
+                     by `last`, or by `last~1` for the one before."
+                );
+                Err(Failure::new(Exit::WrongCommandLine, sentence))
+            }
             kept => kept,
         }
     }

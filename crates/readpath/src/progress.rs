@@ -17,10 +17,10 @@ const REDRAW: Duration = Duration::from_secs(1);
 /// How often a line is written where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(15);
 
-/// A step of the work and when it will be done.
+/// A step of the work and when it will be done, where that is known.
 struct Step {
     what: String,
-    end: Instant,
+    end: Option<Instant>,
 }
 
 /// One line on a terminal, lines elsewhere, or nothing.
@@ -45,8 +45,7 @@ impl Progress {
     pub(crate) fn in_lines() -> Progress {
         let start = Instant::now();
         let tell = move |step: &Step| {
-            let left = time_left(step.end.saturating_duration_since(Instant::now()));
-            complain(&format!("{} s so far, now {}, {left}", start.elapsed().as_secs(), step.what));
+            complain(&step.told(start.elapsed(), Instant::now()));
         };
         Progress { line: None, steps: every(LINE_EVERY, tell) }
     }
@@ -56,7 +55,7 @@ impl Progress {
         Progress { line: None, steps: None }
     }
 
-    /// Shows the next step and counts its time down from `expected`.
+    /// Shows the next step and counts its time down from `expected`; zero is not known.
     pub(crate) fn step(&self, what: &str, expected: Duration) {
         let what = printable(what);
         if let Some(line) = &self.line {
@@ -67,7 +66,7 @@ impl Progress {
         } else if let Some(steps) = &self.steps {
             let now = Instant::now();
             // Without the thread there is nothing to tell.
-            let _ = steps.send(Step { what, end: now.checked_add(expected).unwrap_or(now) });
+            let _ = steps.send(Step { what, end: now.checked_add(expected).filter(|_| !expected.is_zero()) });
         }
     }
 
@@ -87,12 +86,20 @@ impl Progress {
     }
 }
 
+impl Step {
+    /// The line that tells of it.
+    fn told(&self, elapsed: Duration, now: Instant) -> String {
+        let left = self.end.map(|end| format!(", {}", time_left(end.saturating_duration_since(now))));
+        format!("{} s so far, now {}{}", elapsed.as_secs(), self.what, left.unwrap_or_default())
+    }
+}
+
 /// Calls `tell` with the step under way after each `pause`, on a thread of its own, until the sender is dropped. `None`
 /// if there cannot be such a thread: then progress is not told.
 fn every(pause: Duration, tell: impl Fn(&Step) + Send + 'static) -> Option<Sender<Step>> {
     let (sender, steps) = mpsc::channel();
     let ticking = move || {
-        let mut current = Step { what: "getting ready".into(), end: Instant::now() };
+        let mut current = Step { what: "getting ready".into(), end: None };
         let mut due = Instant::now() + pause;
         loop {
             match steps.recv_timeout(due.saturating_duration_since(Instant::now())) {
@@ -134,10 +141,18 @@ mod tests {
         let told = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&told);
         let steps = every(Duration::from_millis(5), move |step| heard.lock().unwrap().push(step.what.clone())).unwrap();
-        steps.send(Step { what: "reading".into(), end: Instant::now() }).unwrap();
+        steps.send(Step { what: "reading".into(), end: None }).unwrap();
         while told.lock().unwrap().iter().filter(|what| *what == "reading").count() < 2 {
             thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    #[test]
+    fn no_time_left_is_told_of_a_step_whose_length_is_not_known() {
+        let now = Instant::now();
+        let of = |end| Step { what: "reading".into(), end }.told(Duration::from_secs(30), now);
+        assert_eq!(of(None), "30 s so far, now reading");
+        assert_eq!(of(Some(now + Duration::from_secs(9))), "30 s so far, now reading, about 9 s left");
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(super) fn measure(
     machine: &Machine,
     journal: &mut dyn Journal,
 ) -> Result<Measured, ExperimentError> {
-    journal.step(&ask.what, setting.workload.expected() * ask.cases_left);
+    journal.step(&ask.what, setting.expected(&setting.workload, ask.cases_left));
     let mut measured = read(setting, &setting.workload, ask, machine, journal)?;
     if let Some(first) = measured.cases.first_mut() {
         let before = "cachestat or mincore over the region, before the reads";

@@ -16,6 +16,9 @@ use crate::error::ExperimentError;
 /// Most workers: each holds histograms of about a mebibyte.
 const WORKERS_MAX: usize = 256;
 
+/// Most places of a sweep: a quarter of an hour at the usual time of a place, and more than a chart has columns.
+const PLACES_MAX: u32 = 1000;
+
 /// Time of a case, and of one place of a sweep or one distance.
 const DURATION: Nanos = Nanos::from_millis(3000);
 const DURATION_OF_MANY: Nanos = Nanos::from_millis(500);
@@ -198,6 +201,9 @@ impl DiskParameters {
             }
             _ if self.sweep.is_some_and(|places| places < 2) => {
                 refuse("a sweep needs at least 2 places: the first and the last".into())
+            }
+            _ if self.sweep.is_some_and(|places| places > PLACES_MAX) => {
+                refuse(format!("no page shows more than {PLACES_MAX} places: give --sweep {PLACES_MAX} or fewer"))
             }
             _ => match method.and_then(|row| Some((row.name, row.depth_max.filter(|most| depth > *most)?))) {
                 Some((name, most)) => refuse(format!(

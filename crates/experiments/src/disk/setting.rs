@@ -1,6 +1,7 @@
 //! One path under measurement: the opened device, the region that is read, and what was seen of it beforehand.
 
 use std::path::Path;
+use std::time::Duration;
 
 use device::Device;
 use device::pattern::{Offsets, Pattern, Span};
@@ -107,6 +108,11 @@ impl<'a> Setting<'a> {
             (false, false) => "use --evict on a file of your own, or a file system that does direct I/O",
             (false, true) => "use a file system that does direct I/O",
         })
+    }
+
+    /// About how long this number of cases takes: not known of a model, whose times are virtual.
+    pub(super) fn expected(&self, workload: &Workload, cases: u32) -> Duration {
+        if self.device.describe().is_virtual { Duration::ZERO } else { workload.expected().saturating_mul(cases) }
     }
 
     /// Share of the region in the page cache, where reads go through one.

@@ -43,8 +43,7 @@ const NAMED_MAX: usize = 5;
 #[derive(Args)]
 struct Arguments {
     /// Write every call and every wait of these traces or logs: files, folders, patterns, or - for standard input
-    #[arg(long, num_args = 1.., value_name = "FILE", required_unless_present_any = ["sql", "runs"],
-          requires = "output", conflicts_with = "runs")]
+    #[arg(long, num_args = 1.., value_name = "FILE", requires = "output", conflicts_with = "runs")]
     events: Vec<PathBuf>,
     /// Write the numbers of these runs, a row for each metric of a case: identifiers or their beginnings, `last`,
     /// `last~1`, run documents [without RUN: all kept runs]
@@ -85,8 +84,10 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         output::print(text)?;
         return Ok(Exit::Done);
     }
-    let Some(place) = arguments.output else {
-        return Err(Failure::new(Exit::WrongCommandLine, "name the folder of the Parquet files with --output FOLDER."));
+    let Some(place) = arguments.output.filter(|_| !arguments.events.is_empty()) else {
+        let sentence = "nothing says what to write: name traces or logs with --events FILE, runs with --runs (all kept \
+                        ones without a name), or a table of the profile with --sql NAME.";
+        return Err(Failure::new(Exit::WrongCommandLine, sentence));
     };
     let signals = signals()?;
     let unless_stopped = |signals: &Signals| signals.received().map_or(Ok(()), |signal| Err(interrupted(signal)));

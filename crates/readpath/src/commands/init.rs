@@ -1,7 +1,7 @@
 //! `readpath init`: a job file to begin with, with every parameter of an experiment.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ::measure::atomic_file;
 use clap::builder::PossibleValuesParser;
@@ -44,7 +44,7 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     let Arguments { experiment, output, force } = arguments(matches)?;
     let known = experiments(&(context.definition)());
     let text = known.iter().find(|known| known.name == experiment).map(blank).unwrap_or_default();
-    let Some(path) = output else {
+    let Some(path) = output.filter(|path| path != Path::new("-")) else {
         output::print(&text)?;
         return Ok(Exit::Done);
     };

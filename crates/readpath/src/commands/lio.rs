@@ -15,6 +15,7 @@ use super::subjects::{EngineBeside, SubjectArguments, measure_on};
 use super::unused::refuse_unused;
 use crate::exit::{Exit, Failure};
 use crate::options::{CommandRow, Context, Purpose, arguments};
+use crate::output;
 use crate::words::word;
 
 /// The row of the table of commands.
@@ -111,7 +112,11 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     })?;
     match picture.filter(|_| exit == Exit::Done && context.purpose == Purpose::Run) {
         Some(picture) => {
-            picture.finish(&report::flame::render(&context.command_line.join(" "), &stacks)).map(|()| exit)
+            let path = picture.finish(&report::flame::render(&context.command_line.join(" "), &stacks))?;
+            if !context.globals.quiet {
+                output::announce(&format!("{}: flame graph of the passes\n", path.display()));
+            }
+            Ok(exit)
         }
         None => Ok(exit),
     }
@@ -146,10 +151,12 @@ impl Picture {
         Ok(Picture { path, draft })
     }
 
-    fn finish(self, svg: &str) -> Result<(), Failure> {
+    /// Puts the picture in its place, and says where that is.
+    fn finish(self, svg: &str) -> Result<PathBuf, Failure> {
         self.draft.publish(&self.path, svg.as_bytes()).map_err(|error| {
             Failure::new(Exit::Failed, format!("{} could not be written: {error}", self.path.display()))
-        })
+        })?;
+        Ok(self.path)
     }
 }
 

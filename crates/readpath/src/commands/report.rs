@@ -27,7 +27,11 @@ Examples:
   readpath report --all -o page.html                  all kept runs
   readpath report orcl_ora_4711.trc -o page.html      the profile of a trace
   readpath report here.json there.json -o page.html   this machine and another
+  readpath report last -o - | ssh web 'cat > page.html'
   readpath report last --charts charts                each chart as an SVG file";
+
+/// The word for standard output in the place of a file.
+const STANDARD_OUTPUT: &str = "-";
 
 /// Characters of an identifier in the name of a file.
 const ID_LENGTH: usize = 13;
@@ -40,8 +44,8 @@ struct Arguments {
     /// All runs of the store, the oldest first
     #[arg(long, conflicts_with = "runs")]
     all: bool,
-    /// File to write the page to
-    #[arg(long, short, value_name = "FILE", required_unless_present = "charts")]
+    /// File to write the page to, or - for standard output
+    #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Folder to write each chart to, as an SVG file
     #[arg(long, value_name = "DIR")]
@@ -65,10 +69,15 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
         let sentence = "--format has no effect here: a page is HTML and a chart SVG. Leave it out.";
         return Err(Failure::new(Exit::WrongCommandLine, sentence));
     }
+    if arguments.output.is_none() && arguments.charts.is_none() {
+        let sentence =
+            "nothing says where to: name the page with -o FILE, or a folder for its charts with --charts DIR.";
+        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+    }
     if !arguments.runs.is_empty() {
         refuse_store_of_files(matches, &arguments.runs.iter().collect::<Vec<_>>())?;
     }
-    if let Some(page) = &arguments.output {
+    if let Some(page) = arguments.file() {
         refuse_to_replace(page, arguments.force)?;
     }
     let (mut runs, complaints) = runs(&arguments, context)?;
@@ -80,18 +89,29 @@ fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
     if arguments.no_text {
         runs.iter_mut().for_each(without_texts);
     }
-    if let Some(page) = &arguments.output {
+    if let Some(page) = arguments.file() {
         write(page, &html::report(&runs, &complaints))?;
         output::print(&format!("{}\n", page.display()))?;
+    } else if arguments.output.is_some() {
+        output::print(&html::report(&runs, &complaints))?;
     }
     if let Some(folder) = &arguments.charts {
         let written = match write_charts(folder, &runs, arguments.force)? {
-            0 => format!("no chart is drawn of what was named, so nothing was written to {}", folder.display()),
-            count => format!("{}: {}", folder.display(), counted(count, "chart", "charts")),
+            0 => format!("no chart is drawn of what was named, so nothing was written to {}\n", folder.display()),
+            count => format!("{}: {}\n", folder.display(), counted(count, "chart", "charts")),
         };
-        output::print(&format!("{written}\n"))?;
+        // Not into a page that is on its way to standard output.
+        let is_free = arguments.output.is_none() || arguments.file().is_some();
+        if is_free { output::print(&written)? } else { output::announce(&written) }
     }
     Ok(if complaints.is_empty() { Exit::Done } else { Exit::Failed })
+}
+
+impl Arguments {
+    /// The file of the page, where it goes to one.
+    fn file(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|page| *page != Path::new(STANDARD_OUTPUT))
+    }
 }
 
 /// The runs that are named, and a sentence for each that could not be read: the others are shown.
@@ -163,6 +183,10 @@ fn write_charts(folder: &Path, runs: &[Run], is_forced: bool) -> Result<u64, Fai
 /// Refuses to write where a file is, unless that is asked for, and where there is a folder, a device or a pipe, whose
 /// place no file takes.
 pub(super) fn refuse_to_replace(path: &Path, is_forced: bool) -> Result<(), Failure> {
+    if path == Path::new(STANDARD_OUTPUT) {
+        let sentence = "standard output is not what this is written to: name a file, ./- if it is to have that name.";
+        return Err(Failure::new(Exit::WrongCommandLine, sentence));
+    }
     // A link is followed; one that leads nowhere stands for itself.
     let sentence = match fs::metadata(path).or_else(|_| fs::symlink_metadata(path)) {
         Ok(data) if data.is_dir() => format!("{} is a folder: name a file.", path.display()),

@@ -33,6 +33,28 @@ fn a_wrong_command_line_ends_with_2_and_says_what_is_wrong() {
 }
 
 #[test]
+fn a_file_that_is_missing_is_called_that_and_no_run() {
+    let user = User::new();
+    user.ok("null --cases 1");
+    for words in ["compare no.trc no.log", "compare last no.trc", "report no.trc -o a.html", "show no.json.gz"] {
+        let said = user.refused(words, 2);
+        assert!(said.contains("there is no file no."), "{words}: {said}");
+    }
+    assert!(user.refused("compare 0197c0de last", 2).contains("no run '0197c0de'"));
+}
+
+#[test]
+fn where_one_of_several_options_is_needed_all_are_named() {
+    let user = User::new();
+    let said = user.refused("report", 2);
+    assert!(said.contains("-o FILE") && said.contains("--charts DIR"), "{said}");
+    for words in ["export", "export --output events"] {
+        let said = user.refused(words, 2);
+        assert!(["--events", "--runs", "--sql"].iter().all(|option| said.contains(option)), "{said}");
+    }
+}
+
+#[test]
 fn help_shows_the_exit_codes_and_every_command_has_examples() {
     let user = User::new();
     let help = user.ok("--help");

@@ -210,7 +210,10 @@ fn a_flame_graph_is_written_whole_or_not_at_all() {
     let user = user();
     let path = user.home.path().join("graph.svg");
     let words = format!("--row-length 25 --columns 25 --touch column-last --flamegraph {}", path.display());
-    document(&user, &words);
+    let output = user.run(&format!("{words} --payload 4MiB --repeat 2"));
+    assert!(output.status.success(), "{}", complaint(&output));
+    let said = format!("{}: flame graph", path.display());
+    assert!(complaint(&output).contains(&said), "what was written is not said: {}", complaint(&output));
     let svg = fs::read_to_string(&path).unwrap();
     assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && svg.contains("samples, "), "{svg}");
     assert!(svg.contains("<title>walk_ahead: ") && !svg.contains("fetch_by_rowid"), "a cross-check is in it: {svg}");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::user::User;
+use crate::user::{User, complaint};
 
 /// A run that takes no time: reads of a modelled disk.
 const QUICK: &str = "disk model:hdd-7200 --zones outer,inner --count 20 --seed 1 -q";
@@ -74,6 +74,20 @@ fn all_runs_stand_beside_each_other_and_a_damaged_one_is_named() {
     let newcomer = User::new();
     newcomer.refused(&format!("report -o {}/x.html", newcomer.home.path().display()), 2);
     newcomer.refused(&format!("report --all -o {}/x.html", newcomer.home.path().display()), 1);
+}
+
+#[test]
+fn a_page_for_standard_output_goes_there_and_to_no_file_of_that_name() {
+    let user = with_runs();
+    let page = user.ok("report last -o -");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"), "{page}");
+    let output = user.run("report last -o - --charts charts");
+    assert!(String::from_utf8_lossy(&output.stdout).ends_with("</html>\n"), "the list of charts is in the page");
+    assert!(complaint(&output).starts_with("charts: "), "{}", complaint(&output));
+    assert_eq!(user.ok("init disk -o -"), user.ok("init disk"));
+    let said = user.refused("lio --flamegraph -", 2);
+    assert!(said.contains("./-"), "{said}");
+    assert!(!user.home.path().join("-").exists());
 }
 
 #[test]
