@@ -8,7 +8,7 @@ use measure::quantity::counted;
 use measure::run::Build;
 use serde_json::Value;
 
-use crate::body;
+use crate::body::{self, UNSAID, place};
 use crate::page::parameters::{constant, described};
 use crate::page::{Align, Axis, Cell, Chart, Datum, Key, Line, Page, Plot, Row, Section, Shape, Table};
 
@@ -20,9 +20,6 @@ const LINES_MAX: usize = 8;
 
 /// Parameters of a name.
 const ASKED_MAX: usize = 3;
-
-/// Parameters that differ from run to run by themselves, or that stand in the name of the place.
-const UNSAID: [&str; 6] = ["seed", "path", "on", "subject", "reap_batch", "tier"];
 
 /// Signs of the runs at their marks.
 const SIGNS: [char; COLORED_MAX] = ['A', 'B', 'C', 'D', 'E', 'F'];
@@ -60,20 +57,6 @@ pub(crate) fn list(runs: &[Run]) -> Table {
         .done()
 }
 
-/// On what a run was made.
-pub fn place(run: &Run) -> String {
-    let files = run.subject.get("files").and_then(Value::as_array).filter(|files| !files.is_empty());
-    let files = files.map(|files| {
-        let first = files[0].get("name").unwrap_or(&files[0]).as_str().unwrap_or_default();
-        let first = first.rsplit('/').next().unwrap_or(first);
-        if files.len() > 1 { format!("{first} and {} more", files.len() - 1) } else { first.to_string() }
-    });
-    files
-        .or_else(|| body::subject(&run.subject))
-        .or_else(|| body::machine(run))
-        .unwrap_or_else(|| "this machine".into())
-}
-
 /// A run in a few words.
 pub fn name(run: &Run) -> String {
     let asked = run.job.as_ref().map_or(run.experiment.as_str(), |job| job.name.as_str());
@@ -81,7 +64,7 @@ pub fn name(run: &Run) -> String {
 }
 
 /// `2026-01-31T12:34:56.789Z` as `2026-01-31 12:34`.
-fn minute(run: &Run) -> String {
+pub(crate) fn minute(run: &Run) -> String {
     run.started.chars().take(16).collect::<String>().replace('T', " ")
 }
 
@@ -191,7 +174,8 @@ fn together(found: &[(usize, Chart)], names: &[String]) -> Option<Chart> {
         _ => String::new(),
     };
     let title = format!("{}{of_first}: the runs beside each other", first.title);
-    let chart = Chart::new(first.name, title, first.value.clone(), plot).keyed(keys);
+    let of = if found.iter().all(|(_, chart)| chart.of == first.of) { first.of.clone() } else { String::new() };
+    let chart = Chart { of, ..Chart::new(first.name, title, first.value.clone(), plot).keyed(keys) };
     chart.noted(first.note.clone().unwrap_or_default()).with_at_least(2)
 }
 

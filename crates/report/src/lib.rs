@@ -23,7 +23,8 @@ pub mod flame;
 pub mod html;
 pub mod page;
 
-pub use beside::{name as name_of_run, place as place_of_run};
+pub use beside::name as name_of_run;
+pub use body::place as place_of_run;
 pub use redact::without_texts;
 pub use renderer::{Media, Renderer, Shown};
 pub use style::Style;

@@ -82,6 +82,8 @@ fn plain(cases: &[&Case]) -> Table {
         .optional()
         .times("CPU/read", |case| reads::CPU_PER_READ.nanos(case))
         .optional()
+        .times("mean", |case| latency(case, |metric| Some(metric.statistics.mean)))
+        .optional()
         .times("max", |case| latency(case, |metric| Some(metric.statistics.max)))
         .optional()
         .done()

@@ -16,6 +16,15 @@ const MODEL_NOISE: [&str; 6] = ["(R)", "(TM)", "(tm)", " CPU", " Processor", " p
 /// The path of a file that a run made for itself.
 const OWN_FILE: &str = "test file made by this run";
 
+/// Parameters that differ from run to run by themselves, or that stand in the name of the place.
+pub(crate) const UNSAID: [&str; 6] = ["seed", "path", "on", "subject", "reap_batch", "tier"];
+
+/// Parameters that no chart needs to be understood.
+const LENGTHS: [&str; 3] = ["offset", "count", "duration"];
+
+/// Parameters that a chart names.
+const ASKED_MAX: usize = 8;
+
 /// The head of a run's page.
 pub(super) fn head(run: &Run) -> Section {
     let facts = [machine(run), subject(&run.subject), shared_buffers(run), own_cost(run), build(run), job(run)];
@@ -24,6 +33,32 @@ pub(super) fn head(run: &Run) -> Section {
         facts: facts.into_iter().flatten().collect(),
         settings: constants(run).into_iter().collect(),
     }
+}
+
+/// On what a run was made.
+pub fn place(run: &Run) -> String {
+    let files = run.subject.get("files").and_then(Value::as_array).filter(|files| !files.is_empty());
+    let files = files.map(|files| {
+        let first = files[0].get("name").unwrap_or(&files[0]).as_str().unwrap_or_default();
+        let first = first.rsplit('/').next().unwrap_or(first);
+        if files.len() > 1 { format!("{first} and {} more", files.len() - 1) } else { first.to_string() }
+    });
+    files.or_else(|| subject(&run.subject)).or_else(|| machine(run)).unwrap_or_else(|| "this machine".into())
+}
+
+/// What a chart is of: the machine, what was measured on, and the parameters that all cases share.
+pub(super) fn asked(run: &Run) -> String {
+    let place = place(run);
+    let is_said = |name: &str, value: &Value| match name {
+        "on" => !value.as_str().is_some_and(|on| place.contains(on)),
+        _ => !UNSAID.contains(&name) && !LENGTHS.contains(&name) && name != "rung",
+    };
+    let shared = constant(&run.cases).filter(|(name, value)| is_said(name, value)).take(ASKED_MAX);
+    let shared: Vec<String> = shared.map(|(name, value)| described(name, value)).collect();
+    let mut parts: Vec<String> = machine(run).into_iter().collect();
+    parts.extend(Some(place).filter(|place| !parts.contains(place)));
+    parts.extend(Some(shared.join(", ")).filter(|shared| !shared.is_empty()));
+    parts.join(" · ")
 }
 
 pub(crate) fn machine(run: &Run) -> Option<String> {

@@ -18,7 +18,8 @@ mod subjects;
 
 pub(crate) use cases::numbers;
 use drawing::Drawing;
-pub(crate) use head::{database, machine, path, processor, subject, without_storage};
+pub use head::place;
+pub(crate) use head::{UNSAID, database, machine, path, processor, subject, without_storage};
 use measure::{Run, schema};
 
 use crate::page::{Page, Section};
@@ -82,7 +83,9 @@ pub(crate) fn kept_page(run: &Run) -> Page {
 /// The numbers that matter and the charts, each with the findings that concern it.
 fn drawn(run: &Run, drawing: Drawing) -> impl Iterator<Item = Section> {
     let figures = Some(drawing.figures).filter(|figures| !figures.is_empty()).map(Section::Figures);
-    let charts = drawing.charts.into_iter().map(|mut chart| {
+    let of = head::asked(run);
+    let charts = drawing.charts.into_iter().map(move |mut chart| {
+        chart.of.clone_from(&of);
         chart.beside = run.findings.iter().filter(|finding| chart.is_concerned(&finding.id)).cloned().collect();
         Section::Chart(Box::new(chart))
     });

@@ -52,7 +52,7 @@ pub fn report(runs: &[Run], complaints: &[String]) -> String {
         .collect();
     let title = match runs {
         [] => "readpath: no run".to_string(),
-        [run] => format!("readpath {}: {}", run.experiment, beside::place(run)),
+        [run] => format!("readpath {}: {}", run.experiment, body::place(run)),
         several => format!("readpath: {} runs", several.len()),
     };
     document(&title, |main| {

@@ -64,7 +64,12 @@ impl Part<'_> {
         let id = format!("{}-{}", self.id, chart.name);
         let class: &str = if chart.beside.is_empty() { "" } else { "with-findings" };
         markup.around("figure", &[("id", &id)], |figure| {
-            figure.around("figcaption", &[], |caption| caption.element("h3", &[], &chart.title));
+            figure.around("figcaption", &[], |caption| {
+                caption.element("h3", &[], &chart.title);
+                if !chart.of.is_empty() {
+                    caption.element("p", &[("class", &"of")], &chart.of);
+                }
+            });
             figure.around("div", &[("class", &class)], |pair| {
                 pair.around("div", &[], |plot| self.plot(plot, chart, &id));
                 findings(pair, "beside", chart.beside.iter());

@@ -3,7 +3,7 @@
 use measure::{Finding, Metric, Unit};
 
 use super::cell::Cell;
-use super::number::{range as range_of, three_digits, with_unit};
+use super::number::{grouped, range as range_of, three_digits, with_unit};
 use super::table::{Align, Builder, Scale, Table};
 
 /// A question, drawn.
@@ -13,6 +13,8 @@ pub struct Chart {
     pub name: &'static str,
     /// What is shown, in words that need nothing else on the page.
     pub title: String,
+    /// On what it was measured, and what all marks have in common; empty where several runs differ in it.
+    pub of: String,
     /// How to read it, or how it was obtained.
     pub note: Option<String>,
     /// The axis of the values.
@@ -134,7 +136,8 @@ impl Chart {
     /// A chart without colours that need a name.
     pub(crate) fn new(name: &'static str, title: impl Into<String>, value: Axis, plot: Plot) -> Chart {
         let (title, key) = (title.into(), Key::measured(""));
-        Chart { name, title, note: None, value, keys: vec![key], plot, concerns: &[], beside: Vec::new() }
+        let (of, note) = (String::new(), None);
+        Chart { name, title, of, note, value, keys: vec![key], plot, concerns: &[], beside: Vec::new() }
     }
 
     /// The chart with a remark under it.
@@ -165,6 +168,11 @@ impl Chart {
     /// Whether its marks have signs, which a legend explains.
     pub(crate) fn has_signs(&self) -> bool {
         self.keys.iter().any(|key| key.sign.is_some())
+    }
+
+    /// Whether some of its marks were published by others.
+    pub(crate) fn has_published(&self) -> bool {
+        self.keys.iter().any(|key| key.is_published)
     }
 
     /// Whether a finding of this id concerns it.
@@ -282,6 +290,7 @@ impl Axis {
     pub(crate) fn shown(&self, value: f64) -> String {
         match self.unit {
             Unit::Ratio => format!("{} ×", three_digits(value)),
+            Unit::Count if value.fract() == 0.0 && value >= 0.0 => grouped(value as u64),
             Unit::Count => three_digits(value),
             unit => with_unit(value, unit),
         }

@@ -13,7 +13,7 @@ mod words;
 
 use measure::Run;
 
-use crate::beside::place;
+use crate::beside::minute;
 use crate::body;
 use crate::markup::{Markup, Px};
 use crate::page::{Chart, Plot, Section};
@@ -61,7 +61,7 @@ pub(crate) fn picture(chart: &Chart, width: f64, id: &str, class: &'static str) 
 
 /// The charts of a run as files: names without an ending, and their text.
 pub fn files(run: &Run) -> Vec<(&'static str, String)> {
-    let about = format!("readpath {}, {}, run {}, {}", run.experiment, place(run), run.id, run.started);
+    let about = format!("readpath {}, {} UTC, run {}", run.experiment, minute(run), run.id);
     let charts = body::page(run).sections.into_iter().filter_map(|section| match section {
         Section::Chart(chart) => Some((chart.name, file(&chart, &about))),
         _ => None,
@@ -72,7 +72,9 @@ pub fn files(run: &Run) -> Vec<(&'static str, String)> {
 /// A chart as a file.
 fn file(chart: &Chart, about: &str) -> String {
     let heading = words::wrapped(&chart.title, FILE_WIDTH - 2.0 * frame::EDGE, 15.0);
-    let top = 14.0 + 20.0 * heading.len() as f64;
+    let of = words::wrapped(&chart.of, FILE_WIDTH - 2.0 * frame::EDGE, 11.0);
+    let under = 20.0 * heading.len() as f64;
+    let top = 14.0 + under + 15.0 * of.len() as f64;
     let drawing = draw(chart, FILE_WIDTH, top);
     let foot: Vec<String> = chart
         .note
@@ -100,6 +102,10 @@ fn file(chart: &Chart, about: &str) -> String {
         for (index, line) in heading.iter().enumerate() {
             let y = Px(20.0 + 20.0 * index as f64);
             svg.element("text", &[("class", &"heading"), ("x", &Px(frame::EDGE)), ("y", &y)], line);
+        }
+        for (index, line) in of.iter().enumerate() {
+            let y = Px(under + 16.0 + 15.0 * index as f64);
+            svg.element("text", &[("class", &"foot"), ("x", &Px(frame::EDGE)), ("y", &y)], line);
         }
         svg.line();
         svg.add(&drawing.markup);

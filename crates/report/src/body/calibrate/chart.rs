@@ -62,15 +62,19 @@ fn sets(run: &Run) -> Option<Chart> {
         let datum = Datum { range, ..Datum::median(calibrate::RATIO.in_case(case)?) };
         let group = match cell(case, "state").as_str() {
             "as-found" => "your queries".into(),
-            state => format!("readpath's queries, {state}"),
+            "system" => "cached by the operating system".into(),
+            "cached" => "cached by the server".into(),
+            "cold" => "nothing cached".into(),
+            state => state.into(),
         };
         Some(Row { group, ..Row::of(cell(case, "constants"), datum) })
     };
     let rows = part(run, "set").iter().filter_map(row).collect();
-    let axis = Axis::linear("times as long as by the server's own constants", Unit::Ratio);
-    let chart = Chart::new("sets", "What each set of constants does to the queries it changes", axis, Plot::Rows(rows));
-    chart
-        .noted("Geometric means; below 1 the set is faster. Thin line: 95 % interval over queries and runs.")
-        .concerning(&["answer-advice-*"])
-        .with_at_least(2)
+    let axis = Axis::linear("time by the set over time by the server's own constants", Unit::Ratio);
+    let title = "What each set of cost constants does to the queries whose plan it changes";
+    let chart = Chart::new("sets", title, axis, Plot::Rows(rows));
+    let note = "Below 1 the set is faster. Sets have the constants that were measured cold, cached by the operating \
+                system (system) or by the server (cached); safe lies between them, and random-1.1 has \
+                random_page_cost 1.1. Geometric means; thin line: 95 % interval over queries and runs.";
+    chart.noted(note).concerning(&["answer-advice-*"]).with_at_least(2)
 }

@@ -83,8 +83,15 @@ fn waits(joins: &[&Case], value: &Axis) -> Option<Chart> {
     let axis =
         if with_published { Axis { scale: crate::page::Scale::Logarithmic, ..value.clone() } } else { value.clone() };
     let chart = chart.chart("join-wait", "How long a nested loop waits for reads, by how it gathers them", axis)?;
+    let note = match chart.has_published() {
+        true => {
+            "Median of the joins; thin line: smallest to 90th percentile or largest. The published joins looked other \
+             rows up: compare the distances between the ways, which are ratios here, and not the times."
+        }
+        false => "Median of the joins; thin line: smallest to 90th percentile or largest.",
+    };
     chart
-        .noted("Median of the joins; thin line: smallest to 90th percentile or largest.")
+        .noted(note)
         .concerning(&[
             "answer-*",
             "not-cold",

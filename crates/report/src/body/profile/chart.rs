@@ -168,11 +168,12 @@ fn latency(run: &Run, event: &str) -> Option<Chart> {
     };
     let lines = vec![line(0, "calls", calls), line(1, "total", time)];
     let across = Axis::logarithmic("latency", Unit::Nanoseconds);
-    let value = Axis::linear("share of the waits' count or time", Unit::Percent);
+    let value = Axis::linear("share of the waits, and of their time", Unit::Percent);
     let title = format!("How long waits take: {event}");
     let chart = Chart::new("latency", title, value, Plot::Lines(across, lines, tiers(run, event)));
-    let chart = chart.keyed(vec![Key::measured("by calls"), Key::measured("by time")]);
-    let note = "Level from each bucket's lower edge to its upper one. Rare long waits show by time, not by calls.";
+    let chart = chart.keyed(vec![Key::measured("of the waits"), Key::measured("of their time")]);
+    let note =
+        "Level from each bucket's lower edge to its upper one. Rare long waits show in the time, not in the count.";
     chart.noted(note).concerning(concerns(event)).with_at_least(2)
 }
 

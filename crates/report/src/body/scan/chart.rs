@@ -63,7 +63,9 @@ fn chart(cases: &[&Case], file: &'static str, metric: &str, title: &str, value: 
         published: &beside,
     };
     let chart = rows.chart(file, title, value)?;
-    chart
-        .noted("Outlined marks are published figures of another machine. Thin line: range of the samples.")
-        .with_at_least(2)
+    let note = match chart.has_published() {
+        true => "Outlined marks are published figures of another machine. Thin line: range of the samples.",
+        false => "Thin line: range of the samples.",
+    };
+    chart.noted(note).with_at_least(2)
 }
