@@ -1,5 +1,5 @@
 // What a browser makes of a page: told to the document around it, which the browser prints.
-addEventListener("load", () => {
+addEventListener("load", async () => {
   const complaints = [];
   const wide = document.documentElement.scrollWidth - innerWidth;
   if (wide > 0) complaints.push(`the page is ${wide} px wider than its window`);
@@ -19,5 +19,18 @@ addEventListener("load", () => {
     }));
   }
   const loaded = performance.getEntriesByType("resource").map(entry => entry.name);
-  parent.postMessage(JSON.stringify({ pictures: shown.length, width: innerWidth, loaded, complaints }), "*");
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const faults = window.axe ? await faultsOf(window.axe) : [];
+  parent.postMessage(JSON.stringify({ pictures: shown.length, width: innerWidth, dark, loaded, complaints, faults }), "*");
 });
+
+// What axe-core finds in the page with everything unfolded.
+async function faultsOf(axe) {
+  document.querySelectorAll("details").forEach(one => { one.open = true; });
+  const { violations, passes } = await axe.run(document, { resultTypes: ["violations", "passes"], selectors: true });
+  const faults = violations.map(one => ({
+    rule: one.id, impact: one.impact, help: one.help, count: one.nodes.length,
+    nodes: one.nodes.slice(0, 3).map(node => `${node.target}: ${node.html.slice(0, 200)} ${node.failureSummary}`),
+  }));
+  return [{ rule: "checked", impact: null, count: passes.length }, ...faults];
+}

@@ -1,5 +1,6 @@
 //! Pages in a real browser, on a large screen and on a phone: nothing overlaps, nothing is cut off, nothing is asked of
 //! a network, and nothing goes wrong. The pages and their screenshots stay in `target/tmp/pages`, to be looked at.
+//! Whether everyone can read them is asked by `accessibility.rs`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,10 +18,25 @@ const QUESTIONS: &str = include_str!("browser.js");
 /// Debian's browser, and the names that others give it.
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
-fn browser() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
+/// The browser of this machine; a skip where there is none.
+#[allow(clippy::print_stdout, reason = "a skip is counted by its line")]
+pub(crate) fn browser() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
     let all = std::env::split_paths(&path).flat_map(|folder| BROWSERS.map(|name| folder.join(name)));
-    all.into_iter().find(|program| program.is_file())
+    let found = all.into_iter().find(|program| program.is_file());
+    if found.is_none() {
+        println!("skipped: there is no chromium here");
+    }
+    found
+}
+
+/// A screen that a page is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Screen {
+    /// CSS pixels.
+    pub(crate) width: u32,
+    /// Whether the reader's system asks for dark colours.
+    pub(crate) is_dark: bool,
 }
 
 /// As much of a page as a screenshot shows.
@@ -30,12 +46,15 @@ const HEIGHT: u32 = 12_000;
 const AROUND: &str = "<pre id=answer></pre><script>addEventListener('message', told => { \
                       document.getElementById('answer').textContent = told.data; });</script>";
 
-/// A page in a frame of this width: its answer, and what the browser logged.
-fn opened(browser: &Path, name: &str, page: &str, width: u32) -> (Value, String) {
+/// A page in a frame on a screen, with further scripts before the questions: its answer, and what the browser logged.
+pub(crate) fn opened(browser: &Path, (name, page): (&str, &str), screen: Screen, scripts: &[&str]) -> (Value, String) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages");
     fs::create_dir_all(&folder).unwrap();
-    let (inner, outer) = (format!("{name}-{width}.html"), format!("{name}-{width}-frame.html"));
-    let asking = page.replacen("</body>", &format!("<script>{QUESTIONS}</script></body>"), 1);
+    let (width, colors) = (screen.width, if screen.is_dark { "-dark" } else { "" });
+    let name = format!("{name}-{width}{colors}");
+    let (inner, outer) = (format!("{name}.html"), format!("{name}-frame.html"));
+    let inside: String = scripts.iter().chain([&QUESTIONS]).map(|text| format!("<script>{text}</script>")).collect();
+    let asking = page.replacen("</body>", &format!("{inside}</body>"), 1);
     fs::write(folder.join(&inner), asking).unwrap();
     let frame = format!("{AROUND}<iframe src={inner} width={width} height={HEIGHT} style=border:0></iframe>");
     fs::write(folder.join(&outer), frame).unwrap();
@@ -44,12 +63,16 @@ fn opened(browser: &Path, name: &str, page: &str, width: u32) -> (Value, String)
         Command::new(browser)
             .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--enable-logging=stderr"])
             .args(["--virtual-time-budget=10000", &what, &format!("--window-size=1600,{HEIGHT}")])
+            .arg(format!("--blink-settings=preferredColorScheme={}", if screen.is_dark { 0 } else { 1 }))
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .arg(format!("file://{}", folder.join(&outer).display()))
             .output()
             .unwrap()
     };
-    run(format!("--screenshot={}", folder.join(format!("{name}-{width}.png")).display()));
+    // With a script of others it would show what that made of the page.
+    if scripts.is_empty() {
+        run(format!("--screenshot={}", folder.join(format!("{name}.png")).display()));
+    }
     let output = run("--dump-dom".into());
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let log = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -60,16 +83,13 @@ fn opened(browser: &Path, name: &str, page: &str, width: u32) -> (Value, String)
 
 #[test]
 fn a_browser_shows_every_chart_whole_on_a_screen_and_on_a_phone() {
-    let Some(browser) = browser() else {
-        println!("skipped: there is no chromium here");
-        return;
-    };
+    let Some(browser) = browser() else { return };
     // One page of each kind of chart; long names come with the profile of a real trace.
     let mut runs = documents::all();
     runs.extend(kept().into_iter().map(|(_, run)| run));
     let pages = [("made", html::report(&runs[..20], &[])), ("kept", html::report(&runs[20..], &[]))];
     for ((name, page), width) in pages.iter().flat_map(|page| [(page, 1400), (page, 360)]) {
-        let (answer, log) = opened(&browser, name, page, width);
+        let (answer, log) = opened(&browser, (name, page), Screen { width, is_dark: false }, &[]);
         assert!(answer["pictures"].as_u64() > Some(10), "{answer}");
         let complaints = answer["complaints"].as_array().unwrap();
         assert!(complaints.is_empty(), "{width} px: {complaints:#?}");

@@ -3,6 +3,7 @@
 // What stands next to the tests of these files is called by them alone.
 #![allow(clippy::unwrap_used)]
 
+mod accessibility;
 mod browser;
 mod documents;
 mod golden;
