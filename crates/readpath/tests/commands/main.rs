@@ -10,6 +10,7 @@ mod children;
 mod command_line;
 mod compare_traces;
 mod counters;
+mod dashboards;
 mod examples;
 mod export;
 mod follow;

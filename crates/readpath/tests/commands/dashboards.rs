@@ -1,0 +1,229 @@
+//! `dashboards/`: what readpath exports is loaded as the guide says, and the SQL of every panel finds what it draws.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Map, Value};
+use trial::Trial;
+
+use crate::user::{DEBIAN, User, complaint};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../dashboards");
+
+/// Runs of every experiment, as they were kept.
+const RUNS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/tests/runs");
+
+const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/shop_ora_4711.trc");
+
+/// Asks Grafana's own classes whether they know every key of a dashboard: what they do not know they leave out.
+const SCHEMA: &str = "\
+import json, sys
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.plugins import register_default_plugins
+from grafana_foundation_sdk.models.dashboard import Dashboard
+
+register_default_plugins()
+
+def unknown(ours, theirs, path):
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for key, value in ours.items():
+            if key in theirs:
+                yield from unknown(value, theirs[key], f'{path}.{key}')
+            elif value not in (None, {}, [], ''):
+                yield f'{path}.{key}'
+    elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        for index, (one, other) in enumerate(zip(ours, theirs)):
+            yield from unknown(one, other, f'{path}[{index}]')
+    elif ours != theirs:
+        yield path
+
+for path in sys.argv[1:]:
+    ours = json.load(open(path))
+    theirs = json.loads(JSONEncoder().encode(Dashboard.from_json(json.load(open(path)))))
+    print('\\n'.join(unknown(ours, theirs, path)), end='')
+";
+
+fn dashboard(name: &str) -> Value {
+    serde_json::from_str(&fs::read_to_string(Path::new(FOLDER).join(name)).unwrap()).unwrap()
+}
+
+/// The panels that draw something.
+fn panels(dashboard: &Value) -> impl Iterator<Item = &Value> {
+    dashboard["panels"].as_array().unwrap().iter().filter(|panel| panel["type"] != "row")
+}
+
+fn sql(panel: &Value) -> &str {
+    panel["targets"][0]["rawSql"].as_str().unwrap()
+}
+
+/// SQL with what Grafana puts into it: any time, and all values of the variables.
+fn expanded(sql: &str, dashboard: &Value, trial: &Trial) -> String {
+    let mut text = sql.to_string();
+    for variable in dashboard["templating"]["list"].as_array().unwrap().iter().filter(|one| one["type"] == "query") {
+        let all = format!(
+            "SELECT string_agg(quote_literal(one::text), ', ') FROM ({}) AS v (one)",
+            variable["query"].as_str().unwrap()
+        );
+        text = text.replace(&format!("${{{}:sqlstring}}", variable["name"].as_str().unwrap()), &trial.value(&all));
+    }
+    while let Some(at) = text.find("$__timeFilter(") {
+        let (column, rest) = text[at..].split_once('(').unwrap().1.split_once(')').unwrap();
+        text = format!("{}{column} BETWEEN '2000-01-01T00:00:00Z' AND '2100-01-01T00:00:00Z'{rest}", &text[..at]);
+    }
+    assert!(!text.contains('$'), "{text}");
+    text
+}
+
+/// The rows that a panel's SQL gives.
+fn rows(panel: &Value, dashboard: &Value, trial: &Trial) -> Vec<Map<String, Value>> {
+    let text = expanded(sql(panel), dashboard, trial);
+    let all = trial.value(&format!("SELECT coalesce(json_agg(panel), '[]') FROM ({text}) AS panel"));
+    serde_json::from_str(&all).unwrap()
+}
+
+/// Each panel has rows, and in them the columns that it names.
+fn assert_drawn(dashboard: &Value, trial: &Trial) {
+    for panel in panels(dashboard) {
+        let (title, rows) = (&panel["title"], rows(panel, dashboard, trial));
+        assert!(!rows.is_empty(), "{title} shows nothing");
+        let has = |column: &str| rows.iter().any(|row| row.get(column).is_some_and(|value| !value.is_null()));
+        if panel["targets"][0]["format"] == "time_series" {
+            assert!(has("time") && has("metric") && has("value"), "{title}: {:?}", rows[0]);
+            let points: BTreeSet<String> =
+                rows.iter().map(|row| format!("{} {}", row["time"], row["metric"])).collect();
+            assert_eq!(points.len(), rows.len(), "{title}: two numbers have one name at one time: {rows:#?}");
+        }
+        for transformation in panel["transformations"].as_array().into_iter().flatten() {
+            for field in ["rowField", "columnField", "valueField"] {
+                assert!(has(transformation["options"][field].as_str().unwrap()), "{title}: {field}");
+            }
+        }
+        if let Some(field) = panel["options"]["xField"].as_str() {
+            assert!(field.split('\\').all(has), "{title}: {field}");
+        }
+        for matcher in panel["fieldConfig"]["overrides"].as_array().unwrap() {
+            assert!(has(matcher["matcher"]["options"].as_str().unwrap()), "{title}: {matcher}");
+        }
+    }
+}
+
+/// Loads what lies in the user's home, with one more folder to find programs in.
+fn load(user: &User, script: &str, trial: &Trial, programs: &Path) {
+    let path = format!("{}:/usr/bin:/bin", programs.display());
+    let output = Command::new(format!("{DEBIAN}/bin/psql"))
+        .args(["--no-psqlrc", "--quiet", "--file"])
+        .arg(Path::new(FOLDER).join(script))
+        .arg(trial.url())
+        .current_dir(user.home.path())
+        .env("PATH", path)
+        .output()
+        .unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", complaint(&output));
+}
+
+#[test]
+fn every_panel_of_runs_shows_what_real_runs_hold() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let user = User::new();
+    for depth in ["1", "4", "32", "4"] {
+        user.ok(&["disk", "model:hdd-7200", "--count", "400", "--seed", depth, "--depth", depth, "-q"]);
+    }
+    let of = |folder: &Path| fs::read_dir(folder).unwrap().map(|file| file.unwrap().path().display().to_string());
+    let files: Vec<String> = of(Path::new(RUNS)).chain(of(&user.store())).collect();
+    let words = ["export", "--output", "rows.csv", "--runs"].into_iter().chain(files.iter().map(String::as_str));
+    user.ok(&words.collect::<Vec<_>>());
+    for _ in 0..2 {
+        load(&user, "rows.sql", &trial, Path::new("/bin"));
+    }
+    let lines = fs::read_to_string(user.home.path().join("rows.csv")).unwrap().lines().count();
+    assert_eq!(trial.value("SELECT count(*) FROM readpath_rows"), (lines - 1).to_string(), "loaded twice");
+    assert_drawn(&dashboard("runs.json"), &trial);
+}
+
+/// A folder with a `duckdb`: the program itself, or one that is Python's package.
+fn duckdb(user: &User) -> Option<PathBuf> {
+    let folder = user.home.path().join("programs");
+    fs::create_dir(&folder).unwrap();
+    let python = "import duckdb, sys\nduckdb.sql(sys.argv[2])\n";
+    let finds = |program: &str, words: &[&str]| {
+        Command::new(program).args(words).output().is_ok_and(|output| output.status.success())
+    };
+    let script = if finds("duckdb", &["-c", "SELECT 1"]) {
+        format!("#!/bin/sh\nPATH='{}' exec duckdb \"$@\"\n", std::env::var("PATH").unwrap())
+    } else if finds("python3", &["-c", "import duckdb"]) {
+        let python = format!("PATH='{}' exec python3 -c '{python}' \"$@\"", std::env::var("PATH").unwrap());
+        format!("#!/bin/sh\n{python}\n")
+    } else {
+        println!("skipped: neither duckdb nor python3 with the duckdb package is installed");
+        return None;
+    };
+    let program = folder.join("duckdb");
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    Some(folder)
+}
+
+#[test]
+fn every_panel_of_events_shows_what_a_real_trace_holds() {
+    let user = User::new();
+    let Some(programs) = duckdb(&user) else { return };
+    let Some(trial) = Trial::start(&[]) else { return };
+    user.ok(&["export", "--events", TRACE, "--output", "events"]);
+    for _ in 0..2 {
+        load(&user, "events.sql", &trial, &programs);
+    }
+    let dashboard = dashboard("events.json");
+    assert_drawn(&dashboard, &trial);
+    // A profile's own number: the dashboard is held against the page.
+    let document = user.document(&["profile", TRACE, "--no-store"]);
+    let summary = document["cases"].as_array().unwrap().iter().find(|case| case["parameters"]["table"] == "summary");
+    let cpu = crate::user::median(summary.unwrap(), "cpu");
+    let sessions = panels(&dashboard).find(|panel| panel["title"] == "Sessions").unwrap();
+    let shown: f64 = rows(sessions, &dashboard, &trial).iter().map(|row| row["CPU"].as_f64().unwrap()).sum();
+    assert_eq!(shown / 1e3, cpu, "CPU time in microseconds");
+}
+
+#[test]
+fn dashboards_hold_nothing_that_grafana_does_not_know() {
+    let files = ["runs.json", "events.json"].map(|name| Path::new(FOLDER).join(name));
+    let found = Command::new("python3").args(["-c", "import grafana_foundation_sdk"]).output();
+    if !found.is_ok_and(|output| output.status.success()) {
+        println!("skipped: python3 with the grafana-foundation-sdk package is not installed");
+        return;
+    }
+    let checked = |files: &[PathBuf]| {
+        let output = Command::new("python3").args(["-c", SCHEMA]).args(files).output().unwrap();
+        assert!(output.status.success(), "{}", complaint(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(checked(&files), "");
+    let user = User::new();
+    let mistaken = fs::read_to_string(&files[0]).unwrap().replacen("\"showPoints\"", "\"showDots\"", 1);
+    let mistaken = user.file("mistaken.json", mistaken.as_bytes());
+    assert!(checked(&[mistaken.into()]).ends_with(".showDots"), "a key that is unknown is not found");
+}
+
+#[test]
+fn panels_of_a_dashboard_have_a_place_and_a_source_of_their_own() {
+    for name in ["runs.json", "events.json"] {
+        let dashboard = dashboard(name);
+        let all = dashboard["panels"].as_array().unwrap();
+        let ids: BTreeSet<u64> = all.iter().map(|panel| panel["id"].as_u64().unwrap()).collect();
+        assert_eq!(ids.len(), all.len(), "{name}");
+        let mut taken = BTreeSet::new();
+        for panel in all {
+            let side = |side: &str| panel["gridPos"][side].as_u64().unwrap();
+            assert!(side("x") + side("w") <= 24, "{}", panel["title"]);
+            let cells = (side("x")..side("x") + side("w"))
+                .flat_map(|x| (side("y")..side("y") + side("h")).map(move |y| (x, y)));
+            assert!(cells.into_iter().all(|cell| taken.insert(cell)), "{} lies on another", panel["title"]);
+        }
+        for panel in panels(&dashboard) {
+            assert_eq!(panel["datasource"]["uid"], "${datasource}", "{}", panel["title"]);
+            assert!(panel["description"].as_str().is_some_and(|text| text.len() > 20), "{}", panel["title"]);
+        }
+    }
+}
