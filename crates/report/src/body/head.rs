@@ -46,8 +46,9 @@ pub fn place(run: &Run) -> String {
     files.or_else(|| subject(&run.subject)).or_else(|| machine(run)).unwrap_or_else(|| "this machine".into())
 }
 
-/// What a chart is of: the machine, what was measured on, and the parameters that all cases share.
-pub(super) fn asked(run: &Run) -> String {
+/// What a chart is of: the machine, what was measured on, and the parameters that all cases share, or in their place
+/// what the chart says of its own reads.
+pub(super) fn asked(run: &Run, own: &str) -> String {
     let place = place(run);
     let is_said = |name: &str, value: &Value| match name {
         "on" => !value.as_str().is_some_and(|on| place.contains(on)),
@@ -57,7 +58,8 @@ pub(super) fn asked(run: &Run) -> String {
     let shared: Vec<String> = shared.map(|(name, value)| described(name, value)).collect();
     let mut parts: Vec<String> = machine(run).into_iter().collect();
     parts.extend(Some(place).filter(|place| !parts.contains(place)));
-    parts.extend(Some(shared.join(", ")).filter(|shared| !shared.is_empty()));
+    let shared = if own.is_empty() { shared.join(", ") } else { own.into() };
+    parts.extend(Some(shared).filter(|shared| !shared.is_empty()));
     parts.join(" · ")
 }
 

@@ -83,9 +83,8 @@ pub(crate) fn kept_page(run: &Run) -> Page {
 /// The numbers that matter and the charts, each with the findings that concern it.
 fn drawn(run: &Run, drawing: Drawing) -> impl Iterator<Item = Section> {
     let figures = Some(drawing.figures).filter(|figures| !figures.is_empty()).map(Section::Figures);
-    let of = head::asked(run);
-    let charts = drawing.charts.into_iter().map(move |mut chart| {
-        chart.of.clone_from(&of);
+    let charts = drawing.charts.into_iter().map(|mut chart| {
+        chart.of = head::asked(run, &chart.of);
         chart.beside = run.findings.iter().filter(|finding| chart.is_concerned(&finding.id)).cloned().collect();
         Section::Chart(Box::new(chart))
     });

@@ -235,6 +235,17 @@ fn hostile(text: &str) -> Run {
 }
 
 #[test]
+fn a_chart_says_by_itself_on_what_it_was_measured_and_how_it_was_read() {
+    let file = |run: &Run, name: &str| svg::files(run).into_iter().find(|(known, _)| *known == name).unwrap().1;
+    let sweep = documents::disk_sweep();
+    let (latency, bandwidth) = (file(&sweep, "disk-position"), file(&sweep, "disk-position-bandwidth"));
+    assert!(latency.contains("AMD EPYC") && latency.contains("random, 8 KiB blocks"), "{latency}");
+    assert!(bandwidth.contains("reads in sequence") && !bandwidth.contains("random"), "{bandwidth}");
+    let page = html::report(&[sweep], &[]);
+    assert!(page.matches("<p class=\"of\">").count() >= 3, "{page}");
+}
+
+#[test]
 fn script_tags_control_characters_and_marks_of_direction_come_out_harmless() {
     let text = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\" onload=\"x' \
                 \u{202e}\u{2066}\u{1b}[31m\0]]>-->";

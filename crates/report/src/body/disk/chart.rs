@@ -146,7 +146,8 @@ fn along(cases: &[&Case], parameter: &'static str) -> Vec<Chart> {
         _ => ("Bandwidth", "Bytes over elapsed time"),
     };
     let bandwidth = Chart::new(names[1], format!("{read} by {what}"), value, bandwidth);
-    let bandwidth = bandwidth.noted(format!("{note}; thin line: range of the windows."));
+    let of = if parameter == "position" { "reads in sequence" } else { "" };
+    let bandwidth = Chart { of: of.into(), ..bandwidth.noted(format!("{note}; thin line: range of the windows.")) };
     [latency, bandwidth].into_iter().filter_map(|chart| chart.with_at_least(3)).collect()
 }
 
