@@ -21,8 +21,8 @@ const TOGGLES: [&str; 8] = [
     "enable_sort",
 ];
 
-/// A plan that no contender picked is ended where it takes this many times as long as the best so far, and at least this
-/// number of milliseconds: the first run of a plan reads what later ones find cached.
+/// A plan that no contender picked is ended where it takes this many times as long as the best so far, and at least
+/// this number of milliseconds: the first run of a plan reads what later ones find cached.
 const TIMES_MAX: f64 = 2.0;
 const TIMES_MAX_FIRST: f64 = 4.0;
 const LIMIT_MIN: f64 = 100.0;

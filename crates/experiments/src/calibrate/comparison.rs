@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use measure::Finding;
 use measure::statistics::median;
 use subjects::postgres::calibration::Plan;
 use subjects::postgres::calibration::queries::Query;
 
 use super::bench::{Bench, State};
 use super::judgement::{Judged, Pair, judge};
-use super::screening;
 use super::sets::{ConstantSet, own};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -168,10 +168,12 @@ fn is_same(one: &Plan, other: &Plan) -> bool {
     one.is_compiled == other.is_compiled && one.top.outline() == other.top.outline()
 }
 
-/// Times the queries whose plan some set changes, all plans of a query one after the other, in rounds.
+/// Times the queries whose plan some set changes, all plans of a query one after the other, in rounds. After the first
+/// round that counts, `screen` leaves the sets that go on.
 pub(super) fn time(
     bench: &mut Bench<'_>,
     comparison: &mut Comparison,
+    screen: fn(&mut Comparison) -> Option<Finding>,
     journal: &mut dyn Journal,
 ) -> Result<(), ExperimentError> {
     let state = comparison.state;
@@ -198,7 +200,7 @@ pub(super) fn time(
             )?;
         }
         if round == settling {
-            journal.find_all(screening::screen(comparison));
+            journal.find_all(screen(comparison));
             started = bench.machine.clock.now();
         }
         bench.look(journal);

@@ -230,7 +230,7 @@ fn judge_own(
     let mut comparison = comparison::plan(bench, State::AsFound, own.queries, sets, journal)?;
     comparison.refused.extend(own.refused);
     if bench.parameters.run {
-        comparison::time(bench, &mut comparison, journal)?;
+        comparison::time(bench, &mut comparison, screening::screen, journal)?;
     }
     let advice = advise(bench, &mut comparison, told, journal)?;
     if bench.parameters.run {
@@ -250,7 +250,7 @@ fn judge_verification(
     let scanned = if state == State::System { Scanned::Beyond } else { Scanned::Within };
     let queries = bench.tables.verification_queries(scanned);
     let mut comparison = comparison::plan(bench, state, queries, sets, journal)?;
-    comparison::time(bench, &mut comparison, journal)?;
+    comparison::time(bench, &mut comparison, screening::screen, journal)?;
     let advice = advise(bench, &mut comparison, told, journal)?;
     cases::keep(bench, &comparison, &advice, journal)?;
     bench.look(journal);

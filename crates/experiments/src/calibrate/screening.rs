@@ -62,7 +62,8 @@ fn told(tried: usize, other_plans: usize, left: usize) -> String {
         ),
     };
     format!(
-        "{} between the server's own constants and cheap blocks {} tried on your queries: {} led to plans of {} own, {left}.",
+        "{} between the server's own constants and cheap blocks {} tried on your queries: {} led to plans of {} own, \
+         {left}.",
         counted(tried as u64, "set", "sets"),
         if tried == 1 { "was" } else { "were" },
         other_plans,

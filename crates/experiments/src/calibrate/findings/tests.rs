@@ -126,7 +126,7 @@ fn advice() -> Reading {
     })
 }
 
-/// Five queries by the server's own constants, and by sets that are tried: by each, they take so many times as long.
+/// Five queries by the server's own constants, and by sets that are tried, each with how many times as long they take.
 fn screened(factors: &[f64]) -> (Option<Finding>, Comparison) {
     let tried = (1..=factors.len()).map(|at| ConstantSet { name: TRIED, values: vec![("seq_page_cost", at as f64)] });
     let sets = [set("now")].into_iter().chain(tried).collect();
