@@ -67,6 +67,9 @@ pub enum TestFileError {
         /// Bytes that are free.
         free: u64,
     },
+    /// The file cannot be opened a second time, only to read.
+    #[error("/proc is not mounted here, through which a test file is opened again; mount it, as every system does")]
+    NoProc,
     /// The disk filled up during the write.
     #[error("{directory} had no space left while the test file was written; ask for a smaller file",
         directory = directory.display())]
@@ -123,7 +126,11 @@ impl TestFile {
         if stop.load(Ordering::Relaxed) {
             return Err(TestFileError::Stopped);
         }
-        let descriptor = settle(&file, bytes).map_err(|error| errors.of_io(error))?;
+        settle(&file, bytes).map_err(|error| errors.of_io(error))?;
+        let descriptor = open_again(&file).map_err(|errno| match errno {
+            Errno::NOENT => TestFileError::NoProc,
+            other => errors.of(other),
+        })?;
         Ok(TestFile { descriptor, size: bytes })
     }
 
@@ -201,13 +208,17 @@ fn create_unlinked(directory: &OwnedFd, writing: OFlags, mode: Mode) -> Result<O
     Ok(file)
 }
 
-/// Cuts the file to its size, syncs it, evicts it from the page cache, and returns a descriptor that can only read.
-fn settle(file: &File, bytes: u64) -> io::Result<OwnedFd> {
+/// Cuts the file to its size, syncs it, and evicts it from the page cache.
+fn settle(file: &File, bytes: u64) -> io::Result<()> {
     file.set_len(bytes)?;
     file.sync_all()?;
-    rustix::fs::fadvise(file, 0, None, Advice::DontNeed)?;
+    Ok(rustix::fs::fadvise(file, 0, None, Advice::DontNeed)?)
+}
+
+/// A descriptor of the same file that can only read.
+fn open_again(file: &File) -> Result<OwnedFd, Errno> {
     let through = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
-    Ok(rustix::fs::open(through, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
+    rustix::fs::open(through, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
 }
 
 /// Turns the kernel's errors into ours, which name the directory.
