@@ -124,7 +124,7 @@ impl Context {
         match kept {
             Err(_) if path.is_file() => of_file(),
             // No identifier has a point, and the name of a file mostly has one.
-            Err(_) if reference.contains('.') => {
+            Err(_) if reference.contains('.') && !path.exists() => {
                 let sentence = format!(
                     "there is no file {reference}. A kept run is named by its identifier, as `readpath runs` shows it, \
                      by `last`, or by `last~1` for the one before."

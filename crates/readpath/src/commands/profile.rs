@@ -50,6 +50,7 @@ Examples:
 const CLEARED: &str = "\u{1b}[H\u{1b}[2J";
 
 #[derive(Args)]
+#[command(override_usage = "readpath profile [OPTIONS] [FILE]... [-- COMMAND...]")]
 struct Arguments {
     /// Traces (event 10046) or server logs of PostgreSQL, plain or packed by gzip, zstd, xz, bzip2 or zip, folders of
     /// them, patterns, or - for standard input
