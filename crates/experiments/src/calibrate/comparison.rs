@@ -19,7 +19,7 @@ const ROUNDS_MIN: usize = 3;
 /// How long further rounds may begin, after the first that counts.
 const ROUNDS_TIME: Duration = Duration::from_secs(20);
 
-/// A short query is repeated in its turn until its runs have taken this long together, but not more often than that:
+/// A short query of the user's is repeated in its turn until its runs have taken this long together, but not more often than that:
 /// what differs from run to run is as long for it as for a long one.
 const TURN: Duration = Duration::from_millis(20);
 const TURN_RUNS_MAX: usize = 5;
@@ -277,8 +277,8 @@ fn run_turn(
     at: usize,
     (limit, round): (Duration, Round),
 ) -> Result<Result<Plan, String>, ExperimentError> {
-    let most =
-        if round.counts && round.state != State::Cold && !bench.tables.is_rehearsal() { TURN_RUNS_MAX } else { 1 };
+    let repeats = round.counts && round.state == State::AsFound && !bench.tables.is_rehearsal();
+    let most = if repeats { TURN_RUNS_MAX } else { 1 };
     let mut taken = 0.0;
     let mut runs = 0;
     loop {
