@@ -19,8 +19,8 @@ const ROUNDS_MIN: usize = 3;
 /// How long further rounds may begin, after the first that counts.
 const ROUNDS_TIME: Duration = Duration::from_secs(20);
 
-/// A short query of the user's is repeated in its turn until its runs have taken this long together, but not more often than that:
-/// what differs from run to run is as long for it as for a long one.
+/// A short query of the user's is repeated in its turn until its runs have taken this long together, but not more often
+/// than that: what differs from run to run is as long for it as for a long one.
 const TURN: Duration = Duration::from_millis(20);
 const TURN_RUNS_MAX: usize = 5;
 
