@@ -6,12 +6,14 @@
 
 mod account;
 mod counters;
+mod memory;
 mod processors;
 mod sampler;
 mod sql;
 mod statements;
 mod watch;
 
+pub use memory::MemorySampler;
 pub use processors::Processors;
 pub use sampler::{Look, Sampler, Texts};
 pub use sql::SqlSampler;

@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use profile::source::sampled::Sample;
-use server::ServerError;
 
 /// Which texts of statements a look is to bring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,9 +22,12 @@ pub struct Look {
 
 /// Looks at all processes of a server.
 pub trait Sampler {
+    /// Why it cannot look.
+    type Error;
+
     /// Fills `samples`, whose room is used again, with what each process does now.
     ///
     /// # Errors
-    /// Where the server cannot be asked; what is in `samples` then is of no use.
-    fn look(&mut self, texts: Texts, samples: &mut Vec<Sample>) -> Result<Look, ServerError>;
+    /// Where the server cannot be looked at; what is in `samples` then is of no use.
+    fn look(&mut self, texts: Texts, samples: &mut Vec<Sample>) -> Result<Look, Self::Error>;
 }

@@ -168,6 +168,8 @@ impl SqlSampler {
 }
 
 impl Sampler for SqlSampler {
+    type Error = ServerError;
+
     fn look(&mut self, texts: Texts, samples: &mut Vec<Sample>) -> Result<Look, ServerError> {
         let since = self.last.filter(|_| texts == Texts::New).map(|last| last - TEXT_MARGIN_MICROS);
         let asked = Instant::now();

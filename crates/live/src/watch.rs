@@ -19,12 +19,23 @@ use sys::process::process_cpu;
 
 use crate::account::Account;
 use crate::counters::{Counted, CounterSource};
+use crate::memory::MemorySampler;
 use crate::processors::{Busy, Processors};
-use crate::sampler::{Sampler, Texts};
+use crate::sampler::{Look, Sampler, Texts};
 use crate::sql::{SqlSampler, has_lock_waits};
 
 /// How often it is asked who blocks whom, at most.
 const BLOCKING_EVERY: Duration = Duration::from_millis(500);
+
+/// How often the server is asked where its memory is read: for what does not change, and for names, which are asked for
+/// more often as long as some are lacking.
+const ASK_EVERY: Duration = Duration::from_millis(500);
+const ASK_EVERY_LACKING: Duration = Duration::from_millis(50);
+
+/// Looks a second where its memory is read, where it is only asked, and at most then.
+const RATE_OF_MEMORY: f64 = 1000.0;
+const RATE: f64 = 50.0;
+const RATE_MAX: f64 = 100.0;
 
 /// Longest sleep between two looks at the wish to stop.
 const NAP: Duration = Duration::from_millis(20);
@@ -38,8 +49,11 @@ const REFUSALS_MAX: u32 = 5;
 /// How a watch goes.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Looks a second.
-    pub rate: f64,
+    /// Looks a second; where none are given, 1000 where the server's memory can be read, and else 50. Where it cannot,
+    /// 100 at most.
+    pub rate: Option<f64>,
+    /// Whether the server's memory is read where that is possible.
+    pub reads_memory: bool,
     /// The wall clock at the beginning, in microseconds since 1970.
     pub wall_clock: i64,
     /// A pause within a transaction of this length or longer is think time.
@@ -54,6 +68,9 @@ pub struct Watch {
     stop: Arc<AtomicBool>,
     settings: Settings,
     sampler: Option<SqlSampler>,
+    /// `Err` holds the reason why the server's memory is not read.
+    memory: Result<MemorySampler, String>,
+    looked: Option<Instant>,
     facts: ServerFacts,
     profile: SampledProfile,
     samples: Vec<Sample>,
@@ -104,12 +121,16 @@ impl Watch {
     ///
     /// # Errors
     /// None but those of a session that sends nothing.
-    pub fn rehearse(address: &Address, rate: f64, recorder: (Statements, u32)) -> Result<(), ServerError> {
+    pub fn rehearse(address: &Address, rate: Option<f64>, recorder: (Statements, u32)) -> Result<(), ServerError> {
         let statements = recorder.0.clone();
-        let settings = Settings { rate, wall_clock: 0, think_time: Ticks::ZERO, seed: 0 };
+        let settings = Settings { rate, reads_memory: true, wall_clock: 0, think_time: Ticks::ZERO, seed: 0 };
         let sampler = SqlSampler::rehearsal(address, recorder)?;
         let mut watch = Watch::over(address, sampler, settings, (Instruments::default(), Arc::default()))?;
-        statements.remark(&format!("{rate} times a second; the times differ:"));
+        let [few, many] = [rate.unwrap_or(RATE).min(RATE_MAX), 1.0 / ASK_EVERY.as_secs_f64()];
+        statements.remark(&format!(
+            "{few} times a second, or {many} to {} times where the server's memory can be read; the times differ:",
+            1.0 / ASK_EVERY_LACKING.as_secs_f64()
+        ));
         watch.look_once()?;
         statements.remark("at most twice a second, while a session waits for a lock:");
         if let Some(sampler) = &mut watch.sampler {
@@ -130,11 +151,14 @@ impl Watch {
         let counters = CounterSource::open(sampler.session())?;
         let facts = sampler.facts().clone();
         let processors = with_processors(&mut sampler, address);
+        let memory = memory(&mut sampler, address, settings);
         Ok(Watch {
             address: address.clone(),
             stop,
             settings,
             sampler: Some(sampler),
+            memory,
+            looked: None,
             facts,
             profile: SampledProfile::new(settings.wall_clock, settings.think_time, instruments),
             samples: Vec::new(),
@@ -180,6 +204,14 @@ impl Watch {
         self.stop.load(Ordering::Relaxed)
     }
 
+    /// Looks a second.
+    fn rate(&self) -> f64 {
+        match self.memory {
+            Ok(_) => self.settings.rate.unwrap_or(RATE_OF_MEMORY),
+            Err(_) => self.settings.rate.unwrap_or(RATE).min(RATE_MAX),
+        }
+    }
+
     /// Times that all sessions were looked at.
     pub fn looks(&self) -> u64 {
         self.profile.looks()
@@ -193,18 +225,47 @@ impl Watch {
 
     /// One look, and who blocks whom where it is time to ask.
     fn look_once(&mut self) -> Result<(), ServerError> {
-        let Some(sampler) = &mut self.sampler else { return Ok(()) };
         let texts = if self.profile.takes_texts() { Texts::All } else { Texts::New };
-        let look = sampler.look(texts, &mut self.samples)?;
+        let look = match self.look_at_memory(texts) {
+            Some(look) => look,
+            None => match self.ask(texts)? {
+                Some(look) => look,
+                None => return Ok(()),
+            },
+        };
         let since = self.last.replace(look.at).map_or(Duration::ZERO, |last| look.at - last);
         self.profile.look(ticks(since), &self.samples);
         let is_due = self.asked.is_none_or(|asked| asked.elapsed() >= BLOCKING_EVERY);
-        if is_due && has_lock_waits(&self.samples) {
+        if let Some(sampler) = self.sampler.as_mut().filter(|_| is_due && has_lock_waits(&self.samples)) {
             self.asked = Some(Instant::now());
             let answer = sampler.blocking()?;
             self.profile.blocking(&answer, &self.samples);
         }
         Ok(())
+    }
+
+    /// Looks at the server's memory. `None` where the server is to be asked: because its memory is not read, or for
+    /// what memory does not name.
+    fn look_at_memory(&mut self, texts: Texts) -> Option<Look> {
+        let memory = self.memory.as_mut().ok()?;
+        let since = self.looked?.elapsed();
+        if since >= ASK_EVERY || (since >= ASK_EVERY_LACKING && memory.lacks_names()) {
+            return None;
+        }
+        let look = memory.look(texts, &mut self.samples);
+        look.map_err(|error| self.memory = Err(format!("it could be read no more: {error}"))).ok()
+    }
+
+    /// Asks the server what its sessions do, and learns from it what memory does not name.
+    fn ask(&mut self, texts: Texts) -> Result<Option<Look>, ServerError> {
+        let Some(sampler) = &mut self.sampler else { return Ok(None) };
+        let before = self.memory.as_mut().ok().map(MemorySampler::waits);
+        let look = sampler.look(texts, &mut self.samples)?;
+        if let (Ok(memory), Some(before)) = (&mut self.memory, before) {
+            memory.learn(&before, &self.samples);
+        }
+        self.looked = Some(Instant::now());
+        Ok(Some(look))
     }
 
     /// The server refused or ended a statement of ours: the next look may go through.
@@ -225,6 +286,7 @@ impl Watch {
             match SqlSampler::open(&self.address, Arc::clone(&self.stop)) {
                 Ok(mut sampler) => {
                     self.processors = with_processors(&mut sampler, &self.address);
+                    self.memory = memory(&mut sampler, &self.address, self.settings);
                     self.sampler = Some(sampler);
                     break;
                 }
@@ -244,9 +306,8 @@ impl Watch {
     /// Sleeps until the next look. The lengths of the intervals vary, so that no work that is done at regular times
     /// stands always at the same place between two looks.
     fn sleep(&mut self, begun: Instant, end: Instant) {
-        let interval = Duration::from_secs_f64(
-            (0.5 + self.random.below(1 << 20) as f64 / f64::from(1 << 20)) / self.settings.rate,
-        );
+        let interval =
+            Duration::from_secs_f64((0.5 + self.random.below(1 << 20) as f64 / f64::from(1 << 20)) / self.rate());
         let next = (begun + interval).min(end);
         loop {
             let left = next.saturating_duration_since(Instant::now());
@@ -296,7 +357,8 @@ impl Watch {
 
     fn observed(&self, closing: Closing) -> Observed {
         let elapsed = self.begun.at.elapsed().as_secs_f64().max(1e-6);
-        let asked = self.sampler.as_ref().map_or(Duration::ZERO, |sampler| sampler.answer_time);
+        let asked = self.sampler.as_ref().map_or(Duration::ZERO, |sampler| sampler.answer_time)
+            + self.memory.as_ref().map_or(Duration::ZERO, |memory| memory.time);
         let looks = self.profile.looks().max(1);
         let own = OwnCost {
             cpu: Some(process_cpu().since(self.begun.cpu).as_seconds() / elapsed),
@@ -308,7 +370,7 @@ impl Watch {
             server: self.address.shown(),
             version: self.facts.version.clone(),
             subject: self.subject(),
-            rate: self.settings.rate,
+            rate: self.rate(),
             level: self.level(closing.counters.as_ref()),
             db_time: closing.db_time,
             counters: closing.counters.and_then(Result::ok),
@@ -328,18 +390,29 @@ impl Watch {
         subject.insert("version".into(), self.facts.version.clone().into());
         subject.insert("shared_buffers".into(), self.facts.buffer_bytes.into());
         subject.insert("block_bytes".into(), self.facts.block_bytes.into());
-        subject.insert("rate".into(), json!(self.settings.rate));
-        let level = if self.processors.is_ok() { "sql and /proc" } else { "sql" };
+        subject.insert("rate".into(), json!(self.rate()));
+        let level = match (&self.memory, &self.processors) {
+            (Ok(_), Ok(())) => "memory and /proc",
+            (Ok(_), Err(_)) => "memory",
+            (Err(_), Ok(())) => "sql and /proc",
+            (Err(_), Err(_)) => "sql",
+        };
         subject.insert("level".into(), level.into());
         subject
     }
 
     /// What the profile is made from, and what more would add. The counters are asked for at the end.
     fn level(&self, counters: Option<&Result<Counted, String>>) -> Vec<String> {
-        let mut said = vec![format!(
-            "Made from samples of pg_stat_activity, {} a second.",
-            measure::quantity::three_digits(self.settings.rate)
-        )];
+        let rate = measure::quantity::three_digits(self.rate());
+        let mut said = vec![match &self.memory {
+            Ok(_) => format!(
+                "Made from samples of the server's shared memory, {rate} a second; pg_stat_activity gave the names."
+            ),
+            Err(why) => format!(
+                "Made from samples of pg_stat_activity, {rate} a second. The server's shared memory, which can be \
+                 read more often without asking it, is not used: {why}."
+            ),
+        }];
         said.push(match &self.processors {
             Ok(()) => "/proc/PID/schedstat tells running from waiting for a processor.".into(),
             Err(why) => {
@@ -368,6 +441,26 @@ fn with_processors(sampler: &mut SqlSampler, address: &Address) -> Result<(), St
     let processors = Processors::open(facts.process, &facts.user, address.is_local() && !is_rehearsal)?;
     sampler.with_processors(processors);
     Ok(())
+}
+
+/// The bytes of a statement's text that the server keeps; the setting is in bytes.
+const TEXT_BYTES: &str = "SELECT setting::int8 FROM pg_settings WHERE name = 'track_activity_query_size'";
+
+/// What a server keeps of them by default.
+const TEXT_BYTES_USUAL: u64 = 1024;
+
+/// The sampler of the server's memory, where that can be read and shows what the server shows.
+fn memory(sampler: &mut SqlSampler, address: &Address, settings: Settings) -> Result<MemorySampler, String> {
+    if !settings.reads_memory {
+        return Err("it was not asked for".into());
+    }
+    let text_bytes = sampler.session().number(TEXT_BYTES, TEXT_BYTES_USUAL).map_err(|error| error.to_string())?;
+    let (mut seen, facts) = (Vec::new(), sampler.facts().clone());
+    if facts.process == 0 {
+        return Err("nothing is sent".into());
+    }
+    sampler.look(Texts::All, &mut seen).map_err(|error| error.to_string())?;
+    MemorySampler::open(&facts, address.is_local(), usize::try_from(text_bytes).unwrap_or(0), &seen)
 }
 
 fn ticks(time: Duration) -> Ticks {

@@ -19,7 +19,13 @@ use profile::tables::class_sums::class_sums;
 use server::{Address, ServerError};
 use trial::Trial;
 
-const SETTINGS: Settings = Settings { rate: 50.0, wall_clock: 1_795_257_953_000_000, think_time: THINK_TIME, seed: 7 };
+const SETTINGS: Settings = Settings {
+    rate: Some(50.0),
+    reads_memory: true,
+    wall_clock: 1_795_257_953_000_000,
+    think_time: THINK_TIME,
+    seed: 7,
+};
 
 fn open(url: &str) -> Result<Watch, ServerError> {
     Watch::open(&Address::parse(url).unwrap(), SETTINGS, Instruments::default(), Arc::default())
@@ -273,6 +279,39 @@ fn nothing_is_written_and_each_statement_has_a_limit() {
     let log = trial.log();
     let sent = |text: &str| log.lines().filter(|line| line.contains(text)).count();
     assert!(sent("default_transaction_read_only = 'on'") == 1 && sent("statement_timeout = '5000'") >= 1);
-    assert!(sent("EXECUTE readpath_sample") > 20 && sent("DISCARD ALL") == 1, "{log}");
+    // Memory is looked at without a statement.
+    assert!((2..20).contains(&sent("EXECUTE readpath_sample")) && sent("DISCARD ALL") == 1, "{log}");
     assert_eq!(sent("statement: CREATE") + sent("statement: INSERT") + sent("statement: UPDATE"), 0);
+}
+
+/// Watches a server as these settings say.
+fn watched_with(url: &str, settings: Settings) -> Ingested {
+    let address = Address::parse(url).unwrap();
+    let mut watch = Watch::open(&address, settings, Instruments::default(), Arc::default()).unwrap();
+    watch.run(Duration::from_secs(3), &mut |_| ControlFlow::Continue(()));
+    watch.finish(None).0
+}
+
+#[test]
+fn memory_and_the_server_say_the_same_of_its_sessions_and_memory_says_it_more_often() {
+    let Some(trial) = Trial::start(&["compute_query_id=on"]) else { return };
+    let (heavy, light) = (Busy::on(&trial, HEAVY), Busy::on(&trial, LIGHT));
+    let mut open = trial.client();
+    open.batch_execute("BEGIN; SELECT 'left open'").unwrap();
+    let asked = watched_with(&trial.url(), Settings { reads_memory: false, ..SETTINGS });
+    let read = watched_with(&trial.url(), Settings { rate: None, ..SETTINGS });
+    drop((heavy, light));
+    let level = said(&read, "sampled-level").unwrap();
+    assert!(level.contains("samples of the server's shared memory, "), "{level}");
+    assert!(said(&asked, "sampled-level").unwrap().contains("samples of pg_stat_activity, 50"));
+    for wanted in [Class::Cpu, Class::Idle, Class::ThinkTime] {
+        let (asked, read) = (class(&asked, wanted), class(&read, wanted));
+        assert!((asked - read).abs() < 0.35 + 0.1 * asked, "{wanted:?}: {asked} s and {read} s");
+    }
+    let first = |found: &Ingested| ranked(found).first().map(|(text, _)| text.to_string());
+    assert_eq!((first(&asked).as_deref(), first(&read).as_deref()), (Some(HEAVY), Some(HEAVY)));
+    let looks = |found: &Ingested| found.profile.sampled.as_ref().unwrap().looks;
+    assert!(looks(&read) > 4 * looks(&asked), "{} and {}", looks(&read), looks(&asked));
+    let has = |name: &str| read.profile.context.events.iter().any(|event| event.name == name);
+    assert!(has("Timeout:PgSleep") && !has("Timeout:#2"), "a wait that lasts has its name");
 }

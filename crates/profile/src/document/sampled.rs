@@ -19,10 +19,10 @@ use crate::tables::Profile;
 use crate::tables::sampled::{BlockerRow, Counters, Sampled};
 
 /// How the metrics were obtained.
-const FROM_SAMPLES: &str = "samples of pg_stat_activity";
+const FROM_SAMPLES: &str = "samples of the sessions";
 const FROM_COUNTERS: &str = "pg_stat_statements";
 const FROM_ACCOUNT: &str = "pg_stat_database.active_time";
-const FROM_BLOCKING: &str = "samples of pg_stat_activity, pg_blocking_pids";
+const FROM_BLOCKING: &str = "samples of the sessions, pg_blocking_pids";
 const FROM_KERNEL: &str = "/proc/stat";
 const FROM_OWN: &str = "CLOCK_PROCESS_CPUTIME_ID";
 const FROM_CLOCK: &str = "clock of this machine";

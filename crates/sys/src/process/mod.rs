@@ -3,6 +3,7 @@
 pub mod affinity;
 mod bound_child;
 mod child;
+mod foreign_memory;
 pub mod sampler;
 mod snapshot;
 mod streams;
@@ -13,6 +14,7 @@ pub use rustix::process::Signal;
 
 pub use bound_child::{BoundChild, Credentials, bind, end_with_this_thread};
 pub use child::{Ended, Ending, Usage, wait};
+pub use foreign_memory::{Part, read_memory};
 pub use snapshot::{UsageDelta, UsageSnapshot};
 pub use streams::stdout_was_closed;
 pub use usage::{IoCounts, peak_memory, process_cpu, process_io, thread_cpu, thread_io};

@@ -30,8 +30,7 @@ const DURATION: Nanos = Nanos::from_millis(60_000);
 const DURATION_OF_LOAD: Nanos = Nanos::from_millis(86_400_000);
 
 /// Looks a second.
-const RATE: f64 = 50.0;
-const RATES: std::ops::RangeInclusive<f64> = 1.0..=100.0;
+const RATES: std::ops::RangeInclusive<f64> = 1.0..=2000.0;
 
 /// When the first page stands on a terminal, and how often it is renewed.
 const FIRST_PAGE: Duration = Duration::from_secs(2);
@@ -72,7 +71,8 @@ pub(super) struct RunningArguments {
     /// For how long [default: 60s; with COMMAND until it ends]
     #[arg(long, value_name = "TIME", value_parser = ::measure::quantity::parse_time)]
     duration: Option<Nanos>,
-    /// Samples a second, from 1 to 100 [default: 50]
+    /// Samples a second, from 1 to 2000 [default: 1000 where the server's shared memory can be read, and else 50; at
+    /// most 100 then]
     #[arg(long, value_name = "HZ", allow_negative_numbers = true)]
     rate: Option<f64>,
     /// Print every statement that would be sent to the server, and send none
@@ -104,7 +104,7 @@ impl RunningArguments {
         refuse_unused(matches, &OF_FILES.map(|(id, reason)| (id, false, reason)))?;
         let wrong = |sentence: String| Err(Failure::new(Exit::WrongCommandLine, sentence));
         if let Some(rate) = self.rate.filter(|rate| !RATES.contains(rate)) {
-            return wrong(format!("--rate {rate}: a server is asked from 1 to 100 times a second."));
+            return wrong(format!("--rate {rate}: a server is sampled from 1 to 2000 times a second."));
         }
         if self.duration == Some(Nanos(0)) {
             return wrong("--duration 0: nothing can be sampled in no time.".into());
@@ -132,10 +132,6 @@ impl RunningArguments {
         Ok(matches!(self.place()?, Place::Given(_)))
     }
 
-    fn rate(&self) -> f64 {
-        self.rate.unwrap_or(RATE)
-    }
-
     fn duration(&self) -> Duration {
         let usual = if self.command.is_empty() { DURATION } else { DURATION_OF_LOAD };
         Duration::from_nanos(self.duration.unwrap_or(usual).0)
@@ -156,7 +152,7 @@ impl RunningArguments {
             }
         };
         let recorder = Statements::default();
-        Watch::rehearse(&address, self.rate(), (recorder.clone(), major)).map_err(|error| failed(&error))?;
+        Watch::rehearse(&address, self.rate, (recorder.clone(), major)).map_err(|error| failed(&error))?;
         output::print(&format!("{REMARK}{}", recorder.script()))?;
         Ok(true)
     }
@@ -190,7 +186,8 @@ pub(super) fn profile(
         }
     };
     let settings = Settings {
-        rate: running.rate(),
+        rate: running.rate,
+        reads_memory: true,
         wall_clock: Timestamp::now().as_microsecond(),
         think_time: arguments.reading.think_time(),
         seed: fresh_seed(),

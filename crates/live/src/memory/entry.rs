@@ -1,0 +1,133 @@
+//! What a process shows of itself in the server's shared memory, by the server's version.
+
+use profile::source::sampled::State;
+
+/// Bytes of an entry that are read: all that stands before them is in them.
+pub(super) const ENTRY_BYTES: usize = 432;
+
+/// Offsets of the fields of `PgBackendStatus` on machines of 64 bits: found in the memory of 15 and 18, taken to be the
+/// same in those between and in 14, and held against `pg_stat_activity` before they are used.
+mod offset {
+    pub(super) const CHANGES: usize = 0;
+    pub(super) const PROCESS: usize = 4;
+    pub(super) const KIND: usize = 8;
+    pub(super) const PROCESS_START: usize = 16;
+    pub(super) const STATEMENT_START: usize = 32;
+    pub(super) const DATABASE: usize = 48;
+    pub(super) const USER: usize = 52;
+    pub(super) const STATE: usize = 232;
+    pub(super) const TEXT: usize = 248;
+    pub(super) const QUERY_ID: usize = 424;
+}
+
+/// Microseconds from 1970 to 2000, from which on the server counts.
+const EPOCH_MICROS: i64 = 946_684_800_000_000;
+
+/// Versions whose entries are known.
+pub(super) const VERSIONS: std::ops::RangeInclusive<u32> = 14..=18;
+
+/// The first version in which a process that starts has a state of its own.
+const WITH_STARTING: u32 = 18;
+
+/// An entry as it was read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Entry<'a> {
+    /// The entry in these bytes, of which there are [`ENTRY_BYTES`].
+    pub(super) fn new(bytes: &'a [u8]) -> Entry<'a> {
+        Entry { bytes }
+    }
+
+    fn word(&self, at: usize) -> i64 {
+        self.bytes.get(at..).and_then(|bytes| bytes.first_chunk()).map_or(0, |bytes| i64::from_le_bytes(*bytes))
+    }
+
+    fn half(&self, at: usize) -> i32 {
+        self.bytes.get(at..).and_then(|bytes| bytes.first_chunk()).map_or(0, |bytes| i32::from_le_bytes(*bytes))
+    }
+
+    /// Whether it was read while its process changed it.
+    pub(super) fn is_changing(&self) -> bool {
+        self.half(offset::CHANGES) % 2 != 0
+    }
+
+    pub(super) fn process(&self) -> u32 {
+        self.half(offset::PROCESS).unsigned_abs()
+    }
+
+    /// The number of its kind, which differs from version to version.
+    pub(super) fn kind(&self) -> i32 {
+        self.half(offset::KIND)
+    }
+
+    /// The numbers of its database and its role, 0 for none.
+    pub(super) fn database_and_user(&self) -> (u32, u32) {
+        (self.half(offset::DATABASE).cast_unsigned(), self.half(offset::USER).cast_unsigned())
+    }
+
+    /// In µs since 1970.
+    pub(super) fn start(&self) -> i64 {
+        self.word(offset::PROCESS_START) + EPOCH_MICROS
+    }
+
+    /// In µs since 1970; `None` before the first statement.
+    pub(super) fn statement_start(&self) -> Option<i64> {
+        Some(self.word(offset::STATEMENT_START)).filter(|micros| *micros != 0).map(|micros| micros + EPOCH_MICROS)
+    }
+
+    /// Where the text of the statement stands.
+    pub(super) fn text(&self) -> u64 {
+        self.word(offset::TEXT).cast_unsigned()
+    }
+
+    /// `None` where the server computes none.
+    pub(super) fn query_id(&self) -> Option<i64> {
+        Some(self.word(offset::QUERY_ID)).filter(|id| *id != 0)
+    }
+
+    /// What a client's process does, by the server's major version; `None` where the number is none of a state.
+    pub(super) fn state(&self, major: u32) -> Option<State> {
+        let number = self.half(offset::STATE) - i32::from(major >= WITH_STARTING);
+        Some(match number {
+            -1..=1 => State::Idle,
+            2 | 4 => State::Active,
+            3 | 5 => State::IdleInTransaction,
+            6 => State::Disabled,
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(state: i32) -> [u8; ENTRY_BYTES] {
+        let mut bytes = [0; ENTRY_BYTES];
+        bytes[offset::STATE..][..4].copy_from_slice(&state.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn the_states_of_18_begin_with_one_that_others_lack() {
+        let of = |state, major| Entry::new(&bytes(state)).state(major);
+        assert_eq!((of(2, 15), of(3, 18)), (Some(State::Active), Some(State::Active)));
+        assert_eq!((of(3, 15), of(4, 18)), (Some(State::IdleInTransaction), Some(State::IdleInTransaction)));
+        assert_eq!(
+            (of(1, 15), of(2, 18), of(1, 18), of(0, 18)),
+            (Some(State::Idle), Some(State::Idle), Some(State::Idle), Some(State::Idle))
+        );
+        assert_eq!((of(9, 15), of(-7, 18)), (None, None));
+    }
+
+    #[test]
+    fn what_is_missing_is_absent_and_a_short_entry_no_panic() {
+        let empty = bytes(1);
+        let entry = Entry::new(&empty);
+        assert_eq!((entry.query_id(), entry.statement_start(), entry.is_changing()), (None, None, false));
+        assert_eq!(Entry::new(&[]).process(), 0);
+    }
+}

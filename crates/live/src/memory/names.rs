@@ -1,0 +1,50 @@
+//! What the numbers in a process's entry mean, learned from what the server shows of other processes.
+
+use std::collections::HashMap;
+
+use profile::source::sampled::Backend;
+
+use super::entry::Entry;
+
+/// Most databases and roles whose names are kept.
+const NAMES_MAX: usize = 1 << 12;
+
+/// Names by number.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    kinds: HashMap<i32, String>,
+    databases: HashMap<u32, String>,
+    users: HashMap<u32, String>,
+}
+
+impl Names {
+    /// Takes down what the server says of the process with this entry.
+    pub(super) fn learn(&mut self, entry: Entry<'_>, backend: &Backend) {
+        if entry.start() != backend.start || entry.process() != backend.pid || backend.kind.is_empty() {
+            return;
+        }
+        let (database, user) = entry.database_and_user();
+        self.kinds.entry(entry.kind()).or_insert_with(|| backend.kind.clone());
+        for (names, number, name) in
+            [(&mut self.databases, database, &backend.database), (&mut self.users, user, &backend.user)]
+        {
+            if number > 0 && !name.is_empty() && names.len() < NAMES_MAX {
+                names.entry(number).or_insert_with(|| name.clone());
+            }
+        }
+    }
+
+    /// A process of which the server has not yet told, as far as its numbers say; `None` where not even its kind.
+    pub(super) fn backend(&self, entry: Entry<'_>) -> Option<Backend> {
+        let (database, user) = entry.database_and_user();
+        let name = |names: &HashMap<u32, String>, number| names.get(&number).cloned().unwrap_or_default();
+        Some(Backend {
+            pid: entry.process(),
+            start: entry.start(),
+            kind: self.kinds.get(&entry.kind())?.clone(),
+            user: name(&self.users, user),
+            database: name(&self.databases, database),
+            application: String::new(),
+        })
+    }
+}
