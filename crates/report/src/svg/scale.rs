@@ -14,6 +14,9 @@ const LARGEST: f64 = 1e24;
 /// Decades of a scale whose parts are marked too.
 const DECADES_MARKED_MAX: i32 = 9;
 
+/// Powers that are marked at most: of more, only every second one is, or fewer.
+const POWERS_MARKED_MAX: usize = 100;
+
 /// A scale between two places.
 #[derive(Clone, Debug)]
 pub(super) struct Ruler {
@@ -85,7 +88,9 @@ impl Ruler {
         // Of many decades only the decades themselves can be told apart.
         let steps = if last - first > DECADES_MARKED_MAX { &steps[..1] } else { steps };
         let ticks = self.values(most);
-        let all = (first - 1..=last).flat_map(|power| steps.iter().map(move |step| step * base.powi(power)));
+        let apart = usize::try_from(last - first + 2).unwrap_or(0).div_ceil(POWERS_MARKED_MAX).max(1);
+        let all =
+            (first - 1..=last).step_by(apart).flat_map(|power| steps.iter().map(move |step| step * base.powi(power)));
         let is_between = |value: &f64| {
             *value > self.low && *value < self.high && !ticks.iter().any(|tick| (value / tick - 1.0).abs() < 1e-6)
         };
@@ -224,6 +229,7 @@ mod tests {
         assert!(near.between_ticks(9).iter().all(|mark| ![200.0, 500.0, 1000.0].contains(mark)));
         assert_eq!(ruler(&[1.0, 8.0], Unit::Bytes).between_ticks(2), [2.0]);
         assert_eq!(ruler(&[1e-9, 1e9], Unit::PerSecond).between_ticks(4).len(), 14);
+        assert!(ruler(&[9.4e-14, 3.6e23], Unit::Bytes).between_ticks(6).len() <= 100, "124 powers of two");
         let linear = Ruler::over(&Axis::linear("", Unit::Count), [1.0, 9.0].into_iter(), (0.0, 100.0));
         assert!(linear.between_ticks(8).is_empty());
     }
