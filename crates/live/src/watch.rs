@@ -71,6 +71,8 @@ pub struct Watch {
     /// `Err` holds the reason why the server's memory is not read.
     memory: Result<MemorySampler, String>,
     looked: Option<Instant>,
+    /// Looks that asked the server.
+    asks: u64,
     facts: ServerFacts,
     profile: SampledProfile,
     samples: Vec<Sample>,
@@ -159,6 +161,7 @@ impl Watch {
             sampler: Some(sampler),
             memory,
             looked: None,
+            asks: 0,
             facts,
             profile: SampledProfile::new(settings.wall_clock, settings.think_time, instruments),
             samples: Vec::new(),
@@ -265,6 +268,7 @@ impl Watch {
             memory.learn(&before, &self.samples);
         }
         self.looked = Some(Instant::now());
+        self.asks += 1;
         Ok(Some(look))
     }
 
@@ -378,7 +382,7 @@ impl Watch {
             stolen: stolen.filter(|_| self.processors.is_ok()),
             away: self.away.clone(),
             ended: self.ended.clone(),
-            is_logged: self.facts.log_statement == "all",
+            logged: (self.facts.log_statement == "all").then_some(self.asks),
             load_failed: None,
         }
     }
@@ -403,7 +407,9 @@ impl Watch {
 
     /// What the profile is made from, and what more would add. The counters are asked for at the end.
     fn level(&self, counters: Option<&Result<Counted, String>>) -> Vec<String> {
-        let rate = measure::quantity::three_digits(self.rate());
+        // Those that were taken, and not those that were wanted.
+        let taken = self.profile.looks() as f64 / self.begun.at.elapsed().as_secs_f64().max(1e-6);
+        let rate = measure::quantity::three_digits(taken);
         let mut said = vec![match &self.memory {
             Ok(_) => format!(
                 "Made from samples of the server's shared memory, {rate} a second; pg_stat_activity gave the names."
@@ -459,8 +465,10 @@ fn memory(sampler: &mut SqlSampler, address: &Address, settings: Settings) -> Re
     if facts.process == 0 {
         return Err("nothing is sent".into());
     }
+    let mut memory = MemorySampler::open(&facts, address.is_local(), usize::try_from(text_bytes).unwrap_or(0))?;
     sampler.look(Texts::All, &mut seen).map_err(|error| error.to_string())?;
-    MemorySampler::open(&facts, address.is_local(), usize::try_from(text_bytes).unwrap_or(0), &seen)
+    memory.check(&seen)?;
+    Ok(memory)
 }
 
 fn ticks(time: Duration) -> Ticks {

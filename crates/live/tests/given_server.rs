@@ -303,7 +303,7 @@ fn memory_and_the_server_say_the_same_of_its_sessions_and_memory_says_it_more_of
     drop((heavy, light));
     let level = said(&read, "sampled-level").unwrap();
     assert!(level.contains("samples of the server's shared memory, "), "{level}");
-    assert!(said(&asked, "sampled-level").unwrap().contains("samples of pg_stat_activity, 50"));
+    assert!(said(&asked, "sampled-level").unwrap().contains("samples of pg_stat_activity, "));
     for wanted in [Class::Cpu, Class::Idle, Class::ThinkTime] {
         let (asked, read) = (class(&asked, wanted), class(&read, wanted));
         assert!((asked - read).abs() < 0.35 + 0.1 * asked, "{wanted:?}: {asked} s and {read} s");

@@ -91,6 +91,8 @@ fn making(forecast: &Forecast, rehearsed: &Rehearsed) -> Vec<(&'static str, Stri
     let kilobytes = (rehearsed.bytes + LOG_BYTES_A_LINE * rehearsed.statements) / 1000;
     let address = word_of_shell(server);
     let lines = format!("{} {}", if rehearsed.is_bound { "up to" } else { "about" }, rounded(rehearsed.statements));
+    // How many plans the user's queries have is known when they are explained.
+    let besides = if *queries == QueryUse::Run { ", besides those of your queries" } else { "" };
     let log = known.as_ref().map_or("", |known| known.log_statement.as_str());
     let log = match log {
         "" => String::new(),
@@ -100,8 +102,8 @@ fn making(forecast: &Forecast, rehearsed: &Rehearsed) -> Vec<(&'static str, Stri
         ("makes", format!("a schema readpath with tables and indexes of up to {} at one time", mebibytes(*made))),
         ("displaces", format!("{displaced}: blocks of others are read again afterwards")),
         ("sorts", format!("in temporary files of up to {} at one time", mebibytes(*temporary))),
-        ("sends", format!("{lines} statements on one connection; a second one is open for a moment")),
-        ("logs", format!("{lines} lines, {} kB, where log_statement is all{log}", rounded(kilobytes))),
+        ("sends", format!("{lines} statements{besides} on one connection; a second one is open for a moment")),
+        ("logs", format!("{lines} lines, {} kB{besides}, where log_statement is all{log}", rounded(kilobytes))),
         ("takes", format!("about {}", duration(rehearsed.time))),
         (
             "stops",
@@ -122,7 +124,8 @@ fn explained(queries: QueryUse) -> Option<&'static str> {
              values",
         ),
         QueryUse::Run => Some(
-            "your queries, and runs those whose plan changes; those with parameters ($1) by their generic plans, which \
+            "your queries by up to 40 sets of constants, and runs those whose plan changes: each plan once a round, \
+             and five times where it takes under 20 ms; those with parameters ($1) by their generic plans, which \
              fit any values, and runs none of these",
         ),
     }

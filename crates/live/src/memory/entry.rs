@@ -1,8 +1,8 @@
 //! What a process shows of itself in the server's shared memory, by the server's version.
 
-use profile::source::sampled::State;
+use profile::source::sampled::{CLIENT, Sample, State};
 
-/// Bytes of an entry that are read: all that stands before them is in them.
+/// Bytes of an entry that are read: up to the end of the last field that is used.
 pub(super) const ENTRY_BYTES: usize = 432;
 
 /// Offsets of the fields of `PgBackendStatus` on machines of 64 bits: found in the memory of 15 and 18, taken to be the
@@ -88,6 +88,24 @@ impl<'a> Entry<'a> {
         Some(self.word(offset::QUERY_ID)).filter(|id| *id != 0)
     }
 
+    /// Whether it shows what the server showed of the process, while the entry stayed as it was.
+    pub(super) fn agrees(&self, sample: &Sample, major: u32) -> bool {
+        if !self.is_of(sample) {
+            return false;
+        }
+        // Of some processes the server shows no more.
+        let is_client = sample.backend.kind == CLIENT;
+        !is_client || sample.state == State::Hidden || {
+            let shown = (sample.state, sample.query_start, sample.query_id);
+            self.state(major).map(|state| (state, self.statement_start(), self.query_id())) == Some(shown)
+        }
+    }
+
+    /// Whether it is of the same process.
+    pub(super) fn is_of(&self, sample: &Sample) -> bool {
+        self.process() == sample.backend.pid && self.start() == sample.backend.start
+    }
+
     /// What a client's process does, by the server's major version; `None` where the number is none of a state.
     pub(super) fn state(&self, major: u32) -> Option<State> {
         let number = self.half(offset::STATE) - i32::from(major >= WITH_STARTING);
@@ -103,6 +121,10 @@ impl<'a> Entry<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use profile::source::sampled::Backend;
+
     use super::*;
 
     fn bytes(state: i32) -> [u8; ENTRY_BYTES] {
@@ -121,6 +143,32 @@ mod tests {
             (Some(State::Idle), Some(State::Idle), Some(State::Idle), Some(State::Idle))
         );
         assert_eq!((of(9, 15), of(-7, 18)), (None, None));
+    }
+
+    #[test]
+    fn memory_that_shows_another_state_statement_or_process_does_not_agree() {
+        let mut bytes = bytes(2);
+        bytes[offset::PROCESS..][..4].copy_from_slice(&77_i32.to_le_bytes());
+        bytes[offset::STATEMENT_START..][..8].copy_from_slice(&5_i64.to_le_bytes());
+        bytes[offset::QUERY_ID..][..8].copy_from_slice(&(-9_i64).to_le_bytes());
+        let backend = Backend { pid: 77, start: EPOCH_MICROS, kind: CLIENT.into(), ..Backend::default() };
+        let shown = Sample {
+            backend: Arc::new(backend.clone()),
+            state: State::Active,
+            event: None,
+            query_id: Some(-9),
+            query_start: Some(EPOCH_MICROS + 5),
+            text: None,
+            processor: None,
+        };
+        let agrees = |sample: &Sample, major| Entry::new(&bytes).agrees(sample, major);
+        assert!(agrees(&shown, 15));
+        assert!(!agrees(&shown, 18), "there it is idle");
+        assert!(!agrees(&Sample { query_id: None, ..shown.clone() }, 15));
+        assert!(!agrees(&Sample { query_start: Some(EPOCH_MICROS), ..shown.clone() }, 15));
+        assert!(agrees(&Sample { query_id: None, state: State::Hidden, ..shown.clone() }, 15));
+        let other = Arc::new(Backend { pid: 78, ..backend });
+        assert!(!agrees(&Sample { backend: other, ..shown }, 15));
     }
 
     #[test]

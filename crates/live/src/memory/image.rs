@@ -41,9 +41,7 @@ impl Variables {
         };
         Ok(Variables { wait_event: address("my_wait_event_info")?, entry: address("MyBEEntry")? })
     }
-}
 
-impl Variables {
     /// What they hold in a process of the program: where it says for what it waits, and its entry. `None` as long as it
     /// has none, and where it may not be read.
     pub(super) fn read(&self, process: u32) -> Option<(u64, u64)> {

@@ -79,14 +79,9 @@ struct Spans {
 }
 
 impl MemorySampler {
-    /// Finds the server's shared memory, with what the SQL sampler saw a moment ago to hold it against; `Err` holds the
-    /// reason why it is not used, which is no failure.
-    pub fn open(
-        facts: &ServerFacts,
-        is_local: bool,
-        text_bytes: usize,
-        seen: &[Sample],
-    ) -> Result<MemorySampler, String> {
+    /// Finds the server's shared memory and reads it once; `Err` holds the reason why that cannot be, which is no
+    /// failure.
+    pub fn open(facts: &ServerFacts, is_local: bool, text_bytes: usize) -> Result<MemorySampler, String> {
         if !is_local {
             return Err("the server runs on another machine".into());
         }
@@ -108,33 +103,34 @@ impl MemorySampler {
             spans: Spans::default(),
             time: Duration::ZERO,
         };
-        sampler.check(seen)?;
+        sampler.find_processes().and_then(|()| sampler.read()).map_err(unreadable)?;
         Ok(sampler)
     }
 
-    /// Whether what memory shows of the sessions that the server showed is the same.
-    fn check(&mut self, seen: &[Sample]) -> Result<(), String> {
-        let cannot = |error: io::Error| format!("the server's memory cannot be read: {error}");
-        self.find_processes().map_err(cannot)?;
-        self.read().map_err(cannot)?;
+    /// Holds what memory shows against what the server showed since it was opened: all of it where a process has shown
+    /// the same before and after, and which process it is elsewhere. `Err` holds the reason why it is not to be used.
+    pub fn check(&mut self, seen: &[Sample]) -> Result<(), String> {
+        let before = self.spans.bytes.clone();
+        self.read().map_err(unreadable)?;
         let mut agreeing = 0;
         for (at, process) in self.processes.iter().enumerate() {
-            let entry = self.entry(at);
-            let Some(sample) = seen.iter().find(|sample| sample.backend.pid == process.number) else { continue };
-            if sample.backend.start == 0 {
+            let number = process.number;
+            let Some(sample) = seen.iter().find(|one| one.backend.pid == number && one.backend.start != 0) else {
+                continue;
+            };
+            let (entry, is_unchanged) = (self.entry(at), self.spans.entry(at) == self.spans.entry_in(&before, at));
+            // One that ended meanwhile has no entry any more.
+            if entry.process() != number {
                 continue;
             }
-            let state = entry.state(self.major).filter(|_| sample.backend.kind == CLIENT);
-            let is_state = sample.backend.kind != CLIENT || state.is_some();
-            if entry.process() != process.number || entry.start() != sample.backend.start || !is_state {
-                return Err("its memory does not show what pg_stat_activity shows".into());
+            if !entry.is_of(sample) || (is_unchanged && !entry.agrees(sample, self.major)) {
+                return Err("it does not show what pg_stat_activity shows".into());
             }
-            agreeing += 1;
+            agreeing += u64::from(is_unchanged);
         }
-        if agreeing == 0 {
-            Err("no process shows both its memory and its row of pg_stat_activity".into())
-        } else {
-            Ok(())
+        match agreeing {
+            0 => Err("no process shows both its memory and its row of pg_stat_activity".into()),
+            _ => Ok(()),
         }
     }
 
@@ -177,6 +173,10 @@ impl MemorySampler {
             return None;
         }
         let entry = Entry::new(self.spans.entry(at));
+        // It has ended, and its place is empty or another one's.
+        if entry.process() != self.processes[at].number {
+            return None;
+        }
         let (query_start, query_id) = (entry.statement_start(), entry.query_id());
         let (state, text) = (entry.state(self.major), entry.text());
         let is_same = |backend: &&Arc<Backend>| (backend.pid, backend.start) == (entry.process(), entry.start());
@@ -308,8 +308,13 @@ impl Process {
 impl Spans {
     /// The bytes of a process's entry, as they were read last.
     fn entry(&self, at: usize) -> &[u8] {
+        self.entry_in(&self.bytes, at)
+    }
+
+    /// Those among bytes that were read of the same parts.
+    fn entry_in<'a>(&self, bytes: &'a [u8], at: usize) -> &'a [u8] {
         let place = self.entries.get(at).copied().unwrap_or(usize::MAX);
-        self.bytes.get(place..).map_or(&[], |bytes| &bytes[..bytes.len().min(ENTRY_BYTES)])
+        bytes.get(place..).map_or(&[], |bytes| &bytes[..bytes.len().min(ENTRY_BYTES)])
     }
 
     /// The parts that hold what all these processes show.
@@ -337,6 +342,10 @@ impl Spans {
         let entries = places.split_off(processes.len());
         Spans { parts, bytes: vec![0; size], waits: places, entries }
     }
+}
+
+fn unreadable(error: io::Error) -> String {
+    format!("it cannot be read: {error}")
 }
 
 /// The number of a process's parent.

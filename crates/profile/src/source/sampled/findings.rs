@@ -43,9 +43,9 @@ pub(super) fn findings(of: &Judged<'_>) -> Vec<Finding> {
     found.extend(rate(of.sampled.looks, of.sampled.time, of.observed.rate));
     found.extend(idle_in_transaction(of.accounting.idle_in_transaction, of.sampled.time));
     found.extend(of.sampled.stolen.and_then(stolen));
-    found.extend(of.observed.is_logged.then(|| {
-        let looks = counted(of.sampled.looks, "line", "lines");
-        let message = format!("log_statement is all there: the server wrote {looks} of readpath to its log.");
+    found.extend(of.observed.logged.map(|asks| {
+        let lines = counted(asks, "line", "lines");
+        let message = format!("log_statement is all there: the server wrote {lines} of readpath to its log.");
         row::LOGS_EVERY_SAMPLE.of(message)
     }));
     found.extend(of.observed.load_failed.as_ref().map(|why| row::LOAD_FAILED.of(why.clone())));
@@ -165,7 +165,8 @@ fn rate(looks: u64, time: Ticks, asked: f64) -> Option<Finding> {
     let reached = looks as f64 / seconds;
     (seconds >= 1.0 && reached < RATE_REACHED * asked).then(|| {
         let message = format!(
-            "{} samples a second were taken of the {} that were asked for: the server, or the way to it, took longer. \
+            "{} samples a second were taken of the {} that were asked for: the server, the way to it or the wait for \
+             a processor of this machine took longer. \
              Each stands for the time since the one before, so that no time is missing.",
             three_digits(reached),
             three_digits(asked)

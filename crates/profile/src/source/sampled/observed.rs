@@ -32,8 +32,8 @@ pub struct Observed {
     pub away: Vec<(String, Ticks)>,
     /// Why the sampling ended early.
     pub ended: Option<String>,
-    /// Whether the server writes each of our statements to its log.
-    pub is_logged: bool,
+    /// How often the server was asked, where it writes each of our statements to its log.
+    pub logged: Option<u64>,
     /// How the command that was the load failed.
     pub load_failed: Option<String>,
 }

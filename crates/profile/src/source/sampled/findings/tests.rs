@@ -160,7 +160,7 @@ fn of_the_way() -> Vec<Reading> {
             |observed| observed.ended = Some("the server did not come back".into()),
             "ended early: the server did not come back. What was sampled before is whole.",
         ),
-        observed(row::LOGS_EVERY_SAMPLE, |observed| observed.is_logged = true, "log_statement is all there"),
+        observed(row::LOGS_EVERY_SAMPLE, |observed| observed.logged = Some(9), "wrote 9 lines of readpath"),
         observed(
             row::LOAD_FAILED,
             |observed| observed.load_failed = Some("The command failed.".into()),
