@@ -21,6 +21,7 @@ mod profile;
 mod program;
 mod progress;
 mod results;
+mod sampling;
 mod scan;
 mod size;
 #[cfg(test)]
@@ -45,6 +46,7 @@ enum Contest {
     Columns(scan::columns::Arguments),
     Size(size::command::Arguments),
     Calibrate(calibrate::command::Arguments),
+    Sampling(sampling::command::Arguments),
 }
 
 impl Contest {
@@ -61,6 +63,7 @@ impl Contest {
             Contest::Columns(arguments) => scan::columns::run(arguments, out),
             Contest::Size(arguments) => size::command::run(arguments, out),
             Contest::Calibrate(arguments) => calibrate::command::run(arguments, out),
+            Contest::Sampling(arguments) => sampling::command::run(arguments, out),
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod account;
 mod counters;
+mod exact;
 mod memory;
 mod processors;
 mod sampler;
@@ -13,8 +14,9 @@ mod sql;
 mod statements;
 mod watch;
 
+pub use exact::{Chosen, SHARE_MAX};
 pub use memory::MemorySampler;
 pub use processors::Processors;
 pub use sampler::{Look, Sampler, Texts};
 pub use sql::SqlSampler;
-pub use watch::{Settings, Watch};
+pub use watch::{EXACT_NAP, Settings, Watch};

@@ -6,6 +6,10 @@ pub(crate) const SAMPLE: &str = "readpath_sample";
 /// The first version whose sessions show the identifier of their statement, and whose databases count active time.
 pub(crate) const WITH_QUERY_ID: u32 = 14;
 
+/// The first version that lists its wait events, and its list.
+pub(crate) const WITH_EVENTS: u32 = 17;
+pub(crate) const EVENTS: &str = "SELECT type, name FROM pg_wait_events";
+
 /// Prepares the statement that looks at all sessions but our own.
 ///
 /// The text comes with executions that began after the parameter. The last two columns are the server's time, and how

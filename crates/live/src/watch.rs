@@ -12,17 +12,20 @@ use profile::event::Ticks;
 use profile::ingest::Ingested;
 use profile::observe::instruments::Instruments;
 use profile::source::sampled::{Observed, Sample, SampledProfile};
-use profile::tables::sampled::OwnCost;
+use profile::tables::sampled::{ChangeCost, OwnCost};
 use serde_json::json;
 use server::{Address, ServerError, ServerFacts, Statements};
-use sys::process::process_cpu;
+use sys::process::{ShortSlice, process_cpu};
+use sys::watchpoint;
 
 use crate::account::Account;
 use crate::counters::{Counted, CounterSource};
+use crate::exact::{Chosen, Exact, Watching};
 use crate::memory::MemorySampler;
 use crate::processors::{Busy, Processors};
 use crate::sampler::{Look, Sampler, Texts};
 use crate::sql::{SqlSampler, has_lock_waits};
+use crate::statements::{EVENTS, WITH_EVENTS};
 
 /// How often it is asked who blocks whom, at most.
 const BLOCKING_EVERY: Duration = Duration::from_millis(500);
@@ -36,6 +39,9 @@ const ASK_EVERY_LACKING: Duration = Duration::from_millis(50);
 const RATE_OF_MEMORY: f64 = 1000.0;
 const RATE: f64 = 50.0;
 const RATE_MAX: f64 = 100.0;
+
+/// Between two looks at the changes of an exact watch.
+pub const EXACT_NAP: Duration = Duration::from_millis(5);
 
 /// Longest sleep between two looks at the wish to stop.
 const NAP: Duration = Duration::from_millis(20);
@@ -76,6 +82,10 @@ pub struct Watch {
     facts: ServerFacts,
     profile: SampledProfile,
     samples: Vec<Sample>,
+    /// The time that these stand for.
+    since: Duration,
+    /// The last answer to who blocks whom, as long as a session waits for a lock.
+    blocking: Vec<(u32, Vec<u32>)>,
     last: Option<Instant>,
     asked: Option<Instant>,
     refusals: u32,
@@ -83,6 +93,8 @@ pub struct Watch {
     away: Vec<(String, Ticks)>,
     ended: Option<String>,
     processors: Result<(), String>,
+    /// What an exact watch came to, where there was one.
+    watching: Option<Watching>,
     /// What the server did for sessions of ours that ended.
     earlier: Duration,
     random: SplitMix64,
@@ -165,6 +177,8 @@ impl Watch {
             facts,
             profile: SampledProfile::new(settings.wall_clock, settings.think_time, instruments),
             samples: Vec::new(),
+            since: Duration::ZERO,
+            blocking: Vec::new(),
             last: None,
             asked: None,
             refusals: 0,
@@ -172,6 +186,7 @@ impl Watch {
             away: Vec::new(),
             ended: None,
             processors,
+            watching: None,
             earlier: Duration::ZERO,
             random: SplitMix64::new(settings.seed),
         })
@@ -185,6 +200,8 @@ impl Watch {
     /// Looks until `limit` is over, the wish to stop, or `each`, which is called after each look, breaks it off.
     pub fn run(&mut self, limit: Duration, each: &mut dyn FnMut(&Watch) -> ControlFlow<()>) {
         let end = Instant::now() + limit;
+        // On busy processors, looks would meet sessions when they go to sleep.
+        let _short = ShortSlice::begin();
         while !self.is_stopped() && self.ended.is_none() {
             let begun = Instant::now();
             if begun >= end {
@@ -200,6 +217,59 @@ impl Watch {
                 break;
             }
             self.sleep(begun, end);
+        }
+    }
+
+    /// Watches every wait of the chosen sessions for a time, or until the wish to stop: nothing is sampled. `each` is
+    /// called about once in [`EXACT_NAP`], and breaks it off.
+    ///
+    /// # Errors
+    /// Why that cannot be, as a sentence without its full stop; nothing was watched then.
+    pub fn run_exact(
+        &mut self,
+        chosen: Chosen,
+        window: Duration,
+        each: &mut dyn FnMut(&Watch) -> ControlFlow<()>,
+    ) -> Result<(), String> {
+        if let Err(why) = &self.memory {
+            return Err(format!("every wait is seen by way of the server's memory, which cannot be read: {why}"));
+        }
+        let mut exact = Exact::open(chosen)?;
+        self.ask(Texts::All).map_err(|error| error.to_string())?;
+        self.follow(&mut exact);
+        if exact.is_empty() {
+            return Err(exact.refusal());
+        }
+        if let Some(sampler) = &mut self.sampler {
+            self.begun.account = Account::now(sampler.session()).unwrap_or_else(|error| Err(error.to_string()));
+        }
+        let (begun, base) = (Instant::now(), (watchpoint::now(), Ticks::from_micros(self.settings.wall_clock)));
+        while begun.elapsed() < window && !self.is_stopped() && self.ended.is_none() {
+            thread::sleep(EXACT_NAP);
+            match exact.drain() {
+                Ok(true) => self.follow(&mut exact),
+                Ok(false) => self.ended = Some("there were more changes than can be kept".into()),
+                Err(error) => self.ended = Some(format!("the changes could not be read: {error}")),
+            }
+            if each(self).is_break() {
+                break;
+            }
+        }
+        let clock = |nanos: u64| base.1 + Ticks::from_nanos(nanos.saturating_sub(base.0));
+        if let Ok(memory) = &mut self.memory {
+            self.watching = Some(exact.finish(memory, &mut self.profile, clock));
+        }
+        Ok(())
+    }
+
+    /// Looks for sessions that are new, and for names and texts. Where the server does not answer, names are lacking.
+    fn follow(&mut self, exact: &mut Exact) {
+        if self.look_at_memory(Texts::New).is_none() && self.ask(Texts::New).is_err() {
+            return;
+        }
+        exact.learn(&self.samples);
+        if let Ok(memory) = &self.memory {
+            exact.follow(memory);
         }
     }
 
@@ -220,6 +290,26 @@ impl Watch {
         self.profile.looks()
     }
 
+    /// The last look: the time that it stands for, none where it is the first one, and what each process did.
+    pub fn seen(&self) -> (Duration, &[Sample]) {
+        (self.since, &self.samples)
+    }
+
+    /// Sessions that wait for a lock, each with those that it waits for, by the last answer of the server.
+    pub fn blocking(&self) -> &[(u32, Vec<u32>)] {
+        &self.blocking
+    }
+
+    /// Whether the looks are at the server's memory.
+    pub fn reads_memory(&self) -> bool {
+        self.memory.is_ok()
+    }
+
+    /// Why the watch ended before its time.
+    pub fn ended(&self) -> Option<&str> {
+        self.ended.as_deref()
+    }
+
     /// Sessions at work on average so far.
     pub fn active_sessions(&self) -> f64 {
         let since = self.begun.at.elapsed().as_secs_f64();
@@ -237,12 +327,17 @@ impl Watch {
             },
         };
         let since = self.last.replace(look.at).map_or(Duration::ZERO, |last| look.at - last);
+        self.since = since;
         self.profile.look(ticks(since), &self.samples);
+        let has_waits = has_lock_waits(&self.samples);
+        if !has_waits {
+            self.blocking.clear();
+        }
         let is_due = self.asked.is_none_or(|asked| asked.elapsed() >= BLOCKING_EVERY);
-        if let Some(sampler) = self.sampler.as_mut().filter(|_| is_due && has_lock_waits(&self.samples)) {
+        if let Some(sampler) = self.sampler.as_mut().filter(|_| is_due && has_waits) {
             self.asked = Some(Instant::now());
-            let answer = sampler.blocking()?;
-            self.profile.blocking(&answer, &self.samples);
+            self.blocking = sampler.blocking()?;
+            self.profile.blocking(&self.blocking, &self.samples);
         }
         Ok(())
     }
@@ -367,6 +462,12 @@ impl Watch {
         let own = OwnCost {
             cpu: Some(process_cpu().since(self.begun.cpu).as_seconds() / elapsed),
             session: Some(self.own_time().as_secs_f64() / elapsed),
+            change: self.watching.as_ref().map(|watching| ChangeCost {
+                changes: watching.changes,
+                lost: watching.lost,
+                micros: watching.store.as_secs_f64() * 1e6,
+                share_max: watching.share_max,
+            }),
             sample_micros: (!asked.is_zero()).then(|| asked.as_secs_f64() * 1e6 / looks as f64),
         };
         let stolen = self.begun.busy.zip(Busy::now()).and_then(|(before, now)| now.stolen_since(before));
@@ -382,6 +483,7 @@ impl Watch {
             stolen: stolen.filter(|_| self.processors.is_ok()),
             away: self.away.clone(),
             ended: self.ended.clone(),
+            left: self.watching.as_ref().map_or_else(Vec::new, |watching| watching.left.clone()),
             logged: (self.facts.log_statement == "all").then_some(self.asks),
             load_failed: None,
         }
@@ -410,16 +512,18 @@ impl Watch {
         // Those that were taken, and not those that were wanted.
         let taken = self.profile.looks() as f64 / self.begun.at.elapsed().as_secs_f64().max(1e-6);
         let rate = measure::quantity::three_digits(taken);
-        let mut said = vec![match &self.memory {
-            Ok(_) => format!(
+        let mut said = vec![match (&self.watching, &self.memory) {
+            (Some(watching), _) => watching.sentence(),
+            (None, Ok(_)) => format!(
                 "Made from samples of the server's shared memory, {rate} a second; pg_stat_activity gave the names."
             ),
-            Err(why) => format!(
+            (None, Err(why)) => format!(
                 "Made from samples of pg_stat_activity, {rate} a second. The server's shared memory, which can be \
                  read more often without asking it, is not used: {why}."
             ),
         }];
         said.push(match &self.processors {
+            _ if self.watching.is_some() => "CPU holds the time in which a session waited for a processor.".into(),
             Ok(()) => "/proc/PID/schedstat tells running from waiting for a processor.".into(),
             Err(why) => {
                 format!("Running is not told from waiting for a processor, which /proc/PID/schedstat would do: {why}.")
@@ -462,12 +566,21 @@ fn memory(sampler: &mut SqlSampler, address: &Address, settings: Settings) -> Re
     }
     let text_bytes = sampler.session().number(TEXT_BYTES, TEXT_BYTES_USUAL).map_err(|error| error.to_string())?;
     let (mut seen, facts) = (Vec::new(), sampler.facts().clone());
+    let listed = match facts.major() >= WITH_EVENTS {
+        true => sampler.session().rows(EVENTS).map_err(|error| error.to_string())?,
+        false => Vec::new(),
+    };
     if facts.process == 0 {
         return Err("nothing is sent".into());
     }
     let mut memory = MemorySampler::open(&facts, address.is_local(), usize::try_from(text_bytes).unwrap_or(0))?;
     sampler.look(Texts::All, &mut seen).map_err(|error| error.to_string())?;
     memory.check(&seen)?;
+    let pair = |row: server::Row| {
+        let mut cells = row.into_iter();
+        Some((cells.next()??, cells.next()??))
+    };
+    memory.list_events(listed.into_iter().filter_map(pair));
     Ok(memory)
 }
 

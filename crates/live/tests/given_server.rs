@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use live::{Settings, Watch};
+use live::{Chosen, Settings, Watch};
 use measure::wait_class::Class;
-use profile::event::Ticks;
+use profile::event::{EventIndex, Ticks};
 use profile::ingest::Ingested;
 use profile::observe::collector::THINK_TIME;
 use profile::observe::instruments::Instruments;
@@ -314,4 +314,54 @@ fn memory_and_the_server_say_the_same_of_its_sessions_and_memory_says_it_more_of
     assert!(looks(&read) > 4 * looks(&asked), "{} and {}", looks(&read), looks(&asked));
     let has = |name: &str| read.profile.context.events.iter().any(|event| event.name == name);
     assert!(has("Timeout:PgSleep") && !has("Timeout:#2"), "a wait that lasts has its name");
+}
+
+/// Waits of an event, and their times in ms.
+fn waits(found: &Ingested, name: &str) -> (u64, f64) {
+    let context = &found.profile.context;
+    let of = |event: &EventIndex| context.event_name(*event) == name;
+    let sums = found.profile.whole.events.iter().find(|(event, _)| of(event)).map(|(_, sums)| sums);
+    sums.map_or((0, 0.0), |sums| (sums.count, sums.total.micros() / 1e3))
+}
+
+#[test]
+#[allow(clippy::print_stdout, reason = "a skipped test says why")]
+fn every_wait_is_counted_with_its_true_length_and_the_whole_closes_by_itself() {
+    let Some(trial) = Trial::start(&["compute_query_id=on"]) else { return };
+    let sleeper = Busy::on(&trial, "SELECT pg_sleep(0.05)");
+    let address = Address::parse(&trial.url()).unwrap();
+    let mut watch = Watch::open(&address, SETTINGS, Instruments::default(), Arc::default()).unwrap();
+    let watched = watch.run_exact(Chosen::All, Duration::from_secs(2), &mut |_| ControlFlow::Continue(()));
+    drop(sleeper);
+    if let Err(why) = watched {
+        return println!("skipped: {why}");
+    }
+    let found = watch.finish(None).0;
+    let (count, millis) = waits(&found, "Timeout:PgSleep");
+    // Each sleeps for 50 ms; a busy machine wakes it late.
+    assert!((8..=41).contains(&count), "{count} waits of {millis} ms");
+    let mean = millis / count as f64;
+    assert!((45.0..150.0).contains(&mean), "{mean} ms");
+    let profile = &found.profile;
+    let sampled = profile.sampled.as_ref().unwrap();
+    assert!(sampled.is_exact && sampled.db_time_error == Ticks::ZERO);
+    let whole = &profile.whole;
+    assert_eq!(whole.interval, whole.cpu + whole.waits, "no time is missing");
+    // Two stores for each wait; the next request may come before it is waited for.
+    let change = sampled.own.change.unwrap();
+    assert!(change.changes >= 2 * (count - 1) && change.lost == 0, "{change:?}");
+    assert!((0.2..1000.0).contains(&change.micros), "a debug exception takes more than a store: {change:?}");
+    let level = said(&found, "sampled-level").unwrap();
+    assert!(level.starts_with("Made from every wait of ") && level.contains(" µs from its session"), "{level}");
+    trial.wait_for("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'readpath'", "0");
+}
+
+#[test]
+fn a_session_that_is_not_there_is_a_sentence() {
+    let Some(trial) = Trial::start(&[]) else { return };
+    let address = Address::parse(&trial.url()).unwrap();
+    let mut watch = Watch::open(&address, SETTINGS, Instruments::default(), Arc::default()).unwrap();
+    let chosen = Chosen::Processes(vec![1]);
+    let why = watch.run_exact(chosen, Duration::from_secs(1), &mut |_| ControlFlow::Continue(())).unwrap_err();
+    assert!(why.contains("there is no such session") || why.contains("takes root"), "{why}");
 }

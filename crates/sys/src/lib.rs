@@ -13,3 +13,4 @@ pub mod read;
 pub mod threads;
 pub mod time;
 pub mod valgrind;
+pub mod watchpoint;

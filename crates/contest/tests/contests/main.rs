@@ -6,5 +6,6 @@ mod join;
 mod postgres;
 mod profile;
 mod program;
+mod sampling;
 mod scan;
 mod size;

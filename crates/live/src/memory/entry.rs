@@ -7,17 +7,17 @@ pub(super) const ENTRY_BYTES: usize = 432;
 
 /// Offsets of the fields of `PgBackendStatus` on machines of 64 bits: found in the memory of 15 and 18, taken to be the
 /// same in those between and in 14, and held against `pg_stat_activity` before they are used.
-mod offset {
+pub(super) mod offset {
     pub(super) const CHANGES: usize = 0;
     pub(super) const PROCESS: usize = 4;
     pub(super) const KIND: usize = 8;
     pub(super) const PROCESS_START: usize = 16;
-    pub(super) const STATEMENT_START: usize = 32;
+    pub(in crate::memory) const STATEMENT_START: usize = 32;
     pub(super) const DATABASE: usize = 48;
     pub(super) const USER: usize = 52;
-    pub(super) const STATE: usize = 232;
+    pub(in crate::memory) const STATE: usize = 232;
     pub(super) const TEXT: usize = 248;
-    pub(super) const QUERY_ID: usize = 424;
+    pub(in crate::memory) const QUERY_ID: usize = 424;
 }
 
 /// Microseconds from 1970 to 2000, from which on the server counts.
@@ -75,7 +75,7 @@ impl<'a> Entry<'a> {
 
     /// In µs since 1970; `None` before the first statement.
     pub(super) fn statement_start(&self) -> Option<i64> {
-        Some(self.word(offset::STATEMENT_START)).filter(|micros| *micros != 0).map(|micros| micros + EPOCH_MICROS)
+        Entry::moment(self.word(offset::STATEMENT_START))
     }
 
     /// Where the text of the statement stands.
@@ -108,15 +108,24 @@ impl<'a> Entry<'a> {
 
     /// What a client's process does, by the server's major version; `None` where the number is none of a state.
     pub(super) fn state(&self, major: u32) -> Option<State> {
-        let number = self.half(offset::STATE) - i32::from(major >= WITH_STARTING);
-        Some(match number {
-            -1..=1 => State::Idle,
-            2 | 4 => State::Active,
-            3 | 5 => State::IdleInTransaction,
-            6 => State::Disabled,
-            _ => return None,
-        })
+        state_of(self.half(offset::STATE), major)
     }
+
+    /// A moment of the server's, in µs since 1970; `None` for none.
+    pub(super) fn moment(micros: i64) -> Option<i64> {
+        Some(micros).filter(|micros| *micros != 0).map(|micros| micros.saturating_add(EPOCH_MICROS))
+    }
+}
+
+/// The state of a number, by the server's major version; `None` where it is none of a state.
+pub(super) fn state_of(number: i32, major: u32) -> Option<State> {
+    Some(match number - i32::from(major >= WITH_STARTING) {
+        -1..=1 => State::Idle,
+        2 | 4 => State::Active,
+        3 | 5 => State::IdleInTransaction,
+        6 => State::Disabled,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Names of wait events by their numbers in memory. No version's numbers are built in: each name is learned from the
-//! server, when its view and the memory show the same wait.
+//! server, when its view and the memory show the same wait. A server that lists its events (17 and later) does so in
+//! the order of their numbers, which is believed of a type of waits until one that is learned says otherwise.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,6 +9,7 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(super) struct Events {
     names: HashMap<u32, Arc<str>>,
+    listed: HashMap<u32, Arc<str>>,
     numbers: HashMap<u32, Arc<str>>,
 }
 
@@ -17,7 +19,7 @@ impl Events {
         if wait == 0 {
             return None;
         }
-        if let Some(name) = self.names.get(&wait) {
+        if let Some(name) = self.names.get(&wait).or_else(|| self.listed.get(&wait)) {
             return Some(Arc::clone(name));
         }
         let numbered = || Arc::from(format!("{}:#{}", class(wait), wait & 0xffff));
@@ -27,14 +29,32 @@ impl Events {
     /// Takes down what the server calls a wait.
     pub(super) fn learn(&mut self, wait: u32, name: &Arc<str>) {
         if wait != 0 && name.split(':').next() == Some(class(wait)) {
+            if self.listed.get(&wait).is_some_and(|listed| listed != name) {
+                self.listed.retain(|listed, _| listed >> 24 != wait >> 24);
+            }
             self.names.entry(wait).or_insert_with(|| Arc::clone(name));
         }
     }
 
+    /// Takes the server's list of its events: types and names.
+    pub(super) fn list(&mut self, events: impl Iterator<Item = (String, String)>) {
+        let mut next: HashMap<u32, u32> = HashMap::new();
+        for (kind, name) in events {
+            if let Some(class) = LISTED.into_iter().find(|listed| class(listed << 24) == kind) {
+                let number = next.entry(class).or_insert(0);
+                self.listed.insert(class << 24 | *number, Arc::from(format!("{kind}:{name}")));
+                *number += 1;
+            }
+        }
+    }
+
     pub(super) fn is_known(&self, wait: u32) -> bool {
-        wait == 0 || self.names.contains_key(&wait)
+        wait == 0 || self.names.contains_key(&wait) || self.listed.contains_key(&wait)
     }
 }
+
+/// The types whose events are numbered in the order of the server's list.
+const LISTED: [u32; 6] = [0x04, 0x05, 0x06, 0x08, 0x09, 0x0a];
 
 /// The type of a wait, which is in the highest byte of its number in all versions from 13 on.
 fn class(wait: u32) -> &'static str {
@@ -56,6 +76,21 @@ fn class(wait: u32) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_servers_list_names_waits_by_their_order_until_it_is_seen_to_be_wrong() {
+        let list =
+            [("IO", "AioIoCompletion"), ("LWLock", "BufferContent"), ("IO", "BasebackupRead"), ("IPC", "AppendReady")];
+        let mut events = Events::default();
+        events.list(list.into_iter().map(|(kind, name)| (kind.to_string(), name.to_string())));
+        assert_eq!(events.name(0x0a00_0001).as_deref(), Some("IO:BasebackupRead"));
+        assert_eq!(events.name(0x0800_0000).as_deref(), Some("IPC:AppendReady"));
+        // Locks of memory have numbers of their own.
+        assert_eq!(events.name(0x0100_0000).as_deref(), Some("LWLock:#0"));
+        events.learn(0x0a00_0000, &"IO:DataFileRead".into());
+        assert_eq!(events.name(0x0a00_0001).as_deref(), Some("IO:#1"));
+        assert_eq!(events.name(0x0800_0000).as_deref(), Some("IPC:AppendReady"));
+    }
 
     #[test]
     fn a_wait_has_its_number_until_the_server_names_it_and_no_name_of_another_type() {

@@ -8,6 +8,7 @@ mod entry;
 mod events;
 mod image;
 mod names;
+mod place;
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -25,6 +26,7 @@ use entry::{ENTRY_BYTES, Entry, VERSIONS};
 use events::Events;
 use image::Variables;
 use names::Names;
+pub(crate) use place::{Change, Place};
 
 /// How often new processes are looked for.
 const PROCESSES_EVERY: Duration = Duration::from_millis(10);
@@ -161,11 +163,39 @@ impl MemorySampler {
         self.processes.iter_mut().for_each(|process| process.is_told = true);
     }
 
+    /// Takes the server's list of its wait events: types and names.
+    pub fn list_events(&mut self, events: impl Iterator<Item = (String, String)>) {
+        self.events.list(events);
+    }
+
     /// Whether a process or a wait has no name yet, which the server knows.
     pub fn lacks_names(&self) -> bool {
         self.processes.iter().enumerate().any(|(at, process)| {
             process.number != self.own && (!process.is_told || !self.events.is_known(self.wait(at)))
         })
+    }
+
+    /// Where each process shows itself but the one that serves us, by the last look.
+    pub(crate) fn places(&self) -> Vec<Place> {
+        let place = |(at, process): (usize, &Process)| {
+            let (entry, backend) = (self.entry(at), process.backend.as_ref()?);
+            let at_begin = Change {
+                at: 0,
+                wait: self.wait(at),
+                state: entry.state(self.major),
+                query_start: entry.statement_start(),
+                query_id: entry.query_id(),
+            };
+            let (backend, major) = (Arc::clone(backend), self.major);
+            Some(Place { backend, wait: process.wait, entry: process.entry, major, at_begin })
+        };
+        let others = self.processes.iter().enumerate().filter(|(_, process)| process.number != self.own);
+        others.filter_map(place).collect()
+    }
+
+    /// The name of a wait; `None` for no wait.
+    pub(crate) fn event(&mut self, wait: u32) -> Option<Arc<str>> {
+        self.events.name(wait)
     }
 
     fn sample(&mut self, at: usize, texts: Texts, now: Instant) -> Option<Sample> {

@@ -34,6 +34,9 @@ metrics! {
     RIGHT_PLANS = "right_plans", Count, "queries whose plan is within 10 % and 0.2 ms of the fastest that is known";
     TOTAL_TIME = "total_time", Milliseconds, "all queries by a contender's plans";
     WORST_RATIO = "worst_ratio", Ratio, "the query that loses most against the server's own constants";
+    TRANSACTIONS = "transactions", PerSecond, "transactions of pgbench a second";
+    OWN_CPU = "own_cpu", Percent, "CPU time of readpath, of one processor";
+    SAMPLES = "samples", PerSecond, "looks at all sessions a second";
     PEAK_MEMORY = "peak_memory", Bytes, "largest resident memory of a program's run";
     BAR_RATIO = "bar", Ratio, "of a bar: what readpath reached, in the peer's";
     BAR_TIME = "bar", Nanoseconds, "of a bar: what readpath reached";

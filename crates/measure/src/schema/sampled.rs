@@ -25,6 +25,10 @@ metrics! {
     OWN_CPU = "own_cpu", Percent, "CPU time of readpath, of one processor";
     OWN_SESSION = "own_session", Percent, "time in which the server worked for readpath's session, of one processor";
     SAMPLE_TIME = "sample_time", Microseconds, "from a sample's question to its answer";
+    CHANGES = "changes", Count, "changes of what a session waits for that were seen, of an exact profile";
+    CHANGES_LOST = "changes_lost", Count, "those that were lost";
+    CHANGE_TIME = "change_time", Microseconds, "what seeing one took from its session";
+    CHANGE_SHARE_MAX = "change_share_max", Percent, "the largest part of a session's time that they took";
     STOLEN = "stolen", Percent, "time that the hypervisor took of all processors' busy time";
 }
 
@@ -45,6 +49,7 @@ findings! {
     STOLEN_TIME = Warning "stolen-time-of-server", "the hypervisor took a hundredth of the processors' busy time or \
         more";
     LOGS_EVERY_SAMPLE = Warning "logs-every-sample", "the server writes each statement of readpath to its log";
+    LEFT_ALONE = Warning "left-alone", "a session whose waits were not all seen, and why";
     LOAD_FAILED = Warning "load-failed", "the command that was the load ended with an error";
     SCARCE_SAMPLES = Warning "scarce-samples", "under 100 samples of sessions at work";
 }

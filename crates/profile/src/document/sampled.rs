@@ -20,6 +20,7 @@ use crate::tables::sampled::{BlockerRow, Counters, Sampled};
 
 /// How the metrics were obtained.
 const FROM_SAMPLES: &str = "samples of the sessions";
+const FROM_WATCHPOINTS: &str = "every wait, by watchpoints";
 const FROM_COUNTERS: &str = "pg_stat_statements";
 const FROM_ACCOUNT: &str = "pg_stat_database.active_time";
 const FROM_BLOCKING: &str = "samples of the sessions, pg_blocking_pids";
@@ -57,6 +58,9 @@ const UNKNOWN: [&str; 20] = [
     "consistent_gets",
     "current_gets",
 ];
+
+/// What is known of a wait that was seen from its beginning to its end.
+const OF_WHOLE_WAITS: [&str; 3] = ["min", "max", "mean"];
 
 /// Reads and gets: known of the whole and of statements where the server counts them.
 const READS: [&str; 8] = [
@@ -128,6 +132,11 @@ fn sampling(sampled: &Sampled) -> Vec<Metric> {
     add(&own::OWN_CPU, FROM_OWN, sampled.own.cpu.map(|part| 100.0 * part));
     add(&own::OWN_SESSION, FROM_SERVER_CLOCK, sampled.own.session.map(|part| 100.0 * part));
     add(&own::SAMPLE_TIME, FROM_CLOCK, sampled.own.sample_micros);
+    let change = sampled.own.change;
+    add(&own::CHANGES, FROM_WATCHPOINTS, change.map(|change| change.changes as f64));
+    add(&own::CHANGES_LOST, FROM_WATCHPOINTS, change.map(|change| change.lost as f64));
+    add(&own::CHANGE_TIME, FROM_CLOCK, change.map(|change| change.micros));
+    add(&own::CHANGE_SHARE_MAX, FROM_CLOCK, change.map(|change| 100.0 * change.share_max));
     add(&own::STOLEN, FROM_KERNEL, sampled.stolen.map(|part| 100.0 * part));
     metrics
 }
@@ -148,8 +157,13 @@ pub(crate) fn settle(profile: &Profile, sampled: &Sampled, cases: &mut [Case]) {
         let has_reads = is_whole && counters.is_some() && WITH_READS.contains(&table.as_str());
         case.metrics.retain(|metric| {
             let name = metric.name.as_str();
-            !UNKNOWN.contains(&name) && (has_reads || !READS.contains(&name)) && !is_count_of_waits(metric)
+            let is_known = !UNKNOWN.contains(&name) || sampled.is_exact && OF_WHOLE_WAITS.contains(&name);
+            is_known && (has_reads || !READS.contains(&name)) && (sampled.is_exact || !is_count_of_waits(metric))
         });
+        if sampled.is_exact {
+            settle_sources(case, FROM_WATCHPOINTS);
+            continue;
+        }
         let calls = case.metrics.iter().position(|metric| metric.name == "calls").map(|at| case.metrics.remove(at));
         if let Some(calls) = calls.filter(|_| OF_SAMPLES.contains(&table.as_str())) {
             case.metrics.extend(samples(sampled, &class, &calls));
@@ -162,10 +176,15 @@ pub(crate) fn settle(profile: &Profile, sampled: &Sampled, cases: &mut [Case]) {
             let counted = ids.get(id.as_str()).and_then(|place| counters?.get(&StatementIndex(*place)));
             case.metrics.extend(counted.into_iter().flat_map(executions));
         }
-        for metric in case.metrics.iter_mut().filter(|metric| metric.source.starts_with(FROM_TRACE)) {
-            let is_read = READS.contains(&metric.name.as_str());
-            metric.source = if is_read { FROM_COUNTERS } else { FROM_SAMPLES }.into();
-        }
+        settle_sources(case, FROM_SAMPLES);
+    }
+}
+
+/// Says where the metrics come from that are the same in a trace.
+fn settle_sources(case: &mut Case, source: &str) {
+    for metric in case.metrics.iter_mut().filter(|metric| metric.source.starts_with(FROM_TRACE)) {
+        let is_read = READS.contains(&metric.name.as_str());
+        metric.source = if is_read { FROM_COUNTERS } else { source }.into();
     }
 }
 

@@ -11,6 +11,9 @@ use crate::event::{StatementIndex, Ticks};
 pub struct Sampled {
     /// The server, and how it was asked.
     pub subject: Parameters,
+    /// Whether every wait was seen from its beginning to its end: then these are not samples but all there is, and
+    /// `looks` and `samples` count intervals.
+    pub is_exact: bool,
     /// Times that all sessions were looked at.
     pub looks: u64,
     /// Samples of sessions that served a request or waited within a transaction: of what shares are.
@@ -55,6 +58,10 @@ impl Sampled {
     /// What the server's account has more than the samples; `None` where it has none, or is behind: it adds the time of
     /// sessions that touch no table long after they worked.
     pub fn missed(&self) -> Option<Ticks> {
+        if self.is_exact {
+            // It closes by itself. The server's account begins and ends a little later than a request does.
+            return None;
+        }
         let missed = self.db_time_of_server? - self.db_time;
         (missed >= -self.stated_error()).then_some(missed)
     }
@@ -131,4 +138,19 @@ pub struct OwnCost {
     pub session: Option<f64>,
     /// From a sample's question to its answer, on average, in µs.
     pub sample_micros: Option<f64>,
+    /// What seeing every wait took.
+    pub change: Option<ChangeCost>,
+}
+
+/// What it took to see every change of what a session waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ChangeCost {
+    /// Changes that were seen, and those that were lost.
+    pub changes: u64,
+    /// The same, lost.
+    pub lost: u64,
+    /// What one took from its session, in µs.
+    pub micros: f64,
+    /// The largest part of a session's time that they took, from 0 to 1.
+    pub share_max: f64,
 }

@@ -26,6 +26,7 @@ mod scan;
 mod show;
 mod subjects;
 mod time_scale;
+mod top;
 mod unused;
 
 use clap::ArgMatches;
@@ -45,6 +46,7 @@ pub(crate) const COMMANDS: &[CommandRow] = &[
     join::COMMAND,
     calibrate::COMMAND,
     profile::COMMAND,
+    top::COMMAND,
     export::COMMAND,
     run::COMMAND,
     init::COMMAND,
@@ -63,7 +65,7 @@ pub(crate) const HIDDEN: &[CommandRow] =
 /// Commands whose output is no run, so that it is neither kept nor printed in another format. `export` looks itself: it
 /// can read runs.
 const WITHOUT_RUN: &[CommandRow] =
-    &[init::COMMAND, clean::COMMAND, completions::COMMAND, man::COMMAND, counted_scan::COMMAND];
+    &[top::COMMAND, init::COMMAND, clean::COMMAND, completions::COMMAND, man::COMMAND, counted_scan::COMMAND];
 
 /// Runs the command that the command line names.
 pub(crate) fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {

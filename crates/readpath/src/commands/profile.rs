@@ -2,7 +2,7 @@
 
 mod follow;
 pub(super) mod reading;
-mod running;
+pub(super) mod running;
 pub(super) mod skew;
 
 use std::ffi::OsString;

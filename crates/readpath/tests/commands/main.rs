@@ -34,4 +34,5 @@ mod python_module;
 mod removal;
 mod running;
 mod sqlite;
+mod top;
 mod user;

@@ -26,6 +26,8 @@ pub struct Accounting {
     pub(super) names: Names,
     sessions: HashMap<u32, Seen, RandomState>,
     pub(super) looks: u64,
+    /// Whether waits have their true lengths.
+    pub(super) is_exact: bool,
     /// The clock of the samples, from the wall clock at the first look.
     begun: Ticks,
     now: Ticks,
@@ -65,6 +67,7 @@ impl Accounting {
             names: Names::new(),
             sessions: HashMap::default(),
             looks: 0,
+            is_exact: false,
             begun,
             now: begun,
             since: Ticks::ZERO,
@@ -111,6 +114,27 @@ impl Accounting {
         self.sessions_max = self.sessions_max.max(counted.clients + counted.hidden + counted.disabled);
         let looks = self.looks;
         self.close(|seen| seen.look != looks, observer);
+    }
+
+    /// Takes what one session did from `begun` to `ended`, by the clock of the looks, all of it: its waits are single
+    /// ones with their true lengths. Intervals of one session come in their order.
+    pub fn interval(&mut self, (begun, ended): (Ticks, Ticks), sample: &Sample, observer: &mut dyn Observer) {
+        if ended <= begun || sample.backend.kind != CLIENT {
+            return;
+        }
+        self.is_exact = true;
+        self.looks += 1;
+        (self.since, self.now) = (ended - begun, ended);
+        match sample.state {
+            State::Active | State::Idle | State::IdleInTransaction => self.client(ended - begun, sample, observer),
+            _ => {}
+        }
+    }
+
+    /// Takes the number of sessions that were at work for a time.
+    pub fn pass(&mut self, time: Ticks, active: u64, sessions: u64) {
+        self.load.add(time, active);
+        self.sessions_max = self.sessions_max.max(sessions);
     }
 
     /// A time in which nothing could be sampled: what was going on ends where it began.
@@ -170,7 +194,8 @@ impl Accounting {
             self.idle_in_transaction += since;
         }
         self.blockers.see(sample, doing.statement);
-        let spent = Spent { time: since, event, processor: sample.processor, queue: RUN_QUEUE_EVENT };
+        let is_whole = self.is_exact;
+        let spent = Spent { time: since, event, processor: sample.processor, queue: RUN_QUEUE_EVENT, is_whole };
         let Accounting { names, calls, now, .. } = self;
         // What ends, ended before this look.
         let mut hearing = Hearing { context: &names.context, observer, calls, now: *now - since };

@@ -21,6 +21,9 @@ const IDLE_PART: f64 = 0.1;
 /// Part of the processors' time from which on what a hypervisor took is worth a word.
 const STOLEN_PART: f64 = 0.01;
 
+/// Most sessions that are named one by one.
+const LEFT_MAX: usize = 5;
+
 /// What the findings are made of.
 pub(super) struct Judged<'a> {
     pub(super) accounting: &'a Accounting,
@@ -35,18 +38,22 @@ pub(super) fn findings(of: &Judged<'_>) -> Vec<Finding> {
     found.extend(of.blockers());
     found.extend((!of.observed.level.is_empty()).then(|| row::LEVEL.of(of.observed.level.join(" "))));
     found.extend(of.db_time());
-    found.extend(scarce(of.sampled.samples));
+    found.extend((!of.sampled.is_exact).then(|| scarce(of.sampled.samples)).flatten());
     found.extend(hidden(of.accounting.hidden, of.accounting.sessions_max));
     found.extend(disabled(of.accounting.disabled));
     found.extend(of.observed.away.iter().map(away));
     found.extend(of.observed.ended.as_ref().map(|why| row::SAMPLING_ENDED.of(ended(why))));
-    found.extend(rate(of.sampled.looks, of.sampled.time, of.observed.rate));
+    found.extend((!of.sampled.is_exact).then(|| rate(of.sampled.looks, of.sampled.time, of.observed.rate)).flatten());
     found.extend(idle_in_transaction(of.accounting.idle_in_transaction, of.sampled.time));
     found.extend(of.sampled.stolen.and_then(stolen));
     found.extend(of.observed.logged.map(|asks| {
         let lines = counted(asks, "line", "lines");
         let message = format!("log_statement is all there: the server wrote {lines} of readpath to its log.");
         row::LOGS_EVERY_SAMPLE.of(message)
+    }));
+    found.extend(of.observed.left.iter().take(LEFT_MAX).map(|(process, why)| {
+        row::LEFT_ALONE
+            .of(format!("Session {process} was not watched to the end: {why}. What was seen before is whole."))
     }));
     found.extend(of.observed.load_failed.as_ref().map(|why| row::LOAD_FAILED.of(why.clone())));
     found
@@ -79,14 +86,17 @@ fn agreement(sampled: &Sampled, of_server: Ticks) -> Finding {
     let (samples, error) = (sampled.db_time, sampled.stated_error());
     let off = (samples - of_server).0.abs();
     let share = 100.0 * (samples.0 as f64 / of_server.0.max(1) as f64 - 1.0);
+    let made_from = if sampled.is_exact { "their waits" } else { "the samples" };
+    let explained = match sampled.is_exact {
+        true => "its account leaves out the receipt of a request and the sending of its last rows".to_string(),
+        false => format!("sampling and the account's delay explain up to {}", shown(error)),
+    };
     let message = format!(
-        "Sessions were at work for {} by the samples and {} by the server's own account ({share:+.1} %; sampling and \
-         the account's delay explain up to {})",
+        "Sessions were at work for {} by {made_from} and {} by the server's own account ({share:+.1} %; {explained})",
         shown(samples),
-        shown(of_server),
-        shown(error)
+        shown(of_server)
     );
-    if off <= error.0 {
+    if off <= error.0 || sampled.is_exact {
         return row::DB_TIME_AGREES.of(message + ".");
     }
     let why = match of_server > samples {

@@ -43,6 +43,16 @@ impl SampledProfile {
         self.accounting.look(since, samples, &mut (&mut self.collector, &mut self.instruments));
     }
 
+    /// Takes what one session did in an interval, in ticks since the wall clock's zero, all of it.
+    pub fn interval(&mut self, interval: (Ticks, Ticks), sample: &Sample) {
+        self.accounting.interval(interval, sample, &mut (&mut self.collector, &mut self.instruments));
+    }
+
+    /// Takes how many sessions there were for a time, and how many of them at work.
+    pub fn pass(&mut self, time: Ticks, active: u64, sessions: u64) {
+        self.accounting.pass(time, active, sessions);
+    }
+
     /// A time in which nothing could be sampled.
     pub fn lose(&mut self, time: Ticks) {
         self.accounting.lose(time, &mut (&mut self.collector, &mut self.instruments));
@@ -165,6 +175,7 @@ fn settle_errors(profile: &mut Profile, sampled: &Sampled) {
 fn sampled(accounting: &Accounting, observed: &Observed) -> Sampled {
     Sampled {
         subject: observed.subject.clone(),
+        is_exact: accounting.is_exact,
         looks: accounting.looks,
         samples: accounting.samples,
         on_processor: accounting.on_processor,

@@ -54,6 +54,14 @@ const OTHER_STATEMENTS: StatementIndex = StatementIndex(2);
 /// The name under which the samples of executions are calls.
 const CALL: &str = "SAMPLED";
 
+/// The statement of a text without literals.
+#[derive(Clone, Copy, Debug)]
+struct Folded {
+    index: StatementIndex,
+    /// Whether the server has computed an identifier of it.
+    is_identified: bool,
+}
+
 /// All names.
 #[derive(Clone, Debug)]
 pub(super) struct Names {
@@ -61,7 +69,7 @@ pub(super) struct Names {
     events: HashMap<String, EventIndex, RandomState>,
     scopes: HashMap<Scope, ScopeIndex, RandomState>,
     by_query_id: HashMap<i64, StatementIndex, RandomState>,
-    by_folded: HashMap<u64, StatementIndex, RandomState>,
+    by_folded: HashMap<u64, Folded, RandomState>,
     by_text: HashMap<u64, StatementIndex, RandomState>,
     shared_statements: u64,
     shared_sessions: u64,
@@ -153,14 +161,14 @@ impl Names {
     /// The statement of a sample; `known` is that of the samples before of the same execution.
     ///
     /// The server's identifier is computed after the text was parsed, so that the first samples of an execution may
-    /// lack it: then the text says which statement it is.
+    /// lack it: then the text says which statement it is, and the identifier is that statement's from then on.
     pub(super) fn statement(&mut self, sample: &Sample, known: Option<StatementIndex>) -> StatementIndex {
         let text = sample.text.as_deref();
         let hash = text.map(|text| FixedState::default().hash_one(text));
         if let Some(id) = sample.query_id.filter(|id| *id != 0) {
             let index = match self.by_query_id.get(&id) {
                 Some(index) => *index,
-                None => self.with_query_id(id),
+                None => self.identified(id, text),
             };
             self.learn(index, text, hash);
             return index;
@@ -189,6 +197,24 @@ impl Names {
         index
     }
 
+    /// The statement of an identifier that is new, which may be known by its text.
+    fn identified(&mut self, id: i64, text: Option<&str>) -> StatementIndex {
+        let Some(key) = text.map(|text| key_of(&fold_text(text))) else { return self.with_query_id(id) };
+        let known = self.by_folded.get(&key).filter(|known| !known.is_identified).map(|known| known.index);
+        let index = match known {
+            Some(index) => {
+                self.context.statements[index.0 as usize].id = id.to_string();
+                self.by_query_id.insert(id, index);
+                index
+            }
+            None => self.with_query_id(id),
+        };
+        if index != OTHER_STATEMENTS && (known.is_some() || !self.by_folded.contains_key(&key)) {
+            self.by_folded.insert(key, Folded { index, is_identified: true });
+        }
+        index
+    }
+
     /// Gives a statement its text, unless it has one.
     pub(super) fn learn_text(&mut self, index: StatementIndex, text: &str) {
         let known = self.context.statements.get_mut(index.0 as usize);
@@ -211,13 +237,13 @@ impl Names {
     /// A statement without an identifier is one by its text without literals.
     fn with_text(&mut self, text: &str, hash: u64) -> StatementIndex {
         let folded = fold_text(text);
-        let key = FixedState::default().hash_one(folded.as_bytes());
+        let key = key_of(&folded);
         let index = match self.by_folded.get(&key) {
-            Some(index) => *index,
+            Some(known) => known.index,
             None => {
                 let index = self.add(format!("text-{key:016x}"), &folded);
                 if index != OTHER_STATEMENTS {
-                    self.by_folded.insert(key, index);
+                    self.by_folded.insert(key, Folded { index, is_identified: false });
                 }
                 index
             }
@@ -248,6 +274,11 @@ impl Names {
         let problem = |(kind, count)| Problem { kind, count, first_file: 0, first_offset: 0 };
         all.into_iter().filter(|(_, count)| *count > 0).map(problem).collect()
     }
+}
+
+/// What stands for a text without literals.
+fn key_of(folded: &str) -> u64 {
+    FixedState::default().hash_one(folded.as_bytes())
 }
 
 fn kept(text: &str) -> String {

@@ -32,6 +32,8 @@ pub struct Observed {
     pub away: Vec<(String, Ticks)>,
     /// Why the sampling ended early.
     pub ended: Option<String>,
+    /// Sessions that were not watched to the end, and why.
+    pub left: Vec<(u32, String)>,
     /// How often the server was asked, where it writes each of our statements to its log.
     pub logged: Option<u64>,
     /// How the command that was the load failed.

@@ -49,7 +49,7 @@ struct OpenWait {
     event: EventIndex,
     elapsed: Ticks,
     samples: u64,
-    /// Sum of the squared weights, in ticks².
+    /// Sum of the squared weights, in ticks²; 0 of a wait that was seen from its beginning to its end.
     squares: f64,
 }
 
@@ -62,6 +62,8 @@ pub(super) struct Spent {
     pub(super) processor: Option<ProcessorTime>,
     /// The event of the time in which it was ready to run and did not.
     pub(super) queue: EventIndex,
+    /// Whether it is all of it, and not what a sample stands for.
+    pub(super) is_whole: bool,
 }
 
 /// What hears of a session.
@@ -78,10 +80,10 @@ impl OpenWait {
         OpenWait { event, elapsed: Ticks::ZERO, samples: 0, squares: 0.0 }
     }
 
-    fn add(&mut self, time: Ticks) {
+    fn add(&mut self, time: Ticks, is_whole: bool) {
         self.elapsed += time;
         self.samples += 1;
-        self.squares += (time.0 as f64).powi(2);
+        self.squares += if is_whole { 0.0 } else { (time.0 as f64).powi(2) };
     }
 }
 
@@ -111,8 +113,9 @@ impl Seen {
 
     /// Adds what a sample says.
     pub(super) fn add(&mut self, doing: Doing, spent: &Spent, hearing: &mut Hearing<'_>) {
-        self.looks += 1;
-        self.working += u64::from(doing.state == State::Active);
+        // What is seen as a whole has no error by sampling.
+        self.looks += u64::from(!spent.is_whole);
+        self.working += u64::from(doing.state == State::Active && !spent.is_whole);
         if self.open.as_ref().is_none_or(|open| open.doing != doing) {
             self.close_open(hearing);
         }
@@ -124,14 +127,18 @@ impl Seen {
             let (ran, queued) = spent.divided();
             open.cpu += ran;
             if queued > Ticks::ZERO {
-                open.queue.get_or_insert_with(|| OpenWait::new(spent.queue)).add(queued);
+                open.queue.get_or_insert_with(|| OpenWait::new(spent.queue)).add(queued, spent.is_whole);
             }
             return;
         };
         if open.wait.as_ref().is_none_or(|wait| wait.event != event) {
             open.end_wait((index, scope), hearing);
         }
-        open.wait.get_or_insert_with(|| OpenWait::new(event)).add(spent.time);
+        open.wait.get_or_insert_with(|| OpenWait::new(event)).add(spent.time, spent.is_whole);
+        if spent.is_whole {
+            // The next one is another, also where it is for the same.
+            open.end_wait((index, scope), hearing);
+        }
     }
 
     fn close_open(&mut self, hearing: &mut Hearing<'_>) {
@@ -183,8 +190,8 @@ impl Open {
             event: wait.event,
             elapsed: wait.elapsed,
             elapsed_error: Ticks(wait.squares.sqrt() as i64),
-            // How many waits the samples met is not known, nor how long each was.
-            sum_of: Some(wait.samples),
+            // How many waits samples met is not known, nor how long each was.
+            sum_of: (wait.squares > 0.0).then_some(wait.samples),
             end: Some(hearing.now),
             placement: if is_inside { Placement::Inside(CallKind::Exec) } else { Placement::Between },
             ..Wait::default()

@@ -9,7 +9,7 @@ use ::measure::{Nanos, Run};
 use clap::{ArgMatches, Args};
 use experiments::{Journal, Stop};
 use jiff::Timestamp;
-use live::{Settings, Watch};
+use live::{Chosen, Settings, Watch};
 use server::facts::ASSUMED_MAJOR;
 use server::private::{Installation, PrivateServer, PrivateServerError, ServerSettings, Source};
 use server::{Address, Place, Statements};
@@ -27,6 +27,7 @@ use load::Load;
 
 /// For how long a given server is sampled, and a load at most, where the user does not say.
 const DURATION: Nanos = Nanos::from_millis(60_000);
+const DURATION_EXACT: Nanos = Nanos::from_millis(5_000);
 const DURATION_OF_LOAD: Nanos = Nanos::from_millis(86_400_000);
 
 /// Looks a second.
@@ -44,7 +45,8 @@ const FETCH_TIME: Duration = Duration::from_secs(15);
 const START_TIME: Duration = Duration::from_secs(3);
 
 /// What a reader of a dry run has to know.
-const REMARK: &str = "-- What follows would be sent if every answer is as expected; nothing was sent.\n";
+pub(in crate::commands) const REMARK: &str =
+    "-- What follows would be sent if every answer is as expected; nothing was sent.\n";
 
 /// Options of files, with the reason why a running server has no use for them.
 const OF_FILES: [(&str, &str); 10] = [
@@ -68,13 +70,18 @@ pub(super) struct RunningArguments {
     /// nothing is made there. postgres:VERSION (15 to 18) and postgres:DIRECTORY start a private one for COMMAND
     #[arg(long, value_name = "SERVER", conflicts_with = "files", value_parser = place)]
     on: Option<String>,
-    /// For how long [default: 60s; with COMMAND until it ends]
-    #[arg(long, value_name = "TIME", value_parser = ::measure::quantity::parse_time)]
+    /// For how long [default: 60s, with --exact 5s; with COMMAND until it ends]
+    #[arg(long, visible_alias = "for", value_name = "TIME", value_parser = ::measure::quantity::parse_time)]
     duration: Option<Nanos>,
     /// Samples a second, from 1 to 2000 [default: 1000 where the server's shared memory can be read, and else 50; at
     /// most 100 then]
     #[arg(long, value_name = "HZ", allow_negative_numbers = true)]
     rate: Option<f64>,
+    /// See every wait of these sessions from its beginning to its end, instead of samples: numbers of processes, or
+    /// all. Each wait costs its session some 20 µs; one that would lose a fifth of its time by that is left alone. It
+    /// takes root
+    #[arg(long, value_name = "PID,...|all", value_parser = chosen, conflicts_with = "rate")]
+    exact: Option<Chosen>,
     /// Print every statement that would be sent to the server, and send none
     #[arg(long)]
     dry_run: bool,
@@ -82,6 +89,22 @@ pub(super) struct RunningArguments {
     /// --on further FILEs
     #[arg(last = true, value_name = "COMMAND")]
     pub(super) command: Vec<PathBuf>,
+}
+
+/// The sessions that a word names.
+fn chosen(word: &str) -> Result<Chosen, String> {
+    if word == "all" {
+        return Ok(Chosen::All);
+    }
+    let numbers: Result<Vec<u32>, _> = word.split(',').map(str::parse).collect();
+    numbers.map(Chosen::Processes).map_err(|_| "give numbers of processes with commas between, or all".into())
+}
+
+/// Refuses a rate that is too low or too high.
+pub(in crate::commands) fn refuse_rate(rate: Option<f64>) -> Result<(), Failure> {
+    let Some(rate) = rate.filter(|rate| !RATES.contains(rate)) else { return Ok(()) };
+    let sentence = format!("--rate {rate}: a server is sampled from 1 to 2000 times a second.");
+    Err(Failure::new(Exit::WrongCommandLine, sentence))
 }
 
 /// Refuses what names no server.
@@ -99,13 +122,11 @@ impl RunningArguments {
     pub(super) fn refuse(&self, matches: &ArgMatches) -> Result<(), Failure> {
         if !self.is_asked_for() {
             let reason = "it is said of a running server, and --on names none";
-            return refuse_unused(matches, &["duration", "rate", "dry_run"].map(|id| (id, false, reason)));
+            return refuse_unused(matches, &["duration", "rate", "exact", "dry_run"].map(|id| (id, false, reason)));
         }
         refuse_unused(matches, &OF_FILES.map(|(id, reason)| (id, false, reason)))?;
         let wrong = |sentence: String| Err(Failure::new(Exit::WrongCommandLine, sentence));
-        if let Some(rate) = self.rate.filter(|rate| !RATES.contains(rate)) {
-            return wrong(format!("--rate {rate}: a server is sampled from 1 to 2000 times a second."));
-        }
+        refuse_rate(self.rate)?;
         if self.duration == Some(Nanos(0)) {
             return wrong("--duration 0: nothing can be sampled in no time.".into());
         }
@@ -133,7 +154,11 @@ impl RunningArguments {
     }
 
     fn duration(&self) -> Duration {
-        let usual = if self.command.is_empty() { DURATION } else { DURATION_OF_LOAD };
+        let usual = match (self.command.is_empty(), &self.exact) {
+            (true, None) => DURATION,
+            (true, Some(_)) => DURATION_EXACT,
+            (false, _) => DURATION_OF_LOAD,
+        };
         Duration::from_nanos(self.duration.unwrap_or(usual).0)
     }
 
@@ -202,16 +227,22 @@ pub(super) fn profile(
     journal.step(&format!("sampling {}", address.shown()), expected);
     let mut pages = Pages { kept: journal.run().clone(), begun: Instant::now(), shown: None };
     let mut failure = None;
-    watch.run(limit, &mut |watch| {
-        if let Err(error) = pages.renew(arguments, (context, journal), watch) {
-            failure = Some(error);
-            return ControlFlow::Break(());
-        }
-        match load.as_mut().is_some_and(|load| load.is_over()) {
+    let mut each = |watch: &Watch| {
+        // What is seen whole is added up at the end.
+        let renewed = if running.exact.is_some() { Ok(()) } else { pages.renew(arguments, (context, journal), watch) };
+        failure = renewed.err();
+        match failure.is_some() || load.as_mut().is_some_and(|load| load.is_over()) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
-    });
+    };
+    match &running.exact {
+        None => watch.run(limit, &mut each),
+        Some(chosen) => {
+            let refused = |why| Failure::new(Exit::Failed, format!("--exact: {why}."));
+            watch.run_exact(chosen.clone(), limit, &mut each).map_err(refused)?;
+        }
+    }
     let ended = load.map(Load::end);
     let (ingested, instruments) = watch.finish(ended.as_ref().and_then(|ended| ended.complaint.clone()));
     drop(private);

@@ -28,7 +28,7 @@ const INTERNAL: [&str; 2] = ["counted-scan", "job-run"];
 const TEXTS: [&str; 2] = ["--help", "--version"];
 
 /// Options by another name, with the one that the table has.
-const ALIASES: [(&str, &str); 1] = [("--inner-rows", "--rows")];
+const ALIASES: [(&str, &str); 2] = [("--for", "--duration"), ("--inner-rows", "--rows")];
 
 /// Options that other tests try: no document shows how many threads read a trace (`promises.rs`), and a private server
 /// is started and restarted for the end of a page (`calibrate.rs`), and which files of a folder are compared takes

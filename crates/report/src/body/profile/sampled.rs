@@ -22,13 +22,17 @@ pub(super) fn sampling(run: &Run) -> Option<Row<'_>> {
 pub(super) fn overview(sampling: &Row, sessions: f64) -> String {
     let value = |name: &str| sampling.value(name);
     let active = |name: &str, title: &str| value(name).map(|active| format!("{title} {}", three_digits(active)));
+    let is_exact = value("changes").is_some();
     let quantiles: Vec<String> =
         [active("active_sessions_p95", "p95"), active("active_sessions_p99", "p99")].into_iter().flatten().collect();
     let quantiles = if quantiles.is_empty() { String::new() } else { format!(" ({})", quantiles.join(", ")) };
     let parts = [
         Some(counted(sessions, "session", "sessions")),
-        value("sampled").map(|time| format!("{} sampled", exact_time(time))),
-        value("looks").map(|looks| counted(looks, "look", "looks")),
+        value("sampled").map(|time| format!("{} {}", exact_time(time), if is_exact { "watched" } else { "sampled" })),
+        match value("changes") {
+            Some(changes) => Some(counted(changes, "change of a wait", "changes of waits")),
+            None => value("looks").map(|looks| counted(looks, "look", "looks")),
+        },
         value("active_sessions").map(|active| format!("{} at work on average{quantiles}", three_digits(active))),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
@@ -40,6 +44,7 @@ pub(super) fn own_cost(sampling: &Row) -> Option<Section> {
     let parts = [
         percent("own_cpu", "of a processor for readpath"),
         percent("own_session", "of one for its session on the server, which is not in the profile"),
+        sampling.value("change_time").map(|time| format!("{} from its session a change", Cell::time(time * 1e3).text)),
         sampling.value("sample_time").map(|time| format!("{} a look", Cell::time(time * 1e3).text)),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();

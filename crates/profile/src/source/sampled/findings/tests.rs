@@ -162,6 +162,11 @@ fn of_the_way() -> Vec<Reading> {
         ),
         observed(row::LOGS_EVERY_SAMPLE, |observed| observed.logged = Some(9), "wrote 9 lines of readpath"),
         observed(
+            row::LEFT_ALONE,
+            |observed| observed.left = vec![(7, "it ended".into())],
+            "Session 7 was not watched to the end: it ended.",
+        ),
+        observed(
             row::LOAD_FAILED,
             |observed| observed.load_failed = Some("The command failed.".into()),
             "The command failed.",

@@ -1,0 +1,120 @@
+//! pgbench: the load that a profiler must not slow down.
+
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use crate::private_postgres::PrivatePostgres;
+use crate::program::{argv, output_of};
+
+/// Rows of pgbench's table in 100,000s: 150 MB, which shared buffers hold.
+const SCALE: u64 = 10;
+
+/// Threads of pgbench itself.
+const THREADS: u64 = 2;
+
+/// Longer than any contest, in seconds.
+const A_DAY: u64 = 86_400;
+
+/// pgbench of the server's own version, for one server.
+pub(crate) struct Load {
+    program: PathBuf,
+    url: String,
+}
+
+/// A load under way.
+pub(crate) struct GoingOn {
+    child: Child,
+}
+
+/// How hard it tries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Pace {
+    /// As fast as the server answers.
+    Full,
+    /// This many transactions a second.
+    Rate(u64),
+}
+
+impl Load {
+    /// The program beside the server's.
+    pub(crate) fn new(programs: PathBuf, server: &PrivatePostgres) -> Load {
+        Load { program: programs.join("pgbench"), url: server.url() }
+    }
+
+    /// Makes the tables.
+    pub(crate) fn make_tables(&self) -> Result<(), String> {
+        let scale = format!("--scale={SCALE}");
+        self.pgbench(&["--initialize", "--quiet", &scale].map(String::from)).map(drop)
+    }
+
+    /// Selects for some seconds; transactions a second, without the time to connect.
+    pub(crate) fn select(&self, clients: u64, seconds: u64, pace: Pace) -> Result<f64, String> {
+        rate_of(&self.pgbench(&selecting(clients, seconds, pace))?)
+    }
+
+    /// Selects until it is dropped.
+    pub(crate) fn begin(&self, clients: u64, pace: Pace) -> Result<GoingOn, String> {
+        let child = Command::new(&self.program)
+            .args(selecting(clients, A_DAY, pace))
+            .arg(&self.url)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("{} could not be started: {error}", self.program.display()))?;
+        Ok(GoingOn { child })
+    }
+
+    fn pgbench(&self, words: &[String]) -> Result<String, String> {
+        let mut command = vec![self.program.display().to_string()];
+        command.extend(words.iter().cloned());
+        command.push(self.url.clone());
+        output_of(&command)
+    }
+}
+
+impl Drop for GoingOn {
+    fn drop(&mut self) {
+        // It has nothing to lose, and may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The words of a load that only selects.
+fn selecting(clients: u64, seconds: u64, pace: Pace) -> Vec<String> {
+    let mut words = argv(["--select-only", "--no-vacuum"]);
+    words.extend([format!("--client={clients}"), format!("--jobs={}", THREADS.min(clients))]);
+    words.push(format!("--time={seconds}"));
+    if let Pace::Rate(rate) = pace {
+        words.push(format!("--rate={rate}"));
+    }
+    words
+}
+
+/// The transactions a second that pgbench printed.
+fn rate_of(output: &str) -> Result<f64, String> {
+    let figures = output.lines().filter_map(|line| line.strip_prefix("tps = "));
+    let rate = figures.filter_map(|rest| rest.split(' ').next()?.parse().ok()).next_back();
+    rate.filter(|rate: &f64| *rate > 0.0).ok_or_else(|| format!("pgbench printed no rate: {}", output.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_without_the_time_to_connect_counts() {
+        // Before 14 both stand there, the one that counts last.
+        let old =
+            "tps = 850.1 (including connections establishing)\ntps = 852.3 (excluding connections establishing)\n";
+        assert_eq!(rate_of(old), Ok(852.3));
+        assert_eq!(rate_of("latency average = 0.3 ms\ntps = 41234.5 (without initial connection time)\n"), Ok(41234.5));
+    }
+
+    #[test]
+    fn a_load_that_did_nothing_is_no_load() {
+        assert!(rate_of("tps = 0.000000 (without initial connection time)").is_err());
+        assert!(rate_of("pgbench: error: connection failed").is_err());
+    }
+}

@@ -1,0 +1,34 @@
+//! What a profile costs a busy server: a small trial runs each contender and judges.
+
+use crate::program::{Outcome, contest, kept, readpath};
+
+#[test]
+#[allow(clippy::print_stdout, reason = "a skipped test says why")]
+fn a_small_trial_profiles_a_load_and_keeps_what_each_profiler_left_of_it() {
+    let Some(readpath) = readpath() else {
+        println!("skipped: cargo has not built readpath");
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let words = [
+        "sampling".into(),
+        "--pairs=1".into(),
+        "--clients=2".into(),
+        "--seconds=1".into(),
+        "--backends=3".into(),
+        format!("--readpath={}", readpath.display()),
+        format!("--results={}", folder.path().display()),
+    ];
+    let Some(Outcome { page, complaint, status }) = contest(words).unless_a_peer_is_missing() else { return };
+    assert_eq!(status, 0, "{complaint}");
+    assert!(page.contains("of 3 met)") && page.contains("throughput beside that without a profiler"), "{page}");
+    let run = kept(folder.path(), "sampling");
+    let of = |contender: &str, name: &str| {
+        let mut cases =
+            run.cases.iter().filter(|case| case.parameters.get("contender").is_some_and(|is| is == contender));
+        cases.find_map(|case| case.metric(name)).map(|metric| metric.statistics.median)
+    };
+    let [alone, with] = ["no profiler", "readpath, 1000 a second"].map(|name| of(name, "transactions").unwrap_or(0.0));
+    assert!(alone > 0.0 && with > 0.0, "{run:?}");
+    assert!(of("readpath, 1000 a second", "own_cpu").is_some_and(|cpu| cpu > 0.0), "{run:?}");
+}

@@ -1,0 +1,187 @@
+//! `readpath top`: a running server on a terminal.
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ::profile::event::Ticks;
+use ::profile::observe::instruments::Instruments;
+use ::top::{Facts, History, Screen};
+use clap::{ArgMatches, Args, Command};
+use jiff::Timestamp;
+use live::{Settings, Watch};
+use server::facts::ASSUMED_MAJOR;
+use server::place::Address;
+use server::{Place, ServerError, Statements};
+use sys::threads;
+
+use super::measure::{interrupted, progress, signals};
+use super::profile::running::{REMARK, refuse_rate};
+use super::unused::refuse_unused;
+use crate::exit::{Exit, Failure};
+use crate::options::{CommandRow, Context, arguments, fresh_seed};
+use crate::output;
+
+/// The row of the table of commands.
+pub(super) const COMMAND: CommandRow = CommandRow { name: "top", define, run };
+
+const EXAMPLES: &str = "\
+Examples:
+  readpath top --on postgres://me@db.example/shop
+  readpath top --on postgres://me@db.example/shop --rate 20
+  readpath top --on postgres://me@db.example/shop --dry-run     the statements that would be sent";
+
+const ABOUT: &str = "\
+What the sessions of a running PostgreSQL do now, and did in the last hour, on a terminal
+
+Sessions at work by wait class as bars over time, and below them statements, sessions, wait events, or who waits for \
+whose lock. ? shows the keys. It is sampled as by `readpath profile --on`: from the server's shared memory where that \
+can be read, and else with one statement 50 times a second. Nothing is made or changed on the server, and nothing is \
+kept.";
+
+/// A time without samples that is said.
+const SILENCE: Duration = Duration::from_secs(2);
+
+/// Longer than any terminal is watched.
+const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 86_400);
+
+#[derive(Args)]
+struct Arguments {
+    /// The PostgreSQL server: postgres://USER@HOST:PORT/DATABASE
+    #[arg(long, value_name = "SERVER")]
+    on: Place,
+    /// Samples a second, from 1 to 2000 [default: 1000 where the server's shared memory can be read, and else 50; at
+    /// most 100 then]
+    #[arg(long, value_name = "HZ", allow_negative_numbers = true)]
+    rate: Option<f64>,
+    /// Show statements by their identifiers, without their texts
+    #[arg(long)]
+    no_text: bool,
+    /// Print every statement that would be sent to the server, and send none
+    #[arg(long)]
+    dry_run: bool,
+}
+
+fn define(command: Command) -> Command {
+    let (short, _) = ABOUT.split_once('\n').unwrap_or((ABOUT, ""));
+    Arguments::augment_args(command).about(short).long_about(ABOUT).after_help(EXAMPLES)
+}
+
+fn run(matches: &ArgMatches, context: &Context) -> Result<Exit, Failure> {
+    let arguments = arguments::<Arguments>(matches)?;
+    let wrong = |sentence: &str| Err(Failure::new(Exit::WrongCommandLine, sentence));
+    refuse_rate(arguments.rate)?;
+    let Place::Given(address) = &arguments.on else {
+        return wrong(
+            "top shows a server that runs: name it as postgres://USER@HOST:PORT/DATABASE. A private one with a load \
+             is profiled by `readpath profile --on postgres:18 -- COMMAND`.",
+        );
+    };
+    let address = address.completed(&context.settings.servers).map_err(failed)?;
+    let reason = "a dry run shows no statement of the sessions";
+    refuse_unused(matches, &[("no_text", !arguments.dry_run, reason)])?;
+    if arguments.dry_run {
+        return rehearse(&address, arguments.rate);
+    }
+    if !context.settings.stdout_is_terminal || !context.settings.stderr_is_terminal {
+        return wrong(
+            "top needs a terminal to draw on, and standard output or standard error is none: `readpath profile --on` \
+             writes a page.",
+        );
+    }
+    show(&arguments, &address, context)
+}
+
+fn failed(error: ServerError) -> Failure {
+    Failure::new(Exit::Failed, error)
+}
+
+fn rehearse(address: &Address, rate: Option<f64>) -> Result<Exit, Failure> {
+    let recorder = Statements::default();
+    Watch::rehearse(address, rate, (recorder.clone(), ASSUMED_MAJOR)).map_err(failed)?;
+    output::print(&format!("{}{}", REMARK, recorder.script()))?;
+    Ok(Exit::Done)
+}
+
+/// What the threads of the samples and of the terminal share.
+struct Shared {
+    history: Mutex<History>,
+    /// When the last sample was taken.
+    last: Mutex<Instant>,
+    facts: Facts,
+}
+
+impl Shared {
+    /// What is known besides the samples now.
+    fn facts(&self) -> Facts {
+        let silent = self.last.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
+        let said = || format!("The server has not answered for {} s. Samples go on when it does.", silent.as_secs());
+        Facts { trouble: (silent >= SILENCE).then(said), ..self.facts.clone() }
+    }
+}
+
+fn show(arguments: &Arguments, address: &Address, context: &Context) -> Result<Exit, Failure> {
+    let (signals, progress) = (signals()?, progress(context));
+    progress.step(&format!("waiting for {}", address.shown()), Duration::from_secs(1));
+    let wall_clock = Timestamp::now().as_microsecond();
+    let settings =
+        Settings { rate: arguments.rate, reads_memory: true, wall_clock, think_time: Ticks::ZERO, seed: fresh_seed() };
+    let stop = signals.stop().share();
+    let opened = Watch::open(address, settings, Instruments::default(), Arc::clone(&stop));
+    progress.clear();
+    let mut watch = opened.map_err(failed)?;
+    let shared = Shared {
+        history: Mutex::new(History::new(wall_clock)),
+        last: Mutex::new(Instant::now()),
+        facts: facts(arguments, address, &watch, context),
+    };
+    let taken = |error: std::io::Error| Failure::new(Exit::Failed, format!("the terminal cannot be used: {error}."));
+    let mut screen = Screen::take().map_err(taken)?;
+    let shown = thread::scope(|scope| {
+        let (screen, shared, stop) = (&mut screen, &shared, &stop);
+        let shown = threads::start(scope, move || screen.show(&shared.history, &|| shared.facts(), stop));
+        let shown = shown.map_err(std::io::Error::from)?;
+        follow(&mut watch, shared);
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        shown.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    });
+    drop(screen);
+    shown.map_err(taken)?;
+    match (signals.received(), watch.ended()) {
+        (Some(signal), _) => Err(interrupted(signal)),
+        (None, Some(why)) => Err(Failure::new(Exit::Failed, format!("the sampling ended: {why}."))),
+        (None, None) => Ok(Exit::Done),
+    }
+}
+
+fn facts(arguments: &Arguments, address: &Address, watch: &Watch, context: &Context) -> Facts {
+    let level = if watch.reads_memory() { "of its memory" } else { "of pg_stat_activity" };
+    Facts {
+        server: format!("{}  PostgreSQL {}", address.shown(), watch.facts().version),
+        level: level.into(),
+        hides_texts: arguments.no_text,
+        has_color: context.settings.style.color,
+        has_unicode: context.settings.style.unicode,
+        trouble: None,
+    }
+}
+
+/// Gives each look to the history, until the end of either.
+fn follow(watch: &mut Watch, shared: &Shared) {
+    let mut looks = 0;
+    watch.run(FOR_EVER, &mut |watch| {
+        let (since, samples) = watch.seen();
+        let mut last = shared.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut history = shared.history.lock().unwrap_or_else(PoisonError::into_inner);
+        match watch.looks() > looks {
+            true => history.look(since, samples),
+            // After a time that was lost the first look only begins the next.
+            false if last.elapsed() >= SILENCE => history.lose(last.elapsed()),
+            false => return ControlFlow::Continue(()),
+        }
+        history.blocking(watch.blocking());
+        (looks, *last) = (watch.looks(), Instant::now());
+        ControlFlow::Continue(())
+    });
+}

@@ -1,0 +1,364 @@
+//! What stands on the terminal: the server, sessions at work over time, and a table of those seconds.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use measure::quantity::three_digits;
+use measure::wait_class::Class;
+use profile::source::sampled::State;
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use crate::chart::{AXIS, Chart, Column};
+use crate::history::History;
+use crate::palette::mark;
+use crate::second::{Blocked, Second, SessionSums, StatementKey, StatementSums};
+use crate::sums::Sums;
+use crate::view::{PANES, Pane, View};
+
+/// What is known of the server and of the terminal besides the samples.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// The server as people name it, with its version.
+    pub server: String,
+    /// From what the samples are, in a few words.
+    pub level: String,
+    /// Whether texts of statements stay unseen.
+    pub hides_texts: bool,
+    /// What the terminal can show.
+    pub has_color: bool,
+    /// Whether its characters are those of Unicode.
+    pub has_unicode: bool,
+    /// Why there are no samples at the moment.
+    pub trouble: Option<String>,
+}
+
+/// Cells of the bar that shows a statement's classes.
+const BAR: usize = 10;
+
+/// Levels of the tree of blockers that are shown.
+const LEVELS_MAX: usize = 6;
+
+const KEYS: &str = "q quit  space stop/go  <- -> step  PgUp PgDn  +/- zoom  1-4 tables  ? help";
+
+const HELP: &[&str] = &[
+    "Bars: sessions at work on average, by class; a column is 1, 5, 15 or 60 seconds.",
+    "The tables are of the marked columns: 5 seconds, or one column where that is more.",
+    "",
+    "q, ^C       quit                       space, p    stop, and go on",
+    "left right  step back and forth        PgUp PgDn   ten columns",
+    "Home End    the oldest, the newest     + -         shorter and longer columns",
+    "1 2 3 4     statements, sessions, waits, blockers   tab  the next table",
+    "up down     move the table             ? or h      these lines; q leaves them",
+    "",
+    "% is of the time of all sessions at work; ses. is sessions at work on average.",
+    "The last hour is kept. Nothing is changed on the server.",
+];
+
+/// What is drawn at one moment.
+pub(crate) struct Drawn<'a> {
+    history: &'a History,
+    view: &'a View,
+    facts: &'a Facts,
+    /// The seconds up to the last one that is seen.
+    seen: Vec<&'a Second>,
+    sums: Sums,
+}
+
+impl<'a> Drawn<'a> {
+    /// Sums what the view asks for.
+    pub(crate) fn new(history: &'a History, view: &'a View, facts: &'a Facts) -> Drawn<'a> {
+        let seconds = history.seconds();
+        let end = seconds.len() - view.after(seconds.len(), history.ever()).min(seconds.len());
+        let seen: Vec<&Second> = seconds.range(..end).collect();
+        let begin = seen.len().saturating_sub(view.span());
+        let sums = Sums::over(seen[begin..].iter().copied());
+        Drawn { history, view, facts, seen, sums }
+    }
+
+    /// Draws all of it.
+    pub(crate) fn draw(&self, frame: &mut Frame<'_>) {
+        let area = frame.area();
+        // With the line of marks an odd number: half of the axis is at the top of a line.
+        let chart = (area.height.saturating_sub(8) / 2).clamp(3, 14) | 1;
+        let rows = [1, 1, chart, 1, 1, 1].map(Constraint::Length);
+        let rows: Vec<Constraint> = rows.into_iter().chain([Constraint::Min(1), Constraint::Length(1)]).collect();
+        let parts = Layout::vertical(rows).split(area);
+        let line = |frame: &mut Frame<'_>, line: Line<'_>, part: Rect| frame.render_widget(Paragraph::new(line), part);
+        line(frame, self.title(area.width), parts[0]);
+        line(frame, self.headline(), parts[1]);
+        self.chart(usize::from(area.width.saturating_sub(AXIS))).draw(parts[2], frame);
+        line(frame, self.times(area.width), parts[3]);
+        line(frame, self.legend(), parts[4]);
+        line(frame, self.tabs(), parts[5]);
+        let skipped = if self.view.pane == Pane::Help { 0 } else { self.view.first };
+        let (head, lines) = self.table();
+        let skipped = skipped.min(lines.len().saturating_sub(1));
+        let lines: Vec<Line<'_>> = head.into_iter().chain(lines.into_iter().skip(skipped)).collect();
+        frame.render_widget(Paragraph::new(lines), parts[6]);
+        line(frame, Line::from(KEYS).style(self.dim()), parts[7]);
+    }
+
+    fn bold(&self) -> Style {
+        Style::default().add_modifier(Modifier::BOLD)
+    }
+
+    fn dim(&self) -> Style {
+        Style::default().add_modifier(Modifier::DIM)
+    }
+
+    fn title(&self, width: u16) -> Line<'static> {
+        let state = match (&self.facts.trouble, self.view.is_stopped()) {
+            (Some(_), _) => "no samples",
+            (None, true) => "STOPPED",
+            (None, false) => "live",
+        };
+        let now = self.seen.last().map_or(String::new(), |second| clock(second.ended));
+        let right = format!("{now}  {state}");
+        let left = format!("readpath top  {}", self.facts.server);
+        let room = usize::from(width).saturating_sub(right.len() + 1);
+        let left: String = left.chars().take(room).collect();
+        Line::from(format!("{left:<room$} {right}")).style(self.bold())
+    }
+
+    fn headline(&self) -> Line<'static> {
+        if let Some(trouble) = &self.facts.trouble {
+            return Line::from(trouble.clone());
+        }
+        let Some(active) = self.sums.active() else {
+            return Line::from("Waiting for the first second.");
+        };
+        let seconds = self.sums.time.as_secs_f64();
+        let rate = self.sums.looks as f64 / seconds;
+        let lost = match self.sums.lost.is_zero() {
+            true => String::new(),
+            false => format!("; {} s without samples", three_digits(self.sums.lost.as_secs_f64())),
+        };
+        Line::from(format!(
+            "{} sessions at work on average of {} s{lost}  ({} samples a second, {})",
+            three_digits(active),
+            seconds.round(),
+            three_digits(rate),
+            self.facts.level
+        ))
+    }
+
+    fn chart(&self, width: usize) -> DrawnChart {
+        let (column, count) = (self.view.column(), self.seen.len());
+        // Columns end at the last second that is seen.
+        let begins = (1..=width).map(|number| count.saturating_sub(number * column));
+        let mut columns: Vec<Column> = Vec::new();
+        let mut end = count;
+        for begin in begins {
+            if end == begin {
+                break;
+            }
+            columns.push(column_of(&self.seen[begin..end]));
+            end = begin;
+        }
+        columns.reverse();
+        DrawnChart {
+            columns,
+            marked: self.view.span().div_ceil(column),
+            has_color: self.facts.has_color,
+            has_unicode: self.facts.has_unicode,
+        }
+    }
+
+    fn times(&self, width: u16) -> Line<'static> {
+        let shown = usize::from(width.saturating_sub(AXIS)) * self.view.column();
+        let Some(last) = self.seen.last() else { return Line::default() };
+        let first = self.seen[self.seen.len().saturating_sub(shown.max(1))];
+        let each = match self.view.column() {
+            1 => "a second each".to_string(),
+            column => format!("{column} s each"),
+        };
+        let (left, right) = (clock(first.ended), clock(last.ended));
+        let (axis, room) = (usize::from(AXIS), usize::from(width).saturating_sub(usize::from(AXIS) + right.len()));
+        let middle = format!("{left}  sessions at work, {each}");
+        Line::from(format!("{:axis$}{middle:<room$}{right}", "")).style(self.dim())
+    }
+
+    fn legend(&self) -> Line<'static> {
+        let mut spans = Vec::new();
+        for (class, time) in &self.sums.classes {
+            let (letter, color) = mark(*class);
+            let style = if self.facts.has_color { Style::default().fg(color) } else { Style::default() };
+            spans.push(Span::styled(format!("{letter} "), style.add_modifier(Modifier::BOLD)));
+            spans.push(Span::raw(format!("{} {}  ", class.title(true), percent(self.sums.part(*time)))));
+        }
+        Line::from(spans)
+    }
+
+    fn tabs(&self) -> Line<'static> {
+        let spans = PANES.map(|(key, pane, title)| {
+            let style =
+                if pane == self.view.pane { Style::default().add_modifier(Modifier::REVERSED) } else { self.dim() };
+            [Span::styled(format!(" {key} {title} "), style), Span::raw(" ")]
+        });
+        Line::from(spans.into_iter().flatten().collect::<Vec<_>>())
+    }
+
+    /// The head of a table, and its lines.
+    fn table(&self) -> (Vec<Line<'static>>, Vec<Line<'static>>) {
+        let head = |text: &str| vec![Line::from(text.to_string()).style(self.dim())];
+        match self.view.pane {
+            Pane::Help => (Vec::new(), HELP.iter().map(|line| Line::from(*line)).collect()),
+            Pane::Statements => {
+                let lines = self.sums.statements.iter().map(|one| self.statement(one)).collect();
+                (head("    %  ses.  by class    statement"), lines)
+            }
+            Pane::Sessions => {
+                let lines = self.sums.sessions.iter().map(|one| self.session(one)).collect();
+                (head("    pid  user@database      % busy  doing                    statement"), lines)
+            }
+            Pane::Waits => {
+                let lines = self.sums.events.iter().map(|(event, time)| self.wait(event, *time)).collect();
+                (head("    %  ses.  wait event"), lines)
+            }
+            Pane::Blockers => self.blockers(),
+        }
+    }
+
+    fn sessions(&self, time: Duration) -> String {
+        format!("{:.2}", time.as_secs_f64() / self.sums.time.as_secs_f64().max(1e-9))
+    }
+
+    fn statement(&self, one: &StatementSums) -> Line<'static> {
+        let mut spans =
+            vec![Span::raw(format!("{:>5}  {:>4}  ", percent(self.sums.part(one.time)), self.sessions(one.time)))];
+        spans.extend(self.bar(one));
+        spans.push(Span::raw(format!("  {}", self.text(Some(one.key)))));
+        Line::from(spans)
+    }
+
+    /// Cells by class, the first of which has the class of most time.
+    fn bar(&self, one: &StatementSums) -> Vec<Span<'static>> {
+        let (mut cells, mut done) = (0, Duration::ZERO);
+        let mut spans = Vec::new();
+        for (class, time) in &one.classes {
+            done += *time;
+            let end = (BAR as f64 * done.as_secs_f64() / one.time.as_secs_f64().max(1e-9)).round() as usize;
+            let (letter, color) = mark(*class);
+            let style = if self.facts.has_color { Style::default().fg(color) } else { Style::default() };
+            spans.push(Span::styled(letter.to_string().repeat(end.saturating_sub(cells)), style));
+            cells = cells.max(end);
+        }
+        spans.push(Span::raw(" ".repeat(BAR.saturating_sub(cells))));
+        spans
+    }
+
+    fn session(&self, one: &SessionSums) -> Line<'static> {
+        let busy = one.time.as_secs_f64() / self.sums.time.as_secs_f64().max(1e-9);
+        let who = cut(&format!("{}@{}", one.backend.user, one.backend.database), 18);
+        let doing = match (one.state, &one.event) {
+            (State::Active, Some(event)) => event.to_string(),
+            (State::Active, None) => "CPU".into(),
+            (state, _) => state.name().to_string(),
+        };
+        let text = self.text(one.statement);
+        Line::from(format!("{:>7}  {who:<18}  {:>6}  {:<23}  {text}", one.backend.pid, percent(busy), cut(&doing, 23)))
+    }
+
+    fn wait(&self, event: &str, time: Duration) -> Line<'static> {
+        Line::from(format!("{:>5}  {:>4}  {event}", percent(self.sums.part(time)), self.sessions(time)))
+    }
+
+    fn blockers(&self) -> (Vec<Line<'static>>, Vec<Line<'static>>) {
+        if self.sums.blocked.is_empty() {
+            return (vec![Line::from("No session waited for the lock of another.")], Vec::new());
+        }
+        let waiters: Vec<u32> = self.sums.blocked.iter().map(|one| one.waiter.pid).collect();
+        let mut roots: Vec<Option<u32>> = Vec::new();
+        for blocker in self.sums.blocked.iter().map(|one| one.blocker) {
+            if !roots.contains(&blocker) && !blocker.is_some_and(|pid| waiters.contains(&pid)) {
+                roots.push(blocker);
+            }
+        }
+        let mut lines = Vec::new();
+        for root in roots {
+            lines.push(Line::from(self.root(root)).style(self.bold()));
+            self.below(root, 1, &mut vec![root], &mut lines);
+        }
+        (Vec::new(), lines)
+    }
+
+    fn root(&self, root: Option<u32>) -> String {
+        let Some(pid) = root else { return "not asked yet".into() };
+        match self.sums.sessions.iter().find(|one| one.backend.pid == pid) {
+            Some(one) => format!("{} ({})  {}", one.backend.label(), one.state.name(), self.text(one.statement)),
+            None => pid.to_string(),
+        }
+    }
+
+    fn below(&self, root: Option<u32>, level: usize, above: &mut Vec<Option<u32>>, lines: &mut Vec<Line<'static>>) {
+        let waiting = |one: &&Blocked| one.blocker == root;
+        for one in self.sums.blocked.iter().filter(waiting) {
+            let time = three_digits(one.time.as_secs_f64());
+            let text = self.text(one.statement);
+            let indent = 2 * level;
+            let label = one.waiter.label();
+            lines.push(Line::from(format!("{:indent$}{label}  {time} s  {}  {text}", "", one.event)));
+            let waiter = Some(one.waiter.pid);
+            if level < LEVELS_MAX && !above.contains(&waiter) {
+                above.push(waiter);
+                self.below(waiter, level + 1, above, lines);
+            }
+        }
+    }
+
+    fn text(&self, key: Option<StatementKey>) -> String {
+        let Some(key) = key else { return String::new() };
+        let known = self.history.text(key).filter(|_| !self.facts.hides_texts);
+        known.map_or_else(|| key.to_string(), String::from)
+    }
+}
+
+/// A chart with the columns that it shows.
+struct DrawnChart {
+    columns: Vec<Column>,
+    marked: usize,
+    has_color: bool,
+    has_unicode: bool,
+}
+
+impl DrawnChart {
+    fn draw(&self, area: Rect, frame: &mut Frame<'_>) {
+        let DrawnChart { columns, marked, has_color, has_unicode } = self;
+        let chart = Chart { columns, marked: *marked, has_color: *has_color, has_unicode: *has_unicode };
+        chart.draw(area, frame.buffer_mut());
+    }
+}
+
+/// The classes of some seconds, in their order.
+fn column_of(seconds: &[&Second]) -> Column {
+    let sums = Sums::over(seconds.iter().copied());
+    let time = sums.time.as_secs_f64();
+    let mut classes: Vec<(Class, f64)> =
+        sums.classes.iter().map(|(class, sum)| (*class, sum.as_secs_f64() / time)).collect();
+    classes.sort_by_key(|(class, _)| *class);
+    (time > 0.0).then_some(classes)
+}
+
+fn percent(part: f64) -> String {
+    match 100.0 * part {
+        whole if whole >= 9.95 => format!("{whole:.0} %"),
+        small => format!("{small:.1} %"),
+    }
+}
+
+/// At most this many characters.
+fn cut(text: &str, most: usize) -> String {
+    text.chars().take(most).collect()
+}
+
+/// The time of day, UTC as everywhere in readpath.
+fn clock(micros: i64) -> String {
+    Timestamp::from_microsecond(micros).map_or(String::new(), |at| at.strftime("%H:%M:%SZ").to_string())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! The pages as a terminal without colours shows them.
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::*;
+use crate::samples::{sample, seconds_of};
+
+fn history() -> History {
+    let mut samples = vec![
+        sample(11, "select * from orders where id = 5", Some("IO:DataFileRead")),
+        sample(12, "select * from orders where id = 6", None),
+        sample(13, "update stock set n = n - 1", Some("Lock:transactionid")),
+    ];
+    let mut open = sample(14, "update stock set n = 0", Some("Client:ClientRead"));
+    open.state = State::IdleInTransaction;
+    samples.push(open);
+    let mut history = seconds_of(1, &samples);
+    history.blocking(&[(13, vec![14])]);
+    (0..60).for_each(|_| history.look(Duration::from_millis(100), &samples));
+    history
+}
+
+fn facts() -> Facts {
+    Facts { server: "db:5432/shop  PostgreSQL 18.1".into(), level: "of its memory".into(), ..Facts::default() }
+}
+
+fn drawn(history: &History, view: &View, facts: &Facts, (width, height): (u16, u16)) -> Vec<String> {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| Drawn::new(history, view, facts).draw(frame)).unwrap();
+    let buffer = terminal.backend().buffer();
+    let line = |y: u16| (0..width).map(|x| buffer[(x, y)].symbol().to_string()).collect::<String>();
+    (0..height).map(|y| line(y).trim_end().to_string()).collect()
+}
+
+fn pressed(keys: &str) -> View {
+    let mut view = View::default();
+    for key in keys.chars() {
+        let code = if key == '<' { KeyCode::Left } else { KeyCode::Char(key) };
+        view.press(KeyEvent::new(code, KeyModifiers::NONE), 7, 7);
+    }
+    view
+}
+
+#[test]
+fn eighty_columns_show_the_load_its_classes_and_the_statements() {
+    let lines = drawn(&history(), &View::default(), &facts(), (80, 24));
+    let page = lines.join("\n");
+    assert!(
+        lines[0].starts_with("readpath top  db:5432/shop  PostgreSQL 18.1") && lines[0].ends_with("live"),
+        "{page}"
+    );
+    assert!(lines[1].starts_with("3.00 sessions at work on average of 5 s  (10.0 samples a second"), "{page}");
+    let statement = lines.iter().find(|line| line.contains("select * from orders")).unwrap();
+    // Two literals, one statement; half of its time is of each class.
+    assert!(statement.starts_with(" 67 %  2.00  ") && !page.contains("id = 5"), "{page}");
+    assert!(statement.contains("CCCCCRRRRR") || statement.contains("RRRRRCCCCC"), "{page}");
+    assert!(lines[23].starts_with("q quit"), "{page}");
+}
+
+#[test]
+fn each_table_shows_its_own() {
+    let shows = |keys: &str, parts: &[&str]| {
+        let page = drawn(&history(), &pressed(keys), &facts(), (100, 30)).join("\n");
+        for part in parts {
+            assert!(page.contains(part), "no {part}: {page}");
+        }
+    };
+    shows("2", &["shop@db", "100 %  IO:DataFileRead", "0.0 %  idle in transaction", "update stock set"]);
+    shows("3", &[" 33 %  1.00  Lock:transactionid"]);
+    shows("4", &["14 shop@db (idle in transaction)  update stock", "  13 shop@db  5.00 s  Lock:transactionid"]);
+    shows("?", &["Nothing is changed on the server."]);
+}
+
+#[test]
+fn what_stands_still_says_so_and_what_is_silent_too() {
+    let lines = drawn(&history(), &pressed("<"), &facts(), (80, 24));
+    assert!(lines[0].ends_with("STOPPED"), "{}", lines[0]);
+    let silent = Facts { trouble: Some("The server has not answered for 9 s.".into()), ..facts() };
+    let lines = drawn(&history(), &View::default(), &silent, (80, 24));
+    assert!(lines[0].ends_with("no samples") && lines[1].contains("for 9 s"), "{lines:?}");
+}
+
+#[test]
+fn texts_that_are_not_wanted_are_not_shown() {
+    let facts = Facts { hides_texts: true, ..facts() };
+    for keys in ["1", "2", "4"] {
+        let page = drawn(&history(), &pressed(keys), &facts, (100, 30)).join("\n");
+        assert!(!page.contains("orders") && !page.contains("stock"), "{page}");
+    }
+}
+
+#[test]
+fn nothing_yet_and_no_room_are_drawn_too() {
+    let empty = History::new(0);
+    assert!(drawn(&empty, &View::default(), &facts(), (80, 24))[1].contains("Waiting for the first second."));
+    for size in [(1, 1), (5, 3), (20, 6), (40, 12), (300, 100)] {
+        for keys in ["", "2", "3", "4", "?", "-----<"] {
+            drawn(&history(), &pressed(keys), &facts(), size);
+            drawn(&empty, &pressed(keys), &facts(), size);
+        }
+    }
+}

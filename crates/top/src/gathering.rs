@@ -1,0 +1,126 @@
+//! A second under way: looks are added up until it is over.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::Duration;
+
+use measure::wait_class::Class;
+use profile::source::sampled::Sample;
+
+use crate::second::{Blocked, Second, SessionSums, StatementKey, StatementSums};
+
+/// Most rows of a second that are kept: an hour of them takes 30 MB.
+const STATEMENTS_MAX: usize = 24;
+const SESSIONS_MAX: usize = 48;
+const EVENTS_MAX: usize = 24;
+const BLOCKED_MAX: usize = 64;
+
+/// Sums so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Gathering {
+    pub(crate) time: Duration,
+    pub(crate) lost: Duration,
+    looks: u64,
+    classes: HashMap<Class, Duration>,
+    events: HashMap<Arc<str>, Duration>,
+    statements: HashMap<StatementKey, HashMap<Class, Duration>>,
+    sessions: HashMap<u32, SessionSums>,
+    blocked: HashMap<(u32, Option<u32>), Blocked>,
+}
+
+/// What a sample of a session says.
+pub(crate) struct Said<'a> {
+    pub(crate) sample: &'a Sample,
+    pub(crate) class: Class,
+    /// The event's name, or that it waits for none.
+    pub(crate) event: Arc<str>,
+    pub(crate) statement: Option<StatementKey>,
+}
+
+impl Gathering {
+    /// A look that stands for this time.
+    pub(crate) fn begin_look(&mut self, time: Duration) {
+        self.time += time;
+        self.looks += 1;
+    }
+
+    /// A session at work in this look.
+    pub(crate) fn add(&mut self, time: Duration, said: Said<'_>) {
+        *self.classes.entry(said.class).or_default() += time;
+        if let Some(statement) = said.statement {
+            *self.statements.entry(statement).or_default().entry(said.class).or_default() += time;
+        }
+        self.see(time, said.sample, said.statement);
+        *self.events.entry(said.event).or_default() += time;
+    }
+
+    /// A session in this look, at work or not.
+    pub(crate) fn see(&mut self, time: Duration, sample: &Sample, statement: Option<StatementKey>) {
+        let sums = self.sessions.entry(sample.backend.pid).or_insert_with(|| SessionSums {
+            backend: Arc::clone(&sample.backend),
+            time: Duration::ZERO,
+            state: sample.state,
+            event: None,
+            statement,
+        });
+        if sums.backend.start != sample.backend.start {
+            (sums.backend, sums.time) = (Arc::clone(&sample.backend), Duration::ZERO);
+        }
+        sums.time += time;
+        (sums.state, sums.event, sums.statement) = (sample.state, sample.event.clone(), statement);
+    }
+
+    /// Whether this process did anything so far.
+    pub(crate) fn has_seen(&self, pid: u32) -> bool {
+        self.sessions.contains_key(&pid)
+    }
+
+    /// A session that waits for the lock of another in this look.
+    pub(crate) fn block(&mut self, time: Duration, said: &Said<'_>, blocker: Option<u32>) {
+        let waiter = &said.sample.backend;
+        let sums = self.blocked.entry((waiter.pid, blocker)).or_insert_with(|| Blocked {
+            waiter: Arc::clone(waiter),
+            blocker,
+            event: Arc::clone(&said.event),
+            statement: said.statement,
+            time: Duration::ZERO,
+        });
+        sums.time += time;
+    }
+
+    /// The second that is over at this moment, in microseconds since 1970.
+    pub(crate) fn finish(&mut self, ended: i64) -> Second {
+        let done = std::mem::take(self);
+        let statements = done.statements.into_iter().map(|(key, classes)| {
+            let classes = most(classes.into_iter().collect(), |(_, time)| *time, usize::MAX);
+            StatementSums { key, time: classes.iter().map(|(_, time)| *time).sum(), classes }
+        });
+        Second {
+            ended,
+            time: done.time,
+            lost: done.lost,
+            looks: done.looks,
+            classes: most(done.classes.into_iter().collect(), |(_, time)| *time, usize::MAX),
+            events: most(done.events.into_iter().collect(), |(_, time)| *time, EVENTS_MAX),
+            statements: most(statements.collect(), |sums| sums.time, STATEMENTS_MAX),
+            sessions: most(done.sessions.into_values().collect(), |sums| sums.time, SESSIONS_MAX),
+            blocked: most(done.blocked.into_values().collect(), |sums| sums.time, BLOCKED_MAX),
+        }
+    }
+}
+
+/// Those that took most time, at most this many.
+pub(crate) fn most<T>(mut all: Vec<T>, time: impl Fn(&T) -> Duration, at_most: usize) -> Vec<T> {
+    all.sort_by_key(|one| std::cmp::Reverse(time(one)));
+    all.truncate(at_most);
+    all
+}
+
+/// Adds to the sum of a key.
+pub(crate) fn add<K: Eq + Hash + Clone>(sums: &mut HashMap<K, Duration>, key: &K, time: Duration) {
+    match sums.get_mut(key) {
+        Some(sum) => *sum += time,
+        None => drop(sums.insert(key.clone(), time)),
+    }
+}

@@ -1,0 +1,292 @@
+//! The last hour of a server, second by second.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use measure::wait_class::{Class, class_of};
+use profile::source::sampled::{CLIENT, LOCK, Sample, State};
+use profile::tables::folding::fold_text;
+
+use crate::gathering::{Gathering, Said};
+use crate::second::{Second, StatementKey};
+
+/// Seconds that are kept.
+const SECONDS_MAX: usize = 3600;
+
+/// Texts, and names of events, that are kept.
+const TEXTS_MAX: usize = 1 << 12;
+const EVENTS_MAX: usize = 1 << 10;
+
+/// Characters of a text that are kept.
+const TEXT_MAX: usize = 400;
+
+/// What a session does that waits for nothing that the server names.
+const ON_PROCESSOR: &str = "CPU";
+const RUN_QUEUE: &str = "Processor:RunQueue";
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// An hour of seconds, the last of them under way.
+#[derive(Debug)]
+pub struct History {
+    seconds: VecDeque<Second>,
+    /// Seconds that were over so far, those that are not kept any more among them.
+    ever: u64,
+    gathering: Gathering,
+    /// The clock of the looks, in microseconds since 1970.
+    now: i64,
+    texts: HashMap<StatementKey, Arc<str>>,
+    /// By what stands for a text: the identifier that the server computed later.
+    identified: HashMap<StatementKey, StatementKey>,
+    classes: HashMap<Arc<str>, Class>,
+    /// By process: the execution that was seen last, with its statement.
+    executions: HashMap<u32, (Option<i64>, StatementKey)>,
+    /// By process that waits for a lock: the one that holds it, as far as was asked.
+    blockers: HashMap<u32, u32>,
+    on_processor: Arc<str>,
+    run_queue: Arc<str>,
+}
+
+impl History {
+    /// Nothing yet; the wall clock in microseconds since 1970.
+    pub fn new(wall_clock: i64) -> History {
+        History {
+            seconds: VecDeque::new(),
+            ever: 0,
+            gathering: Gathering::default(),
+            now: wall_clock,
+            texts: HashMap::new(),
+            identified: HashMap::new(),
+            classes: HashMap::new(),
+            executions: HashMap::new(),
+            blockers: HashMap::new(),
+            on_processor: ON_PROCESSOR.into(),
+            run_queue: RUN_QUEUE.into(),
+        }
+    }
+
+    /// Takes a look at all processes, which stands for the time `since` the look before.
+    pub fn look(&mut self, since: Duration, samples: &[Sample]) {
+        self.now += i64::try_from(since.as_micros()).unwrap_or(0);
+        self.gathering.begin_look(since);
+        for sample in samples.iter().filter(|sample| sample.backend.kind == CLIENT) {
+            match sample.state {
+                State::Active => self.work(since, sample),
+                State::IdleInTransaction => {
+                    let statement = self.statement(sample);
+                    self.gathering.see(Duration::ZERO, sample, statement);
+                }
+                _ => {}
+            }
+        }
+        if self.gathering.time + self.gathering.lost >= SECOND {
+            self.end_second();
+        }
+    }
+
+    /// A time in which the server could not be asked.
+    pub fn lose(&mut self, time: Duration) {
+        self.now += i64::try_from(time.as_micros()).unwrap_or(0);
+        self.gathering.lost += time;
+        self.executions.clear();
+        self.end_second();
+    }
+
+    /// Takes an answer to who blocks whom.
+    pub fn blocking(&mut self, answer: &[(u32, Vec<u32>)]) {
+        self.blockers = answer.iter().filter_map(|(waiter, blockers)| Some((*waiter, *blockers.first()?))).collect();
+    }
+
+    /// The seconds that are over, the oldest first.
+    pub(crate) fn seconds(&self) -> &VecDeque<Second> {
+        &self.seconds
+    }
+
+    /// How many there were so far.
+    pub(crate) fn ever(&self) -> u64 {
+        self.ever
+    }
+
+    /// The text of a statement, without literals, in one line.
+    pub(crate) fn text(&self, key: StatementKey) -> Option<&str> {
+        self.texts.get(&key).map(|text| &**text)
+    }
+
+    fn work(&mut self, since: Duration, sample: &Sample) {
+        let statement = self.statement(sample);
+        let Some(event) = &sample.event else {
+            let waited = waited(sample, since);
+            for (time, event, class) in [
+                (since - waited, Arc::clone(&self.on_processor), Class::Cpu),
+                (waited, Arc::clone(&self.run_queue), Class::RunQueue),
+            ] {
+                if !time.is_zero() {
+                    self.gathering.add(time, Said { sample, class, event, statement });
+                }
+            }
+            return;
+        };
+        let said = Said { sample, class: self.class(event), event: Arc::clone(event), statement };
+        match event.starts_with(LOCK) {
+            true => {
+                let blocker = self.blockers.get(&sample.backend.pid).copied();
+                self.gathering.block(since, &said, blocker);
+            }
+            false => drop(self.blockers.remove(&sample.backend.pid)),
+        }
+        self.gathering.add(since, said);
+    }
+
+    fn class(&mut self, event: &Arc<str>) -> Class {
+        if let Some(class) = self.classes.get(event) {
+            return *class;
+        }
+        let class = class_of(event);
+        if self.classes.len() < EVENTS_MAX {
+            self.classes.insert(Arc::clone(event), class);
+        }
+        class
+    }
+
+    /// The statement of a sample: by its identifier, else by its text, else that of the samples before it.
+    fn statement(&mut self, sample: &Sample) -> Option<StatementKey> {
+        let pid = sample.backend.pid;
+        let known = self.executions.get(&pid).filter(|(start, _)| *start == sample.query_start).map(|(_, key)| *key);
+        let key = match (sample.query_id, &sample.text, known) {
+            (Some(id), text, _) => {
+                if let Some(text) = text.as_ref().filter(|_| !self.texts.contains_key(&id)) {
+                    let folded = fold_text(text);
+                    self.identified.entry(key_of(&folded)).or_insert(id);
+                    self.learn(id, &folded);
+                }
+                Some(id)
+            }
+            (None, _, Some(known)) => Some(known),
+            (None, Some(text), None) => {
+                let folded = fold_text(text);
+                let key = key_of(&folded);
+                let key = self.identified.get(&key).copied().unwrap_or(key);
+                self.learn(key, &folded);
+                Some(key)
+            }
+            (None, None, None) => None,
+        };
+        if let Some(key) = key {
+            self.executions.insert(pid, (sample.query_start, key));
+        }
+        key
+    }
+
+    fn learn(&mut self, key: StatementKey, folded: &str) {
+        if self.texts.len() < TEXTS_MAX && !self.texts.contains_key(&key) {
+            let line = folded.split_whitespace().collect::<Vec<_>>().join(" ");
+            let shown: String = line.chars().filter(|letter| !letter.is_control()).take(TEXT_MAX).collect();
+            self.texts.insert(key, shown.into());
+        }
+    }
+
+    fn end_second(&mut self) {
+        if self.seconds.len() == SECONDS_MAX {
+            self.seconds.pop_front();
+        }
+        // Sessions come and go: one that did nothing in a second begins anew.
+        self.executions.retain(|pid, _| self.gathering.has_seen(*pid));
+        self.ever += 1;
+        self.seconds.push_back(self.gathering.finish(self.now));
+    }
+}
+
+/// Of a sample's time, that in which the session was ready and had no processor.
+fn waited(sample: &Sample, since: Duration) -> Duration {
+    let Some(by_scheduler) = sample.processor else { return Duration::ZERO };
+    let (ran, waited) = (by_scheduler.ran.0.max(0) as f64, by_scheduler.waited.0.max(0) as f64);
+    if ran + waited <= 0.0 { Duration::ZERO } else { since.mul_f64(waited / (ran + waited)) }
+}
+
+/// What stands for a text (FNV-1a): it need not be the same in another run.
+fn key_of(text: &str) -> StatementKey {
+    let mixed = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    mixed.cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use profile::source::sampled::ProcessorTime;
+
+    use super::*;
+    use crate::samples::{TENTH, sample, seconds_of};
+
+    #[test]
+    fn the_time_of_a_second_closes_by_class_event_statement_and_session() {
+        let queued = ProcessorTime { ran: profile::event::Ticks(1), waited: profile::event::Ticks(3) };
+        let mut busy = sample(1, "select 1", None);
+        busy.processor = Some(queued);
+        let samples = [busy, sample(2, "select 2", Some("IO:DataFileRead")), sample(3, "update t", Some("Lock:tuple"))];
+        let history = seconds_of(2, &samples);
+        for second in history.seconds() {
+            assert_eq!(second.time, SECOND);
+            let all = 3 * SECOND;
+            assert_eq!(second.classes.iter().map(|(_, time)| *time).sum::<Duration>(), all);
+            assert_eq!(second.events.iter().map(|(_, time)| *time).sum::<Duration>(), all);
+            assert_eq!(second.statements.iter().map(|sums| sums.time).sum::<Duration>(), all);
+            assert_eq!(second.sessions.iter().map(|sums| sums.time).sum::<Duration>(), all);
+            let of = |class| second.classes.iter().find(|(one, _)| *one == class).map(|(_, time)| time.as_millis());
+            assert_eq!((of(Class::Cpu), of(Class::RunQueue)), (Some(250), Some(750)));
+            // Two texts that differ in a literal are one statement.
+            assert_eq!(second.statements.len(), 2);
+        }
+    }
+
+    #[test]
+    fn an_execution_keeps_its_statement_when_its_text_is_not_handed_out_again() {
+        let mut history = History::new(0);
+        history.look(TENTH, &[sample(1, "select a from b", None)]);
+        for _ in 0..9 {
+            history.look(TENTH, &[sample(1, "", None)]);
+        }
+        let second = &history.seconds()[0];
+        assert_eq!((second.statements.len(), second.statements[0].time), (1, SECOND));
+        assert_eq!(history.text(second.statements[0].key), Some("select a from b"));
+    }
+
+    #[test]
+    fn an_execution_met_before_its_identifier_is_there_is_the_same_statement() {
+        let mut history = History::new(0);
+        let mut later = sample(1, "select a from b where c = 1", None);
+        later.query_id = Some(7);
+        history.look(TENTH, &[later]);
+        for literal in 2..11 {
+            history.look(TENTH, &[sample(literal, &format!("select a from b where c = {literal}"), None)]);
+        }
+        let statements = &history.seconds()[0].statements;
+        assert_eq!((statements.len(), statements[0].key, statements[0].time), (1, 7, SECOND));
+    }
+
+    #[test]
+    fn an_hour_is_kept_and_no_more() {
+        let history = seconds_of(SECONDS_MAX + 7, &[sample(1, "select 1", None)]);
+        assert_eq!(history.seconds().len(), SECONDS_MAX);
+        assert_eq!(history.seconds()[0].ended - 1_800_000_000_000_000, 8_000_000);
+    }
+
+    #[test]
+    fn thousands_of_sessions_that_come_and_go_leave_nothing_behind() {
+        let mut history = History::new(0);
+        for pid in 0..20_000 {
+            history.look(TENTH, &[sample(pid, &format!("select c{pid}"), Some(&format!("Extension:E{pid}")))]);
+        }
+        assert!(history.executions.len() <= 10 && history.texts.len() <= TEXTS_MAX);
+        assert!(history.classes.len() <= EVENTS_MAX && history.blockers.is_empty());
+    }
+
+    #[test]
+    fn a_time_that_was_lost_is_no_time_of_sessions() {
+        let mut history = seconds_of(1, &[sample(1, "select 1", None)]);
+        history.lose(5 * SECOND);
+        let last = history.seconds().back().unwrap();
+        assert_eq!((last.lost, last.time, last.classes.len()), (5 * SECOND, Duration::ZERO, 0));
+    }
+}

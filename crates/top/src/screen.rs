@@ -1,0 +1,79 @@
+//! The terminal: taken, drawn on, and given back as it was on every way out.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event};
+
+use crate::draw::{Drawn, Facts};
+use crate::history::History;
+use crate::view::{Asked, View};
+
+/// How often it is looked for a new second and for the wish to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// How often all is drawn where nothing changed.
+const DRAW_EVERY: Duration = Duration::from_secs(1);
+
+/// The terminal while it is ours. Dropping it, and a panic of any thread, give it back.
+pub struct Screen {
+    terminal: DefaultTerminal,
+}
+
+impl Screen {
+    /// Takes the terminal: what stands on it comes back at the end.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub fn take() -> io::Result<Screen> {
+        Ok(Screen { terminal: ratatui::try_init()? })
+    }
+
+    /// Shows the history until the reader or `stop` ends it; raises `stop` at the end.
+    ///
+    /// # Errors
+    /// Those of the terminal, as when it is closed.
+    pub fn show(&mut self, history: &Mutex<History>, facts: &dyn Fn() -> Facts, stop: &AtomicBool) -> io::Result<()> {
+        let shown = self.show_until(history, facts, stop);
+        stop.store(true, Ordering::Relaxed);
+        shown
+    }
+
+    fn show_until(&mut self, history: &Mutex<History>, facts: &dyn Fn() -> Facts, stop: &AtomicBool) -> io::Result<()> {
+        let mut view = View::default();
+        let (mut drawn, mut seconds) = (None::<Instant>, 0);
+        while !stop.load(Ordering::Relaxed) {
+            let is_due = drawn.is_none_or(|drawn| drawn.elapsed() >= DRAW_EVERY);
+            {
+                let history = history.lock().unwrap_or_else(PoisonError::into_inner);
+                if is_due || history.ever() != seconds {
+                    let facts = facts();
+                    let what = Drawn::new(&history, &view, &facts);
+                    self.terminal.draw(|frame| what.draw(frame))?;
+                    (drawn, seconds) = (Some(Instant::now()), history.ever());
+                }
+            }
+            if !event::poll(LOOK_EVERY)? {
+                continue;
+            }
+            if let Event::Key(key) = event::read()? {
+                let history = history.lock().unwrap_or_else(PoisonError::into_inner);
+                if view.press(key, history.seconds().len(), history.ever()) == Asked::End {
+                    return Ok(());
+                }
+            }
+            // A key, or another size, is answered at once.
+            drawn = None;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        ratatui::restore();
+    }
+}

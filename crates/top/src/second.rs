@@ -1,0 +1,65 @@
+//! What the sessions of a server did in one second.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use measure::wait_class::Class;
+use profile::source::sampled::{Backend, State};
+
+/// A statement: the identifier that the server computed, or what stands for its text without literals.
+pub(crate) type StatementKey = i64;
+
+/// One second.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Second {
+    /// When it ended, in microseconds since 1970.
+    pub(crate) ended: i64,
+    /// The time that its looks stand for.
+    pub(crate) time: Duration,
+    /// Time in which the server could not be asked.
+    pub(crate) lost: Duration,
+    pub(crate) looks: u64,
+    /// Time of the sessions at work, by class.
+    pub(crate) classes: Vec<(Class, Duration)>,
+    /// The same by event.
+    pub(crate) events: Vec<(Arc<str>, Duration)>,
+    /// The same of the statements that took most.
+    pub(crate) statements: Vec<StatementSums>,
+    /// The sessions that worked most, or that keep a transaction open.
+    pub(crate) sessions: Vec<SessionSums>,
+    /// Sessions that waited for another's lock.
+    pub(crate) blocked: Vec<Blocked>,
+}
+
+/// A statement in a second.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct StatementSums {
+    pub(crate) key: StatementKey,
+    /// Time of the sessions that executed it.
+    pub(crate) time: Duration,
+    /// The class of most of it.
+    pub(crate) classes: Vec<(Class, Duration)>,
+}
+
+/// A session in a second.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionSums {
+    pub(crate) backend: Arc<Backend>,
+    /// Time in which it worked.
+    pub(crate) time: Duration,
+    /// What it did when it was seen last.
+    pub(crate) state: State,
+    pub(crate) event: Option<Arc<str>>,
+    pub(crate) statement: Option<StatementKey>,
+}
+
+/// Waits of a session for one that holds a lock.
+#[derive(Clone, Debug)]
+pub(crate) struct Blocked {
+    pub(crate) waiter: Arc<Backend>,
+    /// The process that holds the lock; `None` where it was not asked yet.
+    pub(crate) blocker: Option<u32>,
+    pub(crate) event: Arc<str>,
+    pub(crate) statement: Option<StatementKey>,
+    pub(crate) time: Duration,
+}
