@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use measure::Case;
 use measure::schema::Spec;
+use measure::schema::profile::parameters::TABLE;
 use measure::schema::sampled::{LOOKS, OWN_CPU, SAMPLED};
 
 use crate::kept_run::{parse, statistics};
@@ -56,7 +57,7 @@ impl Watcher {
 }
 
 fn cost_of(cases: &[Case]) -> Result<Cost, String> {
-    let case = cases.iter().find(|case| case.metric(&OWN_CPU.name).is_some());
+    let case = cases.iter().find(|case| TABLE.in_case(case).as_deref() == Some("sampling"));
     let metrics = case.map_or(&[][..], |case| &case.metrics);
     let of = |spec: &Spec| statistics(metrics, spec).map(|statistics| statistics.median);
     Ok(Cost { cpu: of(&OWN_CPU)?, rate: of(&LOOKS)? / (of(&SAMPLED)? / 1e6) })
@@ -64,14 +65,12 @@ fn cost_of(cases: &[Case]) -> Result<Cost, String> {
 
 #[cfg(test)]
 mod tests {
-    use measure::Parameters;
-
     use super::*;
 
     #[test]
     fn a_run_without_its_own_cost_is_an_error_and_not_free() {
         assert!(cost_of(&[]).unwrap_err().contains("`own_cpu`"));
-        let mut case = Case::new(Parameters::new());
+        let mut case = Case::new([TABLE.of("sampling")].into_iter().collect());
         case.metrics =
             vec![OWN_CPU.single("test", 1.5), LOOKS.single("test", 3000.0), SAMPLED.single("test", 3_000_000.0)];
         let cost = cost_of(&[case]).unwrap();
