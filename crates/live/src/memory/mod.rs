@@ -12,7 +12,7 @@ mod place;
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::io;
+use std::io::{self, Read, Seek};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,8 +28,9 @@ use image::Variables;
 use names::Names;
 pub(crate) use place::{Change, Place};
 
-/// How often new processes are looked for.
+/// How often new processes are looked for: the sooner again, the more often there were some.
 const PROCESSES_EVERY: Duration = Duration::from_millis(10);
+const PROCESSES_EVERY_MAX: Duration = Duration::from_millis(80);
 
 /// How often a process is asked how much of its time it ran.
 const PROCESSOR_EVERY: Duration = Duration::from_millis(50);
@@ -47,6 +48,11 @@ pub struct MemorySampler {
     variables: Variables,
     processes: Vec<Process>,
     looked_for: Option<Instant>,
+    look_for_every: Duration,
+    /// Processes in that list.
+    shown: usize,
+    /// The kernel's list of the first process's children, and what was read of it last.
+    children: (fs::File, Vec<u8>),
     events: Events,
     names: Names,
     processors: Option<Processors>,
@@ -99,6 +105,9 @@ impl MemorySampler {
             variables: Variables::of(postmaster)?,
             processes: Vec::new(),
             looked_for: None,
+            look_for_every: PROCESSES_EVERY,
+            shown: usize::MAX,
+            children: (children_of(postmaster).map_err(unreadable)?, Vec::new()),
             events: Events::default(),
             names: Names::default(),
             processors: Processors::open(facts.process, &facts.user, is_local).ok(),
@@ -288,13 +297,20 @@ impl MemorySampler {
     /// Looks for processes that began or ended, and where the new ones show themselves.
     fn find_processes(&mut self) -> io::Result<()> {
         self.looked_for = Some(Instant::now());
-        let there = children(self.postmaster)?;
+        let (list, listed) = &mut self.children;
+        let is_new = read_again(list, listed)?;
+        self.look_for_every = if is_new { PROCESSES_EVERY } else { (2 * self.look_for_every).min(PROCESSES_EVERY_MAX) };
+        // One that has just been started shows itself a moment later.
+        if !is_new && self.processes.len() == self.shown {
+            return Ok(());
+        }
+        let there = numbers(listed);
+        self.shown = there.len();
         let known: HashSet<u32> = self.processes.iter().map(|process| process.number).collect();
         let before = self.processes.len();
         self.processes.retain(|process| there.contains(&process.number));
         let mut has_changed = self.processes.len() != before;
         for number in there.difference(&known) {
-            // One that has just been started shows itself a moment later.
             if let Some((wait, entry)) = self.variables.read(*number) {
                 self.processes.push(Process::new(*number, wait, entry));
                 has_changed = true;
@@ -314,7 +330,7 @@ impl Sampler for MemorySampler {
     type Error = io::Error;
 
     fn look(&mut self, texts: Texts, samples: &mut Vec<Sample>) -> io::Result<Look> {
-        if self.looked_for.is_none_or(|at| at.elapsed() >= PROCESSES_EVERY) {
+        if self.looked_for.is_none_or(|at| at.elapsed() >= self.look_for_every) {
             self.find_processes()?;
         }
         let begun = Instant::now();
@@ -385,10 +401,24 @@ fn parent(process: u32) -> Option<u32> {
     stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
 }
 
-/// The numbers of a process's children.
-fn children(process: u32) -> io::Result<HashSet<u32>> {
-    let text = fs::read_to_string(format!("/proc/{process}/task/{process}/children"))?;
-    Ok(text.split_whitespace().filter_map(|number| number.parse().ok()).collect())
+/// The kernel's list of a process's children.
+fn children_of(process: u32) -> io::Result<fs::File> {
+    fs::File::open(format!("/proc/{process}/task/{process}/children"))
+}
+
+/// Reads a file of the kernel's again from its beginning; whether it differs from what was read before.
+fn read_again(file: &mut fs::File, before: &mut Vec<u8>) -> io::Result<bool> {
+    let mut now = Vec::with_capacity(before.len() + 256);
+    file.rewind()?;
+    file.read_to_end(&mut now)?;
+    let is_new = now != *before;
+    *before = now;
+    Ok(is_new)
+}
+
+/// The numbers in a list.
+fn numbers(list: &[u8]) -> HashSet<u32> {
+    String::from_utf8_lossy(list).split_whitespace().filter_map(|number| number.parse().ok()).collect()
 }
 
 #[cfg(test)]
@@ -417,7 +447,8 @@ mod tests {
         let mut child = std::process::Command::new("sleep").arg("5").spawn().unwrap();
         assert_eq!(parent(child.id()), Some(own));
         // Children are listed with the thread that started them.
-        assert!(parent(u32::MAX).is_none() && children(u32::MAX).is_err());
+        assert!(parent(u32::MAX).is_none() && children_of(u32::MAX).is_err());
+        assert_eq!(numbers(b"12 7 x 99 "), HashSet::from([12, 7, 99]));
         child.kill().unwrap();
         child.wait().unwrap();
     }

@@ -24,7 +24,8 @@ const NINETEEN_OF_TWENTY: f64 = 1.96;
 #[derive(Clone, Debug)]
 pub struct Accounting {
     pub(super) names: Names,
-    sessions: HashMap<u32, Seen, RandomState>,
+    /// Boxed: each look takes them out and puts them back.
+    sessions: HashMap<u32, Box<Seen>, RandomState>,
     pub(super) looks: u64,
     /// Whether waits have their true lengths.
     pub(super) is_exact: bool,
@@ -205,7 +206,7 @@ impl Accounting {
     }
 
     /// The session of a sample, which is out of the list meanwhile: another one may have had its number.
-    fn take_session(&mut self, sample: &Sample, since: Ticks, observer: &mut dyn Observer) -> Seen {
+    fn take_session(&mut self, sample: &Sample, since: Ticks, observer: &mut dyn Observer) -> Box<Seen> {
         let backend = &sample.backend;
         match self.sessions.remove(&backend.pid) {
             Some(mut seen) if seen.backend.start == backend.start => {
@@ -218,10 +219,10 @@ impl Accounting {
             other => {
                 let begun = self.now - since;
                 if let Some(other) = other {
-                    self.close_one(other, begun, observer);
+                    self.close_one(*other, begun, observer);
                 }
                 let named = (self.names.session(backend), self.names.scope(backend));
-                Seen::new(named, Arc::clone(backend), begun)
+                Box::new(Seen::new(named, Arc::clone(backend), begun))
             }
         }
     }
@@ -246,13 +247,14 @@ impl Accounting {
     }
 
     fn close(&mut self, is_over: impl Fn(&Seen) -> bool, observer: &mut dyn Observer) {
-        let mut over: Vec<Seen> = self.sessions.extract_if(|_, seen| is_over(seen)).map(|(_, seen)| seen).collect();
+        let mut over: Vec<Box<Seen>> =
+            self.sessions.extract_if(|_, seen| is_over(seen)).map(|(_, seen)| seen).collect();
         // What comes out does not depend on the order of a hash.
         over.sort_by_key(|seen| seen.index);
         for seen in over {
             // One that this look misses was seen in the look before.
             let last = if seen.look == self.looks { self.now } else { self.now - self.since };
-            self.close_one(seen, last, observer);
+            self.close_one(*seen, last, observer);
         }
     }
 
