@@ -468,7 +468,8 @@ impl Watch {
                 micros: watching.store.as_secs_f64() * 1e6,
                 share_max: watching.share_max,
             }),
-            sample_micros: (!asked.is_zero()).then(|| asked.as_secs_f64() * 1e6 / looks as f64),
+            sample_micros: (!asked.is_zero() && self.watching.is_none())
+                .then(|| asked.as_secs_f64() * 1e6 / looks as f64),
         };
         let stolen = self.begun.busy.zip(Busy::now()).and_then(|(before, now)| now.stolen_since(before));
         Observed {

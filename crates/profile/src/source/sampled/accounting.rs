@@ -201,7 +201,7 @@ impl Accounting {
         // What ends, ended before this look.
         let mut hearing = Hearing { context: &names.context, observer, calls, now: *now - since };
         seen.add(doing, &spent, &mut hearing);
-        seen.look = self.looks;
+        (seen.look, seen.until) = (self.looks, self.now);
         self.sessions.insert(sample.backend.pid, seen);
     }
 
@@ -253,7 +253,11 @@ impl Accounting {
         over.sort_by_key(|seen| seen.index);
         for seen in over {
             // One that this look misses was seen in the look before.
-            let last = if seen.look == self.looks { self.now } else { self.now - self.since };
+            let last = match self.is_exact {
+                true => seen.until,
+                false if seen.look == self.looks => self.now,
+                false => self.now - self.since,
+            };
             self.close_one(*seen, last, observer);
         }
     }

@@ -16,8 +16,9 @@ pub(super) struct Seen {
     pub(super) backend: Arc<Backend>,
     /// From when on it was sampled.
     first: Ticks,
-    /// The look in which it was seen last.
+    /// The look in which it was seen last, and when that ended.
     pub(super) look: u64,
+    pub(super) until: Ticks,
     /// Looks that saw it, and those that saw it at work.
     looks: u64,
     working: u64,
@@ -102,7 +103,7 @@ impl Spent {
 
 impl Seen {
     pub(super) fn new((index, scope): (SessionIndex, ScopeIndex), backend: Arc<Backend>, first: Ticks) -> Seen {
-        Seen { index, scope, backend, first, look: 0, looks: 0, working: 0, open: None }
+        Seen { index, scope, backend, first, look: 0, until: first, looks: 0, working: 0, open: None }
     }
 
     /// The statement of the execution with this beginning, where it goes on.

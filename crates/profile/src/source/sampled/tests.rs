@@ -314,3 +314,22 @@ fn the_error_of_the_time_at_work_is_that_of_sessions_which_work_now_and_then() {
     assert_eq!(error(&always), 0.0);
     assert!((error(&half) - 1.96 * 0.01 * (1000.0_f64 * 0.25).sqrt()).abs() < 1e-6);
 }
+
+#[test]
+fn intervals_of_sessions_that_end_at_different_moments_close_to_the_tick() {
+    let mut profile = SampledProfile::new(0, THINK_TIME, Instruments::default());
+    let at = |micros: f64| Ticks((micros * Ticks::from_micros(1).0 as f64) as i64);
+    for step in 0..500 {
+        for (pid, length) in [(1, 70.3), (2, 33.1), (3, 250.7)] {
+            let begun = f64::from(step) * length;
+            let event = [None, Some("IO:DataFileRead"), Some("IO:DataFileRead")][step as usize % 3];
+            profile.interval((at(begun), at(begun + length)), &active(pid, 7, event));
+        }
+    }
+    let (ingested, _) = profile.snapshot(&Observed::default());
+    let whole = &ingested.profile.whole;
+    assert_eq!((whole.interval, whole.unaccounted_between), (whole.cpu + whole.waits, Ticks::ZERO));
+    let reads = whole.events.values().next().unwrap();
+    // Two waits one after the other are two, though nothing lies between them.
+    assert_eq!((reads.count, ingested.profile.sampled.as_ref().unwrap().is_exact), (999, true));
+}
