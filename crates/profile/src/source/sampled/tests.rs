@@ -318,12 +318,10 @@ fn the_error_of_the_time_at_work_is_that_of_sessions_which_work_now_and_then() {
 #[test]
 fn intervals_of_sessions_that_end_at_different_moments_close_to_the_tick() {
     let mut profile = SampledProfile::new(0, THINK_TIME, Instruments::default());
-    let at = |micros: f64| Ticks((micros * Ticks::from_micros(1).0 as f64) as i64);
     for step in 0..500 {
-        for (pid, length) in [(1, 70.3), (2, 33.1), (3, 250.7)] {
-            let begun = f64::from(step) * length;
+        for (pid, length) in [(1, 7_031), (2, 3_313), (3, 25_077)] {
             let event = [None, Some("IO:DataFileRead"), Some("IO:DataFileRead")][step as usize % 3];
-            profile.interval((at(begun), at(begun + length)), &active(pid, 7, event));
+            profile.interval((Ticks(step * length), Ticks((step + 1) * length)), &active(pid, 7, event));
         }
     }
     let (ingested, _) = profile.snapshot(&Observed::default());
