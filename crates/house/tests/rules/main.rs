@@ -16,7 +16,7 @@ use std::fs;
 
 use tree::{SourceFile, Tree, repository_root};
 
-/// The pages of the user guide, its summary among them.
+/// The pages of the user guide.
 fn chapters(tree: &Tree) -> impl Iterator<Item = &SourceFile> {
     tree.ending(".md").filter(|page| page.path.starts_with("docs/guide/src/"))
 }
@@ -246,22 +246,42 @@ fn the_commands_of_the_readme_and_the_guide_exist() {
 }
 
 #[test]
-fn the_summary_of_the_guide_lists_every_chapter_once() {
-    let sample = "# Summary\n\n- [A](a.md)\n- [C](c.md)\n- [C again](c.md)\n";
-    assert_eq!(pages::unlisted_chapters(sample, &["SUMMARY.md", "a.md", "b.md", "c.md"]).len(), 2);
+fn the_summary_of_the_book_lists_every_page_for_users_once() {
+    let sample = SourceFile::sample("docs/SUMMARY.md", "# Summary\n\n- [A](a.md)\n- [C](b/c.md)\n- [C](b/c.md)\n");
+    assert_eq!(pages::unlisted(&sample, &["docs/a.md", "docs/b.md", "docs/b/c.md"]).len(), 2);
     let tree = Tree::of_repository();
-    let summary = tree.file("docs/guide/src/SUMMARY.md").expect("the guide's summary");
-    let names: Vec<&str> = chapters(&tree).filter_map(|page| page.path.rsplit('/').next()).collect();
-    assert_none(&pages::unlisted_chapters(&summary.text, &names));
+    let summary = tree.file("docs/SUMMARY.md").expect("the summary");
+    let beside = |page: &&SourceFile| page.path.strip_prefix("docs/").is_some_and(|name| !name.contains('/'));
+    let reference = tree.ending(".md").filter(beside).filter(|page| page.path != summary.path);
+    let paths: Vec<&str> = chapters(&tree).chain(reference).map(|page| page.path.as_str()).collect();
+    assert!(paths.len() > 20, "{paths:?}");
+    assert_none(&pages::unlisted(summary, &paths));
+}
+
+#[test]
+fn no_link_of_the_book_is_dead_where_it_is_read() {
+    let summary = SourceFile::sample("docs/SUMMARY.md", "- [A](guide/a.md)\n- [B](b.md)\n");
+    let text = "[B](../b.md#top) [picture](images/a.svg) [here](#here) [C](../c.md) [job](../../jobs/a.toml)";
+    assert_eq!(pages::links_out_of_the_book(&SourceFile::sample("docs/guide/a.md", text), &summary).len(), 2);
+    let tree = Tree::of_repository();
+    let summary = tree.file("docs/SUMMARY.md").expect("the summary");
+    let chapters = pages::chapters(summary);
+    let pages = chapters.iter().filter_map(|path| tree.file(path));
+    assert_none(&pages.flat_map(|page| pages::links_out_of_the_book(page, summary)).collect::<Vec<_>>());
 }
 
 #[test]
 fn links_between_pages_lead_somewhere() {
     let sample = SourceFile::sample("docs/a.md", "[b](b.md) [web](https://example.org) [up](../README.md#top)");
     assert_eq!(pages::broken_links(&sample, |path| path == "README.md").len(), 1);
+    let page = SourceFile::sample("a.md", "## A `b`, or c\n[here](#a-b-or-c) [there](#c) [b](b.md#c)");
+    assert_eq!(pages::broken_anchors(&page, &tree_of(&[("b.md", "# C\n")])).len(), 1);
     let root = repository_root();
     let tree = Tree::of_repository();
-    let rule = |page| pages::broken_links(page, |path| root.join(path).exists());
+    let rule = |page| {
+        let links = pages::broken_links(page, |path| root.join(path).exists());
+        [links, pages::broken_anchors(page, &tree)].concat()
+    };
     assert_none(&tree.ending(".md").flat_map(rule).collect::<Vec<_>>());
 }
 

@@ -49,27 +49,73 @@ pub(crate) fn missing_command(command: &str, tree: &Tree) -> Option<String> {
     None
 }
 
+/// The targets of a Markdown page's links, but for those on the web.
+fn targets(page: &SourceFile) -> impl Iterator<Item = &str> {
+    let targets = page.text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    targets.filter(|target| !target.contains("://") && !target.contains(char::is_whitespace))
+}
+
+/// The folder of a page.
+fn folder(page: &SourceFile) -> &str {
+    page.path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
 /// Links of a Markdown page to files that are not there.
 pub(crate) fn broken_links(page: &SourceFile, exists: impl Fn(&str) -> bool) -> Vec<String> {
-    let folder = page.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let targets = page.text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-    targets
-        .filter(|target| !target.contains("://") && !target.starts_with('#') && !target.contains(char::is_whitespace))
+    targets(page)
+        .filter(|target| !target.starts_with('#'))
         .map(|target| target.split('#').next().unwrap_or(target))
-        .filter(|target| !exists(&resolve(folder, target)))
+        .filter(|target| !exists(&resolve(folder(page), target)))
         .map(|target| format!("{}: the link to {target} leads nowhere", page.path))
         .collect()
 }
 
-/// Chapters of a book that its summary does not list exactly once. Takes the summary and the names of the files beside
-/// it.
-pub(crate) fn unlisted_chapters(summary: &str, names: &[&str]) -> Vec<String> {
-    let times_listed = |name: &str| summary.matches(format!("]({name})").as_str()).count();
-    let counted = names.iter().map(|name| (*name, times_listed(name)));
-    counted
-        .filter(|(name, times)| *name != "SUMMARY.md" && *times != 1)
-        .map(|(name, times)| format!("docs/guide/src/SUMMARY.md: {name} is listed {times} times"))
-        .collect()
+/// Links of a Markdown page to headings that the page they lead to does not have.
+pub(crate) fn broken_anchors(page: &SourceFile, tree: &Tree) -> Vec<String> {
+    let is_broken = |target: &&str| {
+        let Some((path, anchor)) = target.split_once('#') else { return false };
+        let path = if path.is_empty() { page.path.clone() } else { resolve(folder(page), path) };
+        let text = if path == page.path { Some(&page.text) } else { tree.file(&path).map(|file| &file.text) };
+        let headings = text.into_iter().flat_map(|text| text.lines()).filter_map(|line| line.strip_prefix('#'));
+        !headings.map(anchor_of).any(|known| known == anchor)
+    };
+    let broken = targets(page).filter(is_broken);
+    broken.map(|target| format!("{}: the link to {target} leads to no heading", page.path)).collect()
+}
+
+/// What a link to a heading ends with: its words in small letters, with dashes between them.
+fn anchor_of(heading: &str) -> String {
+    let words = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = words.chars().filter(|letter| letter.is_alphanumeric() || " _-".contains(*letter));
+    kept.map(|letter| if letter == ' ' { '-' } else { letter }).collect()
+}
+
+/// The pages that a summary makes chapters of, by their paths from the root; the book holds what stands in `docs/`.
+pub(crate) fn chapters(summary: &SourceFile) -> Vec<String> {
+    targets(summary).map(|target| resolve(folder(summary), target)).collect()
+}
+
+/// Pages that the summary does not list exactly once.
+pub(crate) fn unlisted(summary: &SourceFile, pages: &[&str]) -> Vec<String> {
+    let chapters = chapters(summary);
+    let times_listed = |page: &str| chapters.iter().filter(|chapter| *chapter == page).count();
+    let counted = pages.iter().map(|page| (*page, times_listed(page)));
+    let wrong = counted.filter(|(_, times)| *times != 1);
+    wrong.map(|(page, times)| format!("{}: {page} is listed {times} times", summary.path)).collect()
+}
+
+/// Links of a chapter that are dead in the built book: to a page that is no chapter, or to a file that the book does
+/// not hold.
+pub(crate) fn links_out_of_the_book(chapter: &SourceFile, summary: &SourceFile) -> Vec<String> {
+    let (book, chapters) = (folder(summary), chapters(summary));
+    let is_dead = |target: &&str| {
+        let path = resolve(folder(chapter), target.split('#').next().unwrap_or(target));
+        let is_held =
+            if path.ends_with(".md") { chapters.contains(&path) } else { path.starts_with(&format!("{book}/")) };
+        !target.starts_with('#') && !is_held
+    };
+    let dead = targets(chapter).filter(is_dead);
+    dead.map(|target| format!("{}: the link to {target} leads out of the book", chapter.path)).collect()
 }
 
 /// A path from the root, given a link and the folder of the page that holds it.
