@@ -117,21 +117,21 @@ fn interval(metric: &MetricComparison) -> Option<Cell> {
     Some(Cell { spread: Some((low, high)), ..range(&ratio(low), &ratio(high)).into() })
 }
 
+/// What was measured, and each run with where it was.
 fn head(comparison: &Comparison) -> Section {
-    let second = format!("{:17}  second {}", "", comparison.after);
-    let (first_place, second_place) = (subject(&comparison.subjects.0), subject(&comparison.subjects.1));
-    let places = match first_place == second_place {
-        true => [first_place.map(|place| format!("both on {place}")), None],
-        false => [
-            first_place.map(|place| format!("first on {place}")),
-            second_place.map(|place| format!("second on {place}")),
-        ],
+    let run = |name: &str, id: &str, place: Option<String>| {
+        format!("{name} {id}{}", place.map_or(String::new(), |place| format!(", on {place}")))
     };
-    let places = places.into_iter().flatten();
+    let (first, second) = &comparison.experiments;
+    let experiment = if first == second { first.clone() } else { format!("{first} and {second}") };
+    let runs = [
+        run("first", &comparison.before, subject(&comparison.subjects.0)),
+        run("second", &comparison.after, subject(&comparison.subjects.1)),
+    ];
     Section::Head {
-        title: format!("readpath compare   first {}", comparison.before),
-        facts: vec![second],
-        settings: places.chain(comparison.changes.iter().map(change_text)).collect(),
+        title: format!("readpath compare   {experiment}"),
+        facts: Vec::new(),
+        settings: runs.into_iter().chain(comparison.changes.iter().map(change_text)).collect(),
     }
 }
 
