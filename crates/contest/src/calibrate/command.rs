@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     options: Options,
     #[command(flatten)]
     server: ServerOptions,
-    /// The data sets; both by default.
+    /// The data sets; all by default.
     #[arg(long, value_enum)]
     data: Vec<Data>,
     /// MiB of a data set with its indexes: 1024 and 4096 make a result.

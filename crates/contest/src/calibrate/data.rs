@@ -12,6 +12,8 @@ pub(crate) enum Data {
     Orders,
     /// Skewed events in the order of their time.
     Events,
+    /// A shop with wide rows, texts and columns that depend on each other.
+    Shop,
 }
 
 /// A query with its name.
@@ -22,12 +24,13 @@ pub(crate) struct Query {
 }
 
 impl Data {
-    pub(crate) const ALL: [Data; 2] = [Data::Orders, Data::Events];
+    pub(crate) const ALL: [Data; 3] = [Data::Orders, Data::Events, Data::Shop];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Data::Orders => "orders",
             Data::Events => "events",
+            Data::Shop => "shop",
         }
     }
 
@@ -35,6 +38,7 @@ impl Data {
         match self {
             Data::Orders => include_str!("orders-tables.sql"),
             Data::Events => include_str!("events-tables.sql"),
+            Data::Shop => include_str!("shop-tables.sql"),
         }
     }
 
@@ -43,14 +47,16 @@ impl Data {
         match self {
             Data::Orders => include_str!("orders-queries.sql"),
             Data::Events => include_str!("events-queries.sql"),
+            Data::Shop => include_str!("shop-queries.sql"),
         }
     }
 
-    /// Rows of its largest unit, orders or events, for this number of MiB, indexes included.
+    /// Rows of its largest unit, orders, events or purchases, for this number of MiB, indexes included.
     fn rows(self, mebibytes: u64) -> u64 {
         match self {
             Data::Orders => mebibytes * 1050,
             Data::Events => mebibytes * 3900,
+            Data::Shop => mebibytes * 1550,
         }
     }
 
