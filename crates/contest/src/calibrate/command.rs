@@ -184,11 +184,12 @@ fn compare(
     // One contender for each run of calibrate that advises something of its own.
     let others = contenders.len();
     contenders.extend(advice.advised.iter().map(|set| (ADVISED, set.clone())));
+    let grid = sets::grid();
     let mut timed = Vec::new();
     for query in data.queries() {
         conductor.interruption.check()?;
         progress(&format!("{question}: {}", query.name));
-        let one = plans::time(postgres, &query, &contenders, caches)?;
+        let one = plans::time(postgres, &query, &contenders, &grid, caches)?;
         judgement::keep(&mut conductor.ledger, &format!("{question}: {}", query.name), &contenders, &one);
         timed.push(one);
     }
@@ -202,5 +203,6 @@ fn compare(
             .collect();
         judgement::note(&mut conductor.ledger, &question, &names, &of_run);
     }
+    judgement::note_hindsight(&mut conductor.ledger, &question, &timed);
     Ok(question)
 }

@@ -4,13 +4,17 @@ use measure::schema::Spec;
 use measure::schema::contest::{RIGHT_PLANS, TOTAL_TIME, WORST_RATIO};
 
 use super::plans::Timed;
-use super::sets::{ADVISED, BEFORE, FASTEST, MEASURED, OWN, Set, USUAL};
+use super::sets::{ADVISED, BEFORE, FASTEST, HINDSIGHT, MEASURED, OWN, Set, USUAL};
 use crate::bars::{Bar, Judged, Wanted};
 use crate::ledger::Ledger;
 
 /// A plan is right within this part of the fastest and this number of milliseconds.
 const NEAR: f64 = 0.1;
 const NEAR_MILLIS: f64 = 0.2;
+
+/// The bars for harm: the worst query, and the total time where nothing is to be gained, in the server's own.
+const WORST_MAX: f64 = 1.3;
+const TOTAL_MAX: f64 = 1.03;
 
 /// Keeps what a query takes by each contender's plan, and by the fastest that is known.
 pub(crate) fn keep(ledger: &mut Ledger, query: &str, contenders: &[(&str, Set)], timed: &Timed) {
@@ -23,15 +27,47 @@ pub(crate) fn keep(ledger: &mut Ledger, query: &str, contenders: &[(&str, Set)],
 /// Notes how each contender does over the queries of a question.
 pub(crate) fn note(ledger: &mut Ledger, question: &str, contenders: &[&str], timed: &[Timed]) {
     for (at, contender) in contenders.iter().enumerate() {
-        let is_right = |one: &&Timed| one.by[at] <= one.best * (1.0 + NEAR) + NEAR_MILLIS;
-        let right = timed.iter().filter(is_right).count();
-        let total: f64 = timed.iter().map(|one| one.by[at]).sum();
-        // Against the server's own, which comes first; what differs by less than can be told does not.
-        let ratio = |one: &Timed| if one.by[at] - one.by[0] < NEAR_MILLIS { 1.0 } else { one.by[at] / one.by[0] };
-        ledger.add(question, contender, &RIGHT_PLANS, right as f64);
-        ledger.add(question, contender, &TOTAL_TIME, total);
-        ledger.add(question, contender, &WORST_RATIO, timed.iter().map(ratio).fold(1.0, f64::max));
+        add(ledger, question, contender, &figures(timed, |one| one.by[at]));
     }
+}
+
+/// Notes the set of the grid with most right plans of those that keep the bars for harm, with the least time of
+/// several: how far constants reach, known once everything is timed.
+pub(crate) fn note_hindsight(ledger: &mut Ledger, question: &str, timed: &[Timed]) {
+    let sets = timed.first().map_or(0, |one| one.by_grid.len());
+    let own = figures(timed, |one| one.by[0]);
+    let all = (0..sets).map(|set| figures(timed, |one| one.by_grid[set]));
+    let safe = all.filter(|found| found.worst <= WORST_MAX && found.total <= own.total * TOTAL_MAX);
+    let is_less = |one: &Figures, other: &Figures| one.right.cmp(&other.right).then(other.total.total_cmp(&one.total));
+    if let Some(best) = safe.max_by(is_less) {
+        add(ledger, question, HINDSIGHT, &best);
+    }
+}
+
+/// How a set does over all queries.
+struct Figures {
+    right: usize,
+    /// Milliseconds.
+    total: f64,
+    worst: f64,
+}
+
+/// The figures of times that `by` picks, against the server's own, which come first.
+fn figures(timed: &[Timed], by: impl Fn(&Timed) -> f64) -> Figures {
+    let is_right = |one: &&Timed| by(one) <= one.best * (1.0 + NEAR) + NEAR_MILLIS;
+    // What differs by less than can be told does not.
+    let ratio = |one: &Timed| if by(one) - one.by[0] < NEAR_MILLIS { 1.0 } else { by(one) / one.by[0] };
+    Figures {
+        right: timed.iter().filter(is_right).count(),
+        total: timed.iter().map(&by).sum(),
+        worst: timed.iter().map(ratio).fold(1.0, f64::max),
+    }
+}
+
+fn add(ledger: &mut Ledger, question: &str, contender: &str, found: &Figures) {
+    ledger.add(question, contender, &RIGHT_PLANS, found.right as f64);
+    ledger.add(question, contender, &TOTAL_TIME, found.total);
+    ledger.add(question, contender, &WORST_RATIO, found.worst);
 }
 
 /// The bars of the questions that were asked.
@@ -49,7 +85,7 @@ fn of_question(ledger: &Ledger, question: &str) -> Vec<Bar> {
     let more: Vec<f64> = right.iter().enumerate().map(|(at, right)| right - best_right(at)).collect();
     let totals = |contender: &str| ledger.ratios(question, (contender, &TOTAL_TIME), (OWN, &TOTAL_TIME));
     let reachable = [USUAL, MEASURED].map(totals).concat().into_iter().fold(1.0, f64::min);
-    let wanted = if reachable <= 0.9 { 0.9 } else { 1.03 };
+    let wanted = if reachable <= 0.9 { 0.9 } else { TOTAL_MAX };
     let worst = samples(ADVISED, &WORST_RATIO);
     let absent = "no run of calibrate ended";
     let before = samples(BEFORE, &RIGHT_PLANS);
@@ -71,7 +107,7 @@ fn of_question(ledger: &Ledger, question: &str) -> Vec<Bar> {
         .from("timed natively"),
         Bar::of_samples(
             format!("{question}: the worst query in the server's own"),
-            Judged::ratio(Wanted::AtMost(1.3), "harmful"),
+            Judged::ratio(Wanted::AtMost(WORST_MAX), "harmful"),
             &worst,
             absent,
         )
@@ -87,12 +123,24 @@ mod tests {
     /// The bars where queries take so long by the server's own, 1.1, all measured and the advice.
     fn outcomes(queries: &[[f64; 4]]) -> Vec<Outcome> {
         let mut ledger = Ledger::default();
-        let timed: Vec<Timed> = queries
-            .iter()
-            .map(|by| Timed { by: by.to_vec(), best: by.iter().copied().fold(f64::MAX, f64::min), plans: 4 })
-            .collect();
+        let timed: Vec<Timed> = queries.iter().map(|by| of_times(by, &[])).collect();
         note(&mut ledger, "orders", &[OWN, USUAL, MEASURED, ADVISED], &timed);
         bars(&ledger, &["orders".into()]).iter().map(Bar::outcome).collect()
+    }
+
+    fn of_times(by: &[f64], by_grid: &[f64]) -> Timed {
+        let best = by.iter().chain(by_grid).copied().fold(f64::MAX, f64::min);
+        Timed { by: by.to_vec(), by_grid: by_grid.to_vec(), best, plans: 4 }
+    }
+
+    #[test]
+    fn the_best_set_in_hindsight_harms_no_query() {
+        let mut ledger = Ledger::default();
+        let queries = [([100.0], [100.0, 50.0, 60.0, 50.0]), ([10.0], [10.0, 14.0, 10.0, f64::INFINITY])];
+        let timed: Vec<Timed> = queries.iter().map(|(by, grid)| of_times(by, grid)).collect();
+        note_hindsight(&mut ledger, "orders", &timed);
+        assert_eq!(ledger.samples("orders", HINDSIGHT, &TOTAL_TIME), [70.0]);
+        assert_eq!(ledger.samples("orders", HINDSIGHT, &RIGHT_PLANS), [1.0]);
     }
 
     #[test]

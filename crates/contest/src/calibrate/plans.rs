@@ -27,6 +27,10 @@ const TIMES_MAX: f64 = 2.0;
 const TIMES_MAX_FIRST: f64 = 4.0;
 const LIMIT_MIN: f64 = 100.0;
 
+/// A plan that a set of the grid picked may take this part of the time by the server's own constants, where that is
+/// more than the best so far: it can be safe although it is not the best.
+const PART_OF_OWN: f64 = 0.75;
+
 /// A plan that a contender picked has this long.
 const LIMIT_OF_PICKED: f64 = 600_000.0;
 
@@ -52,6 +56,8 @@ struct Reached {
 #[derive(Clone, Debug)]
 pub(crate) struct Timed {
     pub(crate) by: Vec<f64>,
+    /// The same by each set of the grid; infinite where it was ended.
+    pub(crate) by_grid: Vec<f64>,
     pub(crate) best: f64,
     pub(crate) plans: usize,
 }
@@ -61,6 +67,7 @@ pub(crate) fn time(
     server: &mut PrivatePostgres,
     query: &Query,
     contenders: &[(&str, Set)],
+    grid: &[Set],
     caches: Caches,
 ) -> Result<Timed, String> {
     let mut session = server.connect()?;
@@ -72,22 +79,36 @@ pub(crate) fn time(
         plans.entry(outline.clone()).or_insert(Reached { settings, millis: f64::NAN });
         picked.push(outline);
     }
+    let mut of_grid = Vec::new();
+    for set in grid {
+        let settings = statement(set);
+        let outline = session.outline(&settings, &query.text)?;
+        plans.entry(outline.clone()).or_insert(Reached { settings, millis: f64::NAN });
+        of_grid.push(outline);
+    }
     for settings in toggled(contenders) {
         let outline = session.outline(&settings, &query.text)?;
         plans.entry(outline).or_insert(Reached { settings, millis: f64::NAN });
     }
     // The contenders' first: the others are ended once they take much longer.
-    let mut order: Vec<String> = picked.clone();
+    let mut order: Vec<String> = [&picked[..], &of_grid].concat();
     order.extend(plans.keys().cloned());
     let mut best = f64::INFINITY;
+    let mut own = f64::INFINITY;
     for outline in order {
         let Some(plan) = plans.get_mut(&outline).filter(|plan| plan.millis.is_nan()) else { continue };
-        let best_so_far = if picked.contains(&outline) { f64::INFINITY } else { best };
+        let best_so_far = match () {
+            () if picked.contains(&outline) => f64::INFINITY,
+            () if of_grid.contains(&outline) => best.max(own * PART_OF_OWN),
+            () => best,
+        };
         plan.millis = run(server, &mut session, query, (&plan.settings, best_so_far), caches)?;
         best = best.min(plan.millis);
+        // The contender that comes first.
+        own = own.min(if outline == picked[0] { plan.millis } else { f64::INFINITY });
     }
-    let by = picked.iter().map(|outline| plans[outline].millis).collect();
-    Ok(Timed { by, best, plans: plans.len() })
+    let [by, by_grid] = [picked, of_grid].map(|all| all.iter().map(|outline| plans[outline].millis).collect());
+    Ok(Timed { by, by_grid, best, plans: plans.len() })
 }
 
 /// Settings under each toggle and each two of them, by the server's own constants and by all that were measured.

@@ -20,6 +20,14 @@ pub(crate) const MEASURED: &str = "all measured";
 pub(crate) const ADVISED: &str = "readpath";
 pub(crate) const BEFORE: &str = "readpath before";
 
+/// The set of a grid that does best once all plans are timed: how far constants reach here.
+pub(crate) const HINDSIGHT: &str = "the best set in hindsight";
+
+/// The grid, in parts of PostgreSQL's own constants: blocks, a block at random in blocks in sequence, operators.
+const PARTS: [f64; 7] = [1.0, 0.7, 0.5, 0.25, 0.125, 0.0625, 0.03125];
+const RATIOS: [f64; 4] = [4.0, 3.0, 2.0, 1.1];
+const OPERATORS: [f64; 4] = [1.0, 0.6, 0.4, 0.2];
+
 /// What stands for the fastest plan of a query that is known.
 pub(crate) const FASTEST: &str = "the fastest plan";
 
@@ -52,6 +60,20 @@ fn is_of(case: &Case, state: &str) -> bool {
 
 fn values(case: &Case) -> Set {
     NAMES.iter().filter_map(|name| Some((name.to_string(), case.metric(name)?.median()))).collect()
+}
+
+/// The sets among which is the best in hindsight; the server's own come first.
+pub(crate) fn grid() -> Vec<Set> {
+    let mut all = Vec::new();
+    for part in PARTS {
+        for times in RATIOS {
+            for operators in OPERATORS {
+                let values = [part, part * times, 0.01, 0.005, 0.0025 * operators];
+                all.push(NAMES.iter().map(|name| name.to_string()).zip(values).collect());
+            }
+        }
+    }
+    all
 }
 
 /// Whether two runs advise the same.
