@@ -108,10 +108,14 @@ fn of_set(bench: &Bench<'_>, comparison: &Comparison, advice: &Advice, set: usiz
     case.metrics
         .push(calibrate::CHANGED.count("queries with another plan than by the server's own constants", changed));
     if let Some(judged) = judged.filter(|judged| judged.changed > 0) {
+        let mean = match comparison.state {
+            State::AsFound => "geometric mean of the changed queries, their runs drawn anew",
+            _ => "geometric mean of the changed queries, drawn anew with their runs",
+        };
         let verdicts = "queries whose interval lies on one side of 1";
         case.metrics.push(calibrate::FASTER.count(verdicts, judged.faster as u64));
         case.metrics.push(calibrate::SLOWER.count(verdicts, judged.slower as u64));
-        case.metrics.extend(ratios(&judged.ratio, "geometric mean of the changed queries, drawn anew with their runs"));
+        case.metrics.extend(ratios(&judged.ratio, mean));
         case.metrics.push(calibrate::WORST.single("the changed query that loses most", judged.worst));
         let sum = "medians of the changed queries, summed";
         case.metrics.push(calibrate::TIME_NOW.single(sum, judged.now));

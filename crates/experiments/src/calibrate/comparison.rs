@@ -8,7 +8,7 @@ use subjects::postgres::calibration::Plan;
 use subjects::postgres::calibration::queries::Query;
 
 use super::bench::{Bench, State};
-use super::judgement::{Judged, Pair, judge};
+use super::judgement::{Drawn, Judged, Pair, judge};
 use super::sets::{ConstantSet, own};
 use crate::error::ExperimentError;
 use crate::journal::Journal;
@@ -16,8 +16,12 @@ use crate::journal::Journal;
 /// Rounds that are run whatever they take, after one that is not counted.
 const ROUNDS_MIN: usize = 3;
 
-/// How long further rounds may begin, after the first that counts.
+/// How long further rounds may begin, after the first.
 const ROUNDS_TIME: Duration = Duration::from_secs(20);
+
+/// Further rounds of queries that may be harmed by a plan, though not surely, and how long these may begin.
+const MORE_ROUNDS: usize = 5;
+const MORE_TIME: Duration = Duration::from_secs(10);
 
 /// A short query of the user's is repeated in its turn until its runs have taken this long together, but not more often
 /// than that: what differs from run to run is as long for it as for a long one.
@@ -30,6 +34,11 @@ const ROUNDS_REHEARSED: usize = 2;
 /// Another plan may take this many times as long as the one now, and at least this long, before it is ended.
 const TIMES_MAX: f64 = 5.0;
 const LIMIT_MIN: Duration = Duration::from_millis(500);
+
+/// A plan each of whose runs took this many times as long as the longest by the server's own constants has its verdict
+/// after two rounds that count, and is not run again.
+const SLOW: f64 = 2.0;
+const SLOW_ROUNDS: usize = 3;
 
 /// A plan of a query, with the sets that lead to it.
 #[derive(Clone, Debug)]
@@ -78,6 +87,24 @@ impl Compared {
         (at > 0 && self.not_timed.is_none() && !pair.now.is_empty() && !pair.then.is_empty()).then_some(pair)
     }
 
+    /// Whether another plan is so slow that further runs would not change its verdict.
+    fn is_slow(&self, at: usize) -> bool {
+        let least = self.variants[at].millis.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = self.variants[0].millis.iter().copied().fold(0.0, f64::max);
+        at > 0 && least.is_finite() && least > most * SLOW
+    }
+
+    /// Whether a plan of another set may take longer, and further runs would tell.
+    fn is_unsure(&self) -> bool {
+        let pair = |at: usize| Pair { now: self.variants[0].millis.clone(), then: self.variants[at].millis.clone() };
+        self.not_timed.is_none() && (1..self.variants.len()).any(|at| pair(at).is_unsure_of_harm())
+    }
+
+    /// Forgets the times of plans, but for those that were ended: these took at least that long.
+    fn forget(&mut self) {
+        self.variants.iter_mut().filter(|variant| !variant.is_cut).for_each(|variant| variant.millis.clear());
+    }
+
     fn is_changed(&self) -> bool {
         self.variants.len() > 1
     }
@@ -112,11 +139,13 @@ impl Comparison {
             one.variants.retain(|variant| !variant.sets.is_empty());
         }
         self.sets = kept.iter().map(|at| self.sets[*at].clone()).collect();
+        self.judged = kept.iter().filter_map(|at| self.judged.get(*at).copied()).collect();
     }
 
     /// Judges each set by the times.
     pub(super) fn judge(&mut self) {
-        let of = |set| judge(&self.compared.iter().filter_map(|one| one.pair(set)).collect::<Vec<_>>());
+        let drawn = if self.state == State::AsFound { Drawn::Runs } else { Drawn::QueriesAndRuns };
+        let of = |set| judge(&self.compared.iter().filter_map(|one| one.pair(set)).collect::<Vec<_>>(), drawn);
         self.judged = (0..self.sets.len()).map(of).collect();
     }
 }
@@ -169,7 +198,7 @@ fn is_same(one: &Plan, other: &Plan) -> bool {
 }
 
 /// Times the queries whose plan some set changes, all plans of a query one after the other, in rounds. After the first
-/// round that counts, `screen` leaves the sets that go on.
+/// round, which does not count where it settles the caches, `screen` leaves the sets that go on.
 pub(super) fn time(
     bench: &mut Bench<'_>,
     comparison: &mut Comparison,
@@ -199,9 +228,10 @@ pub(super) fn time(
                 journal,
             )?;
         }
-        if round == settling {
+        if round == 0 {
             journal.find_all(screen(comparison));
             started = bench.machine.clock.now();
+            comparison.compared.iter_mut().filter(|_| settling > 0).for_each(Compared::forget);
         }
         bench.look(journal);
         if let Some((recorder, sent)) = bench.recorder.as_ref().zip(sent).filter(|_| round + 1 == ROUNDS_REHEARSED) {
@@ -209,9 +239,33 @@ pub(super) fn time(
             break;
         }
     }
+    if state == State::AsFound && !bench.tables.is_rehearsal() {
+        settle_harm(bench, comparison, journal)?;
+    }
     bench.set_constants(&[])?;
     comparison.is_timed = true;
     comparison.judge();
+    Ok(())
+}
+
+/// Runs queries again that a plan may harm, though not surely: that alone would keep sets from being advised.
+fn settle_harm(
+    bench: &mut Bench<'_>,
+    comparison: &mut Comparison,
+    journal: &mut dyn Journal,
+) -> Result<(), ExperimentError> {
+    let started = bench.machine.clock.now();
+    for number in 0..MORE_ROUNDS {
+        let unsure = comparison.compared.iter().filter(|one| one.is_unsure()).count();
+        if unsure == 0 || Duration::from_nanos(bench.machine.clock.now().since(started).0) > MORE_TIME {
+            break;
+        }
+        journal.step(&format!("{unsure} queries whose plan may do harm, once more"), Duration::from_secs(5));
+        let round = Round { state: comparison.state, number: number + SLOW_ROUNDS, counts: true };
+        for one in comparison.compared.iter_mut().filter(|one| one.is_unsure()) {
+            take_turns(bench, one, &comparison.sets, round, journal)?;
+        }
+    }
     Ok(())
 }
 
@@ -239,6 +293,9 @@ fn take_turns(
         if one.variants[at].is_cut {
             let millis = one.variants[at].millis.last().copied();
             one.variants[at].millis.extend(millis.filter(|_| round.counts));
+            continue;
+        }
+        if round.number >= SLOW_ROUNDS && one.is_slow(at) {
             continue;
         }
         if round.state == State::Cold {
@@ -287,7 +344,7 @@ fn run_turn(
             Err(why) => return Ok(Err(why)),
         };
         let is_planned = is_same(&plan, &one.variants[at].plan);
-        one.variants[at].millis.extend(plan.execution_ms.filter(|_| round.counts && is_planned));
+        one.variants[at].millis.extend(plan.execution_ms.filter(|_| is_planned));
         taken += plan.execution_ms.unwrap_or(f64::INFINITY);
         runs += 1;
         if runs >= most || !is_planned || taken >= TURN.as_secs_f64() * 1e3 {
@@ -302,5 +359,35 @@ fn limit(bench: &Bench<'_>, one: &Compared, at: usize) -> Duration {
     match median(&one.variants[0].millis) {
         Some(now) if at > 0 => Duration::from_secs_f64(now * TIMES_MAX / 1e3).max(LIMIT_MIN).min(all),
         _ => all,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_not_run_again_only_where_each_of_its_runs_was_slow() {
+        let query = Query::of_verification("q".into(), "SELECT".into());
+        let variants = vec![
+            Variant::of(&[0], &[10.0, 11.0]),
+            Variant::of(&[1], &[23.0, 40.0]),
+            Variant::of(&[2], &[40.0, 12.0]),
+            Variant::of(&[3], &[]),
+        ];
+        let one = Compared { query, variants, not_timed: None };
+        assert_eq!([0, 1, 2, 3].map(|at| one.is_slow(at)), [false, true, false, false]);
+    }
+
+    #[test]
+    fn a_query_is_run_again_where_a_plan_may_do_harm_and_not_where_it_surely_does_or_does_not() {
+        let is_unsure = |then: &[f64]| {
+            let variants = vec![Variant::of(&[0], &[10.0, 11.0, 10.5, 10.2, 10.1]), Variant::of(&[1], then)];
+            Compared { query: Query::of_verification("q".into(), "SELECT".into()), variants, not_timed: None }
+                .is_unsure()
+        };
+        assert!(is_unsure(&[9.0, 14.0, 15.0, 10.0, 14.0]));
+        assert!(!is_unsure(&[14.0, 14.1, 15.0, 14.2, 14.0]), "it surely does");
+        assert!(!is_unsure(&[10.0, 11.0, 10.0, 10.4, 10.3]));
     }
 }

@@ -60,13 +60,18 @@ impl Constants {
             sets::of_measured(state.name(), settled, |name| self.now(name))
         };
         let states: Vec<ConstantSet> = State::OF_BLOCKS.into_iter().filter_map(of_state).collect();
-        let safe = sets::between("safe", &states);
+        let safe = sets::between(sets::SAFE, &states);
         states.into_iter().chain(safe).chain([sets::usual_advice()]).collect()
     }
 
-    /// What is tried besides on queries that are run.
-    pub(super) fn tried(&self, others: &[ConstantSet]) -> Vec<ConstantSet> {
-        sets::tried(|name| self.now(name), others)
+    /// The same and what is tried besides on queries that are run: after the measured ones those that are the same in
+    /// each run, the nearest to the server's own constants first.
+    pub(super) fn candidates(&self, sets: &[ConstantSet]) -> Vec<ConstantSet> {
+        let now = |name| self.now(name);
+        let (measured, mut fixed): (Vec<_>, Vec<_>) = sets.iter().cloned().partition(ConstantSet::is_measured);
+        fixed.extend(sets::tried(now, &fixed));
+        fixed.sort_by(|one, other| one.distance(now).total_cmp(&other.distance(now)));
+        [measured, fixed].concat()
     }
 
     fn add(&mut self, bench: &mut Bench<'_>, state: Option<State>, cost: Cost) -> Result<(), ExperimentError> {

@@ -13,8 +13,8 @@ use super::judgement::{CHANGED_MIN, Decision, Judged};
 use super::sets::ConstantSet;
 use crate::journal::Journal;
 
-/// A set that gains this part of what the best one does is as good, and the first of them is advised, that of the state
-/// itself before all: two runs then advise the same.
+/// A set that gains this part of what the best one does is as good, and the first of them is advised, the nearest to
+/// the server's own constants: two runs then advise the same.
 const AS_GOOD: f64 = 0.8;
 
 /// What a comparison advises.
@@ -28,16 +28,24 @@ pub(super) struct Advice {
 }
 
 impl Advice {
-    /// What the times advise, with the set that the state itself has preferred.
+    /// What the times advise. Sets that are the same in each run come before measured ones, which stand where they gain
+    /// clearly more; among these the state's own is preferred.
     pub(super) fn of(sets: &[ConstantSet], judged: &[Judged], preferred: &str) -> Advice {
         let own = (1..sets.len()).find(|set| sets[*set].name == preferred);
-        let changing = || (1..sets.len()).filter(|set| judged[*set].decision == Decision::Change);
         let gain = |set: &usize| judged[*set].gain();
-        let most = changing().map(|set| gain(&set)).fold(0.0, f64::max);
-        let is_as_good = |set: &usize| gain(set) >= most * AS_GOOD;
-        let best =
-            own.filter(|own| changing().any(|set| set == *own) && is_as_good(own)).or(changing().find(is_as_good));
-        if let Some(set) = best {
+        let changing = |is_measured: bool| {
+            let is_it = |set: &usize| judged[*set].decision == Decision::Change;
+            (1..sets.len()).filter(is_it).filter(|set| sets[*set].is_measured() == is_measured).collect::<Vec<_>>()
+        };
+        let first_as_good = |changing: &[usize], preferred: Option<usize>| {
+            let most = changing.iter().map(gain).fold(0.0, f64::max);
+            let is_as_good = |set: &usize| changing.contains(set) && gain(set) >= most * AS_GOOD;
+            preferred.filter(is_as_good).or(changing.iter().copied().find(is_as_good))
+        };
+        let fixed = first_as_good(&changing(false), None);
+        let measured = first_as_good(&changing(true), own);
+        let is_clearly_better = |set: &usize| fixed.is_none_or(|fixed| gain(&fixed) < gain(set) * AS_GOOD);
+        if let Some(set) = measured.filter(is_clearly_better).or(fixed) {
             return Advice { decision: Decision::Change, set, withheld: None };
         }
         // What is said then is said of the state's own set, unless another one changes enough plans and it does not.
@@ -69,7 +77,10 @@ pub(super) fn advise(comparison: &Comparison, advice: &Advice, name: &str, journ
         Decision::Undecided => match (&advice.withheld, judged) {
             (Some(reason), _) => format!("{name}, {}: undecided, because {reason}", state.in_words()),
             (None, Some(judged)) if judged.changed >= CHANGED_MIN => {
-                format!("{name}, {}: undecided, because queries get faster and slower by turns", state.in_words())
+                format!(
+                    "{name}, {}: undecided, because some queries get faster and others may get slower",
+                    state.in_words()
+                )
             }
             _ => format!("{name}, {}: undecided: these queries cannot tell", state.in_words()),
         },
@@ -94,6 +105,7 @@ fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: &str) -> Ve
         return vec![format!("Some set of constants changes the plans of {changed} of {whose} {all}.")];
     }
     let times = |value| three_digits(value);
+    let drawn = if comparison.state == State::AsFound { "runs" } else { "queries and runs" };
     if judged.is_too_short() {
         return vec![format!(
             "With the set `{set}`, {} of {whose} {all} {} another plan; {} {} instead of {} together, too short to \
@@ -118,8 +130,7 @@ fn worth(comparison: &Comparison, judged: &Judged, whose: &str, set: &str) -> Ve
             times(judged.worst)
         ),
         format!(
-            "Drawn anew, queries and runs, 95 % of the means lie between {} and {}; {} {} faster for sure and {} \
-             slower.",
+            "Drawn anew, {drawn}, 95 % of the means lie between {} and {}; {} {} faster for sure and {} slower.",
             times(judged.ratio.low),
             times(judged.ratio.high),
             judged.faster,

@@ -2,7 +2,7 @@
 //! changing to.
 //!
 //! Each query counts by its ratio, so that small ones have the weight of large ones. Intervals are those of a bootstrap
-//! that draws queries, and of each the repetitions.
+//! that draws queries, and of each the repetitions; of queries that are the work itself, the repetitions alone.
 //!
 //! Source: Efron, Tibshirani, "An Introduction to the Bootstrap", 1993, the percentile interval.
 
@@ -18,6 +18,10 @@ pub(super) const CHANGED_MIN: usize = 4;
 /// that the lower end of its interval is above the second.
 const HARM: f64 = 1.25;
 const HARM_SURELY: f64 = 1.1;
+
+/// One that takes as much longer, but not surely, is reason enough not to change; of more than this difference in
+/// milliseconds, below which one run in many is off.
+const HARM_MILLIS: f64 = 0.2;
 
 /// All queries together must not take more than this.
 const TOTAL_MAX: f64 = 1.0;
@@ -39,6 +43,15 @@ pub(super) struct Pair {
     pub(super) then: Vec<f64>,
 }
 
+/// What is drawn anew for the interval of a mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Drawn {
+    /// Queries and their runs: the queries stand for others.
+    QueriesAndRuns,
+    /// Runs alone: the queries are those that the server is there for.
+    Runs,
+}
+
 /// What the times of one query say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -48,6 +61,14 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
+    fn of(ratio: &Estimate) -> Verdict {
+        match ratio {
+            ratio if ratio.high < 1.0 => Verdict::Faster,
+            ratio if ratio.low > 1.0 => Verdict::Slower,
+            _ => Verdict::Undecided,
+        }
+    }
+
     pub(super) fn name(self) -> &'static str {
         match self {
             Verdict::Faster => "faster",
@@ -126,13 +147,20 @@ impl Pair {
         ratio(now, then)
     }
 
+    /// Whether it takes so much longer by the medians, sure or not.
+    fn may_harm(&self) -> bool {
+        let [now, then] = [&self.now, &self.then].map(|samples| median(samples).unwrap_or(0.0));
+        then > now * HARM && then - now >= HARM_MILLIS
+    }
+
+    /// Whether it may, and further runs would tell.
+    pub(super) fn is_unsure_of_harm(&self) -> bool {
+        self.may_harm() && self.ratio().is_some_and(|ratio| ratio.low <= HARM_SURELY)
+    }
+
     /// What the times say.
     pub(super) fn verdict(&self) -> Verdict {
-        match self.ratio() {
-            Some(ratio) if ratio.high < 1.0 => Verdict::Faster,
-            Some(ratio) if ratio.low > 1.0 => Verdict::Slower,
-            _ => Verdict::Undecided,
-        }
+        self.ratio().map_or(Verdict::Undecided, |ratio| Verdict::of(&ratio))
     }
 }
 
@@ -148,59 +176,64 @@ fn ends(mut values: Vec<f64>) -> (f64, f64) {
 }
 
 /// Judges a set by the queries whose plans it changes.
-pub(super) fn judge(pairs: &[Pair]) -> Judged {
+pub(super) fn judge(pairs: &[Pair], drawn: Drawn) -> Judged {
     let ratios: Vec<Estimate> = pairs.iter().filter_map(Pair::ratio).collect();
     let sum = |of: fn(&Pair) -> &Vec<f64>| pairs.iter().filter_map(|pair| median(of(pair))).sum::<f64>();
     let (now, then) = (sum(|pair| &pair.now), sum(|pair| &pair.then));
-    let count = |wanted| pairs.iter().filter(|pair| pair.verdict() == wanted).count();
+    let count = |wanted| ratios.iter().filter(|ratio| Verdict::of(ratio) == wanted).count();
     let mut judged = Judged {
         decision: Decision::Undecided,
         changed: pairs.len(),
         faster: count(Verdict::Faster),
         slower: count(Verdict::Slower),
-        ratio: mean_ratio(pairs),
+        ratio: mean_ratio(pairs, &ratios, drawn),
         worst: ratios.iter().map(|ratio| ratio.value).reduce(f64::max).unwrap_or(1.0),
         now,
         then,
     };
     let does_harm = ratios.iter().any(|ratio| ratio.value > HARM && ratio.low > HARM_SURELY);
-    judged.decision = decide(&judged, does_harm);
+    judged.decision = decide(&judged, does_harm, pairs.iter().any(Pair::may_harm));
     judged
 }
 
-fn decide(judged: &Judged, does_harm: bool) -> Decision {
+fn decide(judged: &Judged, does_harm: bool, may_harm: bool) -> Decision {
     let Estimate { low, high, .. } = judged.ratio;
     match judged {
         // Harm is harm, however few queries show it.
         _ if does_harm => Decision::Keep,
         _ if judged.changed < CHANGED_MIN => Decision::Undecided,
         _ if low > 1.0 => Decision::Keep,
+        _ if may_harm => Decision::Undecided,
         _ if high < 1.0 && judged.then <= judged.now * TOTAL_MAX => Decision::Change,
         _ if high < 1.0 + SAME && low > 1.0 - SAME => Decision::Keep,
         _ => Decision::Undecided,
     }
 }
 
-/// The geometric mean of the queries' ratios, with an interval over queries and repetitions.
-fn mean_ratio(pairs: &[Pair]) -> Estimate {
+/// The geometric mean of the queries' ratios, with its interval.
+fn mean_ratio(pairs: &[Pair], found: &[Estimate], drawn: Drawn) -> Estimate {
     let mean = |ratios: &[f64]| (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
-    let values: Vec<f64> = pairs.iter().filter_map(Pair::ratio).map(|ratio| ratio.value).collect();
+    let values: Vec<f64> = found.iter().map(|ratio| ratio.value).collect();
     if values.is_empty() {
         return Estimate { value: 1.0, low: 1.0, high: 1.0 };
     }
     let mut random = SplitMix64::new(SEED);
-    let mut drawn = Vec::with_capacity(RESAMPLES);
+    let mut means = Vec::with_capacity(RESAMPLES);
     for _ in 0..RESAMPLES {
         let ratios: Vec<f64> = (0..pairs.len())
-            .map(|_| {
-                let at = random.below(pairs.len() as u64) as usize;
+            .map(|number| {
+                let at = match drawn {
+                    Drawn::QueriesAndRuns => random.below(pairs.len() as u64) as usize,
+                    Drawn::Runs => number,
+                };
                 pairs[at].drawn(&mut random)
             })
             .collect();
-        drawn.push(mean(&ratios));
+        means.push(mean(&ratios));
     }
-    let (low, high) = ends(drawn);
-    Estimate { value: mean(&values), low, high }
+    let (low, high) = ends(means);
+    let value = mean(&values);
+    Estimate { value, low: low.min(value), high: high.max(value) }
 }
 
 #[cfg(test)]
@@ -214,12 +247,26 @@ mod tests {
     }
 
     fn decision(ratios: &[(f64, f64)]) -> Decision {
-        judge(&ratios.iter().map(|(now, then)| pair(*now, *then)).collect::<Vec<_>>()).decision
+        judged(ratios, Drawn::QueriesAndRuns)
+    }
+
+    fn judged(ratios: &[(f64, f64)], drawn: Drawn) -> Decision {
+        judge(&ratios.iter().map(|(now, then)| pair(*now, *then)).collect::<Vec<_>>(), drawn).decision
+    }
+
+    #[test]
+    fn what_one_of_the_users_queries_gains_counts_and_what_one_of_ours_does_is_chance() {
+        let one = [(600.0, 300.0), (100.0, 99.0), (50.0, 51.0), (20.0, 20.0), (30.0, 30.5)];
+        assert_eq!(judged(&one, Drawn::Runs), Decision::Change);
+        assert_eq!(judged(&one, Drawn::QueriesAndRuns), Decision::Undecided);
     }
 
     #[test]
     fn queries_that_are_surely_faster_together_are_reason_to_change() {
-        let judged = judge(&[pair(100.0, 40.0), pair(3.0, 2.0), pair(900.0, 700.0), pair(20.0, 21.0), pair(7.0, 4.0)]);
+        let judged = judge(
+            &[pair(100.0, 40.0), pair(3.0, 2.0), pair(900.0, 700.0), pair(20.0, 21.0), pair(7.0, 4.0)],
+            Drawn::QueriesAndRuns,
+        );
         assert_eq!((judged.decision, judged.changed, judged.faster), (Decision::Change, 5, 4));
         assert!(judged.ratio.high < 1.0 && judged.then < judged.now && judged.worst < 1.1, "{judged:?}");
     }
@@ -230,6 +277,20 @@ mod tests {
         assert_eq!(decision(&gain), Decision::Change);
         assert_eq!(decision(&[&gain[..], &[(10.0, 20.0)]].concat()), Decision::Keep);
         assert_eq!(decision(&[(10.0, 20.0)]), Decision::Keep, "however few there are");
+    }
+
+    #[test]
+    fn one_query_that_may_take_longer_is_reason_not_to_change() {
+        let gains = [(100.0, 40.0), (50.0, 20.0), (900.0, 300.0), (20.0, 9.0), (7.0, 3.0)];
+        let noisy = |least: f64| Pair { now: vec![10.0, 12.0, 14.0, 15.0, 20.0], then: vec![least, 18.0, 19.0, 24.0] };
+        let with = |one: Pair| {
+            let mut pairs: Vec<Pair> = gains.iter().map(|(now, then)| pair(*now, *then)).collect();
+            pairs.push(one);
+            judge(&pairs, Drawn::Runs).decision
+        };
+        assert_eq!(with(noisy(11.0)), Decision::Undecided);
+        assert_eq!(with(pair(14.0, 15.0)), Decision::Change);
+        assert_eq!(with(pair(0.3, 0.42)), Decision::Keep, "sure, however short");
     }
 
     #[test]
@@ -254,9 +315,9 @@ mod tests {
 
     #[test]
     fn times_that_differ_by_less_than_readings_do_are_too_short_to_tell() {
-        assert!(judge(&[pair(0.042, 0.025), pair(0.180, 0.213)]).is_too_short());
-        assert!(!judge(&[pair(0.042, 0.025), pair(10.0, 12.0)]).is_too_short());
-        assert!(!judge(&[]).is_too_short());
+        assert!(judge(&[pair(0.042, 0.025), pair(0.180, 0.213)], Drawn::Runs).is_too_short());
+        assert!(!judge(&[pair(0.042, 0.025), pair(10.0, 12.0)], Drawn::Runs).is_too_short());
+        assert!(!judge(&[], Drawn::Runs).is_too_short());
     }
 
     #[test]

@@ -111,8 +111,8 @@ fn measure_all(
     if let Some(asked) = &asked {
         // A rehearsal, which knows no plan, would take each for a plan of its own.
         let tries = bench.parameters.run && !bench.tables.is_rehearsal();
-        let tried = if tries { constants.tried(&sets) } else { Vec::new() };
-        judge_own(bench, asked, &[&sets[..], &tried].concat(), told, journal)?;
+        let candidates = if tries { constants.candidates(&sets) } else { sets.clone() };
+        judge_own(bench, asked, &candidates, told, journal)?;
     }
     // The user's own queries tell more than ours do, once they are run.
     if !bench.parameters.run {
@@ -265,7 +265,10 @@ fn advise(
     journal: &mut dyn Journal,
 ) -> Result<Advice, ExperimentError> {
     comparison.judge();
-    let advice = Advice::of(&comparison.sets, &comparison.judged, preferred(comparison.state, told).name());
+    let preferred = preferred(comparison.state, told).name();
+    let advice = Advice::of(&comparison.sets, &comparison.judged, preferred);
+    screening::leave_best(comparison, advice.set);
+    let advice = Advice::of(&comparison.sets, &comparison.judged, preferred);
     let advice = advice.withheld(withheld(bench, comparison, told).map(String::from));
     findings::advise(comparison, &advice, bench.name(), journal);
     Ok(advice)

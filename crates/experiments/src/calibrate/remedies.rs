@@ -28,12 +28,15 @@ const TOGGLES: [(&str, u32); 10] = [
 ];
 
 /// Runs of each other plan, after one that is not counted.
-const RUNS: usize = 3;
+const RUNS: usize = 2;
 
 /// A plan is worth a word when it takes at most this part of what the best set's takes, and saves this number of
 /// milliseconds.
 const GAIN: f64 = 0.75;
 const GAIN_MILLIS: f64 = 0.5;
+
+/// Least limit of a run: seconds.
+const LIMIT_MIN: f64 = 0.05;
 
 /// Row estimates that are off by this many times are the reason; of fewer rows than these, none is.
 const OFF: f64 = 10.0;
@@ -65,9 +68,11 @@ pub(super) fn look(
                 continue;
             }
             seen.push(outline);
-            // What takes longer than the best is of no use.
-            let limit = Duration::from_secs_f64((best / 1e3).max(0.05)).min(bench.parameters.time_limit());
-            let Some(millis) = timed(bench, one, limit)? else { continue };
+            // What takes longer is of no use.
+            let limit = |part: f64| {
+                Duration::from_secs_f64((best * part / 1e3).max(LIMIT_MIN)).min(bench.parameters.time_limit())
+            };
+            let Some(millis) = timed(bench, one, [limit(1.0), limit(GAIN)])? else { continue };
             if millis < best * GAIN
                 && best - millis > GAIN_MILLIS
                 && fastest.as_ref().is_none_or(|(_, other)| millis < *other)
@@ -90,15 +95,20 @@ fn best_of_sets(bench: &mut Bench<'_>, one: &Compared) -> Result<Option<(f64, Pl
     let Ok(plan) = bench.tables.run_query(&one.query, limit)? else { return Ok(None) };
     let millis = match least {
         Some(least) => Some(least),
-        None => timed(bench, one, limit)?,
+        None => timed(bench, one, [limit, limit])?,
     };
     Ok(millis.map(|millis| (millis, plan)))
 }
 
-/// The median of some runs; `None` where one takes too long.
-fn timed(bench: &mut Bench<'_>, one: &Compared, limit: Duration) -> Result<Option<f64>, ExperimentError> {
+/// The median of some runs; `None` where the first, which is not counted, or another one takes too long.
+fn timed(
+    bench: &mut Bench<'_>,
+    one: &Compared,
+    [first, others]: [Duration; 2],
+) -> Result<Option<f64>, ExperimentError> {
     let mut millis = Vec::new();
     for run in 0..=RUNS {
+        let limit = if run == 0 { first } else { others };
         let Ok(plan) = bench.tables.run_query(&one.query, limit)? else { return Ok(None) };
         millis.extend(plan.execution_ms.filter(|_| run > 0));
     }

@@ -28,18 +28,24 @@ pub(super) const CONSTANTS: [&str; 5] = [SEQ_PAGE, RANDOM_PAGE, SCALE, "cpu_inde
 const USUAL_ADVICE: [f64; 5] = [1.0, 1.1, 0.01, 0.005, 0.0025];
 
 /// What is tried on the user's own queries besides: blocks at a part of the server's own cost, a block at random at
-/// this many times one in sequence where it is not the server's own ratio, and operators at this many times their cost.
+/// this many times one in sequence where it is not the server's own ratio, and operators at this part of their cost.
 ///
-/// They are multiples of the server's own costs and not of what was measured, so that runs that find the same queries
-/// faster advise the same constants.
-const PARTS: [f64; 4] = [1.0, 0.5, 0.25, 0.1];
+/// They are parts of the server's own costs and not of what was measured: two runs then choose among the same sets.
+const PARTS: [f64; 5] = [1.0, 0.5, 0.25, 0.125, 0.0625];
 const RATIOS: [Option<f64>; 3] = [None, Some(2.0), Some(1.1)];
-const OPERATORS: [f64; 3] = [1.0, 0.3, 3.0];
+const OPERATORS: [f64; 2] = [1.0, 0.4];
+
+/// The names of the server's own constants, and of what is advised everywhere.
+const OWN: &str = "now";
+const USUAL: &str = "random-1.1";
+
+/// The name of the set between those of several states.
+pub(super) const SAFE: &str = "safe";
 
 /// The name of a set that is one of many.
 pub(super) const TRIED: &str = "tried";
 
-/// Those of them that are left after the first round.
+/// Those of them that are shown: the one that is advised, and the next best.
 pub(super) const LEFT: [&str; 3] = ["tried-1", "tried-2", "tried-3"];
 
 /// A set with its name.
@@ -135,15 +141,15 @@ pub(super) fn between(name: &'static str, sets: &[ConstantSet]) -> Option<Consta
 
 /// The server's own constants.
 pub(super) fn own() -> ConstantSet {
-    ConstantSet { name: "now", values: Vec::new() }
+    ConstantSet { name: OWN, values: Vec::new() }
 }
 
 /// What is advised everywhere.
 pub(super) fn usual_advice() -> ConstantSet {
-    ConstantSet { name: "random-1.1", values: CONSTANTS.into_iter().zip(USUAL_ADVICE).collect() }
+    ConstantSet { name: USUAL, values: CONSTANTS.into_iter().zip(USUAL_ADVICE).collect() }
 }
 
-/// Sets between the server's own constants and cheap blocks, none of them among `others`, from the least change on.
+/// Sets between the server's own constants and cheap blocks, none of them among `others`.
 pub(super) fn tried(now: impl Fn(&'static str) -> f64, others: &[ConstantSet]) -> Vec<ConstantSet> {
     let own = now(RANDOM_PAGE) / now(SEQ_PAGE).max(f64::MIN_POSITIVE);
     let mut sets = others.to_vec();
@@ -171,7 +177,19 @@ pub(super) fn tried(now: impl Fn(&'static str) -> f64, others: &[ConstantSet]) -
 impl ConstantSet {
     /// Whether it is one of many that are only tried.
     pub(super) fn is_tried(&self) -> bool {
-        self.name == TRIED
+        self.name == TRIED || LEFT.contains(&self.name)
+    }
+
+    /// Whether its values come from what was measured, and so differ a little from run to run.
+    pub(super) fn is_measured(&self) -> bool {
+        !self.is_tried() && self.name != OWN && self.name != USUAL
+    }
+
+    /// How far it is from the server's own constants: of each, the logarithm of how many times as large or small it is,
+    /// summed.
+    pub(super) fn distance(&self, now: impl Fn(&'static str) -> f64) -> f64 {
+        let of = |(name, value): &(&'static str, f64)| (value / now(name)).ln().abs();
+        self.values.iter().map(of).filter(|one| one.is_finite()).sum()
     }
 }
 
@@ -262,6 +280,19 @@ mod tests {
             |set: &ConstantSet, name: &str| set.values.iter().find(|(one, _)| *one == name).map(|(_, value)| *value);
         assert_eq!((of(&sets[0], SEQ_PAGE), of(&sets[0], RANDOM_PAGE)), (Some(1.0), Some(2.0)));
         assert!(sets.iter().all(|set| of(set, SCALE) == Some(0.01)), "a row keeps its value");
+    }
+
+    #[test]
+    fn the_nearest_to_what_is_set_has_the_least_distance_and_measured_sets_are_known_by_their_names() {
+        let distance = |part: f64, times: f64| {
+            let values = vec![(SEQ_PAGE, part), (RANDOM_PAGE, part * times), (SCALE, 0.01)];
+            ConstantSet { name: TRIED, values }.distance(now)
+        };
+        assert!(distance(1.0, 4.0) < distance(1.0, 2.0) && distance(1.0, 2.0) < distance(0.5, 4.0));
+        assert!(distance(0.5, 4.0) < distance(0.25, 4.0) && distance(0.25, 4.0) < distance(0.0625, 1.1));
+        let is_measured = |name| ConstantSet { name, values: Vec::new() }.is_measured();
+        assert_eq!(["cold", "system", "cached", SAFE].map(is_measured), [true; 4]);
+        assert_eq!(["now", "random-1.1", TRIED, LEFT[0]].map(is_measured), [false; 4]);
     }
 
     #[test]
