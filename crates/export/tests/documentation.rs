@@ -28,7 +28,8 @@ fn the_documentation_and_the_files_have_the_same_columns() {
             columns().iter().map(|column| (column.name.to_string(), column.kind().into())).collect();
         assert_eq!(said, written, "{table}");
     }
-    assert_eq!(page.matches("\n## ").count(), TABLES.len());
+    // The last chapter is held against the crate that writes recordings.
+    assert_eq!(page.matches("\n## ").count(), TABLES.len() + 1);
 }
 
 #[test]

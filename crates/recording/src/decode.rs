@@ -1,0 +1,438 @@
+//! The bytes of a segment's file as the segment. They may be anything: what is not whole is refused before it is
+//! decoded, and what no recorder writes is refused while it is.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::hash::Hash;
+use std::io::{self, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::basic::Type as PhysicalType;
+use parquet::column::reader::ColumnReader;
+use parquet::data_type::ByteArray;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, RowGroupReader};
+use parquet::file::serialized_reader::SerializedFileReader;
+
+use crate::columns::{BLOCKED, COLUMNS, Get, LOOKS, LOST, Line, SAMPLE, STATEMENT};
+use crate::encode::{CHECKED_FROM, CHECKSUM_AT, HEAD_KEY, MARK, MARK_AT, head_of, shape};
+use crate::segment::{Blocked, Counted, Head, Looks, Lost, Process, STATES, Sample, Segment, Statement};
+
+/// Greatest file and most rows of a segment: a recorder ends one long before.
+const BYTES_MAX: u64 = 256 << 20;
+const ROWS_MAX: i64 = 1 << 21;
+
+/// Longest segment, and most seconds of a row: a recorder ends a segment after a minute.
+const SECONDS_MAX: i64 = 120;
+
+/// Longest time of a row, in nanoseconds: a recorder takes a stall of the machine for lost that is much shorter. A time
+/// that is lost may be much longer.
+const TIME_MAX: i64 = 3_600 * 1_000_000_000;
+const LOST_MAX: i64 = 100 * 366 * 24 * TIME_MAX;
+
+/// Greatest sum of the times of all rows, and of their seconds: no sum of many segments overflows, and no small file
+/// stands for endless work.
+const TIMES_MAX: i64 = 1 << 54;
+const ALL_SECONDS_MAX: i64 = 1 << 24;
+
+/// Times of the wall clock that a calendar has: the years from 1 to 9999, in microseconds since 1970.
+const CLOCKS: std::ops::RangeInclusive<i64> = -62_135_596_800_000_000..=253_402_207_200_000_000;
+
+/// Values that are decoded at a time.
+const BATCH: usize = 4096;
+
+/// Why a segment is not read, as the end of a sentence.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Damage {
+    /// It does not begin as a segment does.
+    #[error("it is no segment of a recording")]
+    Foreign,
+    /// It was changed or cut after it was written.
+    #[error("it is damaged: its bytes are not those that were written ({0} bytes)")]
+    Changed(usize),
+    /// It is larger than any segment.
+    #[error("it is larger than any segment: {0} bytes")]
+    TooLarge(u64),
+    /// It holds what no recorder writes.
+    #[error("it is damaged: {0}")]
+    Unsound(String),
+}
+
+/// Whether bytes begin as those of a segment do.
+pub fn is_segment(head: &[u8]) -> bool {
+    head.get(MARK_AT..CHECKSUM_AT).is_some_and(|mark| mark == MARK)
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// Where it cannot be read, or is damaged: the error's text is the end of a sentence.
+pub fn read(path: &Path) -> io::Result<(Segment, u64)> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let damaged = |damage: Damage| io::Error::new(io::ErrorKind::InvalidData, damage);
+    if length > BYTES_MAX {
+        return Err(damaged(Damage::TooLarge(length)));
+    }
+    let mut bytes = Vec::with_capacity(length as usize);
+    file.by_ref().take(BYTES_MAX).read_to_end(&mut bytes)?;
+    decode(bytes).map(|segment| (segment, length)).map_err(damaged)
+}
+
+/// The segment in these bytes.
+///
+/// # Errors
+/// Where they are not those of a whole one.
+pub fn decode(bytes: Vec<u8>) -> Result<Segment, Damage> {
+    if !is_segment(&bytes) {
+        return Err(Damage::Foreign);
+    }
+    let said = bytes.get(CHECKSUM_AT..CHECKED_FROM).and_then(|said| said.first_chunk::<4>());
+    let is_whole = said.is_some_and(|said| crc32c::crc32c(&bytes[CHECKED_FROM..]) == u32::from_le_bytes(*said));
+    if !is_whole {
+        return Err(Damage::Changed(bytes.len()));
+    }
+    // The library that reads Parquet may panic at files that were made to harm it: the checksum keeps accidents out,
+    // and this what was made on purpose.
+    catch_unwind(AssertUnwindSafe(|| segment(Bytes::from(bytes))))
+        .unwrap_or_else(|_| Err(Damage::Unsound("its Parquet cannot be decoded".into())))
+}
+
+impl From<ParquetError> for Damage {
+    fn from(error: ParquetError) -> Damage {
+        Damage::Unsound(error.to_string())
+    }
+}
+
+fn unsound<T>(why: &str) -> Result<T, Damage> {
+    Err(Damage::Unsound(why.into()))
+}
+
+fn segment(bytes: Bytes) -> Result<Segment, Damage> {
+    let file = SerializedFileReader::new(bytes)?;
+    let about = file.metadata().file_metadata();
+    let values = about.key_value_metadata().into_iter().flatten();
+    let head = values.filter(|one| one.key == HEAD_KEY).find_map(|one| head_of(one.value.as_deref()?));
+    let Some(head) = head.filter(is_sound) else { return unsound("it does not say when it was recorded") };
+    let described = about.schema_descr();
+    let is_ours = |(at, column): (usize, &crate::Column)| {
+        let (physical, _, repetition) = shape(column);
+        let found = described.column(at);
+        let kind = found.self_type();
+        found.name() == column.name
+            && found.physical_type() == physical
+            && kind.get_basic_info().repetition() == repetition
+            && found.max_rep_level() == 0
+    };
+    if described.num_columns() != COLUMNS.len() || !COLUMNS.iter().enumerate().all(is_ours) {
+        return unsound("it has other columns");
+    }
+    if file.num_row_groups() != 1 {
+        return unsound("it has several row groups");
+    }
+    let group = file.get_row_group(0)?;
+    let rows = group.metadata().num_rows();
+    if !(0..=ROWS_MAX).contains(&rows) {
+        return unsound("it has more rows than any segment");
+    }
+    Reader::of(&*group, rows as usize)?.segment(head)
+}
+
+fn is_sound(head: &Head) -> bool {
+    CLOCKS.contains(&head.begin)
+        && CLOCKS.contains(&head.end)
+        // Both are small enough for a difference.
+        && (0..=SECONDS_MAX * 1_000_000).contains(&(head.end - head.begin))
+}
+
+/// A column, decoded.
+enum Values {
+    Numbers(Vec<Option<i64>>),
+    /// Texts by their places in a list.
+    Texts(Vec<u32>, Vec<Arc<str>>),
+}
+
+/// All columns of a segment.
+struct Reader {
+    columns: Vec<Values>,
+    rows: usize,
+}
+
+impl Reader {
+    fn of(group: &dyn RowGroupReader, rows: usize) -> Result<Reader, Damage> {
+        let mut columns = Vec::with_capacity(COLUMNS.len());
+        for (at, column) in COLUMNS.iter().enumerate() {
+            let values = values(group.get_column_reader(at)?, rows)?;
+            let is_one = match (&values, column.get) {
+                (Values::Numbers(values), Get::Moment(_)) => values.len() == rows && values.iter().all(Option::is_some),
+                (Values::Numbers(values), Get::Number(_) | Get::OptionalMoment(_)) => values.len() == rows,
+                (Values::Texts(values, _), Get::Text(_)) => values.len() == rows,
+                _ => false,
+            };
+            if !is_one {
+                return unsound("a column has fewer rows than the others");
+            }
+            columns.push(values);
+        }
+        Ok(Reader { columns, rows })
+    }
+
+    fn number(&self, column: usize, row: usize) -> Option<i64> {
+        match &self.columns[column] {
+            Values::Numbers(values) => values[row],
+            Values::Texts(..) => None,
+        }
+    }
+
+    fn text(&self, column: usize, row: usize) -> &Arc<str> {
+        match &self.columns[column] {
+            Values::Texts(places, texts) => &texts[places[row] as usize],
+            Values::Numbers(_) => unreachable!("the column was read as a text"),
+        }
+    }
+
+    /// A row, by the order of the columns.
+    fn line(&self, row: usize) -> Line<'_> {
+        let number = |column| self.number(column, row);
+        let text = |column| &**self.text(column, row);
+        Line {
+            record: text(0),
+            at: number(1).unwrap_or_default(),
+            seconds: number(2),
+            looks: number(3),
+            time: number(4),
+            queued: number(5),
+            state: text(6),
+            event: text(7),
+            statement: text(8),
+            text: text(9),
+            pid: number(10),
+            started: number(11),
+            process: text(12),
+            user: text(13),
+            database: text(14),
+            application: text(15),
+            blocker: number(16),
+            executions: number(17),
+            rows: number(18),
+            hits: number(19),
+            reads: number(20),
+        }
+    }
+
+    fn segment(&self, head: Head) -> Result<Segment, Damage> {
+        let mut build = Build::new(head);
+        for row in 0..self.rows {
+            let line = self.line(row);
+            if build.add(&line).is_none() {
+                return unsound(&format!("its row {} holds what no recorder writes", row + 1));
+            }
+        }
+        Ok(build.segment)
+    }
+}
+
+/// All values of a column.
+fn values(reader: ColumnReader, rows: usize) -> Result<Values, Damage> {
+    match reader {
+        ColumnReader::Int64ColumnReader(mut reader) => {
+            let (mut all, mut levels, mut some) = (Vec::with_capacity(rows), Vec::new(), Vec::new());
+            while all.len() < rows {
+                levels.clear();
+                some.clear();
+                let wanted = BATCH.min(rows - all.len());
+                let (read, _, _) = reader.read_records(wanted, Some(&mut levels), None, &mut some)?;
+                if read == 0 {
+                    break;
+                }
+                let mut present = some.iter().copied();
+                match levels.is_empty() {
+                    true => all.extend(present.map(Some)),
+                    false => all.extend(levels.iter().map(|level| if *level > 0 { present.next() } else { None })),
+                }
+            }
+            Ok(Values::Numbers(all))
+        }
+        ColumnReader::ByteArrayColumnReader(mut reader) => {
+            let (mut places, mut known, mut some) = (Vec::with_capacity(rows), Interned::default(), Vec::new());
+            while places.len() < rows {
+                some.clear();
+                let (read, _, _) = reader.read_records(BATCH.min(rows - places.len()), None, None, &mut some)?;
+                if read == 0 {
+                    break;
+                }
+                for text in &some {
+                    places.push(known.place(text)?);
+                }
+            }
+            Ok(Values::Texts(places, known.texts))
+        }
+        _ => unsound(&format!("a column is none of {} or texts", PhysicalType::INT64)),
+    }
+}
+
+/// Texts, each once.
+#[derive(Default)]
+struct Interned {
+    places: HashMap<Arc<str>, u32>,
+    texts: Vec<Arc<str>>,
+    last: Option<(ByteArray, u32)>,
+}
+
+impl Interned {
+    fn place(&mut self, bytes: &ByteArray) -> Result<u32, Damage> {
+        if let Some((_, place)) = self.last.as_ref().filter(|(known, _)| known == bytes) {
+            return Ok(*place);
+        }
+        let Ok(text) = std::str::from_utf8(bytes.data()) else { return unsound("a text is no UTF-8") };
+        let place = match self.places.get(text) {
+            Some(place) => *place,
+            None => {
+                let place = self.texts.len() as u32;
+                self.texts.push(text.into());
+                self.places.insert(text.into(), place);
+                place
+            }
+        };
+        self.last = Some((bytes.clone(), place));
+        Ok(place)
+    }
+}
+
+/// A segment that is put together from its rows.
+struct Build {
+    segment: Segment,
+    processes: HashMap<Process, u32>,
+    statements: HashMap<Arc<str>, u32>,
+    events: HashMap<Arc<str>, u32>,
+    /// Of all rows so far.
+    time: i64,
+    seconds: i64,
+}
+
+impl Build {
+    fn new(head: Head) -> Build {
+        let segment = Segment { head, ..Segment::default() };
+        let (processes, statements, events) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Build { segment, processes, statements, events, time: 0, seconds: 0 }
+    }
+
+    /// Adds a row; `None` for one that no recorder writes.
+    fn add(&mut self, line: &Line<'_>) -> Option<()> {
+        if !CLOCKS.contains(&line.at) {
+            return None;
+        }
+        if line.record != LOST {
+            self.time += up_to(TIME_MAX, line.time.or(Some(0)))?;
+            self.seconds += up_to(SECONDS_MAX, line.seconds.or(Some(0)))?;
+        }
+        if self.time > TIMES_MAX || self.seconds > ALL_SECONDS_MAX {
+            return None;
+        }
+        match line.record {
+            LOOKS => {
+                let (looks, time) = (count(line.looks)?, up_to(TIME_MAX, line.time)?);
+                self.segment.looks.push(Looks { at: self.within(line.at)?, looks, time });
+            }
+            SAMPLE => self.sample(line)?,
+            STATEMENT => self.statement(line)?,
+            BLOCKED => {
+                let (pid, blocker) = (number(line.pid)?, number(line.blocker)?);
+                self.segment.blocked.push(Blocked { at: self.within(line.at)?, pid, blocker });
+            }
+            LOST => {
+                let time = up_to(LOST_MAX, line.time)?;
+                self.segment.lost.push(Lost { at: line.at, time, reason: line.text.into() });
+            }
+            // A later recorder may have more kinds of rows.
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// A second of the segment.
+    fn within(&self, at: i64) -> Option<i64> {
+        let Head { begin, end, .. } = self.segment.head;
+        (begin - 1_000_000..=end).contains(&at).then_some(at)
+    }
+
+    fn sample(&mut self, line: &Line<'_>) -> Option<()> {
+        let process = Process {
+            pid: number(line.pid)?,
+            started: line.started.filter(|started| CLOCKS.contains(started))?,
+            kind: line.process.into(),
+            user: line.user.into(),
+            database: line.database.into(),
+            application: line.application.into(),
+        };
+        let seconds = line.seconds.filter(|seconds| (1..=SECONDS_MAX).contains(seconds))?;
+        let time = up_to(TIME_MAX, line.time)?;
+        let sample = Sample {
+            at: self.within(line.at)?,
+            seconds: seconds as u32,
+            process: place(&mut self.processes, &mut self.segment.processes, process),
+            state: STATES.iter().position(|state| *state == line.state)? as u32,
+            statement: self.known_statement(line.statement),
+            event: place(&mut self.events, &mut self.segment.events, line.event.into()),
+            looks: count(line.looks)?,
+            time,
+            queued: up_to(time, line.queued)?,
+        };
+        self.segment.samples.push(sample);
+        Some(())
+    }
+
+    fn known_statement(&mut self, id: &str) -> u32 {
+        if let Some(place) = self.statements.get(id) {
+            return *place;
+        }
+        let id: Arc<str> = id.into();
+        let place = self.segment.statements.len() as u32;
+        self.segment.statements.push(Statement { id: Arc::clone(&id), ..Statement::default() });
+        self.statements.insert(id, place);
+        place
+    }
+
+    fn statement(&mut self, line: &Line<'_>) -> Option<()> {
+        let place = self.known_statement(line.statement);
+        let counted = match line.executions {
+            Some(_) => Some(Counted {
+                executions: count(line.executions)?,
+                rows: count(line.rows)?,
+                hits: count(line.hits)?,
+                reads: count(line.reads)?,
+            }),
+            None => None,
+        };
+        let known = &mut self.segment.statements[place as usize];
+        (known.text, known.counted) = (line.text.into(), counted);
+        Some(())
+    }
+}
+
+/// The place of an entry in a list, where it stands once.
+fn place<T: Clone + Eq + Hash>(places: &mut HashMap<T, u32>, list: &mut Vec<T>, entry: T) -> u32 {
+    if let Some(place) = places.get(&entry) {
+        return *place;
+    }
+    let place = list.len() as u32;
+    list.push(entry.clone());
+    places.insert(entry, place);
+    place
+}
+
+/// A count, so small that no sum of them overflows.
+fn count(value: Option<i64>) -> Option<u64> {
+    value.filter(|value| (0..=1 << 40).contains(value)).map(i64::cast_unsigned)
+}
+
+fn number(value: Option<i64>) -> Option<u32> {
+    value.and_then(|value| u32::try_from(value).ok())
+}
+
+fn up_to(most: i64, value: Option<i64>) -> Option<i64> {
+    value.filter(|value| (0..=most).contains(value))
+}

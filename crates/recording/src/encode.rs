@@ -1,0 +1,143 @@
+//! A segment as the bytes of its file.
+//!
+//! A file is written from memory in one go: it is a few hundred KiB, and its checksum stands at its beginning.
+
+use std::sync::Arc;
+
+use measure::Parameters;
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as PhysicalType, ZstdLevel};
+use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::{ColumnPath, Type};
+use serde_json::json;
+
+use crate::columns::{COLUMNS, Column, Get, Line, lines};
+use crate::segment::{Head, Segment};
+
+/// What stands behind the four bytes with which every Parquet file begins: the mark of a segment, and then the CRC-32C
+/// of all bytes behind itself. Parquet's readers follow the places that the end of the file names, and pass over it.
+pub(crate) const MARK: &[u8; 24] = b"readpath-recording-001\n\n";
+pub(crate) const MARK_AT: usize = 4;
+pub(crate) const CHECKSUM_AT: usize = MARK_AT + MARK.len();
+pub(crate) const CHECKED_FROM: usize = CHECKSUM_AT + 4;
+
+/// The key under which the head of a segment stands in the end of its file.
+pub(crate) const HEAD_KEY: &str = "readpath";
+
+/// Numbers that are small and of many values: without a dictionary, and byte by byte, most of them are nothing.
+const SPLIT: [&str; 3] = ["looks", "time_ns", "queued_ns"];
+
+/// How hard the compression tries. Measured on an hour of 50 busy sessions: see `docs/method.md`.
+const ZSTD_LEVEL: i32 = 3;
+
+/// The bytes of the file.
+///
+/// # Errors
+/// Where the writer of Parquet refuses.
+pub fn encode(segment: &Segment) -> std::result::Result<Vec<u8>, String> {
+    let mut bytes = parquet(segment).map_err(|error| error.to_string())?;
+    let checksum = crc32c::crc32c(&bytes[CHECKED_FROM..]);
+    bytes[CHECKSUM_AT..CHECKED_FROM].copy_from_slice(&checksum.to_le_bytes());
+    Ok(bytes)
+}
+
+fn parquet(segment: &Segment) -> Result<Vec<u8>> {
+    let fields = COLUMNS.iter().map(field).collect::<Result<Vec<_>>>()?;
+    let schema = Type::group_type_builder("recording").with_fields(fields).build()?;
+    let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties(&segment.head)?))?;
+    writer.write_all(MARK).and_then(|()| writer.write_all(&[0; CHECKED_FROM - CHECKSUM_AT]))?;
+    let mut group = writer.next_row_group()?;
+    for column in &COLUMNS {
+        let Some(mut one) = group.next_column()? else {
+            return Err(ParquetError::General("the row group has too few columns".into()));
+        };
+        write(column, segment, &mut one)?;
+        one.close()?;
+    }
+    group.close()?;
+    writer.into_inner()
+}
+
+fn properties(head: &Head) -> Result<WriterProperties> {
+    let split = |builder: parquet::file::properties::WriterPropertiesBuilder, name: &str| {
+        let path = ColumnPath::from(name);
+        builder
+            .set_column_dictionary_enabled(path.clone(), false)
+            .set_column_encoding(path, Encoding::BYTE_STREAM_SPLIT)
+    };
+    let builder = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_offset_index_disabled(true)
+        .set_key_value_metadata(Some(vec![KeyValue::new(HEAD_KEY.to_string(), head_text(head))]))
+        .set_created_by(concat!("readpath ", env!("CARGO_PKG_VERSION")).into());
+    Ok(SPLIT.into_iter().fold(builder, split).build())
+}
+
+fn head_text(head: &Head) -> String {
+    let Head { number, begin, end, subject } = head;
+    json!({ "number": number, "begin": begin, "end": end, "subject": subject }).to_string()
+}
+
+/// The head of a segment, from the end of its file.
+pub(crate) fn head_of(text: &str) -> Option<Head> {
+    let value: serde_json::Value = serde_json::from_str(text).ok()?;
+    let subject: Parameters = value.get("subject")?.as_object()?.clone().into_iter().collect();
+    let number = |key: &str| value.get(key)?.as_i64();
+    Some(Head { number: value.get("number")?.as_u64()?, begin: number("begin")?, end: number("end")?, subject })
+}
+
+fn field(column: &Column) -> Result<Arc<Type>> {
+    let (physical, logical, repetition) = shape(column);
+    let builder = Type::primitive_type_builder(column.name, physical).with_logical_type(logical);
+    builder.with_repetition(repetition).build().map(Arc::new)
+}
+
+/// The types of a column. Moments are UTC and not marked as such: a reader of marked ones needs a database of time
+/// zones, which DuckDB in Python does not bring.
+pub(crate) fn shape(column: &Column) -> (PhysicalType, Option<LogicalType>, Repetition) {
+    let moment = || Some(LogicalType::timestamp(false, TimeUnit::MICROS));
+    match column.get {
+        Get::Moment(_) => (PhysicalType::INT64, moment(), Repetition::REQUIRED),
+        Get::OptionalMoment(_) => (PhysicalType::INT64, moment(), Repetition::OPTIONAL),
+        Get::Number(_) => (PhysicalType::INT64, None, Repetition::OPTIONAL),
+        Get::Text(_) => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED),
+    }
+}
+
+fn write(column: &Column, segment: &Segment, writer: &mut SerializedColumnWriter<'_>) -> Result<usize> {
+    match column.get {
+        Get::Moment(get) => {
+            let values: Vec<i64> = lines(segment).map(|line| get(&line)).collect();
+            writer.typed::<Int64Type>().write_batch(&values, None, None)
+        }
+        Get::OptionalMoment(get) | Get::Number(get) => {
+            let values = || lines(segment).map(|line| get(&line));
+            let levels: Vec<i16> = values().map(|value| i16::from(value.is_some())).collect();
+            let present: Vec<i64> = values().flatten().collect();
+            writer.typed::<Int64Type>().write_batch(&present, Some(&levels), None)
+        }
+        Get::Text(get) => {
+            let values = texts(segment, get);
+            writer.typed::<ByteArrayType>().write_batch(&values, None, None)
+        }
+    }
+}
+
+/// The texts of a column. Most rows have the text of the row before, of which then only the count of references grows.
+fn texts(segment: &Segment, get: for<'a> fn(&Line<'a>) -> &'a str) -> Vec<ByteArray> {
+    let mut last: Option<(&str, ByteArray)> = None;
+    let mut texts = Vec::with_capacity(segment.rows());
+    for line in lines(segment) {
+        let text = get(&line);
+        let is_same = last.as_ref().is_some_and(|(known, _)| *known == text);
+        if !is_same {
+            last = Some((text, ByteArray::from(text)));
+        }
+        texts.extend(last.as_ref().map(|(_, value)| value.clone()));
+    }
+    texts
+}

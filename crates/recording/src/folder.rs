@@ -1,0 +1,181 @@
+//! The folder of a recording: locked while a recorder lives, and kept within its limits.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+use crate::decode::is_segment;
+use crate::encode::CHECKSUM_AT;
+use crate::name::SegmentName;
+
+/// The name of the file that is being written. Of a killed recorder it is replaced by the next.
+const DRAFT: &str = ".readpath-segment.partial";
+
+/// Why there is no folder to record to.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// Another recorder has it.
+    #[error("another recorder writes to {}: give this one a folder of its own.", .0.display())]
+    Locked(PathBuf),
+    /// It cannot be made or used.
+    #[error("{} cannot be recorded to: {source}.", path.display())]
+    Unusable {
+        /// The folder.
+        path: PathBuf,
+        /// What the operating system answered.
+        source: io::Error,
+    },
+}
+
+/// Why a segment was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum NotWritten {
+    /// There is no room.
+    #[error("there is no room in {}", .0.display())]
+    OutOfSpace(PathBuf),
+    /// Something else.
+    #[error("{} cannot be written: {source}", path.display())]
+    Failed {
+        /// The folder.
+        path: PathBuf,
+        /// What the operating system answered.
+        source: io::Error,
+    },
+}
+
+/// How much of a recording is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// How long, in microseconds; without end where it is not said.
+    pub age: Option<i64>,
+    /// How many bytes; any number where it is not said.
+    pub bytes: Option<u64>,
+}
+
+/// The folder of a recording that this process writes.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    /// The folder itself, open: the kernel lets the lock go when the process ends, however it ends.
+    _lock: File,
+    next: u64,
+}
+
+impl Folder {
+    /// Opens the folder and makes it where it is not there; texts of statements are for its user alone.
+    ///
+    /// # Errors
+    /// Where another recorder has it, or it cannot be made or locked.
+    pub fn open(path: &Path) -> Result<Folder, FolderError> {
+        let unusable = |source| FolderError::Unusable { path: path.into(), source };
+        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unusable)?;
+        let lock = File::open(path).map_err(unusable)?;
+        lock.try_lock().map_err(|error| match error {
+            fs::TryLockError::WouldBlock => FolderError::Locked(path.into()),
+            fs::TryLockError::Error(source) => unusable(source),
+        })?;
+        remove_draft(path).map_err(unusable)?;
+        let next = segments(path).map_err(unusable)?.last().map_or(1, |(name, _)| name.number + 1);
+        Ok(Folder { path: path.into(), _lock: lock, next })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The number of the next segment.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Writes a segment: the file is there as a whole when it has its name.
+    ///
+    /// # Errors
+    /// Where it cannot be written; nothing of it is left then.
+    pub fn publish(&mut self, name: SegmentName, bytes: &[u8]) -> Result<(), NotWritten> {
+        let draft = self.path.join(DRAFT);
+        let written = self.write(&draft, name, bytes);
+        if written.is_err() {
+            // The next segment is written over it otherwise.
+            let _ = fs::remove_file(&draft);
+        }
+        written.map_err(|source| match source.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                NotWritten::OutOfSpace(self.path.clone())
+            }
+            _ => NotWritten::Failed { path: self.path.clone(), source },
+        })?;
+        self.next = name.number + 1;
+        Ok(())
+    }
+
+    fn write(&self, draft: &Path, name: SegmentName, bytes: &[u8]) -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(draft)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        renameat_with(CWD, draft, CWD, self.path.join(name.to_string()), RenameFlags::NOREPLACE)?;
+        File::open(&self.path)?.sync_all()
+    }
+
+    /// Removes the oldest segments that are beyond the limits at this time, in microseconds since 1970; the newest one
+    /// stays. Gives how many were removed.
+    ///
+    /// # Errors
+    /// Where the folder cannot be listed, or a segment not be removed.
+    pub fn keep(&self, limits: Limits, now: i64) -> io::Result<u64> {
+        let all = segments(&self.path)?;
+        let mut bytes: u64 = all.iter().map(|(_, bytes)| bytes).sum();
+        let mut removed = 0;
+        for (name, size) in &all[..all.len().saturating_sub(1)] {
+            let is_old = limits.age.is_some_and(|age| name.end < now.saturating_sub(age));
+            let is_beyond = limits.bytes.is_some_and(|most| bytes > most);
+            if !is_old && !is_beyond {
+                break;
+            }
+            let path = self.path.join(name.to_string());
+            bytes -= size;
+            if is_ours(&path) {
+                fs::remove_file(path)?;
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+}
+
+fn remove_draft(folder: &Path) -> io::Result<()> {
+    match fs::remove_file(folder.join(DRAFT)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The segments of a folder with their bytes, in their order.
+///
+/// # Errors
+/// Where it cannot be listed.
+pub fn segments(folder: &Path) -> io::Result<Vec<(SegmentName, u64)>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let Some(name) = SegmentName::of(&entry.path()) else { continue };
+        // It may have been removed meanwhile.
+        let Ok(data) = entry.metadata() else { continue };
+        if data.is_file() {
+            found.push((name, data.len()));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Whether a file is a segment: what only has the name of one is never removed.
+fn is_ours(path: &Path) -> bool {
+    let mut head = [0; CHECKSUM_AT];
+    let is_file = fs::symlink_metadata(path).is_ok_and(|data| data.is_file());
+    is_file && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && is_segment(&head)
+}

@@ -1,0 +1,153 @@
+//! What a segment holds.
+
+use std::sync::Arc;
+
+use measure::Parameters;
+
+/// What is said of a segment as a whole.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Head {
+    /// Its number in the folder: segments are in this order, whatever the clock did.
+    pub number: u64,
+    /// From when on it was recorded, in microseconds since 1970, UTC.
+    pub begin: i64,
+    /// Until when.
+    pub end: i64,
+    /// The server and how it was sampled, as a run document describes its subject.
+    pub subject: Parameters,
+}
+
+/// What the sessions of a server did for about a minute.
+///
+/// Rows name processes, statements and events by their places in the lists.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Segment {
+    /// What is said of all of it.
+    pub head: Head,
+    /// The processes of the server.
+    pub processes: Vec<Process>,
+    /// The statements that they ran; the first is none.
+    pub statements: Vec<Statement>,
+    /// The events that they waited for; the first is none.
+    pub events: Vec<Arc<str>>,
+    /// How often all were looked at.
+    pub looks: Vec<Looks>,
+    /// What they did.
+    pub samples: Vec<Sample>,
+    /// Who waited for whom.
+    pub blocked: Vec<Blocked>,
+    /// Times without samples.
+    pub lost: Vec<Lost>,
+}
+
+/// A process of the server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// When it was started, in microseconds since 1970.
+    pub started: i64,
+    /// Its kind, such as `client backend`.
+    pub kind: Arc<str>,
+    /// The role that it serves.
+    pub user: Arc<str>,
+    /// The database.
+    pub database: Arc<str>,
+    /// The client's name for itself.
+    pub application: Arc<str>,
+}
+
+/// A statement.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Statement {
+    /// Its identifier.
+    pub id: Arc<str>,
+    /// Its text; empty where that is not known, or was left out.
+    pub text: Arc<str>,
+    /// What the server counted of it meanwhile.
+    pub counted: Option<Counted>,
+}
+
+/// What the server counted of a statement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Executions that ended.
+    pub executions: u64,
+    /// Rows that they returned or changed.
+    pub rows: u64,
+    /// Blocks found in the buffers.
+    pub hits: u64,
+    /// Blocks read into them.
+    pub reads: u64,
+}
+
+/// How often all processes were looked at from a second on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Looks {
+    /// The begin of the second, in microseconds since 1970.
+    pub at: i64,
+    /// Looks.
+    pub looks: u64,
+    /// The time that they stand for, in nanoseconds.
+    pub time: i64,
+}
+
+/// What a process did in a second, or evenly in several one after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// The begin of the first second, in microseconds since 1970.
+    pub at: i64,
+    /// How many seconds.
+    pub seconds: u32,
+    /// Which process.
+    pub process: u32,
+    /// What it did, as the state's word.
+    pub state: u32,
+    /// Which statement.
+    pub statement: u32,
+    /// For what it waited.
+    pub event: u32,
+    /// Looks that found it so.
+    pub looks: u64,
+    /// The time that they stand for, in nanoseconds.
+    pub time: i64,
+    /// The part of it in which it was ready to run while others had the processors, in nanoseconds.
+    pub queued: i64,
+}
+
+/// A session that waited for a lock when it was asked who holds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Blocked {
+    /// The begin of the second, in microseconds since 1970.
+    pub at: i64,
+    /// The number of the process that waited.
+    pub pid: u32,
+    /// That of the one that it waited for; 0 for a prepared transaction.
+    pub blocker: u32,
+}
+
+/// A time without samples.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// When it ended, in microseconds since 1970.
+    pub at: i64,
+    /// How long it was, in nanoseconds.
+    pub time: i64,
+    /// Why.
+    pub reason: Arc<str>,
+}
+
+/// The words for what a process does; a sample names one by its place.
+pub(crate) const STATES: [&str; 6] = ["active", "idle", "idle in transaction", "hidden", "disabled", "background"];
+
+impl Segment {
+    /// The words for what a process does, in their places.
+    pub fn states() -> &'static [&'static str] {
+        &STATES
+    }
+
+    /// How many rows its file has.
+    pub fn rows(&self) -> usize {
+        self.looks.len() + self.samples.len() + self.statements.len() + self.blocked.len() + self.lost.len()
+    }
+}

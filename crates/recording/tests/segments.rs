@@ -1,0 +1,263 @@
+//! Segments as files: whole or not there, damage is a sentence, and the folder keeps what is not ours.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect")]
+#![allow(clippy::print_stdout, reason = "a test that cannot run says so")]
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use recording::{
+    Blocked, COLUMNS, Counted, Damage, Folder, FolderError, Head, Limits, Looks, Lost, NotWritten, Process, Sample,
+    Segment, SegmentName, Statement, decode, encode, segments,
+};
+
+const SECOND: i64 = 1_000_000;
+const BEGIN: i64 = 1_795_428_900 * SECOND;
+const END: i64 = BEGIN + 60 * SECOND;
+
+/// A minute of `sessions`, each with two rows a second.
+fn segment(number: u64, sessions: u32) -> Segment {
+    let process = |pid: u32| Process {
+        pid: pid + 1,
+        started: BEGIN - 5,
+        kind: "client backend".into(),
+        user: "shop".into(),
+        database: "orders".into(),
+        application: format!("till {}", pid % 3).into(),
+    };
+    let counted = Counted { executions: 40, rows: 41, hits: 4_200, reads: 43 };
+    let statement = |id: &str, text: &str, counted| Statement { id: id.into(), text: text.into(), counted };
+    let rows = (0..60).flat_map(|second| {
+        (0..sessions).flat_map(move |process| {
+            [0, 1].map(|event| Sample {
+                at: BEGIN + second * SECOND,
+                seconds: 1,
+                process,
+                state: 0,
+                statement: 1,
+                event,
+                looks: 500 + u64::from(process),
+                time: (3_800 + second) << 17,
+                queued: i64::from(event == 0) << 17,
+            })
+        })
+    });
+    let mut samples: Vec<Sample> = rows.collect();
+    samples.sort_by_key(|one| (one.process, one.event, one.at));
+    Segment {
+        head: Head {
+            number,
+            begin: BEGIN,
+            end: END,
+            subject: [("rate".to_string(), 1000.into())].into_iter().collect(),
+        },
+        processes: (0..sessions).map(process).collect(),
+        statements: vec![statement("", "", None), statement("77", "select 'ä' from t where a = $1", Some(counted))],
+        events: vec![Arc::from(""), Arc::from("IO:DataFileRead")],
+        looks: (0..60).map(|at| Looks { at: BEGIN + at * SECOND, looks: 1_000, time: 1_000_000_123 }).collect(),
+        samples,
+        blocked: vec![Blocked { at: BEGIN, pid: 1, blocker: 2 }, Blocked { at: BEGIN, pid: 2, blocker: 0 }],
+        lost: vec![Lost { at: BEGIN, time: 7 << 30, reason: "the server went away".into() }],
+    }
+}
+
+fn named(number: u64) -> SegmentName {
+    SegmentName::new(number, BEGIN + number as i64 * 60 * SECOND, END + number as i64 * 60 * SECOND)
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_segment_is_read_as_it_was_written() {
+    let written = segment(42, 5);
+    let bytes = encode(&written).unwrap();
+    assert_eq!(decode(bytes.clone()).unwrap(), written);
+    assert_eq!((&bytes[..4], &bytes[bytes.len() - 4..]), (&b"PAR1"[..], &b"PAR1"[..]));
+    let none = Segment { head: written.head, ..Segment::default() };
+    assert_eq!(decode(encode(&none).unwrap()).unwrap(), none);
+}
+
+#[test]
+fn a_segment_that_was_cut_or_changed_anywhere_is_refused_before_it_is_decoded() {
+    let bytes = encode(&segment(1, 2)).unwrap();
+    for length in (0..bytes.len()).step_by(7) {
+        assert!(matches!(decode(bytes[..length].to_vec()), Err(Damage::Foreign | Damage::Changed(_))), "{length}");
+    }
+    for place in (4..bytes.len()).step_by(11) {
+        let mut changed = bytes.clone();
+        changed[place] ^= 0x10;
+        let refused = decode(changed).unwrap_err();
+        assert!(matches!(refused, Damage::Foreign | Damage::Changed(_)), "{place}: {refused}");
+    }
+    let sentence = decode(bytes[..bytes.len() - 9].to_vec()).unwrap_err().to_string();
+    assert!(sentence.contains("not those that were written"), "{sentence}");
+}
+
+#[test]
+fn what_no_recorder_writes_is_refused_although_its_checksum_is_right() {
+    let whole = segment(1, 2);
+    let changed = |change: fn(&mut Segment)| {
+        let mut segment = whole.clone();
+        change(&mut segment);
+        decode(encode(&segment).unwrap())
+    };
+    let hostile: [fn(&mut Segment); 9] = [
+        |segment| segment.head.end = segment.head.begin + 3_600 * SECOND,
+        |segment| segment.head.begin = i64::MIN,
+        |segment| segment.samples[0].seconds = u32::MAX,
+        |segment| segment.samples[0].time = i64::MAX,
+        |segment| segment.samples[0].queued = -1,
+        |segment| segment.samples[0].at = 0,
+        |segment| segment.samples[0].state = 99,
+        |segment| segment.looks[0].looks = u64::MAX,
+        |segment| segment.lost[0].time = -1,
+    ];
+    for (number, change) in hostile.into_iter().enumerate() {
+        assert!(matches!(changed(change), Err(Damage::Unsound(_))), "{number}");
+    }
+    let most = changed(|segment| segment.samples.iter_mut().for_each(|one| one.time = 3_600_000_000_000));
+    assert!(most.is_ok(), "{most:?}");
+}
+
+/// Gives bytes the checksum that goes with them, as one who means harm would.
+fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
+    if bytes.len() > 32 {
+        let checksum = crc32c::crc32c(&bytes[32..]);
+        bytes[28..32].copy_from_slice(&checksum.to_le_bytes());
+    }
+    bytes
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn bytes_that_were_made_to_harm_are_refused_or_read_and_never_leave_the_function(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..9),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+        sessions in 0_u32..3,
+    ) {
+        std::panic::set_hook(Box::new(|_| ()));
+        let mut bytes = encode(&segment(1, sessions)).unwrap();
+        // What is behind the pages says where they are and what they hold: there most harm can be done.
+        let end = bytes.len() - bytes.len() / 3;
+        for (number, (place, value)) in changes.into_iter().enumerate() {
+            let place = if number % 2 == 0 { end + place.index(bytes.len() - end) } else { place.index(bytes.len()) };
+            bytes[place.max(32)] = value;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()).max(32));
+        }
+        if let Ok(read) = decode(with_checksum(bytes)) {
+            prop_assert!(read.samples.iter().all(|one| (one.process as usize) < read.processes.len()));
+            prop_assert!(read.samples.iter().all(|one| (one.statement as usize) < read.statements.len()));
+            prop_assert!(read.samples.iter().all(|one| (one.event as usize) < read.events.len()));
+        }
+    }
+}
+
+#[test]
+fn a_second_recorder_on_the_same_folder_is_refused_as_long_as_the_first_one_lives() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("new/recording");
+    let first = Folder::open(&path).unwrap();
+    let refused = Folder::open(&path).unwrap_err();
+    assert!(matches!(refused, FolderError::Locked(_)), "{refused}");
+    assert!(refused.to_string().contains("another recorder writes to "));
+    drop(first);
+    assert_eq!(Folder::open(&path).unwrap().next(), 1);
+}
+
+#[test]
+fn what_a_killed_recorder_was_writing_is_gone_and_its_segments_go_on_counting() {
+    let place = tempfile::tempdir().unwrap();
+    let mut folder = Folder::open(place.path()).unwrap();
+    let bytes = encode(&segment(1, 2)).unwrap();
+    folder.publish(named(1), &bytes).unwrap();
+    folder.publish(named(2), &bytes).unwrap();
+    drop(folder);
+    fs::write(place.path().join(".readpath-segment.partial"), &bytes[..100]).unwrap();
+    let folder = Folder::open(place.path()).unwrap();
+    assert_eq!((folder.next(), names(place.path()).len()), (3, 2));
+    let refused = folder.path().join(named(2).to_string());
+    let mut folder = folder;
+    assert!(matches!(folder.publish(named(2), b"other"), Err(NotWritten::Failed { .. })), "nothing is replaced");
+    assert_eq!(fs::read(refused).unwrap(), bytes);
+    assert_eq!(names(place.path()).len(), 2, "nothing of it is left");
+}
+
+#[test]
+fn keep_removes_the_oldest_segments_of_ours_and_nothing_else() {
+    let place = tempfile::tempdir().unwrap();
+    let mut folder = Folder::open(place.path()).unwrap();
+    let bytes = encode(&segment(1, 2)).unwrap();
+    for number in 2..8 {
+        folder.publish(named(number), &bytes).unwrap();
+    }
+    let foreign = [named(1).to_string(), "notes.parquet".into(), "readpath-old.parquet".into()];
+    foreign.iter().for_each(|name| fs::write(place.path().join(name), "of another program").unwrap());
+    let link = place.path().join(named(9).to_string());
+    std::os::unix::fs::symlink("/etc/hostname", &link).unwrap();
+    fs::create_dir(place.path().join(named(0).to_string())).unwrap();
+    let numbers = || segments(place.path()).unwrap().iter().map(|(name, _)| name.number).collect::<Vec<_>>();
+    assert_eq!(numbers(), [1, 2, 3, 4, 5, 6, 7]);
+
+    let now = named(7).end;
+    assert_eq!(folder.keep(Limits::default(), now).unwrap(), 0);
+    let age = Some(4 * 60 * SECOND);
+    assert_eq!(folder.keep(Limits { age, bytes: None }, now).unwrap(), 1);
+    assert_eq!(numbers(), [1, 3, 4, 5, 6, 7], "what only has the name of a segment stays");
+    let most = Some(3 * bytes.len() as u64);
+    assert_eq!(folder.keep(Limits { age: None, bytes: most }, now).unwrap(), 2);
+    assert_eq!(numbers(), [1, 5, 6, 7]);
+    assert_eq!(folder.keep(Limits { age: Some(1), bytes: Some(1) }, now + 1_000 * 60 * SECOND).unwrap(), 2);
+    assert_eq!(numbers(), [1, 7], "the newest one stays");
+    assert!(foreign.iter().all(|name| place.path().join(name).is_file()) && link.is_symlink());
+}
+
+#[test]
+fn a_disk_that_fills_up_is_said_nothing_is_left_and_the_next_segment_is_written_when_there_is_room() {
+    let disk = match disks::SmallDisk::new(&std::env::temp_dir(), 4 << 20) {
+        Ok(disk) => disk,
+        Err(reason) => {
+            println!("skipped: a small disk needs root: {reason}");
+            return;
+        }
+    };
+    let place = disk.mount.join("recording");
+    let mut folder = Folder::open(&place).unwrap();
+    let bytes = encode(&segment(1, 50)).unwrap();
+    folder.publish(named(1), &bytes).unwrap();
+    disk.fill();
+    let refused = folder.publish(named(2), &bytes).unwrap_err();
+    assert!(matches!(refused, NotWritten::OutOfSpace(_)), "{refused}");
+    assert_eq!(names(&place), [named(1).to_string()], "no part of it");
+    disk.empty();
+    folder.publish(named(folder.next()), &bytes).unwrap();
+    assert_eq!(names(&place).len(), 2);
+    assert!(recording::read(&place.join(named(2).to_string())).is_ok());
+}
+
+#[test]
+fn the_documentation_has_every_column_of_a_segment() {
+    let page = include_str!("../../../docs/events.md");
+    let section = page.split("\n## ").find(|section| section.starts_with("recording\n")).unwrap();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
+    let said: Vec<(String, String)> = rows
+        .map(|row| {
+            let mut parts = row.split(" | ");
+            let name = parts.next().unwrap_or_default().trim_end_matches('`');
+            (name.into(), parts.next().unwrap_or_default().into())
+        })
+        .collect();
+    let written: Vec<(String, String)> =
+        COLUMNS.iter().map(|column| (column.name.to_string(), column.kind().into())).collect();
+    assert_eq!(said, written);
+}
